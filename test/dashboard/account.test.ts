@@ -5,62 +5,134 @@ import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
 import { testVariant } from '../support/variants.ts'
 import { web } from './shared.ts'
-import { newAddress, type Owner, requiresBrowser } from './web-fixture.ts'
+import { type Owner, requiresBrowser } from './web-fixture.ts'
 
 const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0'
 
 describe('the account page', requiresBrowser, () => {
-  test('shows the account and the usage of its plan, and sets which emails are sent', async () => {
-    const { page, owner } = await web.asOwner(undefined, { viewport: PHONE })
-    const slug = await publish(owner)
+  let owner: Owner
+  let page: Page
+  let slug: string
+  let requests: number
+  web.openForSuite(async () => {
+    owner = await web.owner({ viewport: PHONE })
+    page = owner.page
+    slug = await publish(owner)
     await owner.client.addDomain('www.use.example.com', slug)
-    const before = (await owner.client.me()).usage.requestsThisHour
+    requests = (await owner.client.me()).usage.requestsThisHour
     await page.goto(web.url('/account'))
     await page.getByText('This browser').waitFor()
-    const part = page.getByRole('region', { name: 'Plan & usage' })
+    return owner
+  })
+  const part = (name: string) => page.getByRole('region', { name })
+  const dialog = () => page.getByRole('dialog')
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+
+  test('shows the account and the usage of its plan, and sets which emails are sent', async () => {
     for (const text of [
       'Free',
-      `${before} of 1,000,000`,
+      `${requests} of 1,000,000`,
       /^Resets at \d\d:00( tomorrow)?\./,
       /^1 of 1$/,
       '14 bytes of 107 GB',
       '1 of 10,000',
       'Each site can have 1,000 files and 10 GB in total, 5.3 GB per file.',
     ])
-      await part.getByText(text).waitFor()
-    const domains = part.getByRole('progressbar', { name: 'Domains' })
+      await part('Plan & usage').getByText(text).waitFor()
+    const domains = part('Plan & usage').getByRole('progressbar', { name: 'Domains' })
     assert.equal(await domains.getAttribute('aria-valuenow'), '100')
     await owner.assertAccessibleInAllViewports()
     await page.getByRole('switch', { name: 'A site was deleted' }).click()
     await page.getByRole('switch', { name: 'A site was deleted', checked: false }).waitFor()
     const { notices } = await owner.client.me()
     assert.deepEqual([notices['site-deleted'], notices['site-expires']], [false, true])
-    owner.assertNoComplaints()
   })
 
-  testVariant('writes dates and times as in the locale of the browser, and numbers in English', async () => {
-    const { page } = await web.asOwner('/account', { locale: 'es-CO' })
-    await page.getByText('10 GB in total, 5.3 GB per file').waitFor()
-    await page.getByText(/^Resets at \d+:00\s[ap]\.\sm\./).waitFor()
-    const today = new Date().toLocaleDateString('es-CO', { dateStyle: 'long' })
-    await page.locator('time[lang=es-CO]', { hasText: today }).first().waitFor()
+  test('creates named keys with permissions, shows each once, lists them with their last use, and revokes them', async () => {
+    await page.getByText('No named keys yet.').waitFor()
+    await button('Create named key').click()
+    await dialog().getByLabel('Name').fill('CI of bakery')
+    await dialog().getByLabel('Only these sites').fill('no-such-site')
+    await dialog().getByLabel('Expires').selectOption({ label: 'After 90 days' })
+    await dialog().getByRole('button', { name: 'Create key' }).click()
+    await dialog().getByText('Site not found').waitFor()
+    await owner.assertReadable()
+    await dialog().getByLabel('Only these sites').fill(slug)
+    await dialog().getByRole('button', { name: 'Create key' }).click()
+    const shown = await shownKey(page)
+    const client = web.service.client(shown)
+    const { key } = await client.me()
+    assert.deepEqual([key?.name, key?.scope, key?.sites], ['CI of bakery', 'publish', [slug]])
+    await page.reload()
+    const row = part('Named keys').getByRole('listitem')
+    await row.getByText(/Created .*, used .*, expires/).waitFor()
+    await row.getByText(`Only ${slug}`).waitFor()
+    assert.ok(!(await page.content()).includes(shown))
+    await row.getByRole('button', { name: 'Revoke key CI of bakery' }).click()
+    await dialog().getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByText('No named keys yet.').waitFor()
+    await assert.rejects(client.me(), { code: 'UNAUTHORIZED' })
   })
-})
 
-describe('the API key', requiresBrowser, () => {
-  test('is replaced after confirmation, shown once, and the previous one stops working', async () => {
-    const { page, owner } = await web.asOwner('/account')
-    const replace = page.getByRole('button', { name: 'Replace key' })
-    await replace.click()
-    await page.getByRole('button', { name: 'Cancel' }).click()
-    assert.equal((await owner.client.me()).email, owner.email)
+  test('trusts repositories with the jobs that can publish, lists them, and removes them', async () => {
+    await page.getByText('No trusted repositories yet.').waitFor()
+    await button('Trust repository').click()
+    const submit = dialog().getByRole('button', { name: 'Trust repository' })
+    await dialog().getByLabel('Repository').fill('bakery')
+    await dialog().getByLabel('Site').fill(slug)
+    await dialog().getByRole('switch', { name: 'Pull requests' }).click()
+    await submit.click()
+    await dialog().getByText('must be OWNER/REPOSITORY').waitFor()
+    await owner.assertReadable()
+    await dialog().getByLabel('Repository').fill('Ann/Bakery')
+    await submit.click()
+    const row = part('Trusted repositories').getByRole('listitem')
+    await row.getByText('GitHub: branch main, pull requests').waitFor()
+    await row.getByText(`Only ${slug}`).waitFor()
+    const [trust] = (await owner.client.trusts()).trusts
+    const { repository, branch, tag, pullRequests, scope, site } = trust!
+    assert.deepEqual(
+      [repository, branch, tag, pullRequests, scope, site],
+      ['ann/bakery', 'main', null, true, 'publish', slug],
+    )
+    await row.getByRole('button', { name: 'Remove ann/bakery' }).click()
+    await dialog().getByRole('button', { name: 'Remove repository' }).click()
+    await page.getByText('No trusted repositories yet.').waitFor()
+    assert.deepEqual((await owner.client.trusts()).trusts, [])
+  })
 
-    await replace.click()
-    await page.getByRole('dialog').getByText('The new key is shown only once.').waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Replace key' }).click()
+  test('lists the browsers that are signed in, this one first, and signs out the others, one or all', async () => {
+    await using second = await web.openSession(owner.email, FIREFOX)
+    await using third = await web.openSession(owner.email)
+    assert.ok((await third.get('/api/v1/me')).ok())
+    await page.reload()
+    const rows = part('Active sessions').getByRole('listitem')
+    await rows.first().getByText('This browser').waitFor()
+    const before = await rows.count()
+    await button('Sign out Firefox on Windows').click()
+    await page.getByRole('status').getByText('Firefox on Windows signed out.').waitFor()
+    await rows.nth(before - 1).waitFor({ state: 'detached' })
+    await button('Sign out other sessions').click()
+    await page
+      .getByRole('status')
+      .getByText(/^\d sessions? signed out\./)
+      .waitFor()
+    await rows.nth(1).waitFor({ state: 'detached' })
+    for (const session of [second, third]) assert.equal((await session.get('/api/v1/me')).status(), 401)
+  })
+
+  test('replaces the API key after confirmation, shows it once, and ends the previous one', async () => {
+    const client = web.service.client(await web.service.signIn(owner.email))
+    await button('Replace key').click()
+    await button('Cancel').click()
+    assert.equal((await client.me()).email, owner.email)
+
+    await button('Replace key').click()
+    await dialog().getByText('The new key is shown only once.').waitFor()
+    await dialog().getByRole('button', { name: 'Replace key' }).click()
     const key = await shownKey(page)
     assert.equal((await web.service.client(key).me()).email, owner.email)
-    await assert.rejects(owner.client.me(), { code: 'UNAUTHORIZED' })
+    await assert.rejects(client.me(), { code: 'UNAUTHORIZED' })
     await page.getByText(`export SLIPWAY_URL=${web.service.baseUrl}`).waitFor()
     await page.getByText(`export SLIPWAY_KEY=${key}`).waitFor()
     const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
@@ -69,152 +141,23 @@ describe('the API key', requiresBrowser, () => {
     await page.getByRole('link', { name: 'Sites' }).click()
     await page.waitForURL('**/sites')
     await page.goBack()
-    await replace.click()
+    await button('Replace key').click()
     assert.ok(!(await page.content()).includes(key), 'it is shown again')
-    await page.getByRole('dialog').getByRole('button', { name: 'Replace key' }).click()
+    await dialog().getByRole('button', { name: 'Replace key' }).click()
     await shownKey(page)
     await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true })))
     await page.getByRole('heading', { name: 'Your new key' }).waitFor({ state: 'detached' })
   })
 
-  testVariant('is created without confirmation where there is none', async () => {
-    const { page } = await web.asVisitor()
-    await signIn(page, newAddress())
-    await page.getByText('No API key yet.').waitFor()
-    await page.getByRole('button', { name: 'Create key' }).click()
-    const key = await shownKey(page)
-    await page.getByRole('button', { name: 'Hide key' }).click()
-    await page.getByRole('button', { name: 'Replace key' }).waitFor()
-    assert.ok(!(await page.content()).includes(key))
-  })
-})
-
-describe('named keys', requiresBrowser, () => {
-  test('are created with permissions, shown once, listed with their last use, and revoked', async () => {
-    const { page, owner } = await web.asOwner(undefined, { viewport: PHONE })
-    const slug = await publish(owner)
-    await page.goto(web.url('/account'))
-    await page.getByText('No named keys yet.').waitFor()
-    await page.getByRole('button', { name: 'Create named key' }).click()
-    const form = page.getByRole('dialog')
-    await form.getByLabel('Name').fill('CI of bakery')
-    await form.getByLabel('Only these sites').fill('no-such-site')
-    await form.getByLabel('Expires').selectOption({ label: 'After 90 days' })
-    await form.getByRole('button', { name: 'Create key' }).click()
-    await form.getByText('Site not found').waitFor()
-    await owner.assertReadableInAllViewports()
-    await form.getByLabel('Only these sites').fill(slug)
-    await form.getByRole('button', { name: 'Create key' }).click()
-    const client = web.service.client(await shownKey(page))
-    const { key } = await client.me()
-    assert.deepEqual([key?.name, key?.scope, key?.sites], ['CI of bakery', 'publish', [slug]])
-    await page.reload()
-    const row = page.getByRole('region', { name: 'Named keys' }).getByRole('listitem')
-    await row.getByText(/Created .*, used .*, expires/).waitFor()
-    await row.getByText(`Only ${slug}`).waitFor()
-    await owner.assertReadableInAllViewports()
-    await row.getByRole('button', { name: 'Revoke key CI of bakery' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click()
-    await page.getByText('No named keys yet.').waitFor()
-    await assert.rejects(client.me(), { code: 'UNAUTHORIZED' })
-  })
-})
-
-describe('trusted repositories', requiresBrowser, () => {
-  test('are added with the jobs that can publish, listed, and removed', async () => {
-    const { page, owner } = await web.asOwner(undefined, { viewport: PHONE })
-    const slug = await publish(owner)
-    await page.goto(web.url('/account'))
-    await page.getByText('No trusted repositories yet.').waitFor()
-    await page.getByRole('button', { name: 'Trust repository' }).click()
-    const form = page.getByRole('dialog')
-    const submit = form.getByRole('button', { name: 'Trust repository' })
-    await form.getByLabel('Repository').fill('bakery')
-    await form.getByLabel('Site').fill(slug)
-    await form.getByRole('switch', { name: 'Pull requests' }).click()
-    await submit.click()
-    await form.getByText('must be OWNER/REPOSITORY').waitFor()
-    await owner.assertReadableInAllViewports()
-    await form.getByLabel('Repository').fill('Ann/Bakery')
-    await submit.click()
-    const row = page.getByRole('region', { name: 'Trusted repositories' }).getByRole('listitem')
-    await row.getByText('GitHub: branch main, pull requests').waitFor()
-    await row.getByText(`Only ${slug}`).waitFor()
-    const [trust] = (await owner.client.trusts()).trusts
-    const { repository, branch, tag, pullRequests, scope, site } = trust!
-    assert.deepEqual(
-      { repository, branch, tag, pullRequests, scope, site },
-      {
-        repository: 'ann/bakery',
-        branch: 'main',
-        tag: null,
-        pullRequests: true,
-        scope: 'publish',
-        site: slug,
-      },
-    )
-    await page.reload()
-    await row.getByText(/Added .*, never used/).waitFor()
-    await owner.assertReadable()
-    await row.getByRole('button', { name: 'Remove ann/bakery' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove repository' }).click()
-    await page.getByText('No trusted repositories yet.').waitFor()
-    assert.deepEqual((await owner.client.trusts()).trusts, [])
-  })
-})
-
-describe('browsers that are signed in', requiresBrowser, () => {
-  test('are listed with this one first, and can be signed out individually or all together', async () => {
-    const { page, owner } = await web.asOwner()
-    await using second = await web.openSession(owner.email, FIREFOX)
-    await using third = await web.openSession(owner.email)
-    assert.ok((await third.get('/api/v1/me')).ok())
-    await page.goto(web.url('/account'))
-    const rows = page.getByRole('region', { name: 'Active sessions' }).getByRole('listitem')
-    await rows.first().getByText('This browser').waitFor()
-    assert.equal(await rows.count(), 3)
-    await page.getByRole('button', { name: 'Sign out Firefox on Windows' }).click()
-    await page.getByRole('status').getByText('Firefox on Windows signed out.').waitFor()
-    await rows.nth(2).waitFor({ state: 'detached' })
-    assert.equal(await rows.count(), 2)
-    await page.getByRole('button', { name: 'Sign out other sessions' }).click()
-    await page.getByRole('status').getByText('1 session signed out.').waitFor()
-    await rows.nth(1).waitFor({ state: 'detached' })
-    for (const session of [second, third]) assert.equal((await session.get('/api/v1/me')).status(), 401)
-    await page.reload()
-    await rows.first().getByText('This browser').waitFor()
-  })
-
-  testVariant(
-    'that were signed out elsewhere since the list was loaded are shown as signed out',
-    async () => {
-      const { page, owner } = await web.asOwner()
-      await using second = await web.openSession(owner.email, FIREFOX)
-      await page.goto(web.url('/account'))
-      const end = page.getByRole('button', { name: 'Sign out Firefox on Windows' })
-      await end.waitFor()
-      assert.ok((await second.delete('/api/auth/session')).ok())
-      await end.click()
-      await page.getByRole('status').getByText('Firefox on Windows signed out.').waitFor()
-      await end.waitFor({ state: 'detached' })
-    },
-  )
-})
-
-describe('signing out', requiresBrowser, () => {
-  test('opens the front page and signs out every tab, and reports when the server cannot be reached', async () => {
-    const { page, owner } = await web.asOwner()
+  test('signs out every tab and opens the front page, and reports when the server cannot be reached', async () => {
     const other = await page.context().newPage()
     await other.goto(web.url('/account'))
     await other.getByText(owner.email).first().waitFor()
-    await page.goto(web.url('/account'))
-    const signOut = page.getByRole('button', { name: 'Sign out', exact: true })
-    await page.getByText('This browser').waitFor()
     await page.route('**/api/auth/session', (route) => route.abort())
-    await signOut.click()
+    await button('Sign out').click()
     await page.getByRole('alert').getByText("Can't reach the server.").waitFor()
     await page.unroute('**/api/auth/session')
-    await signOut.click()
+    await button('Sign out').click()
     await page.getByRole('status').getByText("You're signed out").waitFor()
     await page.waitForURL(web.url('/'))
     await page.getByRole('link', { name: 'Sign in' }).waitFor()
@@ -222,17 +165,10 @@ describe('signing out', requiresBrowser, () => {
     assert.equal(await other.getByText(owner.email).count(), 0)
     assert.equal(await page.evaluate(async () => (await fetch('/api/v1/me')).status), 401)
   })
-
-  testVariant('also happens when this browser is signed out in the list', async () => {
-    const { page } = await web.asOwner('/account')
-    await page.getByRole('listitem').getByRole('button', { name: 'Sign out' }).click()
-    await page.getByRole('status').getByText("You're signed out").waitFor()
-    await page.waitForURL(web.url('/'))
-  })
 })
 
-describe('deleting the account', requiresBrowser, () => {
-  test('shows how much will be deleted, requires the address, and deletes everything', async () => {
+describe('an account', requiresBrowser, () => {
+  test('is deleted with everything once its address is typed, after a new sign-in when the session has expired', async () => {
     const { page, owner } = await web.asOwner()
     const slug = await publish(owner)
     await publish(owner)
@@ -254,8 +190,15 @@ describe('deleting the account', requiresBrowser, () => {
     await field.press('Enter')
     assert.equal((await owner.client.me()).email, owner.email)
 
+    await page.context().clearCookies()
     await field.fill(owner.email.toUpperCase())
     await dialog.getByRole('button', { name: 'Delete account' }).click()
+    const signIn = page.getByRole('dialog', { name: "You're signed out" })
+    await signIn.getByRole('button', { name: 'Get a sign-in code' }).click()
+    await signIn.getByText(/^The code for/).waitFor()
+    await owner.assertReadable()
+    assert.equal(await field.inputValue(), owner.email.toUpperCase())
+    await web.writeCode(page, owner.email)
     await page.getByRole('status').getByText('Account deleted.').waitFor()
     await page.waitForURL(web.url('/'))
     await page.getByRole('link', { name: 'Sign in' }).waitFor()
@@ -263,15 +206,15 @@ describe('deleting the account', requiresBrowser, () => {
     const key = await web.service.signIn(owner.email)
     assert.deepEqual((await web.service.client(key).list()).publishes, [])
   })
-})
 
-/** Signs in through the dashboard, so that the account has no API key, and opens the account page. */
-async function signIn(page: Page, email: string): Promise<void> {
-  await page.goto(web.url('/account'))
-  await web.askForCode(page, email)
-  await web.writeCode(page, email)
-  await page.getByText('This browser').waitFor()
-}
+  testVariant('has dates and times as in the locale of the browser, and numbers in English', async () => {
+    const { page } = await web.asOwner('/account', { locale: 'es-CO' })
+    await page.getByText('10 GB in total, 5.3 GB per file').waitFor()
+    await page.getByText(/^Resets at \d+:00\s[ap]\.\sm\./).waitFor()
+    const today = new Date().toLocaleDateString('es-CO', { dateStyle: 'long' })
+    await page.locator('time[lang=es-CO]', { hasText: today }).first().waitFor()
+  })
+})
 
 async function publish({ client }: Owner): Promise<string> {
   return (await client.publish({ files: toFiles({ 'index.html': '<h1>Hello</h1>' }) })).slug

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import {
   type OAuthClientProvider,
   type StoredOAuthClientInformation,
@@ -10,12 +11,13 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { Agent } from '../mcp/agent.ts'
-import { testVariant } from '../support/variants.ts'
 import { web } from './shared.ts'
 import { newAddress, requiresBrowser } from './web-fixture.ts'
 
-describe('the page on which a program asks for access', requiresBrowser, () => {
-  test('takes a program from nothing to a kept site, and the user ends its access', async () => {
+test(
+  'the page on which a program asks for access takes it from nothing to a kept site, and the user ends its access',
+  requiresBrowser,
+  async () => {
     const { page, visitor } = await web.asVisitor()
     await using program = await BrowserProgram.start()
     const email = newAddress()
@@ -30,10 +32,9 @@ describe('the page on which a program asks for access', requiresBrowser, () => {
     await page.getByRole('heading', { name: 'Give Test chat access?' }).waitFor()
     await page.getByText(`returns to 127.0.0.1:${program.port}`).waitFor()
     await page.getByText('Change the settings of your sites, delete them, and manage your domains').waitFor()
-    await visitor.assertAccessibleInAllViewports()
-    const returned = program.returned()
+    await visitor.assertReadableInAllViewports()
     await page.getByRole('button', { name: 'Allow' }).click()
-    await program.finish(await returned)
+    await program.finish()
     await page.getByText('Return to the program.').waitFor()
     await agent.call('claim_site', claim)
     const changed = await agent.call('update_files', {
@@ -46,46 +47,25 @@ describe('the page on which a program asks for access', requiresBrowser, () => {
     await page.getByRole('button', { name: 'End access of Test chat' }).click()
     await page.getByText('Test chat has no access any more.').waitFor()
     await assert.rejects(agent.call('list_sites'), /grant request is invalid/)
-  })
-
-  testVariant('returns a user who denies to the program', async () => {
-    const { page } = await web.asOwner()
-    await using program = await BrowserProgram.start()
-    await using agent = await program.connect()
-    await assert.rejects(agent.call('list_sites'), UnauthorizedError)
-    await page.goto(program.authorizationUrl)
-    const returned = program.returned()
-    await page.getByRole('button', { name: 'Deny' }).click()
-    assert.equal((await returned).get('error'), 'access_denied')
-    await page.getByText('Return to the program.').waitFor()
-  })
-
-  testVariant('is not shown in a frame, and says when its time is over', async () => {
-    const { headers } = await fetch(web.url('/authorize/an-id'))
-    assert.match(headers.get('content-security-policy')!, /frame-ancestors 'none'/)
-    const { page } = await web.asOwner('/authorize/an-id')
-    await page.getByText('This request of a program has expired, or began in another browser').waitFor()
-  })
-})
+  },
+)
 
 /** A program on this device, over the library that programs use. */
 class BrowserProgram implements AsyncDisposable {
   readonly #server = createServer((request, response) => {
     response.end('Return to the program.')
-    this.#onReturn?.(new URL(request.url!, 'http://localhost').searchParams)
+    this.#returned.resolve(new URL(request.url!, 'http://localhost').searchParams)
   })
-  #onReturn: ((parameters: URLSearchParams) => void) | undefined
-  #transport: StreamableHTTPClientTransport | undefined
+  readonly #returned = Promise.withResolvers<URLSearchParams>()
+  #transport!: StreamableHTTPClientTransport
+  port = 0
   authorizationUrl = ''
 
   static async start(): Promise<BrowserProgram> {
     const program = new BrowserProgram()
-    await new Promise<void>((resolve) => program.#server.listen(0, '127.0.0.1', resolve))
+    await once(program.#server.listen(0, '127.0.0.1'), 'listening')
+    program.port = (program.#server.address() as AddressInfo).port
     return program
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port
   }
 
   connect(): Promise<Agent> {
@@ -94,45 +74,35 @@ class BrowserProgram implements AsyncDisposable {
     return Agent.over(this.#transport)
   }
 
-  /** The parameters with which the browser returns. */
-  returned(): Promise<URLSearchParams> {
-    return new Promise((resolve) => {
-      this.#onReturn = resolve
-    })
-  }
-
-  async finish(parameters: URLSearchParams): Promise<void> {
-    await this.#transport!.finishAuth(parameters)
+  /** Gets its tokens when the browser has returned. */
+  async finish(): Promise<void> {
+    await this.#transport.finishAuth(await this.#returned.promise)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
+    await this.#server[Symbol.asyncDispose]()
   }
 
   #provider(): OAuthClientProvider {
     const redirectUrl = `http://127.0.0.1:${this.port}/callback`
-    let client: StoredOAuthClientInformation | undefined
-    let tokens: StoredOAuthTokens | undefined
-    let verifier = ''
+    const saved: Partial<{
+      client: StoredOAuthClientInformation
+      tokens: StoredOAuthTokens
+      verifier: string
+    }> = {}
     return {
       redirectUrl,
       clientMetadata: { client_name: 'Test chat', redirect_uris: [redirectUrl] },
-      clientInformation: () => client,
-      saveClientInformation: (saved) => {
-        client = saved
-      },
-      tokens: () => tokens,
-      saveTokens: (saved) => {
-        tokens = saved
-      },
+      clientInformation: () => saved.client,
+      saveClientInformation: (client) => void Object.assign(saved, { client }),
+      tokens: () => saved.tokens,
+      saveTokens: (tokens) => void Object.assign(saved, { tokens }),
       redirectToAuthorization: (url) => {
         this.authorizationUrl = url.href
       },
-      saveCodeVerifier: (saved) => {
-        verifier = saved
-      },
-      codeVerifier: () => verifier,
+      saveCodeVerifier: (verifier) => void Object.assign(saved, { verifier }),
+      codeVerifier: () => saved.verifier!,
     }
   }
 }

@@ -1,18 +1,82 @@
 import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { toFiles } from '../api/content.ts'
-import { DESKTOP, PHONE } from '../support/browser.ts'
-import { testVariant } from '../support/variants.ts'
-import { dropOn, liveAt, pickFiles, visited } from './file-drop.ts'
+import { promisify } from 'node:util'
+import type { Page } from 'playwright-core'
+import type { CreateResponse } from '../../protocol/api/publish.ts'
+import { type BrowserUser, DESKTOP, PHONE } from '../support/browser.ts'
+import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
+import { liveAt, pickFiles, toUpload, visited } from './file-drop.ts'
 import { disk, web } from './shared.ts'
 import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
 
 /** Maximum bytes transferred in the first load, by type, with the headers of responses. */
 const MAX_BYTES: Record<string, number> = { Script: 60_000, Font: 50_000 }
 
+const withCurl = spawnSync('curl', ['--version']).error ? { skip: 'needs curl' } : {}
+
 describe('the front page', requiresBrowser, () => {
-  test('leads from a file to its published address', async () => {
-    const { page, visitor } = await web.asVisitor('/', { viewport: PHONE })
+  let visitor: BrowserUser
+  let page: Page
+  const loaded: Record<string, number> = { Script: 0, Font: 0 }
+  const apiRequests: string[] = []
+  web.openForSuite(async () => {
+    // Options make a context of its own, with an empty cache.
+    visitor = await web.visitor({ locale: 'en-GB', viewport: PHONE })
+    page = visitor.page
+    const session = await page.context().newCDPSession(page)
+    const types = new Map<string, string>()
+    const onRequest = (url: string) => {
+      if (new URL(url).pathname.startsWith('/api/')) apiRequests.push(url)
+    }
+    page.on('request', (request) => onRequest(request.url()))
+    await session.send('Network.enable')
+    session.on('Network.responseReceived', ({ requestId, type }) => types.set(requestId, type))
+    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+      const type = types.get(requestId) ?? ''
+      if (type in loaded) loaded[type]! += encodedDataLength
+    })
+    await page.goto(web.service.baseUrl, { waitUntil: 'networkidle' })
+    await session.detach()
+    page.removeAllListeners('request')
+    return visitor
+  })
+  /** Shows the start of the front page again after the test before. */
+  const begin = async () => {
+    const again = page.getByRole('button', { name: 'Publish another site' })
+    if ((await again.count()) > 0) await again.click()
+  }
+  /** The texts with a copy button of a tab. */
+  const copyTexts = async (tab: string): Promise<string[]> => {
+    await begin()
+    await page.getByRole('link', { name: tab, exact: true }).click()
+    await page.locator('pre').first().waitFor()
+    return page.locator('pre').allTextContents()
+  }
+
+  test('loads few bytes and sends no API request before a drop', () => {
+    for (const [type, bytes] of Object.entries(loaded))
+      assert.ok(bytes > 0 && bytes <= MAX_BYTES[type]!, `${type}: ${bytes} bytes`)
+    assert.deepEqual(apiRequests, [])
+  })
+
+  test('is not animated where the browser asks for less motion', async () => {
+    await begin()
+    await page.setViewportSize(DESKTOP)
+    await page.locator('.drop-animation').waitFor()
+    const count = () =>
+      document.getAnimations().filter((one) => one.effect?.getTiming().iterations === Infinity).length
+    await page.emulateMedia({ reducedMotion: 'no-preference' })
+    assert.notEqual(await page.evaluate(count), 0)
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    assert.equal(await page.evaluate(count), 0)
+    await page.setViewportSize(PHONE)
+  })
+
+  test('leads from a file to its published address, with the keyboard alone', async () => {
+    await begin()
     await page.getByRole('heading', { name: 'Drop a folder. Get a live site.', level: 1 }).waitFor()
     await page.getByText('Up to 1,000 files, 250 MB each, 1 GB total.').waitFor()
     await page
@@ -20,7 +84,10 @@ describe('the front page', requiresBrowser, () => {
       .waitFor()
     await visitor.assertAccessibleInAllViewports()
 
-    await pickFiles(page, disk.file('ahoy/index.html', '<h1>Ahoy</h1>'))
+    const choosing = page.waitForEvent('filechooser')
+    await tabTo(page, page.getByRole('button', { name: 'Choose files or a ZIP' }))
+    await page.keyboard.press('Enter')
+    await (await choosing).setFiles(disk.file('ahoy/index.html', '<h1>Ahoy</h1>'))
     await liveAt(page)
     await page.frameLocator('iframe').getByRole('heading', { name: 'Ahoy' }).waitFor()
     await page.getByText('Only this computer can open this address.').waitFor()
@@ -28,223 +95,173 @@ describe('the front page', requiresBrowser, () => {
     const keep = await page.getByRole('link', { name: 'Keep this site' }).boundingBox()
     assert.ok(keep!.y + keep!.height < PHONE.height, 'the main action is below the fold')
     await page.waitForFunction(() => document.activeElement?.textContent === 'Your site is live')
-    await visitor.assertAccessibleInAllViewports()
-
-    await page.getByRole('button', { name: 'Publish another site' }).click()
-    for (const [link, heading] of [
-      ['Command line', 'With the command'],
-      ['AI agent', 'Tell your coding agent'],
-      ['API', 'In one request'],
-    ] as const) {
-      await page.getByRole('link', { name: link }).click()
-      await page.getByRole('heading', { name: heading }).waitFor()
-      await visitor.assertReadable()
-    }
-    visitor.assertNoComplaints()
-  })
-
-  testVariant('publishes an example site, and copies its URL', async () => {
-    const { page } = await web.asVisitor('/', { permissions: ['clipboard-read', 'clipboard-write'] })
-    await page.getByRole('button', { name: 'Try an example site' }).click()
-    const siteUrl = await liveAt(page)
-    await page.frameLocator('iframe').getByRole('heading', { name: 'Marlow Street Bakery' }).waitFor()
-    await page.getByRole('button', { name: 'Copy the URL' }).click()
-    await page.getByText('Copied').waitFor()
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), siteUrl)
-  })
-
-  testVariant('offers only files on a phone, which has no folders', async () => {
-    const { page } = await web.asVisitor('/', {
-      viewport: { width: 360, height: 740 },
-      isMobile: true,
-      hasTouch: true,
-    })
-    await page.getByText('Choose files to publish').waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Choose a folder' }).count(), 0)
-    await pickFiles(page, disk.file('phone.txt', 'from a phone'))
-    const siteUrl = await liveAt(page)
-    assert.equal(await visited(siteUrl, 'phone.txt'), 'from a phone')
-    const { host } = new URL(siteUrl)
-    await page.getByRole('button', { name: 'Publish another site' }).click()
-    await page.getByRole('button', { name: `Update ${host}` }).click()
-    await page.getByText(`Choose the new version of ${host}`).waitFor()
-  })
-
-  test('is not animated where the browser asks for less motion', async () => {
-    const { page } = await web.asVisitor('/', { viewport: DESKTOP })
-    await page.locator('.drop-animation').waitFor()
-    const count = () =>
-      document.getAnimations().filter((one) => one.effect?.getTiming().iterations === Infinity).length
-    assert.equal(await page.evaluate(count), 0)
-    await page.emulateMedia({ reducedMotion: 'no-preference' })
-    assert.notEqual(await page.evaluate(count), 0)
-  })
-
-  test('explains at its top how to publish without scripts', async () => {
-    const { page } = await web.asVisitor('/', { javaScriptEnabled: false })
-    const heading = await page.getByRole('heading', { name: 'Drop a folder. Get a live site.' }).boundingBox()
-    assert.ok(heading!.y < 200, `${heading!.y} px from the top`)
-    for (const command of ['cli.tgz publish ./folder', 'api/v1/publish', 'expires after 24 hours'])
-      assert.ok(await page.getByText(command).first().isVisible(), command)
-  })
-
-  test('can be used with the keyboard alone', async () => {
-    const { page } = await web.asVisitor()
-    const choosing = page.waitForEvent('filechooser')
-    await page.goto(web.service.baseUrl)
-    await tabTo(page, page.getByRole('button', { name: 'Choose files or a ZIP' }))
-    await page.keyboard.press('Enter')
-    await (await choosing).setFiles(disk.file('keys.txt', 'keys'))
-    await liveAt(page)
     await tabTo(page, page.getByRole('button', { name: 'Copy the URL' }))
-  })
-
-  testVariant('asks for a sign-in where sites need an account, and then finishes publishing', async () => {
-    await using other = await web.another({ ANONYMOUS: 'off' })
-    await using visitor = await other.visitor()
-    const { page } = visitor
-    const account = await other.createAccount()
-    assert.match(await visited(other.service.baseUrl), /Sign in with your email address\./)
-    await page.goto(other.service.baseUrl)
-    await page.getByText('Publish a static site in seconds. Sign in with your email address.').waitFor()
-    await page.getByText('this server publishes sites of accounts only').waitFor()
     await visitor.assertReadableInAllViewports()
-    await pickFiles(page, disk.file('team/index.html', 'Ours'))
-    await page.getByText("and we'll finish publishing").waitFor()
-    await visitor.assertReadable()
-    await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
-    await other.askForCode(page, account.email)
-    await other.writeCode(page, account.email)
-    assert.equal(await visited(await liveAt(page)), 'Ours')
-    assert.equal((await account.client.list()).publishes.length, 1)
   })
 
-  test('loads few bytes and sends no API request before a drop', async () => {
-    // Options make a context of its own, with an empty cache.
-    const { page } = await web.asVisitor(undefined, { locale: 'en-GB' })
-    const session = await page.context().newCDPSession(page)
-    const types = new Map<string, string>()
-    const totals: Record<string, number> = { Script: 0, Font: 0 }
-    const requests: string[] = []
-    page.on('request', (request) => {
-      if (new URL(request.url()).pathname.startsWith('/api/')) requests.push(request.url())
-    })
-    await session.send('Network.enable')
-    session.on('Network.responseReceived', ({ requestId, type }) => types.set(requestId, type))
-    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
-      const type = types.get(requestId) ?? ''
-      if (type in totals) totals[type]! += encodedDataLength
-    })
-    await page.goto(web.service.baseUrl, { waitUntil: 'networkidle' })
-    for (const [type, bytes] of Object.entries(totals))
-      assert.ok(bytes > 0 && bytes <= MAX_BYTES[type]!, `${type}: ${bytes} bytes`)
-    assert.deepEqual(requests, [])
-  })
-})
-
-describe('what was published from this browser', requiresBrowser, () => {
-  testVariant(
-    'is listed with its title and picture, and updated from the list of sites by a button or a drop',
-    async () => {
-      const { page, owner } = await web.asOwner()
-      const { siteUrl, slug, claimToken, claimUrl, expiresAt } = await web.service.client().publish({
-        files: toFiles({ 'index.html': '<title>Before</title>' }),
-      })
-      const site = { slug, siteUrl, claimToken, claimUrl, expiresAt }
-      await page.evaluate(
-        (kept) => localStorage.setItem('slipway.anonymous-sites', kept),
-        JSON.stringify([site]),
-      )
-      const { host } = new URL(siteUrl)
-      await page.goto(web.url('/sites'))
-      await page.getByRole('button', { name: `Update ${host}` }).click()
-      await page.getByText(`Drop the new version of ${host}`).waitFor()
-      const stored = page.waitForResponse((one) => /\/thumbnail$/.test(one.url()))
-      await pickFiles(
-        page,
-        disk.file('named/index.html', '<title>Marlow Street Bakery</title><h1>Bread</h1>'),
-      )
-      await liveAt(page)
-      await stored
-
-      await page.goto(web.url('/sites'))
-      const row = page.getByRole('region', { name: 'Unclaimed sites' }).getByRole('listitem')
-      await row.getByText('Marlow Street Bakery', { exact: true }).waitFor()
-      await row.locator('.start-page img').waitFor()
-      await owner.assertAccessible()
-      await dropOn(page, '.published-here li', disk.file('dropped/index.html', '<title>Dropped</title>'))
-      await page.getByRole('heading', { name: 'Update published' }).waitFor()
-      assert.match(await visited(siteUrl), /Dropped/)
-    },
-  )
-
-  test('can be updated by another drop, removed from the list, and kept after signing in', async () => {
-    const { page } = await web.asVisitor('/')
+  test('updates what was published from this browser by another drop, and removes it from the list', async () => {
+    await begin()
     await pickFiles(page, disk.file('first/index.html', 'First'))
     const siteUrl = await liveAt(page)
     const { host } = new URL(siteUrl)
-
-    const again = await page.context().newPage()
-    await again.goto(web.service.baseUrl)
-    const list = again.getByRole('region', { name: 'Unclaimed sites' })
+    await begin()
+    const list = page.getByRole('region', { name: 'Unclaimed sites' })
     await list.getByRole('button', { name: `Update ${host}` }).click()
-    await again.getByText(`Drop the new version of ${host}`).waitFor()
-    await pickFiles(again, disk.file('second/index.html', 'Second'))
-    await again.getByRole('heading', { name: 'Update published' }).waitFor()
-    assert.equal(await liveAt(again), siteUrl)
-    assert.equal(await visited(siteUrl), 'Second')
+    await page.getByText(`Drop the new version of ${host}`).waitFor()
+    await pickFiles(page, disk.file('second/index.html', 'Second'))
+    await page.getByRole('heading', { name: 'Update published' }).waitFor()
+    assert.deepEqual([await liveAt(page), await visited(siteUrl)], [siteUrl, 'Second'])
 
-    await again.getByRole('button', { name: 'Publish another site' }).click()
+    await begin()
     await list.getByRole('button', { name: `Remove from list: ${host}` }).click()
-    await again.getByText('Removed from this list.').waitFor()
-    assert.equal(await list.count(), 0)
-    await again.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Removed from this list.').waitFor()
+    await page.getByText(host).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await list.getByRole('button', { name: `Update ${host}` }).waitFor()
 
-    await using owner = await web.owner()
+    const { page: own } = await web.asOwner()
     const kept = await page.evaluate(() => localStorage.getItem('slipway.anonymous-sites')!)
-    await owner.page.evaluate((sites) => localStorage.setItem('slipway.anonymous-sites', sites), kept)
-    await owner.page.goto(web.url('/sites'))
-    await owner.page.getByRole('link', { name: `Keep ${host}` }).waitFor()
+    await own.evaluate((sites) => localStorage.setItem('slipway.anonymous-sites', sites), kept)
+    await own.goto(web.url('/sites'))
+    await own.getByRole('link', { name: `Keep ${host}` }).waitFor()
   })
 
-  testVariant('is removed from the list when an update finds it deleted', async () => {
-    const { page } = await web.asVisitor('/')
-    await pickFiles(page, disk.file('lost/index.html', 'Lost'))
-    const siteUrl = await liveAt(page)
-    const { host } = new URL(siteUrl)
-    const kept = await page.evaluate(() => localStorage.getItem('slipway.anonymous-sites'))
-    const [{ slug, claimToken }] = JSON.parse(kept!)
-    const key = await web.service.signIn(newAddress())
-    await web.service.client(key).claim(slug, claimToken)
-    await web.service.client(key).delete(slug)
-    await page.getByRole('button', { name: 'Publish another site' }).click()
-    await page.getByRole('button', { name: `Update ${host}` }).click()
-    await pickFiles(page, disk.file('found/index.html', 'Found'))
-    await page.getByRole('alert').waitFor()
-    await page.getByRole('region', { name: 'Unclaimed sites' }).waitFor({ state: 'detached' })
-  })
-})
-
-describe('the rate limit', requiresBrowser, () => {
-  testVariant('is reported with the time of its reset, and signing in continues immediately', async () => {
-    await using strict = await web.another({ RATE_ANONYMOUS: '1' })
-    await using visitor = await strict.visitor()
-    const { page } = visitor
-    await page.goto(strict.service.baseUrl)
-    await pickFiles(page, disk.file('one.txt', 'one'))
-    await liveAt(page)
-    await page.getByRole('button', { name: 'Publish another site' }).click()
-    await pickFiles(page, disk.file('two.txt', 'two'))
-    await page.getByText('Hourly limit reached (1 request).').waitFor()
-    await page.getByText(/^Try again at .*\d\d:00.* Your sites stay online\.$/).waitFor()
-    const way = page.getByRole('main').getByRole('link', { name: 'Sign in' })
-    await way.waitFor()
+  test('has the command for this server', async () => {
+    assert.deepEqual(await copyTexts('Command line'), [`npx ${web.service.baseUrl}/cli.tgz publish ./folder`])
     await visitor.assertReadable()
+  })
 
-    const email = newAddress()
-    await way.click()
-    await strict.askForCode(page, email)
-    await page.keyboard.type(await strict.service.mailedCode(email))
-    assert.equal(await visited(await liveAt(page), 'two.txt'), 'two')
+  test('has a curl call that publishes a folder, and three that publish a page', withCurl, async () => {
+    const [archive = '', create = '', upload = '', finalize = ''] = await copyTexts('API')
+    await visitor.assertReadable()
+    const folder = await folderWith('<h1>Hello</h1>')
+    const site = JSON.parse(await shell(archive, folder)) as CreateResponse
+    assert.equal(await visited(site.siteUrl), '<h1>Hello</h1>')
+
+    const { siteUrl, upload: plan } = JSON.parse(await shell(create, folder)) as CreateResponse
+    await shell(upload.replace('URL', plan.uploads[0]?.url ?? ''), folder)
+    await shell(
+      finalize.replace('FINALIZE_URL', plan.finalizeUrl).replace('VERSION_ID', plan.versionId),
+      folder,
+    )
+    assert.match(await visited(siteUrl), /Hello/)
+  })
+
+  test(
+    'has a text for agents, whose commands publish a folder and update it, without its secrets',
+    withCurl,
+    async () => {
+      const [text = ''] = await copyTexts('AI agent')
+      const [publish = '', update = '', ...more] = text.split('\n').filter((line) => line.startsWith('tar '))
+      assert.deepEqual(more, [])
+      const folder = await folderWith('<h1>Hello</h1>')
+      await shell(
+        'cd folder && echo SECRET=1 | tee .env > .env.local && mkdir .git && echo a > .git/HEAD',
+        folder,
+      )
+      const answer = JSON.parse(await shell(publish.replaceAll('FOLDER', 'folder'), folder)) as CreateResponse
+      const { slug, siteUrl, claimToken = '', claimUrl = '' } = answer
+      assert.equal(await visited(siteUrl), '<h1>Hello</h1>')
+      await shell("printf '<h1>Hello again</h1>' > folder/index.html", folder)
+      const filled = update.replaceAll('FOLDER', 'folder').replace('SLUG', slug)
+      await shell(filled.replace('CLAIM_TOKEN', claimToken), folder)
+      assert.equal(await visited(siteUrl), '<h1>Hello again</h1>')
+      const key = await web.service.signIn(`${slug}@example.test`)
+      await web.service.client(key).claim(slug, new URL(claimUrl).searchParams.get('token')!)
+      const { files } = await web.service.client(key).details(slug)
+      assert.deepEqual(
+        files.map(({ path }) => path),
+        ['index.html'],
+      )
+      const document = await visited(web.url('/api/openapi.json'))
+      assert.ok(text.includes(web.url('/api/openapi.json')))
+      for (const word of ['siteUrl', 'claimUrl', 'slug', 'claimToken'])
+        assert.ok(text.includes(word) && document.includes(word), word)
+    },
+  )
+
+  test('links to the API reference, which is readable, as is the page for an unknown path', async () => {
+    await copyTexts('API')
+    await page.getByRole('main').getByRole('link', { name: 'API reference' }).click()
+    const heading = page.getByRole('heading', { name: 'API reference', level: 1 })
+    await heading.waitFor()
+    assert.ok((await heading.boundingBox())!.x >= 16, 'the text touches the edge of the screen')
+    // The page of all details is so long that each check takes seconds of CPU time.
+    const opened = ALL_VARIANTS ? page.locator('details') : page.locator('details').nth(1)
+    await opened.evaluateAll((all) => {
+      for (const one of all) one.setAttribute('open', '')
+    })
+    await visitor.assertReadableInAllViewports()
+    const answer = await page.goto(web.url('/no/such/page'))
+    assert.equal(answer?.status(), 404)
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    await visitor.assertReadable()
+    await page.goto(web.url('/'))
+  })
+
+  testVariant('works whatever the storage of the browser contains', async () => {
+    const site = { slug: 'a', claimToken: 'b', expiresAt: '2999-01-01T00:00:00.000Z' }
+    for (const rubbish of [
+      '[',
+      'null',
+      '[1, "two", [], {}, null]',
+      JSON.stringify([{ ...site, siteUrl: 'https://', claimUrl: 'http://[' }]),
+      JSON.stringify([{ ...site, siteUrl: 'javascript:1', claimUrl: 'javascript:1' }]),
+    ]) {
+      await page.evaluate((text) => {
+        localStorage.setItem('slipway.anonymous-sites', text)
+        for (const name of ['slipway.pending', 'slipway.code-sent']) sessionStorage.setItem(name, text)
+      }, rubbish)
+      await page.goto(web.url('/'))
+      await page.getByText('Drop a folder, files or a ZIP here').waitFor()
+      assert.equal(await page.getByText('Unclaimed sites').count(), 0)
+      await page.getByLabel('Files or a zip').setInputFiles([toUpload('index.html', rubbish)])
+      assert.equal(await visited(await liveAt(page)), rubbish)
+    }
   })
 })
+
+test('the front page explains at its top how to publish without scripts', requiresBrowser, async () => {
+  const { page } = await web.asVisitor('/', { javaScriptEnabled: false })
+  const heading = await page.getByRole('heading', { name: 'Drop a folder. Get a live site.' }).boundingBox()
+  assert.ok(heading!.y < 200, `${heading!.y} px from the top`)
+  for (const command of ['cli.tgz publish ./folder', 'api/v1/publish', 'expires after 24 hours'])
+    assert.ok(await page.getByText(command).first().isVisible(), command)
+})
+
+describe('a sign-in on the front page', requiresBrowser, () => {
+  for (const [title, settings, question] of [
+    ['once the hourly limit is reached', { RATE_ANONYMOUS: '1' }, 'Hourly limit reached (1 request).'],
+    ['where sites need an account', { ANONYMOUS: 'off' }, "and we'll finish publishing"],
+  ] as const)
+    testVariant(`finishes publishing with the same files, ${title}`, async () => {
+      await using other = await web.another(settings)
+      await using visitor = await other.visitor()
+      const { page } = visitor
+      await page.goto(other.service.baseUrl)
+      if ('RATE_ANONYMOUS' in settings) {
+        await pickFiles(page, disk.file('one.txt', 'one'))
+        await liveAt(page)
+        await page.getByRole('button', { name: 'Publish another site' }).click()
+      }
+      await pickFiles(page, disk.file('two.txt', 'two'))
+      await page.getByText(question).waitFor()
+      await visitor.assertReadable()
+      const email = newAddress()
+      await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
+      await other.askForCode(page, email)
+      await other.writeCode(page, email)
+      assert.equal(await visited(await liveAt(page), 'two.txt'), 'two')
+    })
+})
+
+async function folderWith(page: string): Promise<string> {
+  const folder = mkdtempSync(join(web.service.data, 'curl-'))
+  await shell(`mkdir folder && printf '${page}' > folder/index.html`, folder)
+  return folder
+}
+
+async function shell(command: string, folder: string): Promise<string> {
+  const { stdout } = await promisify(execFile)('sh', ['-ec', command], { cwd: folder })
+  return stdout
+}

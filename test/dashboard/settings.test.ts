@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { BrowserContextOptions } from 'playwright-core'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { Page } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
-import { PHONE } from '../support/browser.ts'
+import { DESKTOP, PHONE } from '../support/browser.ts'
 import { getUrl } from '../support/http-client.ts'
 import { testVariant } from '../support/variants.ts'
 import { toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
-import { requiresBrowser } from './web-fixture.ts'
+import { type Owner, requiresBrowser } from './web-fixture.ts'
 
 /** A PNG of 40 by 20 pixels. */
 const PICTURE = Buffer.from(
@@ -31,31 +30,31 @@ const BAKERY: Contents = {
   'images/oven.svg': DRAWING,
 }
 
-async function statusOf(url: string): Promise<number> {
-  return (await getUrl(url)).status
-}
-
-/** Publishes a site and opens its settings. */
-async function openSettings(texts: Contents = BAKERY, options?: BrowserContextOptions) {
-  const { page, owner } = await web.asOwner(undefined, options)
-  const { client } = owner
-  const { slug, siteUrl } = await client.publish({ files: toFiles(texts) })
-  const open = async () => {
+describe('the settings of a site', requiresBrowser, () => {
+  let owner: Owner
+  let page: Page
+  let slug: string
+  let siteUrl: string
+  web.openForSuite(async () => {
+    owner = await web.owner({ timezoneId: 'Asia/Kolkata' })
+    page = owner.page
+    await openSettings(BAKERY)
+    return owner
+  })
+  /** Publishes a site and opens its settings. */
+  async function openSettings(contents: Contents) {
+    ;({ slug, siteUrl } = await owner.client.publish({ files: toFiles(contents) }))
     await page.goto(web.url(`/sites/${slug}/settings`))
     await page.getByRole('heading', { name: 'Access' }).waitFor()
   }
-  await open()
   const part = (name: string) => page.getByRole('region', { name })
+  const details = () => owner.client.details(slug)
   const save = async () => {
     await page.getByRole('button', { name: 'Save changes' }).click()
     await part('Unsaved changes').waitFor({ state: 'detached' })
   }
-  return { slug, siteUrl, page, owner, client, open, part, save, details: () => client.details(slug) }
-}
 
-describe('the settings of a site', requiresBrowser, () => {
   test('are accessible in all viewports and color schemes', async () => {
-    const { page, owner, part } = await openSettings(undefined, { viewport: PHONE })
     await page.getByRole('figure').getByText('The & bakery').waitFor()
     await page.getByRole('button', { name: 'Choose image' }).click()
     await owner.assertReadable()
@@ -63,14 +62,16 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.getByLabel('Description').fill('long '.repeat(110))
     await page.getByRole('switch', { name: 'Password protection' }).click()
     await part('General').getByLabel('Expires').selectOption('On a date')
+    await page.setViewportSize(PHONE)
     await owner.assertAccessibleInAllViewports()
     await part('Danger zone').getByRole('button', { name: 'Delete site' }).click()
     await owner.assertReadable()
-    owner.assertNoComplaints()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.setViewportSize(DESKTOP)
+    await page.getByRole('button', { name: 'Discard' }).click()
   })
 
   test('show the metadata of the document, and a card that updates while typing', async () => {
-    const { page, part, details, save } = await openSettings()
     const card = part('Link preview').getByRole('figure')
     await card.getByText('The & bakery').waitFor()
     await card.getByText('Bread, "daily">').waitFor()
@@ -84,8 +85,11 @@ describe('the settings of a site', requiresBrowser, () => {
     await card.getByRole('img', { name: 'images/loaf of bread.png' }).waitFor()
     await save()
     await page.getByRole('heading', { name: 'Loaves' }).waitFor()
-    const pickMetadata = ({ viewer }: SiteDetails) => [viewer.title, viewer.description, viewer.ogImagePath]
-    assert.deepEqual(pickMetadata(await details()), ['Loaves', 'Fresh', 'images/loaf of bread.png'])
+    const metadata = async () => {
+      const { title, description, ogImagePath } = (await details()).viewer
+      return [title, description, ogImagePath]
+    }
+    assert.deepEqual(await metadata(), ['Loaves', 'Fresh', 'images/loaf of bread.png'])
     await page.getByLabel('Title').fill('')
     await page.getByLabel('Description').fill('')
     await page.getByRole('button', { name: 'Use the image from your HTML' }).click()
@@ -93,62 +97,11 @@ describe('the settings of a site', requiresBrowser, () => {
     await card.getByRole('img', { name: 'images/oven.png' }).waitFor()
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByRole('heading', { level: 1, name: 'The & bakery' }).waitFor()
-    assert.deepEqual(pickMetadata(await details()), [null, null, null])
-  })
-
-  testVariant('have a card for every document', async () => {
-    const { client, open, slug, part } = await openSettings()
-    const image = (address: string) => `<title>Bread</title><meta property="og:image" content="${address}">`
-    for (const [html, hint] of [
-      ['<h1>Bread</h1>', /\.localhost/],
-      ['<title>Bread</title><script>', /^Bread$/],
-      [image('https://pictures.example/oven.png'), /Image from pictures\.example/],
-      [image('/%E0.png'), /^Bread$/],
-      [undefined, /\.localhost/],
-    ] as const) {
-      const contents: Contents =
-        html === undefined ? { 'about.html': '<title>About</title>' } : { 'index.html': html }
-      await client.publish({ slug, files: toFiles(contents) })
-      await open()
-      const card = part('Link preview').getByRole('figure')
-      await card.getByText(hint).first().waitFor()
-      assert.equal(await card.getByRole('img').count(), 0)
-    }
-  })
-
-  testVariant('count the remaining characters, and do not save a text that is too long', async () => {
-    const { page, part, details, save } = await openSettings()
-    await page.getByLabel('Title').fill('🥖'.repeat(200))
-    await part('Link preview').getByText('0 of 200 characters left').waitFor()
-    await page.getByLabel('Title').fill('🥖'.repeat(201))
-    await page.getByRole('status').getByText('1 character over the limit of 200.').waitFor()
-    await page.getByLabel('Title').press('Enter')
-    await page.getByLabel('Title').fill('🥖'.repeat(200))
-    await save()
-    assert.equal((await details()).title, '🥖'.repeat(200))
-  })
-
-  testVariant('find an image by its name among many', async () => {
-    const names = Array.from({ length: 30 }, (_, at) => `pictures/${at}.png`)
-    const { page } = await openSettings(Object.fromEntries(names.map((name) => [name, PICTURE])))
-    await page.getByRole('button', { name: 'Choose image' }).click()
-    const dialog = page.getByRole('dialog')
-    const pictures = dialog.getByRole('listitem')
-    await pictures.nth(11).waitFor()
-    assert.equal(await pictures.count(), 12)
-    await dialog.getByRole('button', { name: 'Show more' }).click()
-    await pictures.nth(23).waitFor()
-    assert.equal(await pictures.count(), 24)
-    await dialog.getByLabel('Search by name').fill('29')
-    await dialog.getByText('1 image', { exact: true }).waitFor()
-    await dialog.getByRole('button', { name: 'pictures/29.png' }).click()
-    await dialog.waitFor({ state: 'detached' })
-    await page.getByRole('figure').getByRole('img', { name: 'pictures/29.png' }).waitFor()
+    assert.deepEqual(await metadata(), [null, null, null])
   })
 
   test('set, change and remove a password', async () => {
-    const { page, part, save, siteUrl, details } = await openSettings()
-    const guarded = () => statusOf(siteUrl)
+    const guarded = async () => (await getUrl(siteUrl)).status
     const access = part('Access')
     const protection = access.getByRole('switch', { name: 'Password protection' })
     const saveButton = page.getByRole('button', { name: 'Save changes' })
@@ -178,7 +131,6 @@ describe('the settings of a site', requiresBrowser, () => {
   })
 
   test('are kept while other pages are open, saved together, and discarded with an undo', async () => {
-    const { page, details, save } = await openSettings()
     await page.getByLabel('Title').fill('Loaves')
     await page.getByRole('switch', { name: 'Single-page app' }).click()
     await page.getByRole('link', { name: 'Versions' }).click()
@@ -194,78 +146,9 @@ describe('the settings of a site', requiresBrowser, () => {
     await save()
     const { viewer, spaMode } = await details()
     assert.deepEqual([viewer.title, spaMode], ['Loaves', true])
-    await page.goto(web.url('/account'))
   })
-
-  test('rename the site to a name that is available, and keep unsaved changes', async () => {
-    const { page, owner, part, slug, siteUrl } = await openSettings()
-    const field = part('General').getByLabel('Site name')
-    await page.getByLabel('Title').fill('Loaves')
-    await field.fill('www')
-    await part('General').getByRole('alert').filter({ hasText: /\w/ }).waitFor()
-    await field.fill('Corner Bäkery')
-    await part('General').getByRole('button', { name: 'Use corner-bakery' }).click()
-    await part('General')
-      .getByText(/^corner-bakery\.localhost:\d+ is available$/)
-      .waitFor()
-    await field.press('Enter')
-    const dialog = page.getByRole('dialog', { name: 'Rename to corner-bakery?' })
-    await dialog.getByText('The old URL redirects for 30 days.').waitFor()
-    await owner.assertReadable()
-    await dialog.getByRole('button', { name: 'Rename site' }).click()
-    await page.waitForURL('**/sites/corner-bakery/settings')
-    await page.getByRole('region', { name: 'Unsaved changes' }).waitFor()
-    assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
-    assert.match(await visited(siteUrl.replace(slug, 'corner-bakery')), /Bread/)
-    await page.getByRole('button', { name: 'Discard' }).click()
-  })
-
-  testVariant('link to each section, and mark the visible one', async () => {
-    const { page } = await openSettings(undefined, { viewport: PHONE })
-    const sections = page.getByRole('navigation', { name: 'Settings' })
-    for (const viewport of [{ width: 1280, height: 720 }, PHONE]) {
-      await page.setViewportSize(viewport)
-      for (const name of ['Access', 'Routing', 'General', 'People', 'Danger zone']) {
-        await sections.getByRole('link', { name }).click()
-        await sections.locator('[aria-current]').filter({ hasText: name }).waitFor()
-      }
-    }
-    await page.getByRole('heading', { name: 'Delete site' }).waitFor()
-    assert.equal(new URL(page.url()).hash, '#danger-zone')
-  })
-
-  testVariant(
-    'publish an uploaded image for the link preview, and warn of what previews do not show',
-    async () => {
-      const { page, client, slug, siteUrl, details } = await openSettings()
-      const card = page.getByRole('figure')
-      await card.getByText('40 × 20 pixels. Use at least 1200 × 630').waitFor()
-      const input = page.getByLabel('Link preview image')
-      const upload = (name: string, content: string | Buffer) =>
-        input.setInputFiles([toUpload(name, content)])
-      await upload('card.svg', DRAWING)
-      await page.getByText('Choose a PNG, JPEG or WebP image.').waitFor()
-      await upload('card.png', 'no image')
-      await page.getByText("Couldn't open card.png. It may be damaged.").waitFor()
-      await upload('card.png', PICTURE)
-      await card.getByRole('img', { name: /^link-preview-[0-9a-f]{8}\.png$/ }).waitFor()
-      const first = (await details()).viewer.ogImagePath!
-      assert.match(await visited(siteUrl), new RegExp(`og:image" content="[^"]*/${first}"`))
-      await upload('card.png', PICTURE)
-      await page.getByText(first).waitFor({ state: 'detached' })
-      const { files, viewer } = await details()
-      assert.deepEqual(
-        files.map(({ path }) => path).sort(),
-        [...Object.keys(BAKERY), viewer.ogImagePath].sort(),
-      )
-      await client.setMetadata(slug, { ogImagePath: 'images/oven.svg' })
-      await page.reload()
-      await card.getByText("Most apps don't show SVG images").waitFor()
-    },
-  )
 
   test('set an expiry after a duration or at a date, and remove it', async () => {
-    const { part, save, details } = await openSettings(undefined, { timezoneId: 'Asia/Kolkata' })
     const general = part('General')
     const when = general.getByLabel('Expires')
     await when.selectOption('In a week')
@@ -296,8 +179,44 @@ describe('the settings of a site', requiresBrowser, () => {
     assert.equal((await details()).expiresAt, null)
   })
 
-  test('duplicate the site and open the copy, and download all files', async () => {
-    const { page, client, slug, part } = await openSettings()
+  test('rename the site to a name that is available, and keep unsaved changes', async () => {
+    const field = part('General').getByLabel('Site name')
+    await page.getByLabel('Title').fill('Unsaved')
+    await field.fill('www')
+    await part('General').getByRole('alert').filter({ hasText: /\w/ }).waitFor()
+    await field.fill('Corner Bäkery')
+    await part('General').getByRole('button', { name: 'Use corner-bakery' }).click()
+    await part('General')
+      .getByText(/^corner-bakery\.localhost:\d+ is available$/)
+      .waitFor()
+    await field.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Rename to corner-bakery?' })
+    await dialog.getByText('The old URL redirects for 30 days.').waitFor()
+    await owner.assertReadable()
+    await dialog.getByRole('button', { name: 'Rename site' }).click()
+    await page.waitForURL('**/sites/corner-bakery/settings')
+    await part('Unsaved changes').waitFor()
+    assert.equal(await page.getByLabel('Title').inputValue(), 'Unsaved')
+    siteUrl = siteUrl.replace(slug, 'corner-bakery')
+    slug = 'corner-bakery'
+    assert.match(await visited(siteUrl), /Bread/)
+    await page.getByRole('button', { name: 'Discard' }).click()
+  })
+
+  test('keep the input when it cannot be saved, and show the reason', async () => {
+    const title = page.getByRole('heading', { level: 1 })
+    const before = await title.textContent()
+    await page.getByLabel('Title').fill('Rolls')
+    await page.route('**/metadata', (route) => route.abort())
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText("Can't reach the server.").waitFor()
+    assert.equal(await title.textContent(), before)
+    assert.equal(await page.getByLabel('Title').inputValue(), 'Rolls')
+    await page.unroute('**/metadata')
+    await page.getByRole('button', { name: 'Discard' }).click()
+  })
+
+  test('download all files, and duplicate the site and open the copy', async () => {
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       part('General').getByRole('link', { name: 'Download files' }).click(),
@@ -307,23 +226,55 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.getByText(`This is the copy of ${slug}.`).waitFor()
     const copy = new URL(page.url()).pathname.split('/').at(-1)!
     assert.notEqual(copy, slug)
-    assert.deepEqual((await client.details(copy)).files, (await client.details(slug)).files)
+    assert.deepEqual((await owner.client.details(copy)).files, (await details()).files)
   })
 
-  test('keep the input when it cannot be saved, and show the reason', async () => {
-    const { page, client, part, slug } = await openSettings()
-    const title = page.getByRole('heading', { level: 1 })
-    await page.getByLabel('Title').fill('Loaves')
-    await page.route('**/metadata', (route) => route.abort())
-    await page.getByRole('button', { name: 'Save changes' }).click()
-    await page.getByText("Can't reach the server.").waitFor()
-    assert.equal(await title.textContent(), 'The & bakery')
-    assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
-    await page.unroute('**/metadata')
-    await client.delete(slug)
-    await page.getByRole('button', { name: 'Save changes' }).click()
-    await part('Unsaved changes').getByText('It may have been deleted in another tab.').waitFor()
-    assert.equal(await page.getByLabel('Title').inputValue(), 'Loaves')
-    await page.getByRole('button', { name: 'Discard' }).click()
+  testVariant('have a card for every document', async () => {
+    const image = (address: string) => `<title>Bread</title><meta property="og:image" content="${address}">`
+    for (const [html, hint] of [
+      ['<h1>Bread</h1>', /\.localhost/],
+      ['<title>Bread</title><script>', /^Bread$/],
+      [image('https://pictures.example/oven.png'), /Image from pictures\.example/],
+      [image('/%E0.png'), /^Bread$/],
+    ] as const) {
+      await openSettings({ 'index.html': html })
+      const card = part('Link preview').getByRole('figure')
+      await card.getByText(hint).first().waitFor()
+      assert.equal(await card.getByRole('img').count(), 0)
+    }
+  })
+
+  testVariant('count the remaining characters, and do not save a text that is too long', async () => {
+    await openSettings(BAKERY)
+    await page.getByLabel('Title').fill('🥖'.repeat(201))
+    await page.getByRole('status').getByText('1 character over the limit of 200.').waitFor()
+    await page.getByLabel('Title').press('Enter')
+    await page.getByLabel('Title').fill('🥖'.repeat(200))
+    await part('Link preview').getByText('0 of 200 characters left').waitFor()
+    await save()
+    assert.equal((await details()).title, '🥖'.repeat(200))
+  })
+
+  testVariant('publish an uploaded image for the link preview, and warn of unsuitable ones', async () => {
+    await openSettings(BAKERY)
+    const card = page.getByRole('figure')
+    await card.getByText('40 × 20 pixels. Use at least 1200 × 630').waitFor()
+    const upload = (name: string, content: string | Buffer) =>
+      page.getByLabel('Link preview image').setInputFiles([toUpload(name, content)])
+    await upload('card.svg', DRAWING)
+    await page.getByText('Choose a PNG, JPEG or WebP image.').waitFor()
+    await upload('card.png', 'no image')
+    await page.getByText("Couldn't open card.png. It may be damaged.").waitFor()
+    await upload('card.png', PICTURE)
+    await card.getByRole('img', { name: /^link-preview-[0-9a-f]{8}\.png$/ }).waitFor()
+    const first = (await details()).viewer.ogImagePath!
+    assert.match(await visited(siteUrl), new RegExp(`og:image" content="[^"]*/${first}"`))
+    await upload('card.png', PICTURE)
+    await page.getByText(first).waitFor({ state: 'detached' })
+    const { files, viewer } = await details()
+    assert.deepEqual(
+      files.map(({ path }) => path).sort(),
+      [...Object.keys(BAKERY), viewer.ogImagePath].sort(),
+    )
   })
 })

@@ -8,7 +8,7 @@ export const web = new WebFixture()
 /** The folder with the files to drop. */
 export const disk = new Disk()
 
-before(() => web.start())
+before(() => web.start({ REPORT_EMAIL: 'abuse@example.test' }))
 afterEach(() => web.endTest())
 after(async () => {
   disk[Symbol.dispose]()

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
-import { PHONE } from '../support/browser.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { testVariant } from '../support/variants.ts'
 import { toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
-import { type Account, requiresBrowser, textsAre, undone } from './web-fixture.ts'
+import { type Account, type Owner, requiresBrowser, textsAre, undone } from './web-fixture.ts'
 
 const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9" fill="teal"/></svg>'
 
 /** Files of the first site. */
 const FILES = {
-  'index.html': '<h1>Harbour</h1>',
+  'index.html': '<h1>Harbour</h1><input id="field">',
   'favicon.svg': ICON,
   _headers: '/*\n  X-A: b\n',
   'img/2026/sea/boat 1%.svg': ICON,
@@ -26,35 +25,30 @@ const FILES = {
 
 const MINUTE_MS = 60_000
 
-/** An account with a site of every kind. */
-let ada: Account
-let slugs: Awaited<ReturnType<typeof severalSites>>
-
 describe('the sites of an account', requiresBrowser, () => {
-  before(async () => {
-    ada = await web.createAccount()
-    slugs = await severalSites()
+  let ada: Owner
+  let page: Page
+  let slugs: Awaited<ReturnType<typeof severalSites>>
+  web.openForSuite(async () => {
+    ada = await web.owner({ permissions: ['clipboard-read', 'clipboard-write'] })
+    page = ada.page
+    slugs = await severalSites(ada)
+    await page.goto(web.url('/sites'))
+    return ada
   })
-
-  test('the list and the page of a site are accessible in all viewports and color schemes', async () => {
-    const { page, owner } = await web.asOwner('/sites', { account: ada, viewport: PHONE })
+  const openList = async () => {
+    await page.getByRole('link', { name: 'Sites', exact: true }).first().click()
     await titlesAre(page, [slugs.pending, 'Locked away', 'Short-lived', 'Songs', 'The harbour'])
-    await owner.assertAccessibleInAllViewports()
+  }
+  const openHarbour = async () => {
+    await openList()
     await page.getByRole('link', { name: 'The harbour' }).click()
-    await page.getByRole('heading', { level: 1, name: 'The harbour' }).waitFor()
     await preview(page).getByRole('heading', { name: 'Harbour' }).waitFor()
-    await owner.assertAccessibleInAllViewports()
-    await page.getByRole('link', { name: 'Files' }).click()
-    await page.getByRole('link', { name: 'site.css' }).waitFor()
-    await owner.assertAccessibleInAllViewports()
-    await page.goto(web.url(`/sites/${slugs.pending}`))
-    await page.getByText("This site isn't live yet").waitFor()
-    await owner.assertReadableInAllViewports()
-    owner.assertNoComplaints()
-  })
+  }
 
-  test('the list shows title, address and state of each site', async () => {
-    const { page } = await web.asOwner('/sites', { account: ada })
+  test('are listed with title, address and state, and searched by title and address while typing', async () => {
+    await openList()
+    await ada.assertReadableInAllViewports()
     const harbour = `${toHost(slugs.harbour)}\\s*8 files, \\d+ bytes · Updated 4 hours ago\\s*Live`
     for (const [title, expected] of [
       [slugs.pending, /2 files, 3\.1 kB · Updated .*Not live yet/],
@@ -70,10 +64,7 @@ describe('the sites of an account', requiresBrowser, () => {
     await rows(page).filter({ hasText: 'Locked away' }).locator('.letter').waitFor()
     const picture = rows(page).filter({ hasText: 'The harbour' }).locator('img')
     await picture.evaluate((image: HTMLImageElement) => image.decode())
-  })
 
-  test('the list is searched by title and by address while typing', async () => {
-    const { page } = await web.asOwner('/sites', { account: ada })
     const search = page.getByRole('searchbox', { name: 'Search' })
     for (const [typed, found] of [
       ['HARBOUR t', 'The harbour'],
@@ -90,89 +81,9 @@ describe('the sites of an account', requiresBrowser, () => {
     await rows(page).nth(4).waitFor()
   })
 
-  testVariant('the list is sorted by title or by the last update, as this browser remembers', async () => {
-    const account = await web.createAccount()
-    for (const title of ['Boats', 'Zebras', 'Apples']) {
-      web.service.clock.now += 1
-      await account.client.publish({ title, files: toFiles({ 'a.html': 'a' }) })
-    }
-    const { page } = await web.asOwner('/sites', { account })
-    await titlesAre(page, ['Apples', 'Zebras', 'Boats'])
-    await page.getByLabel('Sort by').selectOption('Title')
-    await titlesAre(page, ['Apples', 'Boats', 'Zebras'])
-    await page.reload()
-    await titlesAre(page, ['Apples', 'Boats', 'Zebras'])
-    await page.getByLabel('Sort by').selectOption('Recently updated')
-    await titlesAre(page, ['Apples', 'Zebras', 'Boats'])
-  })
-
-  test('the list has a menu for each site, which deletes it once its name is typed', async () => {
-    const { page, owner } = await web.asOwner()
-    const { slug } = await owner.client.publish({ title: 'Not needed', files: toFiles({ 'a.html': 'a' }) })
-    await owner.client.publish({ title: 'Needed', files: toFiles({ 'a.html': 'a' }) })
-    await page.goto(web.url('/sites'))
-    await page.getByRole('button', { name: 'Actions for Not needed' }).click()
-    await page.getByRole('menuitem', { name: 'Delete site' }).click()
-    await page.getByLabel(`Type ${slug} to confirm`).fill(slug)
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
-    await page.getByText('Not needed deleted.').waitFor()
-    await titlesAre(page, ['Needed'])
-  })
-
-  testVariant(
-    'the list explains how to publish the first site, shows fifty, more on request, and searches all of them',
-    async () => {
-      const { page, owner } = await web.asOwner('/sites')
-      await page.getByText('No sites', { exact: true }).waitFor()
-      await page.getByText(`npx ${web.service.baseUrl}/cli.tgz publish ./folder`).waitFor()
-      await owner.assertReadable()
-      await page.getByRole('link', { name: 'Publish a folder' }).click()
-      await page.waitForURL(web.url('/'))
-
-      const { client } = owner
-      const { slug } = await client.publish({ files: toFiles({ 'index.html': 'first' }) })
-      for (let made = 1; made < 52; made++) {
-        web.service.clock.now += 1
-        await client.duplicate(slug)
-      }
-      await client.setMetadata(slug, { title: 'The oldest' })
-      await page.goto(web.url('/sites'))
-      await rows(page).nth(49).waitFor()
-      assert.equal(await rows(page).count(), 50)
-      await page.getByRole('searchbox', { name: 'Search' }).fill('OLD the')
-      await page.getByRole('status').getByText('1 site found').waitFor()
-      await titlesAre(page, ['The oldest'])
-      await page.getByRole('searchbox', { name: 'Search' }).fill('')
-      await page.getByRole('button', { name: 'Show more' }).press('Enter')
-      await rows(page).nth(51).waitFor()
-      assert.equal(await rows(page).count(), 52)
-      assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
-      await page.waitForFunction(() => document.activeElement?.closest('li')?.previousElementSibling)
-    },
-  )
-
-  testVariant(
-    'the list shows the first letter of a site whose image fails to load, and recovers after a network failure',
-    async () => {
-      const { page, owner } = await web.asOwner()
-      await owner.client.publish({ title: 'The harbour', files: toFiles(FILES) })
-      await page.route('**/favicon.svg', (route) =>
-        route.request().url().includes('--') ? route.abort() : route.continue(),
-      )
-      await page.route('**/api/v1/publishes*', (route) => route.abort())
-      await page.goto(web.url('/sites'))
-      await page.getByRole('alert').getByText("Can't reach the server.").waitFor()
-      await page.unroute('**/api/v1/publishes*')
-      await page.getByRole('button', { name: 'Try again' }).click()
-      await rows(page).locator('.letter').getByText('T').waitFor()
-      assert.equal(await rows(page).locator('img').count(), 0)
-    },
-  )
-
-  test('the page of a site has its address to copy and to open, and its details', async () => {
-    const { page, owner } = await web.asOwner(undefined, { account: ada })
-    await owner.context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await page.goto(web.url(`/sites/${slugs.harbour}`))
+  test('have a page with address, state, details and a preview, which cannot keep the keyboard focus', async () => {
+    await openHarbour()
+    await ada.assertAccessibleInAllViewports()
     await page.getByRole('button', { name: 'Copy URL' }).click()
     await page.getByText('Copied').waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), toSiteUrl(slugs.harbour))
@@ -184,112 +95,37 @@ describe('the sites of an account', requiresBrowser, () => {
       (['term', 'definition'] as const).map((role) => page.getByRole(role).allTextContents()),
     )
     assert.deepEqual(names, ['Files', 'Size', 'Created', 'Expires', 'Password'])
-    assert.deepEqual(values, ['8', '551 bytes', '4 hours ago', 'Never', 'Off'])
-    const opened = await openedBy(page, () => page.getByRole('link', { name: 'Visit', exact: true }).click())
-    assert.equal(opened.url(), toSiteUrl(slugs.harbour))
+    assert.deepEqual(values, ['8', '569 bytes', '4 hours ago', 'Never', 'Off'])
+    await page.getByRole('img', { name: '1 visitor in 30 days' }).waitFor()
+    await page
+      .getByRole('region', { name: 'Latest versions' })
+      .getByRole('listitem')
+      .getByText('Live')
+      .waitFor()
+
+    const button = page.getByRole('button', { name: 'Choose files or a ZIP' })
+    await button.focus()
+    const events = await button.evaluateHandle((element) => {
+      const events = { blur: false, key: false }
+      addEventListener('blur', () => Object.assign(events, { blur: true }))
+      element.addEventListener('keydown', () => Object.assign(events, { key: true }))
+      return events
+    })
+    await page.frames()[1]!.evaluate(() => document.querySelector('input')!.focus())
+    await page.waitForFunction(({ blur }) => blur, events)
+    await button.and(page.locator(':focus')).waitFor()
+    // The browser sends keys to the page again only after it has processed the focus change.
+    while (!(await events.evaluate(({ key }) => key))) await page.keyboard.press('Shift')
+    const opening = page.context().waitForEvent('page')
+    await page.getByRole('link', { name: 'Visit', exact: true }).click()
+    const opened = await opening
+    await opened.waitForURL(toSiteUrl(slugs.harbour))
+    await opened.close()
   })
 
-  testVariant(
-    'the page of a site has the latest versions to restore, and the visitors of a month',
-    async () => {
-      const { page, owner } = await web.asOwner()
-      const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': '<h1>One</h1>' }) })
-      for (const word of ['Two', 'Three', 'Four']) {
-        web.service.clock.now += 1000
-        await owner.client.publish({ slug, files: toFiles({ 'index.html': `<h1>${word}</h1>` }) })
-      }
-      const headers = { Host: toHost(slug), 'User-Agent': 'Firefox' }
-      await sendRequest(web.service.port, { path: '/', headers })
-      await page.goto(web.url(`/sites/${slug}`))
-      await page.getByRole('img', { name: '1 visitor in 30 days' }).waitFor()
-      const versions = page.getByRole('region', { name: 'Latest versions' }).getByRole('listitem')
-      await versions.nth(2).waitFor()
-      assert.equal(await versions.count(), 3)
-      const restore = (at: number) =>
-        versions
-          .nth(at)
-          .getByRole('button', { name: /^Restore version/ })
-          .click()
-      await restore(1)
-      await preview(page).getByRole('heading', { name: 'Three' }).waitFor()
-      await versions.nth(1).getByText('Live').waitFor()
-      await page.route('**/restore', (route) => route.abort())
-      await restore(0)
-      await page.getByRole('alert').waitFor()
-      await versions.nth(1).getByText('Live').waitFor()
-    },
-  )
-
-  testVariant('the page of a site publishes chosen files as an update, from any of its tabs', async () => {
-    const { page, owner } = await web.asOwner()
-    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'old' }) })
-    await page.goto(web.url(`/sites/${slug}/files`))
-    await page.getByRole('button', { name: 'Publish update' }).click()
-    await page.getByRole('menuitem', { name: 'Choose files or a ZIP' }).waitFor()
-    await page.getByLabel('Update: files').setInputFiles([toUpload('index.html', '<h1>New</h1>')])
-    await preview(page).getByRole('heading', { name: 'New' }).waitFor()
-  })
-
-  test('domains from before the server switched them off are listed, without a form that cannot work', async () => {
-    await ada.client.addDomain('www.songs.example', slugs.songs)
-    const { page, owner } = await web.asOwner('/account', { account: ada })
-    await page.getByRole('link', { name: 'Domains' }).click()
-    await page.getByText("Custom domains aren't available on this server").waitFor()
-    await page.getByRole('listitem').filter({ hasText: 'www.songs.example' }).getByText('Pending').waitFor()
-    assert.equal(await page.getByRole('link', { name: 'Add domain' }).count(), 0)
-    await owner.assertReadable()
-  })
-
-  testVariant('the page of a site shows its owner a preview without the password', async () => {
-    const { page } = await web.asOwner(`/sites/${slugs.locked}`, { account: ada })
-    await preview(page).getByRole('heading', { name: 'Harbour' }).waitFor()
-  })
-
-  testVariant(
-    'the page of a site explains a site with an incomplete upload, and an incomplete update',
-    async () => {
-      const { page } = await web.asOwner(`/sites/${slugs.pending}/files`, { account: ada })
-      const files = page.getByRole('region', { name: 'Files' })
-      await files.getByText('big.zip').waitFor()
-      assert.equal(await files.getByRole('link').count(), 0)
-      await page.getByRole('link', { name: 'Versions' }).click()
-      await page.getByText('No versions yet.').waitFor()
-      const entries = [{ path: 'a.mp3', size: 7, contentType: 'audio/mpeg' }]
-      await ada.client.update(slugs.songs, { files: entries })
-      await page.goto(web.url(`/sites/${slugs.songs}`))
-      await page.getByRole('status').getByText('An update is unfinished').waitFor()
-    },
-  )
-
-  test('the page of a site explains a site that is unknown, of another account or expired, and links to the list', async () => {
-    const { page, owner } = await web.asOwner()
-    const { client } = owner
-    const [deleted, short] = await Promise.all([
-      client.publish({ files: toFiles(FILES) }),
-      client.publish({ files: toFiles(FILES), ttlSeconds: 60 }),
-    ])
-    await page.goto(web.url('/sites'))
-    await page.getByRole('heading', { name: deleted.slug }).waitFor()
-    await client.delete(deleted.slug)
-    await page.getByRole('link', { name: deleted.slug, exact: true }).click()
-    await page.getByRole('heading', { level: 1, name: 'Site not found' }).waitFor()
-    await owner.assertReadable()
-    await page.getByRole('link', { name: 'Your sites' }).click()
-    await titlesAre(page, [short.slug])
-    web.service.clock.now += 2 * MINUTE_MS
-    for (const [path, expected] of [
-      [slugs.harbour, 'Site not found'],
-      ['never-was', 'Site not found'],
-      [short.slug, 'This site has expired'],
-      [`${short.slug}/nowhere`, 'Page not found'],
-    ] as const) {
-      await page.goto(web.url(`/sites/${path}`))
-      await page.getByRole('heading', { level: 1, name: expected }).waitFor()
-    }
-  })
-
-  test('files are shown in folders that open and close by keyboard', async () => {
-    const { page } = await web.asOwner(`/sites/${slugs.harbour}/files`, { account: ada })
+  test('have their files in folders that open and close by keyboard, with links to those that are served', async () => {
+    await openHarbour()
+    await page.getByRole('link', { name: 'Files' }).click()
     const files = page.getByRole('region', { name: 'Files' })
     const atRoot = ['_headers', 'favicon.svg', 'index.html']
     const inImages = ['2026/sea', 'boat 1%.svg', 'boat 2.svg', 'boat 10.svg', 'logo.svg']
@@ -297,6 +133,10 @@ describe('the sites of an account', requiresBrowser, () => {
     const shows = (names: string[]) => textsAre(page, 'main bdi', names)
     const folder = (name: string) => files.locator('summary').filter({ hasText: name })
     await shows(all)
+    const href = await page.getByRole('link', { name: 'boat 1%.svg' }).getAttribute('href')
+    assert.equal(href, `${toSiteUrl(slugs.harbour)}img/2026/sea/boat%201%25.svg`)
+    assert.equal(await page.getByRole('link', { name: '_headers' }).count(), 0)
+    await ada.assertReadableInAllViewports()
     await folder('img').press('Enter')
     await shows(all.filter((name) => !inImages.includes(name)))
     await folder('img').press('Enter')
@@ -305,17 +145,24 @@ describe('the sites of an account', requiresBrowser, () => {
     assert.match((await folder('img').textContent())!, /^img4 files\d+ bytes$/)
   })
 
-  testVariant(
-    'files open at the site’s address, whatever their names, except those that are never served',
-    async () => {
-      const { page } = await web.asOwner(`/sites/${slugs.harbour}/files`, { account: ada })
-      const opened = await openedBy(page, () => page.getByRole('link', { name: 'boat 1%.svg' }).click())
-      assert.equal(opened.url(), `${toSiteUrl(slugs.harbour)}img/2026/sea/boat%201%25.svg`)
-      assert.equal(await opened.locator('rect').count(), 1)
-      assert.equal(await page.getByText('_headers', { exact: true }).count(), 1)
-      assert.equal(await page.getByRole('link', { name: '_headers' }).count(), 0)
-    },
-  )
+  test('are shown to their owner before they are live, and without their password', async () => {
+    await openList()
+    await page.getByRole('link', { name: slugs.pending, exact: true }).click()
+    await page.getByText("This site isn't live yet").waitFor()
+    await ada.assertReadable()
+    await openList()
+    await page.getByRole('link', { name: 'Locked away' }).click()
+    await preview(page).getByRole('heading', { name: 'Harbour' }).waitFor()
+  })
+
+  test('have domains from before the server switched them off, without a form that cannot work', async () => {
+    await page.getByRole('link', { name: 'Account', exact: true }).click()
+    await page.getByRole('link', { name: 'Domains' }).click()
+    await page.getByText("Custom domains aren't available on this server").waitFor()
+    await page.getByRole('listitem').filter({ hasText: 'www.songs.example' }).getByText('Pending').waitFor()
+    assert.equal(await page.getByRole('link', { name: 'Add domain' }).count(), 0)
+    await ada.assertReadable()
+  })
 
   testVariant('files are found by a part of their names when there are many', async () => {
     const paths = Array.from({ length: 250 }, (_, at) => `part ${at % 10}/page-${at}.html`)
@@ -334,6 +181,76 @@ describe('the sites of an account', requiresBrowser, () => {
     await files.getByRole('status').getByText('1 of 250 files').waitFor()
     assert.deepEqual(await files.getByRole('link').allTextContents(), ['part 9/page-249.html'])
   })
+})
+
+describe('a site', requiresBrowser, () => {
+  test('is deleted by the menu of the list once its name is typed, and restored from the trash or deleted permanently', async () => {
+    const { page, owner } = await web.asOwner()
+    const [kept, lost] = await Promise.all(
+      ['Kept', 'Lost'].map((title) => owner.client.publish({ title, files: toFiles({ 'a.html': 'a' }) })),
+    )
+    await owner.client.delete(lost!.slug)
+    await page.goto(web.url('/sites'))
+    await page.getByRole('button', { name: 'Actions for Kept' }).click()
+    await page.getByRole('menuitem', { name: 'Delete site' }).click()
+    const field = page.getByLabel(`Type ${kept!.slug} to confirm`)
+    await field.fill('another')
+    await field.press('Enter')
+    assert.equal((await owner.client.details(kept!.slug)).slug, kept!.slug)
+    await field.fill(kept!.slug)
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
+    await page.getByText('Kept deleted.').waitFor()
+    await page.getByText('No sites', { exact: true }).waitFor()
+    await page.getByText(`npx ${web.service.baseUrl}/cli.tgz publish ./folder`).waitFor()
+
+    await page.getByRole('link', { name: 'Trash' }).click()
+    await page.getByText('Deleted sites can be restored for 30 days.').waitFor()
+    await page.getByRole('button', { name: 'Restore Kept' }).waitFor()
+    await owner.assertReadableInAllViewports()
+    await page.getByRole('button', { name: 'Restore Kept' }).click()
+    await page.getByText('Kept restored.').waitFor()
+    await page.getByRole('button', { name: 'Delete permanently: Lost' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete permanently' }).click()
+    await page.getByText('The trash is empty').waitFor()
+    assert.deepEqual(
+      (await owner.client.list()).publishes.map(({ title }) => title),
+      ['Kept'],
+    )
+  })
+
+  test('is shared with the people whom its owner invites, until they leave, and not shown to others', async () => {
+    const { page, owner } = await web.asOwner()
+    const { page: theirs, owner: guest } = await web.asOwner()
+    const { slug } = await owner.client.publish({ title: 'Shared', files: toFiles(FILES) })
+    await page.goto(web.url(`/sites/${slug}/settings`))
+    const people = page.getByRole('region', { name: 'People' })
+    await people.getByLabel('Email address').fill(guest.email)
+    await people.getByRole('button', { name: 'Invite' }).click()
+    await people.getByText(web.url(`/sites/${slug}`)).waitFor()
+    await people.getByRole('button', { name: `Remove ${guest.email}` }).click()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await people.getByRole('button', { name: `Remove ${guest.email}` }).waitFor()
+    await owner.assertReadable()
+
+    await theirs.goto(web.url('/sites'))
+    await theirs.getByText(`Shared by ${owner.email}`).waitFor()
+    await theirs.getByRole('link', { name: 'Shared', exact: true }).click()
+    await theirs.getByRole('link', { name: 'Settings' }).click()
+    await theirs.getByRole('button', { name: 'Leave' }).click()
+    assert.equal(await theirs.getByText(/^(Danger zone|Access|Site name)$/).count(), 0)
+    await theirs.getByRole('button', { name: 'Leave site' }).click()
+    await theirs.getByText('No sites', { exact: true }).waitFor()
+    assert.deepEqual((await owner.client.collaborators(slug)).collaborators, [])
+    await theirs.goto(web.url(`/sites/${slug}`))
+    await theirs.getByRole('heading', { level: 1, name: 'Site not found' }).waitFor()
+    await theirs.getByText("it's no longer shared with you").waitFor()
+    await guest.assertReadable()
+
+    await owner.client.setMetadata(slug, { ttlSeconds: 60 })
+    web.service.clock.now += 2 * MINUTE_MS
+    await page.goto(web.url(`/sites/${slug}`))
+    await page.getByRole('heading', { level: 1, name: 'This site has expired' }).waitFor()
+  })
 
   test('files are edited, added, replaced and deleted, each as a version that can be undone', async () => {
     const contents = { 'index.html': '<h1>Old</h1>\r\n<p>text</p>', 'b.bin': 'b' }
@@ -349,7 +266,7 @@ describe('the sites of an account', requiresBrowser, () => {
     const dialog = page.getByRole('dialog', { name: 'Edit index.html' })
     await dialog.getByLabel('Content').fill('<h1>New</h1>\n<p>text</p>')
     await page.keyboard.press('Escape')
-    await owner.assertAccessible()
+    await owner.assertReadable()
     await dialog.getByRole('button', { name: 'Save as new version' }).click()
     await page.getByText('index.html saved.').waitFor()
     assert.equal(await visited(siteUrl), '<h1>New</h1>\r\n<p>text</p>')
@@ -370,16 +287,8 @@ describe('the sites of an account', requiresBrowser, () => {
     assert.deepEqual(await paths(), ['index.html', 'notes/c.txt'])
     const { versions } = await owner.client.versions(slug)
     assert.equal(versions.find(({ current }) => current)?.message, 'Delete b.bin')
-    // The picture of each version is stored after it is live.
-    const isLast = async () =>
-      (await owner.client.versions(slug)).versions.filter(({ thumbnailUrl }) => thumbnailUrl).length >= 4
-    const stored = page.waitForResponse((one) => one.url().endsWith('/thumbnail') && isLast())
-    if (await isLast()) stored.catch(() => undefined)
-    else await stored
   })
-})
 
-describe('an edited file', requiresBrowser, () => {
   testVariant(
     'a file edited while another version went live is saved on top of that version, after a look at it',
     async () => {
@@ -395,81 +304,50 @@ describe('an edited file', requiresBrowser, () => {
       await page.getByRole('button', { name: 'Save as new version' }).click()
       await page.getByRole('button', { name: 'Show the live text' }).click()
       await page.getByText('theirs', { exact: true }).waitFor()
-      await owner.assertAccessible()
+      await owner.assertReadable()
       await page.getByRole('button', { name: 'Save anyway' }).click()
       await page.getByText('index.html saved.').waitFor()
       assert.deepEqual([await visited(siteUrl), await visited(siteUrl, 'b.txt')], ['mine', 'bb'])
     },
   )
-})
 
-describe('a deleted site', requiresBrowser, () => {
-  test('is restored from the trash, or deleted permanently', async () => {
+  testVariant('is one of fifty in the list, of more on request, and found by a search of all', async () => {
     const { page, owner } = await web.asOwner()
-    const [kept, lost] = await Promise.all(
-      ['Kept', 'Lost'].map((title) => owner.client.publish({ title, files: toFiles(FILES) })),
-    )
-    for (const { slug } of [kept!, lost!]) await owner.client.delete(slug)
+    const { client } = owner
+    const { slug } = await client.publish({ files: toFiles({ 'index.html': 'first' }) })
+    for (let made = 1; made < 52; made++) {
+      web.service.clock.now += 1
+      await client.duplicate(slug)
+    }
+    await client.setMetadata(slug, { title: 'The oldest' })
     await page.goto(web.url('/sites'))
-    await page.getByRole('link', { name: 'Trash' }).click()
-    await page.getByText('Deleted sites can be restored for 30 days.').waitFor()
-    await page.getByRole('button', { name: 'Restore Kept' }).waitFor()
-    await owner.assertReadableInAllViewports()
-    await page.getByRole('button', { name: 'Restore Kept' }).click()
-    await page.getByText('Kept restored.').waitFor()
-    await page.getByRole('button', { name: 'Delete permanently: Lost' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete permanently' }).click()
-    await page.getByText('The trash is empty').waitFor()
-    assert.deepEqual(
-      (await owner.client.list()).publishes.map(({ title }) => title),
-      ['Kept'],
-    )
-    owner.assertNoComplaints()
-  })
-})
-
-describe('a shared site', requiresBrowser, () => {
-  test('is published to by the people whom its owner invited, until they leave', async () => {
-    const { page, owner } = await web.asOwner()
-    await using guest = await web.owner()
-    const { slug } = await owner.client.publish({ title: 'Shared', files: toFiles(FILES) })
-    await page.goto(web.url(`/sites/${slug}/settings`))
-    const people = page.getByRole('region', { name: 'People' })
-    await people.getByLabel('Email address').fill(guest.email)
-    await people.getByRole('button', { name: 'Invite' }).click()
-    await people.getByText(web.url(`/sites/${slug}`)).waitFor()
-    await people.getByRole('button', { name: `Remove ${guest.email}` }).click()
-    await page.getByRole('button', { name: 'Undo' }).click()
-    await people.getByRole('button', { name: `Remove ${guest.email}` }).waitFor()
-    await owner.assertReadableInAllViewports()
-
-    await guest.page.goto(web.url('/sites'))
-    await guest.page.getByText(`Shared by ${owner.email}`).waitFor()
-    await guest.page.goto(web.url(`/sites/${slug}/settings`))
-    await guest.page.getByRole('button', { name: 'Leave' }).click()
-    assert.equal(await guest.page.getByText(/^(Danger zone|Access|Site name)$/).count(), 0)
-    await guest.page.getByRole('button', { name: 'Leave site' }).click()
-    await guest.page.getByText('No sites', { exact: true }).waitFor()
-    assert.deepEqual((await owner.client.collaborators(slug)).collaborators, [])
-    guest.assertNoComplaints()
-    await guest.page.goto(web.url(`/sites/${slug}`))
-    await guest.page.getByText("it's no longer shared with you").waitFor()
-    owner.assertNoComplaints()
+    await rows(page).nth(49).waitFor()
+    assert.equal(await rows(page).count(), 50)
+    await page.getByRole('searchbox', { name: 'Search' }).fill('OLD the')
+    await page.getByRole('status').getByText('1 site found').waitFor()
+    await titlesAre(page, ['The oldest'])
+    await page.getByRole('searchbox', { name: 'Search' }).fill('')
+    await page.getByRole('button', { name: 'Show more' }).press('Enter')
+    await rows(page).nth(51).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Show more' }).count(), 0)
+    await page.waitForFunction(() => document.activeElement?.closest('li')?.previousElementSibling)
   })
 })
 
 /** Publishes sites of every kind; the newest ones are this old. */
-async function severalSites() {
-  const { client } = ada
+async function severalSites({ client }: Account) {
   const { clock } = web.service
   clock.now -= 240 * MINUTE_MS + 10_000
   const harbour = await client.publish({ title: 'The harbour', files: toFiles(FILES) })
+  const headers = { 'User-Agent': 'Firefox' }
+  await sendRequest(web.service.port, { site: harbour.slug, headers })
   clock.now += 60 * MINUTE_MS
   const songs = await client.publish({
     title: 'Songs',
     ttlSeconds: 30 * 86_400,
     files: toFiles({ 'a.mp3': 'la', 'b.mp3': 'la la' }),
   })
+  await client.addDomain('www.songs.example', songs.slug)
   clock.now += 180 * MINUTE_MS
   await client.publish({ title: 'Short-lived', ttlSeconds: 3600, files: toFiles({ 'index.html': 'short' }) })
   clock.now += 1
@@ -504,12 +382,4 @@ function toHost(slug: string): string {
 
 function toSiteUrl(slug: string): string {
   return `http://${toHost(slug)}/`
-}
-
-async function openedBy(page: Page, act: () => Promise<void>): Promise<Page> {
-  const opening = page.context().waitForEvent('page')
-  await act()
-  const opened = await opening
-  await opened.waitForLoadState()
-  return opened
 }

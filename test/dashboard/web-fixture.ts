@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict'
-import type { APIRequestContext, BrowserContextOptions, Cookie, Locator, Page } from 'playwright-core'
+import { after, before } from 'node:test'
+import type {
+  APIRequestContext,
+  BrowserContext,
+  BrowserContextOptions,
+  Cookie,
+  Locator,
+  Page,
+} from 'playwright-core'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { type BrowserUser, ContextPool, openEmptyPage, openRequestContext } from '../support/browser.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
@@ -39,7 +47,8 @@ export class WebFixture implements AsyncDisposable {
   #contexts: ContextPool | undefined
   readonly #opened = new AsyncDisposableStack()
   #ofTest = new AsyncDisposableStack()
-  #users: BrowserUser[] = []
+  /** Whose consoles are checked after each test. */
+  readonly #users = new Set<BrowserUser>()
   #checkedLines = 0
 
   async start(settings: Record<string, string> = {}): Promise<this> {
@@ -73,20 +82,34 @@ export class WebFixture implements AsyncDisposable {
 
   async #open<User extends BrowserUser>(opening: Promise<User>, path: string | undefined): Promise<User> {
     const user = this.#ofTest.use(await opening)
-    this.#users.push(user)
+    this.#watchUntilDisposal(user, this.#ofTest)
     if (path !== undefined) await user.page.goto(this.url(path))
     return user
   }
 
   /**
-   * Closes the pages of a test, and asserts that their consoles have only failed requests, which tests provoke, and that
+   * Opens a page for all tests of the suite around the call: loading one costs more CPU time than most tests. Each test
+   * works on a page that another one has left, and on a new one.
+   */
+  openForSuite(open: () => Promise<BrowserUser>): void {
+    const ofSuite = new AsyncDisposableStack()
+    before(async () => this.#watchUntilDisposal(ofSuite.use(await open()), ofSuite))
+    after(() => ofSuite.disposeAsync())
+  }
+
+  #watchUntilDisposal(user: BrowserUser, disposal: AsyncDisposableStack): void {
+    this.#users.add(user)
+    disposal.defer(() => void this.#users.delete(user))
+  }
+
+  /**
+   * Closes the pages of a test, and asserts that the consoles have only failed requests, which tests provoke, and that
    * no browser has reported a violation of the policy.
    */
   async endTest(): Promise<void> {
-    const complaints = this.#users.flatMap((user) => user.complaints)
+    const complaints = [...this.#users].flatMap((user) => user.complaints.splice(0))
     await this.#ofTest.disposeAsync()
     this.#ofTest = new AsyncDisposableStack()
-    this.#users = []
     this.service.clock.now = Date.now()
     assert.deepEqual(
       complaints.filter((line) => !line.startsWith('Failed to load resource')),
@@ -164,6 +187,16 @@ export class WebFixture implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#opened.disposeAsync()
   }
+}
+
+/** Signs in a new account in another tab of the same browser; returns its address. */
+export async function signInElsewhere(web: WebFixture, context: BrowserContext): Promise<string> {
+  const tab = await context.newPage()
+  await openEmptyPage(tab, web.service.baseUrl)
+  const account = await web.createAccount()
+  await web.signIn(tab, account)
+  await tab.close()
+  return account.email
 }
 
 /** Presses Tab until the element has the focus. */
