@@ -10,7 +10,7 @@ import type { BlobSlice } from '../../server/edge/response.ts'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { sha256 } from '../api/content.ts'
-import { KIB, MIB } from '../support/units.ts'
+import { MIB } from '../support/units.ts'
 import { EdgeFixture, noise } from './fixture.ts'
 
 describe('the bodies of files', () => {
@@ -105,57 +105,6 @@ describe('the bodies of files', () => {
     assert.ok(Buffer.concat(parts).equals(bytes))
     for (const pieces of [economical, ...(reading as ChunkReader[])]) pieces.close()
     assert.equal(clientMemory.heldBytes, 0)
-  })
-
-  test('a download in ranges leaves what is cached in the cache, and chunks that are requested again are cached', async () => {
-    const size = 5 * MIB
-    let reads = 0
-    const blobs = blobsWith({
-      bytes: async () => Buffer.alloc(1000),
-      read: async (_, range) => {
-        reads++
-        return Readable.from([Buffer.alloc(range!.end - range!.start + 1)])
-      },
-    })
-    const bodies = new BodyCache({ blobs, budget: new MemoryBudget(4 * size) })
-    const download = async (hash: string, start: number, end: number) => {
-      const pieces = (await bodies.open({ ...toSlice(hash, size), range: { start, end } })) as ChunkReader
-      for (let part = await pieces.next(); part; part = await pieces.next());
-      pieces.close()
-    }
-    await bodies.open(toSlice('small', 1000))
-    for (const rangeBytes of [50_000, 200_000, MIB]) {
-      for (let video = 0; video < 8; video++) {
-        for (let start = 0; start < size; start += rangeBytes)
-          await download(`${rangeBytes} ${video}`, start, Math.min(start + rangeBytes, size) - 1)
-      }
-    }
-    assert.ok(bodies.peek(toSlice('small', 1000)))
-    const chunk = 128 * KIB
-    for (const [hash, start] of Object.entries({ 'a whole file': 0, 'a part of it': 2 * chunk + 1000 })) {
-      for (let time = 0; time < 2; time++) await download(hash, start, 3 * chunk)
-      reads = 0
-      await download(hash, start, 3 * chunk)
-      assert.equal(reads, 0, hash)
-    }
-  })
-
-  test('a full cache still serves, within its limit', async () => {
-    await using small = await EdgeFixture.start({ cacheBytes: 300_000 })
-    const contents = Object.fromEntries(
-      Array.from({ length: 40 }, (_, index) => [`${index}.bin`, noise(50_000)]),
-    )
-    const slug = await small.publish(contents)
-    for (let round = 0; round < 2; round++) {
-      for (const [name, bytes] of Object.entries(contents))
-        assert.ok((await small.get(slug, `/${name}`)).body.equals(bytes))
-    }
-    small.loseBlobs()
-    const left = await Promise.all(
-      Object.keys(contents).map(async (name) => (await small.get(slug, `/${name}`)).status),
-    )
-    const kept = left.filter((status) => status === 200).length
-    assert.ok(kept >= 1 && kept <= 6, `${kept} files of 50,000 bytes are in a cache of 300,000`)
   })
 })
 

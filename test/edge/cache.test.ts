@@ -3,7 +3,7 @@ import { StatementSync } from 'node:sqlite'
 import { beforeEach, describe, type TestContext, test } from 'node:test'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { assertColdVisits } from './cold-visits.ts'
-import { EdgeFixture, gate, noise } from './fixture.ts'
+import { EdgeFixture, noise } from './fixture.ts'
 
 const edge = EdgeFixture.shared()
 beforeEach(() => {
@@ -75,14 +75,6 @@ describe('a cached visit', () => {
     assert.equal(await reads(all), 0)
   })
 
-  test('reads once after a change', async () => {
-    const slug = await edge.publish({ 'index.html': 'one' })
-    await edge.get(slug)
-    await edge.createVersion(slug, { 'index.html': 'two' })
-    assert.equal(await reads(async () => assert.equal((await edge.get(slug)).text, 'two')), 1)
-    assert.equal(await reads(() => edge.get(slug)), 0)
-  })
-
   test('of an unknown host reads again after a second', async () => {
     for (const host of ['unknown.sites.test', 'unknown.example.org']) {
       assert.equal(await reads(() => edge.request(host, '/')), 1)
@@ -97,47 +89,9 @@ describe('a cached visit', () => {
 describe('uncached visits', () => {
   test('are one statement each, and two for a domain that redirects to another one', (t) =>
     assertColdVisits(edge, recordSqlite, t))
-
-  test('of one host share one read when concurrent', async () => {
-    const slug = await edge.publish({ 'index.html': 'x' })
-    const count = await reads(async () => {
-      const replies = await Promise.all(Array.from({ length: 50 }, () => edge.get(slug)))
-      assert.ok(replies.every((reply) => reply.text === 'x'))
-    })
-    assert.equal(count, 1)
-  })
-
-  test('read a small file once, however many are concurrent', async () => {
-    const slug = await edge.publish({ 'small.bin': noise(10_000) })
-    const { bytes } = edge.blobs
-    let read = 0
-    edge.blobs.bytes = (location) => {
-      read++
-      return bytes(location)
-    }
-    await Promise.all(Array.from({ length: 50 }, () => edge.get(slug, '/small.bin')))
-    edge.blobs.bytes = bytes
-    assert.equal(read, 1)
-  })
 })
 
 describe('a change during the read of a site', () => {
-  test('is visible to requests after it, and stays visible', async () => {
-    const slug = await edge.publish({ 'index.html': 'old' })
-    const [{ open, opened }, reached] = [gate(), gate()]
-    duringRead('serving.findSite', () => {
-      reached.open()
-      return opened
-    })
-    const early = edge.get(slug)
-    await reached.opened
-    await edge.createVersion(slug, { 'index.html': 'new' })
-    assert.equal((await edge.get(slug)).text, 'new')
-    open()
-    assert.equal((await early).status, 200)
-    assert.equal(await reads(async () => assert.equal((await edge.get(slug)).text, 'new')), 0)
-  })
-
   test('never serves a site without a version when its version is pruned during the read', async () => {
     const slug = await edge.createSite()
     const old = await edge.createVersion(slug, { 'index.html': 'old' })
@@ -177,23 +131,6 @@ describe('a change during the read of a site', () => {
     assert.ok(change.isOver)
     assert.equal((await edge.request('just.example.org', '/a.txt')).text, 'two')
   })
-
-  test('makes a new slug visible immediately', async () => {
-    const slug = 'made-just-now'
-    assert.equal((await edge.get(slug)).status, 404)
-    await edge.publish({ 'index.html': 'here' }, { slug })
-    assert.equal((await edge.get(slug)).text, 'here')
-  })
-})
-
-test('a change of another process is visible as soon as the store is notified', async () => {
-  const other = await EdgeFixture.start({ folder: edge.folder })
-  await using _ = other
-  const slug = await edge.publish({ 'index.html': 'one' })
-  assert.equal((await other.get(slug)).text, 'one')
-  await edge.createVersion(slug, { 'index.html': 'two' })
-  await other.store.real.pollChanges()
-  assert.equal((await other.get(slug)).text, 'two')
 })
 
 describe('while the store is unavailable', () => {
@@ -206,34 +143,6 @@ describe('while the store is unavailable', () => {
     assert.deepEqual([status, headers['retry-after'], headers['cache-control']], [503, '7', 'no-store'])
     edge.store.unavailable = false
     assert.equal((await edge.get(cold, '/a.txt')).text, 'a')
-  })
-
-  test('invalidated entries are used, and reloaded when the store is available', async () => {
-    const expiresAt = edge.clock.now + 60_000
-    const slug = await edge.publish({ 'a.txt': 'old' }, { expiresAt })
-    const draft = await edge.createVersion(slug, { 'a.txt': 'draft' }, { live: false })
-    const host = 'doubt.example.org'
-    await edge.addDomain(host, slug)
-    const all = async () => [
-      (await edge.get(slug, '/a.txt')).text,
-      (await edge.get(`${draft}--${slug}`, '/a.txt')).text,
-      (await edge.request(host, '/a.txt')).text,
-    ]
-    assert.deepEqual(await all(), ['old', 'draft', 'old'])
-    edge.store.unavailable = true
-    edge.edge.invalidate(undefined)
-    assert.deepEqual(await all(), ['old', 'draft', 'old'])
-    assert.equal(await reads(all), 0, 'an unavailable store is not read on every visit')
-    edge.clock.now += 1000
-    assert.ok((await reads(all)) > 0, 'it is read sometimes')
-    edge.store.unavailable = false
-    await edge.store.real.write('durable', {}, (tx) =>
-      tx.sites.update(slug, { expiresAt: edge.clock.now + 1 }),
-    )
-    edge.edge.invalidate(undefined)
-    assert.deepEqual(await all(), ['old', 'draft', 'old'])
-    edge.clock.now += 1
-    assert.equal((await edge.get(slug, '/a.txt')).status, 410, 'the new expiry is loaded')
   })
 
   test('a file that cannot be read keeps no other site as it was', async () => {
@@ -308,21 +217,6 @@ describe('while the store is unavailable', () => {
     edge.clock.now += 2 * MINUTE_MS
     assert.equal((await edge.get(expiring, '/a.txt')).status, 410)
     assert.equal((await edge.get(locked, '/a.txt')).status, 401)
-  })
-
-  test('sites that are not cached get 503 immediately while the breaker is open', async () => {
-    const slugs = await Promise.all(['a', 'b', 'c'].map((text) => edge.publish({ 'a.txt': text })))
-    beSilent()
-    edge.store.unavailable = true
-    edge.clock.now += MINUTE_MS
-    const statuses = async () =>
-      Promise.all(slugs.map(async (slug) => (await edge.get(slug, '/a.txt')).status))
-    assert.equal(await reads(async () => assert.deepEqual(await statuses(), [503, 503, 503])), 1)
-    assert.equal(await reads(async () => assert.deepEqual(await statuses(), [503, 503, 503])), 0)
-    edge.clock.now += 1000
-    edge.store.unavailable = false
-    assert.equal((await edge.get(slugs[0]!, '/a.txt')).status, 200, 'the lookup of each second succeeds')
-    assert.deepEqual(await statuses(), [200, 200, 200])
   })
 
   test('other errors are logged and cause a 500', async () => {

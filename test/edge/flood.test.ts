@@ -33,24 +33,24 @@ describe('a flood of names that do not exist', () => {
   for (const [title, name] of Object.entries(hosts)) {
     test(`costs one network 100 lookups, then 50 a second: ${title}`, async () => {
       const statuses: number[] = []
-      for (let number = run; number < run + 400; number++) statuses.push(await flood(name(number)))
+      for (let number = run; number < run + 150; number++) statuses.push(await flood(name(number)))
       assert.ok(edge.store.reads <= 101, `${edge.store.reads} reads`)
       assert.deepEqual(new Set(statuses), new Set([404, 503]))
       edge.clock.now += SECOND_MS
       edge.store.reads = 0
-      for (let number = run + 400; number < run + 600; number++) await flood(name(number))
+      for (let number = run + 150; number < run + 250; number++) await flood(name(number))
       assert.ok(edge.store.reads <= 51, `${edge.store.reads} reads after a second`)
     })
   }
 
   test('costs 200 lookups from several networks, and from more of them 10 each', async () => {
-    for (const [networks, reads] of [
-      [10, 200],
-      [30, 300],
+    for (const [networks, names, reads] of [
+      [10, 25, 200],
+      [30, 12, 300],
     ] as const) {
       edge.clock.now += MINUTE_MS
       edge.store.reads = 0
-      for (let number = 0; number < 25 * networks; number++) {
+      for (let number = 0; number < names * networks; number++) {
         edge.address = `198.51.${number % networks}.1`
         await flood(hosts.domains!(run++))
       }
@@ -85,8 +85,8 @@ describe('a flood of names that do not exist', () => {
   test('does not delay sites that this node knows, for any visitor', async () => {
     const [warm, changed] = [await edge.publish({ 'a.txt': 'a' }), await edge.publish({ 'a.txt': 'a' })]
     for (const slug of [warm, changed]) await edge.get(slug, '/a.txt')
-    for (let number = run; number < run + 1000; number++) {
-      edge.address = `198.51.${number % 100}.1`
+    for (let number = run; number < run + 400; number++) {
+      edge.address = `198.51.${number % 40}.1`
       await flood(hosts['names of sites']!(number))
     }
     await edge.setPassword(changed, 'secret')
@@ -94,29 +94,6 @@ describe('a flood of names that do not exist', () => {
     assert.equal((await edge.get(warm, '/a.txt')).status, 200)
     assert.equal((await edge.get(changed, '/a.txt')).status, 401)
     assert.equal((await edge.get(fresh, '/a.txt')).status, 200, 'a change of it was notified')
-  })
-
-  test('from one network does not delay a site that only another network requests', async () => {
-    const other = await EdgeFixture.start({ folder: edge.folder })
-    await using _ = other
-    const slug = await edge.publish({ 'a.txt': 'a' })
-    for (let number = run; number < run + 1000; number++) await other.request(`no-${number}.example.org`, '/')
-    other.address = '198.51.100.1'
-    assert.equal((await other.get(slug, '/a.txt')).status, 200)
-  })
-
-  test('of different networks is not possible by one IPv6 prefix', async () => {
-    for (let number = run; number < run + 300; number++) {
-      edge.address = `2001:db8::${(number % 300).toString(16)}`
-      await flood(hosts.domains!(number))
-    }
-    assert.equal(edge.store.reads, 100)
-  })
-
-  test('is not logged request by request', async () => {
-    edge.logged.length = 0
-    for (let number = run; number < run + 300; number++) await flood(hosts.domains!(number))
-    assert.deepEqual(edge.logged, [])
   })
 
   test('of tokens reads the challenges a few times, and never delays a validation', async () => {
@@ -136,7 +113,7 @@ describe('a flood of names that do not exist', () => {
       }),
     )
     edge.store.reads = 0
-    const guesses = Array.from({ length: 500 }, (_, number) =>
+    const guesses = Array.from({ length: 100 }, (_, number) =>
       edge.request(host, `${TOKEN_PATH}guess-${run + number}`),
     )
     assert.equal((await edge.request(host, `${TOKEN_PATH}real`)).text, 'real.key')

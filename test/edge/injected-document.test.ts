@@ -86,22 +86,6 @@ describe('the root document of a site with metadata', () => {
     const { text, headers } = await edge.get(slug, '/', { headers: { 'accept-encoding': 'br' } })
     assert.deepEqual([text, headers.etag], ['encoded', `"${tag}-br"`])
   })
-
-  test('is read once, however often the site is loaded', async () => {
-    const { slug, id } = await publishWithTitle(`${PUBLISHED}read once`)
-    await edge.get(slug)
-    using _lost = edge.loseBlobs(`${PUBLISHED}read once`)
-    await edge.updateSite(slug, { spaMode: true })
-    for (const host of [slug, `${id}--${slug}`])
-      assert.equal((await edge.get(host)).text, `${FRONT}read once`)
-  })
-
-  test('does not affect other files when it is lost', async () => {
-    const { slug } = await publishWithTitle(`${PUBLISHED}lost`)
-    using _lost = edge.loseBlobs(`${PUBLISHED}lost`)
-    assert.equal((await edge.get(slug)).status, 500)
-    assert.equal((await edge.get(slug, '/docs/')).text, 'docs')
-  })
 })
 
 describe('a root document of more than 256 KiB, which is streamed', () => {
@@ -134,13 +118,4 @@ describe('a root document of more than 256 KiB, which is streamed', () => {
       assert.ok(reply.body.equals(whole.subarray(start, end + 1)), headers.range)
     }
   })
-})
-
-test('other documents keep their date when metadata changes', async () => {
-  const { slug } = await publishWithTitle()
-  const { headers } = await edge.get(slug, '/docs/')
-  await setTitle(slug, 'Something else')
-  const since = { 'if-modified-since': headers['last-modified']! }
-  assert.equal((await edge.get(slug, '/docs/', { headers: since })).status, 304)
-  assert.equal((await edge.get(slug, '/', { headers: since })).status, 200)
 })

@@ -47,13 +47,6 @@ describe('the previous version', () => {
     assert.equal(describeResponse(table('', true), '/now'), 'index.html')
   })
 
-  test('is served for an hour, from the same route table', () => {
-    const one = table()
-    assert.equal(describeResponse(one, '/app.old.js', {}, UNTIL - 1), 'app.old.js')
-    assert.equal(describeResponse(one, '/app.old.js', {}, UNTIL), '404 text')
-    assert.equal(describeResponse(one, '/old.html', {}, UNTIL + 1), '404 404.html')
-  })
-
   test('is served like the live version', () => {
     const one = table()
     assert.equal(
@@ -86,14 +79,6 @@ describe('the previous version, over HTTP', () => {
     assert.equal((await edge.get(warm, '/app.2.js')).text, 'two')
   })
 
-  test('is only the last one, not earlier ones', async () => {
-    const slug = await edge.createSite()
-    for (const name of ['one', 'two', 'three'])
-      await edge.createVersion(slug, { 'index.html': name, [`${name}.js`]: name })
-    assert.equal((await edge.get(slug, '/two.js')).text, 'two')
-    assert.equal((await edge.get(slug, '/one.js')).status, 404)
-  })
-
   test('is the one that was live before a restore', async () => {
     const slug = await edge.createSite()
     const first = await edge.createVersion(slug, { 'index.html': 'one', 'one.js': 'one' })
@@ -112,13 +97,6 @@ describe('the previous version, over HTTP', () => {
     assert.equal((await edge.get(slug, '/one.js')).status, 200)
     await edge.deleteVersion(slug, first)
     assert.equal((await edge.get(slug, '/one.js')).status, 404)
-  })
-
-  test('is not served at the host of a version', async () => {
-    const slug = await edge.publish({ 'index.html': 'one', 'one.js': 'one' })
-    const second = await edge.createVersion(slug, { 'index.html': 'two' })
-    assert.equal((await edge.get(slug, '/one.js')).status, 200)
-    assert.equal((await edge.get(`${second}--${slug}`, '/one.js')).status, 404)
   })
 
   test('has its encodings, and requires the current password', async () => {

@@ -193,19 +193,4 @@ describe('ranges over HTTP', () => {
       assert.deepEqual([headers['content-length'], body.length], [`${bytes.length}`, 0])
     }
   })
-
-  test('resume a download, which restarts after a new version', async () => {
-    const site = await edge.publish({ 'a.txt': 'the first version' })
-    const { headers } = await edge.get(site, '/a.txt', { headers: { range: 'bytes=0-3' } })
-    const resume = (ifRange: string) =>
-      edge.get(site, '/a.txt', { headers: { range: 'bytes=4-', 'if-range': ifRange } })
-    const rest = await resume(headers.etag!)
-    assert.deepEqual([rest.status, rest.text], [206, 'first version'])
-    edge.clock.now += 5000
-    await edge.createVersion(site, { 'a.txt': 'the other version' })
-    for (const ifRange of [headers.etag!, headers['last-modified']!]) {
-      const reply = await resume(ifRange)
-      assert.deepEqual([reply.status, reply.text], [200, 'the other version'])
-    }
-  })
 })

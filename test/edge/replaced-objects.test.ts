@@ -57,26 +57,6 @@ describe('a file of a cached site', () => {
         assert.ok(body.equals(expectedBody))
         assert.deepEqual(visited.logged, [])
       })
-
-  for (const title of [null, 'injected'])
-    test(`that another node deletes after any read of a cold visit is served or does not exist: title ${title}`, async () => {
-      let reads = 0
-      for (let deleteAfter = 1; deleteAfter === 1 || reads >= deleteAfter; deleteAfter++) {
-        const slug = await visited.publish({ 'index.html': `${HOME} ${title} ${deleteAfter}` }, { title })
-        reads = 0
-        visited.store.delayRead = () => (++reads === deleteAfter ? remove(slug) : undefined)
-        const { status } = await visited.get(slug)
-        visited.store.delayRead = () => undefined
-        assert.ok(status === 200 || status === 404, `${status} after ${deleteAfter} reads`)
-        assert.deepEqual(visited.logged, [])
-      }
-      assert.ok(reads > 0)
-    })
-
-  async function remove(slug: string): Promise<void> {
-    await other.deleteSite(slug, 'deleted')
-    await collect(other, slug)
-  }
 })
 
 /** Deletes the versions of the site that are not live, and the objects that nothing refers to, without a grace period. */
