@@ -182,6 +182,18 @@ test('the files that docs/architecture.md names exist', () => {
   )
 })
 
+test('no suite is asynchronous: the runner would lose the tests after its first await', () => {
+  const found: string[] = []
+  for (const path of globSync('{test,scripts}/**/*.test.ts', { cwd: root }))
+    new Visitor({
+      CallExpression: ({ callee, arguments: args }) => {
+        const isSuite = callee.type === 'Identifier' && callee.name === 'describe'
+        if (isSuite && args.some((argument) => 'async' in argument && argument.async)) found.push(path)
+      },
+    }).visit(parseSync(path, readFileSync(join(root, path), 'utf8')).program)
+  assert.deepEqual(found, [])
+})
+
 test('only the configuration reads the environment, which main.ts passes on', () => {
   const readers = sources().filter(
     ({ path, text }) =>

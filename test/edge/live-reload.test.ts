@@ -11,13 +11,13 @@ import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 
-describe('a preview with live reload', async () => {
-  // Other tests of this process record the statements of their visits.
-  const service = await startTestService({}, Date.now(), { scheduledSweeps: [] })
-  after(() => service[Symbol.asyncDispose]())
-  const client = service.client(await service.signIn('ann@example.test'))
-  const { slug } = await client.publish({ files: toFiles({ 'index.html': 'live' }) })
+// Other tests of this process record the statements of their visits.
+const service = await startTestService({}, Date.now(), { scheduledSweeps: [] })
+after(() => service[Symbol.asyncDispose]())
+const client = service.client(await service.signIn('ann@example.test'))
+const { slug } = await client.publish({ files: toFiles({ 'index.html': 'live' }) })
 
+describe('a preview with live reload', () => {
   async function publish(contents: Record<string, string>, liveReload = true) {
     service.clock.now++
     return client.publish({ slug, preview: 'pr-1', liveReload, files: toFiles(contents) })
