@@ -1,45 +1,72 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { root } from '../../scripts/root.mjs'
+import { createRunFolder } from '../../scripts/run-folder.ts'
+import { SharedServers } from '../../scripts/shared-servers.ts'
+import { runTestGroup } from '../../scripts/test-group.ts'
+import { forEachConcurrent } from '../../server/lib/concurrency.ts'
+import { atExit, exitOnSignals } from '../tools/exit.ts'
 import { findEdit, mutationEnvironment } from './edit.ts'
 import { MUTATIONS, type Mutation } from './table.ts'
 
 // `npm run mutations [-- part of the path of a file or of its tests]`: breaks each promise of the table in turn, runs
 // the tests that guard it, and expects one of them to fail. Exits with 1 when a mutation survives. Tests that do not end
-// in time are counted separately: the mutation may make them wait forever, but a busy machine may be the cause as well.
-
-const root = join(import.meta.dirname, '..', '..')
-
-const TIMEOUT_MS = 300_000
+// are counted separately: the mutation may make them wait forever, but a busy machine may be the cause as well.
 
 type Outcome = 'killed' | 'timed out' | 'SURVIVED'
 
+exitOnSignals()
 const part = process.argv[2] ?? ''
+const chosen = MUTATIONS.filter(({ file, tests }) => [file, ...tests].some((path) => path.includes(part)))
 const counts: Record<Outcome, number> = { killed: 0, 'timed out': 0, SURVIVED: 0 }
-for (const mutation of MUTATIONS) {
-  if (![mutation.file, ...mutation.tests].some((path) => path.includes(part))) continue
-  const { outcome, by } = await judge(mutation)
-  counts[outcome]++
-  console.log(`${outcome.padEnd(9)} ${mutation.breaks} (${by})`)
+{
+  using folder = createRunFolder()
+  await using servers = new SharedServers({ TMPDIR: folder.path })
+  const judge = async (mutation: Mutation, env: NodeJS.ProcessEnv) => {
+    const { outcome, by } = await judgeMutation(mutation, servers, { ...env, TMPDIR: folder.path })
+    counts[outcome]++
+    console.log(`${outcome.padEnd(9)} ${mutation.breaks} (${by})`)
+  }
+  const { inBrowser = [], others = [] } = Object.groupBy(chosen, (mutation) =>
+    isInBrowser(mutation) ? 'inBrowser' : 'others',
+  )
+  await forEachConcurrent(availableParallelism(), others, (one) => judge(one, mutationEnvironment(one)))
+  for (const mutation of inBrowser) {
+    await using _ = await buildMutated(mutation)
+    await judge(mutation, {})
+  }
 }
 console.log(`\n${counts.killed} killed, ${counts['timed out']} timed out, ${counts.SURVIVED} survived`)
 process.exitCode = counts.SURVIVED === 0 ? 0 : 1
 
-/** Runs the test files of a mutation until one fails. */
-async function judge(mutation: Mutation): Promise<{ outcome: Outcome; by: string }> {
-  const isInBrowser =
-    /^(dashboard|protocol)\//.test(mutation.file) &&
-    mutation.tests.some((path) => path.startsWith('test/dashboard/'))
-  await using _ = isInBrowser ? await buildMutated(mutation) : undefined
-  const env = isInBrowser ? {} : mutationEnvironment(mutation)
+/** Runs the test files of a mutation until a test fails. */
+async function judgeMutation(
+  { file, tests }: Mutation,
+  servers: SharedServers,
+  env: NodeJS.ProcessEnv,
+): Promise<{ outcome: Outcome; by: string }> {
   let slow: string | undefined
-  for (const test of mutation.tests) {
-    const code = await run(test, env)
-    if (code === null) slow ??= test
-    else if (code !== 0) return { outcome: 'killed', by: test }
+  for (const test of tests) {
+    const stop = new AbortController()
+    let outcome: Outcome = 'SURVIVED'
+    const ignore = () => undefined
+    const failed = ({ why }: { why: string }) => {
+      outcome = / was ended: no test /.test(why) ? 'timed out' : 'killed'
+      stop.abort()
+    }
+    const listener = { passed: ignore, skipped: ignore, time: ignore, failed }
+    await runTestGroup({ name: test, files: [test] }, { servers, stop: stop.signal, listener, env })
+    if ((outcome as Outcome) === 'killed') return { outcome: 'killed', by: test }
+    if ((outcome as Outcome) === 'timed out') slow ??= test
   }
-  return slow === undefined ? { outcome: 'SURVIVED', by: mutation.file } : { outcome: 'timed out', by: slow }
+  return slow === undefined ? { outcome: 'SURVIVED', by: file } : { outcome: 'timed out', by: slow }
+}
+
+function isInBrowser({ file, tests }: Mutation): boolean {
+  return /^(dashboard|protocol)\//.test(file) && tests.some((path) => path.startsWith('test/dashboard/'))
 }
 
 /** Browsers load a build, which does not pass Node's loader: edits the file, builds it, and restores it on dispose. */
@@ -48,8 +75,11 @@ async function buildMutated(mutation: Mutation): Promise<AsyncDisposable> {
   await using restored = new AsyncDisposableStack()
   const path = join(root, file)
   const source = readFileSync(path, 'utf8')
+  const restore = () => writeFileSync(path, source)
+  const keep = atExit(restore)
   restored.defer(async () => {
-    writeFileSync(path, source)
+    keep()
+    restore()
     await build()
   })
   const { start, end, replace } = findEdit(mutation)
@@ -62,17 +92,4 @@ async function build(): Promise<void> {
   const child = spawn(process.execPath, [join(root, 'scripts/build-now.mjs')], { cwd: root, stdio: 'ignore' })
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`the build ends with ${code}`)
-}
-
-/** The exit code of a test file; null when it did not end in time. */
-async function run(test: string, env: NodeJS.ProcessEnv): Promise<number | null> {
-  const child = spawn(process.execPath, [join(root, test)], {
-    cwd: root,
-    env: { ...process.env, ...env },
-    stdio: 'ignore',
-    timeout: TIMEOUT_MS,
-    killSignal: 'SIGKILL',
-  })
-  const [code] = (await once(child, 'exit')) as [number | null]
-  return code
 }
