@@ -74,11 +74,6 @@ export const parts = {
     for: 'tests with Caddy as a certificate authority that knocks on ports 80 and 443',
     root: true,
   },
-  faketime: {
-    programs: ['faketime'],
-    packages: ['faketime'],
-    for: 'tests of nodes whose clocks differ',
-  },
   postgres: {
     programs: ['postgres', 'initdb', 'pg_basebackup'],
     packages: ['postgresql-15'],

@@ -6,19 +6,11 @@ import { storeAdministration } from './administration.ts'
 import { storeBlobs } from './blobs.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
-import { storeFleet } from './fleet.ts'
-import { storeKeys } from './keys.ts'
-import { storeModeration } from './moderation.ts'
-import { storeOAuth } from './oauth.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, keyRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSharedState } from './shared-state.ts'
-import { storeSignIns } from './sign-ins.ts'
 import { PROCESSES, TaskProcesses, TIMES } from './task-processes.ts'
 import type { TestDatabase } from './test-database.ts'
-import { storeVisits } from './visits.ts'
-
-const EMPTY_DATABASES = 2
 
 /** Opens another store on the data of a test, as another process does. */
 export type Open = TestDatabase['open']
@@ -46,13 +38,7 @@ export function storeContract(engine: Engine): void {
   storeQueries(promises)
   storeAdministration(promises)
   storeBlobs(promises)
-  storeKeys(promises)
-  storeSignIns(promises)
-  storeOAuth(promises)
-  storeModeration(promises)
-  storeVisits(promises)
   storeCertificates(promises)
-  storeFleet(promises)
 }
 
 /** The part of the contract that depends on transactions, locks and notifications of sessions. */
@@ -239,13 +225,9 @@ const breakingUniqueRules: Record<string, (tx: WriteTransaction, time: string) =
 
 function storeProcesses(promises: Promises): void {
   promises(
-    'processes open an empty database at the same time, lose no updates, and hold a lease with unique fencing numbers',
-    async (open, { address, createEmpty }) => {
+    'processes lose no updates, and hold a lease with unique fencing numbers',
+    async (open, { address }) => {
       const processes = await TaskProcesses.shared()
-      for (let number = 0; number < EMPTY_DATABASES; number++) {
-        await using empty = await createEmpty()
-        await processes.run('open', empty.url)
-      }
       const store = await open()
       await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site', { updatedAt: 0 })))
       await processes.run('increment', address)

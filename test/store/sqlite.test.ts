@@ -11,9 +11,15 @@ import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
 import { storeContract } from './contract.ts'
 import { siteRow } from './rows.ts'
+import { TaskProcesses } from './task-processes.ts'
 import { freshSqlite } from './test-database.ts'
 
 storeContract({ name: 'SQLite', fresh: freshSqlite })
+
+test('processes can open an empty database at the same time', async () => {
+  await using database = await freshSqlite()
+  await (await TaskProcesses.shared()).run('open', database.address)
+})
 
 test('a database of a newer version is refused with a message and not changed', async () => {
   await using database = await freshSqlite()
@@ -31,20 +37,6 @@ test('a database of a newer version is refused with a message and not changed', 
     return true
   })
   assert.equal(later.prepare('SELECT slug FROM sites').get()?.slug, 'a-site')
-})
-
-test('a database of this version is opened without a migration', async () => {
-  await using database = await freshSqlite()
-  const opened = []
-  for (let time = 0; time < 3; time++) {
-    await using store = await sqliteStore({ file: database.file, clock: Date.now })
-    await store.check()
-    using beside = new DatabaseSync(database.file)
-    opened.push(beside.prepare('SELECT name, applied_at FROM applied_migrations').all())
-  }
-  assert.equal(opened[0]!.length, new Set(opened[0]!.map((row) => row.name)).size)
-  assert.deepEqual(opened[1], opened[0])
-  assert.deepEqual(opened[2], opened[0])
 })
 
 test('a loop over many rows lets other work of the process run between its statements', async () => {

@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
-import { type RateLimitStatus, RateLimits } from '../../server/accounts/rate-limits.ts'
-import { JobLease } from '../../server/jobs/job-lease.ts'
-import { HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
-import { plansWith } from '../support/plans.ts'
 import { TIMES } from './task-processes.ts'
 import { openStore } from './test-database.ts'
 
@@ -29,41 +25,6 @@ const tasks: Record<string, (store: Store) => Promise<unknown>> = {
     for (let time = 0; time < TIMES; time++)
       fences.push(await store.write('relaxed', {}, (tx) => tx.leases.acquire('a-sweep', randomUUID(), 1, 0)))
     return fences
-  },
-
-  /** The clock of this process, and that of its store. */
-  clocks: async (store) => ({ own: Date.now(), store: store.clock() }),
-
-  /** Whether it acquires the lease of a job, which it does not release. */
-  async job(store) {
-    const { clock } = store
-    const options = { store, clock, name: 'a-job', holder: randomUUID(), intervalMs: HOUR_MS }
-    return (await JobLease.acquire(options)) instanceof JobLease
-  },
-
-  /** Charges requests of one address; returns how many were admitted, and the ends of their windows. */
-  async charge(store) {
-    const rates = { anonymous: TIMES, session: 1, signIn: 1 }
-    const limits = new RateLimits({
-      store,
-      clock: store.clock,
-      rates,
-      plans: plansWith({ requestsPerHour: 1 }),
-    })
-    const caller = { account: undefined, address: '192.0.2.1', signedInWith: 'anonymous' } as const
-    const charged: RateLimitStatus[] = []
-    for (let time = 0; time < TIMES; time++) charged.push(await limits.charge(caller, 'api'))
-    return charged.map(({ admitted, reset }) => ({ admitted, reset }))
-  },
-
-  /** Stores a challenge for two minutes; returns how many challenges are valid now. */
-  async challenge(store) {
-    const now = store.clock()
-    const challenge = { type: 'http-01', name: 'a.test', token: randomUUID(), keyAuthorization: '' } as const
-    await store.execute('durable', ({ acme }) =>
-      acme.putChallenge({ ...challenge, expiresAt: now + 2 * MINUTE_MS }),
-    )
-    return (await store.read.acme.challenges('http-01', now)).length
   },
 
   /** Only opens the store. */

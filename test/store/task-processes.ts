@@ -14,49 +14,35 @@ export const TIMES = 50
 let shared: Promise<TaskProcesses> | undefined
 
 /** Processes that run the tasks of task-process.ts. */
-export class TaskProcesses implements AsyncDisposable {
+export class TaskProcesses {
   readonly #processes: TaskProcess[]
-  readonly #stack: AsyncDisposableStack
 
-  /** The processes that all tests of this process use, and that end with it. */
+  /** The processes that all tests of this process use, and that end with it; they begin a task at the same time. */
   static shared(): Promise<TaskProcesses> {
-    shared ??= TaskProcesses.startWithClocks(Array(PROCESSES).fill('+0s'))
+    shared ??= TaskProcesses.#start()
     return shared
   }
 
-  /**
-   * Starts a process for each of these differences of its clock, such as `-1h`. Resolves when all are ready, so that they
-   * begin a task at the same time.
-   */
-  static async startWithClocks(differences: readonly string[]): Promise<TaskProcesses> {
-    await using stack = new AsyncDisposableStack()
-    const processes = differences.map((difference) => stack.use(start(difference)))
+  static async #start(): Promise<TaskProcesses> {
+    const processes = Array.from({ length: PROCESSES }, start)
     await Promise.all(processes.map((one) => one.readLine()))
-    return new TaskProcesses(processes, stack.move())
+    return new TaskProcesses(processes)
   }
 
-  private constructor(processes: TaskProcess[], stack: AsyncDisposableStack) {
+  private constructor(processes: TaskProcess[]) {
     this.#processes = processes
-    this.#stack = stack
   }
 
   /** Runs a task on the store at an address in all processes; returns their results, and rejects when one fails. */
   run<Result>(task: string, address: string): Promise<Result[]> {
     return Promise.all(this.#processes.map((one) => one.perform(task, address) as Promise<Result>))
   }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#stack.disposeAsync()
-  }
 }
 
 type TaskProcess = ReturnType<typeof start>
 
-function start(clockDifference: string) {
-  const command = [process.execPath, PROGRAM]
-  if (clockDifference !== '+0s') command.unshift('faketime', '-f', clockDifference)
-  const [file, ...rest] = command
-  const child = spawn(file!, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
+function start() {
+  const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   // Tests that have ended do not wait for it.
   child.unref()
@@ -74,10 +60,6 @@ function start(clockDifference: string) {
       const { answer, error } = await readLine()
       if (error !== undefined) throw new Error(`${task} at ${address}: ${error}`)
       return answer
-    },
-    async [Symbol.asyncDispose]() {
-      child.stdin.end()
-      await ended
     },
   }
 }

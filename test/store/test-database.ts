@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { EMPTY, type SharedPostgres, sharedPostgres } from '../tools/postgres.ts'
+import { type SharedPostgres, sharedPostgres } from '../tools/postgres.ts'
 import type { BorrowedDatabase } from '../tools/postgres-databases.ts'
 
 /** The database of one test. Other processes can open it by its address. */
@@ -13,8 +12,6 @@ export interface TestDatabase extends AsyncDisposable {
   address: string
   /** Opens it as another process does; `new` when it must not have seen anything before. All are closed with it. */
   open(kind?: 'new'): Promise<Store>
-  /** Another database, without tables. */
-  createEmpty(): Promise<{ url: string } & AsyncDisposable>
 }
 
 /** Opens the database at an address, as another process does. */
@@ -40,10 +37,6 @@ export async function freshSqlite(): Promise<TestDatabase & { file: string }> {
     file,
     address,
     open: async () => stack.use(await openStore(address)),
-    createEmpty: async () => ({
-      url: `${address}-${randomUUID()}`,
-      [Symbol.asyncDispose]: async () => undefined,
-    }),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
 }
@@ -98,10 +91,6 @@ export class PostgresTestDatabases implements AsyncDisposable {
         const store = (kind === undefined ? this.#idle.pop() : undefined) ?? (await openNew())
         used.push(store)
         return store
-      },
-      createEmpty: async () => {
-        const database = await this.#server.createDatabase(EMPTY)
-        return { ...database, url: this.#reach(database.url) }
       },
       [Symbol.asyncDispose]: async () => void this.#idle.push(...used.filter((store) => !closed.has(store))),
     }
