@@ -84,13 +84,6 @@ describe('an HTTP/2 flood', () => {
       assert.equal(await client.reset(5001), CODE.refused)
       await client.closed
     })
-
-    test('is disconnected immediately when it continues after GOAWAY', async () => {
-      const client = await fixture.open(settingsFrame([[4, 0]]), getFrame(1, host, '/big.bin'))
-      client.send(...rapidResets(3000, 3))
-      await client.closed
-      assert.ok(!client.received.some(({ type, flags }) => type === TYPE.data && (flags & 1) === 1))
-    })
   })
 
   describe('a connection ends with ENHANCE_YOUR_CALM when its client sends', () => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { HpackDecoder } from '../../server/net/http2/hpack/decoder.ts'
 import { encodeHeaders } from '../../server/net/http2/hpack/encoder.ts'
-import { huffmanDecode } from '../../server/net/http2/hpack/huffman.ts'
 import { numbers } from '../support/random.ts'
 
 function decoded(decoder: HpackDecoder, hex: string): string[] | undefined {
@@ -36,15 +35,6 @@ const SMALL_TABLE = '3fe101'
 describe('a header block is decoded as in the examples of RFC 7541', () => {
   const examples: [string, string[], string[][]][] = [
     [
-      'C.3, requests',
-      [
-        '8286 8441 0f77 7777 2e65 7861 6d70 6c65 2e63 6f6d',
-        '8286 84be 5808 6e6f 2d63 6163 6865',
-        '8287 85bf 400a 6375 7374 6f6d 2d6b 6579 0c63 7573 746f 6d2d 7661 6c75 65',
-      ],
-      REQUESTS,
-    ],
-    [
       'C.4, requests with Huffman code',
       [
         '8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff',
@@ -62,17 +52,6 @@ describe('a header block is decoded as in the examples of RFC 7541', () => {
         `88c1 611d 4d6f 6e2c 2032 3120 4f63 7420 3230 3133 2032 303a 3133 3a32 3220 474d 54c0 5a04 677a 6970 7738
          666f 6f3d 4153 444a 4b48 514b 425a 584f 5157 454f 5049 5541 5851 5745 4f49 553b 206d 6178 2d61 6765 3d33
          3630 303b 2076 6572 7369 6f6e 3d31`,
-      ],
-      ANSWERS,
-    ],
-    [
-      'C.6, responses with Huffman code, with evictions',
-      [
-        `${SMALL_TABLE} 4882 6402 5885 aec3 771a 4b61 96d0 7abe 9410 54d4 44a8 2005 9504 0b81 66e0 82a6 2d1b ff6e 919d
-         29ad 1718 63c7 8f0b 97c8 e9ae 82ae 43d3`,
-        '4883 640e ffc1 c0bf',
-        `88c1 6196 d07a be94 1054 d444 a820 0595 040b 8166 e084 a62d 1bff c05a 839b d9ab 77ad 94e7 821d d7f2 e6c7
-         b335 dfdf cd5b 3960 d5af 2708 7f36 72c1 ab27 0fb5 291f 9587 3160 65c0 03ed 4ee5 b106 3d50 07`,
       ],
       ANSWERS,
     ],
@@ -106,15 +85,6 @@ describe('an invalid header block is refused', () => {
   ] as const) {
     test(what, () => assert.equal(decoded(new HpackDecoder(), hex), undefined))
   }
-})
-
-test('a field larger than the table empties it', () => {
-  const decoder = new HpackDecoder()
-  decoded(decoder, '400161 0162'.replaceAll(' ', ''))
-  assert.deepEqual(decoded(decoder, 'be'), ['a: b'])
-  const long = Buffer.from(`\x40\x01a\x7f\xd1\x1f${'x'.repeat(4176)}`, 'latin1')
-  assert.equal(decoder.decode(long, 0, long.length)?.fields.length, 1)
-  assert.equal(decoded(decoder, 'be'), undefined)
 })
 
 test('a table keeps its newest fields through evictions, without moving them each time', (t) => {
@@ -159,17 +129,6 @@ test('a short block that expands to many fields is decoded but not collected', (
   assert.deepEqual(decoded(decoder, '82'), [':method: GET'])
 })
 
-test('a long name is validated once, however often a short block refers to it', (t) => {
-  const decoder = new HpackDecoder()
-  const name = Buffer.from(`\x40\x7f\x81\x1e${'x'.repeat(3968)}\x00`, 'latin1')
-  decoder.decode(name, 0, name.length)
-  const bomb = Buffer.from('\x0f\x2f\x00'.repeat(5000), 'latin1')
-  const { mock } = t.mock.method(RegExp.prototype, 'test')
-  const list = decoder.decode(bomb, 0, bomb.length)!
-  assert.ok(list.tooLong && list.fields.every(({ isWellFormed }) => isWellFormed))
-  assert.ok(mock.callCount() < 20, `${mock.callCount()}`)
-})
-
 test('a response header block does not depend on the dynamic table', () => {
   const lines = ['Content-Type', 'text/plain', 'Connection', 'close', 'X-Own', 'ä', 'Set-Cookie', 'a=b']
   for (const [status, date] of [
@@ -188,8 +147,4 @@ test('a response header block does not depend on the dynamic table', () => {
     }
     assert.ok(bytes.includes(Buffer.from('\x1f\x28\x03a=b', 'latin1')), 'cookies are never-indexed literals')
   }
-})
-
-test('an empty Huffman string decodes to an empty string', () => {
-  assert.equal(huffmanDecode(Buffer.alloc(0), 0, 0), '')
 })

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2'
 import { type AddressInfo, connect as connectTcp } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { makeLog } from '../../server/lib/log.ts'
@@ -11,7 +10,6 @@ import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
 import { Http2Server } from '../../server/net/http2/http2-server.ts'
 import type { Http2Engine } from '../../server/net/http2-engine.ts'
 import { NodeHttp2Server } from '../../server/net/http2-node.ts'
-import type { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
 import { EdgeFixture } from '../edge/fixture.ts'
 import { CLIENT_PREFACE, RawClient } from './raw-client.ts'
 import { selfSigned } from './self-signed.ts'
@@ -31,9 +29,6 @@ export const ENGINE_NAMES: readonly EngineName[] = ['own', 'node']
 
 interface FixtureOptions {
   engine?: EngineName
-  read?: typeof readIntoSharedBuffer
-  /** Handles requests that the engine relays to HTTP/1; by default `server` does. */
-  parse?: (socket: Duplex) => void
   clientMemory?: ClientMemory
   trustedProxies?: number
 }
@@ -58,7 +53,7 @@ export class Http2Fixture {
 
   private constructor(
     edge: EdgeFixture,
-    { engine = 'own', read, parse, clientMemory = createAmpleMemory(), trustedProxies = 0 }: FixtureOptions,
+    { engine = 'own', clientMemory = createAmpleMemory(), trustedProxies = 0 }: FixtureOptions,
   ) {
     this.edge = edge
     this.clientMemory = clientMemory
@@ -70,9 +65,8 @@ export class Http2Fixture {
       budget: this.budget,
       clientMemory,
       trustedProxies,
-      parse: parse ?? ((socket) => void this.server.emit('connection', socket)),
+      parse: (socket) => void this.server.emit('connection', socket),
       log,
-      ...(read && { read }),
     })
   }
 
