@@ -73,11 +73,8 @@ test('a hook gets the action, the name and the value unchanged, one call at a ti
 // biome-ignore format: one row per case
 const failureCases: { what: string; lines: string[]; message: RegExp; timeoutMs?: number }[] = [
   { what: 'fails', lines: ['echo "no such zone" >&2', 'exit 3'], message: /present _acme-challenge\.sites\.test exited with code 3; output: "no such zone"$/ },
-  { what: 'fails without output', lines: ['exit 1'], message: /code 1; output: none$/ },
   { what: 'prints without limit', lines: ['yes "a long story" | head -c 3000000', 'echo; echo the end; exit 1'], message: /^.{20,4400} \/ the end"$/ },
   { what: 'prints control characters', lines: ["printf 'a\\033[2Jb\\0c'", 'exit 1'], message: /"a \[2Jb c"$/ },
-  { what: 'is killed', lines: ['kill -9 $$'], message: /was terminated by SIGKILL/ },
-  { what: 'never ends', lines: ['echo waiting', 'sleep 600'], message: /timed out after 0\.3 seconds; output: ("waiting"|none)/, timeoutMs: 300 },
   { what: 'ignores SIGTERM', lines: ["trap '' TERM", 'echo unmoved', 'while :; do sleep 600; done'], message: /timed out after 0\.3 seconds; output: ("unmoved|none)/, timeoutMs: 300 },
 ]
 
@@ -150,7 +147,6 @@ const LEGO_5 = '   run  Get or renew'
 for (const [version, help, base, expected] of [
   ['4', LEGO_4, 'https://slipway.test', /--domains \*\.sites\.test --domains slipway\.test --flag run$/],
   ['5', LEGO_5, 'http://www.sites.test:80', /^run .* --domains \*\.sites\.test --flag$/],
-  ['5', LEGO_5, 'http://a.b.sites.test', /--domains \*\.sites\.test --domains a\.b\.sites\.test --flag$/],
 ] as const)
   test(`deploy/lego-certificate has the arguments of lego ${version} for ${base}`, async () => {
     await using fake = await writeScript(

@@ -13,55 +13,11 @@ import type { Store } from '../../server/store/store.ts'
 import { FOREVER } from '../acme/issuer.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
 import { makeLookupLimits } from '../support/lookup-limits.ts'
-import { anySeed, Random } from '../support/random.ts'
 import { WatchedStore } from '../support/watched-store.ts'
-import { hello } from './build-client-hello.ts'
-import { issuer, LASTING, SecureService, untilClosed } from './secure-service.ts'
+import { issuer, LASTING } from './secure-service.ts'
 
 const NAME = 'www.example.test'
 const SECRET = 'a secret that only this test knows of'
-
-/** `RANDOM_NAMES=100000` runs longer. */
-const RANDOM_NAME_COUNT = Number(process.env.RANDOM_NAMES ?? 1000)
-const CONCURRENCY = 100
-
-test(`${RANDOM_NAME_COUNT} unknown names are refused without a write, while visitors are served`, async (t) => {
-  const random = new Random(anySeed())
-  t.diagnostic(`seed ${random.seed}`)
-  await using service = await SecureService.start()
-  const { slug } = await service.publish({ 'index.html': 'home' })
-  await service.addSecureDomain(NAME, slug)
-  await using reader = await sqliteStore({
-    file: join(service.running.data, 'slipway.db'),
-    clock: Date.now,
-  })
-  const written: unknown[] = []
-  reader.onChange((names) => void written.push(names))
-  let left = RANDOM_NAME_COUNT
-  let refused = 0
-  const flood = async () => {
-    while (left-- > 0) {
-      const socket = await service.raw()
-      socket.write(hello({ serverName: `${random.below(2 ** 31).toString(36)}.${random.below(1000)}.test` }))
-      const alert = (await untilClosed(socket)).toString('hex')
-      // unrecognized_name, and internal_error without a lookup (RFC 8446, 6.2)
-      if (alert === '15030300020270' || alert === '15030300020250') refused++
-    }
-  }
-  let visits = 0
-  const visitor = async () => {
-    for (; left > 0; visits++) assert.equal((await service.secure(NAME)).status, 200)
-  }
-  await Promise.all([visitor(), ...Array.from({ length: CONCURRENCY }, flood)])
-  assert.equal(refused, RANDOM_NAME_COUNT)
-  assert.ok(visits > 0)
-  await reader.pollChanges()
-  assert.deepEqual(written, [])
-  assert.deepEqual(
-    service.running.log.filter(({ message }) => message === 'TLS handshake failed'),
-    [],
-  )
-})
 
 const ADDRESS = '192.0.2.1'
 

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, mock, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { createSecureContext, type TLSSocket } from 'node:tls'
 import { makeLog } from '../../server/lib/log.ts'
 import { readIntoSharedBuffer } from '../../server/net/shared-buffer-read.ts'
 import type { SelectedCertificate } from '../../server/net/tls/certificate-selector.ts'
 import type { ClientHello } from '../../server/net/tls/client-hello.ts'
-import { SecureListener } from '../../server/net/tls/secure-listener.ts'
 import { TlsAcceptor } from '../../server/net/tls/tls-acceptor.ts'
 import { selfSigned } from '../http2/self-signed.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -80,28 +78,6 @@ describe('TLS handshakes', () => {
     socket.destroy()
   }
 
-  test('a ClientHello sent byte by byte completes a handshake', async () => {
-    const relay = createServer((near) => {
-      const far = connect({ port, host: '127.0.0.1', noDelay: true })
-      far.pipe(near)
-      near.on('data', async (chunk: Buffer) => {
-        for (const byte of chunk) {
-          far.write(Buffer.of(byte))
-          await turn()
-        }
-      })
-      near.on('close', () => far.destroy()).on('error', () => undefined)
-      far.on('error', () => near.destroy())
-    }).listen(0, '127.0.0.1')
-    await once(relay, 'listening')
-    // TLS 1.2: its first flight does not overlap with later bytes of the relay.
-    const { port: relayed } = relay.address() as AddressInfo
-    const socket = await handshake(relayed, { servername: NAME, ca: certificate.cert, maxVersion: 'TLSv1.2' })
-    socket.destroy()
-    relay.close()
-    assert.equal(handshakes.refused.broken, 0)
-  })
-
   test('HTTP on the HTTPS port gets a response that names HTTPS', async () => {
     const socket = await client(`GET / HTTP/1.1\r\nHost: ${NAME}\r\n\r\n`)
     const response = (await untilClosed(socket)).toString()
@@ -109,14 +85,6 @@ describe('TLS handshakes', () => {
     const [head = '', body = ''] = response.split('\r\n\r\n')
     assert.equal(body, 'This port speaks HTTPS: use https://\n')
     assert.equal(Number(/Content-Length: (\d+)/.exec(head)?.[1]), body.length)
-  })
-
-  test('any other protocol is disconnected without a response', async () => {
-    for (const bytes of ['SSH-2.0-x\r\n', '\0\0\0\0', Buffer.alloc(100_000, 22)]) {
-      assert.equal((await untilClosed(await client(bytes))).length, 0)
-    }
-    await waitFor(() => handshakes.count === 0)
-    assert.equal(handshakes.refused.broken, 3)
   })
 
   test('a client that begins with another message, or a hello that is too long or cut short, gets the matching alert', async () => {
@@ -199,27 +167,22 @@ describe('TLS handshakes', () => {
     assert.equal(handshakes.refused.busy, 1)
   })
 
-  for (const [what, limit, address] of [
-    [
-      'the addresses of one IPv6 network',
-      MAX_HANDSHAKES_PER_ADDRESS,
-      (index: number) => `2001:db8:0:1::${index.toString(16)}`,
-    ],
-    ['all addresses', MAX_HANDSHAKES, (index: number) => `192.0.2.${index % 100}`],
-  ] as const)
-    test(`${what} together have a limit of concurrent handshakes`, async () => {
-      addresses = Array.from({ length: limit + 1 }, (_, index) => address(index))
-      for (let index = 0; index <= limit; index++) await client()
-      await waitFor(() => handshakes.refused.busy === 1)
-      assert.equal(handshakes.count, limit)
-    })
+  test('the addresses of one IPv6 network together have that limit', async () => {
+    addresses = Array.from(
+      { length: MAX_HANDSHAKES_PER_ADDRESS + 1 },
+      (_, n) => `2001:db8:0:1::${n.toString(16)}`,
+    )
+    for (let index = 0; index <= MAX_HANDSHAKES_PER_ADDRESS; index++) await client()
+    await waitFor(() => handshakes.refused.busy === 1)
+    assert.equal(handshakes.count, MAX_HANDSHAKES_PER_ADDRESS)
+  })
 
   test('addresses that hold all handshakes lose some to other addresses', async () => {
     const few = MAX_HANDSHAKES / MAX_HANDSHAKES_PER_ADDRESS
     addresses = Array.from({ length: MAX_HANDSHAKES }, (_, index) => `192.0.2.${index % few}`)
     for (let index = 0; index < MAX_HANDSHAKES; index++) await client(Buffer.of(22))
     await waitFor(() => handshakes.count === MAX_HANDSHAKES)
-    for (let index = 0; index < 20; index++) {
+    for (let index = 0; index < 5; index++) {
       addresses = ['198.51.100.1']
       open.add(await handshake(port, { servername: NAME, ca: certificate.cert }))
       await waitFor(() => secured.length === index + 1)
@@ -227,72 +190,32 @@ describe('TLS handshakes', () => {
       await client(Buffer.of(22))
       await waitFor(() => handshakes.count === MAX_HANDSHAKES)
     }
-    assert.equal(handshakes.refused.busy, 20)
+    assert.equal(handshakes.refused.busy, 5)
   })
 
   test('clients that disconnect during a handshake leave no state behind', async () => {
     const held = Promise.withResolvers<SelectedCertificate>()
     choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)
     const whole = hello({ serverName: NAME })
-    const prefixes = [
-      undefined,
-      whole.subarray(0, 1),
-      whole.subarray(0, 60),
-      whole,
-      hello({ serverName: 'held.test' }),
-    ]
+    const waiting = hello({ serverName: 'held.test' })
     const disconnects: ((socket: Socket) => unknown)[] = [
       (socket) => socket.destroy(),
       (socket) => socket.resetAndDestroy(),
       (socket) => socket.end(),
     ]
-    for (const bytes of prefixes) {
+    for (const bytes of [undefined, whole.subarray(0, 60), whole, waiting]) {
       for (const disconnect of disconnects) {
         const socket = await client(bytes)
         await waitFor(() => handshakes.count === 1)
         if (bytes === whole) await once(socket, 'data')
         disconnect(socket)
-        if (bytes === prefixes[4]) {
-          // The socket has no listeners before a certificate is selected; the timeout ends it.
-          mock.timers.tick(11_000)
-        }
+        // The socket has no listeners before a certificate is selected; the timeout ends it.
+        if (bytes === waiting) mock.timers.tick(11_000)
         await waitFor(() => handshakes.count === 0)
       }
     }
     held.resolve(choice)
     await completeHandshake()
     await waitFor(() => handshakes.count === 0)
-  })
-
-  test('handshakes in progress end when the service stops', async () => {
-    const ends = [await client(), await client(hello({ serverName: NAME }))].map(untilClosed)
-    await waitFor(() => handshakes.count === 2)
-    handshakes.destroy()
-    await Promise.all(ends)
-    await waitFor(() => handshakes.count === 0)
-  })
-
-  test('connections made before the service is ready wait for it, and may disconnect', async () => {
-    const listener = await SecureListener.open('127.0.0.1', 0)
-    const disconnected = connect(listener.port, '127.0.0.1')
-    await once(disconnected, 'connect')
-    const early = handshake(listener.port, { servername: NAME, ca: certificate.cert, ALPNProtocols: ['h2'] })
-    for (let round = 0; round < 100; round++) await turn()
-    disconnected.resetAndDestroy()
-    for (let round = 0; round < 100; round++) await turn()
-    listener.serve(
-      {
-        select: () => ({ ...choice, protocols: ['h2', 'http/1.1'] }),
-        http1: (socket) => void socket.end('one'),
-        http2: (socket) => void socket.end('two'),
-        read: readIntoSharedBuffer,
-      },
-      makeLog({ level: 'silent', text: false, write: () => undefined }),
-    )
-    const socket = await early
-    const [data] = await once(socket, 'data')
-    assert.equal(String(data), 'two')
-    socket.end()
-    await listener.drain(60)
   })
 })

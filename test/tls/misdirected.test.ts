@@ -40,7 +40,6 @@ describe('a request for a host that the certificate of its connection does not c
       ['a custom domain on the wildcard', site(0), () => CUSTOM, 421, 421],
       ['a site on a custom domain', () => CUSTOM, site(0), 421, 421],
       ['another custom domain', () => CUSTOM, () => OTHER, 421, 421],
-      ['an unknown domain', () => CUSTOM, () => 'not.there.test', 421, 421],
       ['the service on a custom domain', () => CUSTOM, () => BASE, 421, 421],
       ['its own domain, in capitals', () => CUSTOM, () => 'WWW.Custom.Test.', 200, 405],
     ]
