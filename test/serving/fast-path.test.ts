@@ -9,9 +9,9 @@ import { openServicePair } from './fast-path-sites.ts'
 test('the HTTP/1 fast path responds as Node’s parser does to random requests, and only with published content', async (t) => {
   const pick = numbers(t)
   await using services = await openServicePair()
-  const { faults, requests, statuses } = await compareResponses(services, 4_000, pick)
+  const { faults, requests, statuses } = await compareResponses(services, 1_500, pick)
   assert.deepEqual(faults, [])
-  assert.ok(requests >= 4_000)
+  assert.ok(requests >= 1_500)
   for (const status of [200, 206, 301, 304, 400, 401, 404, 405, 412, 416]) {
     assert.ok(statuses.has(status), `no response was ${status}`)
   }

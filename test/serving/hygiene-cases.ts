@@ -144,21 +144,6 @@ const UPGRADES = [
   'GET {path} HTTP/1.0\r\nHost: {host}\r\nConnection: keep-alive\r\n\r\n',
 ]
 
-/** Requests whose handling the RFC leaves to the server. */
-// biome-ignore format: one row per set of statuses
-const LEFT_OPEN: [statuses: readonly number[], requests: string[]][] = [
-  [[200, 400], ['X: y\r\n z', 'X: y\r\n\tz'].map(get)],
-  [[200, 400], ['GET  {path} HTTP/1.1', 'GET {path}  HTTP/1.1', 'GET {path}#part HTTP/1.1'].map(line)],
-  [[200, 400, 505], ['GET {path} RTSP/1.0', 'GET {path} HTTP/1.2'].map(line)],
-  [NOT_HERE, ['ftp://{host}{path}', '/caf\xc3\xa9', '/..\\{path}', '/<"^`{|}>'].map((target) => line(`GET ${target} HTTP/1.1`))],
-  [[200, 400, 404], ['GET {path} HTTP/1.0\r\n\r\n']],
-  [[200, 400, 431], [get(`${'a:b\r\n'.repeat(999)}a:b`)]],
-  [[200, ...LONG], [line(`GET {path}?${'x'.repeat(9000)} HTTP/1.1`)]],
-  [[200, 204, 400, 404, 405], [line('OPTIONS * HTTP/1.1')]],
-  [[404, 405, 501], [line('TRACE {path} HTTP/1.1')]],
-  [[200, 417], ['Expect: a-miracle', 'Expect: 100-continue'].map(get)],
-]
-
 // Bodies with ambiguous length, each with a request hidden where one interpretation would find it (request smuggling).
 
 const REFUSED = [400, 404, 405, 411, 413, 431, 501]
@@ -276,7 +261,6 @@ export const CASES: readonly Cases[] = [
   cases('a valid request', [200], 'stays open', VALID),
   cases('the last request of the connection', [200], 'closes', LAST),
   cases('an upgrade or another request of a hop', [200], 'either', UPGRADES),
-  ...LEFT_OPEN.map(([statuses, requests]) => cases('a questionable request', statuses, 'either', requests)),
   cases('an ambiguous coding', REFUSED, 'closes', codings),
   cases('an ambiguous length', REFUSED, 'closes', LENGTHS.map((lines) => post(lines, '{hidden}'))),
   cases('malformed chunks', REFUSED, 'closes', CHUNKS.map((body) => post('Transfer-Encoding: chunked', `${body}{hidden}`))),

@@ -54,15 +54,9 @@ Sunday, 06-Nov-94 08:49:37 GMT|Mon, 32 Foo 2020 00:00:00 GMT`,
 
 const BROWSER = `Connection: keep-alive
 sec-ch-ua: "Chromium";v="140", "Not=A?Brand";v="24"
-sec-ch-ua-mobile: ?0
-sec-ch-ua-platform: "Linux"
-Upgrade-Insecure-Requests: 1
 User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36
 Accept: text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8
-Sec-Fetch-Site: none
 Sec-Fetch-Mode: navigate
-Sec-Fetch-User: ?1
-Sec-Fetch-Dest: document
 Accept-Encoding: gzip, deflate, br, zstd
 Accept-Language: en-US,en;q=0.9`.split('\n')
 
