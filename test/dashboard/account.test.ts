@@ -3,7 +3,6 @@ import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
-import { testVariant } from '../support/variants.ts'
 import { web } from './shared.ts'
 import { type Owner, requiresBrowser } from './web-fixture.ts'
 
@@ -205,14 +204,6 @@ describe('an account', requiresBrowser, () => {
     await assert.rejects(owner.client.me(), { code: 'UNAUTHORIZED' })
     const key = await web.service.signIn(owner.email)
     assert.deepEqual((await web.service.client(key).list()).publishes, [])
-  })
-
-  testVariant('has dates and times as in the locale of the browser, and numbers in English', async () => {
-    const { page } = await web.asOwner('/account', { locale: 'es-CO' })
-    await page.getByText('10 GB in total, 5.3 GB per file').waitFor()
-    await page.getByText(/^Resets at \d+:00\s[ap]\.\sm\./).waitFor()
-    const today = new Date().toLocaleDateString('es-CO', { dateStyle: 'long' })
-    await page.locator('time[lang=es-CO]', { hasText: today }).first().waitFor()
   })
 })
 

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import type { BrowserUser } from '../support/browser.ts'
 import { openOperator } from '../support/service.ts'
-import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
+import { ALL_VARIANTS } from '../support/variants.ts'
 import { visited } from './file-drop.ts'
 import { seedAdministration, seedModeration } from './seeded-administration.ts'
 import { web } from './shared.ts'
@@ -211,16 +211,6 @@ describe('the administration', requiresBrowser, () => {
       .filter({ hasText: other.email })
       .getByText(administrator.email)
       .waitFor()
-  })
-
-  testVariant('shows activity as plots and as a table of the same numbers', async () => {
-    await open('Overview')
-    const panel = page.getByRole('region', { name: 'Activity' })
-    await panel.getByRole('img', { name: /^Visits over time, at most [\d,]+$/ }).waitFor()
-    await panel.getByText('All numbers').click()
-    assert.equal(await panel.getByRole('row').count(), 49)
-    await panel.getByLabel('Time', { exact: true }).selectOption('Last 30 days')
-    await panel.locator('.numbers tbody tr').nth(119).waitFor({ state: 'attached' })
   })
 })
 

@@ -106,21 +106,6 @@ describe('the claim page', requiresBrowser, () => {
     await page.getByRole('button', { name: `Keep as ${email}` }).click()
     await isClaimed(page, site.slug)
   })
-
-  testVariant('reports a link that is incomplete, of another site, or of no site', async () => {
-    const { page, visitor } = await web.asVisitor()
-    const { claimUrl, slug } = await publish()
-    for (const [link, answer] of [
-      [web.url(`/claim?slug=${slug}`), 'This claim link is incomplete'],
-      [claimUrl.slice(0, -1), 'The claim token does not belong to this site.'],
-      [claimUrl.replace(slug, 'no-such-site'), 'Site not found, or it belongs to another account.'],
-    ] as const) {
-      await page.goto(link)
-      await page.getByRole('heading', { name: answer }).waitFor()
-      await page.getByRole('link', { name: 'Publish a site' }).waitFor()
-      await visitor.assertReadable()
-    }
-  })
 })
 
 /** A new anonymous site with one page. */

@@ -153,34 +153,6 @@ describe('the domains page', requiresBrowser, () => {
     await page.getByRole('textbox', { name: 'Domain' }).waitFor()
   })
 
-  testVariant(
-    'shows the error message of the API, what to do, and the result of a check on request',
-    async () => {
-      const { page, owner, client, slug } = await createSiteOwner()
-      await client.addDomain('www.twice.test', slug)
-      await open(page, '/domains')
-      await button(page, 'Add domain').click()
-      const field = page.getByRole('textbox', { name: 'Domain' })
-      await field.and(page.locator(':focus')).waitFor()
-      for (const [typed, words] of [
-        ['co.uk', /^This must be a domain that you own; co\.uk is a public suffix\.$/],
-        ['www.twice.test', /^www\.twice\.test is already connected to your site /],
-      ] as const) {
-        await field.fill(typed)
-        await button(page, 'Add domain').click()
-        await page.getByRole('alert').getByText(words).or(page.getByText(words)).first().waitFor()
-        assert.equal(await field.inputValue(), typed)
-      }
-      await put(owner, 'www.twice.test', { ...active(), reason: 'www.twice.test leads elsewhere' })
-      await open(page, '/domains?domain=www.twice.test')
-      await state(page, 'www.twice.test is active, but its DNS is wrong').waitFor()
-      web.service.clock.now += 10 * SECOND_MS
-      const asked = page.waitForResponse(/\/domains\/www\.twice\.test$/)
-      await button(page, 'Check now').click()
-      await asked
-    },
-  )
-
   testVariant('follows a domain in the foreground only, and continues after a lost connection', async () => {
     const { page, client, slug } = await createSiteOwner()
     await client.addDomain('www.lost.test', slug)

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Page, Request, Response, Route } from 'playwright-core'
+import type { Page, Request, Response } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
 import { type BrowserUser, PHONE } from '../support/browser.ts'
-import { testVariant } from '../support/variants.ts'
 import {
   buildZip,
   dragOver,
@@ -222,37 +221,6 @@ describe('the front page', requiresBrowser, () => {
       (call) => call === `POST /api/v1/publish/${toSlug(siteUrl)}/uploads/refresh`,
     )
     assert.equal(refreshes.length, 1)
-  })
-
-  testVariant('can stop a publication, of which nothing is published', async () => {
-    await begin()
-    const held = await holdUploads(page)
-    await pickFiles(page, disk.file('stopped.mp4', FILM))
-    await held.first
-    await page.getByText('0 of 1 file, 0 bytes of 6.0 MB').waitFor()
-    await page.getByRole('button', { name: 'Cancel' }).click()
-    await page.unroute(UPLOADS)
-    await page.getByText('Drop a folder, files or a ZIP here').waitFor()
-    assert.equal(calls.filter((call) => call.endsWith('/finalize')).length, 0)
-  })
-
-  testVariant('names a file that changed during its upload', async () => {
-    await begin()
-    const path = disk.file('changing.txt', 'first')
-    const held = Promise.withResolvers<Route>()
-    await page.route('**/api/v1/publish', held.resolve)
-    await pickFiles(page, path)
-    const route = await held.promise
-    disk.file('changing.txt', 'second, and longer')
-    await route.continue()
-    await page
-      .getByRole('alert')
-      .getByText(/changing\.txt/)
-      .waitFor()
-    await page
-      .getByText('The file changed during the upload. Drop it again once it has been saved.')
-      .waitFor()
-    assert.equal(await page.getByRole('button', { name: 'Try again' }).count(), 0)
   })
 })
 

@@ -78,18 +78,6 @@ test(
 )
 
 describe('a page', requiresBrowser, () => {
-  testVariant('whose script fails to load reports that, and loads on the next attempt', async () => {
-    const { page, visitor } = await web.asVisitor('/')
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.route('**/assets/sign-in-page-*', (route) => route.abort())
-    await page.getByRole('link', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: "Couldn't load this page" }).waitFor()
-    await visitor.assertReadable()
-    await page.unroute('**/assets/sign-in-page-*')
-    await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
-  })
-
   testVariant('that fails to render reports that, and links to the other pages', async () => {
     const { page, owner } = await web.asOwner()
     await page.route('**/api/v1/publishes*', (route) =>
@@ -101,21 +89,5 @@ describe('a page', requiresBrowser, () => {
     await owner.assertReadable()
     await page.getByRole('link', { name: 'Account' }).click()
     await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor()
-  })
-
-  testVariant('says how many requests are left in the hour, and what to do when none is', async () => {
-    await using small = await web.another({ RATE_SESSION: '14' })
-    await using owner = await small.owner()
-    const { page } = owner
-    const use = () => page.evaluate(() => fetch('/api/v1/me').then(({ ok }) => ok))
-    for (let requests = 0; requests < 6; requests++) await use()
-    await page.goto(`${small.service.baseUrl}/sites`)
-    await page
-      .getByText(/^\d+ of 14 requests are left this hour\. The limit resets at \d\d:00( tomorrow)?\.$/)
-      .waitFor()
-    while (await use());
-    await page.goto(`${small.service.baseUrl}/sites`)
-    await page.getByText('Hourly limit reached (14 requests).').waitFor()
-    await page.getByText(/Try again at \d\d:00/).waitFor()
   })
 })

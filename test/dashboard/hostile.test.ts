@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
-import { testVariant } from '../support/variants.ts'
 import { web } from './shared.ts'
 import { requiresBrowser, signInElsewhere } from './web-fixture.ts'
 
@@ -24,40 +23,6 @@ describe('a late response', requiresBrowser, () => {
     await page.getByRole('link', { name: 'Sites', exact: true }).click()
     await page.getByText('No sites', { exact: true }).waitFor()
     assert.equal(await page.getByText(slug).count(), 0)
-  })
-
-  testVariant('does not navigate away from another page that was opened since', async () => {
-    const { page, owner } = await web.asOwner()
-    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'a' }) })
-    await page.goto(web.url(`/sites/${slug}/settings`))
-    const late = await held(page, '**/duplicate')
-    await page.getByRole('button', { name: 'Duplicate site' }).click()
-    await late.requested
-    await page.getByRole('link', { name: 'Account', exact: true }).click()
-    await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor()
-    await late.release()
-    await page.getByText(`${slug} duplicated as `).waitFor()
-    assert.equal(new URL(page.url()).pathname, '/account')
-  })
-
-  testVariant('is awaited when a site is deleted, whose name was typed, whatever is pressed', async () => {
-    const { page, owner } = await web.asOwner()
-    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': 'a' }) })
-    await page.goto(web.url(`/sites/${slug}/settings`))
-    await page.getByRole('region', { name: 'Danger zone' }).getByRole('button').click()
-    const field = page.getByLabel(`Type ${slug} to confirm`)
-    await field.fill('another')
-    await field.press('Enter')
-    assert.equal((await owner.client.details(slug)).slug, slug)
-    await field.fill(slug)
-    const late = await held(page, `**/api/v1/publish/${slug}`)
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
-    await late.requested
-    for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape')
-    await page.getByRole('dialog', { name: `Delete ${slug}?` }).waitFor()
-    await late.release()
-    await page.waitForURL('**/sites')
-    await page.getByText(`${slug} deleted.`).waitFor()
   })
 })
 

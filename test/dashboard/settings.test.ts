@@ -229,32 +229,6 @@ describe('the settings of a site', requiresBrowser, () => {
     assert.deepEqual((await owner.client.details(copy)).files, (await details()).files)
   })
 
-  testVariant('have a card for every document', async () => {
-    const image = (address: string) => `<title>Bread</title><meta property="og:image" content="${address}">`
-    for (const [html, hint] of [
-      ['<h1>Bread</h1>', /\.localhost/],
-      ['<title>Bread</title><script>', /^Bread$/],
-      [image('https://pictures.example/oven.png'), /Image from pictures\.example/],
-      [image('/%E0.png'), /^Bread$/],
-    ] as const) {
-      await openSettings({ 'index.html': html })
-      const card = part('Link preview').getByRole('figure')
-      await card.getByText(hint).first().waitFor()
-      assert.equal(await card.getByRole('img').count(), 0)
-    }
-  })
-
-  testVariant('count the remaining characters, and do not save a text that is too long', async () => {
-    await openSettings(BAKERY)
-    await page.getByLabel('Title').fill('🥖'.repeat(201))
-    await page.getByRole('status').getByText('1 character over the limit of 200.').waitFor()
-    await page.getByLabel('Title').press('Enter')
-    await page.getByLabel('Title').fill('🥖'.repeat(200))
-    await part('Link preview').getByText('0 of 200 characters left').waitFor()
-    await save()
-    assert.equal((await details()).title, '🥖'.repeat(200))
-  })
-
   testVariant('publish an uploaded image for the link preview, and warn of unsuitable ones', async () => {
     await openSettings(BAKERY)
     const card = page.getByRole('figure')

@@ -163,24 +163,6 @@ describe('the sites of an account', requiresBrowser, () => {
     assert.equal(await page.getByRole('link', { name: 'Add domain' }).count(), 0)
     await ada.assertReadable()
   })
-
-  testVariant('files are found by a part of their names when there are many', async () => {
-    const paths = Array.from({ length: 250 }, (_, at) => `part ${at % 10}/page-${at}.html`)
-    const { page, owner } = await web.asOwner()
-    const contents = Object.fromEntries(paths.map((path) => [path, path]))
-    const { slug } = await owner.client.publish({ files: toFiles(contents) })
-    await page.goto(web.url(`/sites/${slug}/files`))
-    const files = page.getByRole('region', { name: 'Files' })
-    await files.getByText('250 files, 4.9 kB').waitFor()
-    assert.equal(await files.getByRole('link').count(), 0)
-    const search = page.getByRole('searchbox', { name: 'Search' })
-    await search.fill('page')
-    await files.getByText('the first 200 are shown').waitFor()
-    assert.equal(await files.getByRole('link').count(), 200)
-    await search.fill('9/PAGE-24')
-    await files.getByRole('status').getByText('1 of 250 files').waitFor()
-    assert.deepEqual(await files.getByRole('link').allTextContents(), ['part 9/page-249.html'])
-  })
 })
 
 describe('a site', requiresBrowser, () => {
