@@ -60,7 +60,7 @@ for (const name of ['caddy', 'nginx', 'haproxy'] satisfies ProxyName[]) {
     const { service } = proxy
     setDefaultCACertificates([...getCACertificates('default'), proxy.root])
     const key = await service.signIn(`${name}@example.test`)
-    const large = randomBytes(30 * 2 ** 20)
+    const large = randomBytes(6 * 2 ** 20)
     const { slug, siteUrl } = await service
       .client(key)
       .publish({ files: toFiles({ 'index.html': 'home '.repeat(1000), 'large.bin': large }) })

@@ -14,7 +14,7 @@ import { requires } from '../tools/part.ts'
 import { readRecipe } from './recipe.ts'
 
 /** Two nodes with one data folder behind HAProxy, with the configuration of deploy/edge. */
-async function startBalanced(sendProxy: 'send-proxy' | 'send-proxy-v2', readySeconds = '0') {
+async function startBalanced() {
   await using started = new AsyncDisposableStack()
   const all = { PROXY_PROTOCOL: 'private', RATE_ANONYMOUS: '1' }
   const one = started.use(await SecureService.start(all))
@@ -22,7 +22,7 @@ async function startBalanced(sendProxy: 'send-proxy' | 'send-proxy-v2', readySec
   const other = started.use(
     await startTestService({
       ...all,
-      READY_SECONDS: readySeconds,
+      READY_SECONDS: '3',
       DATA: one.running.data,
       HTTPS_PORT: '0',
       BASE_URL: `https://${BASE}`,
@@ -38,7 +38,6 @@ async function startBalanced(sendProxy: 'send-proxy' | 'send-proxy-v2', readySec
         ['10.0.0.12:8443 check port 8080', `127.0.0.1:${other.service.httpsPort} check port ${other.port}`],
         ['10.0.0.11:8080', `127.0.0.1:${one.running.port}`],
         ['10.0.0.12:8080', `127.0.0.1:${other.port}`],
-        ['send-proxy-v2', sendProxy],
       ]),
     ),
   )
@@ -62,53 +61,47 @@ async function publish(send: typeof request, options: RequestOptions) {
   return { status: response.statusCode, body: String(await buffer(response)) }
 }
 
-for (const sendProxy of ['send-proxy', 'send-proxy-v2'] as const)
-  test(
-    `behind HAProxy with ${sendProxy}, rate limits apply to the client of each protocol`,
-    requires('haproxy'),
-    async () => {
-      await using balanced = await startBalanced(sendProxy)
-      const { http, https } = balanced
-      const securely = { servername: BASE, ca: issuer.root, port: https }
-      const byHttps = (localAddress: string) => publish(requestSecurely, { ...securely, localAddress })
-      const byHttp2 = async (localAddress: string) => {
-        const options = { ...securely, host: '127.0.0.1', localAddress, ALPNProtocols: ['h2'] }
-        const session = connectHttp2(`https://${BASE}`, { createConnection: () => connectTls(options) })
-        const stream = session.request({ ':path': '/api/v1/publish', ':method': 'POST' })
-        stream.end()
-        const [headers] = await once(stream, 'response')
-        session.destroy()
-        return headers[':status']
-      }
-      const first = await byHttps('127.0.0.2')
-      assert.equal(first.status, 201, first.body)
-      assert.equal((await byHttps('127.0.0.2')).status, 429)
-      assert.equal(await byHttp2('127.0.0.2'), 429)
-      assert.notEqual(await byHttp2('127.0.0.3'), 429)
-      assert.equal((await byHttps('127.0.0.3')).status, 429)
-      // The service redirects to HTTPS, after it has read the header on this port as well.
-      assert.equal((await publish(request, { port: http })).status, 308)
-    },
-  )
-
-test('behind HAProxy no request fails while a node stops', requires('haproxy'), async () => {
-  await using balanced = await startBalanced('send-proxy-v2', '3')
-  const { https, other } = balanced
-  const visit = async () => {
-    const options = { host: '127.0.0.1', port: https, servername: BASE, ca: issuer.root, agent: false }
-    const outgoing = requestSecurely({ ...options, path: '/health', headers: { host: BASE } })
-    outgoing.end()
-    const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
-    assert.deepEqual([response.statusCode, String(await buffer(response))], [200, '{"status":"ok"}'])
-  }
-  let hasStopped = false
-  const stopping = other[Symbol.asyncDispose]().then(() => {
-    hasStopped = true
-  })
-  let visits = 0
-  while (!hasStopped || visits < 100) {
-    await visit()
-    visits++
-  }
-  await stopping
-})
+test(
+  'behind HAProxy rate limits apply to the client of each protocol, and no request fails while a node stops',
+  requires('haproxy'),
+  async () => {
+    await using balanced = await startBalanced()
+    const { http, https, other } = balanced
+    const securely = { servername: BASE, ca: issuer.root, port: https }
+    const byHttps = (localAddress: string) => publish(requestSecurely, { ...securely, localAddress })
+    const byHttp2 = async (localAddress: string) => {
+      const options = { ...securely, host: '127.0.0.1', localAddress, ALPNProtocols: ['h2'] }
+      const session = connectHttp2(`https://${BASE}`, { createConnection: () => connectTls(options) })
+      const stream = session.request({ ':path': '/api/v1/publish', ':method': 'POST' })
+      stream.end()
+      const [headers] = await once(stream, 'response')
+      session.destroy()
+      return headers[':status']
+    }
+    const first = await byHttps('127.0.0.2')
+    assert.equal(first.status, 201, first.body)
+    assert.equal((await byHttps('127.0.0.2')).status, 429)
+    assert.equal(await byHttp2('127.0.0.2'), 429)
+    assert.notEqual(await byHttp2('127.0.0.3'), 429)
+    assert.equal((await byHttps('127.0.0.3')).status, 429)
+    // The service redirects to HTTPS, after it has read the header on this port as well.
+    assert.equal((await publish(request, { port: http })).status, 308)
+    const visit = async () => {
+      const options = { host: '127.0.0.1', port: https, servername: BASE, ca: issuer.root, agent: false }
+      const outgoing = requestSecurely({ ...options, path: '/health', headers: { host: BASE } })
+      outgoing.end()
+      const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
+      assert.deepEqual([response.statusCode, String(await buffer(response))], [200, '{"status":"ok"}'])
+    }
+    let hasStopped = false
+    const stopping = other[Symbol.asyncDispose]().then(() => {
+      hasStopped = true
+    })
+    let visits = 0
+    while (!hasStopped || visits < 100) {
+      await visit()
+      visits++
+    }
+    await stopping
+  },
+)
