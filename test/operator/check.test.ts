@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { ProbeToken } from '../../server/lib/probe-token.ts'
 import { FakeCa } from '../acme/fake-ca.ts'
+import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
@@ -174,7 +175,7 @@ describe('a check of one machine', () => {
   })
 
   test('requests the base URL, and says how many proxies are in front of the service', async () => {
-    await using service = await Program.serve({ DATA: data, SECRET })
+    await using service = await startTestService({ DATA: data, SECRET })
     await using proxy = await startProxy(service.port)
     const find = (settings: Settings = {}) =>
       findLine('proxies', { PORT: String(service.port), SECRET, BASE_URL: proxy.url, ...settings })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { rm } from 'node:fs/promises'
+import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { openForOperator, startService } from '../../server/app.ts'
 import { moveData, type StorageSettings } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
@@ -27,20 +27,6 @@ const SURROUNDINGS = { log: silentLog, version: 'test', deadlines: PATIENT }
 const CONTENTS = {
   'index.html': compressibleText('home', 3000),
   ...Object.fromEntries(Array.from({ length: 250 }, (_, number) => [`${number}.txt`, `text ${number}`])),
-}
-
-/** A data folder with the data of a stopped service: a site with its files, a draft, and another with the same files. */
-async function fillFolder(data: string): Promise<{ slugs: string[] }> {
-  await using service = await startTestService({ DATA: data, SECRET })
-  const client = service.client(await service.signIn('owner@example.test'))
-  const slugs: string[] = []
-  for (const title of ['One', 'Two']) {
-    const { slug } = await client.publish({ files: toFiles(CONTENTS), title })
-    slugs.push(slug)
-  }
-  await client.publish({ files: toFiles({ 'draft.txt': 'draft' }), slug: slugs[0]!, live: false })
-  await service.service.precompressor.onIdle()
-  return { slugs }
 }
 
 function configOf(settings: Partial<StorageSettings>) {
@@ -72,33 +58,149 @@ async function assertServes(data: string, slugs: readonly string[]): Promise<voi
     }
 }
 
-test(
-  'a service moves to a database and back with all its data, and can be stopped while it moves',
-  requires('postgres'),
-  async () => {
-    await using first = await memoryFolder()
-    await using middle = await memoryFolder()
-    await using last = await memoryFolder()
-    const { slugs } = await fillFolder(first.path)
-    await using database = await (await sharedPostgres()).borrowDatabase()
-    const shared = { databaseUrl: database.url, data: middle.path }
-    await assert.rejects(move({ data: first.path }, shared, stopAtSecondPage()), /stopped/)
-    const { files, ofFiles, bytes, damaged } = await move({ data: first.path }, shared)
-    assert.deepEqual([files, damaged], [ofFiles, []])
-    assert.ok(bytes < Object.values(CONTENTS).join('').length, 'the second run copies what the first has not')
+describe('a move', () => {
+  const disposal = new AsyncDisposableStack()
+  /** The data of a stopped service: a site with its files and a draft, and another with the same files. */
+  let original: string
+  const slugs: string[] = []
+  before(async () => {
+    original = disposal.use(await memoryFolder()).path
+    await using service = await startTestService({ DATA: original, SECRET })
+    const client = service.client(await service.signIn('owner@example.test'))
+    for (const title of ['One', 'Two'])
+      slugs.push((await client.publish({ files: toFiles(CONTENTS), title })).slug)
+    await client.publish({ files: toFiles({ 'draft.txt': 'draft' }), slug: slugs[0]!, live: false })
+    await service.service.precompressor.onIdle()
+  })
+  after(() => disposal.disposeAsync())
 
-    const back = await move(shared, { data: last.path })
-    assert.equal(back.files, files)
-    await assertServes(last.path, slugs)
-    await using context = await openForOperator(configOf({ data: last.path }), SURROUNDINGS)
-    const { store, blobs } = context
-    const site = (await store.read.sites.bySlug(slugs[0]!))!
-    const records = await store.read.blobs.ofVersions([site.liveVersionId!])
-    const { encodings } = records.find(({ hash }) => hash === sha256(CONTENTS['index.html']))!
-    assert.equal(sha256((await blobs.bytes(encodings!.br!))!), encodings!.br!.hash)
-    assert.equal((await listObjects(blobs)).length, await countObjects(first.path))
-  },
-)
+  async function copyOriginal() {
+    const folder = await memoryFolder()
+    await cp(original, folder.path, { recursive: true })
+    return folder
+  }
+
+  test(
+    'takes a service to a database and back with all its data, and can be stopped',
+    requires('postgres'),
+    async () => {
+      await using middle = await memoryFolder()
+      await using last = await memoryFolder()
+      await using database = await (await sharedPostgres()).borrowDatabase()
+      const shared = { databaseUrl: database.url, data: middle.path }
+      await assert.rejects(move({ data: original }, shared, stopAtSecondPage()), /stopped/)
+      const { files, ofFiles, bytes, damaged } = await move({ data: original }, shared)
+      assert.deepEqual([files, damaged], [ofFiles, []])
+      assert.ok(
+        bytes < Object.values(CONTENTS).join('').length,
+        'the second run copies what the first has not',
+      )
+
+      const back = await move(shared, { data: last.path })
+      assert.equal(back.files, files)
+      await assertServes(last.path, slugs)
+      await using context = await openForOperator(configOf({ data: last.path }), SURROUNDINGS)
+      const { store, blobs } = context
+      const site = (await store.read.sites.bySlug(slugs[0]!))!
+      const records = await store.read.blobs.ofVersions([site.liveVersionId!])
+      const { encodings } = records.find(({ hash }) => hash === sha256(CONTENTS['index.html']))!
+      assert.equal(sha256((await blobs.bytes(encodings!.br!))!), encodings!.br!.hash)
+      assert.equal((await listObjects(blobs)).length, await countObjects(original))
+    },
+  )
+
+  test('that is repeated after changes makes the target equal to the source', async () => {
+    await using source = await copyOriginal()
+    await using target = await memoryFolder()
+    await assert.rejects(move({ data: source.path }, { data: target.path }, stopAtSecondPage()), /stopped/)
+    {
+      await using service = await startTestService({ DATA: source.path, SECRET, BLOB_GRACE: '0' })
+      const client = service.client(await service.signIn('owner@example.test'))
+      await client.delete(slugs[1]!, { permanent: true })
+      await client.publish({ files: toFiles({ 'new.txt': 'new' }), slug: slugs[0]! })
+    }
+    const { damaged } = await move({ data: source.path }, { data: target.path })
+    assert.deepEqual(damaged, [])
+    await using context = await openForOperator(configOf({ data: target.path }), SURROUNDINGS)
+    assert.equal((await context.store.read.sites.bySlug(slugs[1]!))?.deletionReason, 'deleted')
+    assert.equal((await context.store.read.versions.bySlug(slugs[0]!)).length, 3)
+  })
+
+  test(
+    'leaves a database with a part of the data on which neither a service nor a command starts',
+    requires('postgres'),
+    async () => {
+      await using target = await memoryFolder()
+      await using database = await (await sharedPostgres()).createDatabase()
+      const databaseUrl = database.url
+      for (const to of [{ data: target.path }, { databaseUrl, data: target.path }]) {
+        await assert.rejects(move({ data: original }, to, stopAtSecondPage()), /stopped/)
+        const refused = /only a part of the data/
+        const config = { ...configOf(to), port: 0 }
+        await assert.rejects(startService(config, SURROUNDINGS), refused)
+        await assert.rejects(openForOperator(config, SURROUNDINGS), refused)
+        await assert.rejects(move(to, { data: original }), refused, 'a part is not moved on')
+      }
+    },
+  )
+
+  test('is refused while a service has the data folder of the source or of the target open, and into the data of one', async () => {
+    await using target = await copyOriginal()
+    const refused = () =>
+      assert.rejects(move({ data: original }, { data: target.path }), { name: 'DatabaseInUseError' })
+    for (const DATA of [original, target.path]) {
+      await using _ = await startTestService({ DATA, SECRET })
+      await refused()
+    }
+    await refused()
+  })
+
+  test(
+    'is refused in every run while a node uses the database of the source or of the target',
+    requires('postgres'),
+    async () => {
+      await using target = await memoryFolder()
+      await using database = await (await sharedPostgres()).borrowDatabase()
+      const shared = { databaseUrl: database.url, data: target.path }
+      await assert.rejects(move({ data: original }, shared, stopAtSecondPage()), /stopped/)
+      const seen = (ageMs: number) => `
+      insert into nodes (id, host, release, started_at, seen_at, numbers)
+      values ('node', 'host', 'release', 0, extract(epoch from now()) * 1000 - ${ageMs}, '{}')
+      on conflict (id) do update set seen_at = excluded.seen_at`
+      const inUse = (name: string) => ({
+        name: 'DatabaseInUseError',
+        message: new RegExp(`The ${name} is in use`),
+      })
+      await database.run(seen(0))
+      await assert.rejects(move({ data: original }, shared), inUse('target'))
+      await database.run(seen(120_000))
+      await move({ data: original }, shared)
+      await database.run(seen(0))
+      await assert.rejects(move(shared, { data: target.path }), inUse('source'))
+    },
+  )
+
+  test('reports a file that the source has lost, and moves all others', async () => {
+    await using source = await copyOriginal()
+    await using target = await memoryFolder()
+    {
+      await using context = await openForOperator(configOf({ data: source.path }), SURROUNDINGS)
+      const { object } = (await context.store.read.blobs.find(sha256('draft')))!
+      await rm(join(source.path, 'blobs', object.slice(0, 2), object))
+    }
+    const { files, ofFiles, damaged } = await move({ data: source.path }, { data: target.path })
+    assert.deepEqual([damaged, files], [[sha256('draft')], ofFiles - 1])
+    await assertServes(target.path, slugs)
+  })
+
+  test('takes the rows of every table but those of one installation', requires('postgres'), async () => {
+    await using database = await (await sharedPostgres()).borrowDatabase()
+    const found = await database.run('select tablename from pg_tables where schemaname = $$public$$')
+    const own = ['applied_migrations', 'schema_compatibility', 'changes_trimmed', 'feed_epoch']
+    const names = found.rows.map(({ tablename }) => tablename as string).filter((name) => !own.includes(name))
+    assert.deepEqual(names.sort(), TRANSFER_TABLES.toSorted())
+  })
+})
 
 /** The number of objects without those that are to be deleted. */
 async function countObjects(data: string): Promise<number> {
@@ -106,112 +208,3 @@ async function countObjects(data: string): Promise<number> {
   await runOnce(sweeps.find(({ name }) => name === 'blobs')!, context.sweepOptions)
   return (await listObjects(context.blobs)).length
 }
-
-test('a move that is repeated after changes makes the target equal to the source', async () => {
-  await using source = await memoryFolder()
-  await using target = await memoryFolder()
-  const { slugs } = await fillFolder(source.path)
-  await assert.rejects(move({ data: source.path }, { data: target.path }, stopAtSecondPage()), /stopped/)
-  {
-    await using service = await startTestService({ DATA: source.path, SECRET, BLOB_GRACE: '0' })
-    const client = service.client(await service.signIn('owner@example.test'))
-    await client.delete(slugs[1]!, { permanent: true })
-    await client.publish({ files: toFiles({ 'new.txt': 'new' }), slug: slugs[0]! })
-  }
-  const { damaged } = await move({ data: source.path }, { data: target.path })
-  assert.deepEqual(damaged, [])
-  await using context = await openForOperator(configOf({ data: target.path }), SURROUNDINGS)
-  assert.equal((await context.store.read.sites.bySlug(slugs[1]!))?.deletionReason, 'deleted')
-  assert.equal((await context.store.read.versions.bySlug(slugs[0]!)).length, 3)
-})
-
-test('a target with the data of a service is refused', async () => {
-  await using source = await memoryFolder()
-  await using target = await memoryFolder()
-  await fillFolder(source.path)
-  await fillFolder(target.path)
-  await assert.rejects(move({ data: source.path }, { data: target.path }), { name: 'DatabaseInUseError' })
-})
-
-test(
-  'neither a service nor a command starts on a database that has a part of the moved data',
-  requires('postgres'),
-  async () => {
-    await using source = await memoryFolder()
-    await using target = await memoryFolder()
-    await fillFolder(source.path)
-    await using database = await (await sharedPostgres()).createDatabase()
-    const databaseUrl = database.url
-    for (const to of [{ data: target.path }, { databaseUrl, data: target.path }]) {
-      await assert.rejects(move({ data: source.path }, to, stopAtSecondPage()), /stopped/)
-      const refused = /only a part of the data/
-      const config = { ...configOf(to), port: 0 }
-      await assert.rejects(startService(config, SURROUNDINGS), refused)
-      await assert.rejects(openForOperator(config, SURROUNDINGS), refused)
-      await assert.rejects(move(to, { data: source.path }), refused, 'a part is not moved on')
-    }
-  },
-)
-
-test('a move is refused while a service has the data folder of the source or of the target open', async () => {
-  await using source = await memoryFolder()
-  await using target = await memoryFolder()
-  await fillFolder(source.path)
-  for (const { path } of [source, target]) {
-    await using _ = await startTestService({ DATA: path, SECRET })
-    await assert.rejects(move({ data: source.path }, { data: target.path }), { name: 'DatabaseInUseError' })
-  }
-})
-
-test(
-  'every run of a move is refused while a node uses the database of the source or of the target',
-  requires('postgres'),
-  async () => {
-    await using source = await memoryFolder()
-    await using target = await memoryFolder()
-    await fillFolder(source.path)
-    await using database = await (await sharedPostgres()).borrowDatabase()
-    const shared = { databaseUrl: database.url, data: target.path }
-    await assert.rejects(move({ data: source.path }, shared, stopAtSecondPage()), /stopped/)
-    const seen = (ageMs: number) => `
-    insert into nodes (id, host, release, started_at, seen_at, numbers)
-    values ('node', 'host', 'release', 0, extract(epoch from now()) * 1000 - ${ageMs}, '{}')
-    on conflict (id) do update set seen_at = excluded.seen_at`
-    const inUse = (name: string) => ({
-      name: 'DatabaseInUseError',
-      message: new RegExp(`The ${name} is in use`),
-    })
-    await database.run(seen(0))
-    await assert.rejects(move({ data: source.path }, shared), inUse('target'))
-    await database.run(seen(120_000))
-    await move({ data: source.path }, shared)
-    await database.run(seen(0))
-    await assert.rejects(move(shared, { data: target.path }), inUse('source'))
-  },
-)
-
-test('a file that the source has lost is reported, and all others are moved', async () => {
-  await using source = await memoryFolder()
-  await using target = await memoryFolder()
-  const { slugs } = await fillFolder(source.path)
-  {
-    await using context = await openForOperator(configOf({ data: source.path }), SURROUNDINGS)
-    const { object } = (await context.store.read.blobs.find(sha256('draft')))!
-    await rm(join(source.path, 'blobs', object.slice(0, 2), object))
-  }
-  const { files, ofFiles, damaged } = await move({ data: source.path }, { data: target.path })
-  assert.deepEqual([damaged, files], [[sha256('draft')], ofFiles - 1])
-  await assertServes(target.path, slugs)
-})
-
-test(
-  'the rows of every table are moved, or are those of one installation',
-  requires('postgres'),
-  async () => {
-    await using database = await (await sharedPostgres()).borrowDatabase()
-    const found = await database.run('select tablename from pg_tables where schemaname = $$public$$')
-    const own = ['applied_migrations', 'schema_compatibility', 'changes_trimmed', 'feed_epoch']
-    const names = found.rows.map(({ tablename }) => tablename as string).filter((name) => !own.includes(name))
-    assert.deepEqual(names.sort(), TRANSFER_TABLES.toSorted())
-  },
-)

@@ -196,68 +196,69 @@ test('an account gets one email when 80 % of its sites are used, one when all ar
   }
 })
 
-test('an address that the mail server refuses gets no further emails until a code arrives there', async () => {
-  await using disposal = new AsyncDisposableStack()
-  const server = await RefusingServer.start()
-  disposal.defer(() => server.close())
-  const service = disposal.use(await startTestService({ SMTP_URL: server.url }))
-  const operator = disposal.use(await openOperator(service, { SMTP_URL: server.url }))
-  const { store } = operator
-  const email = 'ann@example.test'
-  const client = service.client(await signIn(service, server, email))
-  const { id: accountId } = (await store.read.accounts.byEmail(email))!
-  const add = (number: number) =>
-    store.write('durable', {}, (tx) =>
-      tx.notices.add({
-        id: `site-deleted ${number}`,
-        ...{ accountId, createdAt: service.clock.now },
-        event: { kind: 'site-deleted', slug: 'a', title: null, at: 0 },
-      }),
-    )
-  server.reply = '550 5.1.1 no such user'
-  await add(1)
-  await sendDue(operator)
-  assert.equal(server.recipients.length, 2, 'the code and the email that was refused')
-  assert.match((await client.me()).emailProblem!.reply, /550 5\.1\.1 no such user/)
-  await add(2)
-  service.clock.now += DAY_MS
-  await sendDue(operator)
-  assert.equal(server.recipients.length, 2)
-  server.reply = '250 ok'
-  await signIn(service, server, email)
-  await add(3)
-  await sendDue(operator)
-  assert.equal(server.recipients.length, 4)
-  const again = service.client(await signIn(service, server, email))
-  assert.equal((await again.me()).emailProblem, null)
-})
+describe('a mail server that refuses', () => {
+  const disposal = new AsyncDisposableStack()
+  let server: RefusingServer
+  let service: RunningService
+  let operator: Awaited<ReturnType<typeof openOperator>>
+  before(async () => {
+    server = await RefusingServer.start()
+    disposal.defer(() => server.close())
+    service = disposal.use(await startTestService({ SMTP_URL: server.url }))
+    operator = disposal.use(await openOperator(service, { SMTP_URL: server.url }))
+  })
+  after(() => disposal.disposeAsync())
 
-test('an address that takes no emails for now delays its own emails only', async () => {
-  await using disposal = new AsyncDisposableStack()
-  const server = await RefusingServer.start()
-  disposal.defer(() => server.close())
-  const service = disposal.use(await startTestService({ SMTP_URL: server.url }))
-  const operator = disposal.use(await openOperator(service, { SMTP_URL: server.url }))
-  const { store } = operator
-  const emails = ['full@example.test', 'ann@example.test']
-  for (const email of emails) {
-    await signIn(service, server, email)
-    const { id: accountId } = (await store.read.accounts.byEmail(email))!
+  async function signIn(email: string): Promise<string> {
+    await service.client().requestCode(email)
+    return (await service.client().verifyCode(email, server.lastCode!)).apiKey
+  }
+
+  /** Adds an event of an account. */
+  async function add(email: string, id: string): Promise<void> {
+    const { id: accountId } = (await operator.store.read.accounts.byEmail(email))!
     const event = { kind: 'site-deleted', slug: 'a', title: null, at: 0 } as const
-    await store.write('durable', {}, (tx) =>
-      tx.notices.add({ id: email, accountId, event, createdAt: service.clock.now++ }),
+    await operator.store.write('durable', {}, (tx) =>
+      tx.notices.add({ id: `${email} ${id}`, accountId, event, createdAt: service.clock.now++ }),
     )
   }
-  server.full.push('full@example.test')
-  server.recipients.length = 0
-  await sendDue(operator)
-  assert.match(server.recipients.at(-1)!, /ann@example\.test/)
-  server.full.length = 0
-  server.recipients.length = 0
-  service.clock.now += DAY_MS / 96
-  await sendDue(operator)
-  assert.equal(server.recipients.length, 1)
-  assert.match(server.recipients[0]!, /full@example\.test/)
+
+  test('an address gets no further emails until a code arrives there', async () => {
+    const email = 'ann@example.test'
+    const client = service.client(await signIn(email))
+    server.reply = '550 5.1.1 no such user'
+    await add(email, '1')
+    await sendDue(operator)
+    assert.equal(server.recipients.length, 2, 'the code and the email that was refused')
+    assert.match((await client.me()).emailProblem!.reply, /550 5\.1\.1 no such user/)
+    await add(email, '2')
+    service.clock.now += DAY_MS
+    await sendDue(operator)
+    assert.equal(server.recipients.length, 2)
+    server.reply = '250 ok'
+    await signIn(email)
+    await add(email, '3')
+    await sendDue(operator)
+    assert.equal(server.recipients.length, 4)
+    const again = service.client(await signIn(email))
+    assert.equal((await again.me()).emailProblem, null)
+  })
+
+  test('one address for now delays the emails to that address only', async () => {
+    const emails = ['full@example.test', 'bob@example.test']
+    for (const email of emails) await signIn(email)
+    for (const email of emails) await add(email, '1')
+    server.full.push('full@example.test')
+    server.recipients.length = 0
+    await sendDue(operator)
+    assert.match(server.recipients.at(-1)!, /bob@example\.test/)
+    server.full.length = 0
+    server.recipients.length = 0
+    service.clock.now += DAY_MS / 96
+    await sendDue(operator)
+    assert.equal(server.recipients.length, 1)
+    assert.match(server.recipients[0]!, /full@example\.test/)
+  })
 })
 
 test('each email has both parts and the usual headers, as the operator can see before', async () => {
@@ -285,12 +286,6 @@ test('each email has both parts and the usual headers, as the operator can see b
 
 async function sendDue({ sweepOptions }: Awaited<ReturnType<typeof openOperator>>): Promise<void> {
   await runOnce(sweeps.find(({ name }) => name === 'emails')!, sweepOptions)
-}
-
-async function signIn(service: RunningService, server: RefusingServer, email: string): Promise<string> {
-  await service.client().requestCode(email)
-  const { apiKey } = await service.client().verifyCode(email, server.lastCode!)
-  return apiKey
 }
 
 /** A mail server that gives one reply to each recipient, and a temporary refusal to those in `full`. */

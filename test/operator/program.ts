@@ -50,10 +50,14 @@ export interface Ended {
   stderr: string
 }
 
-/** Runs a command of `slipway-server`: in this process unless it serves, for a tenth of the CPU time of `runProcess`. */
+/**
+ * Runs a command of `slipway-server` in this process, for a tenth of the CPU time of `runProcess`; `serve` only to fail.
+ * Without arguments it serves in a process of its own.
+ */
 export async function run(args: string[], settings: Settings = {}): Promise<Ended> {
   if (args.length === 0) return runProcess(args, settings)
   const written = { output: '', error: '' }
+  using _ = args[0] === 'serve' ? keepSignalHandlers() : undefined
   const code = await runCommand(args, {
     env: { ...toEnvironment(settings), ...PATIENT_ENVIRONMENT },
     execArgv: [],
@@ -67,6 +71,19 @@ export async function run(args: string[], settings: Settings = {}): Promise<Ende
     onSignal: () => undefined,
   })
   return { code, lines: written.output.split('\n').filter(Boolean), stderr: written.error }
+}
+
+/** Removes the signal handlers that are added until it is disposed. */
+function keepSignalHandlers(): Disposable {
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+  const before = new Map(signals.map((name) => [name, process.listeners(name)]))
+  return {
+    [Symbol.dispose]() {
+      for (const name of signals)
+        for (const listener of process.listeners(name))
+          if (!before.get(name)!.includes(listener)) process.off(name, listener)
+    },
+  }
 }
 
 /** Runs `slipway-server` with these arguments in a process of its own until it exits. */

@@ -391,10 +391,10 @@ const SHARED_DOMAINS: [serviceHost: string, siteDomain: string, shared: string |
   ['192.0.2.1', 'sites.example.com', undefined],
 ]
 
-for (const [serviceHost, siteDomain, shared] of SHARED_DOMAINS)
-  test(`a service at ${serviceHost} and sites at ${siteDomain} share ${shared ?? 'no registrable domain'}`, async () => {
-    assert.equal(await findSharedDomain(serviceHost, siteDomain), shared)
-  })
+test('a service and its sites that share a registrable domain are recognized', async () => {
+  for (const [serviceHost, siteDomain, shared] of SHARED_DOMAINS)
+    assert.equal(await findSharedDomain(serviceHost, siteDomain), shared, `${serviceHost}, ${siteDomain}`)
+})
 
 test('the start logs warnings about former names of settings and about a shared registrable domain', async () => {
   await using folder = await memoryFolder()
@@ -448,12 +448,13 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
   ],
 ]
 
-for (const [given, expected] of DEPLOYMENTS)
-  test(`the start has ${expected.length} warnings about the settings ${JSON.stringify(given)}`, () => {
+test('the start warns about settings that are probably a mistake', () => {
+  for (const [given, expected] of DEPLOYMENTS) {
     const { warnings } = readConfig(toEnvironment(given))
-    assert.equal(warnings.length, expected.length)
+    assert.equal(warnings.length, expected.length, JSON.stringify(given))
     for (const [index, warning] of warnings.entries()) assert.match(warning, expected[index]!)
-  })
+  }
+})
 
 test('the server ignores settings of the client and variables of other programs', () => {
   readConfig({ SLIPWAY_URL: 'x', SLIPWAY_KEY: 'y', SLIPWAY_SITE_PASSWORD: 'z', PORT: '-1', PATH: '/bin' })
@@ -524,8 +525,40 @@ test('all errors are reported together', () => {
   ])
 })
 
-test('an invalid setting stops the start, and commands that use the data, with the errors and exit code 1', async () => {
-  for (const args of [[], ['sweep', 'all']]) {
+test('what stops a start, and commands that use the data, is one line, with exit code 1', async () => {
+  await using folder = await memoryFolder()
+  const [file, damaged, future] = ['file', 'damaged', 'future'].map((name) => join(folder.path, name))
+  await writeFile(file!, '')
+  await mkdir(damaged!)
+  await writeFile(join(damaged!, 'slipway.db'), 'x'.repeat(5000))
+  await writeFutureData(future!)
+  const absent = join(folder.path, 'absent')
+  await using server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const PORT = String((server.address() as AddressInfo).port)
+  const inUse = `Port ${PORT} is in use[^\\n]*SLIPWAY_PORT\\.`
+  const noAddress = (host: string) => `SLIPWAY_HOST=${host} is not an address of this machine\\.`
+  const newer = '[^\\n]*newer version of Slipway[^\\n]*999-of-the-future[^\\n]*'
+  const cases: [args: string[], settings: Record<string, string>, line: string][] = [
+    [['serve'], { HOST: '192.0.2.1' }, noAddress('192.0.2.1')],
+    [['serve'], { HOST: 'no-such-host.invalid' }, noAddress('no-such-host.invalid')],
+    [['serve'], { PORT }, inUse],
+    [['serve'], { PORT, WORKERS: '2' }, inUse],
+    [['serve'], { DATA: file! }, '[^\\n]*SLIPWAY_DATA[^\\n]*'],
+    [['sweep', 'all'], { DATA: join(file!, 'below') }, '[^\\n]*SLIPWAY_DATA[^\\n]*'],
+    [['serve'], { DATA: damaged! }, '[^\\n]*database[^\\n]*'],
+    [['serve'], { DATA: future! }, newer],
+    [[], { DATA: future!, WORKERS: '2' }, newer],
+    [['sweep', 'all'], { DATA: absent }, 'No Slipway data in [^\\n]+'],
+    [['account', 'plan', 'a@b.test', 'hobby'], { DATA: absent }, 'No Slipway data in [^\\n]+'],
+  ]
+  for (const [args, settings, line] of cases) {
+    const { code, lines, stderr } = await run(args, { DATA: folder.path, PORT: '0', ...settings })
+    assert.deepEqual([code, lines], [1, []], stderr)
+    assert.match(stderr, new RegExp(`^(slipway-server: ${line}\n)+$`))
+  }
+  assert.equal(existsSync(absent), false, 'a command creates nothing')
+  for (const args of [['serve'], ['sweep', 'all']]) {
     const { code, lines, stderr } = await run(args, { PORT: 'eighty', SECRET: 'hush' })
     assert.deepEqual([code, lines], [1, []])
     assert.equal(
@@ -536,86 +569,26 @@ test('an invalid setting stops the start, and commands that use the data, with t
   }
 })
 
-test('a host that is not of this machine stops the start with a one-line message', async () => {
-  for (const HOST of ['192.0.2.1', 'no-such-host.invalid']) {
-    const { code, lines, stderr } = await run([], { HOST, PORT: '0' })
-    assert.deepEqual([code, lines], [1, []], stderr)
-    assert.equal(stderr, `slipway-server: SLIPWAY_HOST=${HOST} is not an address of this machine.\n`)
-  }
-})
-
-test('a port in use stops the start with a one-line message, with one process or several', async (t) => {
-  await using folder = await memoryFolder()
-  const server = createServer().listen(0, '127.0.0.1')
-  t.after(() => server.close())
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  for (const WORKERS of ['1', '2']) {
-    const { code, lines, stderr } = await run([], { DATA: folder.path, PORT: `${port}`, WORKERS })
-    assert.deepEqual([code, lines], [1, []], stderr)
-    assert.match(stderr, new RegExp(`^slipway-server: Port ${port} is in use[^\\n]*SLIPWAY_PORT\\.\\n$`))
-  }
-})
-
-test('an unusable data folder stops the start with a one-line message', async () => {
-  await using folder = await memoryFolder()
-  const file = join(folder.path, 'file')
-  await writeFile(file, '')
-  const damaged = join(folder.path, 'damaged')
-  await mkdir(damaged)
-  await writeFile(join(damaged, 'slipway.db'), 'x'.repeat(5000))
-  for (const [DATA, why, args] of [
-    [file, /is not a folder|SLIPWAY_DATA/, []],
-    [join(file, 'below'), /SLIPWAY_DATA/, ['sweep', 'all']],
-    [damaged, /database/, []],
-  ] as const) {
-    const { code, lines, stderr } = await run([...args], { DATA, PORT: '0' })
-    assert.deepEqual([code, lines], [1, []], stderr)
-    assert.match(stderr, /^slipway-server: [^\n]+\n$/)
-    assert.match(stderr, why)
-  }
-})
-
 test('a data folder on a read-only disk stops the start with one line', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(2 ** 20)
   await disk.readOnly(true)
   for (const DATA of [join(disk.folder, 'data'), join(disk.folder, 'data', 'below')]) {
-    const { code, stderr } = await run([], { DATA, PORT: '0' })
+    const { code, stderr } = await run(['serve'], { DATA, PORT: '0' })
     assert.equal(code, 1)
     assert.match(stderr, /^slipway-server: SLIPWAY_DATA=[^\n]+EROFS[^\n]+\n$/)
   }
 })
 
-test('data of a newer version stops the start with a one-line message, with one process or several', async () => {
-  await using folder = await memoryFolder()
-  const file = join(folder.path, 'slipway.db')
+/** Data that only a later version can read. */
+async function writeFutureData(folder: string): Promise<void> {
+  await mkdir(folder)
+  const file = join(folder, 'slipway.db')
   await (await sqliteStore({ file, clock: Date.now }))[Symbol.asyncDispose]()
-  {
-    using database = new DatabaseSync(file)
-    database.exec(
-      "INSERT INTO applied_migrations VALUES ('999-of-the-future', 0); UPDATE schema_compatibility SET oldest = '999-of-the-future'",
-    )
-  }
-  for (const WORKERS of ['1', '2']) {
-    const { code, lines, stderr } = await run([], { DATA: folder.path, PORT: '0', WORKERS })
-    assert.deepEqual([code, lines], [1, []], stderr)
-    for (const line of stderr.trimEnd().split('\n'))
-      assert.match(line, /newer version of Slipway.*999-of-the-future/)
-  }
-})
-
-test('a command in a folder without data fails with one line and creates nothing', async () => {
-  await using folder = await memoryFolder()
-  const DATA = join(folder.path, 'data')
-  for (const args of [
-    ['sweep', 'all'],
-    ['account', 'plan', 'a@b.test', 'hobby'],
-  ]) {
-    const { code, stderr } = await run(args, { DATA })
-    assert.deepEqual([code, existsSync(DATA)], [1, false])
-    assert.match(stderr, /^slipway-server: No Slipway data in [^\n]+\n$/)
-  }
-})
+  using database = new DatabaseSync(file)
+  database.exec(
+    "INSERT INTO applied_migrations VALUES ('999-of-the-future', 0); UPDATE schema_compatibility SET oldest = '999-of-the-future'",
+  )
+}
 
 /** The settings as environment variables. */
 function toEnvironment(settings: Record<string, string>): Record<string, string> {

@@ -17,21 +17,22 @@ const HEALTH_REQUEST = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
 const LARGE = deterministicBytes('large', 8_000_000)
 
+/** Keeps the processes of a service alive, as a part of it could that does not end. */
+const KEEP_ALIVE = { modules: ['data:text/javascript,setInterval(() => undefined, 3_600_000)'] }
+
 for (const { signal, workers } of [
-  { signal: 'SIGINT', workers: '1' },
-  { signal: 'SIGTERM', workers: '2' },
+  { signal: 'SIGINT', workers: 1 },
+  { signal: 'SIGTERM', workers: 2 },
 ] as const) {
-  test(`${signal} completes uploads, finalizes and visits in progress and exits with 0: ${workers} workers`, async () => {
-    await using fixture = await startFixture({ ...LONG_DRAIN, WORKERS: workers })
+  test(`${signal} makes a service of ${workers} workers not ready, then completes what is in progress, and exits with 0`, async () => {
+    const settings = { ...LONG_DRAIN, READY_SECONDS: '2', WORKERS: `${workers}` }
+    await using fixture = await startFixture(settings, KEEP_ALIVE)
     const { service, publisher } = fixture
+    assert.equal((await sendRequest(service.port, { path: '/ready' })).status, 200)
     const visited = await publisher.publish({ 'index.html': 'here', 'large.bin': LARGE })
     const pending = await publisher.stage({ 'index.html': 'finalized during the stop' })
     const uploads = await Promise.all(
-      [
-        deterministicBytes('small', 5000),
-        deterministicBytes('one', 700_000),
-        deterministicBytes('two', 700_000),
-      ].map((bytes) => beginUpload(fixture, bytes)),
+      ['small', 'one', 'two'].map((name) => beginUpload(fixture, deterministicBytes(name, 700_000))),
     )
     const finalize = await HeldRequest.begin(service.port, {
       method: 'POST',
@@ -40,10 +41,25 @@ for (const { signal, workers } of [
       body: Buffer.from(JSON.stringify({ versionId: pending.versionId })),
     })
     const visit = await beginVisit(service.port, visited.slug, '/large.bin')
+    const kept = await idleConnection(service.port)
     await idleConnection(service.port)
+    const posting = await beginPost(service.port)
 
     service.child.kill(signal)
-    await service.waitForLines(/"stopping: draining/, Number(workers))
+    await service.waitForLines(/"not ready: /, workers)
+    kept.write(HEALTH_REQUEST)
+    assert.match(await text(kept), /^HTTP\/1.1 200 .*\r\nConnection: close\r\n.*"ok"}$/is)
+    const { status, json } = await sendRequest(service.port, { path: '/ready' })
+    assert.deepEqual([status, json], [503, { status: 'stopping' }])
+    const { slug } = await publisher.publish({ 'index.html': 'published while it stops' })
+    assert.equal((await sendRequest(service.port, { site: slug })).text, 'published while it stops')
+
+    await service.waitForLines(/"stopping: draining/, workers)
+    posting.write(`{}${HEALTH_REQUEST}`)
+    const [first, second, ...more] = (await text(posting)).split('HTTP/1.1 ').slice(1)
+    assert.match(first!, /^400 /)
+    assert.match(second!, /^200 .*\r\nConnection: close\r\n.*"ok"}$/is)
+    assert.deepEqual(more, [])
     for (const { held, bytes } of uploads) {
       const { status, json } = await held.finish()
       assert.deepEqual([status, json.hash, json.size], [200, received(bytes).hash, bytes.length])
@@ -57,47 +73,18 @@ for (const { signal, workers } of [
   })
 }
 
-for (const WORKERS of ['1', '2'])
-  test(`a stopped service exits also while something keeps its processes alive: ${WORKERS} workers`, async () => {
-    await using folder = await memoryFolder()
-    const modules = ['data:text/javascript,setInterval(() => undefined, 3_600_000)']
-    await using service = await Program.serve({ DATA: folder.path, WORKERS }, { modules })
-    assert.equal((await service.stop()).code, 0)
+for (const [when, settings, line] of [
+  ['while requests in progress are completed', LONG_DRAIN, /"stopping: draining/],
+  ['while connections are still accepted', { READY_SECONDS: '600' }, /"not ready: /],
+] as const)
+  test(`a second SIGINT exits immediately, with 130, ${when}`, async () => {
+    await using fixture = await startFixture(settings)
+    using _ = (await beginUpload(fixture, LARGE)).held
+    fixture.service.child.kill('SIGINT')
+    await fixture.service.waitForLine(line)
+    fixture.service.child.kill('SIGINT')
+    assert.equal((await fixture.service.ended).code, 130)
   })
-
-test('a second SIGINT exits immediately, with 130', async () => {
-  await using fixture = await startFixture(LONG_DRAIN)
-  using _ = (await beginUpload(fixture, LARGE)).held
-  fixture.service.child.kill('SIGINT')
-  await fixture.service.waitForLine(/"stopping: draining/)
-  fixture.service.child.kill('SIGINT')
-  assert.equal((await fixture.service.ended).code, 130)
-})
-
-for (const workers of ['1', '2'])
-  test(`after SIGTERM /ready returns 503 while new connections are accepted, and idle ones close after their next request: ${workers} workers`, async () => {
-    await using fixture = await startFixture({ ...LONG_DRAIN, READY_SECONDS: '2', WORKERS: workers })
-    const { service, publisher } = fixture
-    assert.equal((await sendRequest(service.port, { path: '/ready' })).status, 200)
-    const kept = await idleConnection(service.port)
-    service.child.kill('SIGTERM')
-    await service.waitForLines(/"not ready: /, Number(workers))
-    kept.write(HEALTH_REQUEST)
-    assert.match(await text(kept), /^HTTP\/1.1 200 .*\r\nConnection: close\r\n.*"ok"}$/is)
-    const { status, json } = await sendRequest(service.port, { path: '/ready' })
-    assert.deepEqual([status, json], [503, { status: 'stopping' }])
-    const { slug } = await publisher.publish({ 'index.html': 'published while it stops' })
-    assert.equal((await sendRequest(service.port, { site: slug })).text, 'published while it stops')
-    assert.equal((await service.ended).code, 0)
-  })
-
-test('a second SIGINT exits immediately while connections are still accepted', async () => {
-  await using fixture = await startFixture({ READY_SECONDS: '600' })
-  fixture.service.child.kill('SIGINT')
-  await fixture.service.waitForLine(/"not ready: /)
-  fixture.service.child.kill('SIGINT')
-  assert.equal((await fixture.service.ended).code, 130)
-})
 
 test('requests that do not end are aborted after the configured time, without a truncated response', async () => {
   await using fixture = await startFixture({ DRAIN_SECONDS: '1' })
@@ -117,31 +104,14 @@ test('requests that do not end are aborted after the configured time, without a 
   silent.destroy()
 })
 
-test('a request on a keep-alive connection during the stop is answered completely', async () => {
-  await using fixture = await startFixture(LONG_DRAIN)
-  const { service } = fixture
-  const { held } = await beginUpload(fixture, deterministicBytes('keeps the service open', 5000))
-  const socket = connect(service.port, '127.0.0.1')
-  const lines = ['POST /api/v1/publish HTTP/1.1', 'Host: localhost', 'Content-Type: application/json']
-  socket.write([...lines, 'Content-Length: 2', 'Expect: 100-continue', '', ''].join('\r\n'))
-  const [begun] = (await once(socket, 'data')) as [Buffer]
-  assert.match(begun.toString(), /^HTTP\/1.1 100 Continue\r\n\r\n$/)
-  service.child.kill('SIGTERM')
-  await service.waitForLine(/"stopping: draining/)
-  socket.write(`{}${HEALTH_REQUEST}`)
-  const [first, second, ...more] = (await text(socket)).split('HTTP/1.1 ').slice(1)
-  assert.match(first!, /^400 /)
-  assert.match(second!, /^200 .*\r\nConnection: close\r\n.*"ok"}$/is)
-  assert.deepEqual(more, [])
-  assert.equal((await held.finish()).status, 200)
-  assert.equal((await service.ended).code, 0)
-})
-
 /** Starts a service with a client. */
-async function startFixture(settings: Record<string, string>) {
+async function startFixture(
+  settings: Record<string, string>,
+  options: Parameters<typeof Program.serve>[1] = {},
+) {
   await using started = new AsyncDisposableStack()
   const { path } = started.use(await memoryFolder())
-  const service = started.use(await Program.serve({ DATA: path, ...settings }))
+  const service = started.use(await Program.serve({ DATA: path, ...settings }, options))
   const publisher = started.use(new Publisher(service))
   const owned = started.move()
   return { service, publisher, [Symbol.asyncDispose]: () => owned.disposeAsync() }
@@ -178,6 +148,16 @@ async function beginVisit(port: number, slug: string, path: string): Promise<Inc
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage]
   assert.equal(response.statusCode, 200)
   return response
+}
+
+/** Sends the head of a request whose body the service waits for. */
+async function beginPost(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  const lines = ['POST /api/v1/publish HTTP/1.1', 'Host: localhost', 'Content-Type: application/json']
+  socket.write([...lines, 'Content-Length: 2', 'Expect: 100-continue', '', ''].join('\r\n'))
+  const [begun] = (await once(socket, 'data')) as [Buffer]
+  assert.match(begun.toString(), /^HTTP\/1.1 100 Continue\r\n\r\n$/)
+  return socket
 }
 
 /** Opens a keep-alive connection that stays idle after one request. */
