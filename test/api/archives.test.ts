@@ -175,21 +175,16 @@ describe('an archive as an update', () => {
     assert.equal(!offer.claimed && offer.expiresAt, expiresAt)
     const byQuery = await send(api, 'tar.gz', fresh, { slug, query: `?claimToken=${claimToken}` })
     assert.equal(byQuery.status, 200, 'older clients have it in the query')
-    const header = (token: string) => ({ 'x-slipway-claim-token': token })
-    const wrong = await assertKeepsNothing(api, owner, () =>
-      send(api, 'tar.gz', fresh, { slug, headers: header('x') }),
+    const refused = await assertKeepsNothing(api, owner, () =>
+      send(api, 'tar.gz', fresh, { slug, headers: { 'x-slipway-claim-token': 'x' } }),
     )
-    assert.equal(wrong.json.code, 'INVALID_CLAIM_TOKEN')
-    const wrongly = [
+    assert.equal(refused.json.code, 'INVALID_CLAIM_TOKEN')
+    for (const [query, code] of [
       ['', 'UNAUTHORIZED'],
       ['?claimToken=', 'INVALID_CLAIM_TOKEN'],
-      ['?claimToken=x', 'INVALID_CLAIM_TOKEN'],
       [`?claimToken=${claimToken}&claimToken=x`, 'VALIDATION_ERROR'],
-    ] as const
-    for (const [query, code] of wrongly) {
-      const refusal = await assertKeepsNothing(api, owner, () => send(api, 'tar.gz', fresh, { slug, query }))
-      assert.equal(refusal.json.code, code, query)
-    }
+    ] as const)
+      assert.equal((await send(api, 'tar.gz', fresh, { slug, query })).json.code, code, query)
     api.clock.now = Date.parse(expiresAt!)
     const late = await send(api, 'tar.gz', fresh, { slug, query: `?claimToken=${claimToken}` })
     assert.equal(late.json.code, 'SITE_EXPIRED')

@@ -193,19 +193,12 @@ describe('a page', () => {
     }
   })
 
-  for (const path of ['/', '/docs', '/favicon.svg']) {
-    test(`${path} supports etags, ranges and preconditions, and is compressed for a client that accepts it`, async () => {
+  test('is revalidated by its etag, and compressed for a client that accepts it', async () => {
+    for (const path of ['/', '/docs', '/favicon.svg']) {
       const plain = await fetchPage(path)
-      assert.equal(plain.headers['cache-control'], 'no-cache')
-      const etag = plain.headers.etag ?? ''
-      assert.match(etag, /^"[\w-]+"$/)
-      const again = await fetchPage(path, { 'If-None-Match': `"other", W/${etag}` })
-      assert.deepEqual([again.status, again.headers.etag, again.body.length], [304, etag, 0])
-      assert.equal((await fetchPage(path, { 'If-Match': '"other"' })).status, 412)
-      const part = await fetchPage(path, { Range: 'bytes=10-19' })
-      assert.deepEqual([part.status, part.body], [206, plain.body.subarray(10, 20)])
-      const head = await api.request('HEAD', path)
-      assert.deepEqual([head.status, Number(head.headers['content-length'])], [200, plain.body.length])
+      const { 'cache-control': caching, etag = '' } = plain.headers
+      assert.equal(caching, 'no-cache')
+      assert.equal((await fetchPage(path, { 'If-None-Match': `"other", W/${etag}` })).status, 304)
       for (const [accepted, read] of [
         ['gzip, br', brotliDecompressSync],
         ['gzip;q=1.0, br;q=0', gunzipSync],
@@ -217,11 +210,9 @@ describe('a page', () => {
         const negotiated = path === '/favicon.svg' ? 'Accept-Encoding' : 'Accept, Accept-Encoding'
         assert.equal(small.headers.vary, negotiated)
         assert.notEqual(small.headers.etag, etag)
-        const known = { 'Accept-Encoding': accepted, 'If-None-Match': small.headers.etag! }
-        assert.equal((await fetchPage(path, known)).status, 304)
       }
-    })
-  }
+    }
+  })
 
   test('names its scripts, styles and fonts by their hashes, so that they can be cached forever', async () => {
     const html = (await fetchPage('/')).text

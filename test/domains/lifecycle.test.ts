@@ -125,17 +125,6 @@ describe('a domain', needsDns, () => {
     assert.equal((await fixture.record(user, 'www.round.test')).status, 'pending')
   })
 
-  test('is checked on request after the clock was set back, and becomes active once the clock has caught up', async () => {
-    const user = await fixture.createUser()
-    await fixture.addRecords(await fixture.add(user, 'www.clock.test'))
-    await fixture.sweep()
-    fixture.advanceClock(-5 * MINUTE_MS)
-    const checked = await fixture.domains.check(user.account, 'www.clock.test')
-    assert.equal(checked.checkedAt, new Date(fixture.clock.now).toISOString())
-    await fixture.sweepAfter(5 * MINUTE_MS + 4 * SECOND_MS)
-    assert.equal((await fixture.record(user, 'www.clock.test')).status, 'active')
-  })
-
   test('stays active while the addresses of the proxy cannot be resolved', async () => {
     const user = await fixture.createUser()
     await fixture.activate(user, 'blameless.test')
