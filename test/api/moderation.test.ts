@@ -197,7 +197,7 @@ describe('what an operator takes away', () => {
 })
 
 describe('a blocked network', () => {
-  test('is refused by the API, not by sites, until the block ends', async () => {
+  test('is refused by the API, not by sites, until the block ends; at most 10,000 can be', async () => {
     await using api = await Api.start()
     const { key } = await administrator(api)
     const owner = await api.account()
@@ -222,19 +222,13 @@ describe('a blocked network', () => {
     api.pass(HOUR_MS)
     assert.equal(await api.sweep('expired-blocks'), 1)
     await waitFor(async () => (await api.request('GET', '/api/v1/me', { key: owner.key })).status === 200)
-  })
-
-  test('is refused when 10,000 others are blocked', async () => {
-    await using api = await Api.start()
-    const { key } = await administrator(api)
     const { store } = await api.operator()
-    const block = { kind: 'network', reason: 'x', createdAt: api.clock.now, expiresAt: null } as const
+    const other = { kind: 'network', reason: 'x', createdAt: api.clock.now, expiresAt: null } as const
     await store.write('durable', {}, async (tx) => {
       for (let number = 0; number < 10_000; number++)
-        await tx.blocks.put({ ...block, value: `198.18.${number >> 8}.${number & 255}/32` })
+        await tx.blocks.put({ ...other, value: `198.18.${number >> 8}.${number & 255}/32` })
     })
-    const json = { kind: 'network', value: '192.0.2.0/24', ...REASON }
-    assertInvalid(await api.request('POST', '/api/admin/blocks', { key, json }), 'value')
+    assertInvalid(await add({ value: '192.0.2.0/24' }), 'value')
   })
 
   test('is listed in one form, and unblocked in any', async () => {
@@ -340,12 +334,12 @@ describe('reports of visitors', () => {
     const scripted = siteUrl.replace(/^https?:/, 'javascript:')
     for (const url of [
       api.baseUrl,
+      'x',
       'https://example.com/',
       siteUrl.replace('//', '//no-such-'),
-      'x',
       scripted,
     ])
-      assert.equal((await expectFailure(report(url), 'VALIDATION_ERROR')).status, 400)
+      await expectFailure(report(url), 'VALIDATION_ERROR')
     await expectFailure(report(siteUrl, 'x'.repeat(2001)), 'VALIDATION_ERROR')
     for (let number = 0; number < 15; number++) await report(siteUrl)
     for (let refused = 0; refused < 3; refused++) await expectFailure(report(siteUrl), 'RATE_LIMITED')
@@ -412,20 +406,17 @@ describe('reports of visitors', () => {
     })
 
     test('at most every ten minutes, with one about many sites', async () => {
-      const sites = [await publishedSite(), await publishedSite(), await publishedSite()]
+      const sites = [await publishedSite(), await publishedSite()]
       api.pass(HOUR_MS)
-      for (const { siteUrl } of sites) await report(siteUrl, 'first')
-      for (const { siteUrl } of sites) await report(siteUrl, 'second')
+      for (const text of ['first', 'second']) for (const { siteUrl } of sites) await report(siteUrl, text)
       const [mail = '', ...others] = await next(...sites)
       assert.equal(others.length, 0)
-      assert.match(mail, /Subject: 3 sites were reported/)
-      for (const { siteUrl } of sites) {
-        const at = new URL(siteUrl).href
+      assert.match(mail, /Subject: 2 sites were reported/)
+      for (const { siteUrl } of sites)
         assert.match(
           mail,
-          new RegExp(`The site at ${at} has 2 new reports, 2 in total\\..*: second .*: first`),
+          new RegExp(`The site at ${siteUrl} has 2 new reports, 2 in total\\..*: second .*: first`),
         )
-      }
       const late = await publishedSite()
       await report(late.siteUrl)
       assert.equal((await next(late)).length, 0)
@@ -492,12 +483,7 @@ describe('the page for reports', () => {
     assert.ok(page.text.includes(`value="${siteUrl}&#34;&#62;&#60;b&#62;"`))
     assert.match(`${page.headers['content-security-policy']}`, /default-src 'none'.*form-action 'self'/)
     const fields = { url: siteUrl, reason: 'malware', text: 'a <b> file', email: '' }
-    for (const wrong of [
-      { reason: 'x' },
-      { email: 'x' },
-      { url: 'https://example.com' },
-      { text: 'x'.repeat(2001) },
-    ]) {
+    for (const wrong of [{ reason: 'x' }, { email: 'x' }, { url: 'https://example.com' }]) {
       const refused = await post({ ...fields, ...wrong })
       assert.equal(refused.status, 400)
       assert.match(refused.text, /role="alert"/)

@@ -255,9 +255,7 @@ describe('a manifest', () => {
   const TOO_MANY = 'body: must have at most 50000 members and elements in total'
   for (const [what, entry, count, status, sentence] of [
     ['numbers', 0, 20_000, 400, 'files: must contain at most 1,000 files, not 20,000'],
-    ['numbers', 0, 1_000_000, 400, TOO_MANY],
     ['empty objects', {}, 690_000, 400, TOO_MANY],
-    ['nothing', null, 400_000, 400, TOO_MANY],
   ] as const) {
     test(`of ${count} entries, all of them ${what}, is refused without memory for each`, async () => {
       const before = process.resourceUsage().maxRSS

@@ -425,7 +425,7 @@ test('after any calls, what is counted equals what is stored', async (t) => {
       for (const name of ['expired-sites', 'abandoned', 'trash', 'old-versions']) await api.sweep(name)
     },
   ]
-  for (let step = 0; step < 120; step++) {
+  for (let step = 0; step < 80; step++) {
     const who = random.below(2)
     const slug = own[who]!.length > 0 ? random.pick(own[who]!) : 'none'
     // Many calls are refused: the site is deleted, or the version is live.
