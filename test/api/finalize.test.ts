@@ -150,15 +150,6 @@ describe('finalize is allowed for', () => {
     await owner.client.finalize(slug, upload)
     assert.equal(await text(siteUrl), 'x')
   })
-
-  test('versions of the named site only', async () => {
-    const contents = { 'index.html': 'x' }
-    const one = await api.create(owner.client, contents)
-    const other = await api.create(owner.client, contents)
-    await api.upload(one.upload, contents)
-    await expectFailure(owner.client.finalize(other.slug, one.upload), 'NOT_FOUND')
-    await expectFailure(owner.client.finalize('no-such-site-234567', one.upload), 'NOT_FOUND')
-  })
 })
 
 describe('ttlSeconds', () => {
@@ -226,29 +217,22 @@ describe('a draft', () => {
     )
   })
 
-  test('goes live when it is restored, without another upload', async () => {
-    const { slug, siteUrl, live, draft } = await siteWithDraft()
-    const answer = await owner.client.restore(slug, draft.versionId)
-    assert.equal(answer.currentVersionId, draft.versionId)
-    assert.equal(answer.previousVersionId, live.versionId)
-    assert.equal(await text(siteUrl), 'draft')
-    const { versions } = await owner.client.versions(slug)
-    assert.equal(
-      versions.find(({ versionId }) => versionId === draft.versionId)!.publishedAt,
-      new Date(api.clock.now).toISOString(),
-    )
-  })
-
-  test('sets its metadata when it goes live, and later changes stay when it is restored again', async () => {
+  test('goes live when it is restored, with its metadata, and later changes stay when it is restored again', async () => {
     const metadata = { title: 'Draft', description: null, ttlSeconds: 3600 }
-    const { slug, live, draft } = await siteWithDraft(metadata, { title: 'Live', description: 'D' })
-    const before = await owner.client.details(slug)
-    assert.deepEqual([before.title, before.description, before.expiresAt], ['Live', 'D', null])
+    const { slug, siteUrl, live, draft } = await siteWithDraft(metadata, { title: 'Live', description: 'D' })
+    const read = async () => {
+      const { title, description, expiresAt } = await owner.client.details(slug)
+      return [title, description, expiresAt]
+    }
+    assert.deepEqual(await read(), ['Live', 'D', null])
     api.pass(5000)
-    await owner.client.restore(slug, draft.versionId)
-    const after = await owner.client.details(slug)
-    const expiresAt = new Date(api.clock.now + 3600_000).toISOString()
-    assert.deepEqual([after.title, after.description, after.expiresAt], ['Draft', null, expiresAt])
+    const { currentVersionId, previousVersionId } = await owner.client.restore(slug, draft.versionId)
+    assert.deepEqual([currentVersionId, previousVersionId], [draft.versionId, live.versionId])
+    assert.match(await text(siteUrl), /draft$/)
+    assert.deepEqual(await read(), ['Draft', null, new Date(api.clock.now + 3600_000).toISOString()])
+    const { versions } = await owner.client.versions(slug)
+    const { publishedAt } = versions.find(({ versionId }) => versionId === draft.versionId)!
+    assert.equal(publishedAt, new Date(api.clock.now).toISOString())
     await owner.client.setMetadata(slug, { title: 'Later' })
     for (const { versionId } of [live, draft]) {
       await owner.client.restore(slug, versionId)
@@ -339,12 +323,12 @@ describe('refreshed upload URLs', () => {
     assert.equal((await api.visit(siteUrl)).text, 'home')
   })
 
-  test('are refused for a version that is finalized, deleted, of another site or unknown', async () => {
+  test('are refused for a version that is finalized, deleted or of another site, as a finalize is', async () => {
     const { slug, versionId } = await api.publish(owner.client, contents)
     await expectFailure(owner.client.refresh(slug, { versionId }), 'UPLOAD_EXPIRED')
     const other = await api.create(owner.client, contents)
     await expectFailure(owner.client.refresh(slug, other.upload), 'NOT_FOUND')
-    await expectFailure(owner.client.refresh(slug, { versionId: 'x' }), 'NOT_FOUND')
+    await expectFailure(owner.client.finalize(slug, other.upload), 'NOT_FOUND')
     await owner.client.deleteVersion(other.slug, other.upload.versionId)
     await expectFailure(owner.client.refresh(other.slug, other.upload), 'NOT_FOUND')
   })

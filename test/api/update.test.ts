@@ -16,19 +16,6 @@ function planned({ upload }: UpdateResponse): { upload: string[]; skip: string[]
 }
 
 describe('an update', () => {
-  test('has the response of a new site with its changes, without the unchanged files', async () => {
-    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'one' })
-    const { status, json } = await owner.request('PUT', `/api/v1/publish/${slug}`, {
-      files: toManifest({ 'index.html': 'two' }),
-    })
-    assert.equal(status, 200)
-    assert.deepEqual(Object.keys(json).sort(), ['changes', 'siteUrl', 'slug', 'upload'])
-    assert.equal(json.slug, slug)
-    assert.equal(json.siteUrl, siteUrl)
-    assert.equal(json.upload.expiresInSeconds, 3600)
-    assert.equal(json.upload.finalizeUrl, `${api.baseUrl}/api/v1/publish/${slug}/finalize`)
-  })
-
   const first: Contents = { 'index.html': 'home', 'dir/a.txt': 'alpha', 'b.txt': 'beta' }
   const cases: [sentence: string, next: Contents, upload: string[]][] = [
     ['without a change', first, []],
