@@ -2,29 +2,131 @@ import assert from 'node:assert/strict'
 import { Administrators } from '../../server/accounts/administrators.ts'
 import { countFigures } from '../../server/operations/administration/figures.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
+import { domainId } from '../../server/store/contract/figures.ts'
 import type { Store } from '../../server/store/store.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
-import { accountRow, siteRow } from './rows.ts'
+import { accountRow, domainRow, siteRow, versionRow } from './rows.ts'
 import { withMethods } from './with-methods.ts'
 
 /** Lists, figures and logs of administrators. */
 export function storeAdministration(promises: Promises): void {
+  promises('figures are counted from the live versions, visits and sites of an account', async (open) => {
+    const store = await open()
+    await insertSites(store)
+    const site = await store.read.figures.count('site', { after: '', limit: 10, since: 7_200_000 })
+    assert.deepEqual(site, {
+      figures: [
+        { id: 'bakery', bytes: 300, visits: 5, sites: 0, title: 'the bakery' },
+        { id: 'cafe', bytes: 0, visits: 0, sites: 0, title: null },
+      ],
+      last: undefined,
+    })
+    await store.write('relaxed', {}, (tx) =>
+      tx.figures.replace('site', { put: site.figures, remove: ['another'] }),
+    )
+    const counts = { after: '', limit: 10, since: 0 }
+    const [account] = (await store.read.figures.count('account', counts)).figures
+    assert.deepEqual(account, { id: 'ann', bytes: 300, visits: 5, sites: 2, title: null })
+    const [domain] = (await store.read.figures.count('domain', counts)).figures
+    assert.deepEqual([domain!.id, domain!.bytes], [domainId('www.bakery.test', 'ann'), 300])
+    const pages = await store.read.figures.count('site', { ...counts, limit: 1 })
+    assert.deepEqual([pluck(pages.figures, 'id'), pages.last], [['bakery'], 'bakery'])
+    assert.deepEqual(
+      pluck(await store.read.figures.range('site', { after: 'bakery', until: 'cafe' }), 'id'),
+      ['cafe'],
+    )
+    const versions = await store.read.figures.countRows('versions', '', 10)
+    assert.deepEqual(versions, { counts: [{ state: 'ready', count: 1, bytes: 300 }], last: undefined })
+    assert.equal((await store.read.figures.countRows('versions', '', 1)).last, 'v1')
+  })
+
+  promises('a setting of the operator is replaced and removed', async (open) => {
+    const store = await open()
+    const find = () => store.read.operatorSettings.find('banner')
+    for (const value of [{ text: 'first' }, { text: '"second" €' }]) {
+      await store.write('durable', {}, (tx) => tx.operatorSettings.put('banner', value))
+      assert.deepEqual(await find(), value)
+    }
+    const remove = () => store.write('durable', {}, (tx) => tx.operatorSettings.remove('banner'))
+    assert.deepEqual([await remove(), await remove(), await find()], [true, false, undefined])
+  })
+
   promises('counting all sites lets other work run after each page', async (open) => {
     const store = await open()
     await store.write('relaxed', {}, async (tx) => {
       for (let number = 0; number < 120; number++) await tx.sites.insert(siteRow(`site-${number}`))
     })
-    assert.equal(await countFigures(store), 120)
-    // The second time nothing is written, which takes turns too.
     let turns = 0
     let next = setImmediate(function count() {
       turns++
       next = setImmediate(count)
     })
-    assert.equal(await countFigures(store), 0)
+    assert.equal(await countFigures(store), 120)
     clearImmediate(next)
     assert.ok(turns >= 3, `${turns}`)
+  })
+
+  promises('lists have an order without gaps over their pages, and details of what exists', async (open) => {
+    const store = await open()
+    await insertSites(store)
+    const { figures } = await store.read.figures.count('site', { after: '', limit: 10, since: 0 })
+    await store.write('relaxed', {}, (tx) => tx.figures.replace('site', { put: figures, remove: [] }))
+    for (const [by, ids] of [
+      ['age', ['cafe', 'bakery']],
+      ['bytes', ['bakery', 'cafe']],
+      ['visits', ['bakery', 'cafe']],
+    ] as const) {
+      const [first] = await store.read.figures.order('site', by, { limit: 1 })
+      const rest = await store.read.figures.order('site', by, { limit: 5, after: first })
+      assert.deepEqual(pluck([first!, ...rest], 'id'), ids, by)
+    }
+    const [shown] = await store.read.figures.sites(['bakery', 'nowhere'])
+    assert.deepEqual(
+      [shown!.ownerEmail, shown!.title, shown!.bytes, shown!.visits, shown!.isLive],
+      ['ann@example.test', 'The bakery', 300, 105, true],
+    )
+    for (const prefix of ['bak', 'the b', 'www.b', 'ann@'])
+      assert.ok((await store.read.figures.search('site', prefix, 10)).includes('bakery'), prefix)
+    assert.deepEqual(await store.read.figures.search('site', 'akery', 10), [])
+    const ids = await store.read.figures.search('domain', 'www', 10)
+    assert.deepEqual(pluck(await store.read.figures.domains(ids), 'domain'), ['www.bakery.test'])
+    assert.deepEqual(pluck(await store.read.figures.accounts(['ann', 'bob']), 'email'), ['ann@example.test'])
+  })
+
+  promises('counts of activity of several processes are added, and totals replaced', async (open) => {
+    const { read, execute } = await open()
+    const entry = { width: 600, at: 1200, name: 'visits', value: 3 }
+    for (const at of [1200, 1200, 1800])
+      await execute('relaxed', ({ activity }) => activity.add([{ ...entry, at }]))
+    for (const value of [7, 8])
+      await execute('relaxed', ({ activity }) => activity.set([{ ...entry, name: 'sites', value }]))
+    const series = await read.activity.series({ width: 600, from: 0, interval: 1200 })
+    assert.deepEqual(
+      series.toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+      [
+        { at: 1200, name: 'sites', sum: 8, max: 8 },
+        { at: 1200, name: 'visits', sum: 9, max: 6 },
+      ],
+    )
+    assert.equal(await execute('relaxed', ({ activity }) => activity.deleteBefore(600, 1800)), 2)
+  })
+
+  promises('the last run of a sweep is kept, with its failures in a row', async (open) => {
+    const { read, execute } = await open()
+    const run = { name: 'blobs', startedAt: 1, durationMs: 2, items: 3, error: null }
+    for (const [startedAt, error] of [
+      [2, 'one'],
+      [3, 'two'],
+    ] as const)
+      await execute('relaxed', ({ sweepRuns }) => sweepRuns.record({ ...run, startedAt, error }))
+    const [failed] = await read.sweepRuns.list()
+    assert.deepEqual([failed!.failures, failed!.failedAt, failed!.error], [2, 3, 'two'])
+    await execute('relaxed', ({ sweepRuns }) => sweepRuns.record({ ...run, startedAt: 4 }))
+    assert.deepEqual(
+      { ...(await read.sweepRuns.list())[0]! },
+      { ...run, startedAt: 4, failures: 0, failedAt: 3 },
+    )
   })
 
   promises('the audit log is read from its end, by pages and by target', async (open) => {
@@ -87,4 +189,23 @@ export function storeAdministration(promises: Promises): void {
       assert.equal((await stores[0].read.accounts.administrators()).length, 1)
     },
   )
+}
+
+/** Two sites of an account, one of them with visits, a live version and a domain. */
+async function insertSites(store: Store): Promise<void> {
+  await store.write('relaxed', {}, async (tx) => {
+    await tx.accounts.insert(accountRow('ann'))
+    await tx.sites.insert(
+      siteRow('bakery', { ownerId: 'ann', liveVersionId: 'v1', title: 'The bakery', createdAt: 5 }),
+    )
+    await tx.sites.insert(siteRow('cafe', { ownerId: 'ann', createdAt: 6 }))
+    await tx.sites.insert(siteRow('deleted', { ownerId: 'ann', deletedAt: 1 }))
+    await tx.versions.insert(versionRow('v1', 'bakery', { totalBytes: 300 }))
+    await tx.domains.insert(domainRow('www.bakery.test', { accountId: 'ann', slug: 'bakery' }))
+    for (const [hour, requests] of [
+      [3_600_000, 100],
+      [7_200_000, 5],
+    ] as const)
+      await tx.visits.add(hour, 0, [{ slug: 'bakery', requests, bytes: 1, visitors: [], names: [] }])
+  })
 }

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { createObjectName } from '../../server/blobs/object-names.ts'
 import type { BlobEncodings } from '../../server/store/contract/blobs.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
+import { anySeed, Random } from '../support/random.ts'
 import type { Promises } from './contract.ts'
 import { blob, siteRow, storedBlob, versionRow } from './rows.ts'
+
+const NOW = Date.UTC(2026, 0, 1)
 
 /** Promises about blobs, their references, received files and discarded objects. */
 export function storeBlobs(promises: Promises): void {
@@ -26,6 +30,12 @@ export function storeBlobs(promises: Promises): void {
     },
   )
 
+  promises('two uploads of the same content in one version need one object', async (open) => {
+    const { write } = await open()
+    const blobs = [storedBlob('x', 1), storedBlob('x', 2)]
+    assert.equal((await write('durable', {}, (tx) => tx.blobs.add('one', blobs))).size, 1)
+  })
+
   promises('a blob is collected once no site has referenced it for the grace period', async (open) => {
     const { read, write } = await open()
     const [own, shared] = [storedBlob('own'), storedBlob('shared')]
@@ -45,6 +55,91 @@ export function storeBlobs(promises: Promises): void {
     assert.deepEqual(await collect(2000), { examined: 1, deleted: 1 })
     assert.deepEqual((await read.blobs.listDiscarded(0, 10)).sort(), [own.object, shared.object].sort())
   })
+
+  promises(
+    'a content that a site adds again when the first site with it is deleted counts once',
+    async (open) => {
+      const { write } = await open()
+      const x = storedBlob('x')
+      const [counted, removed] = await write('durable', {}, async (tx) => {
+        for (const slug of ['one', 'two']) await tx.blobs.add(slug, [x])
+        await tx.blobs.removeReferences('one', [x.hash], 1000)
+        await tx.blobs.add('two', [x])
+        return [
+          await tx.references.sum('two', null),
+          await tx.blobs.removeReferences('two', [x.hash], 2000),
+        ] as const
+      })
+      assert.equal(counted.bytes, x.size)
+      assert.deepEqual(
+        removed.map(({ size }) => size),
+        [x.size],
+      )
+    },
+  )
+
+  promises('the references of several sites are independent of their order', async (open) => {
+    const { write } = await open()
+    const x = storedBlob('x')
+    const remaining = await write('durable', {}, async (tx) => {
+      const steps: number[] = []
+      const drop = async (slug: string, now: number) => {
+        await tx.blobs.removeReferences(slug, [x.hash], now)
+        steps.push((await tx.blobs.collect(now, 10)).deleted)
+      }
+      await tx.blobs.add('one', [x])
+      await tx.blobs.addReferences('two', [x.hash])
+      await tx.blobs.addReferences('three', [x.hash, x.hash])
+      await drop('one', 1)
+      await tx.blobs.addReferences('two', [x.hash])
+      await drop('two', 2)
+      await drop('two', 3)
+      await tx.blobs.add('one', [storedBlob('x', 'again')])
+      await drop('three', 4)
+      await drop('one', 5)
+      return steps
+    })
+    assert.deepEqual(remaining, [0, 0, 0, 0, 1])
+  })
+
+  promises(
+    'the last owners of a blob lose it while another site publishes the same bytes: it stays',
+    async (open) => {
+      const [one, two, third, collector] = await Promise.all([open(), open(), open(), open()])
+      const seed = anySeed()
+      const random = new Random(seed)
+      for (let round = 0; round < 10; round++) {
+        const x = storedBlob(round, `${round}-shared`)
+        const later = storedBlob(round, `${round}-later`)
+        const collect = () => collector.write('durable', {}, (tx) => tx.blobs.collect(round, 10))
+        await one.write('durable', { site: ['one', 'two'] }, async (tx) => {
+          await tx.blobs.add('one', [x])
+          await tx.blobs.add('two', [x])
+        })
+        const calls = [
+          () =>
+            one.write('durable', { site: 'one' }, (tx) => tx.blobs.removeReferences('one', [x.hash], round)),
+          () =>
+            two.write('durable', { site: 'two' }, (tx) => tx.blobs.removeReferences('two', [x.hash], round)),
+          () => third.write('durable', { site: 'third' }, (tx) => tx.blobs.add('third', [later])),
+          collect,
+          collect,
+        ]
+        await Promise.all(random.shuffle(calls).map((call) => call()))
+        await collect()
+        const where = `round ${round} of seed ${seed}`
+        const { object } = (await third.read.blobs.find(x.hash)) ?? assert.fail(`no blob in ${where}`)
+        const isAddedAnew = object === later.object
+        assert.deepEqual(await third.read.blobs.listDiscarded(0, 10), isAddedAnew ? [x.object] : [], where)
+        await third.write('durable', {}, async (tx) => {
+          await tx.blobs.removeReferences('third', [x.hash], round)
+          await tx.blobs.forgetDiscarded([x.object])
+        })
+        assert.equal((await collect()).deleted, 1, where)
+        await third.write('durable', {}, (tx) => tx.blobs.forgetDiscarded([object]))
+      }
+    },
+  )
 
   promises('a new reference ends the grace period; its removal starts a new one', async (open) => {
     const { read, write } = await open()
@@ -112,6 +207,77 @@ export function storeBlobs(promises: Promises): void {
     assert.deepEqual((await read.blobs.listDiscarded(0, 10)).sort(), ['e1', 'e2', x.object])
   })
 
+  promises(
+    'a content of which only encodings are stored has no location until it is uploaded',
+    async (open) => {
+      const { read, write } = await open()
+      const x = storedBlob('x')
+      await write('durable', {}, (tx) => tx.blobs.addReferences('one', [x.hash]))
+      assert.equal(await read.blobs.find(x.hash), undefined)
+      await write('durable', {}, (tx) => tx.blobs.add('two', [x]))
+      assert.deepEqual(await read.blobs.find(x.hash), { ...x, offset: 0 })
+    },
+  )
+
+  promises('a later upload of a file replaces an earlier one, unless it has the same bytes', async (open) => {
+    const { read, write } = await open()
+    const arrival = (name: string, object: string, fileNumber = 0) => ({
+      ...storedBlob(name, object),
+      versionId: 'v1',
+      fileNumber,
+    })
+    const record = (...arrivals: ReturnType<typeof arrival>[]) =>
+      write('relaxed', {}, (tx) => tx.versions.recordArrivals(arrivals))
+    assert.deepEqual(await record(arrival('x', 'a'), arrival('y', 'b', 1)), [])
+    assert.deepEqual(await record(arrival('x', 'c')), ['object-c'])
+    assert.deepEqual(await record(arrival('z', 'd'), arrival('z', 'e')), ['object-d', 'object-a'])
+    const listed = await read.versions.listArrivals('v1')
+    assert.deepEqual(listed.map(({ object }) => object).sort(), ['object-b', 'object-e'])
+    assert.deepEqual((await read.blobs.listDiscarded(0, 10)).sort(), ['object-a', 'object-c', 'object-d'])
+    const taken = await write('relaxed', {}, (tx) => tx.versions.takeArrivals('v1', ['object-b', 'object-x']))
+    assert.deepEqual(taken, [{ ...arrival('y', 'b', 1), isReferenced: false }])
+    await write('relaxed', {}, (tx) => tx.versions.remove('v1'))
+    assert.deepEqual(await read.versions.listArrivals('v1'), [])
+    assert.ok((await read.blobs.listDiscarded(0, 10)).includes('object-e'))
+  })
+
+  promises(
+    'received files of versions that are not pending are discarded when they are old',
+    async (open) => {
+      const { read, write } = await open()
+      await write('durable', {}, async (tx) => {
+        await tx.versions.insert(versionRow('b-version', 'one', { state: 'pending' }))
+        await tx.versions.insert(versionRow('a-ready', 'one'))
+        for (const versionId of ['a-ready', 'a-stray', 'b-version', 'c-stray'])
+          await tx.versions.recordArrivals([{ ...storedBlob(versionId), versionId, fileNumber: 0 }])
+        assert.equal(await tx.versions.discardStrayArrivals('c'), 2)
+      })
+      assert.deepEqual((await read.blobs.listDiscarded(0, 10)).sort(), ['object-a-ready', 'object-a-stray'])
+    },
+  )
+
+  promises(
+    'an object has a row while an upload, a blob, an encoding or a deletion names it',
+    async (open) => {
+      const { read, write } = await open()
+      const upload = { ...storedBlob('upload'), versionId: 'v1', fileNumber: 0 }
+      const kept = storedBlob('kept')
+      const [own = '', stray = ''] = [1, 2].map(() => createObjectName(NOW, { hash: blob('named') }))
+      const named = { ...storedBlob('named'), object: `${own}.12345678` }
+      await write('durable', {}, async (tx) => {
+        await tx.versions.recordArrivals([upload])
+        await tx.blobs.add('one', [kept, named])
+        await tx.blobs.recordEncodings([encodingsOf('kept', 'encodings')])
+        await tx.blobs.discard(['discarded', 'discarded'], 5000)
+      })
+      const objects = [upload.object, kept.object, named.object, 'encodings', 'discarded']
+      const strays = ['stray', stray, own]
+      assert.deepEqual(await read.blobs.withoutRow([...objects, ...strays]), strays)
+      assert.deepEqual(await read.blobs.listDiscarded(4999, 10), [])
+      assert.deepEqual(await read.blobs.withoutRow([]), [])
+    },
+  )
+
   promises('a discarded object that is in use is kept; the deletion of others is postponed', async (open) => {
     const { read, write } = await open()
     const upload = { ...storedBlob('upload'), versionId: 'v1', fileNumber: 0 }
@@ -127,6 +293,17 @@ export function storeBlobs(promises: Promises): void {
     assert.deepEqual(unused, ['unused'])
     assert.deepEqual(await read.blobs.listDiscarded(4999, 10), [])
     assert.deepEqual(await read.blobs.listDiscarded(5000, 10), ['unused'])
+  })
+
+  promises('a job continues at the place that it has stored', async (open) => {
+    const { read, write } = await open()
+    const set = (position: string | undefined) =>
+      write('relaxed', {}, (tx) => tx.jobCursors.set('a-job', position))
+    assert.equal(await read.jobCursors.find('a-job'), undefined)
+    for (const position of ['a', 'b', undefined, undefined, 'c']) {
+      await set(position)
+      assert.equal(await read.jobCursors.find('a-job'), position)
+    }
   })
 }
 

@@ -1,33 +1,76 @@
 import assert from 'node:assert/strict'
 import type { Certificate } from '../../server/store/contract/certificates.ts'
 import type { Promises } from './contract.ts'
-import { certificateRow, domainRow } from './rows.ts'
+import { certificateRow, domainRow, plain } from './rows.ts'
 
 /** Promises about certificates and the state of the ACME client. */
 export function storeCertificates(promises: Promises): void {
-  promises(
-    'the schedule of a certificate is changed while it is requested, and only for its chain',
-    async (open) => {
+  promises('certificates are due in the order of their expiry, those without a chain first', async (open) => {
+    const { read, write } = await open()
+    await write('durable', {}, async (tx) => {
+      for (const [name, change] of Object.entries({
+        late: { dueAt: 10, notAfter: 900, renewAt: 500 },
+        soon: { dueAt: 20, notAfter: 800, renewAt: 500 },
+        sooner: { dueAt: 15, notAfter: 800, renewAt: 15 },
+        ordered: { dueAt: 15, notAfter: 850, renewAt: 500, orderUrl: 'order/1' },
+        none: { dueAt: 20 },
+        older: { dueAt: 5 },
+        future: { dueAt: 21 },
+        unused: { unusedSince: 3, notAfter: 100 },
+      }))
+        await tx.certificates.insert(certificateRow(name, change))
+    })
+    const due = async (limit: number, withOrders: boolean) =>
+      (await read.certificates.due(20, limit, { withOrders })).map(({ name }) => name)
+    assert.deepEqual(await due(9, true), ['older', 'none', 'sooner', 'soon', 'ordered', 'late'])
+    assert.deepEqual(await due(3, true), ['older', 'none', 'sooner'])
+    assert.deepEqual(await due(9, false), ['soon', 'late'])
+    assert.deepEqual(
+      (await read.certificates.requested()).map(({ name }) => name),
+      ['future', 'none', 'older', 'soon', 'sooner', 'ordered', 'late'],
+    )
+  })
+
+  promises('requested certificates are counted by their state, with the first expiry', async (open) => {
+    const { read, write } = await open()
+    assert.deepEqual(await read.certificates.countByState(500), {
+      ...{ valid: 0, failing: 0, pending: 0, expired: 0, notAfter: null },
+    })
+    await write('durable', {}, async (tx) => {
+      for (const [name, change] of Object.entries({
+        one: { notAfter: 900 },
+        two: { notAfter: 501 },
+        failing: { notAfter: 800, failures: 2 },
+        expired: { notAfter: 500, failures: 3 },
+        pending: { failures: 1 },
+        unused: { notAfter: 100, unusedSince: 3 },
+      }))
+        await tx.certificates.insert(certificateRow(name, change))
+    })
+    assert.deepEqual(await read.certificates.countByState(500), {
+      ...{ valid: 2, failing: 1, pending: 1, expired: 1, notAfter: 500 },
+    })
+  })
+
+  for (const [what, change, changes] of [
+    ['of the same chain', {}, true],
+    ['that was replaced', { certificateId: 'b' }, false],
+    ['with a pending order', { orderUrl: 'order/1' }, false],
+    ['that is no longer requested', { unusedSince: 5 }, false],
+  ] as [string, Partial<Certificate>, boolean][]) {
+    promises(`the schedule of a certificate ${what} is ${changes ? 'changed' : 'kept'}`, async (open) => {
       const { read, write } = await open()
       const schedule = { renewAt: 30, informationAt: 20, dueAt: 20, hasRenewalInfo: true }
-      const kept: Record<string, Partial<Certificate>> = {
-        'replaced.test': { certificateId: 'b' },
-        'ordered.test': { orderUrl: 'order/1' },
-        'unused.test': { unusedSince: 5 },
-      }
-      for (const [name, change] of Object.entries({ 'same.test': {}, ...kept })) {
-        const stored = certificateRow(name, { certificateId: 'a', ...change })
-        await write('durable', {}, async (tx) => {
-          await tx.certificates.insert(stored)
-          await tx.certificates.reschedule(name, 'a', schedule)
-        })
-        assert.deepEqual(
-          await read.certificates.find(name),
-          name in kept ? stored : { ...stored, ...schedule },
-        )
-      }
-    },
-  )
+      const stored = certificateRow('a.test', { certificateId: 'a', ...change })
+      await write('durable', {}, async (tx) => {
+        await tx.certificates.insert(stored)
+        await tx.certificates.reschedule('a.test', 'a', schedule)
+        await tx.certificates.reschedule('none', 'a', schedule)
+      })
+      const expected = changes ? { ...stored, ...schedule } : stored
+      assert.deepEqual(plain(await read.certificates.find('a.test')), expected)
+    })
+  }
 
   promises('certificates are missing for active domains, and unneeded without one', async (open) => {
     const { read, write } = await open()
@@ -65,5 +108,42 @@ export function storeCertificates(promises: Promises): void {
     assert.equal(await write('durable', {}, (tx) => tx.certificates.deleteUnused(6)), 1)
     assert.equal(await read.certificates.find('again.test'), undefined)
     assert.notEqual(await read.certificates.find('unused.test'), undefined)
+  })
+
+  promises('there is one account at a directory, also when several processes create it', async (open) => {
+    const stores = [await open(), await open()]
+    const created = await Promise.all(
+      stores.map(({ write }, index) =>
+        write('durable', {}, ({ acme }) =>
+          acme.getOrCreateAccount({ directory: 'ca', key: `key ${index}`, url: null, createdAt: 7 }),
+        ),
+      ),
+    )
+    assert.deepEqual(plain(created[0]), plain(created[1]))
+    await stores[0]!.write('durable', {}, ({ acme }) => acme.setAccountUrl('ca', 'account/1'))
+    assert.deepEqual(plain(await stores[0]!.read.acme.account('ca')), { ...created[0], url: 'account/1' })
+    assert.equal(await stores[0]!.read.acme.account('other'), undefined)
+  })
+
+  promises('challenges are read by type until they expire, the last to expire first', async (open) => {
+    const { read, write } = await open()
+    const first = {
+      type: 'http-01',
+      name: 'a.test',
+      token: 't',
+      keyAuthorization: 't.a',
+      expiresAt: 10,
+    } as const
+    const replaced = { ...first, keyAuthorization: 't.b', expiresAt: 20 }
+    const later = { ...first, token: 'u', expiresAt: 30 }
+    await write('durable', {}, async ({ acme }) => {
+      for (const challenge of [first, replaced, later, { ...first, type: 'tls-alpn-01' as const }])
+        await acme.putChallenge(challenge)
+    })
+    assert.deepEqual(plain(await read.acme.challenges('http-01', 19)), [later, replaced])
+    assert.deepEqual(plain(await read.acme.challenges('http-01', 20)), [later])
+    assert.equal(await write('durable', {}, ({ acme }) => acme.deleteExpiredChallenges(20)), 2)
+    await write('durable', {}, ({ acme }) => acme.deleteChallenges('a.test'))
+    assert.deepEqual(await read.acme.challenges('http-01', 0), [])
   })
 }

@@ -6,11 +6,17 @@ import { storeAdministration } from './administration.ts'
 import { storeBlobs } from './blobs.ts'
 import { storeCertificates } from './certificates.ts'
 import { storeChanges } from './changes.ts'
+import { storeFleet } from './fleet.ts'
+import { storeKeys } from './keys.ts'
+import { storeModeration } from './moderation.ts'
+import { storeOAuth } from './oauth.ts'
 import { storeQueries } from './queries.ts'
 import { accountRow, blob, domainRow, keyRow, plain, siteRow, versionRow } from './rows.ts'
 import { storeSharedState } from './shared-state.ts'
+import { storeSignIns } from './sign-ins.ts'
 import { PROCESSES, TaskProcesses, TIMES } from './task-processes.ts'
 import type { TestDatabase } from './test-database.ts'
+import { storeVisits } from './visits.ts'
 
 /** Opens another store on the data of a test, as another process does. */
 export type Open = TestDatabase['open']
@@ -39,6 +45,12 @@ export function storeContract(engine: Engine): void {
   storeAdministration(promises)
   storeBlobs(promises)
   storeCertificates(promises)
+  storeKeys(promises)
+  storeSignIns(promises)
+  storeOAuth(promises)
+  storeModeration(promises)
+  storeVisits(promises)
+  storeFleet(promises)
 }
 
 /** The part of the contract that depends on transactions, locks and notifications of sessions. */

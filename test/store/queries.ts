@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import type { KeptVersions } from '../../server/store/contract/versions.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
-import { blob, siteRow, storedBlob, versionRow } from './rows.ts'
+import { accountRow, blob, siteRow, storedBlob, versionRow } from './rows.ts'
 
 const ALL_PLANS = { except: [] }
 
@@ -63,6 +64,28 @@ export function storeQueries(promises: Promises): void {
     }
   })
 
+  promises('a decrement of a counter undoes an increment', async (open) => {
+    const { write } = await open()
+    const add = (caller: string) => write('relaxed', {}, (tx) => tx.counters.add(caller, 0))
+    assert.deepEqual([await add('one'), await add('one'), await add('two')], [1, 2, 1])
+    await write('relaxed', {}, async (tx) => {
+      await tx.counters.decrement('one', 0)
+      await tx.counters.decrement('one', 3600)
+    })
+    assert.deepEqual([await add('one'), await add('two')], [2, 2])
+  })
+
+  promises('windows of counters are counted and read together', async (open) => {
+    const { read, execute } = await open()
+    const [one, other] = [
+      { caller: 'one', windowStart: 0 },
+      { caller: 'two', windowStart: 3600 },
+    ]
+    await execute('relaxed', ({ counters }) => counters.addEach([one, other]))
+    await execute('relaxed', ({ counters }) => counters.addEach([other]))
+    assert.deepEqual(await read.counters.values([other, { ...one, windowStart: 3600 }, one]), [2, 0, 1])
+  })
+
   promises(
     'the hashes that versions need are found in their manifests and documents, not in paths',
     async (open) => {
@@ -93,6 +116,28 @@ export function storeQueries(promises: Promises): void {
       assert.deepEqual(await found(), [])
     },
   )
+
+  promises('reserved domains and counters of an account are released, and no others', async (open) => {
+    const { read, write } = await open()
+    await write('durable', {}, async (tx) => {
+      for (const accountId of ['ann', 'bob']) {
+        const domain = `${accountId}.test`
+        await tx.domains.reserve({ domain, accountId, verificationToken: 'p', until: 100 })
+        await tx.counters.add(accountId, 3600)
+      }
+      await tx.domains.releaseReservations('ann')
+      await tx.counters.delete('ann')
+    })
+    const left = (account: string) =>
+      Promise.all([read.domains.countReservations(account, 0), read.counters.value(account, 3600)])
+    assert.deepEqual(
+      [await left('ann'), await left('bob')],
+      [
+        [0, 0],
+        [1, 1],
+      ],
+    )
+  })
 
   sweepQueries(promises)
 }
@@ -148,4 +193,57 @@ function sweepQueries(promises: Promises): void {
       assert.deepEqual(await slugs(sites.byOwner('owner', shared)), [])
     },
   )
+
+  promises(
+    'sites with more versions or drafts than are kept are found, if they changed since',
+    async (open) => {
+      const { read, write } = await open()
+      await write('durable', {}, async (tx) => {
+        for (const slug of ['live', 'drafts']) await tx.sites.insert(siteRow(slug))
+        for (const id of ['v1', 'v2', 'v3'])
+          await tx.versions.insert(versionRow(id, 'live', { publishedAt: 1 }))
+        for (const id of ['v4', 'v5']) await tx.versions.insert(versionRow(id, 'drafts'))
+        await tx.versions.insert(versionRow('v6', 'drafts', { state: 'pending' }))
+      })
+      const over = (versions: number, drafts: number, since = 0) =>
+        read.versions.overVersionLimit({ versions, drafts, plans: ALL_PLANS }, since, 10)
+      assert.deepEqual([await over(2, 9), await over(2, 9, 1001)], [['live'], []])
+      assert.deepEqual([await over(3, 1), await over(3, 2)], [['drafts'], []])
+    },
+  )
+
+  promises('sites with too many versions are found by the plans of their owners', async (open) => {
+    const { read, write } = await open()
+    await write('durable', {}, async (tx) => {
+      for (const [slug, plan] of [
+        ['of-free', 'free'],
+        ['of-team', 'team'],
+        ['anonymous', undefined],
+      ] as const) {
+        if (plan) await tx.accounts.insert(accountRow(slug, { plan }))
+        await tx.sites.insert(siteRow(slug, { ownerId: plan ? slug : null }))
+        await tx.versions.insert(versionRow(slug, slug, { publishedAt: 1 }))
+      }
+    })
+    const over = (plans: KeptVersions['plans']) =>
+      read.versions.overVersionLimit({ versions: 0, drafts: 9, plans }, 0, 9)
+    assert.deepEqual(await over({ only: ['team'] }), ['of-team'])
+    assert.deepEqual((await over({ except: ['team'] })).sort(), ['anonymous', 'of-free'])
+  })
+
+  promises('the newest pending version of each site is found', async (open) => {
+    const { read, write } = await open()
+    await write('durable', {}, async (tx) => {
+      for (const [id, slug, state] of [
+        ['v1', 'one', 'pending'],
+        ['v2', 'one', 'pending'],
+        ['v3', 'one', 'ready'],
+        ['v4', 'two', 'pending'],
+      ] as const)
+        await tx.versions.insert(versionRow(id, slug, { state }))
+    })
+    assert.equal((await read.versions.newestPending('one'))?.id, 'v2')
+    const newest = await read.versions.listNewestPending(['one', 'two', 'three'])
+    assert.deepEqual(pluck(newest, 'id').sort(), ['v2', 'v4'])
+  })
 }

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { Accounts } from '../../server/accounts/account.ts'
+import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { RateLimits } from '../../server/accounts/rate-limits.ts'
 import { Sessions } from '../../server/accounts/session.ts'
 import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
 import { JobLease, LeaseLostError } from '../../server/jobs/job-lease.ts'
-import { HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Email } from '../../server/mail/mail.ts'
+import { encodingsLease } from '../../server/store/contract/versions.ts'
 import type { Store } from '../../server/store/store.ts'
 import { plansWith } from '../support/plans.ts'
 import type { Promises } from './contract.ts'
-import { domainRow, siteRow } from './rows.ts'
+import { accountRow, domainRow, plain, siteRow, versionRow } from './rows.ts'
 
 const RATES = { anonymous: 50, session: 50, signIn: 50 }
 const PLANS = plansWith({ requestsPerHour: 50 })
@@ -34,6 +36,13 @@ export function storeSharedState(promises: Promises): void {
     assert.equal(await stores[0]!.read.counters.value('a caller', 0), 60)
   })
 
+  promises('a failed statement is rejected and changes nothing', async (open) => {
+    const store = await open()
+    await store.execute('durable', ({ sites }) => sites.insert(siteRow('a-site', { title: 'as it was' })))
+    await assert.rejects(store.execute('durable', ({ sites }) => sites.insert(siteRow('a-site'))))
+    assert.equal((await store.read.sites.bySlug('a-site'))?.title, 'as it was')
+  })
+
   promises(
     'the limit of a caller admits exactly as many requests as it says, over all nodes',
     async (open) => {
@@ -45,6 +54,34 @@ export function storeSharedState(promises: Promises): void {
       assert.equal(charged.filter(({ admitted }) => admitted).length, RATES.anonymous)
     },
   )
+
+  promises('the key of a caller far beyond its limit is looked up once a second', async (open) => {
+    const clock = { now: 1000 * HOUR_MS }
+    const limits = rateLimits(await open(), () => clock.now)
+    const lookUp = () => ({
+      ...{ account: accountRow('ann'), keyHash: 'a hash', grant: FULL_GRANT },
+      ...({ address: '', signedInWith: 'key' } as const),
+    })
+    const caller = lookUp()
+    for (let request = 0; request < RATES.session + 100; request++) await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding(['a hash']), undefined)
+    await limits.charge(caller, 'api')
+    await limits.charge(caller, 'api')
+    assert.equal(limits.findFlooding(['a hash'])?.account.id, 'ann')
+    clock.now += 1000
+    assert.equal(limits.findFlooding(['a hash']), undefined)
+    await limits.charge(caller, 'api')
+    assert.equal(
+      limits.findFlooding(['a hash']),
+      undefined,
+      'an account from the cache does not return to it',
+    )
+    await limits.charge(lookUp(), 'api')
+    assert.equal(limits.findFlooding(['a hash'])?.account.id, 'ann')
+    clock.now += HOUR_MS
+    assert.equal((await limits.charge(caller, 'api')).admitted, true)
+    assert.equal(limits.findFlooding(['a hash']), undefined)
+  })
 
   promises('parallel guesses of a password never exceed the limit, over all nodes', async (open) => {
     const clock = () => 1000 * HOUR_MS
@@ -101,6 +138,54 @@ export function storeSharedState(promises: Promises): void {
       )
     },
   )
+
+  promises('new visitors are added up over all nodes and sites', async (open) => {
+    const nodes = [await open(), await open()]
+    const slugs = ['one', 'two']
+    await nodes[0]!.write('relaxed', {}, async (tx) => {
+      await tx.visits.getOrCreateSalt(DAY_MS, 'a salt')
+      for (const slug of slugs) await tx.sites.insert(siteRow(slug))
+    })
+    const add = (number: number) => {
+      const visitors = ['a visitor', `visitor ${number}`]
+      const visits = slugs.map((slug) => ({ slug, requests: 1, bytes: 1, visitors, names: [] }))
+      return nodes[number % 2]!.write('relaxed', {}, (tx) => tx.visits.add(DAY_MS, DAY_MS, visits))
+    }
+    const written = await Promise.all(Array.from({ length: 20 }, (_, number) => add(number)))
+    assert.equal(Math.max(...written.map(({ total }) => total)), 42)
+    assert.equal(
+      written.reduce((sum, { added }) => sum + added, 0),
+      42,
+    )
+  })
+
+  promises('a version that another node compresses is not listed as uncompressed', async (open) => {
+    const store = await open()
+    await store.write('relaxed', {}, async (tx) => {
+      for (const id of ['v1', 'v2', 'v3']) await tx.versions.insert(versionRow(id, 'a-site'))
+      await tx.leases.acquire(encodingsLease('v2'), 'a node', 0, 100)
+    })
+    const list = async (now: number) =>
+      (await store.read.versions.notPrecompressed(now, 10)).map(({ id }) => id).sort()
+    assert.deepEqual(await list(99), ['v1', 'v3'])
+    assert.deepEqual(await list(100), ['v1', 'v2', 'v3'])
+  })
+
+  promises('a lease is extended by its holder only, and names its holder to others', async (open) => {
+    const [one, other] = [await open(), await open()]
+    const ann = { name: 'a-job', holder: 'Ann', until: 100 }
+    const bob = { ...ann, holder: 'Bob', until: 200 }
+    const acquire = (store: Store, lease: typeof ann, now: number) =>
+      store.execute('relaxed', ({ leases }) => leases.acquireOrFind(lease, now))
+    assert.deepEqual(plain(await acquire(one, ann, 0)), { ...ann, fence: 1 })
+    assert.deepEqual(plain(await acquire(other, bob, 50)), { ...ann, fence: 1 })
+    const extend = (until: number) =>
+      one.execute('relaxed', ({ leases }) => leases.extend({ ...ann, fence: 1, until }))
+    assert.equal(await extend(150), true)
+    assert.deepEqual(plain(await acquire(other, bob, 149)), { ...ann, until: 150, fence: 1 })
+    assert.deepEqual(plain(await acquire(other, bob, 150)), { ...bob, fence: 2 })
+    assert.equal(await extend(300), false)
+  })
 
   promises('a job writes nothing after another node has acquired its lease', async (open) => {
     const clock = { now: 1000 * HOUR_MS }

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { mintKey } from '../../server/accounts/named-keys.ts'
+import { FULL_GRANT } from '../../server/accounts/permissions.ts'
+import { DAY_MS } from '../../server/lib/time.ts'
+import type { DeviceSignIn } from '../../server/store/contract/device-sign-ins.ts'
+import type { NamedKey } from '../../server/store/contract/keys.ts'
+import type { Store } from '../../server/store/store.ts'
+import type { Promises } from './contract.ts'
+import { accountRow, keyRow, plain, siteRow } from './rows.ts'
+
+/** Promises about keys, and about sign-ins of devices. */
+export function storeKeys(promises: Promises): void {
+  const add = ({ write }: Store, ...keys: NamedKey[]) =>
+    write('durable', {}, async (tx) => {
+      await tx.accounts.insert(accountRow('ann', { keyHash: 'own' }))
+      for (const key of keys) await tx.keys.add(key)
+    })
+
+  promises('a key is found by one of its hashes, with its account and what it permits', async (open) => {
+    const store = await open()
+    const limited = keyRow('limited', {
+      scope: 'read',
+      sites: ['bakery'],
+      expiresAt: 100,
+      issuedBy: 'a program',
+    })
+    await add(store, limited, keyRow('plain'))
+    const find = async (...hashes: string[]) => plain(await store.read.keys.find(hashes))
+    const account = accountRow('ann', { keyHash: 'own' })
+    assert.deepEqual(await find('own', 'x'), { account, key: null })
+    assert.deepEqual(await find('x', 'limited'), { account, key: limited })
+    assert.deepEqual(await find('plain', 'x'), { account, key: keyRow('plain') })
+    assert.equal(await find('x'), undefined)
+    assert.deepEqual((await store.read.keys.valid(['own', 'limited', 'plain', 'x'], 99)).sort(), [
+      ...['limited', 'own', 'plain'],
+    ])
+    assert.deepEqual((await store.read.keys.valid(['own', 'limited', 'plain'], 100)).sort(), ['own', 'plain'])
+  })
+
+  promises(
+    'the last use of a key is recorded, and expired keys are deleted when their time has come',
+    async (open) => {
+      const store = await open()
+      const { read, write } = store
+      await add(store, keyRow('used'), keyRow('old', { expiresAt: 10 }), keyRow('recent', { expiresAt: 50 }))
+      await write('durable', {}, (tx) =>
+        tx.keys.add(keyRow('issued', { expiresAt: 50, issuedBy: 'a program' })),
+      )
+      for (const [now, before] of [
+        [100, 50],
+        [120, 70],
+        [200, 150],
+      ] as const)
+        await write('relaxed', {}, (tx) => tx.keys.recordUse('used', now, before))
+      assert.equal((await read.keys.find(['used']))?.key?.lastUsedAt, 200)
+      const sweep = (limit: number) =>
+        write('relaxed', {}, (tx) => tx.keys.deleteExpired({ now: 50, before: 20, limit }))
+      assert.deepEqual([await sweep(1), await sweep(1), await sweep(1)], [1, 1, 0])
+      assert.deepEqual((await read.keys.list('ann')).map(({ name }) => name).sort(), ['recent', 'used'])
+    },
+  )
+
+  promises('issued keys are neither listed nor limited with named ones, and end together', async (open) => {
+    const { read, write } = await open()
+    const issued = {
+      accountId: 'ann',
+      name: 'job',
+      grant: { ...FULL_GRANT, expiresAt: DAY_MS },
+      issuedBy: 'trust',
+    }
+    await write('durable', {}, async (tx) => {
+      await tx.accounts.insert(accountRow('ann'))
+      for (let number = 0; number < 500; number++) await mintKey(tx, issued, 1)
+    })
+    assert.deepEqual([await read.keys.countIssued('ann'), await read.keys.list('ann')], [500, []])
+    const beyond = write('durable', {}, (tx) => mintKey(tx, { ...issued, issuedBy: 'another' }, 1))
+    await assert.rejects(beyond, { code: 'KEY_LIMIT_REACHED' })
+    await write('durable', {}, (tx) => tx.keys.deleteIssued('ann', 'trust'))
+    assert.equal(await read.keys.countIssued('ann'), 0)
+  })
+
+  promises('the sites of keys are found after renames by what stays the same', async (open) => {
+    const { read, write } = await open()
+    await write('durable', {}, async (tx) => {
+      for (const slug of ['bakery', 'cafe']) await tx.sites.insert(siteRow(slug, { ownerId: 'ann' }))
+      await tx.sites.rename('bakery', 'pastry', 1)
+    })
+    const found = await read.sites.currentSlugs(['bakery', 'cafe', 'none'])
+    assert.deepEqual(found.map(({ slug, visitsKey }) => `${visitsKey} ${slug}`).sort(), [
+      ...['bakery pastry', 'cafe cafe'],
+    ])
+  })
+
+  promises('a device sign-in is decided once, polled at its interval and removed once', async (open) => {
+    const { read, write } = await open()
+    const signIn: DeviceSignIn = {
+      ...{ deviceHash: 'device', userCodeHash: 'user', program: 'p', machine: 'm', createdAt: 0 },
+      ...{ expiresAt: 1000, intervalMs: 10, polledAt: null, accountId: null },
+      state: 'pending',
+    }
+    await write('durable', {}, (tx) => tx.deviceSignIns.add(signIn))
+    const devices = <T>(work: (queries: typeof read.deviceSignIns) => Promise<T>) =>
+      write('durable', {}, (tx) => work(tx.deviceSignIns))
+    const poll = (now: number) => devices((queries) => queries.recordPoll('device', now))
+    assert.deepEqual([await poll(5), await poll(14), await poll(15)], [true, false, true])
+    await devices((queries) => queries.setInterval('device', 100))
+    assert.deepEqual([await poll(114), await poll(115)], [false, true])
+    assert.equal(await read.deviceSignIns.findPending(['user'], 1000), undefined)
+    assert.equal((await read.deviceSignIns.findPending(['x', 'user'], 999))?.polledAt, 115)
+    const decide = (state: 'approved' | 'denied', now: number) =>
+      devices((queries) => queries.decide(['x', 'user'], { state, accountId: 'ann' }, now))
+    assert.deepEqual(
+      [await decide('approved', 1000), await decide('approved', 999), await decide('denied', 999)],
+      [false, true, false],
+    )
+    const { state, accountId } = (await read.deviceSignIns.find('device'))!
+    assert.deepEqual([state, accountId], ['approved', 'ann'])
+    const remove = () => devices((queries) => queries.remove('device'))
+    assert.deepEqual([await remove(), await remove()], [true, false])
+    await devices((queries) => queries.add(signIn))
+    await devices((queries) => queries.add({ ...signIn, deviceHash: 'other', userCodeHash: 'other' }))
+    const sweep = (now: number) => devices((queries) => queries.deleteExpired(now, 1))
+    assert.deepEqual(
+      [await sweep(999), await sweep(1000), await sweep(1000), await sweep(1000)],
+      [0, 1, 1, 0],
+    )
+  })
+}

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import type { Block } from '../../server/store/contract/blocks.ts'
+import { pluck } from '../support/pluck.ts'
+import type { Promises } from './contract.ts'
+import {
+  accountRow,
+  blob,
+  domainRow,
+  plain,
+  reportedSite,
+  siteRow,
+  storedBlob,
+  suspension,
+  versionRow,
+} from './rows.ts'
+
+const OWN = suspension('phishing', { publicReason: 'Deceptive site', note: 'ticket 7' })
+const OF_ACCOUNT = suspension('unpaid')
+
+/** Promises about suspensions, blocks, reports and accepted contents. */
+export function storeModeration(promises: Promises): void {
+  promises('a visit finds the suspension of a site, or else that of its owner', async (open) => {
+    const { read, write } = await open()
+    await write('durable', {}, async (tx) => {
+      await tx.accounts.insert(accountRow('ann'))
+      for (const slug of ['own', 'other', 'both']) await tx.sites.insert(siteRow(slug, { ownerId: 'ann' }))
+      await tx.sites.insert(siteRow('anonymous'))
+      await tx.domains.insert(domainRow('other.test', { accountId: 'ann', slug: 'other', status: 'active' }))
+      for (const slug of ['own', 'both']) await tx.sites.update(slug, { suspension: OWN })
+    })
+    const find = async (slug: string) => {
+      const found = await read.serving.findSite(slug, { previousSince: 0, withLive: true })
+      return plain(found!.suspension)
+    }
+    const findAll = async () => [
+      ...(await Promise.all(['own', 'other', 'both', 'anonymous'].map(find))),
+      plain((await read.serving.findDomain('other.test', 0))!.suspension),
+    ]
+    assert.deepEqual(await findAll(), [OWN, null, OWN, null, null])
+    const setOfAccount = (value: typeof OWN | null) =>
+      write('durable', {}, (tx) => tx.accounts.setSuspension('ann', value))
+    await setOfAccount(OF_ACCOUNT)
+    assert.deepEqual(await findAll(), [OWN, OF_ACCOUNT, OWN, null, OF_ACCOUNT])
+    assert.deepEqual(plain((await read.accounts.byId('ann'))!.suspension), OF_ACCOUNT)
+    await setOfAccount(null)
+    await write('durable', {}, (tx) => tx.sites.update('own', { suspension: null }))
+    assert.deepEqual(await findAll(), [null, null, OWN, null, null])
+  })
+
+  promises('blocks are listed by kind, replaced, and removed', async (open) => {
+    const { read, write } = await open()
+    const block = (value: string, change: Partial<Block> = {}): Block => {
+      return { kind: 'hash', value, reason: 'malware', createdAt: 1, expiresAt: null, ...change }
+    }
+    const [old, temporary, network] = [
+      block('old'),
+      block('temporary', { createdAt: 2, expiresAt: 10 }),
+      block('192.0.2.0/24', { kind: 'network', expiresAt: 20 }),
+    ]
+    await write('durable', {}, async (tx) => {
+      for (const one of [block('old', { reason: 'a typo' }), temporary, network, old])
+        await tx.blocks.put(one)
+    })
+    assert.deepEqual(plain(await read.blocks.list('hash')), [temporary, old])
+    assert.deepEqual(plain(await read.blocks.list('network')), [network])
+    assert.equal(await read.blocks.count('hash'), 2)
+    assert.deepEqual(plain(await read.blocks.list()), [temporary, network, old])
+    assert.deepEqual(plain(await read.blocks.expired(10, 5)), [temporary])
+    assert.deepEqual(plain(await read.blocks.expired(20, 1)), [temporary])
+    const remove = (...given: [Block['kind'], string, number?]) =>
+      write('durable', {}, (tx) => tx.blocks.remove(...given))
+    assert.deepEqual(
+      [
+        await remove('network', 'old'),
+        await remove('hash', 'old'),
+        await remove('hash', 'old'),
+        await remove('hash', 'temporary', 9),
+        await remove('hash', 'temporary', 10),
+      ],
+      [false, true, false, false, true],
+    )
+  })
+
+  promises('a blocked file is marked in every version that has it, while it is blocked', async (open) => {
+    const { read, write } = await open()
+    const files = ['good', 'bad'].map((name) => {
+      return { path: name, size: 7, contentType: 'text/html', hash: blob(name) }
+    })
+    await write('durable', {}, async (tx) => {
+      for (const slug of ['a-site', 'b-site']) {
+        await tx.sites.insert(siteRow(slug, { liveVersionId: slug }))
+        await tx.versions.insert(versionRow(slug, slug, { files }))
+        await tx.blobs.add(slug, [storedBlob('good'), storedBlob('bad')])
+      }
+    })
+    const marks = async (slug: string) => {
+      const found = await read.serving.findSite(slug, { previousSince: 0, withLive: true })
+      const records = await read.blobs.ofVersions([slug])
+      return files.map(({ hash }) => {
+        const mark = found!.blobs.get(hash)!.isBlocked
+        assert.equal(records.find((one) => one.hash === hash)!.isBlocked, mark)
+        return mark
+      })
+    }
+    const reason = { reason: 'malware', createdAt: 1, expiresAt: null }
+    await write('durable', {}, async (tx) => {
+      await tx.blocks.put({ kind: 'hash', value: blob('bad'), ...reason })
+      await tx.blocks.put({ kind: 'network', value: blob('good'), ...reason })
+    })
+    assert.deepEqual(
+      [await marks('a-site'), await marks('b-site')],
+      [
+        [false, true],
+        [false, true],
+      ],
+    )
+    const sites = (after: string, limit: number) => read.blobs.referencingSites(blob('bad'), after, limit)
+    assert.deepEqual(await sites('', 5), ['a-site', 'b-site'])
+    assert.deepEqual(
+      [await sites('', 1), await sites('a-site', 1), await sites('b-site', 1)],
+      [['a-site'], ['b-site'], []],
+    )
+    await write('durable', {}, (tx) => tx.blocks.remove('hash', blob('bad')))
+    assert.deepEqual(await marks('a-site'), [false, false])
+  })
+
+  promises('reports are one row for each site, listed by their state, the last one first', async (open) => {
+    const { read, write } = await open()
+    const report = {
+      at: 5,
+      reason: 'phishing',
+      url: 'https://a.test/',
+      text: 'A copy of a bank',
+      email: null,
+    }
+    const rows = [
+      reportedSite('a', { lastAt: 5, latest: [report] }),
+      reportedSite('b', { lastAt: 7, mailedCount: 1, mailedAt: 7 }),
+      reportedSite('c', { lastAt: 7, count: 3, mailedCount: 1, mailedAt: 7 }),
+      reportedSite('d', { lastAt: 9, state: 'dismissed', decidedAt: 10 }),
+    ]
+    await write('durable', {}, async (tx) => {
+      await tx.reports.put(reportedSite('a'))
+      for (const row of rows) await tx.reports.put(row)
+    })
+    assert.deepEqual(plain(await read.reports.find('a')), rows[0])
+    assert.equal(await read.reports.find('x'), undefined)
+    const list = async (...given: Parameters<typeof read.reports.list>) =>
+      pluck(await read.reports.list(...given), 'site')
+    assert.deepEqual(await list('open', { limit: 2 }), ['c', 'b'])
+    assert.deepEqual(await list('open', { limit: 2, before: { lastAt: 7, site: 'b' } }), ['a'])
+    assert.deepEqual(await list('dismissed', { limit: 2 }), ['d'])
+    const unmailed = async (before: number) => pluck(await read.reports.unmailed(before, 10), 'site')
+    assert.deepEqual([await unmailed(6), await unmailed(7)], [['a'], ['c', 'a']])
+    const clean = (limit: number) => write('relaxed', {}, (tx) => tx.reports.deleteBefore(8, limit))
+    assert.deepEqual([await clean(2), await clean(2), await clean(2)], [2, 1, 0])
+    assert.deepEqual(await list('dismissed', { limit: 2 }), ['d'])
+  })
+
+  promises('an accepted content counts for its scanner, for a time', async (open) => {
+    const { read, write } = await open()
+    const hashes = Array.from({ length: 1200 }, (_, number) => blob(number))
+    const accept = (scanner: string, some: readonly string[], now: number) =>
+      write('relaxed', {}, (tx) => tx.scans.accept(scanner, some, now))
+    await accept('one', hashes, 10)
+    await accept('one', hashes.slice(0, 2), 20)
+    await accept('two', hashes.slice(0, 1), 10)
+    const count = async (scanner: string, since: number) =>
+      (await read.scans.acceptedAmong(scanner, hashes, since)).size
+    assert.deepEqual(
+      [await count('one', 10), await count('one', 11), await count('two', 0), await count('three', 0)],
+      [1200, 2, 1, 0],
+    )
+    const clean = (limit: number) => write('relaxed', {}, (tx) => tx.scans.deleteBefore(20, limit))
+    assert.deepEqual([await clean(1000), await clean(1000), await clean(1000)], [1000, 199, 0])
+    assert.equal(await count('one', 0), 2)
+  })
+}

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { DAY_MS } from '../../server/lib/time.ts'
+import type { Store } from '../../server/store/store.ts'
+import type { Promises } from './contract.ts'
+import { accountRow, plain } from './rows.ts'
+
+/** Promises about codes, sessions and sign-in sources. */
+export function storeSignIns(promises: Promises): void {
+  const code = {
+    attemptHash: 'one',
+    email: 'a@b.test',
+    network: 'here',
+    codeHash: 'hash',
+    attemptTries: 0,
+    openTries: 0,
+    expiresAt: 600,
+  }
+
+  promises('consecutive wrong attempts are counted per source, until a right one or a lock', async (open) => {
+    const { read, write } = await open()
+    const count = (source: string) =>
+      write('relaxed', {}, (tx) => tx.signIns.countFailure('a@b.test', source, 100))
+    assert.deepEqual([await count('x'), await count('x'), await count('')], [1, 2, 1])
+    await write('relaxed', {}, (tx) => tx.signIns.lockSource('a@b.test', 'x', 5000))
+    assert.deepEqual(plain(await read.signIns.sources('a@b.test', ['x', 'y'])), [
+      {
+        email: 'a@b.test',
+        source: 'x',
+        signedInAt: null,
+        wrongTries: 0,
+        lockedUntil: 5000,
+        changedAt: 100,
+      },
+    ])
+    await write('relaxed', {}, (tx) => tx.signIns.clearFailures('a@b.test', ''))
+    assert.deepEqual([await count('x'), await count('')], [1, 1])
+    await write('relaxed', {}, (tx) => tx.signIns.dropSources('a@b.test'))
+    assert.deepEqual(await read.signIns.sources('a@b.test', ['', 'x']), [])
+  })
+
+  promises('the newest sources that signed in are kept, and so are locks', async (open) => {
+    const { read, write } = await open()
+    const all = ['a', 'b', 'c', 'failing']
+    await write('relaxed', {}, async (tx) => {
+      await tx.signIns.countFailure('a@b.test', 'failing', 1)
+      await tx.signIns.countFailure('a@b.test', 'c', 1)
+      await tx.signIns.lockSource('a@b.test', 'c', 5000)
+      for (const [index, source] of ['a', 'b', 'c'].entries())
+        await tx.signIns.recordSignIn('a@b.test', [source], { now: 10 + index, max: 2 })
+    })
+    const rows = await read.signIns.sources('a@b.test', all)
+    assert.deepEqual(rows.map((row) => [row.source, row.signedInAt, row.lockedUntil].join(' ')).sort(), [
+      'b 11 ',
+      'c 12 5000',
+      'failing  ',
+    ])
+  })
+
+  promises('expired rows are deleted, and no others', async (open) => {
+    const store = await open()
+    await store.write('durable', {}, async (tx) => {
+      await tx.accounts.insert(accountRow('ann'))
+      for (const [name, expiresAt] of [
+        ['over', 1000],
+        ['over too', 999],
+        ['valid', 1001],
+      ] as const) {
+        await tx.signIns.addCode({ ...code, attemptHash: name, email: name, expiresAt })
+        await tx.signIns.addSession({
+          tokenHash: name,
+          accountId: 'ann',
+          createdAt: 0,
+          expiresAt,
+          browser: null,
+        })
+        await tx.signIns.countFailure(name, '', expiresAt - DAY_MS)
+        await tx.signIns.lockSource(name, '', expiresAt)
+        await tx.counters.add(name, expiresAt)
+      }
+      await tx.signIns.countFailure('of today', '', 1001 - DAY_MS)
+      await tx.signIns.recordSignIn('known', ['x'], { now: 1001 - 180 * DAY_MS, max: 1 })
+      await tx.signIns.recordSignIn('known long ago', ['x'], { now: 1000 - 180 * DAY_MS, max: 1 })
+    })
+    // A code, a session, wrong tries and a source that has not signed in for long; then the others.
+    for (const [expired, windows] of [
+      [4, 1],
+      [3, 1],
+      [0, 0],
+    ])
+      await store.write('durable', {}, async (tx) => {
+        assert.equal(await tx.signIns.deleteExpired(1000, 1), expired)
+        assert.equal(await tx.counters.deleteBefore(1001, 1), windows)
+      })
+    assert.deepEqual(await listRemaining(store), [
+      'valid code',
+      'valid session',
+      'valid lock',
+      'valid counter',
+    ])
+    const sources = (email: string, names: string[]) => store.read.signIns.sources(email, names)
+    assert.equal((await sources('of today', [''])).length, 1)
+    assert.equal((await sources('known', ['x'])).length, 1)
+    assert.equal((await sources('known long ago', ['x'])).length, 0)
+  })
+}
+
+async function listRemaining({ read }: Store): Promise<string[]> {
+  const left: string[] = []
+  for (const name of ['over', 'valid']) {
+    if ((await read.signIns.codes(name)).length > 0) left.push(`${name} code`)
+    if (await read.signIns.session(name, 0)) left.push(`${name} session`)
+    if ((await read.signIns.sources(name, [''])).length > 0) left.push(`${name} lock`)
+    if (await read.counters.value(name, name === 'over' ? 1000 : 1001)) left.push(`${name} counter`)
+  }
+  return left
+}
