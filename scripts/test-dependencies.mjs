@@ -68,12 +68,6 @@ export const parts = {
   clamd: { programs: ['clamd'], packages: ['clamav-daemon'], for: 'tests with a virus scanner' },
   unbound: { programs: ['unbound'], packages: ['unbound'], for: 'tests with a DNS resolver' },
   caddy: { programs: ['caddy'], packages: ['caddy'], for: 'tests with Caddy in front' },
-  'caddy-ca': {
-    programs: ['caddy', 'unshare', 'mount'],
-    packages: ['caddy', 'util-linux', 'mount'],
-    for: 'tests with Caddy as a certificate authority that knocks on ports 80 and 443',
-    root: true,
-  },
   postgres: {
     programs: ['postgres', 'initdb', 'pg_basebackup'],
     packages: ['postgresql-15'],

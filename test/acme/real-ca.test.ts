@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { randomInt, X509Certificate } from 'node:crypto'
+import { X509Certificate } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import type { AcmeOptions } from '../../server/certificates/acme/client.ts'
-import { startCaddyCa } from '../tools/caddy-ca.ts'
 import { requires } from '../tools/part.ts'
-import { type PebbleOptions, startPebble } from '../tools/pebble.ts'
+import { type Pebble, type PebbleOptions, startPebble } from '../tools/pebble.ts'
 import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
 import { ChallengeServer } from './challenge-server.ts'
 
@@ -19,35 +18,9 @@ const WILDCARD = {
   names: ['*.wild.test', 'wild.test'],
 } as const
 
-/** A name whose address has no listener. */
-const UNREACHABLE_NAME = 'gone.example.test'
-
-type Start = (started: AsyncDisposableStack) => Promise<{
-  challenges: ChallengeServer
-  ca: { directory: string; caFile: string }
-}>
-
-const pebble =
-  (options: Partial<PebbleOptions>): Start =>
-  async (started) => {
-    const challenges = started.use(await ChallengeServer.start())
-    const ca = started.use(await startPebble({ ...challenges.ports, ...options }))
-    challenges.texts = ca
-    return { challenges, ca }
-  }
-
-/** Caddy validates only at the standard ports, so it gets its own loopback address. */
-const caddy: Start = async (started) => {
-  const [address, nowhere] = [randomAddress(), randomAddress()]
-  const challenges = started.use(await ChallengeServer.start({ address, httpPort: 80, tlsPort: 443 }))
-  const addresses = { [BY_HTTP.names[0]]: address, [BY_TLS.names[0]]: address, [UNREACHABLE_NAME]: nowhere }
-  return { challenges, ca: started.use(await startCaddyCa(addresses)) }
-}
-
 interface Row {
   title: string
-  needs: ReturnType<typeof requires>
-  start: Start
+  ca: Partial<PebbleOptions>
   options?: Partial<AcmeOptions>
   orders: readonly (typeof BY_HTTP | typeof BY_TLS | typeof BY_DNS | typeof WILDCARD)[]
 }
@@ -55,28 +28,27 @@ interface Row {
 const ROWS: Row[] = [
   {
     title: 'Pebble, which refuses most nonces and validates slowly,',
-    needs: requires('pebble'),
-    start: pebble({ refusedNonces: 60, delay: 1, reuse: 0 }),
+    ca: { refusedNonces: 60, delay: 1, reuse: 0 },
     orders: [BY_HTTP, BY_TLS, BY_DNS, WILDCARD],
   },
   {
     title: 'Pebble, which reuses authorizations and requires external accounts,',
-    needs: requires('pebble'),
-    start: pebble({ reuse: 100, externalAccounts: { [EAB.keyId]: EAB.hmacKey } }),
+    ca: { reuse: 100, externalAccounts: { [EAB.keyId]: EAB.hmacKey } },
     options: { eab: EAB },
     orders: [BY_HTTP],
   },
-  { title: "Caddy's CA", needs: requires('caddy-ca'), start: caddy, orders: [BY_HTTP, BY_TLS] },
 ]
 
-for (const { title, needs, start, options = {}, orders } of ROWS) {
-  describe(title, needs, () => {
+for (const { title, ca: configuration, options = {}, orders } of ROWS) {
+  describe(title, requires('pebble'), () => {
     const started = new AsyncDisposableStack()
     let challenges: ChallengeServer
-    let ca: { directory: string; caFile: string }
+    let ca: Pebble
     let service: AcmeFixture
     before(async () => {
-      ;({ challenges, ca } = await start(started))
+      challenges = started.use(await ChallengeServer.start())
+      ca = started.use(await startPebble({ ...challenges.ports, ...configuration }))
+      challenges.texts = ca
       service = started.use(await startAcmeFixture(ca, { email: 'ops@example.test', ...options }))
     })
     after(() => started.disposeAsync())
@@ -100,20 +72,5 @@ for (const { title, needs, start, options = {}, orders } of ROWS) {
           message: /refused to create an account/,
         })
       })
-
-    if (start === caddy)
-      test('is asked to validate again after a failed connection, a limited number of times', async () => {
-        challenges.preferredTypes = ['http-01']
-        const order = await service.acme.newOrder([UNREACHABLE_NAME])
-        await assert.rejects(service.acme.authorize(order, challenges), {
-          kind: 'challenge-failed',
-          message: /could not validate gone\.example\.test: \w/,
-        })
-        assert.deepEqual(challenges.active, [])
-      })
   })
-}
-
-function randomAddress(): string {
-  return `127.${randomInt(1, 255)}.${randomInt(255)}.${randomInt(1, 255)}`
 }
