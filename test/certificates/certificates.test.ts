@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { AcmeError } from '../../server/certificates/acme/acme.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { domainRow } from '../store/rows.ts'
 import { activate, deactivate, NAME, startActive, startIssuing } from './fixture.ts'
@@ -108,37 +107,6 @@ test('a challenge is stored before the CA validates it, http-01 first and tls-al
     assert.deepEqual(await store.read.acme.challenges(type, time.now), [], 'the challenge is removed')
 })
 
-test('a name keeps its challenge type, and changes it only after a failed validation', async () => {
-  await using issuing = await startActive({ renewalInformation: false })
-  const { store, ca, time, certificates } = issuing
-  const types: string[] = []
-  let provable = 'tls-alpn-01'
-  ca.validate = async ({ type }) => {
-    types.push(type)
-    if (type !== provable) throw ca.failValidation([NAME])
-  }
-  const renewed = async () => {
-    types.length = 0
-    for (const before = ca.certificates; ca.certificates === before; ) await issuing.next(certificates)
-    return [...types]
-  }
-  assert.deepEqual(await renewed(), ['http-01', 'tls-alpn-01'])
-  assert.deepEqual(await renewed(), ['tls-alpn-01'])
-  let refusals = 3
-  ca.before = (step) => {
-    if (step === 'order' && refusals-- > 0) throw new AcmeError('rejected', 'not now')
-    if (step === 'finalize' && refusals-- > -2) throw new AcmeError('timeout', 'it takes its time')
-  }
-  assert.deepEqual(await renewed(), ['tls-alpn-01'], 'other errors do not change the type')
-  await deactivate(store, certificates)
-  time.now += DAY_MS
-  await activate(store, certificates)
-  assert.deepEqual(await renewed(), ['tls-alpn-01'], 'a release does not change the type')
-  provable = 'http-01'
-  assert.deepEqual(await renewed(), ['tls-alpn-01', 'http-01'])
-  assert.deepEqual(await renewed(), ['http-01'])
-})
-
 test('the wildcard of the site domain is validated by the DNS hook, and released when no longer configured', async () => {
   await using issuing = await startIssuing()
   const { ca } = issuing
@@ -161,21 +129,4 @@ test('the wildcard of the site domain is validated by the DNS hook, and released
   ])
   await issuing.node().repairNames(issuing.store)
   assert.equal((await issuing.row(wildcard)).dueAt, null)
-})
-
-test('a failure of the DNS hook is logged and retried', async () => {
-  await using issuing = await startIssuing()
-  let works = false
-  const hook = {
-    async present() {
-      if (!works) throw new Error('no such zone')
-    },
-    cleanup: async () => undefined,
-  }
-  const certificates = issuing.node({ own: ['*.sites.test'], hook })
-  await certificates.runDue()
-  const { problem } = await issuing.row('*.sites.test')
-  assert.match(problem!, /_acme-challenge\.sites\.test could not be created: no such zone/)
-  works = true
-  assert.equal(await issuing.next(certificates, '*.sites.test'), 1)
 })

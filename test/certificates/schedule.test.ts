@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AcmeError, type AcmeErrorKind } from '../../server/certificates/acme/acme.ts'
-import {
-  firstPlan,
-  lifeLeft,
-  nextRetry,
-  planFromAri,
-  planWithoutAri,
-  retryTime,
-  toUrgency,
-} from '../../server/certificates/schedule.ts'
+import { firstPlan, nextRetry, planFromAri, retryTime } from '../../server/certificates/schedule.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { CertificateSummary } from '../../server/store/contract/certificates.ts'
 
@@ -36,12 +28,6 @@ test('without renewal information, a certificate is renewed with a third of its 
     assert.ok(lowest >= least - 1 && highest <= most + 1, `${length / DAY_MS} days: ${lowest} to ${highest}`)
     assert.ok(new Set(left).size > 900, 'a thousand renewals spread out')
   }
-})
-
-test('renewal information is first requested at different times within six hours', () => {
-  const times = names.map((name) => firstPlan(lived(90 * DAY_MS, name), NOW).informationAt - NOW)
-  assert.ok(Math.min(...times) >= 0 && Math.max(...times) <= 6 * HOUR_MS)
-  assert.ok(Math.max(...times) - Math.min(...times) > 5 * HOUR_MS)
 })
 
 test('a renewal time is stable for a window, and differs between names', () => {
@@ -91,46 +77,6 @@ test('renewal information is requested again as Retry-After says, between a minu
   for (const [nextRequestAt, least, most] of cases) {
     const { informationAt } = planFromAri(lived(90 * DAY_MS), { ...window, nextRequestAt }, NOW)
     assert.ok(informationAt - NOW >= least && informationAt - NOW <= most, `${nextRequestAt}`)
-  }
-})
-
-test('an unreachable CA never delays a renewal, and is requested again within the hour', () => {
-  const life = lived(90 * DAY_MS)
-  const rule = firstPlan(life, NOW).renewAt
-  for (const [planned, expected] of [
-    [null, rule],
-    [rule + DAY_MS, rule],
-    [rule - DAY_MS, rule - DAY_MS],
-  ] as const) {
-    const plan = planWithoutAri(life, planned, NOW)
-    assert.equal(plan.renewAt, expected)
-    assert.ok(plan.informationAt > NOW + 20 * MINUTE_MS && plan.informationAt <= NOW + HOUR_MS)
-  }
-})
-
-test('a clock ahead of the CA does not cause repeated orders', () => {
-  for (const [length, least] of [
-    [90 * DAY_MS, DAY_MS],
-    [160 * HOUR_MS, 16 * HOUR_MS],
-  ] as const) {
-    const ahead = NOW + 0.8 * length
-    const life = { ...lived(length), issuedAt: ahead }
-    assert.ok(firstPlan(life, ahead).renewAt >= ahead + least)
-    const past = { start: NOW, end: NOW + HOUR_MS, nextRequestAt: ahead }
-    assert.ok(planFromAri(life, past, ahead).renewAt >= ahead + Math.min(least, DAY_MS))
-  }
-})
-
-test('failures back off: a minute, ten, a hundred, then daily', () => {
-  for (const [failures, delay] of [
-    [1, MINUTE_MS],
-    [2, 10 * MINUTE_MS],
-    [3, 100 * MINUTE_MS],
-    [4, DAY_MS],
-    [400, DAY_MS],
-  ] as const) {
-    const time = retryTime(failures, null, 'www.example.test', NOW) - NOW
-    assert.ok(time >= delay && time <= 1.1 * delay, `${failures}: ${time}`)
   }
 })
 
@@ -185,17 +131,3 @@ for (const [what, kind, change, { after, keepsOrder, counts = false, pauses = fa
     assert.deepEqual([plan.countsAsFailure, plan.pauseUntil !== undefined], [counts, pauses])
   })
 }
-
-test('priority depends on the remaining validity', () => {
-  for (const [left, urgency] of [
-    [1, 'relaxed'],
-    [0.2, 'relaxed'],
-    [0.16, 'urgent'],
-    [0, 'first'],
-  ] as const)
-    assert.equal(toUrgency(left), urgency)
-  assert.equal(lifeLeft(null, null, NOW), 0)
-  assert.equal(lifeLeft(NOW - DAY_MS, NOW + DAY_MS, NOW), 0.5)
-  assert.equal(lifeLeft(NOW + DAY_MS, NOW + 3 * DAY_MS, NOW), 1)
-  assert.equal(lifeLeft(NOW - 3 * DAY_MS, NOW - DAY_MS, NOW), 0)
-})
