@@ -523,7 +523,7 @@ const ROWS: readonly Row[] = [
   ['stores what a client did not declare', 'server/blobs/s3/incoming-content.ts', 'IncomingContent.finish', 'assertExpected(received, this.#expected)', '', 'test/s3/faults.test.ts'],
   ['accepts an object with other bytes than it sent', 'server/blobs/s3/uploads.ts', 'Uploads.#stream', "assertStored(response, md5.digest('hex'))", '', 'test/s3/faults.test.ts'],
   ['repeats every request during an outage', 'server/blobs/s3/s3-client.ts', 'S3Client.#withRetries', 'isLast || !isRetryable(error) || !this.#budget.take()', 'isLast || !isRetryable(error)', 'test/s3/faults.test.ts'],
-  ['calls a full bucket unavailable', 'server/blobs/s3/s3-error.ts', 'translateError', 'if (error instanceof S3Error && error.isFull)', 'if (false as boolean)', 'test/s3/faults.test.ts'],
+  ['calls a full bucket unavailable', 'server/blobs/s3/s3-error.ts', 'translateError', 'if (error instanceof S3Error && error.isFull)', 'if (false as boolean)', 'test/s3/bucket-answers.test.ts'],
   ['signs with a clock that the server refuses', 'server/blobs/s3/s3-client.ts', 'S3Client.#sign', 'new Date(this.#clock() + this.#clockOffsetMs)', 'new Date(this.#clock())', 'test/s3/faults.test.ts'],
   ['keeps the parts of a refused upload', 'server/blobs/s3/uploads.ts', 'Uploads.#putParts', 'await this.#client.send(request).catch(() => undefined)', '', 'test/s3/reads.test.ts'],
   ['lets the disk cache grow', 'server/blobs/s3/disk-cache.ts', 'DiskCache.#write', 'while (this.#writtenBytes > (limit * FREE_SHARE) / processes) await this.#evict()', '', 'test/s3/reads.test.ts'],

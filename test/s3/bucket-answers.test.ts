@@ -90,3 +90,18 @@ test('files of a bucket that does not exist are unavailable, and a missing objec
         else await assert.rejects(read(), { code: 'UNAVAILABLE' })
   }
 })
+
+test('a full bucket is reported as such', async () => {
+  for (const [status, code] of [
+    [403, 'QuotaExceeded'],
+    [507, 'InsufficientStorage'],
+  ] as const) {
+    await using bucket = await startBucket((_, response) => response.writeHead(status).end(errorBody(code)))
+    const small = Buffer.from('small')
+    for (const bytes of [small, LARGE])
+      await assert.rejects(bucket.blobs.put(toBody(bytes), { size: bytes.length }), {
+        code: 'INSUFFICIENT_STORAGE',
+      })
+    await assert.rejects(bucket.blobs.putTogether([small]), { code: 'INSUFFICIENT_STORAGE' })
+  }
+})

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { objectHashPrefix } from '../../server/blobs/object-names.ts'
 import { sha256 } from '../api/content.ts'
@@ -32,19 +31,6 @@ test(
     assert.equal(storage.proxy.requests.length, 1 + LARGE_REQUESTS)
   },
 )
-
-test('a client that reads slowly holds no request to the bucket', requires('ceph'), async () => {
-  await using storage = await createStorage()
-  const { blobs, metrics } = storage.open()
-  const location = await keep(blobs, LARGE)
-  storage.proxy.requests.length = 0
-  const body = (await blobs.read(location))!
-  assert.equal((await body.iterator({ destroyOnReturn: false }).next()).value.length, 131_072)
-  // The table and the first piece, each received to its end.
-  await waitFor(() => metrics.read()['slipway_s3_requests_total{operation="get",outcome="ok"}'] === 2)
-  assert.equal(storage.proxy.requests.length, 2)
-  assert.equal((await buffer(body)).length, LARGE.length - 131_072)
-})
 
 test('the disk cache survives a restart, and what it has needs no request', requires('ceph'), async () => {
   await using storage = await createStorage()
@@ -185,13 +171,6 @@ test('the row of an object is found by its name where its hash was known', requi
     const { object } = await blobs.put(toBody(bytes), expected)
     assert.equal(objectHashPrefix(object), isKnown ? sha256(bytes).slice(0, 12) : undefined)
   }
-})
-
-test('checks of the bucket are at most one request every few seconds', requires('ceph'), async () => {
-  await using storage = await createStorage()
-  const { blobs } = storage.open()
-  for (let number = 0; number < 20; number++) await blobs.check()
-  assert.equal(storage.proxy.requests.length, 1)
 })
 
 function listFiles(folder: string): string[] {

@@ -105,18 +105,6 @@ test(
   },
 )
 
-test('a visitor never receives wrong bytes', requires('ceph'), async () => {
-  await using storage = await createStorage()
-  await using site = await publishAndRestart(storage)
-  storage.proxy.fault = () => 'turn-bit'
-  for (const path of ['/3.bin', '/large.bin']) {
-    const { status, body } = await sendRequest(site.service.port, { site: site.slug, path })
-    assert.equal(status, 503)
-    assert.ok(body.length < 5000)
-  }
-  assert.ok(site.service.log.some(({ message }) => message === 'an object has wrong bytes'))
-})
-
 interface RestartedSite extends AsyncDisposable {
   service: RunningService
   slug: string

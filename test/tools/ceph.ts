@@ -11,10 +11,7 @@ import { type Daemon, startDaemon } from './daemon.ts'
 import { sharedServer } from './shared-server.ts'
 
 /** An S3 server (radosgw) that keeps its objects in memory. */
-export interface Ceph extends CephClient, AsyncDisposable {
-  /** Limits the bytes of all objects; undefined removes the limit. */
-  setQuota(bytes: number | undefined): Promise<void>
-}
+export interface Ceph extends CephClient, AsyncDisposable {}
 
 /** How services and tests reach it. */
 export interface CephClient {
@@ -31,7 +28,7 @@ const BUCKET = 'test'
 /** Bytes of memory that objects may use. */
 const STORE_BYTES = 8 * 2 ** 30
 
-/** The S3 server that the run shares. Tests with a quota start their own. */
+/** The S3 server that the run shares. */
 export async function sharedCeph(): Promise<CephClient> {
   return connectCeph(await sharedServer('ceph'))
 }
@@ -45,18 +42,13 @@ function connectCeph(endpoint: string): CephClient {
   }
 }
 
-interface CephOptions {
-  /** Whether quotas apply to the next request, for which a thread of the gateway takes a quarter of a core. */
-  appliesQuotas?: boolean
-}
-
 /** Starts a monitor, a storage daemon and the gateway, in 2 seconds and 150 MB; see `connectCeph`. */
-export async function startCeph({ appliesQuotas = false }: CephOptions = {}): Promise<Ceph> {
+export async function startCeph(): Promise<Ceph> {
   await using started = new AsyncDisposableStack()
   const { folder, config } = started.use(await startMonitor())
   const run = (name: string, ...args: string[]) => runProgram(folder, name, ['-c', config, ...args])
   started.use(await startStorage(config, run))
-  const gateway = started.use(await startGateway(config, appliesQuotas))
+  const gateway = started.use(await startGateway(config))
   const keys = [`--access-key=${ACCESS_KEY}`, `--secret-key=${SECRET_KEY}`]
   await run('radosgw-admin', 'user', 'create', `--uid=${USER}`, '--display-name=test', ...keys)
   const endpoint = `http://127.0.0.1:${gateway.ports[0]}`
@@ -64,11 +56,6 @@ export async function startCeph({ appliesQuotas = false }: CephOptions = {}): Pr
   const owned = started.move()
   return {
     ...connectCeph(endpoint),
-    async setQuota(bytes) {
-      const quota = ['--quota-scope=user', `--uid=${USER}`]
-      if (bytes !== undefined) await run('radosgw-admin', 'quota', 'set', ...quota, `--max-size=${bytes}`)
-      await run('radosgw-admin', 'quota', bytes === undefined ? 'disable' : 'enable', ...quota)
-    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }
@@ -117,7 +104,7 @@ async function retry(attempts: number, transient: RegExp, work: () => Promise<vo
     }
 }
 
-function startGateway(config: string, appliesQuotas: boolean): Promise<Daemon> {
+function startGateway(config: string): Promise<Daemon> {
   return startDaemon({
     name: 'radosgw',
     ports: 1,
@@ -127,7 +114,6 @@ function startGateway(config: string, appliesQuotas: boolean): Promise<Daemon> {
       ...['-c', config, '-n', 'client.rgw', '-d'],
       // Without it each response waits for the acknowledgment of the client.
       `--rgw-frontends=beast endpoint=127.0.0.1:${port} tcp_nodelay=1`,
-      ...(appliesQuotas ? ['--rgw-user-quota-bucket-sync-interval=0'] : []),
     ],
     isReady: (line) => line.includes('starting handler: beast'),
   })
