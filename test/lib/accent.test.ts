@@ -68,9 +68,4 @@ describe('the color of the operator', () => {
     }
     assert.equal(readToken(LIGHT, 'accent'), DEFAULT_ACCENT)
   })
-
-  test('is compared by the contrast ratio of WCAG', () => {
-    assert.equal(contrast('#000000', '#ffffff'), 21)
-    assert.equal(contrast('#767676', '#ffffff').toFixed(2), '4.54')
-  })
 })

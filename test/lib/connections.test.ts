@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { Connections } from '../../server/lib/connections.ts'
@@ -26,15 +26,17 @@ async function visit(port: number, localAddress: string): Promise<{ socket: Sock
 }
 
 describe('an address has a limited number of connections', () => {
+  let service: SecureService
+  before(async () => {
+    service = await SecureService.start({ CONNECTIONS_PER_ADDRESS: '3' })
+  })
+  after(() => service[Symbol.asyncDispose]())
+
   test('further ones are closed immediately and logged in one line, and other addresses are served', async () => {
-    await using running = await startTestService({ CONNECTIONS_PER_ADDRESS: '3' })
-    const { port, log } = running
+    const { port, log } = service.running
     const first = []
     for (let count = 0; count < 3; count++) first.push(await visit(port, '127.0.0.2'))
-    assert.deepEqual(
-      first.map(({ answer }) => answer),
-      Array(3).fill('HTTP/1.1 200'),
-    )
+    for (const { answer } of first) assert.equal(answer, 'HTTP/1.1 200')
     for (let count = 0; count < 3; count++) assert.equal((await visit(port, '127.0.0.2')).answer, '')
     const other = await visit(port, '127.0.0.3')
     assert.equal(other.answer, 'HTTP/1.1 200')
@@ -43,8 +45,7 @@ describe('an address has a limited number of connections', () => {
       lines.map(({ refused, limit }) => [refused, limit]),
       [[1, 3]],
     )
-    const { socket } = first[0]!
-    socket.destroy()
+    first[0]!.socket.destroy()
     let again = await visit(port, '127.0.0.2')
     // Until the service has noticed that the first one is closed.
     while (again.answer === '') again = await visit(port, '127.0.0.2')
@@ -52,12 +53,20 @@ describe('an address has a limited number of connections', () => {
   })
 
   test('counted over HTTP and HTTPS together', async () => {
-    await using service = await SecureService.start({ CONNECTIONS_PER_ADDRESS: '2' })
-    const one = await visit(service.running.port, '127.0.0.2')
-    const two = connect({ port: service.port, host: '127.0.0.1', localAddress: '127.0.0.2' })
-    await once(two, 'connect')
-    assert.equal((await visit(service.port, '127.0.0.2')).answer, '')
-    for (const socket of [one.socket, two]) socket.destroy()
+    const { port } = service.running
+    const open = [(await visit(port, '127.0.0.4')).socket, (await visit(port, '127.0.0.4')).socket]
+    open.push(connect({ port: service.port, host: '127.0.0.1', localAddress: '127.0.0.4' }))
+    await once(open.at(-1)!, 'connect')
+    assert.equal((await visit(service.port, '127.0.0.4')).answer, '')
+    for (const socket of open) socket.destroy()
+  })
+
+  test('also after one was reset behind CONNECT, which does not end the service', async () => {
+    const { port } = service.running
+    const { socket } = await visit(port, '127.0.0.5')
+    socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', () => socket.resetAndDestroy())
+    await once(socket, 'close')
+    assert.equal((await visit(port, '127.0.0.5')).answer, 'HTTP/1.1 200')
   })
 
   test('unless the peers are trusted proxies', async () => {
@@ -69,14 +78,6 @@ describe('an address has a limited number of connections', () => {
       socket.destroy()
     }
   })
-})
-
-test('a client that resets its connection after CONNECT does not end the service', async () => {
-  await using running = await startTestService()
-  const { socket } = await visit(running.port, '127.0.0.1')
-  socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', () => socket.resetAndDestroy())
-  await once(socket, 'close')
-  assert.equal((await visit(running.port, '127.0.0.1')).answer, 'HTTP/1.1 200')
 })
 
 /** A request of 12 kB that takes 100 kB of heap while pending. */

@@ -41,22 +41,6 @@ test('a database or a disk that hangs does not hold the metrics that show it', a
   assert.deepEqual((await collected).slipway_disk_free_bytes, [['slipway_disk_free_bytes', '', 7]])
 })
 
-test('samples of several processes have the number of their process', async () => {
-  const [one, other] = [new Metrics(), new Metrics()]
-  one.counter('slipway_s3_retries_total').add(3)
-  other.counter('slipway_s3_retries_total').add(4)
-  other.counter('slipway_s3_requests_total', { operation: 'put', outcome: 'ok' }).add(5)
-  const text = formatMetrics([
-    { worker: 1, snapshot: await one.collect() },
-    { worker: 2, snapshot: await other.collect() },
-  ])
-  assert.deepEqual(linesOf(text, '_s3_'), {
-    'slipway_s3_requests_total{worker="2",operation="put",outcome="ok"}': 5,
-    'slipway_s3_retries_total{worker="1"}': 3,
-    'slipway_s3_retries_total{worker="2"}': 4,
-  })
-})
-
 test('a value that is not known is no sample, and text in a label cannot begin another', async () => {
   const metrics = new Metrics()
   metrics.addRead('slipway_certificate_expiry_seconds', () => undefined)
