@@ -41,14 +41,6 @@ function pairs(lines: readonly string[]): string[] {
   return lines.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${lines[at + 1]}`] : []))
 }
 
-test('without rules responses are unchanged', () => {
-  const headers = new HeaderRules([])
-  const lines = ['A', 'b']
-  assert.equal(headers.apply('/a', 'site.example', lines, { kept: new Set() }), lines)
-  assert.equal(headers.matches('/a', 'site.example'), false)
-  assert.equal(headers.bytes, 0)
-})
-
 test('values from the URL use only the remaining header space, and displace no other header', () => {
   const text = `/*\n${'  X: :splat\n  Y: :splat\n'.repeat(300)}/a*\n  Z: ${'last '.repeat(100)}`
   const { rules, warnings } = parseHeaders(text)
@@ -72,10 +64,4 @@ test('stored headers that are no longer allowed, for proxies or for cookies of o
   const headers = new HeaderRules([{ line: 1, path: '/a', set, remove: [] }])
   const lines = headers.apply('/a', '', [], { kept: new Set() })
   assert.deepEqual(lines, ['Clear-Site-Data', '"cache"', 'X-A', 'b'])
-})
-
-test('rules report their approximate memory', () => {
-  const bytesOf = (count: number) => new HeaderRules(parseHeaders('/a\n  X: y\n'.repeat(count)).rules).bytes
-  assert.equal(bytesOf(100) - bytesOf(50), 50 * (bytesOf(2) - bytesOf(1)))
-  assert.ok(bytesOf(1) > 100)
 })

@@ -38,13 +38,6 @@ function answer(redirects: RedirectMatcher, host: string, target: string): strin
   return `${redirected.status} ${redirected.to}`
 }
 
-test('a match contains its rule', () => {
-  const { rules } = parseRedirects('/a /b\n/c/* https://x.example/:splat 302!')
-  const redirects = new RedirectMatcher(rules)
-  assert.equal(redirects.match({ path: '/a', query: '', host: '' })!.rule, rules[0])
-  assert.equal(redirects.match({ path: '/c/d', query: '', host: '' })!.rule, rules[1])
-})
-
 test('the order of the file decides among 2,100 rules', () => {
   const lines = Array.from({ length: 100 }, (_, index) => [
     ...Array.from({ length: 20 }, (_, other) => `/${index}/${other} /fixed/${index}`),
@@ -71,12 +64,4 @@ test('a rule does not match when its target would be longer than 8,192 character
   const location = (length: number) => answer(redirects, '', `/${'a'.repeat(length)}`)
   assert.equal(location(400)!.length, '302 /x'.length + 20 * 401)
   assert.equal(location(410), null)
-})
-
-test('rules report their approximate memory', () => {
-  const bytesOf = (count: number) =>
-    new RedirectMatcher(parseRedirects('/some/path/of/a/site /another/path\n'.repeat(count)).rules).bytes
-  assert.equal(bytesOf(0), 0)
-  assert.equal(bytesOf(2000), 2 * bytesOf(1000))
-  assert.ok(bytesOf(1) > 100)
 })

@@ -16,12 +16,6 @@ test('a version without rules stores none', () => {
   assert.deepEqual(parseRules({ redirects: '', headers: '# nothing yet\n' }), nothing)
 })
 
-test('a version with only invalid rules stores none, with warnings for both files', () => {
-  const { rules, warnings } = parseRules({ redirects: '\n/a', headers: 'X: y\n' })
-  assert.equal(rules, null)
-  assert.equal(warnings.map(({ file, line }) => `${file} ${line}`).join(), '_redirects 2,_headers 1')
-})
-
 test('rules survive serialization to JSON', () => {
   const redirects = '/a/* /b/:splat\nhttps://x.example/c id=:id /d/:id 302!\n/* /index.html 200'
   const headers = '/*\n  X: :splat\n  ! Server\nhttps://:name.example/a\n  Y: :name'
@@ -37,11 +31,6 @@ test('rules survive serialization to JSON', () => {
     'Y',
     'x',
   ])
-})
-
-test('one of the two files is enough', () => {
-  assert.equal(parseRules({ redirects: '/a /b', headers: undefined }).rules?.redirects.length, 1)
-  assert.equal(parseRules({ redirects: undefined, headers: '/a\n X: y' }).rules?.headers.length, 1)
 })
 
 test('a file that is too long gets a warning with the limit', () => {
