@@ -44,10 +44,10 @@ export class ChallengeServer implements ChallengeSolver, AsyncDisposable {
     this.#tls.on('tlsClientError', () => undefined)
   }
 
-  static async start(): Promise<ChallengeServer> {
+  static async start({ address = '127.0.0.1', httpPort = 0, tlsPort = 0 } = {}): Promise<ChallengeServer> {
     const server = new ChallengeServer()
-    await once(server.#http.listen(0, '127.0.0.1'), 'listening')
-    await once(server.#tls.listen(0, '127.0.0.1'), 'listening')
+    await once(server.#http.listen(httpPort, address), 'listening')
+    await once(server.#tls.listen(tlsPort, address), 'listening')
     return server
   }
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { certificateId } from '../../server/certificates/x509.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
+import type { Store } from '../../server/store/store.ts'
 import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
 import { type AcmeRequest, FakeCa, problem } from './fake-ca.ts'
 import { NullSolver } from './null-solver.ts'
@@ -36,6 +37,11 @@ describe('the ACME client', () => {
       assert.deepEqual(proofs.active, [])
     })
 
+    test('is sent with a User-Agent that names the program', async () => {
+      await service.openAnother({ version: '1.2.3' }).newOrder(NAMES)
+      assert.deepEqual(new Set(ca.requests.map(({ userAgent }) => userAgent)), new Set(['slipway/1.2.3']))
+    })
+
     test('names the certificate it replaces', async () => {
       const first = await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01') })
       const replaces = (await certificateId(first.chain))!
@@ -59,6 +65,14 @@ describe('the ACME client', () => {
         assert.equal(ca.count('new-order') - before, 2)
         assert.ok(service.logged.splice(0).some(({ fields }) => fields.replaces === 'a.b'))
       }
+    })
+
+    test('does not name a replaced certificate to a CA without renewal information', async () => {
+      ca.renewalInformation = false
+      await service.acme.newOrder(NAMES, 'a.b')
+      assert.deepEqual(orders(), [{ identifiers: [{ type: 'dns', value: NAMES[0] }] }])
+      assert.equal(await service.acme.supportsRenewalInfo(), false)
+      assert.equal(await service.acme.renewalInfo('a.b'), undefined)
     })
 
     test('requests the configured profile, except at a CA without profiles', async () => {
@@ -105,6 +119,31 @@ describe('the ACME client', () => {
       assert.equal(ca.count('challenge'), 6)
     })
 
+    test('of a wildcard use DNS', async () => {
+      const proofs = new NullSolver('http-01', 'dns-01')
+      await obtain(service.acme, ['*.example.test', 'example.test'], { proofs })
+      assert.deepEqual(
+        proofs.presented.map(({ type, name }) => [type, name]),
+        [
+          ['dns-01', 'example.test'],
+          ['http-01', 'example.test'],
+        ],
+      )
+      assert.deepEqual(proofs.requestedTypes, ['*.example.test', 'example.test'])
+    })
+
+    test('are not presented for a valid authorization', async () => {
+      ca.reuse = true
+      await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01') })
+      const proofs = new NullSolver('http-01')
+      const order = await service.acme.newOrder([...NAMES, 'new.example.test'])
+      await service.acme.authorize(order, proofs)
+      assert.deepEqual(
+        proofs.presented.map(({ name }) => name),
+        ['new.example.test'],
+      )
+    })
+
     test('of a process that ended are presented again, without a second validation request', async () => {
       const result = Promise.withResolvers<undefined>()
       const validation = Promise.withResolvers<void>()
@@ -148,6 +187,18 @@ describe('the ACME client', () => {
       assert.deepEqual(proofs.active, [])
     })
 
+    test('that cannot be presented are removed, and the error is passed on', async () => {
+      const proofs = new NullSolver('http-01')
+      const reason = new Error('the store is away')
+      proofs.present = (proof) => {
+        proofs.active.push(proof)
+        return Promise.reject(reason)
+      }
+      await assert.rejects(service.acme.authorize(await service.acme.newOrder(NAMES), proofs), reason)
+      assert.deepEqual(proofs.active, [])
+      assert.equal(ca.count('challenge'), 0)
+    })
+
     test('may take minutes to appear in DNS, which does not count against the timeout of the CA', async (t) => {
       const now = performance.now.bind(performance)
       let elapsed = 0
@@ -162,6 +213,14 @@ describe('the ACME client', () => {
       assert.equal(elapsed, 180_000)
     })
 
+    test('that cannot be removed are logged, and the order continues', async () => {
+      const proofs = new NullSolver('http-01')
+      const reason = new Error('the store is away')
+      proofs.remove = () => Promise.reject(reason)
+      await obtain(service.acme, NAMES, { proofs })
+      assert.ok(service.logged.some(({ fields }) => fields.error === reason && fields.name === NAMES[0]))
+    })
+
     test('of an unsupported type fail with an error that names the supported types', async () => {
       const order = await service.acme.newOrder(['*.example.test'])
       await assert.rejects(service.acme.authorize(order, new NullSolver('http-01')), {
@@ -172,6 +231,19 @@ describe('the ACME client', () => {
   })
 
   describe('nonces', () => {
+    test('are requested once, and then taken from responses', async () => {
+      await obtain(service.acme, NAMES, { proofs: new NullSolver('http-01') })
+      assert.equal(ca.count('nonce'), 1)
+    })
+
+    test('are kept, at most twenty', async () => {
+      const orderAll = () => Promise.all(Array.from({ length: 50 }, () => service.acme.newOrder(NAMES)))
+      await orderAll()
+      const before = ca.count('nonce')
+      await orderAll()
+      assert.equal(ca.count('nonce') - before, 30)
+    })
+
     test('that have expired cost one extra request in total', async () => {
       await Promise.all(Array.from({ length: 8 }, () => service.acme.newOrder(NAMES)))
       ca.forgetNonces()
@@ -192,6 +264,16 @@ describe('the ACME client', () => {
 
     test('is shared by processes that start at the same time', async () => {
       await Promise.all(Array.from({ length: 8 }, () => service.openAnother().newOrder(NAMES)))
+      assert.equal(ca.accounts.size, 1)
+    })
+
+    test('is that of the first of two concurrent processes', async () => {
+      const { store } = service
+      const late = { ...store.read.acme, account: async () => undefined }
+      const write = store.write.bind(store)
+      const behind = { read: { ...store.read, acme: late }, write } as unknown as Store
+      await service.acme.newOrder(NAMES)
+      await service.openAnother({ store: behind }).newOrder(NAMES)
       assert.equal(ca.accounts.size, 1)
     })
 
@@ -237,6 +319,13 @@ describe('the ACME client', () => {
       const other = service.openAnother({ secretBox: new SecretBox('another secret') })
       await assert.rejects(other.newOrder(NAMES), { kind: 'rejected', message: /SLIPWAY_SECRET/ })
       assert.equal(ca.accounts.size, 1)
+    })
+
+    test('is created after the CA was unavailable', async () => {
+      ca.override = ({ endpoint }) => (endpoint === 'new-account' ? { status: 503 } : undefined)
+      await assert.rejects(service.acme.newOrder(NAMES), { kind: 'unreachable' })
+      ca.override = () => undefined
+      await service.acme.newOrder(NAMES)
     })
   })
 

@@ -108,6 +108,8 @@ export class FakeCa implements AsyncDisposable {
   window = { start: 0, end: 0 }
   /** Profile names with descriptions. */
   profiles: Record<string, string> = {}
+  /** Whether it reuses valid authorizations. */
+  reuse = false
   /** Validates a name: returns the error detail, or undefined when valid, which is the default. */
   validate: (name: string) => string | undefined | Promise<string | undefined> = () => undefined
   /** Replaces the response of the CA; undefined for the default response. */
@@ -116,7 +118,6 @@ export class FakeCa implements AsyncDisposable {
     runDefault: DefaultHandler,
   ) => CaResponse | undefined | Promise<CaResponse | undefined> = () => undefined
 
-  static #issuer: Promise<Issuer> | undefined
   readonly #origin: string
   readonly #clock: () => number
   readonly #owned: AsyncDisposableStack
@@ -129,8 +130,7 @@ export class FakeCa implements AsyncDisposable {
   /** `clock` returns milliseconds since 1970, for the validity of certificates. */
   static async start(clock: () => number = Date.now): Promise<FakeCa> {
     await using opened = new AsyncDisposableStack()
-    FakeCa.#issuer ??= Issuer.create()
-    const issuer = await FakeCa.#issuer
+    const issuer = await Issuer.create()
     const caFile = join(opened.use(await memoryFolder()).path, 'root.pem')
     await writeFile(caFile, issuer.root)
     const { chain, key } = await issuer.issueWithKey({ names: ['localhost', '127.0.0.1'], ...FOREVER })
@@ -251,10 +251,18 @@ export class FakeCa implements AsyncDisposable {
 
   #newOrder(account: string, payload: Record<string, unknown>): CaResponse {
     const names = (payload.identifiers as { value: string }[]).map(({ value }) => value)
-    const authorizations = names.map((name) => this.#createAuthorization(account, name))
+    const authorizations = names.map(
+      (name) => (this.reuse && this.#proven(account, name)) || this.#createAuthorization(account, name),
+    )
     const order: CaOrder = { id: newId(), account, names, authorizations }
     this.#orders.set(order.id, order)
     return { ...this.#order(order), status: 201 }
+  }
+
+  #proven(account: string, name: string): CaAuthorization | undefined {
+    return this.#authorizations
+      .values()
+      .find((one) => one.account === account && one.name === name && one.status === 'valid')
   }
 
   #createAuthorization(account: string, name: string): CaAuthorization {

@@ -53,6 +53,14 @@ describe('a misbehaving CA', () => {
 
   const hang: CaResponse = () => undefined
 
+  const switched: CaResponse = (request) => {
+    request.socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: tea\r\nConnection: Upgrade\r\n\r\n')
+  }
+
+  const headers: CaResponse = (request) => {
+    request.socket.write(`HTTP/1.1 200 OK\r\n${`A: ${'x'.repeat(1000)}\r\n`.repeat(100)}`)
+  }
+
   const flood: CaResponse = (_, response) => {
     const chunk = Buffer.alloc(65_536, ' ')
     let sent = 0
@@ -67,27 +75,46 @@ describe('a misbehaving CA', () => {
     more()
   }
 
+  const trickle: CaResponse = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const drip = setInterval(() => response.write(' '), 20)
+    response.on('close', () => clearInterval(drip))
+  }
+
   // biome-ignore format: one row for each response
   const RESPONSES: [string, CaResponse, Expected][] = [
   ['429 with a Retry-After of a day', limited('86400'), { kind: 'rate-limited', notBefore: NOW + DAY_MS }],
   ['429 with a date', limited(new Date(NOW + 2 * DAY_MS).toUTCString()), { kind: 'rate-limited', notBefore: NOW + 2 * DAY_MS }],
   ['429 without a time', limited(), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
+  ['429 with a time that makes no sense', limited('yieldTurn'), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
   ['429 until long after', limited('9999999999'), { kind: 'rate-limited', notBefore: NOW + 7 * DAY_MS }],
+  ['429 until before', limited('Thu, 01 Jan 1970 00:00:00 GMT'), { kind: 'rate-limited', notBefore: NOW }],
+  ['429 without a problem document', { status: 429, body: 'no', headers: { 'retry-after': '60' } }, { kind: 'rate-limited', notBefore: NOW + MINUTE_MS }],
   ['rateLimited by another status', problem(400, 'rateLimited', 'No', {}), { kind: 'rate-limited', notBefore: NOW + 60 * MINUTE_MS }],
   ['500 with a page', { ...html, status: 500 }, { kind: 'unreachable', message: /status 500/ }],
   ['503 with a time', problem(503, 'serverInternal', 'Down', { 'retry-after': '120' }), { kind: 'unreachable', notBefore: NOW + 2 * MINUTE_MS, message: /: Down$/ }],
+  ['503 for a year', problem(503, 'serverInternal', 'Down', { 'retry-after': '31536000' }), { kind: 'unreachable', notBefore: NOW + DAY_MS }],
   ['badNonce for ever', problem(400, 'badNonce', 'Not this one'), { kind: 'unreachable', requests: 25 }],
   ['nothing', hang, { kind: 'unreachable', message: /did not respond within/, deadlines: { request: 300, call: MINUTE_MS } }],
+  ['a byte now and then', trickle, { kind: 'unreachable', message: /did not respond within/, deadlines: { request: 300, call: MINUTE_MS } }],
   ['a closed connection', disconnect, { kind: 'unreachable', message: /is unreachable \(ECONNRESET\)/ }],
   ['100 MB', flood, { kind: 'unreachable', message: /more than a megabyte/ }],
   ['a page', { ...html, headers: { ...html.headers, location: '/order/1' } }, { kind: 'unreachable', message: /not JSON/ }],
+  ['truncated JSON', located('{"status":'), { kind: 'unreachable', message: /invalid JSON/ }],
+  ['a list', located('[]'), { kind: 'unreachable', message: /invalid JSON/ }],
   ['null', located('null'), { kind: 'unreachable', message: /invalid JSON/ }],
   ['an order in an unknown state', located({ status: 'fine' }), { kind: 'unreachable', message: /invalid status/ }],
   ['an order without a finalize URL', located({ status: 'pending', authorizations: [] }), { kind: 'unreachable', message: /no valid finalize/ }],
+  ['an order with invalid names', located({ status: 'pending', identifiers: [null], authorizations: [], finalize: '' }), { kind: 'unreachable', message: /no valid value/ }],
   ['an order with too many authorizations', located({ status: 'pending', authorizations: Array.from({ length: 5000 }, () => 'x'), finalize: '' }), { kind: 'unreachable', message: /invalid authorizations/ }],
+  ['no Location', { status: 201, body: { status: 'pending', authorizations: [], finalize: '' } }, { kind: 'unreachable', message: /returned no URL for the order/ }],
+  ['a redirect', { status: 302, headers: { location: '/order/1' } }, { kind: 'unreachable', message: /status 302/ }],
   ['a long refusal', problem(400, 'rejectedIdentifier', `No\u0007\n\u202e${'x'.repeat(90_000)}`), { kind: 'rejected', message: /^[ -~]{100,500}$/ }],
   ['accountDoesNotExist for ever', problem(400, 'accountDoesNotExist', 'Who are you?'), { kind: 'rejected', requests: 2, message: /: Who are you\?$/ }],
   ['an order for another name', located({ status: 'ready', identifiers: [{ value: 'evil.test' }], authorizations: [], finalize: '' }), { kind: 'unreachable', message: /other names/ }],
+  ['with another protocol', switched, { kind: 'unreachable' }],
+  ['endless headers', headers, { kind: 'unreachable', message: /HEADER_OVERFLOW/ }],
+  ['a refusal without a reason', { status: 403, body: 'no' }, { kind: 'rejected', message: /status 403/ }],
 ]
 
   for (const [what, answer, { kind, notBefore, message = /./, requests = 1, ...options }] of RESPONSES) {
@@ -111,6 +138,9 @@ describe('a misbehaving CA', () => {
     const directories: [string, CaResponse, RegExp][] = [
       ['at addresses without HTTPS', { status: 200, body: plainDirectory() }, /not HTTPS/],
       ['behind a page', html, /not JSON/],
+      ['without a directory', { status: 404 }, /status 404/],
+      ['a directory of nothing', { status: 200, body: {} }, /no valid newNonce/],
+      ['somewhere else now', { status: 301, headers: { location: '/order/1' } }, /status 301/],
     ]
     for (const [what, answer, message] of directories) {
       test(`${what} fails until it is a CA`, async () => {
@@ -147,6 +177,11 @@ describe('a misbehaving CA', () => {
       })
       assert.equal(ca.count('new-account'), 0)
     })
+
+    test('out of nonces is unreachable', async () => {
+      respondTo('nonce', { status: 200, headers: { 'replay-nonce': '§' } })
+      await assert.rejects(acme.newOrder(NAMES), { kind: 'unreachable', message: /returned no nonce/ })
+    })
   })
 
   const proofs = new NullSolver('http-01', 'dns-01')
@@ -169,6 +204,17 @@ describe('a misbehaving CA', () => {
       assert.deepEqual(fixture.pauses, [])
     })
 
+    test('an order that is never ready times out after a minute', async () => {
+      const order = await acme.newOrder(NAMES)
+      ca.override = async ({ endpoint }, runDefault) => {
+        if (endpoint !== 'order') return undefined
+        const answer = (await runDefault()) as { body: object; status: number }
+        return { ...answer, body: { ...answer.body, status: 'pending' } }
+      }
+      await assert.rejects(acme.authorize(order, proofs), { kind: 'timeout' })
+      assert.ok(ca.count('order') < 100)
+    })
+
     test('a request is repeated after a temporary failure', async () => {
       const order = await acme.newOrder(NAMES)
       let times = 0
@@ -176,12 +222,47 @@ describe('a misbehaving CA', () => {
       assert.equal((await acme.authorize(order, proofs)).status, 'ready')
     })
 
+    test('a long Retry-After of a failed request fails immediately', async () => {
+      const order = await acme.newOrder(NAMES)
+      respondTo('order', { status: 503, headers: { 'retry-after': '10' } })
+      await assert.rejects(acme.authorize(order, proofs), {
+        kind: 'unreachable',
+        notBefore: NOW + 10_000,
+      })
+      assert.equal(ca.count('order'), 1)
+    })
+
+    test('a wildcard authorization without DNS-01 fails', async () => {
+      const order = await acme.newOrder(['*.example.test'])
+      const identifier = { type: 'dns', value: 'example.test' }
+      respondTo('authorization', authorization({}, { identifier, wildcard: true }))
+      await assert.rejects(acme.authorize(order, proofs), {
+        kind: 'rejected',
+        message: /offers only http-01 for/,
+      })
+    })
+
+    test('a permanent failure is reported as unreachable', async () => {
+      const order = await acme.newOrder(NAMES)
+      respondTo('order', { status: 502 })
+      await assert.rejects(acme.authorize(order, proofs), { kind: 'unreachable' })
+      assert.equal(ca.count('order'), 3)
+    })
+
     const malformed: [string, object | string, RegExp][] = [
       ['another name', { identifier: { value: 'evil.test' } }, /was not requested/],
       ['a wider name', { wildcard: true }, /was not requested/],
+      ['no name', { identifier: null }, /no valid value/],
+      [
+        'no known challenge',
+        { challenges: [{ type: 'smtp-01', token: '.', url: 'x' }] },
+        /offers no challenge for/,
+      ],
+      ['no challenge', { challenges: 'none' }, /offers no challenge for/],
       ['challenges that are none', { challenges: [null, 7, {}] }, /offers no challenge for/],
       ['an authorization that has expired', { status: 'expired' }, /could not validate/],
       ['a token that is a path', { challenges: [challenge({ token: '../../../../etc/passwd' })] }, /token/],
+      ['a short token', { challenges: [challenge({ token: 'a' })] }, /token/],
       ['a challenge at no address', { challenges: [challenge({ url: 'http://evil.test/' })] }, /not HTTPS/],
     ]
     for (const [what, change, message] of malformed) {
@@ -223,6 +304,14 @@ describe('a misbehaving CA', () => {
       await assert.rejects(acme.finalize(ready, csr), {
         kind: 'rejected',
         message: /: CAA forbids it$/,
+      })
+    })
+
+    test('an HTML page instead of a certificate fails', async () => {
+      respondTo('certificate', html)
+      await assert.rejects(obtain(acme, NAMES, { proofs }), {
+        kind: 'unreachable',
+        message: /not a certificate/,
       })
     })
 

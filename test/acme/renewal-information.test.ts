@@ -41,6 +41,10 @@ describe('renewal information', () => {
     })
   })
 
+  test('a certificate that the CA does not know has no renewal information', async () => {
+    assert.equal(await service.acme.renewalInfo('AAAA.AAAA'), undefined)
+  })
+
   test('an unavailable CA is reported with its Retry-After', async () => {
     ca.override = ({ endpoint }) =>
       endpoint === 'renewal-information' ? { status: 503, headers: { 'retry-after': '60' } } : undefined
@@ -75,11 +79,17 @@ describe('renewal information', () => {
   })
 
   const NONSENSE: [string, object][] = [
+    ['nothing', {}],
     ['no window', { suggestedWindow: null }],
     ['a window that ends before it begins', { suggestedWindow: { start: WINDOW.end, end: WINDOW.start } }],
+    ['a window of no time', { suggestedWindow: { start: WINDOW.start, end: WINDOW.start } }],
+    ['a window without an end', { suggestedWindow: { start: WINDOW.start } }],
     ['times that are none', { suggestedWindow: { start: 'today', end: 'tomorrow' } }],
+    ['times that only JavaScript reads', { suggestedWindow: { start: '1', end: '2031' } }],
+    ['numbers', { suggestedWindow: { start: 1, end: 2e12 } }],
     ['a day that is none', { suggestedWindow: { start: '2031-02-31T99:00:00Z', end: WINDOW.end } }],
     ['a time before such things', { suggestedWindow: { start: '0001-01-01T00:00:00Z', end: WINDOW.end } }],
+    ['a time long after', { suggestedWindow: { start: WINDOW.start, end: '9999-01-01T00:00:00Z' } }],
   ]
   test('an invalid window is ignored and logged', async () => {
     for (const [what, body] of NONSENSE) {
@@ -90,6 +100,22 @@ describe('renewal information', () => {
         ['certificate authority sent invalid renewal information'],
       )
     }
+  })
+
+  test('the directory is cached, and reloaded when it is old or the clock has jumped', async () => {
+    respondWith({ suggestedWindow: WINDOW })
+    const acme = service.openAnother()
+    const before = ca.count('directory')
+    await Promise.all([1, 2, 3].map(() => acme.renewalInfo('a.b')))
+    now += 9 * MINUTE_MS
+    await acme.renewalInfo('a.b')
+    assert.equal(ca.count('directory') - before, 1)
+    now += 2 * MINUTE_MS
+    await acme.renewalInfo('a.b')
+    assert.equal(ca.count('directory') - before, 2)
+    now -= DAY_MS
+    await acme.renewalInfo('a.b')
+    assert.equal(ca.count('directory') - before, 3)
   })
 
   function respondWith(body: object, retryAfter?: string): void {

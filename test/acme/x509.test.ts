@@ -47,13 +47,18 @@ const pretended = leaf + other.slice(other.indexOf('-----END') + 26)
 // biome-ignore format: one row per case
 const invalidChains: [string, string, RegExp][] = [
   ['for another name', await issue({ names: ['evil.test'], ...LIFE }), /is for evil\.test, not for www/],
+  ['for one name too few', await issue({ names: ['example.test'], ...LIFE }), /is for example\.test, not/],
   ['for one name too many', await issue({ names: [...NAMES, 'a.test'], ...LIFE }), /a\.test, not for/],
   ['for a different key', (await issuer.issueWithKey({ names: NAMES, ...LIFE })).chain, /for a different key/],
   ['that has expired', await issue({ names: NAMES, notBefore: 0, notAfter: NOW }), /expired on 2031-05-05, or/],
   ['that is not yet valid', await issue({ names: NAMES, notBefore: NOW + 2 * DAY_MS, notAfter: NOW + 9 * DAY_MS }), /not valid before 2031-05-07, or this server's clock is wrong/],
+  ['that ends before it begins', await issue({ names: NAMES, notBefore: NOW + DAY_MS, notAfter: NOW + 1000 }), /ends before it begins/],
   ['without content', '', /sent no certificate/],
+  ['of an HTML page', '<html>hello</html>', /sent no certificate/],
   ['with a private key', chain + generateKey(), /data other than certificates/],
+  ['with text around it', `the chain:\n${chain}`, /data other than certificates/],
   ['that cannot be parsed', chain.replace(/M/, 'A'), /is invalid/],
+  ['in reverse order', intermediate + leaf, /for a different key/],
   ['with a foreign intermediate', pretended, /is not signed by the next/],
   ['whose leaf was changed after it was signed', forged(leaf) + intermediate, /is not signed by the next/],
   ['whose leaf signs itself', leaf + leaf, /is not signed by the next/],

@@ -14,6 +14,20 @@ test('a client cannot reserve more memory than its share, and others still can',
   assert.equal(memory.heldBytes, 800)
 })
 
+test('all clients together cannot reserve more memory than the total', () => {
+  const memory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 400 })
+  for (const address of ['192.0.2.1', '192.0.2.2']) assert.equal(memory.reserve(address).resize(400), true)
+  assert.equal(memory.reserve('192.0.2.3').resize(201), false)
+  assert.equal(memory.reserve('192.0.2.3').resize(200), true)
+})
+
+test('the addresses of an IPv6 /64 count as one client', () => {
+  const memory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 400 })
+  assert.equal(memory.reserve('2001:db8:0:1::1').resize(300), true)
+  assert.equal(memory.reserve('2001:db8:0:1::2').resize(101), false)
+  assert.equal(memory.reserve('2001:db8:0:2::1').resize(101), true)
+})
+
 test('released memory can be reserved again', () => {
   const memory = new ClientMemory({ totalBytes: 400, perNetworkBytes: 400 })
   const reservation = memory.reserve('192.0.2.1')

@@ -205,6 +205,24 @@ describe('after changes that may have been missed', () => {
     assert.ok(await cache.get('site'))
   })
 
+  test('an entry is not used while changes are notified and it is loaded again', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { open, opened } = gate()
+    let version = 0
+    const cache = makeCache(async () => {
+      if (version > 0) await opened
+      return { version }
+    })
+    await cache.get('site')
+    cache.markStale()
+    version = 1
+    const request = cache.get('site')
+    t.mock.timers.tick(10_000)
+    await setImmediate()
+    open()
+    assert.equal((await request).version, 1)
+  })
+
   test('an entry is not used when the source was reached, but its load failed', async () => {
     const { cache, state } = await makeStale()
     state.error = new ApiError('UNAVAILABLE', 'a file cannot be read', { isIsolated: true })
@@ -252,6 +270,17 @@ describe('a cache entry with an owner', () => {
     assert.equal(cache.peek('b.a.site'), undefined)
   })
 
+  test('prevents the eviction of its owner while it is used', async () => {
+    const cache = makeOwned({ limit: 5000 })
+    await cache.get('a.site')
+    for (let number = 0; number < 100; number++) {
+      assert.ok(cache.peek('a.site'))
+      await cache.get(`${number}`)
+    }
+    assert.ok(cache.peek('site'))
+    assert.equal(cache.peek('0'), undefined)
+  })
+
   test('is not cached without its owner, which was invalidated or is too large for the cache', async () => {
     const invalidated = makeOwned({ after: () => invalidated.invalidate('site') })
     const large = makeOwned({ loadSite: () => ({ version: 0, bytes: 1_000_000 }) })
@@ -287,6 +316,15 @@ describe('a cache entry with an owner', () => {
     assert.ok(await cache.get('a.site'))
   })
 
+  test('is cached though another key is invalidated during the load', async () => {
+    const { open, opened } = gate()
+    const cache = makeOwned({ before: () => opened })
+    const load = cache.get('a.site')
+    cache.invalidate('other')
+    open()
+    assert.equal(await load, cache.peek('a.site'))
+  })
+
   test('is not cached when more keys are invalidated during the load than are recorded', async () => {
     const { open, opened } = gate()
     const cache = makeOwned({ before: () => opened })
@@ -311,6 +349,13 @@ describe('a cache entry with an owner', () => {
     for (const key of ['other', 'a.other', 'unknown']) assert.ok(cache.peek(key), key)
     cache.invalidate('unknown')
     assert.equal(cache.peek('unknown'), undefined)
+  })
+
+  test('that cannot be loaded is an error of its own, thrown synchronously or later', async () => {
+    const cache = makeCache(() => {
+      throw new Error('a bug')
+    })
+    for (let attempt = 0; attempt < 2; attempt++) await assert.rejects(cache.get('a.site'), /a bug/)
   })
 
   test('is never older than the last invalidation of its owner before the request, in any order of events', async (t) => {

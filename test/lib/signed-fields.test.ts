@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { encodeFields, Signer } from '../../server/lib/tokens.ts'
+import { computeMac, encodeFields, Signer } from '../../server/lib/tokens.ts'
 import { numbers } from '../support/random.ts'
 
 type Fields = (string | number)[]
@@ -36,6 +37,17 @@ describe('a list of signed fields', () => {
     assert.ok(encodings.size > 5000)
   })
 
+  test('has another signature when the same text is split differently', () => {
+    const signer = new Signer('a secret of this test, long enough', 'cuts')
+    const text = 'slug/version/path/1.2.3'
+    const cuts = Array.from({ length: text.length + 1 }, (_, at) => [text.slice(0, at), text.slice(at)])
+    const signatures = [[text], [text, ''], ['', text], ...cuts, [...text], ['1'], [1]].map((fields) =>
+      signer.sign(fields),
+    )
+    // [text, ''] and ['', text] are also the first and the last split.
+    assert.equal(new Set(signatures).size, signatures.length - 2)
+  })
+
   test('verifies for its own fields, purpose and secret only', () => {
     const [secret, other] = ['a secret of this test, long enough', 'another secret of it, long enough']
     const signature = new Signer(secret, 'one purpose').sign(['a', 1])
@@ -48,5 +60,21 @@ describe('a list of signed fields', () => {
       [secret, 'one purpose', ['a', 1, '']],
     ] as [string, string, Fields][])
       assert.equal(new Signer(key, purpose).verify(fields, signature), false)
+  })
+
+  test('never contains a number without a unique text', () => {
+    for (const number of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
+      assert.throws(() => computeMac('key', ['a', number]), TypeError)
+  })
+
+  test('is encoded in one place: only that and the clients of ACME and S3, which have encodings of their own, create an HMAC', () => {
+    const makers = globSync('server/**/*.ts').filter((path) =>
+      /createHmac\(/.test(readFileSync(path, 'utf8')),
+    )
+    assert.deepEqual(makers.sort(), [
+      'server/blobs/s3/s3-client.ts',
+      'server/certificates/acme/jws.ts',
+      'server/lib/tokens.ts',
+    ])
   })
 })
