@@ -2,44 +2,65 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { platform } from 'node:process'
-import { test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import {
-  type Encoding,
-  isCompressible,
-  isWorthKeeping,
-  shouldPrecompress,
-} from '../../server/blobs/encoding.ts'
+import { isCompressible, isWorthKeeping, shouldPrecompress } from '../../server/blobs/encoding.ts'
 import { CompressionWorker } from '../../server/publish/precompress/compression-worker.ts'
 import { compressibleText, decoded } from './encoded.ts'
 
 const MINUTE_MS = 60_000
 
-test('bytes of any size are encoded in every encoding, and each decodes to them', async () => {
-  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
-  for (const size of [256, 1000, 65_536, 1_000_003]) {
-    const bytes = Buffer.from(compressibleText(`text of ${size}`, size))
-    const encodings = await encoder.encode(bytes)
-    assert.deepEqual([...encodings.keys()], ['br', 'zstd', 'gzip'])
-    for (const [encoding, encoded] of encodings) assert.ok(decoded[encoding](encoded).equals(bytes))
-  }
-})
+describe('the encoding process', () => {
+  let encoder: CompressionWorker
+  before(() => {
+    encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+  })
+  after(() => encoder[Symbol.dispose]())
 
-test('encodings are deterministic, so that they can have an ETag', async () => {
-  const bytes = Buffer.from(compressibleText('text', 50_000))
-  const times: Map<Encoding, Buffer>[] = []
-  for (let time = 0; time < 2; time++) {
-    using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
-    times.push(await encoder.encode(bytes))
-  }
-  for (const [encoding, encoded] of times[0]!) assert.ok(times[1]!.get(encoding)?.equals(encoded))
-})
+  test('encodes bytes of any size in every encoding, each of which decodes to them', async () => {
+    for (const size of [256, 1000, 65_536, 1_000_003]) {
+      const bytes = Buffer.from(compressibleText(`text of ${size}`, size))
+      const encodings = await encoder.encode(bytes)
+      assert.deepEqual([...encodings.keys()], ['br', 'zstd', 'gzip'])
+      for (const [encoding, encoded] of encodings) assert.ok(decoded[encoding](encoded).equals(bytes))
+    }
+  })
 
-test('zstd uses no larger window than browsers support', async () => {
-  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
-  const bytes = Buffer.from(compressibleText('more than a window', 9 * 2 ** 20))
-  const zstd = (await encoder.encode(bytes)).get('zstd')!
-  assert.ok(windowOf(zstd) <= 8 * 2 ** 20, `${windowOf(zstd)} bytes`)
+  test('is deterministic, so that encodings can have an ETag', async () => {
+    const bytes = Buffer.from(compressibleText('text', 50_000))
+    using another = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+    const [first, second] = [await encoder.encode(bytes), await another.encode(bytes)]
+    for (const [encoding, encoded] of first) assert.ok(second.get(encoding)?.equals(encoded))
+  })
+
+  test('uses no larger window for zstd than browsers support', async () => {
+    const bytes = Buffer.from(compressibleText('more than a window', 9 * 2 ** 20))
+    const zstd = (await encoder.encode(bytes)).get('zstd')!
+    assert.ok(windowOf(zstd) <= 8 * 2 ** 20, `${windowOf(zstd)} bytes`)
+  })
+
+  test('has low priority', { skip: platform !== 'linux' }, async () => {
+    const niceOf = (pid: number) =>
+      Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[16])
+    const own = niceOf(process.pid)
+    await encoder.encode(Buffer.alloc(1000))
+    assert.equal(niceOf(encoder.pid!), constants.priority.PRIORITY_LOW)
+    assert.equal(niceOf(process.pid), own, 'the service itself stays as it is')
+  })
+
+  test('rejects its work when it is killed, also while idle, and another one takes the next', async () => {
+    await encoder.encode(Buffer.alloc(1000))
+    const { pid } = encoder
+    const refused = assert.rejects(encoder.encode(Buffer.from(compressibleText('much', 5_000_000))))
+    process.kill(pid!, 'SIGKILL')
+    await refused
+    assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
+    const next = encoder.pid!
+    assert.notEqual(next, pid)
+    process.kill(next, 'SIGKILL')
+    await untilGone(next)
+    assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
+  })
 })
 
 /** RFC 8878, 3.1.1.1: the window of a single-segment frame is the content size, here a field of four bytes. */
@@ -49,16 +70,6 @@ function windowOf(frame: Buffer): number {
   const base = 2 ** (10 + (frame[5]! >> 3))
   return base + (base / 8) * (frame[5]! & 7)
 }
-
-test('the encoding process has low priority', { skip: platform !== 'linux' }, async () => {
-  const niceOf = (pid: number) =>
-    Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[16])
-  const own = niceOf(process.pid)
-  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
-  await encoder.encode(Buffer.alloc(1000))
-  assert.equal(niceOf(encoder.pid!), constants.priority.PRIORITY_LOW)
-  assert.equal(niceOf(process.pid), own, 'the service itself stays as it is')
-})
 
 test('the process starts with the first work and ends when idle', async () => {
   using encoder = new CompressionWorker({ idleTimeoutMs: 1 })
@@ -71,26 +82,6 @@ test('the process starts with the first work and ends when idle', async () => {
     assert.equal(encoder.pid, undefined)
   }
   assert.notEqual(pids[0], pids[1])
-})
-
-test('work of a killed process rejects, and another process takes the next', async () => {
-  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
-  await encoder.encode(Buffer.alloc(1000))
-  const { pid } = encoder
-  const refused = assert.rejects(encoder.encode(Buffer.from(compressibleText('much', 5_000_000))))
-  process.kill(pid!, 'SIGKILL')
-  await refused
-  assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
-  assert.notEqual(encoder.pid, pid)
-})
-
-test('a process killed while idle is replaced', async () => {
-  using encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
-  await encoder.encode(Buffer.alloc(1000))
-  const pid = encoder.pid!
-  process.kill(pid, 'SIGKILL')
-  await untilGone(pid)
-  assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
 })
 
 test('disposal ends the process at any point, and no other starts', async () => {
