@@ -105,7 +105,8 @@ describe('visits are counted', () => {
           assert.deepEqual(added(before, summarize(await service.visits(slug))), counted)
         })
 
-      for (const [what, referer, expected] of REFERRERS)
+      // One reader of the header serves all ways.
+      for (const [what, referer, expected] of way === WAYS[0] ? REFERRERS : REFERRERS.slice(0, 1))
         test(`with the referrer of ${what}`, async () => {
           const before = summarize(await service.visits(slug))
           const headers = { Referer: referer(slug) }
@@ -278,7 +279,7 @@ describe('visits are counted', () => {
     const wanted = sites.map(() => new Map<string, number>())
     const socket = await service.connect(sites[0]!.slug)
     const text: string[] = []
-    for (let number = 0; number < 3000; number++) {
+    for (let number = 0; number < 1200; number++) {
       const site = (number * 7) % 3 === 0 ? 0 : number % 3
       const path = paths[Math.floor(number / 5) % 2 === 0 ? 0 : (number * 13) % paths.length]!
       const { slug } = sites[site]!
