@@ -30,16 +30,6 @@ describe('a publish that is remembered', () => {
     assert.deepEqual([site, publisher.site()], [finished, finished])
   })
 
-  it('resumes an interrupted publish of the same files, and uploads only missing files', async () => {
-    await publisher.interrupt()
-    const resumed: boolean[] = []
-    await publisher.publish({ onStaged: (_staged, isResumed) => void resumed.push(isResumed) })
-    assert.equal(publisher.server.log[0], 'POST /api/v1/publish/site-1/uploads/refresh')
-    assert.equal(publisher.server.uploads.length, 1)
-    assert.deepEqual(resumed, [true])
-    assert.equal(publisher.site()?.pending, undefined)
-  })
-
   it('stages a new version of the same site when the files differ', async () => {
     await publisher.interrupt()
     await publisher.publish({ manifest: 'm2', files: [file('index.html', 'other')] })
@@ -58,19 +48,6 @@ describe('a publish that is remembered', () => {
     assert.deepEqual(publisher.site(), { slug: 'site-1', siteUrl: 'http://site-1.sites.test/' })
   })
 
-  it('that was claimed is refused without an account, and no new site is created', async () => {
-    await publisher.publish()
-    const before = publisher.site()
-    publisher.claim()
-    await assert.rejects(publisher.publish(), (error) => {
-      assert.ok(error instanceof SiteOwnedError)
-      assert.deepEqual([error.code, error.status], ['UNAUTHORIZED', 401])
-      return error.cause !== undefined
-    })
-    assert.equal(publisher.server.sites.size, 1)
-    assert.deepEqual(publisher.site(), before)
-  })
-
   it('of an account is refused without one, before any request', async () => {
     await publisher.publish({ hasAccount: true })
     publisher.server.calls.length = 0
@@ -79,25 +56,6 @@ describe('a publish that is remembered', () => {
     })
     assert.deepEqual(publisher.server.log, [])
   })
-
-  for (const [code, status] of [
-    ['NOT_FOUND', 404],
-    ['SITE_EXPIRED', 410],
-  ] as const) {
-    it(`is replaced by a new site after ${code}`, async () => {
-      await publisher.publish()
-      publisher.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, errorResponse(status, code))
-      const replaced: string[] = []
-      const { site } = await publisher.publish({
-        hasAccount: true,
-        onReplace: ({ slug }, refusal) => void replaced.push(`${slug} ${refusal.code}`),
-      })
-      assert.deepEqual(replaced, [`site-1 ${code}`])
-      assert.deepEqual(publisher.forgotten, ['site-1'])
-      assert.equal(site.slug, 'site-2')
-      assert.equal(site.claimToken, undefined)
-    })
-  }
 
   it('to a named site is never replaced by a new one', async () => {
     await assert.rejects(publisher.publish({ slug: 'missing', hasAccount: true }), { code: 'NOT_FOUND' })

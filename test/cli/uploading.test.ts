@@ -374,13 +374,6 @@ class DeletedFile extends Blob {
 describe('the client', () => {
   const fixture = startForEachTest(startClientFixture)
 
-  it('uploads only what changed in an update', async () => {
-    const { slug, claimToken } = await fixture.publish({ files: [file('a', 'one'), file('b', 'two')] })
-    const updated = await fixture.publish({ slug, claimToken, files: [file('a', 'one'), file('b', 'three')] })
-    assert.equal(updated.uploaded, 1)
-    assert.equal(fixture.server.live(slug).get('b')!.toString(), 'three')
-  })
-
   it('is anonymous with an empty key, as from an unset variable', async () => {
     const { claimToken } = await fixture.slipway.with({ key: '' }).publish({ files: ONE })
     assert.ok(claimToken)
@@ -415,12 +408,6 @@ describe('the client', () => {
     fixture.server.reply(/\/finalize$/, 'cut', 1)
     const { slug } = await fixture.publish({ files: ONE })
     assert.equal(fixture.server.live(slug).get('a')!.toString(), 'one')
-  })
-
-  it('creates a draft with live: false', async () => {
-    const { slug, previewUrl } = await fixture.publish({ files: ONE, live: false })
-    assert.equal(fixture.server.sites.get(slug)!.live, undefined)
-    assert.match(previewUrl, /--site-1\.sites\.test/)
   })
 
   it('throws errors with code, status, details and the time to wait', async () => {
