@@ -15,7 +15,9 @@ const PUBLISHES = 12
 
 const RATE_ANONYMOUS = 40
 
-const LOG_CONNECTIONS = join(import.meta.dirname, 'log-connections.ts')
+const MODULES = ['log-connections.ts', 'log-tracing-packages.ts'].map((name) =>
+  join(import.meta.dirname, name),
+)
 
 interface WorkerResponse extends HttpResponse {
   /** Id of the process that responded. */
@@ -31,7 +33,7 @@ describe('a service of two workers', () => {
   before(async () => {
     const { path } = started.use(await memoryFolder())
     const settings = { DATA: path, WORKERS: '2', RATE_ANONYMOUS: `${RATE_ANONYMOUS}` }
-    service = started.use(await Program.serve(settings, { modules: [LOG_CONNECTIONS] }))
+    service = started.use(await Program.serve(settings, { modules: MODULES }))
     owner = started.use(await Publisher.signIn(service, 'owner@example.test'))
   })
   after(() => started.disposeAsync())
@@ -75,6 +77,10 @@ describe('a service of two workers', () => {
       `${elsewhere.visits} of ${6 * PUBLISHES} visits were to another worker, after ${elsewhere.publishes} publishes`,
     )
     assert.ok(elsewhere.publishes >= PUBLISHES / 2, 'after most publishes another worker was visited')
+  })
+
+  test('loads no package of OpenTelemetry without its setting', () => {
+    assert.ok(!service.lines.some((line) => line.startsWith('{"loaded":')))
   })
 
   test('shows every other change immediately through every worker', async () => {
@@ -142,15 +148,6 @@ describe('a service of two workers', () => {
   })
 })
 
-test('a service whose workers have all exited shuts down in order', async () => {
-  await using folder = await memoryFolder()
-  await using service = await Program.serve({ DATA: folder.path, WORKERS: '2' })
-  for (const worker of service.workers) process.kill(worker, 'SIGKILL')
-  const line = await service.waitForLine(/worker exited/)
-  await service.waitForLine(/worker exited/, service.lines.indexOf(line) + 1)
-  assert.equal((await service.stop()).code, 0)
-})
-
 /** A worker whose refresh after a change ends on command. */
 const WORKER = `
   import { WorkerChannel } from ${JSON.stringify(join(import.meta.dirname, '..', '..', 'server', 'workers.ts'))}
@@ -189,38 +186,45 @@ test('a worker acknowledges a change after it has refreshed the affected caches,
 
 const SUPERVISED = join(import.meta.dirname, 'supervised-workers.ts')
 
-describe('a worker that does not respond', () => {
-  const started = new AsyncDisposableStack()
-  let supervisor: ReturnType<typeof spawn>
-  let lines: AsyncIterator<string>
-  before(() => {
-    supervisor = spawn(process.execPath, [SUPERVISED], { stdio: ['ignore', 'pipe', 'inherit'] })
-    started.defer(() => void supervisor.kill('SIGKILL'))
-    lines = createInterface({ input: supervisor.stdout! })[Symbol.asyncIterator]()
-  })
-  after(() => started.disposeAsync())
-
-  /** The first group of the next line that matches. */
-  async function waitForLine(expected: RegExp): Promise<string> {
-    for (;;) {
-      const line: string = (await lines.next()).value ?? assert.fail(`no line: ${expected}`)
-      const match = expected.exec(line)
-      if (match) return match[1]!
-    }
+/** Starts a supervisor of two workers without a service. */
+function startSupervisor() {
+  const supervisor = spawn(process.execPath, [SUPERVISED], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: supervisor.stdout })[Symbol.asyncIterator]()
+  return {
+    supervisor,
+    /** The first group of the next line that matches. */
+    async waitForLine(expected: RegExp): Promise<string> {
+      for (;;) {
+        const line: string = (await lines.next()).value ?? assert.fail(`no line: ${expected}`)
+        const match = expected.exec(line)
+        if (match) return match[1]!
+      }
+    },
+    [Symbol.dispose]: () => void supervisor.kill('SIGKILL'),
   }
+}
 
-  test('is logged and replaced', async () => {
-    const [stopped, other] = [await waitForLine(/^ready (\d+)/), await waitForLine(/^ready (\d+)/)]
-    process.kill(Number(stopped), 'SIGSTOP')
-    assert.equal(await waitForLine(/"worker does not respond; killing it","pid":(\d+)/), stopped)
-    assert.equal(await waitForLine(/"worker exited; restarting it",.*"signal":"(\w+)"/), 'SIGKILL')
-    assert.ok(![stopped, other].includes(await waitForLine(/^ready (\d+)/)))
-    process.kill(Number(other), 'SIGSTOP')
-  })
+test('a worker that does not respond is logged and replaced, and does not keep a service from stopping', async () => {
+  using started = startSupervisor()
+  const { supervisor, waitForLine } = started
+  const [stopped, other] = [await waitForLine(/^ready (\d+)/), await waitForLine(/^ready (\d+)/)]
+  process.kill(Number(stopped), 'SIGSTOP')
+  assert.equal(await waitForLine(/"worker does not respond; killing it","pid":(\d+)/), stopped)
+  assert.equal(await waitForLine(/"worker exited; restarting it",.*"signal":"(\w+)"/), 'SIGKILL')
+  assert.ok(![stopped, other].includes(await waitForLine(/^ready (\d+)/)))
+  process.kill(Number(other), 'SIGSTOP')
+  supervisor.kill('SIGTERM')
+  const [code] = await once(supervisor, 'exit')
+  assert.equal(code, 0)
+})
 
-  test('does not keep a service from stopping', async () => {
-    supervisor.kill('SIGTERM')
-    const [code] = await once(supervisor, 'exit')
-    assert.equal(code, 0)
-  })
+test('a service whose workers have all exited shuts down in order', async () => {
+  using started = startSupervisor()
+  const { supervisor, waitForLine } = started
+  for (const pid of [await waitForLine(/^ready (\d+)/), await waitForLine(/^ready (\d+)/)])
+    process.kill(Number(pid), 'SIGKILL')
+  for (let worker = 0; worker < 2; worker++) await waitForLine(/"(worker exited)/)
+  supervisor.kill('SIGTERM')
+  const [code] = await once(supervisor, 'exit')
+  assert.equal(code, 0)
 })
