@@ -74,13 +74,17 @@ describe('the versions of a site', requiresBrowser, () => {
     await open()
     await page.getByRole('button', { name: /^Publish version/ }).click()
     await rows().first().getByText('Live', { exact: true }).waitFor()
+    // The list shows it before the response, after which there is an undo.
+    const undo = page.getByRole('button', { name: 'Undo' })
+    await undo.waitFor()
     assert.equal(await visited(siteUrl), DRAFT['index.html'])
-    await page.getByRole('button', { name: 'Undo' }).click()
+    await undo.click()
     await undone(page).waitFor()
     assert.equal(await visited(siteUrl), SECOND['index.html'])
 
     await restore().press('Enter')
     await rows().nth(2).getByText('Live', { exact: true }).waitFor()
+    await undo.waitFor()
     assert.equal(await visited(siteUrl), FIRST['index.html'])
     await page
       .getByRole('status')
@@ -90,7 +94,7 @@ describe('the versions of a site', requiresBrowser, () => {
     await page.getByRole('link', { name: 'old.html' }).waitFor()
     await page.getByRole('link', { name: 'Sites' }).first().click()
     await page.getByRole('heading', { level: 1, name: 'Sites' }).waitFor()
-    await page.getByRole('button', { name: 'Undo' }).click()
+    await undo.click()
     await undone(page).waitFor()
     assert.equal(await visited(siteUrl), SECOND['index.html'])
   })
@@ -145,13 +149,15 @@ describe('the versions of a site', requiresBrowser, () => {
     const previews = page.getByRole('list', { name: 'Previews' }).locator('> li')
     assert.match(
       (await previews.allTextContents())[0]!,
-      /^pr-42Promote.*You, with an API key · .*1 file changed · Expires /,
+      /^pr-42Promote.*You, with an API key · .*1 file changed.* · Expires /,
     )
     const href = await page.getByRole('link', { name: 'pr-42' }).getAttribute('href')
     assert.equal(await visited(href!), 'Change')
     await owner.assertReadable()
     await page.getByRole('button', { name: 'Promote pr-42' }).click()
     await previews.first().getByText('Live', { exact: true }).waitFor()
+    // The list shows it before the response.
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
     assert.equal(await visited(siteUrl), 'Change')
     await page.getByRole('button', { name: 'Actions for preview staging' }).click()
     await page.getByRole('menuitem', { name: 'Delete preview' }).click()
