@@ -95,7 +95,7 @@ test('a collector that refuses traces is named with its status, without the body
   assert.deepEqual([line?.collector, line?.cause], [`http://127.0.0.1:${port}`, 'Bad Request 400'])
 })
 
-test('a service with the setting loads the packages of OpenTelemetry, which test/operator/workers.test.ts looks for', async () => {
+test('a service with the setting loads the packages of OpenTelemetry, which test/operator/workers.test.ts expects to be absent', async () => {
   await using folder = await memoryFolder()
   const modules = [join(import.meta.dirname, 'log-tracing-packages.ts')]
   const settings = { DATA: folder.path, OTLP_URL: 'http://127.0.0.1:1' }
