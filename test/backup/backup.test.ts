@@ -131,6 +131,8 @@ describe('a backup', () => {
     service = opened.use(await startTestService({ ...SETTINGS, DATA: data }))
     key = await service.signIn('owner@example.test')
     slug = (await service.client(key).publish({ files: toFiles(CONTENTS) })).slug
+    // So that the backup could have encodings.
+    await service.service.precompressor.onIdle()
     made = join(path, 'made')
     await mkdir(made)
     await backUp(data, made)
@@ -446,6 +448,11 @@ describe('a backup', () => {
     await opened.put(toContentName(identity.hash), Readable.from([compressed]), identity)
     await putManifest(opened, { ...manifest, database: { ...identity, bytes: bytes.length } })
     await assert.rejects(restore(target, await newFolder()), /A newer version of Slipway wrote this data/)
+    await putManifest(opened, { ...manifest, format: 2 as never, release: '9.9.9' })
+    await assert.rejects(
+      restore(target, await newFolder()),
+      /a backup of a newer release, 9\.9\.9: use that release/,
+    )
   })
 
   test('has no encodings: the restored service prepares them', async () => {
