@@ -31,6 +31,8 @@ export function createPublisher({
     history,
     random,
     account: { email: 'owner@example.test', key },
+    // Others change what is cached of a site, not what its visitors see, so that it is warm no more.
+    actions: ['update', 'archive', 'restore', 'claim', 'delete'],
     maxSites: MAX_SITES,
     timeToExpiry: MAX_REQUEST_MS,
     onDone(name, milliseconds) {
