@@ -34,8 +34,8 @@ process.channel?.unref()
 /** Node's own summary at the end. */
 const COUNT = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
 
-// Node's test runner follows every promise to find the test that an error belongs to, which is a quarter of the CPU time of
-// our tests. Without that, an error that no test receives ends the process.
+// Node's test runner follows every promise to find the test that an error belongs to, which costs up to 30 % of the CPU time
+// of a file (docs/decisions/043-test-process.md). Without that, an error that no test receives ends the process.
 const asyncHooks = createRequire(import.meta.url)('node:async_hooks') as typeof import('node:async_hooks')
 const { createHook } = asyncHooks
 asyncHooks.createHook = (callbacks) => createHook({ ...callbacks, trackPromises: false })

@@ -146,6 +146,7 @@ class FilledFiles {
   /** Pages contain settings, which may change with each start. */
   readonly #modified: ReturnType<typeof toLastModified>
   readonly #earlier: ReadonlyMap<string, Promise<StaticFile>> | undefined
+  /** By name. */
   readonly loaded = new Map<string, Promise<StaticFile>>()
 
   constructor(builds: Builds, options: BuiltSiteOptions, earlier: FilledFiles | undefined) {
@@ -160,8 +161,12 @@ class FilledFiles {
     const { built, reference } = this.#builds
     const isBuilt = built.has(name) || (name.startsWith(GUIDES) && reference.has(name))
     if (!isBuilt || /\.(br|zst|gz)$/.test(name)) return undefined
-    const file = this.loaded.get(name) ?? this.#load(name)
+    const known = this.loaded.get(name)
+    if (known) return known
+    const file = this.#load(name)
     this.loaded.set(name, file)
+    // A failure is not cached.
+    file.catch(() => this.loaded.delete(name))
     return file
   }
 
