@@ -206,11 +206,14 @@ export class Publication {
   #draw(at: 'reading' | 'uploading', progress: Progress, eta: EtaEstimator): void {
     const now = performance.now()
     const isEnd = progress.filesDone === progress.files
-    if (this.step.value.at === at && !isEnd && now - this.#drawnAt < DRAW_INTERVAL_MS) return
+    const shown = this.step.value
+    if (shown.at === at && !isEnd && now - this.#drawnAt < DRAW_INTERVAL_MS) return
     this.#drawnAt = now
     const secondsLeft = eta.secondsLeft(progress, now)
+    // A response from before the network failed is no sign that it has returned.
+    const waiting = shown.at === 'uploading' && !navigator.onLine ? shown.waiting : undefined
     this.step.value =
-      at === 'reading' ? { at, progress, secondsLeft } : { at, progress, secondsLeft, waiting: undefined }
+      at === 'reading' ? { at, progress, secondsLeft } : { at, progress, secondsLeft, waiting }
   }
 
   #wait(reason: unknown): void {

@@ -174,21 +174,29 @@ describe('the front page', requiresBrowser, () => {
     )
   })
 
-  test('retries a publication after a network failure, and sends no file again that was received', async () => {
+  test('shows that it is offline while it is, retries then, and sends no file again that was received', async () => {
     await begin()
     const context = page.context()
-    const met = Promise.withResolvers<void>()
-    const small = page.waitForResponse((answer) => isBundle(answer.request()))
+    const [received, offline] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await page.route(UPLOADS, async (route) => {
-      if (isBundle(route.request())) return route.continue()
-      await small
+      if (isBundle(route.request())) {
+        // Its response arrives late: after the other upload has failed.
+        const response = await route.fetch()
+        received.resolve()
+        await offline.promise
+        return route.fulfill({ response })
+      }
+      await received.promise
       await context.setOffline(true)
-      met.resolve()
       await route.abort()
     })
+    const small = page.waitForEvent('requestfinished', isBundle)
     await pickFolder(page, disk.folder('broken', { 'index.html': 'Hello', 'a.js': 'a', 'film.mp4': FILM }))
-    await met.promise
     await page.getByText(CONNECTION_LOST).waitFor()
+    offline.resolve()
+    await small
+    await page.evaluate(() => new Promise(requestAnimationFrame))
+    assert.ok(await page.getByText(CONNECTION_LOST).isVisible())
     await page.unroute(UPLOADS)
     const before = calls.length
     await context.setOffline(false)
