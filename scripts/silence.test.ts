@@ -23,7 +23,10 @@ for (const { what, share, endsAfterMs } of cases)
   test(`a group without the end of a test is silent for too long: ${what}`, () => {
     const silence = new Silence(START)
     const at = (nowMs: number) => ({ nowMs, cpuMs: nowMs * share.cpuMs, idleMs: nowMs * share.idleMs })
+    assert.equal(silence.isTooLong(at(endsAfterMs / 2 - 1000)), false)
+    assert.equal(silence.isHalfOver(), false)
     assert.equal(silence.isTooLong(at(endsAfterMs - 1000)), false)
+    assert.deepEqual([silence.isHalfOver(), silence.isHalfOver()], [true, false])
     assert.equal(silence.isTooLong(at(endsAfterMs + 1000)), true)
   })
 

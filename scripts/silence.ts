@@ -23,6 +23,7 @@ export interface Sample {
 export class Silence {
   #last: Sample
   #ms = 0
+  #isSaid = false
 
   constructor(first: Sample) {
     this.#last = first
@@ -31,6 +32,7 @@ export class Silence {
   /** A test has ended. */
   end(): void {
     this.#ms = 0
+    this.#isSaid = false
   }
 
   /** Adds the time since the last sample; returns whether the group has been silent for too long. */
@@ -40,5 +42,12 @@ export class Silence {
     this.#ms += Math.min(elapsedMs, Math.max(availableMs, elapsedMs * MIN_SHARE))
     this.#last = sample
     return this.#ms >= MAX_SILENCE_MS
+  }
+
+  /** Whether half of that time has passed; true once. */
+  isHalfOver(): boolean {
+    if (this.#isSaid || this.#ms < MAX_SILENCE_MS / 2) return false
+    this.#isSaid = true
+    return true
   }
 }

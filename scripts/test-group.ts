@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { idleMs, ProcessTable } from './cpu-time.ts'
 import { killProcessGroup } from './process-group.ts'
 import { root } from './root.mjs'
-import type { ServerRequest } from './server-messages.ts'
+import type { ServerRequest, SilenceMessage } from './server-messages.ts'
 import type { SharedServers } from './shared-servers.ts'
 import { MAX_SILENCE_MS, Silence } from './silence.ts'
 import type { ReporterMessage, TestId } from './test-process.ts'
@@ -143,7 +143,10 @@ class Watch {
     // Processes that nothing waits for take their time with them.
     this.cpuMs = Math.max(this.cpuMs, new ProcessTable().groupCpuMs(this.#child.pid!))
     const sample = { nowMs: performance.now(), cpuMs: this.cpuMs, idleMs: idleMs() }
-    if (!this.#silence.isTooLong(sample)) return
+    const isTooLong = this.#silence.isTooLong(sample)
+    if (this.#silence.isHalfOver() && this.#child.connected)
+      this.#child.send({ kind: 'silent' } satisfies SilenceMessage)
+    if (!isTooLong) return
     this.ended = true
     killProcessGroup(this.#child)
   }

@@ -14,6 +14,7 @@ import {
 } from 'playwright-core'
 import { program } from '../../scripts/program.mjs'
 import { sharedServer } from '../tools/shared-server.ts'
+import { onSilence } from './silence.ts'
 import { ALL_VARIANTS } from './variants.ts'
 
 export interface Browser extends AsyncDisposable {
@@ -60,7 +61,7 @@ async function openChromium(...flags: string[]): Promise<PlaywrightBrowser> {
   return engine.connect(await sharedServer('chromium'), { timeout: 0 })
 }
 
-/** Opens a context whose pages wait without a limit: the runner ends a test that waits in vain, and names it. */
+/** Opens a context whose pages wait without a limit, until the runner finds the group silent. */
 async function openContext(
   browser: PlaywrightBrowser,
   options: BrowserContextOptions = {},
@@ -69,7 +70,21 @@ async function openContext(
   const context = await browser.newContext({ locale: LOCALE, reducedMotion: 'reduce', ...options })
   context.setDefaultTimeout(0)
   context.setDefaultNavigationTimeout(0)
+  context.once(
+    'close',
+    onSilence(() => closeWithReport(context)),
+  )
   return context
+}
+
+/** Fails what waits for the pages of a context, with what they show. */
+async function closeWithReport(context: BrowserContext): Promise<void> {
+  const read = async (page: Page) => `${page.url()}\n${await page.locator('body').ariaSnapshot()}`
+  const pages = await Promise.allSettled(context.pages().map(read))
+  const shown = pages.map((page) => (page.status === 'fulfilled' ? page.value : String(page.reason)))
+  const reason = `no test has ended for a long time; the pages of this one:\n${shown.join('\n\n')}`
+  // The test that fails may close its browser at the same time.
+  await context.close({ reason }).catch(() => undefined)
 }
 
 /** Opens a client that sends requests with cookies, as the pages of a browser do, and waits without a limit. */

@@ -1,4 +1,5 @@
 import timers from 'node:timers/promises'
+import { onSilence } from './silence.ts'
 
 // Before a test replaces the timers.
 const { setImmediate: turn, setTimeout: pause } = timers
@@ -11,12 +12,21 @@ const MIN_PAUSE_MS = 1
 const MAX_PAUSE_MS = 50
 
 /**
- * Resolves when a condition holds, for what reports no event: the state of another process, or a counter. Never gives up:
- * the runner ends a group that is silent for too long, and names the test.
+ * Resolves when a condition holds, for what reports no event: the state of another process, or a counter. Gives up only
+ * when the runner finds the group silent.
  */
 export async function waitFor(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let count = 0; !(await holds()); count++) {
-    if (count < TURNS) await turn()
-    else await pause(Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * (count - TURNS + 1)))
+  let isSilent = false
+  const stopListening = onSilence(() => {
+    isSilent = true
+  })
+  try {
+    for (let count = 0; !(await holds()); count++) {
+      if (isSilent) throw new Error(`this does not become true: ${holds}`)
+      if (count < TURNS) await turn()
+      else await pause(Math.min(MAX_PAUSE_MS, MIN_PAUSE_MS * (count - TURNS + 1)))
+    }
+  } finally {
+    stopListening()
   }
 }
