@@ -99,16 +99,15 @@ export async function runTestGroup(group: TestGroup, options: RunOptions): Promi
   await closed
   if (child.connected) await once(child, 'disconnect')
 
-  const isFine = code === 0 && reachedEnd
-  if (!stop.aborted && (watch.ended || (!isFine && !hasFailed))) {
+  if (!stop.aborted && !reachedEnd && (watch.ended || !hasFailed)) {
     const how = watch.ended
       ? `was ended: no test ended within ${MAX_SILENCE_MS / 1000} seconds of CPU time`
       : signal
         ? `was ended by ${signal}`
         : `ended with exit code ${code}`
-    const where = reachedEnd ? 'after its tests' : 'before the end of its tests'
     const test = watch.running
-    listener.failed({ why: `The process of ${group.name} ${how}, ${where}.`, ...(test && { test }) })
+    const why = `The process of ${group.name} ${how}, before the end of its tests.`
+    listener.failed({ why, ...(test && { test }) })
   }
   return { printed: shortenOutput(printed), cpuMs: watch.cpuMs }
 }

@@ -46,7 +46,7 @@ for (const kind of ['uncaughtException', 'unhandledRejection'] as const)
   process.on(kind, async (error: unknown) => {
     const why = `${explain(error)}\n(${kind}: no test received it, and the rest of the group did not run)`
     await sendLast({ kind: 'failed', ...(running && { test: running }), why })
-    process.exit(1)
+    endProcess()
   })
 
 const { values, positionals } = parseArgs({
@@ -60,8 +60,7 @@ await report(run({ files: [...positionals, last], isolation: 'none', ...pattern 
 const { ended } = await import('./tests-ended.ts')
 await ended.promise
 await sendLast({ kind: 'end' })
-// Whatever the tests have left open.
-process.exit()
+endProcess()
 
 /** Sends what the runner needs of these events, until all tests have ended. */
 async function report(events: AsyncIterable<TestEvent>): Promise<void> {
@@ -124,6 +123,15 @@ function withoutNode(stack: string): string {
     .filter((line) => !/^\s+at .*\(?node:/.test(line))
     .join('\n')
     .replaceAll(`file://${root}/`, '')
+}
+
+/**
+ * Ends this process, whatever the tests have left open. In `process.exit` Node can wait forever for a thread that compiles and that
+ * itself waits for a garbage collection of this thread: https://github.com/nodejs/node/issues/54918.
+ */
+function endProcess(): void {
+  process.emit('exit', 0)
+  process.kill(process.pid, 'SIGKILL')
 }
 
 function send(message: ReporterMessage): void {
