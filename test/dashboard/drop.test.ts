@@ -144,6 +144,17 @@ describe('the front page', requiresBrowser, () => {
     assert.deepEqual([await visited(siteUrl), await visited(siteUrl, 'a.js')], ['Built', 'a'])
   })
 
+  test('names the damaged file of a zip, and publishes nothing', async () => {
+    const file = { name: 'a.txt', data: Buffer.from('text '.repeat(100)) }
+    for (const damage of [{ crc32: 5 }, { raw: Buffer.alloc(30, 0xff) }, { size: 10 }]) {
+      await begin()
+      await pickFiles(page, disk.file('damaged.zip', buildZip([{ ...file, ...damage }])))
+      await page.getByText('a.txt is damaged in the ZIP.').waitFor()
+      assert.deepEqual(calls, [])
+      await page.getByRole('button', { name: 'Choose different files' }).click()
+    }
+  })
+
   test('draws a hostile site without running or requesting anything of it', async () => {
     await begin()
     const requests: string[] = []
