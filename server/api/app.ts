@@ -7,7 +7,7 @@ import { formatAlternatives } from '../../protocol/format.ts'
 import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { readForwardedFor } from '../lib/client-ip.ts'
 import type { ClientMemory } from '../lib/client-memory.ts'
-import { ApiError } from '../lib/errors.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { PROBE_HEADER, type ProbeToken } from '../lib/probe-token.ts'
 import type { Telemetry } from '../lib/telemetry.ts'
@@ -74,6 +74,10 @@ const UPLOAD_MEMORY_BYTES = 512 * 1024
 /** What the contents of files in a JSON body take: base64 is longer by a third, and JSON escapes characters. */
 const MAX_CONTENT_TEXT_BYTES = 1.5 * MAX_CONTENT_BYTES
 
+/** What libraries get of a query at most: some parse it in quadratic time. */
+const MAX_QUERY_CHARACTERS = 4096
+const MAX_QUERY_PARAMETERS = 40
+
 /** More than the maximum size of Node's request head. */
 const MAX_URL_LENGTH = 64 * 1024
 
@@ -99,8 +103,8 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   })
   // A route has the parsers, hooks and error handler that are registered before it; routes come last. A request passes
   // the hooks by phase, and within a phase in this order:
-  //   onRequest      `logRequests` sets the request id, which a refused request has too; then `admit` authenticates
-  //                  and charges, so that a refused request costs no memory
+  //   onRequest      `logRequests` sets the request id, which a refused request has too; `assertQuerySize`; then `admit`
+  //                  authenticates and charges, so that a refused request costs no memory
   //   preParsing     `accountBodies` accounts for the memory and the rate of the body, before it is read
   //   preValidation  `assertManifestSize` bounds a manifest before it is validated
   //   preHandler     `followRenames` replaces a former slug in the path
@@ -110,6 +114,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   accountBodies(app, options)
   handleErrors(app, options)
   logRequests(app, options)
+  app.addHook('onRequest', async ({ url }) => assertQuerySize(url))
   // Sees the routes that are added after it.
   const allowed = knownMethods(app)
   probes(app, options)
@@ -186,6 +191,15 @@ function routeOptions(route: Route, services: ApiServices & { manifestBytes: num
     },
     handler: route.handle,
   } as RouteOptions
+}
+
+function assertQuerySize(target: string): void {
+  const start = target.indexOf('?') + 1
+  if (start === 0) return
+  const [length, parameters] = [target.length - start, target.split('&', MAX_QUERY_PARAMETERS + 1).length]
+  if (length <= MAX_QUERY_CHARACTERS && parameters <= MAX_QUERY_PARAMETERS) return
+  const limits = `${MAX_QUERY_PARAMETERS} parameters and ${MAX_QUERY_CHARACTERS} characters`
+  throw validationError([{ field: 'query', message: `must have at most ${limits}` }])
 }
 
 /** Also with errors, which a message about maintenance may explain. */

@@ -53,17 +53,17 @@ export async function oauth(app: FastifyInstance, options: OAuthOptions): Promis
   for (const url of [RESOURCE_METADATA_PATH, RESOURCE_METADATA_PATH + MCP_PATH])
     app.get(url, { config: open }, () => metadata)
   const handler = forwarder(options)
-  // These two create records for requests without a credential.
+  // What strangers may call, and what does more than to read a constant.
   const limited = { charge: 'sign-in', access: 'public', auth: 'optional' } as const
   const { authorization, registration, token, revocation, jwks } = OAUTH_ROUTES
   for (const [method, url, config] of [
     ['GET', SERVER_METADATA_PATH, open],
     ['GET', jwks, open],
     ['GET', authorization, limited],
-    ['GET', `${authorization}/:uid`, open],
+    ['GET', `${authorization}/:uid`, limited],
     ['POST', registration, limited],
     ['POST', token, { ...open, charge: 'handler' }],
-    ['POST', revocation, open],
+    ['POST', revocation, limited],
   ] as const)
     app.route({ method, url, bodyLimit: MAX_BODY_BYTES, config, handler })
   for (const [url, allow] of [
@@ -97,7 +97,7 @@ function forwarder({ baseUrl, programs, limits }: OAuthOptions): RouteHandlerMet
       const payload = isRegistration ? clientMetadata(request.body) : (request.body as string | undefined)
       const response = await inject(handle, {
         method: request.method as 'GET',
-        url: withScope(request.url),
+        url: targetOf(request),
         headers: {
           host,
           'x-forwarded-proto': protocol.slice(0, -1),
@@ -116,12 +116,12 @@ function forwarder({ baseUrl, programs, limits }: OAuthOptions): RouteHandlerMet
 }
 
 /**
- * Other scopes are ignored (RFC 6749, section 3.3). A program that names none asks for all, which the user sees and
- * decides.
+ * The path, and the query of the only route that takes one. Other scopes are ignored (RFC 6749, section 3.3). A program
+ * that names none asks for all, which the user sees and decides.
  */
-function withScope(target: string): string {
+function targetOf({ url: target, routeOptions }: FastifyRequest): string {
   const url = new URL(target, 'http://localhost')
-  if (url.pathname !== OAUTH_ROUTES.authorization) return target
+  if (routeOptions.url !== OAUTH_ROUTES.authorization) return url.pathname
   const asked = (url.searchParams.get('scope') ?? '').split(' ')
   const known = PROGRAM_SCOPES.filter((scope) => asked.includes(scope))
   url.searchParams.set('scope', (known.length > 0 ? known : PROGRAM_SCOPES).join(' '))

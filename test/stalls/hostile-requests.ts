@@ -53,6 +53,12 @@ const PATHS: [title: string, path: string][] = [
   ['an encoded query', `/?${fill('%25', MAX_HEAD)}`],
 ]
 
+/** Longer than the service accepts, and as long. */
+export const HOSTILE_QUERIES = ['a&', 'a=b&', 'a[b]=c&', '%CC%81', '+='].flatMap((piece) => [
+  fill(piece, MAX_HEAD),
+  piece.includes('&') ? piece.repeat(40).slice(0, -1) : fill(piece, 4096),
+])
+
 /** JSON of about two million bytes. */
 // biome-ignore format: one row per case
 const BODIES: [title: string, body: string][] = [

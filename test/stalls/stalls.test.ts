@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { OAUTH_ROUTES } from '../../server/accounts/oauth/authorization-server.ts'
+import { MCP_PATH } from '../../server/api/mcp/resource.ts'
 import { buildRouteTable } from '../../server/edge/resolve/route-table.ts'
 import { zip } from '../archive/zip-file.ts'
+import { CALLS } from '../calls.ts'
 import { getResponse, toSite } from '../edge/responses.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
-import { HOSTILE_REQUESTS, type HostileRequest } from './hostile-requests.ts'
+import { HOSTILE_QUERIES, HOSTILE_REQUESTS, type HostileRequest } from './hostile-requests.ts'
 import { HOSTILE_SITES } from './hostile-sites.ts'
 import { calibrate, StallMeter } from './stall-meter.ts'
 
@@ -37,6 +40,35 @@ describe('no request holds the event loop for more than 50 ms', () => {
       await assertNoStall(() => exchange(bytes))
     })
   }
+})
+
+describe('no query holds the event loop for more than 50 ms', () => {
+  const known = Object.values(CALLS).map(({ route }) => route.split(' ') as [string, string])
+  const others = [
+    '/docs',
+    '/install.sh',
+    '/report',
+    '/unsubscribe',
+    '/health',
+    '/.well-known/oauth-authorization-server',
+  ]
+  const authorization = `${OAUTH_ROUTES.authorization}/{uid}`
+  for (const [method, template] of [
+    ...known,
+    ...[...others, OAUTH_ROUTES.authorization, authorization, OAUTH_ROUTES.jwks].map(
+      (path) => ['GET', path] as const,
+    ),
+    ...[MCP_PATH, OAUTH_ROUTES.token, OAUTH_ROUTES.registration, OAUTH_ROUTES.revocation].map(
+      (path) => ['POST', path] as const,
+    ),
+  ])
+    test(`of ${method} ${template}`, async () => {
+      const path = template.replaceAll(/\{\w+\}/g, 'abc')
+      for (const query of HOSTILE_QUERIES) {
+        const bytes = serialized({ method, path: `${path}?${query}`, headers: bearer() })
+        await assertNoStall(() => exchange(bytes))
+      }
+    })
 })
 
 describe('no site holds the event loop for more than 50 ms', () => {
