@@ -2,16 +2,20 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Store } from '../../server/store/store.ts'
+import { toFiles } from '../api/content.ts'
 import { siteRow } from '../store/rows.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
+import { freePort } from '../tools/port.ts'
 import { isUnavailable, recordChanges, whenReconnected } from './proxied-store.ts'
 import { ReplicatedPostgres } from './replicated-postgres.ts'
 
-const WRITERS = 4
+const WRITERS = 3
 
 /** Writes of each writer before and after a failover. */
-const WRITES = 3
+const WRITES = 2
 
 describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
   let cluster: ReplicatedPostgres
@@ -73,11 +77,26 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     for (const { names } of changes) assert.deepEqual(new Set(names), new Set(['everything', 'later']))
   })
 
-  test('a primary that is killed under load loses nothing that was acknowledged as durable', async (t) => {
+  test('a primary that is killed under load loses nothing that was acknowledged as durable, and a node serves warm sites and publishes again', async (t) => {
     await using stack = new AsyncDisposableStack()
     const url = await cluster.createDatabase()
     const other = stack.use(await cluster.openStore(url))
     const changes = recordChanges(other)
+    const port = await freePort()
+    const service = stack.use(
+      await startTestService({
+        DATABASE_URL: url,
+        SECRET: 'a secret of all nodes of this test',
+        SMTP_URL: 'smtp://127.0.0.1:1',
+        PORT: `${port}`,
+        BASE_URL: `http://localhost:${port}`,
+      }),
+    )
+    const publish = (content: string) =>
+      service.client().publish({ files: toFiles({ 'index.html': content }) })
+    const visit = async (site: string) => (await sendRequest(port, { site })).text
+    const { slug } = await publish('before')
+    assert.equal(await visit(slug), 'before')
     const writers = await Promise.all(
       Array.from(
         { length: WRITERS },
@@ -91,7 +110,9 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     // The control: what is not replicated is lost.
     await other.write('relaxed', {}, (tx) => tx.sites.insert(siteRow('relaxed')))
     changes.names.length = 0
-    await cluster.failOver()
+    const promoted = cluster.failOver()
+    assert.equal(await visit(slug), 'before')
+    await promoted
     const promotedAt = performance.now()
     load.abort()
     await Promise.all(writing)
@@ -99,6 +120,7 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     t.diagnostic(`all writers write ${Math.round(performance.now() - promotedAt)} ms after the promotion`)
     await whenReconnected(() => other.pollChanges())
     assert.ok(changes.names.includes('everything'))
+    assert.equal(await visit((await whenReconnected(() => publish('after'))).slug), 'after')
     const acknowledged = writers.flatMap((writer) => writer.acknowledged)
     const found = await Promise.all(acknowledged.map((slug) => other.read.sites.bySlug(slug)))
     assert.deepEqual(

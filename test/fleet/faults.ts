@@ -18,13 +18,12 @@ interface FaultsOptions {
   kinds: FaultKinds
 }
 
-/** Faults of all parts, of the database only, or a kill and a failover. */
-export type FaultKinds = 'all' | 'failovers' | 'shortest'
+/** Faults of all parts, or of the database only. */
+export type FaultKinds = 'all' | 'failovers'
 
 const FAULTS = {
   all: [killNode, stopNode, cutOffNode, failOver],
   failovers: [failOver],
-  shortest: [killNode, failOver],
 }
 
 /**

@@ -13,7 +13,7 @@ import { runRollingRestart } from './rolling.ts'
 import { runFleet } from './run.ts'
 import { runTestsOnFleet, runTestsRepeatingWrites } from './run-tests.ts'
 
-// `npm run fleet -- [--minutes N] [--seed N]`: the long run of test/fleet.test.ts.
+// `npm run fleet -- [--minutes N] [--seed N]`: a fleet through faults of all parts.
 // `npm run fleet -- failovers [--times N]`: kills the primary and promotes its standby again and again.
 // `npm run fleet -- rolling [--visits N]`: restarts and upgrades all nodes one by one under load.
 // `npm run fleet -- move [--sites N]`: moves a machine into a fleet and back.
