@@ -73,11 +73,11 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
     assert.deepEqual(takeStatements(), ['select accounts', 'insert counters', 'select domains'])
   })
 
-  test('an anonymous publish of 1,000 files costs five statements to create it, one for each of its quotas, and fourteen to finalize it', async (t) => {
+  test('an anonymous publish of 200 files costs five statements to create it, one for each of its quotas, and fourteen to finalize it', async (t) => {
     await using service = await startTestService(await settings(), Date.now(), { scheduledSweeps: [] })
     const { create, upload, finalize } = anonymousPublisher(service.port)
     const takeStatements = recordForegroundStatements(t)
-    const site = await create(1000)
+    const site = await create(200)
     const created = takeStatements()
     // Those of its network, and of all sites without an account.
     assert.deepEqual(created.splice(4, 2), ['insert usage', 'insert usage'])
