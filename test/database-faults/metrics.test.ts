@@ -4,7 +4,6 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { promtool } from '../operator/promtool.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -16,11 +15,10 @@ import { TcpProxy } from '../tools/tcp-proxy.ts'
 interface Database {
   settings: Record<string, string>
   /** Makes it hang until the returned function is called. */
-  stop?(): () => void
+  stop(): () => void
 }
 
 const databases: Record<string, (stack: AsyncDisposableStack) => Promise<Database>> = {
-  'the database answers': async () => ({ settings: {} }),
   async 'SQLite is locked by another process'(stack) {
     const { path } = stack.use(await memoryFolder())
     return {
@@ -56,20 +54,20 @@ const databases: Record<string, (stack: AsyncDisposableStack) => Promise<Databas
 for (const [state, open] of Object.entries(databases))
   test(
     `while ${state}, metrics are served until the last request in progress has ended`,
-    requires('postgres', 'promtool'),
+    requires('postgres'),
     async () => {
       await using stack = new AsyncDisposableStack()
       const { settings, stop } = await open(stack)
       const given = { ...settings, INTERNAL_PORT: '0', DRAIN_SECONDS: '60' }
       const { service, port } = stack.use(await startTestService(given))
       const scrape = () => sendRequest(service.internalPort!, { path: '/metrics' })
-      const resume = stop?.()
+      const resume = stop()
       const waiting = sendRequest(port, { method: 'PUT', path: '/page.html', body: Buffer.from('text') })
       const upload = await beginUpload(port)
-      await assertValid(await scrape())
+      assertServed(await scrape())
       const stopped = service[Symbol.asyncDispose]()
-      await assertValid(await scrape())
-      resume?.()
+      assertServed(await scrape())
+      resume()
       upload.destroy()
       await Promise.all([waiting, stopped])
       await assert.rejects(scrape(), { code: 'ECONNREFUSED' })
@@ -85,8 +83,7 @@ async function beginUpload(port: number): Promise<Socket> {
   return socket
 }
 
-async function assertValid({ status, text }: { status: number; text: string }): Promise<void> {
+function assertServed({ status, text }: { status: number; text: string }): void {
   assert.equal(status, 200)
   assert.match(text, /^slipway_connections [1-9]/m)
-  assert.deepEqual(await promtool(['check', 'metrics'], text), { code: 0, output: '' })
 }

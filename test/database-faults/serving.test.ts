@@ -94,7 +94,7 @@ describe('visitors, while PostgreSQL cannot be reached', requires('postgres'), (
   test('after a crash of the database each cached site is read once more', async () => {
     await using stack = new AsyncDisposableStack()
     const { edge, run } = await startNode(stack)
-    const hosts = await publishSites(edge)
+    const hosts = await publishSites(edge, 3)
     const visit = async () => {
       for (const host of hosts) assert.equal((await edge.request(host, '/a.txt')).status, 200)
     }
@@ -118,9 +118,9 @@ test('a cold visit is one statement', requires('postgres'), async (t) => {
 })
 
 /** Sites, and a preview and a domain of the first one; all of them are cached. Returns their hosts. */
-async function publishSites(edge: EdgeFixture): Promise<string[]> {
+async function publishSites(edge: EdgeFixture, count = SITES): Promise<string[]> {
   const slugs: string[] = []
-  for (let number = 0; number < SITES; number++) slugs.push(await edge.publish({ 'a.txt': `${number}` }))
+  for (let number = 0; number < count; number++) slugs.push(await edge.publish({ 'a.txt': `${number}` }))
   const [first] = slugs
   const draft = await edge.createVersion(first!, { 'a.txt': 'draft' }, { live: false })
   await edge.addDomain('fault.example.org', slugs[1]!)

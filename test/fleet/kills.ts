@@ -59,7 +59,7 @@ const KINDS = ['publish', 'update'] as const
 type Kind = (typeof KINDS)[number]
 
 /** Preloaded into a node that loses what it acknowledges. */
-const UNSENT_COMMITS = join(import.meta.dirname, '../database-faults/unsent-commits.ts')
+const UNSENT_COMMITS = join(import.meta.dirname, 'unsent-commits.ts')
 
 /**
  * Kills a node with SIGKILL at the events of a publish: whenever it sends a part of a statement or of a request to the
