@@ -6,7 +6,7 @@ import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { CALLS } from './calls.ts'
 import { LOCK_PAIRS, WITHOUT_PAIR } from './lock-pairs.ts'
-import { explore, isSerialized, type Pair, runAlone, type Wraps } from './schedules.ts'
+import { isSerialized, runAlone, type Wraps } from './schedules.ts'
 import { interceptStatements } from './steps.ts'
 import { World, type Wrap } from './world.ts'
 import { listWrites, recordScopes, recordSites, type ScopedWrite, withoutScope } from './writes.ts'
@@ -69,19 +69,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
   'the hourly repair of names': ['server/certificates/maintenance.ts repairNames'],
 }
 
-/** Kinds of locks that no row of the table of pairs has, with a pair that fails without them. */
-const CONTROLS = {
-  authority: ['issue a certificate of a site', 'issue a certificate of another site'],
-} satisfies Partial<Record<keyof WriteScope, Pair>>
-
-const KINDS = [
-  'site',
-  'account',
-  'address',
-  'host',
-  'counter',
-  'notice',
-] as const satisfies (keyof WriteScope)[]
+const KINDS = ['site', 'account', 'address', 'host', 'counter'] as const satisfies (keyof WriteScope)[]
 
 describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
   const stack = new AsyncDisposableStack()
@@ -113,15 +101,6 @@ describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
       const [, { pair, ...stop }] = Object.entries(LOCK_PAIRS).find(([lock]) => lock.endsWith(` ${kind}`))!
       const wraps: Wraps = [withoutScope(kind), withoutScope(kind)]
       assert.equal(await isSerialized(world, pair, stop, wraps), false)
-    })
-
-  for (const [kind, pair] of Object.entries(CONTROLS) as [keyof typeof CONTROLS, Pair][])
-    test(`a write that does not name its ${kind} is found`, async (t) => {
-      t.mock.method(Math, 'random', () => 0.5)
-      using _ = interceptStatements()
-      const wraps: Wraps = [withoutScope(kind), withoutScope(kind)]
-      const { length: found } = await explore(world, pair, { wraps, most: 1 })
-      assert.equal(found, 1)
     })
 
   test('a write that is rolled back and runs again has the outcome of one that runs once', async (t) => {
