@@ -9,9 +9,9 @@ import { startTestService } from '../support/service.ts'
 import { MIB } from '../support/units.ts'
 import { UNPRIVILEGED_USER } from '../tools/daemon.ts'
 import { requires } from '../tools/part.ts'
-import { freePort } from '../tools/port.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
+import { nodeSettings } from './node-settings.ts'
 
 /** A publish with a manifest of a size that does not fit into space that the tables have already. */
 const FILES = manifest(
@@ -39,17 +39,8 @@ test(
       await server.run(server.url(), 'drop tablespace small')
     })
     await server.run(server.url(), `alter database ${name} set tablespace small`)
-    const port = `${await freePort()}`
-    const service = stack.use(
-      await startTestService({
-        DATABASE_URL: url,
-        SECRET: 'a secret of all nodes of this test',
-        SMTP_URL: 'smtp://127.0.0.1:1',
-        PORT: port,
-        BASE_URL: `http://localhost:${port}`,
-        ANONYMOUS_FILES: `${FILES.length}`,
-      }),
-    )
+    const settings = { ...(await nodeSettings(url)), ANONYMOUS_FILES: `${FILES.length}` }
+    const service = stack.use(await startTestService(settings))
     const publisher = stack.use(new Publisher(service))
     const site = (await publisher.publish({ 'index.html': 'hello' })).slug
     await disk.fill()

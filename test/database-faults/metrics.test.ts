@@ -8,9 +8,9 @@ import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
-import { freePort } from '../tools/port.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
+import { nodeSettings } from './node-settings.ts'
 
 interface Database {
   settings: Record<string, string>
@@ -34,15 +34,8 @@ const databases: Record<string, (stack: AsyncDisposableStack) => Promise<Databas
     const server = await sharedPostgres()
     const proxy = stack.use(await TcpProxy.open(server.port))
     const { pathname } = new URL(stack.use(await server.borrowDatabase()).url)
-    const port = await freePort()
     return {
-      settings: {
-        DATABASE_URL: server.url(pathname.slice(1), proxy.port),
-        SECRET: 'a secret of all nodes of this test',
-        SMTP_URL: 'smtp://127.0.0.1:1',
-        PORT: `${port}`,
-        BASE_URL: `http://localhost:${port}`,
-      },
+      settings: await nodeSettings(server.url(pathname.slice(1), proxy.port)),
       stop() {
         proxy.stop()
         return () => proxy.resume?.()

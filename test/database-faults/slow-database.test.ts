@@ -7,9 +7,9 @@ import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
-import { freePort } from '../tools/port.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
+import { nodeSettings } from './node-settings.ts'
 
 /** No answer arrives before the end of the test. */
 const DELAY_MS = HOUR_MS
@@ -27,10 +27,8 @@ test(
     const proxy = stack.use(await TcpProxy.open(server.port))
     const { pathname } = new URL(database.url)
     const DATABASE_URL = server.url(pathname.slice(1), proxy.port)
-    const port = await freePort()
-    const settings = { PORT: `${port}`, BASE_URL: `http://localhost:${port}`, DATABASE_URL }
-    const fleet = { SECRET: 'a secret of all nodes of this test', SMTP_URL: 'smtp://127.0.0.1:1' }
-    stack.use(await startTestService({ ...settings, ...fleet }, Date.now(), { deadlines: DEADLINES }))
+    const settings = await nodeSettings(DATABASE_URL)
+    const { port } = stack.use(await startTestService(settings, Date.now(), { deadlines: DEADLINES }))
     const publish = (text: string) =>
       sendRequest(port, {
         ...{ method: 'PUT', path: '/page.html', body: Buffer.from(text) },
