@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { StartOptions } from '../../server/backends.ts'
@@ -43,6 +44,25 @@ export async function withEngines(config: Config, options: StartOptions): Promis
   const openStore = () => openTestStore({ folder: config.data, clock })
   if (ENGINES === 'repeated-writes') return [config, { ...options, openStore }]
   return [Object.freeze({ ...config, ...(await locate(config.data)) }), { ...options, openStore }]
+}
+
+let emptyDatabase: Promise<Buffer> | undefined
+
+/** Writes the database of a service without data into its new folder: the migrations take a third of a start. */
+export async function writeEmptyDatabase(folder: string): Promise<void> {
+  if (ENGINES === 'fleet') return
+  emptyDatabase ??= createEmptyDatabase()
+  await writeFile(join(folder, 'slipway.db'), await emptyDatabase)
+}
+
+async function createEmptyDatabase(): Promise<Buffer> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-empty-'))
+  const file = join(folder, 'slipway.db')
+  const store = await sqliteStore({ file, clock: Date.now })
+  await store[Symbol.asyncDispose]()
+  const bytes = await readFile(file)
+  await rm(folder, { recursive: true })
+  return bytes
 }
 
 /** Opens the store of a data folder as another process does. */

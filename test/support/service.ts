@@ -9,7 +9,7 @@ import { readConfig } from '../../server/config/settings.ts'
 import { type Deadlines, PATIENT } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import type { Store } from '../../server/store/store.ts'
-import { openTestStore, withEngines } from './engines.ts'
+import { openTestStore, withEngines, writeEmptyDatabase } from './engines.ts'
 import { silentLog } from './silent-log.ts'
 
 /** A real service in this process, on a free port and in a temporary folder. */
@@ -49,7 +49,7 @@ export async function startTestService(
   now = Date.now(),
   { scheduledSweeps, deadlines, wrapStore }: TestServiceOptions = {},
 ): Promise<RunningService> {
-  const data = settings.DATA ?? (await mkdtemp(join(tmpdir(), 'slipway-test-')))
+  const data = settings.DATA ?? (await createDataFolder())
   const usual = {
     RATE_ANONYMOUS: '1000000',
     RATE_FREE: '1000000',
@@ -103,6 +103,12 @@ export async function startTestService(
       if (settings.DATA === undefined) await rm(data, { recursive: true, force: true })
     },
   }
+}
+
+async function createDataFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-test-'))
+  await writeEmptyDatabase(folder)
+  return folder
 }
 
 /** Opens the parts of a running service once more, as the commands of its operator do. */
