@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 
 // `npm start` in a temporary clone, with an npm without registry and a service that only prints its arguments.
 
@@ -45,70 +45,56 @@ const SERVICE = `
   else process.exitCode = 3
 `
 
-const ONCE = ['installed', 'reference', 'tsc', 'vite.js']
+const ALL_STEPS = ['installed', 'reference', 'tsc', 'vite.js']
 
-test('a fresh clone installs, builds and runs; a later start only runs', async () => {
-  await using clone = await freshClone()
-  const first = await clone.start('an argument').ended()
-  assert.deepEqual(first, { code: 3, signal: null, printed: 'ready an argument 16\n' })
-  assert.deepEqual(await clone.did(), ONCE)
+// One clone for all tests: each leaves it prepared.
+const clone = await freshClone()
+after(() => rm(clone.folder, { recursive: true, force: true }))
+
+test('two concurrent first starts install and build once, and both run; a later start only runs', async () => {
+  const endings = await Promise.all([clone.start('an argument').ended(), clone.start('two').ended()])
+  assert.deepEqual(endings, [
+    { code: 3, signal: null, printed: 'ready an argument 16\n' },
+    { code: 3, signal: null, printed: 'ready two 16\n' },
+  ])
+  assert.deepEqual(await clone.stepsDone(), ALL_STEPS)
   await clone.start().ended()
-  assert.deepEqual(await clone.did(), ONCE)
+  assert.deepEqual(await clone.stepsDone(), [])
 })
 
 test('only changed parts are installed and built again', async () => {
-  await using clone = await freshClone()
-  await clone.start().ended()
-  await writeFile(join(clone.folder, 'protocol', 'format.ts'), 'export type Other = 1')
-  await clone.start().ended()
-  const did = [...ONCE, 'reference', 'tsc', 'vite.js']
-  assert.deepEqual(await clone.did(), did.sort())
-  await writeFile(join(clone.folder, 'dashboard', 'main.tsx'), 'export const page = 2')
-  await clone.start().ended()
-  did.push('vite.js')
-  assert.deepEqual(await clone.did(), did.sort())
-  await writeFile(join(clone.folder, 'server', 'web', 'pages.ts'), 'export const path = 2')
-  await clone.start().ended()
-  did.push('reference')
-  assert.deepEqual(await clone.did(), did.sort())
-  await writeFile(join(clone.folder, 'package-lock.json'), lock('2.0.0'))
-  await clone.start().ended()
-  did.push('installed', 'reference', 'vite.js')
-  assert.deepEqual(await clone.did(), did.sort())
-})
-
-test('two concurrent starts install once and both run', async () => {
-  await using clone = await freshClone()
-  const endings = await Promise.all([clone.start('one').ended(), clone.start('two').ended()])
-  assert.deepEqual(
-    endings.map(({ code, printed }) => ({ code, printed })),
-    [
-      { code: 3, printed: 'ready one 16\n' },
-      { code: 3, printed: 'ready two 16\n' },
-    ],
-  )
-  assert.deepEqual(await clone.did(), ONCE)
+  for (const [file, content, steps] of [
+    ['protocol/format.ts', 'export type Other = 1', ['reference', 'tsc', 'vite.js']],
+    ['dashboard/main.tsx', 'export const page = 2', ['vite.js']],
+    ['server/web/pages.ts', 'export const path = 2', ['reference']],
+  ] as const) {
+    await writeFile(join(clone.folder, file), content)
+    await clone.start().ended()
+    assert.deepEqual(await clone.stepsDone(), steps)
+  }
 })
 
 test('a start continues after a killed one left its lock', async () => {
-  await using clone = await freshClone()
-  const dead = spawn(process.execPath, ['-e', ''])
+  const dead = spawn('true')
   await once(dead, 'exit')
-  await mkdir(join(clone.folder, '.slipway'))
   await symlink(String(dead.pid), join(clone.folder, '.slipway', 'preparing'))
+  await writeFile(join(clone.folder, 'dashboard', 'main.tsx'), 'export const page = 3')
   assert.equal((await clone.start().ended()).code, 3)
+  assert.deepEqual(await clone.stepsDone(), ['vite.js'])
 })
 
-test('a failed installation prints a message and starts nothing', async () => {
-  await using clone = await freshClone()
+test('a failed installation prints a message and starts nothing, and the next start installs', async () => {
+  await writeFile(join(clone.folder, 'package-lock.json'), lock('2.0.0'))
   await writeFile(join(clone.folder, 'no-network'), '')
   const start = clone.start()
   const [ending, output] = await Promise.all([start.ended(), text(start.child.stderr!)])
   assert.deepEqual(ending, { code: 1, signal: null, printed: '' })
   assert.match(output, /npm could not install the packages/)
   assert.doesNotMatch(output, /at .*prepare\.mjs/)
+  assert.deepEqual(await clone.stepsDone(), ['installed'])
   await rm(join(clone.folder, 'no-network'))
   assert.equal((await clone.start().ended()).code, 3)
+  assert.deepEqual(await clone.stepsDone(), ['installed', 'reference', 'vite.js'])
 })
 
 for (const [signal, code] of [
@@ -116,7 +102,6 @@ for (const [signal, code] of [
   ['SIGINT', 5],
 ] as const) {
   test(`${signal} is passed to the service, and the start exits with it`, async () => {
-    await using clone = await freshClone()
     const start = clone.start('stay')
     await once(start.child.stdout!, 'data')
     start.child.kill(signal)
@@ -125,7 +110,6 @@ for (const [signal, code] of [
 }
 
 test('the service ends when its start is killed', async () => {
-  await using clone = await freshClone()
   const start = clone.start('stay')
   await once(start.child.stdout!, 'data')
   start.child.kill('SIGKILL')
@@ -133,7 +117,6 @@ test('the service ends when its start is killed', async () => {
 })
 
 test('the service ends when the npm that started it is killed', async () => {
-  await using clone = await freshClone()
   const npm = clone.node(
     '-e',
     `child_process.spawnSync(process.execPath, ['scripts/start.mjs', 'stay'], { stdio: 'inherit' })`,
@@ -169,9 +152,12 @@ async function freshClone() {
     folder,
     start: (...args: string[]) => runIn(folder, ['scripts/start.mjs', ...args]),
     node: (...args: string[]) => runIn(folder, args),
-    /** The completed steps, sorted, because builds run in parallel. */
-    did: async () => (await readFile(join(folder, 'did'), 'utf8')).trim().split(' ').sort(),
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    /** The steps completed since the last call, sorted, because builds run in parallel. */
+    async stepsDone() {
+      const done = await readFile(join(folder, 'did'), 'utf8')
+      await writeFile(join(folder, 'did'), '')
+      return done.split(' ').filter(Boolean).sort()
+    },
   }
 }
 
