@@ -20,70 +20,71 @@ const LARGE = deterministicBytes('large', 8_000_000)
 /** Keeps the processes of a service alive, as a part of it could that does not end. */
 const KEEP_ALIVE = { modules: ['data:text/javascript,setInterval(() => undefined, 3_600_000)'] }
 
-for (const { signal, workers } of [
-  { signal: 'SIGINT', workers: 1 },
-  { signal: 'SIGTERM', workers: 2 },
-] as const) {
-  test(`${signal} makes a service of ${workers} workers not ready, then completes what is in progress, and exits with 0`, async () => {
-    const settings = { ...LONG_DRAIN, READY_SECONDS: '2', WORKERS: `${workers}` }
-    await using fixture = await startFixture(settings, KEEP_ALIVE)
-    const { service, publisher } = fixture
-    assert.equal((await sendRequest(service.port, { path: '/ready' })).status, 200)
-    const visited = await publisher.publish({ 'index.html': 'here', 'large.bin': LARGE })
-    const pending = await publisher.stage({ 'index.html': 'finalized during the stop' })
-    const uploads = await Promise.all(
-      ['small', 'one', 'two'].map((name) => beginUpload(fixture, deterministicBytes(name, 700_000))),
-    )
-    const finalize = await HeldRequest.begin(service.port, {
-      method: 'POST',
-      path: new URL(pending.upload.finalizeUrl).pathname,
-      headers: { 'Content-Type': 'application/json' },
-      body: Buffer.from(JSON.stringify({ versionId: pending.versionId })),
-    })
-    const visit = await beginVisit(service.port, visited.slug, '/large.bin')
-    const kept = await idleConnection(service.port)
-    await idleConnection(service.port)
-    const posting = await beginPost(service.port)
-
-    service.child.kill(signal)
-    await service.waitForLines(/"not ready: /, workers)
-    kept.write(HEALTH_REQUEST)
-    assert.match(await text(kept), /^HTTP\/1.1 200 .*\r\nConnection: close\r\n.*"ok"}$/is)
-    const { status, json } = await sendRequest(service.port, { path: '/ready' })
-    assert.deepEqual([status, json], [503, { status: 'stopping' }])
-    const { slug } = await publisher.publish({ 'index.html': 'published while it stops' })
-    assert.equal((await sendRequest(service.port, { site: slug })).text, 'published while it stops')
-
-    await service.waitForLines(/"stopping: draining/, workers)
-    posting.write(`{}${HEALTH_REQUEST}`)
-    const [first, second, ...more] = (await text(posting)).split('HTTP/1.1 ').slice(1)
-    assert.match(first!, /^400 /)
-    assert.match(second!, /^200 .*\r\nConnection: close\r\n.*"ok"}$/is)
-    assert.deepEqual(more, [])
-    for (const { held, bytes } of uploads) {
-      const { status, json } = await held.finish()
-      assert.deepEqual([status, json.hash, json.size], [200, received(bytes).hash, bytes.length])
-    }
-    const finalized = await finalize.finish()
-    assert.deepEqual([finalized.status, finalized.json.currentVersionId], [200, pending.versionId])
-    assert.ok((await buffer(visit)).equals(LARGE))
-    const { code, stderr } = await service.ended
-    assert.deepEqual([code, stderr], [0, ''])
-    await assert.rejects(sendRequest(service.port, {}), { code: 'ECONNREFUSED' })
+test('SIGTERM makes a service of two workers not ready, then completes what is in progress, and exits with 0', async () => {
+  const settings = { ...LONG_DRAIN, READY_SECONDS: '2', WORKERS: '2' }
+  await using fixture = await startFixture(settings)
+  const { service, publisher } = fixture
+  assert.equal((await sendRequest(service.port, { path: '/ready' })).status, 200)
+  const visited = await publisher.publish({ 'index.html': 'here', 'large.bin': LARGE })
+  const pending = await publisher.stage({ 'index.html': 'finalized during the stop' })
+  const uploads = await Promise.all(
+    ['small', 'one', 'two'].map((name) => beginUpload(fixture, deterministicBytes(name, 700_000))),
+  )
+  const finalize = await HeldRequest.begin(service.port, {
+    method: 'POST',
+    path: new URL(pending.upload.finalizeUrl).pathname,
+    headers: { 'Content-Type': 'application/json' },
+    body: Buffer.from(JSON.stringify({ versionId: pending.versionId })),
   })
-}
+  const visit = await beginVisit(service.port, visited.slug, '/large.bin')
+  const kept = await idleConnection(service.port)
+  await idleConnection(service.port)
+  const posting = await beginPost(service.port)
 
-test('a second SIGINT exits immediately, with 130', async () => {
-  await using fixture = await startFixture(LONG_DRAIN)
-  using _ = (await beginUpload(fixture, LARGE)).held
-  fixture.service.child.kill('SIGINT')
-  await fixture.service.waitForLine(/"stopping: draining/)
-  fixture.service.child.kill('SIGINT')
-  assert.equal((await fixture.service.ended).code, 130)
+  service.child.kill('SIGTERM')
+  await service.waitForLines(/"not ready: /, 2)
+  kept.write(HEALTH_REQUEST)
+  assert.match(await text(kept), /^HTTP\/1.1 200 .*\r\nConnection: close\r\n.*"ok"}$/is)
+  const { status, json } = await sendRequest(service.port, { path: '/ready' })
+  assert.deepEqual([status, json], [503, { status: 'stopping' }])
+  const { slug } = await publisher.publish({ 'index.html': 'published while it stops' })
+  assert.equal((await sendRequest(service.port, { site: slug })).text, 'published while it stops')
+
+  await service.waitForLines(/"stopping: draining/, 2)
+  posting.write(`{}${HEALTH_REQUEST}`)
+  const [first, second, ...more] = (await text(posting)).split('HTTP/1.1 ').slice(1)
+  assert.match(first!, /^400 /)
+  assert.match(second!, /^200 .*\r\nConnection: close\r\n.*"ok"}$/is)
+  assert.deepEqual(more, [])
+  for (const { held, bytes } of uploads) {
+    const { status, json } = await held.finish()
+    assert.deepEqual([status, json.hash, json.size], [200, received(bytes).hash, bytes.length])
+  }
+  const finalized = await finalize.finish()
+  assert.deepEqual([finalized.status, finalized.json.currentVersionId], [200, pending.versionId])
+  assert.ok((await buffer(visit)).equals(LARGE))
+  const { code, stderr } = await service.ended
+  assert.deepEqual([code, stderr], [0, ''])
+  await assert.rejects(sendRequest(service.port, {}), { code: 'ECONNREFUSED' })
+})
+
+test('SIGINT makes a service not ready, then waits for what is in progress; a second one exits immediately, with 130', async () => {
+  await using fixture = await startFixture({ ...LONG_DRAIN, READY_SECONDS: '1' })
+  const { service } = fixture
+  const finished = await beginUpload(fixture, Buffer.from('finished during the stop'))
+  using _ = (await beginUpload(fixture, Buffer.from('never finished'))).held
+  service.child.kill('SIGINT')
+  await service.waitForLine(/"not ready: /)
+  const { status, json } = await sendRequest(service.port, { path: '/ready' })
+  assert.deepEqual([status, json], [503, { status: 'stopping' }])
+  await service.waitForLine(/"stopping: draining/)
+  assert.equal((await finished.held.finish()).status, 200)
+  service.child.kill('SIGINT')
+  assert.equal((await service.ended).code, 130)
 })
 
 test('requests that do not end are aborted after the configured time, without a truncated response', async () => {
-  await using fixture = await startFixture({ DRAIN_SECONDS: '1' })
+  await using fixture = await startFixture({ DRAIN_SECONDS: '1' }, KEEP_ALIVE)
   const { service, publisher } = fixture
   const { slug } = await publisher.publish({ 'index.html': 'here', 'large.bin': LARGE })
   const { held } = await beginUpload(fixture, LARGE)
