@@ -12,7 +12,7 @@ import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
 import { startSmtp } from '../tools/smtp.ts'
-import { Program, run, type Settings } from './program.ts'
+import { run, type Settings } from './program.ts'
 
 const SECRET = 'a secret that no line of a check contains'
 
@@ -106,16 +106,13 @@ describe('a check of one machine', () => {
     assert.match(lines.join('\n'), /^FAILED {2}settings: SLIPWAY_WORKERS="many" is not allowed/m)
   })
 
-  test('names the process that has a port, and accepts that of the service', async () => {
+  test('names the process that has a port', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const PORT = String((other.address() as AddressInfo).port)
     const taken = await findLine('port', { PORT })
     assert.match(taken, new RegExp(`^FAILED  port: Port ${PORT} is in use.* It is process ${process.pid}: `))
     other.close()
-    await using service = await Program.serve({ DATA: data })
-    const line = await findLine('port', { PORT: String(service.port) })
-    assert.match(line, new RegExp(`^ok {6}port: SLIPWAY_PORT: Slipway listens on ${service.port}, process `))
   })
 
   test('fails with less free space than the reserve', async () => {

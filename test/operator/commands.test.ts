@@ -117,6 +117,8 @@ for (const proxyProtocol of ['off', 'private'])
           SLIPWAY_PORT: String(service.port),
           SLIPWAY_PROXY_PROTOCOL: proxyProtocol,
           READY_TIMEOUT: '3600',
+          // bash that reads from a socket runs the .bashrc of the user.
+          HOME: service.data,
         }
         execFile(script, { env: { PATH: process.env.PATH, ...own } }, (error) => resolve(error ? 1 : 0))
       })

@@ -4,7 +4,7 @@ import { chmod, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { Program, runProcess } from './program.ts'
+import { Program, run } from './program.ts'
 import { Publisher } from './publisher.ts'
 
 /** Files with permissions for other users; ignores files that are deleted while they are listed. */
@@ -44,6 +44,6 @@ test('neither the data folder nor a file in it is readable by other users, even 
   }
   for (const name of ['slipway.db', 'secret']) await chmod(join(folder.path, name), 0o644)
   for (const name of ['.', 'blobs', 'spool']) await chmod(join(folder.path, name), 0o750)
-  assert.equal((await runProcess(['sweep', 'sign-ins'], { DATA: folder.path, LOG: 'silent' })).code, 0)
+  assert.equal((await run(['sweep', 'sign-ins'], { DATA: folder.path, LOG: 'silent' })).code, 0)
   assert.deepEqual(await openToOthers(folder.path), [])
 })

@@ -2,15 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { tar } from '../archive/tar-file.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
-import { memoryFolder } from '../tools/memory-folder.ts'
 import { OtlpReceiver, type ReceivedSpan } from '../tools/otlp-receiver.ts'
 import { freePort } from '../tools/port.ts'
-import { Program } from './program.ts'
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 
@@ -93,14 +90,6 @@ test('a collector that refuses traces is named with its status, without the body
   collector.close()
   const line = service.log.find(({ message }) => message === 'traces not exported')
   assert.deepEqual([line?.collector, line?.cause], [`http://127.0.0.1:${port}`, 'Bad Request 400'])
-})
-
-test('a service with the setting loads the packages of OpenTelemetry, which test/operator/workers.test.ts expects to be absent', async () => {
-  await using folder = await memoryFolder()
-  const modules = [join(import.meta.dirname, 'log-tracing-packages.ts')]
-  const settings = { DATA: folder.path, OTLP_URL: 'http://127.0.0.1:1' }
-  await using program = await Program.serve(settings, { modules })
-  assert.ok(program.lines.some((line) => line.startsWith('{"loaded":')))
 })
 
 async function publish({ port }: RunningService): Promise<{ slug: string }> {

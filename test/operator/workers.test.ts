@@ -4,10 +4,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type HttpResponse, sendRequest } from '../support/http-client.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { Program } from './program.ts'
+import { freePort } from '../tools/port.ts'
+import { Program, run } from './program.ts'
 import { Publisher } from './publisher.ts'
 
 /** Enough to detect a worker that only polls for changes, which it does five times per second. */
@@ -15,9 +18,14 @@ const PUBLISHES = 12
 
 const RATE_ANONYMOUS = 40
 
-const MODULES = ['log-connections.ts', 'log-tracing-packages.ts'].map((name) =>
-  join(import.meta.dirname, name),
-)
+/** Between requests while a worker starts, which needs the CPU. */
+const REQUEST_INTERVAL_MS = 20
+
+const LOG_TRACING_PACKAGES = join(import.meta.dirname, 'log-tracing-packages.ts')
+
+const MODULES = [join(import.meta.dirname, 'log-connections.ts'), LOG_TRACING_PACKAGES]
+
+const TELEMETRY = join(import.meta.dirname, '../../server/operations/telemetry/otlp.ts')
 
 interface WorkerResponse extends HttpResponse {
   /** Id of the process that responded. */
@@ -29,10 +37,15 @@ type RequestSpec = Parameters<typeof sendRequest>[1]
 describe('a service of two workers', () => {
   const started = new AsyncDisposableStack()
   let service: Program
+  let internalPort: number
   let owner: Publisher & { key: string }
   before(async () => {
     const { path } = started.use(await memoryFolder())
-    const settings = { DATA: path, WORKERS: '2', RATE_ANONYMOUS: `${RATE_ANONYMOUS}` }
+    internalPort = await freePort()
+    const settings = {
+      ...{ DATA: path, WORKERS: '2', RATE_ANONYMOUS: `${RATE_ANONYMOUS}` },
+      INTERNAL_PORT: `${internalPort}`,
+    }
     service = started.use(await Program.serve(settings, { modules: MODULES }))
     owner = started.use(await Publisher.signIn(service, 'owner@example.test'))
   })
@@ -79,8 +92,29 @@ describe('a service of two workers', () => {
     assert.ok(elsewhere.publishes >= PUBLISHES / 2, 'after most publishes another worker was visited')
   })
 
-  test('loads no package of OpenTelemetry without its setting', () => {
-    assert.ok(!service.lines.some((line) => line.startsWith('{"loaded":')))
+  test('loads no package of OpenTelemetry without its setting', async () => {
+    const isLoaded = (line: string) => line.startsWith('{"loaded":')
+    const args = ['--import', LOG_TRACING_PACKAGES, '--import', TELEMETRY, '--eval', '']
+    const { stdout } = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    assert.ok(isLoaded(await text(stdout)), 'loading them would print a line')
+    assert.ok(!service.lines.some(isLoaded))
+  })
+
+  test('shares the internal port, where one response has the metrics of every worker', async () => {
+    const { text } = await sendRequest(internalPort, { path: '/metrics' })
+    const workers = text.match(/(?<=^slipway_breaker_open\{worker=")\d+/gm)
+    assert.deepEqual(workers?.sort(), ['1', '2'])
+  })
+
+  test('has its port accepted by a check of the same machine', async () => {
+    await using folder = await memoryFolder()
+    const { lines } = await run(['check'], { DATA: folder.path, PORT: `${service.port}` })
+    const line = lines.find((line) => line.includes(' port: SLIPWAY_PORT'))
+    const processes = service.workers.join('|')
+    assert.match(
+      `${line}`,
+      new RegExp(`^ok +port: SLIPWAY_PORT: Slipway listens on ${service.port}, process (${processes})$`),
+    )
   })
 
   test('shows every other change immediately through every worker', async () => {
@@ -130,8 +164,10 @@ describe('a service of two workers', () => {
     using publisher = new Publisher(service, owner.key)
     await publisher.publish({ 'index.html': 'second' }, slug)
     let answer = await request({ site: slug })
-    for (; [killed, other].includes(answer.process); answer = await request({ site: slug }))
+    for (; [killed, other].includes(answer.process); answer = await request({ site: slug })) {
       assert.equal(answer.body.toString(), 'second')
+      await pause(REQUEST_INTERVAL_MS)
+    }
     await publisher.publish({ 'index.html': 'afterwards' }, slug)
     for (const { body } of await requestEveryWorker({ site: slug }))
       assert.equal(body.toString(), 'afterwards')

@@ -7,11 +7,8 @@ import { makeLog } from '../../server/lib/log.ts'
 import { InternalServer } from '../../server/net/internal-server.ts'
 import { onDemandTls, ON_DEMAND_TLS_PATH as ROUTE } from '../../server/net/on-demand-tls.ts'
 import { tar } from '../archive/tar-file.ts'
-import { Program } from '../operator/program.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
-import { memoryFolder } from '../tools/memory-folder.ts'
-import { freePort } from '../tools/port.ts'
 import { giveDomain } from './active-domain.ts'
 
 const log = makeLog({ level: 'silent', text: false, write: () => undefined })
@@ -123,22 +120,10 @@ test('the internal port answers 503 while the store is unavailable', async () =>
   assert.equal(await sendAllowedRequest(server.port, 'a.test'), 503)
 })
 
-test('the processes of a machine share the internal port and its metrics, and the start reports when it is in use', async () => {
-  await using folder = await memoryFolder()
-  const port = await freePort()
-  await using program = await Program.serve({
-    DATA: folder.path,
-    WORKERS: '2',
-    INTERNAL_PORT: String(port),
-    BASE_URL: 'http://slipway.test',
+test('a start with an internal port that is in use names its setting', async () => {
+  await using server = await openServer('localhost')
+  const INTERNAL_PORT = String(server.port)
+  await assert.rejects(startTestService({ INTERNAL_PORT }), {
+    message: new RegExp(`^Port ${INTERNAL_PORT} is in use.* SLIPWAY_INTERNAL_PORT`),
   })
-  assert.equal(await sendAllowedRequest(port, 'slipway.test'), 200)
-  const { text } = await sendRequest(port, { path: '/metrics' })
-  const workers = text.match(/(?<=^slipway_breaker_open\{worker=")\d+/gm)
-  assert.deepEqual(workers?.sort(), ['1', '2'], 'one response has the metrics of both')
-  await using other = await memoryFolder()
-  await assert.rejects(startTestService({ DATA: other.path, INTERNAL_PORT: String(port) }), {
-    message: new RegExp(`^Port ${port} is in use.* SLIPWAY_INTERNAL_PORT`),
-  })
-  assert.equal((await program.stop()).code, 0)
 })

@@ -5,6 +5,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { type RequestOptions, request as requestSecurely } from 'node:https'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { tar } from '../archive/tar-file.ts'
 import { startTestService } from '../support/service.ts'
@@ -12,6 +13,9 @@ import { BASE, issuer, SecureService, SITES } from '../tls/secure-service.ts'
 import { startHaproxy } from '../tools/haproxy.ts'
 import { requires } from '../tools/part.ts'
 import { readRecipe } from './recipe.ts'
+
+/** Between visits of a client, while HAProxy checks a node every second. */
+const VISIT_INTERVAL_MS = 20
 
 /** Two nodes with one data folder behind HAProxy, with the configuration of deploy/edge. */
 async function startBalanced() {
@@ -100,6 +104,7 @@ test(
     let visits = 0
     while (!hasStopped || visits < 100) {
       await visit()
+      await pause(VISIT_INTERVAL_MS)
       visits++
     }
     await stopping
