@@ -162,7 +162,7 @@ test('files that visitors load first are encoded first', async (t) => {
 
 test('a site with many files does not delay other sites until all are encoded', async (t) => {
   const fixture = await createFixture(t)
-  const large = Array.from({ length: 6 }, (_, number) => ({
+  const large = Array.from({ length: 4 }, (_, number) => ({
     path: `${number}.html`,
     content: compressibleText(`large ${number}`, 200_000),
   }))
@@ -177,7 +177,7 @@ test('a site with many files does not delay other sites until all are encoded', 
   encodings.enqueue('a-site', await fixture.version(large))
   encodings.enqueue('other-site', await fixture.version(small, { id: 'other-version' }, 'other-site'))
   await encodings.onIdle()
-  assert.deepEqual(order.toSorted(), [...Array(6).fill('large'), 'small'])
+  assert.deepEqual(order.toSorted(), [...Array(4).fill('large'), 'small'])
   assert.ok(order.indexOf('small') <= 2, `${order}`)
   assert.ok((await fixture.isDone()) && (await fixture.isDone('other-version')))
 })
@@ -259,7 +259,7 @@ test('a full disk records nothing, and the work is retried', requires('small-dis
   const fixture = await createFixture(t, disk.folder)
   const encodings = fixture.encodings()
   const id = await fixture.version([
-    { path: 'a.html', content: deterministicBytes('a', 200_000).toString('hex') },
+    { path: 'a.html', content: deterministicBytes('a', 30_000).toString('hex') },
   ])
   await disk.fill(8192)
   await fixture.encode(encodings, id)
@@ -369,7 +369,7 @@ test('a killed encoding process costs only one retry', async (t) => {
   const fixture = await createFixture(t)
   const files = [1, 2].map((name) => ({
     path: `${name}.html`,
-    content: deterministicBytes(name, 100_000).toString('hex'),
+    content: deterministicBytes(name, 30_000).toString('hex'),
   }))
   const id = await fixture.version(files)
   let kill = true
@@ -392,7 +392,7 @@ test('a killed encoding process costs only one retry', async (t) => {
 
 test('stopping ends the encoding process at any point', async (t) => {
   const fixture = await createFixture(t)
-  const large = deterministicBytes('large', 150_000).toString('hex')
+  const large = deterministicBytes('large', 40_000).toString('hex')
   const id = await fixture.version([
     { path: 'index.html', content: compressibleText('small', 3000) },
     { path: 'large.html', content: large },

@@ -28,7 +28,7 @@ describe('after a publish', () => {
     const compressible: Contents = {
       'index.html': compressibleText('page', 5000),
       'style.css': compressibleText('style', 300),
-      'app.js': compressibleText('script', 700_000),
+      'app.js': compressibleText('script', 70_000),
       'data.json': compressibleText('data', 20_000),
       'drawing.svg': compressibleText('drawing', 2000),
     }
@@ -124,7 +124,7 @@ describe('after a publish', () => {
 
 test('a service killed during the work leaves it to the next', async () => {
   await using folder = await memoryFolder()
-  const pages = Array.from({ length: 15 }, (_, number) => deterministicBytes(number, 30_000).toString('hex'))
+  const pages = Array.from({ length: 8 }, (_, number) => deterministicBytes(number, 30_000).toString('hex'))
   const contents = Object.fromEntries(pages.map((page, number) => [`${number}.html`, page]))
   await using program = await Program.serve({ DATA: folder.path })
   const transport = nodeTransport()
