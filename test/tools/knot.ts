@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
 import { startDaemon } from './daemon.ts'
 
 export type RecordType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'NS' | 'CAA'
@@ -38,7 +40,8 @@ export async function startKnot(zone = 'test'): Promise<Knot> {
     isReady: (line) => line.includes('server started'),
   })
   const port = daemon.ports[0]!
-  const update = (lines: string[]) => nsupdate(port, zone, lines)
+  const updates = new Updates(port, zone)
+  const update = (lines: string[]) => updates.make(lines)
   const added = (name: string, type: RecordType, values: string[]) =>
     values.map((value) => `update add ${name}. ${TTL} ${type} ${type === 'TXT' ? quoted(value) : value}`)
   return {
@@ -48,18 +51,44 @@ export async function startKnot(zone = 'test'): Promise<Knot> {
     set: (name, type, ...values) => update([`update delete ${name}. ${type}`, ...added(name, type, values)]),
     add: (name, type, ...values) => update(added(name, type, values)),
     remove: (name, type = undefined) => update([`update delete ${name}. ${type ?? ''}`]),
-    [Symbol.asyncDispose]: () => daemon[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      updates[Symbol.dispose]()
+      await daemon[Symbol.asyncDispose]()
+    },
   }
 }
 
-function nsupdate(port: number, zone: string, lines: string[]): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const child = execFile('nsupdate', ['-t', '10'], (error, _, complaint) => {
-    if (error) reject(new Error(`nsupdate: ${complaint || error.message}\n${lines.join('\n')}`))
-    else resolve()
-  })
-  child.stdin!.end([`server 127.0.0.1 ${port}`, `zone ${zone}.`, ...lines, 'send', ''].join('\n'))
-  return promise
+/** A process of nsupdate, which makes one update after another. */
+class Updates implements Disposable {
+  readonly #child: ChildProcessByStdio<Writable, Readable, null>
+  readonly #output: AsyncIterator<string>
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(port: number, zone: string) {
+    this.#child = spawn('nsupdate', ['-t', '10'], { stdio: ['pipe', 'pipe', 'ignore'] })
+    this.#child.stdin.write(`server 127.0.0.1 ${port}\nzone ${zone}.\n`)
+    this.#output = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+  }
+
+  make(lines: string[]): Promise<void> {
+    const update = this.#last.then(() => this.#send(lines))
+    this.#last = update.catch(() => undefined)
+    return update
+  }
+
+  async #send(lines: string[]): Promise<void> {
+    this.#child.stdin.write([...lines, 'send', 'answer', ''].join('\n'))
+    for (let status = ''; status !== 'NOERROR'; ) {
+      const { value: line, done } = await this.#output.next()
+      status = /opcode: UPDATE, status: (\w+)/.exec(line ?? '')?.[1] ?? ''
+      if (done || (status !== '' && status !== 'NOERROR'))
+        throw new Error(`nsupdate: ${status || 'it has ended'}\n${lines.join('\n')}`)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#child.kill()
+  }
 }
 
 function quoted(text: string): string {
