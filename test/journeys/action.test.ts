@@ -105,7 +105,7 @@ describe('the GitHub Action', () => {
     assert.deepEqual(github.comments, [])
   })
 
-  it('keeps the address of a preview over pushes, updates one comment unless the forge refuses it, and deletes the preview at the end', async () => {
+  it('keeps the address of a preview over pushes, also two at the same time, updates one comment unless the forge refuses it, and deletes the preview at the end', async () => {
     const site = await createSite()
     github.comments.push({ id: 1, body: `<!-- slipway ${site} -->`, user: { type: 'User' } })
     github.refusesComments = true
@@ -118,28 +118,22 @@ describe('the GitHub Action', () => {
     )
     const { 'preview-url': url = '', url: siteUrl = '' } = first.outputs
     assert.equal(await readPage(url), '1')
-    const { outputs } = await runJob(site, '2', { action: 'synchronize' })
-    assert.equal(outputs['preview-url'], url)
-    assert.deepEqual([await readPage(url), await readPage(siteUrl)], ['2', 'live'])
+    github.holdLists(2)
+    const jobs = await Promise.all(['2', '3'].map((page) => runJob(site, page, { action: 'synchronize' })))
+    for (const { code, log, outputs } of jobs) assert.deepEqual([code, outputs['preview-url']], [0, url], log)
+    assert.match(await readPage(url), /^[23]$/)
+    assert.equal(await readPage(siteUrl), 'live')
     assert.deepEqual(
       github.comments.map(({ body }) => body.includes(url)),
       [false, true],
     )
     // The event may arrive twice.
     for (let runs = 0; runs < (ALL_VARIANTS ? 2 : 1); runs++) {
-      const { code, log } = await runJob(site, '2', { action: 'closed' })
+      const { code, log } = await runJob(site, '', { action: 'closed' })
       assert.equal(code, 0, log)
     }
     assert.deepEqual((await client.previews(site)).previews, [])
     assert.deepEqual([github.comments.length, /was deleted/.test(github.comments[1]!.body)], [2, true])
-  })
-
-  it('publishes in each of two jobs of one branch at the same time, and leaves one comment', async () => {
-    const site = await createSite()
-    github.holdLists(2)
-    const jobs = await Promise.all(['1', '2'].map((page) => runJob(site, page, { action: 'synchronize' })))
-    for (const { code, log } of jobs) assert.equal(code, 0, log)
-    assert.equal(github.comments.length, 1)
   })
 
   testVariant('publishes each of two pushes to one branch at the same time', async () => {
