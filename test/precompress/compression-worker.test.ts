@@ -10,7 +10,7 @@ import { compressibleText, decoded } from './encoded.ts'
 
 const MINUTE_MS = 60_000
 
-/** Between looks whether a process has ended, which needs the CPU. */
+/** Between checks whether a process has ended, which needs the CPU. */
 const POLL_INTERVAL_MS = 5
 
 describe('the encoding process', () => {
