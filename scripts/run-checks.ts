@@ -36,11 +36,11 @@ const CHECKS: { name: string; args: [string, ...string[]]; repeat: string }[] = 
  */
 const SEPARATE_FOLDERS = ['test']
 
-/** Folders are cut into groups of this length, so that every core has work until the end. */
-const GROUP_MS = 40_000
+/** Folders are cut into groups of this length: each takes a second of CPU time to start, and every core has work until the end. */
+const GROUP_MS = 60_000
 
-/** More than cores, since tests wait for other processes for a third of their time. */
-const CONCURRENCY = availableParallelism() + 1
+/** More than cores, since tests wait for half of their time: for other processes, and for the disk. */
+const CONCURRENCY = 2 * availableParallelism()
 
 const { positionals: parts, values } = parseArgs({
   allowPositionals: true,
