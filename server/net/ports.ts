@@ -88,6 +88,11 @@ function toListenError(error: unknown, { host, port, setting }: ListenAddress): 
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return new ListenError(`SLIPWAY_HOST=${host} is not an address of this machine.`, code)
+    case 'EAI_AGAIN':
+      return new ListenError(
+        `SLIPWAY_HOST=${host} cannot be looked up, because no resolver responds. Use an IP address of this machine.`,
+        code,
+      )
   }
   return error as Error
 }
