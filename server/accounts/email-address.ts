@@ -1,4 +1,5 @@
 import { validationError } from '../lib/errors.ts'
+import { toHostName } from '../lib/host-name.ts'
 
 /** Domains whose mailboxes ignore dots in the local part, and the name that they share. */
 const DOTLESS_DOMAINS = new Map([
@@ -10,20 +11,24 @@ const DOTLESS_DOMAINS = new Map([
 const INVISIBLE = /\p{C}/u
 
 /**
- * Normalizes an address for storage and comparison: trimmed and lower case. VALIDATION_ERROR when it is not
- * valid.
+ * Normalizes an address for storage and comparison: trimmed, lower case, the domain in A-labels, as mail servers get
+ * it. VALIDATION_ERROR when it is not valid.
  */
 export function readEmail(typed: string): string {
-  const email = typed.trim().toLowerCase()
+  const email = typed.trim().toLowerCase().normalize('NFC')
   if (INVISIBLE.test(email))
     throw refused('must not contain control characters, invisible characters or text-direction marks')
+  const [, local, given = ''] = /^([^\s@<>"(),:;[\]\\]{1,64})@([^\s@]{1,253})$/.exec(email) ?? []
+  const domain = toHostName(given)
+  // A last label of digits is an IPv4 address to `domainToASCII`.
   if (
-    email.length > 254 ||
-    !/^[^\s@<>"(),:;[\]\\]{1,64}@[^\s@<>"(),:;[\]\\]+\.[^\s@<>"(),:;[\]\\]+$/.test(email)
-  ) {
+    local === undefined ||
+    !domain ||
+    !/\.(?!\d+$)[^.]+$/.test(domain) ||
+    local.length + domain.length > 253
+  )
     throw refused('must be a valid email address of at most 254 characters')
-  }
-  return email
+  return `${local}@${domain}`
 }
 
 /**

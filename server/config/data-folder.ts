@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { findSecretProblem } from '../lib/secret-length.ts'
 import { ConfigError } from './settings.ts'
 
 /** Paths of the embedded engines. */
@@ -85,7 +86,7 @@ function restrictAccess(path: string): void {
 function readOrCreateSecret(folder: string): string {
   const file = join(folder, 'secret')
   const known = readIfExists(file)
-  if (known !== undefined) return known
+  if (known !== undefined) return assertSecret(file, known)
   const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
   writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true })
   try {
@@ -95,7 +96,15 @@ function readOrCreateSecret(folder: string): string {
   } finally {
     rmSync(draft)
   }
-  return readIfExists(file)!
+  return assertSecret(file, readIfExists(file)!)
+}
+
+function assertSecret(file: string, secret: string): string {
+  const problem = findSecretProblem(secret)
+  if (problem === undefined) return secret
+  throw new ConfigError(
+    `${file} cannot be used: ${problem}. Restore it; without it, delete it: users then sign in again, and certificates are ordered again.`,
+  )
 }
 
 function readIfExists(file: string): string | undefined {

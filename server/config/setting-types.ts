@@ -17,6 +17,7 @@ import {
 } from '../../protocol/quantity.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
+import { findSecretProblem } from '../lib/secret-length.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
 
 const MAX_RESERVE_BYTES = 2 ** 44
@@ -389,7 +390,8 @@ export function secret(name: string, description: string): Setting<string> {
     description,
     secret: true,
     read(given) {
-      if (given.length < 32) throw new Error('it must have at least 32 characters')
+      const problem = findSecretProblem(given)
+      if (problem !== undefined) throw new Error(problem)
       return given
     },
   }

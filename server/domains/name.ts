@@ -1,10 +1,9 @@
-import { domainToASCII } from 'node:url'
 import { type ApiError, validationError } from '../lib/errors.ts'
+import { MAX_HOST_NAME_LENGTH, toHostName } from '../lib/host-name.ts'
 
-const MAX_NAME_LENGTH = 253
 /** Prefix of the name of the TXT record (spec 5.3). */
 const PROOF_LABEL = '_slipway.'
-const MAX_NAME_LENGTH_WITH_PROOF = MAX_NAME_LENGTH - PROOF_LABEL.length
+const MAX_NAME_LENGTH_WITH_PROOF = MAX_HOST_NAME_LENGTH - PROOF_LABEL.length
 
 /**
  * The parts of a name: `shop.example.co.uk` is `shop` of `example.co.uk`; the label of a root domain is
@@ -17,10 +16,8 @@ interface NameParts {
 
 /** Normalizes a typed host name to lower-case IDNA A-labels. VALIDATION_ERROR when it is not a host name. */
 export function parseHostName(typed: string): string {
-  const name = domainToASCII(typed.trim().replace(/\.$/, '').toLowerCase())
-  // `domainToASCII` would take the host of a URL and ignore the rest.
-  if (/[/?#\\]/.test(typed) || !isHostName(name))
-    throw invalidDomain('must be a host name such as www.example.com')
+  const name = toHostName(typed.trim().replace(/\.$/, ''))
+  if (name === undefined) throw invalidDomain('must be a host name such as www.example.com')
   return name
 }
 
@@ -74,13 +71,6 @@ export async function findSharedDomain(serviceHost: string, siteDomain: string):
 /** The name of the TXT record of a domain (spec 5.3). */
 export function proofName(domain: string): string {
   return PROOF_LABEL + domain
-}
-
-/** RFC 1123, 2.1: labels of letters, digits and hyphens, at most 63 characters each and 253 in all. */
-function isHostName(name: string): boolean {
-  return (
-    name.length <= MAX_NAME_LENGTH && /^(?!-)[a-z0-9-]{1,63}(?<!-)(\.(?!-)[a-z0-9-]{1,63}(?<!-))*$/.test(name)
-  )
 }
 
 function invalidDomain(message: string): ApiError {

@@ -51,7 +51,19 @@ describe('requesting a code', () => {
   const invalid = [
     ...['', ' ', 'no-at-sign', '@example.org', 'a@', 'a@b', 'a b@example.org', 'a@exa mple.org'],
     ...['<a@example.org>', 'a@example.org\r\nBcc: b@example.org', 'a@example.org, b@example.org'],
-    ...['a@b@example.org', `${'a'.repeat(250)}@example.org`, undefined, null, 5, ['a@example.org'], { a: 1 }],
+    ...[
+      'a@b@example.org',
+      'a@example.com%0a',
+      'a@example.com.',
+      'a@-example.org',
+      'a@192.0.2.1',
+      `${'a'.repeat(250)}@example.org`,
+      undefined,
+      null,
+      5,
+      ['a@example.org'],
+      { a: 1 },
+    ],
   ]
   test('is refused for what is not an address, and names invisible characters', async () => {
     for (const email of invalid)

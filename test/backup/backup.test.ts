@@ -520,12 +520,20 @@ describe('slipway-server backup', () => {
     const settings = { DATA: data, BACKUP_TARGET: folder.path, LOG: 'warn' }
     for (const _ of [1, 2]) assert.equal((await run(['backup'], settings)).code, 0)
     const [damaged] = await listBackups(await openBackupTarget(folder.path))
-    const named = new RegExp(`^${damaged} .*damaged manifest: backups/${damaged}`)
-    for (const text of ['{"format": 1, "ti', 'null', `{"format": 1, "time": "${damaged}"}`]) {
-      await writeFile(join(folder.path, 'backups', `${damaged}.json`), text)
+    const path = join(folder.path, 'backups', `${damaged}.json`)
+    const manifest = JSON.parse(await readFile(path, 'utf8'))
+    for (const [text, problem] of [
+      ['{"format": 1, "ti', 'damaged manifest'],
+      ['null', 'damaged manifest'],
+      [JSON.stringify({ ...manifest, secret: 'a' }), 'unusable secret'],
+      [JSON.stringify({ ...manifest, release: '\u001b[31m9' }), 'damaged manifest'],
+      [JSON.stringify({ ...manifest, release: '\u001b[31m9', format: 99 }), 'newer release, not named'],
+      [`{"format": 1, "time": "${damaged}"}`, 'damaged manifest'],
+    ] as const) {
+      await writeFile(path, text)
       const { code, lines } = await run(['backup', 'list'], settings)
       assert.equal(code, 1, text)
-      assert.match(lines[0]!, named)
+      assert.match(lines[0]!, new RegExp(`^${damaged} .*${problem}`))
       assert.match(lines[1]!, /0 sites/)
     }
     const { code, lines } = await run(['backup', 'list', '--json'], settings)

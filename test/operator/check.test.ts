@@ -130,7 +130,7 @@ describe('a check of one machine', () => {
     assert.match(await findLine('access log', { ACCESS_LOG: join(data, 'access.log') }), /^ok/)
   })
 
-  test('fails when other users can read the secret, and warns of a short one', async () => {
+  test('fails when other users can read the secret, and when it is short', async () => {
     await using folder = await memoryFolder()
     const file = join(folder.path, 'secret')
     await writeFile(file, SECRET)
@@ -138,7 +138,10 @@ describe('a check of one machine', () => {
     const readable = await findLine('secret', { DATA: folder.path })
     assert.match(readable, /^FAILED {2}secret: .* can be read by other users: chmod 600 /)
     await writeFile(file, 'short')
-    assert.match(await findLine('secret', { DATA: folder.path }), /^WARNING secret: .* has 5 characters/)
+    assert.match(
+      await findLine('secret', { DATA: folder.path }),
+      /^FAILED {2}secret: .* must have at least 32 characters$/,
+    )
   })
 
   test('sends an email on request', requires('smtp'), async () => {

@@ -522,11 +522,15 @@ test('all errors are reported together', () => {
 
 test('what stops a start, and commands that use the data, is one line, with exit code 1', async () => {
   await using folder = await memoryFolder()
-  const [file, damaged, future] = ['file', 'damaged', 'future'].map((name) => join(folder.path, name))
+  const [file, damaged, future, guessable] = ['file', 'damaged', 'future', 'guessable'].map((name) =>
+    join(folder.path, name),
+  )
   await writeFile(file!, '')
   await mkdir(damaged!)
   await writeFile(join(damaged!, 'slipway.db'), 'x'.repeat(5000))
   await writeFutureData(future!)
+  await mkdir(guessable!)
+  await writeFile(join(guessable!, 'secret'), '')
   const absent = join(folder.path, 'absent')
   await using server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -546,6 +550,11 @@ test('what stops a start, and commands that use the data, is one line, with exit
     [['serve'], { PORT, WORKERS: '2' }, inUse],
     [['serve'], { DATA: file! }, '[^\\n]*SLIPWAY_DATA[^\\n]*'],
     [['sweep', 'all'], { DATA: join(file!, 'below') }, '[^\\n]*SLIPWAY_DATA[^\\n]*'],
+    [
+      ['serve'],
+      { DATA: guessable! },
+      '[^\\n]*guessable/secret [^\\n]* at least 32 characters\\. Restore it[^\\n]*',
+    ],
     [['serve'], { DATA: damaged! }, '[^\\n]*database[^\\n]*'],
     [['serve'], { DATA: future! }, newer],
     [[], { DATA: future!, WORKERS: '2' }, newer],

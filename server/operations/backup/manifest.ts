@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { parseJsonObject } from '../../lib/json-object.ts'
+import { findSecretProblem } from '../../lib/secret-length.ts'
 import type { SnapshotCounts } from '../../store/snapshot.ts'
 import { type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
 
@@ -104,8 +105,13 @@ function parseManifest(bytes: Buffer, time: string): BackupManifest {
   const manifest = parseJsonObject(bytes.toString())
   if (manifest?.time !== time) throw damagedManifest(toName(time))
   if (typeof manifest.format === 'number' && manifest.format > FORMAT)
-    throw new UnusableManifestError(`has a backup of a newer release, ${manifest.release}: use that release`)
+    throw new UnusableManifestError(
+      `has a backup of a newer release, ${isRelease(manifest.release) ? manifest.release : 'not named'}: use that release`,
+    )
   if (!isManifest(manifest)) throw damagedManifest(toName(time))
+  const problem = manifest.secret === undefined ? undefined : findSecretProblem(manifest.secret)
+  if (problem !== undefined)
+    throw new UnusableManifestError(`has a backup with an unusable secret, ${toName(time)}: ${problem}`)
   return manifest
 }
 
@@ -113,11 +119,16 @@ function isManifest(given: object): given is BackupManifest {
   const { format, release, database, list, counts, damaged, secret = '' }: Partial<BackupManifest> = given
   return (
     format === FORMAT &&
-    [release, secret].every((text) => typeof text === 'string') &&
+    isRelease(release) &&
+    typeof secret === 'string' &&
     [database, list].every(isIdentity) &&
     [database?.bytes, ...COUNTS.map((name) => counts?.[name])].every(isCount) &&
     Array.isArray(damaged)
   )
+}
+
+function isRelease(given: unknown): boolean {
+  return typeof given === 'string' && /^[\w.+-]{1,64}$/.test(given)
 }
 
 function isIdentity(given?: Partial<ContentIdentity>): boolean {

@@ -1,9 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config/settings.ts'
-import { type CheckResult, failed, ok, warning } from './check-result.ts'
-
-const MIN_LENGTH = 32
+import { findSecretProblem } from '../../lib/secret-length.ts'
+import { type CheckResult, failed, ok } from './check-result.ts'
 
 /** The length of the secret, and who can read its file. */
 export function checkSecret({ secret, data }: Config): CheckResult {
@@ -11,10 +10,8 @@ export function checkSecret({ secret, data }: Config): CheckResult {
   const stored = secret || readSecret(data)
   if (stored === undefined) return ok('secret', `${file} is created by the first start`)
   const place = secret ? 'SLIPWAY_SECRET' : file
-  if (stored.length < MIN_LENGTH) {
-    const advice = `replace it by one of at least ${MIN_LENGTH}, such as that of openssl rand -hex 32 (SLIPWAY_SECRET_PREVIOUS)`
-    return warning('secret', `${place} has ${stored.length} characters: ${advice}`)
-  }
+  const problem = findSecretProblem(stored)
+  if (problem !== undefined) return failed('secret', `${place}: ${problem}`)
   const mode = secret ? 0 : statSync(file).mode & 0o077
   if (mode !== 0) return failed('secret', `${file} can be read by other users: chmod 600 ${file}`)
   return ok('secret', `${place} has ${stored.length} characters`)
