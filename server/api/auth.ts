@@ -12,9 +12,11 @@ import type { Sessions } from '../accounts/session.ts'
 import { ERROR_CODES } from '../lib/error-codes.ts'
 import { ApiError } from '../lib/errors.ts'
 import { isApiKey } from '../lib/tokens.ts'
+import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { readCookie } from './cookies.ts'
 import { findInternalRequest } from './internal-requests.ts'
+import { foreignPages } from './local-pages.ts'
 import { unknownEndpoint } from './unknown-endpoint.ts'
 
 declare module 'fastify' {
@@ -49,6 +51,8 @@ export const CLIENT_HEADER = 'x-slipway-client'
  */
 export type RouteAccess = Access | 'admin' | 'any' | 'public'
 
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
 interface AdmissionOptions {
   administrators: Administrators
   namedKeys: NamedKeys
@@ -67,6 +71,7 @@ interface AdmissionOptions {
  */
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   const { limits, clientIp } = options
+  const isForeignPage = foreignPages(options.baseUrl)
   app.decorateRequest('caller')
   app.decorateRequest('sessionToken')
 
@@ -75,7 +80,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       .header('Access-Control-Allow-Origin', '*')
       .header('Access-Control-Expose-Headers', EXPOSED)
       .header('Cache-Control', 'no-store')
-    const { charge = 'api', auth = 'required', access, ends } = request.routeOptions.config
+    const { charge = 'api', auth = 'required', access, ends, programs } = request.routeOptions.config
     if (access === undefined) throw new Error('The route does not declare its access')
     const internal = findInternalRequest(request.raw)
     const caller: Caller = internal
@@ -106,6 +111,10 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     }
     if (access === 'admin' && !mayAdminister(caller)) await options.blocklist.assertCaller(caller.address)
     if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new key.')
+    // A signed target is a credential; `/mcp` has its own response.
+    const isOpen = SAFE_METHODS.has(request.method) || request.url.startsWith(UPLOAD_PATH) || programs
+    if (!isOpen && access !== 'admin' && !caller.account && isForeignPage(request.headers))
+      throw foreignPage(request)
     if (access === 'public') return
     if (access === 'admin') return assertAdministration(request, options.administrators)
     const { slug } = request.params as { slug?: string }
@@ -114,6 +123,11 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       assertAccountNotSuspended(caller.account)
     if (access !== 'any') await options.namedKeys.assertPermitted(caller, access, slug)
   })
+}
+
+function foreignPage({ headers: { origin = '' } }: FastifyRequest): ApiError {
+  const message = `This service is of a private network: pages of other origins, such as ${origin.slice(0, 100)}, need a key`
+  return new ApiError('UNAUTHORIZED', message)
 }
 
 /** A suspended account reads, exports and deletes; routes for administrators do not depend on it. */

@@ -17,6 +17,7 @@ import {
 } from '../../protocol/quantity.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
+import { PRIVATE_NETWORKS } from '../lib/private-networks.ts'
 import { findSecretProblem } from '../lib/secret-length.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
 
@@ -179,18 +180,6 @@ export function dnsServers(name: string, description: string): Setting<readonly 
     },
   }
 }
-
-/** Loopback, RFC 1918, RFC 4193 and link-local addresses. */
-const PRIVATE_NETWORKS = [
-  '127.0.0.0/8',
-  '::1/128',
-  '10.0.0.0/8',
-  '172.16.0.0/12',
-  '192.168.0.0/16',
-  '169.254.0.0/16',
-  'fc00::/7',
-  'fe80::/10',
-]
 
 /** Addresses and networks, separated by commas, or `private`. */
 export function networks(name: string, description: string): Setting<BlockList | undefined> {

@@ -118,7 +118,8 @@ const ROWS: readonly Row[] = [
   ['remembers files as accepted that a failing scanner let pass', 'server/publish/scan/content-scan.ts', 'ContentScan.check', "if (outcome === 'failed') return if (outcome) throw", "if (outcome && outcome !== 'failed') throw", 'test/api/scan.test.ts'],
   ['sends an email about each report', 'server/operations/moderation/reports.ts', 'module', 'const SITE_EMAIL_INTERVAL_MS = HOUR_MS', 'const SITE_EMAIL_INTERVAL_MS = 0', MODERATION],
   // Tools for programs
-  ['lets a page of another origin use a service of this machine', 'server/api/mcp/mcp.ts', 'withLocalOrigin', '(URL.canParse(origin) && isLoopbackUrl(origin))', 'true', MCP_TOOLS],
+  ['lets a page of another origin use the tools of a service of this machine', 'server/api/mcp/mcp.ts', 'withOwnPages', 'isForeignPage(request.headers)', 'false', MCP_TOOLS],
+  ['lets a page of another origin publish to a service of this machine', 'server/api/auth.ts', 'admit', '!caller.account && isForeignPage(request.headers)', 'false', CALLS],
   ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'assertSingleMessage', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
   ['does not limit the calls of a program at the same time', 'server/api/mcp/mcp.ts', 'MAX_CONCURRENT_CALLS', 'perKey: 8', 'perKey: 9', MCP_TOOLS],
   ['continues to count a call that its program cancelled', 'server/api/mcp/mcp.ts', 'messageHandler', "reply.raw.once('close', () => call.abort())", '', MCP_TOOLS],

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { KeyScope } from '../../../protocol/api/keys.ts'
-import { isLoopbackUrl } from '../../../protocol/loopback.ts'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
+import { foreignPages } from '../local-pages.ts'
 import { MCP_PATH, resourceMetadataUrl } from './resource.ts'
 import { MAX_INLINE_BYTES } from './tool.ts'
 import type { Exchange, ToolServer, ToolServerOptions } from './tool-server.ts'
@@ -34,7 +34,7 @@ export async function mcp(app: FastifyInstance, options: ToolServerOptions): Pro
       if (reply.statusCode === 401) reply.header('WWW-Authenticate', challenge)
       return payload
     },
-    handler: isLoopbackUrl(options.baseUrl) ? withLocalOrigin(handleMessage) : handleMessage,
+    handler: withOwnPages(options.baseUrl, handleMessage),
   })
 }
 
@@ -98,14 +98,13 @@ function signInRequired(): ApiError {
 }
 
 /**
- * Refuses requests of pages that are not of this machine. With DNS rebinding, such a page would reach a service that no
- * other machine can reach (the protocol, "Transports", security warning).
+ * Refuses requests of pages from outside on a private service, also with a token (the protocol, "Transports", security
+ * warning).
  */
-function withLocalOrigin(handle: RouteHandlerMethod): RouteHandlerMethod {
+function withOwnPages(baseUrl: string, handle: RouteHandlerMethod): RouteHandlerMethod {
+  const isForeignPage = foreignPages(baseUrl)
   return function (request, reply) {
-    const { origin } = request.headers
-    const isAllowed = origin === undefined || (URL.canParse(origin) && isLoopbackUrl(origin))
-    return isAllowed ? handle.call(this, request, reply) : reply.code(403).send()
+    return isForeignPage(request.headers) ? reply.code(403).send() : handle.call(this, request, reply)
   }
 }
 
