@@ -34,6 +34,7 @@ import { ClientMemory } from './lib/client-memory.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
 import { DEADLINES } from './lib/deadlines.ts'
+import { HSTS, maySendHsts } from './lib/hsts.ts'
 import type { Log } from './lib/log.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
@@ -48,6 +49,7 @@ import { Http1FastPath } from './net/http1/fast-path.ts'
 import { handleNodeRequest } from './net/http1/node-handler.ts'
 import { redirectToHttps } from './net/https-redirect.ts'
 import { type InternalRoute, InternalServer } from './net/internal-server.ts'
+import { isTls } from './net/is-tls.ts'
 import { Listener } from './net/listener.ts'
 import { ServiceRequests } from './net/observe-request.ts'
 import { ON_DEMAND_TLS_PATH, onDemandTls } from './net/on-demand-tls.ts'
@@ -267,6 +269,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     ...{ telemetry, requestLog },
     trustsProxies: config.trustedProxies > 0,
   })
+  const sendsHsts = https !== undefined && config.hsts !== 'off' && maySendHsts(baseUrl)
   listener.serve({
     request: (request: IncomingMessage, response: ServerResponse) => {
       // No client shall send a request over a connection at the time when the drain closes it.
@@ -275,6 +278,7 @@ export async function startService(config: Config, given: StartOptions): Promise
       if (!isAmbiguous && (edge.servesHost(request.headers.host) || isChallenge(request.url ?? '')))
         return handleNodeRequest(edge, request, response)
       serviceRequests.handle(request, response, () => {
+        if (sendsHsts && isTls(request.socket)) response.setHeader(...HSTS)
         if (isAmbiguous || (https && redirectToHttps(https, baseUrl, request, response))) return
         api.routing(request, response)
       })

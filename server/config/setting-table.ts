@@ -473,6 +473,12 @@ export const settings = {
       "Parse simple requests to sites without Node's HTTP parser. `off` gives the same responses, slower.",
     ),
   ),
+  hsts: oneOf(
+    'SLIPWAY_HSTS',
+    'service',
+    ['service', 'all', 'off'],
+    'What tells browsers to use only HTTPS for a year, where this process serves HTTPS: `service`, the dashboard and the API; `all`, sites too, also with custom domains; or `off`.',
+  ),
   http2: oneOf(
     'SLIPWAY_HTTP2',
     'own',

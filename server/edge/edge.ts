@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
+import { HSTS, maySendHsts } from '../lib/hsts.ts'
 import type { LoggedRequest } from '../lib/request-log.ts'
 import { OverloadError } from '../lib/semaphore.ts'
 import { type SpanOptions, trace } from '../lib/telemetry.ts'
@@ -27,7 +28,7 @@ import {
   PASSWORD_PATH,
 } from './respond/pages/error-pages.ts'
 import { REPORT_PATH } from './respond/pages/page-frame.ts'
-import { type BlobSlice, bodyBytes, type EdgeResponse, type EdgeResult } from './response.ts'
+import { type BlobSlice, bodyBytes, type EdgeResponse, type EdgeResult, withHeaders } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
 /** The pages of requests that no site handles. */
@@ -49,10 +50,12 @@ export class Edge implements HttpHandler {
   readonly #requestMetrics: RequestMetrics
   readonly #visitCounter: VisitCounter | undefined
   readonly #liveReload: LiveReload
+  readonly #sendsHsts: boolean
 
   constructor(options: EdgeOptions) {
     this.#options = options
     this.#pages = options.pages
+    this.#sendsHsts = options.config.hsts === 'all' && maySendHsts(options.addresses.base)
     this.#hosts = new Hosts(options.addresses)
     this.#siteResolver = new SiteResolver(options)
     this.#challenges = new AcmeHttpChallenges(options)
@@ -282,6 +285,12 @@ export class Edge implements HttpHandler {
   }
 
   #buildResult(host: Host, resolution: Resolution, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
+    const result = this.#buildPlain(host, resolution, request)
+    if (!this.#sendsHsts || !request.isSecure) return result
+    return result instanceof Promise ? result.then(withHsts) : withHsts(result)
+  }
+
+  #buildPlain(host: Host, resolution: Resolution, request: HttpRequest): EdgeResult | Promise<EdgeResult> {
     const notServable = this.#notServable(resolution, request)
     if (notServable) return uncounted(notServable)
     if (host.kind !== 'domain' && isValidation(request.target.path))
@@ -355,6 +364,22 @@ export class Edge implements HttpHandler {
       isUnavailable ? this.#pages.unavailable(error.retryAfterSeconds ?? 5) : this.#pages.internalError
     ).for(headers)
   }
+}
+
+const HSTS_NAME = HSTS[0].toLowerCase()
+
+const SECURED = new WeakMap<EdgeResponse, EdgeResponse>()
+
+/** With HSTS, unless the site sends its own; memoized by response. */
+function withHsts(result: EdgeResult): EdgeResult {
+  const { response } = result
+  let secured = SECURED.get(response)
+  if (!secured) {
+    const isSet = response.headers.some((name, at) => at % 2 === 0 && name.toLowerCase() === HSTS_NAME)
+    secured = isSet ? response : withHeaders(response, [...response.headers, ...HSTS])
+    SECURED.set(response, secured)
+  }
+  return { ...result, response: secured }
 }
 
 /** A response that is not counted as a visit. */

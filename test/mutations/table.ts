@@ -119,6 +119,8 @@ const ROWS: readonly Row[] = [
   ['sends an email about each report', 'server/operations/moderation/reports.ts', 'module', 'const SITE_EMAIL_INTERVAL_MS = HOUR_MS', 'const SITE_EMAIL_INTERVAL_MS = 0', MODERATION],
   // Tools for programs
   ['lets a page of another origin use the tools of a service of this machine', 'server/api/mcp/mcp.ts', 'withOwnPages', 'isForeignPage(request.headers)', 'false', MCP_TOOLS],
+  ['sends no HSTS for the service', 'server/app.ts', 'startService', 'response.setHeader(...HSTS)', 'undefined', 'test/tls/redirects.test.ts'],
+  ['replaces the HSTS of a publisher', 'server/edge/edge.ts', 'withHsts', 'isSet ? response : ', '', 'test/tls/redirects.test.ts'],
   ['lets a page of another origin publish to a service of this machine', 'server/api/auth.ts', 'admit', '!caller.account && isForeignPage(request.headers)', 'false', CALLS],
   ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'assertSingleMessage', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
   ['does not limit the calls of a program at the same time', 'server/api/mcp/mcp.ts', 'MAX_CONCURRENT_CALLS', 'perKey: 8', 'perKey: 9', MCP_TOOLS],
@@ -260,7 +262,7 @@ const ROWS: readonly Row[] = [
   ['lets repeated publishes evict different versions', 'server/sites/version-history.ts', 'repeatedLast', 'return [...distinct, ...repeated]', 'return [...versions]', 'test/api/retention.test.ts'],
 
   // Preview links
-  ['accepts a preview link after its end', 'server/edge/edge.ts', 'Edge.#buildResult', 'if (site.previewUntil !== undefined && now >= site.previewUntil)', 'if (false)', 'test/api/versions.test.ts'],
+  ['accepts a preview link after its end', 'server/edge/edge.ts', 'Edge.#buildPlain', 'if (site.previewUntil !== undefined && now >= site.previewUntil)', 'if (false)', 'test/api/versions.test.ts'],
   ['accepts a preview link after a change of the password', 'server/sites/preview-links.ts', 'PreviewTokens.#tokens', "[slug, passwordHash ?? '', versionId, seconds]", '[slug, versionId, seconds]', 'test/api/versions.test.ts'],
   ['accepts any preview link', 'server/sites/preview-links.ts', 'PreviewTokens.verify', 'this.#tokens(claims, until).some((valid) => constantTimeEqual(valid, token))', 'token !== undefined', 'test/api/versions.test.ts'],
   ['sends the host of a version to other sites', 'server/edge/respond/policy.ts', 'previewPolicy', "['X-Robots-Tag', 'noindex', 'Referrer-Policy', 'same-origin']", "['X-Robots-Tag', 'noindex']", 'test/api/versions.test.ts'],

@@ -4,6 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { BASE, type Reply, SecureService, SITES } from './secure-service.ts'
 
 const TOKEN_PATH = '/.well-known/acme-challenge/a-token'
+const HSTS = 'strict-transport-security'
+const YEAR = 'max-age=31536000'
 const KEY_AUTHORIZATION = 'a-token.a-thumbprint'
 
 /** The status with the redirect target or the body. */
@@ -137,13 +139,34 @@ describe('plain HTTP', () => {
       )
     assert.equal((await covered.plain(BASE, '/api/v1/publish', { method: 'POST' })).status, 308)
     for (const path of ['/health', '/health?from=a-balancer', '/ready']) {
-      assert.equal((await covered.plain(BASE, path)).status, 200)
+      const { status, headers } = await covered.plain(BASE, path)
+      assert.deepEqual([status, headers[HSTS]], [200, undefined])
       assert.equal((await covered.secure(BASE, path)).status, 200)
     }
+    assert.equal((await covered.secure(BASE, '/unknown')).headers[HSTS], YEAR)
+    assert.equal((await covered.secure(hosts[0]!)).headers[HSTS], undefined)
     assert.equal((await covered.plain('127.0.0.1', '/api/v1/nothing')).status, 404)
     covered.running.service.invalidate([`*.${SITES}`, BASE])
     assert.equal((await covered.plain(hosts[0]!)).status, 308)
     assert.equal((await covered.plain(BASE)).status, 308)
+  })
+
+  test('tells browsers of sites to use only HTTPS where the operator has set it and the publisher has set nothing', async () => {
+    await using strict = await SecureService.start({ DNS_HOOK: '/bin/false', HSTS: 'all' })
+    await strict.certify(`*.${SITES}`, [`*.${SITES}`])
+    const rules = '/own.txt\n  strict-transport-security: max-age=5\n'
+    const published = await strict.publish({ 'index.html': 'home', 'own.txt': 'own', _headers: rules })
+    await strict.addSecureDomain('strict.test', published.slug)
+    for (const host of ['strict.test', `${published.slug}.${SITES}`, `no-site-here.${SITES}`]) {
+      const isFound = !host.startsWith('no-site')
+      for (const path of ['/', '/', '/missing', ...(isFound ? ['/own.txt'] : [])])
+        assert.equal(
+          (await strict.secure(host, path)).headers[HSTS],
+          path === '/own.txt' ? 'max-age=5' : YEAR,
+          host + path,
+        )
+    }
+    assert.equal((await strict.plain('127.0.0.1', '/health')).headers[HSTS], undefined)
   })
 
   test('serves HTTP-01 challenges at every host, and only with the right token', async () => {
