@@ -193,9 +193,7 @@ function suggestForRefusal(
     case 'QUOTA_EXCEEDED':
       return describeRoom(details as QuotaDetails | undefined, program, login)
     case 'NOT_TRUSTED':
-      return [
-        `Trust the repository from a signed-in machine: ${program} trust github OWNER/REPOSITORY --branch main`,
-      ]
+      return suggestTrust(details as JobDetails | undefined, program)
     case 'INSUFFICIENT_SCOPE':
       return [
         `See what your keys permit: ${program} keys. Create another one: ${program} keys create NAME --scope SCOPE`,
@@ -219,6 +217,38 @@ function suggestForRefusal(
     default:
       return []
   }
+}
+
+/** What the server says about a job that no trust is for. */
+interface JobDetails {
+  forge: string
+  repository: string
+  site: string | null
+  branch?: string
+  tag?: string
+  pullRequest?: string
+  mergeQueue?: string
+}
+
+/** An argument as a shell reads it. */
+function quoteArgument(text: string): string {
+  return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
+function suggestTrust(job: JobDetails | undefined, program: string): string[] {
+  if (!job) return []
+  const { forge, repository, site, branch, tag, pullRequest, mergeQueue } = job
+  const rule =
+    branch !== undefined
+      ? `--branch ${quoteArgument(branch)}`
+      : tag !== undefined
+        ? `--tag ${quoteArgument(tag)}`
+        : (pullRequest ?? mergeQueue) !== undefined
+          ? '--pull-requests'
+          : undefined
+  if (rule === undefined) return ['Publish in a job of a push, a release or a schedule.']
+  const command = `${program} trust ${forge} ${quoteArgument(repository)} --site ${site ?? 'SITE'} ${rule}`
+  return [`To trust it, run on a signed-in machine: ${command}`]
 }
 
 /** How the user frees what counts against a quota. */

@@ -40,6 +40,7 @@ trusted. Jobs of pull requests of forks are never trusted; those within the repo
     branch: { type: 'string', value: 'NAME', help: 'Branch of the jobs; a final * is for all that begin so' },
     tag: { type: 'string', value: 'NAME', help: 'Tag of the jobs; a final * is for all that begin so' },
     environment: { type: 'string', value: 'NAME', help: 'Deployment environment of the jobs' },
+    workflow: { type: 'string', value: 'FILE', help: 'File that defines the jobs, such as deploy.yml' },
     'pull-requests': { type: 'boolean', help: 'Also jobs of pull requests within the repository' },
     scope: {
       type: 'string',
@@ -87,6 +88,7 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
     environment: stringOption(options, 'environment') ?? null,
     pullRequests: options['pull-requests'] === true,
   }
+  const workflow = stringOption(options, 'workflow') ?? null
   if (!Object.values(rules).some(Boolean))
     throw new UsageError('Add --branch, --tag, --environment or --pull-requests', example)
   const scope = readScope(
@@ -97,7 +99,7 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
   const { slug: site, slipway } = await openSite(work, options)
   const created = await slipway.createTrust({
     ...rules,
-    ...{ forge, repository, site, scope },
+    ...{ forge, repository, site, scope, workflow },
     issuer: stringOption(options, 'issuer') ?? null,
     repositoryId: stringOption(options, 'repository-id') ?? null,
   })

@@ -19,6 +19,11 @@ const REF_CHOICES = [
   { value: 'environment', name: 'Environment' },
 ]
 
+const NAME_HINTS = {
+  ref: 'A final * stands for any ending.',
+  environment: 'Every branch that may use the environment: protect it in the settings of the repository.',
+}
+
 const WRITTEN = { autocomplete: 'off', autocapitalize: 'none' } as const
 
 /** Which jobs are trusted: those of a branch, tag or environment, and those of pull requests. */
@@ -39,11 +44,16 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
   const [repository, setRepository] = useState('')
   const [site, setSite] = useState('')
   const [jobs, setJobs] = useState<Jobs>({ kind: 'branch', name: 'main', pullRequests: false })
+  const [workflow, setWorkflow] = useState('')
   const [scope, setScope] = useState<AccountScope>('publish')
-  const [wanted, wantedSite, ref] = [repository, site, jobs.name].map((text) => text.trim())
+  const [wanted, wantedSite, ref, file] = [repository, site, jobs.name, workflow].map((text) => text.trim())
   const isComplete = Boolean(wanted && wantedSite && (ref || jobs.pullRequests))
   const create = useAction(async () => {
-    const rules = { pullRequests: jobs.pullRequests, ...(ref && { [jobs.kind]: ref }) }
+    const rules = {
+      pullRequests: jobs.pullRequests,
+      ...(ref && { [jobs.kind]: ref }),
+      ...(file && { workflow: file }),
+    }
     onCreated(await slipway.createTrust({ forge, repository: wanted!, site: wantedSite!, scope, ...rules }))
   })
   return (
@@ -77,6 +87,14 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
           {...WRITTEN}
         />
         <JobFields jobs={jobs} onWrite={setJobs} />
+        <TextField
+          label="Workflow"
+          hint="File that defines the jobs, such as deploy.yml. Empty: any file."
+          value={workflow}
+          onWrite={setWorkflow}
+          maxLength={255}
+          {...WRITTEN}
+        />
         <ScopeChoice scopes={ACCOUNT_SCOPES} value={scope} onChoose={setScope} />
         <ErrorNotice error={create.error} />
         <div class="choices">
@@ -104,7 +122,7 @@ function JobFields({ jobs, onWrite }: { jobs: Jobs; onWrite: (jobs: Jobs) => voi
       />
       <TextField
         label="Name"
-        hint={kind === 'environment' ? undefined : 'A final * stands for any ending.'}
+        hint={NAME_HINTS[kind === 'environment' ? kind : 'ref']}
         value={name}
         onWrite={(value) => onWrite({ ...jobs, name: value })}
         maxLength={255}

@@ -12,8 +12,10 @@ export interface TrustRules {
   branch: string | null
   /** A tag, or the beginning of its name and `*`. */
   tag: string | null
-  /** A deployment environment of the forge. */
+  /** A deployment environment of the forge, compared without case. */
   environment: string | null
+  /** The file in the repository that defines the pipeline: `.github/workflows/deploy.yml`, `.gitlab-ci.yml`. */
+  workflow: string | null
   /** Whether jobs of pull requests from branches of the repository itself count. */
   pullRequests: boolean
 }

@@ -116,6 +116,7 @@ const VALUES: Record<string, string | number> = {
   branch: 'main',
   tag: 'v*',
   environment: 'production',
+  workflow: '.github/workflows/deploy.yml',
   lastUsedAt: '2026-11-22T16:40:00.000Z',
   name: 'bakery',
   preview: 'pr-42',

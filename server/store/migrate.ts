@@ -28,6 +28,7 @@ import * as figures from './migrations/024-figures.ts'
 import * as moderation from './migrations/025-moderation.ts'
 import * as quotas from './migrations/026-quotas.ts'
 import * as mail from './migrations/027-mail.ts'
+import * as trustWorkflows from './migrations/028-trust-workflows.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -132,6 +133,7 @@ export const migrations: readonly Migration[] = [
     compatibleWith: '014-growing-tables',
     indexes: mail.certificateStates,
   },
+  { name: '028-trust-workflows', compatibleWith: '014-growing-tables', up: trustWorkflows.up },
 ]
 
 interface MigrationTables {

@@ -132,6 +132,7 @@ export interface TrustRow {
   issuer: string
   repository: string
   forge_repository_id: string | null
+  workflow: string | null
   /** The `visits_key` of the site. */
   site: string
   scope: AccountScope

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { UnsecuredJWT } from 'jose'
-import type { CreateTrustRequest, TrustRules } from '../../protocol/api/trusts.ts'
+import type { CreateTrustRequest, Forge, TrustRules } from '../../protocol/api/trusts.ts'
+import { GITHUB_TOKENS, type RecordedToken } from '../recorded/github.ts'
+import { GITLAB_TOKENS } from '../recorded/gitlab.ts'
 import { OidcIssuer, sharedIssuer } from '../tools/oidc-issuer.ts'
 import { Api, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
-import { GITHUB_CLAIMS, jobToken } from './trusted-job.ts'
+import { GITHUB_CLAIMS, githubClaims, jobToken } from './trusted-job.ts'
 
 const issuer = await sharedIssuer()
 const api = await startApi({ OIDC_ISSUERS: `github=${issuer.url}` })
@@ -82,7 +84,7 @@ describe('a job of a trusted repository', () => {
 
   test('needs the site when another account trusts its repository for other jobs, until that account is deleted', async () => {
     const repository = 'ann/also-trusted'
-    const claims = { ...GITHUB_CLAIMS, repository, ref: 'refs/heads/feature' }
+    const claims = { ...GITHUB_CLAIMS, repository, repository_id: '2', ref: 'refs/heads/feature' }
     const [mine, foreign] = [await trusting({ repository }), await trusting({ repository, branch: '*' })]
     const without = async (change?: object) => {
       const token = await jobToken(api, issuer, { ...claims, ...change })
@@ -93,7 +95,8 @@ describe('a job of a trusted repository', () => {
     await expectFailure(without(), 'NOT_TRUSTED')
     assert.equal((await without({ ref: 'refs/heads/main' })).site, mine.slug)
     const { store } = await api.operator()
-    const trusts = await store.read.trusts.find({ issuer: issuer.url, repository }, { limit: 9 })
+    const named = { issuer: issuer.url, repository, repositoryId: '' }
+    const trusts = await store.read.trusts.find(named, { limit: 9 })
     assert.deepEqual(
       trusts.map(({ id }) => id),
       [mine.trust.id],
@@ -102,7 +105,7 @@ describe('a job of a trusted repository', () => {
 
   test('needs the site when several sites trust it, and an account that may still publish to it', async () => {
     const repository = 'ann/shared'
-    const claims = { ...GITHUB_CLAIMS, repository }
+    const claims = { ...GITHUB_CLAIMS, repository, repository_id: '3' }
     const [one, other] = [await trusting({ repository }), await trusting({ repository })]
     const without = async () => api.anonymous.exchangeIdToken({ token: await jobToken(api, issuer, claims) })
     await expectFailure(without(), 'VALIDATION_ERROR')
@@ -118,7 +121,7 @@ describe('a job of a trusted repository', () => {
   })
 })
 
-const PULL = { event_name: 'pull_request', ref: 'refs/pull/42/merge' }
+const PULL = githubClaims('pull request opened')
 
 test('exchanges count as requests of the account, and refused ones as sign-ins of the address', async () => {
   await using limited = await Api.start({
@@ -172,6 +175,8 @@ describe('a job of a pull request', () => {
 describe('a trust', () => {
   const MAIN = { branch: 'main' }
   const FORK = { event_name: 'pull_request_target' }
+  const WORKFLOW = { ...MAIN, workflow: 'claims.yaml' }
+  const calledBy = (workflow_ref: string) => ({ workflow_ref })
   const rules: [Partial<TrustRules>, claims: object, isTrusted: boolean][] = [
     [MAIN, {}, true],
     [MAIN, { ref: 'refs/heads/main2' }, false],
@@ -179,6 +184,7 @@ describe('a trust', () => {
     [MAIN, { ref: 'main' }, false],
     [MAIN, PULL, false],
     [MAIN, { ...PULL, ref: 'refs/heads/main' }, false],
+    [MAIN, { ref: 'refs/heads/gh-readonly-queue/main/pr-1-a' }, false],
     [MAIN, FORK, false],
     [MAIN, { event_name: 'issue_comment' }, false],
     [MAIN, { event_name: undefined }, false],
@@ -190,10 +196,18 @@ describe('a trust', () => {
     [{ tag: 'v*' }, { ref: 'refs/tags/v1' }, true],
     [{ tag: 'v*' }, { ref: 'refs/heads/v1' }, false],
     [{ environment: 'production' }, { environment: 'production' }, true],
+    [{ environment: 'production' }, { environment: 'Production' }, true],
     [{ environment: 'production' }, { environment: 'staging' }, false],
     [{ environment: 'production' }, {}, false],
     [{ environment: 'production' }, { ...PULL, environment: 'production' }, false],
     [{ ...MAIN, environment: 'production' }, { ref: 'refs/heads/x', environment: 'production' }, false],
+    [WORKFLOW, {}, true],
+    [WORKFLOW, calledBy('Ann/Bakery/.github/workflows/other.yaml@refs/heads/main'), false],
+    [WORKFLOW, calledBy('ann/other/.github/workflows/claims.yaml@refs/heads/main'), false],
+    [WORKFLOW, calledBy('Ann/Bakery/.github/workflows/claims.yaml@refs/x.yaml@refs/heads/main'), false],
+    [WORKFLOW, { workflow_ref: undefined }, false],
+    [{ ...MAIN, workflow: '.github/workflows/claims.yaml' }, {}, true],
+    [{ pullRequests: true, workflow: 'other.yaml' }, PULL, false],
     [{ pullRequests: true }, PULL, true],
     [{ pullRequests: true }, {}, false],
     [{ pullRequests: true }, FORK, false],
@@ -216,13 +230,24 @@ describe('a trust', () => {
     }
   })
 
+  test('follows its repository to another name, and then no repository that gets the former one', async () => {
+    const { client, slug } = await trusting()
+    await exchange(GITHUB_CLAIMS, slug)
+    const renamed = { ...GITHUB_CLAIMS, repository: 'Ann/Cakes' }
+    assert.equal((await exchange(renamed, slug)).scope, 'publish')
+    assert.equal((await client.trusts()).trusts[0]?.repository, 'ann/cakes')
+    await expectFailure(exchange({ ...GITHUB_CLAIMS, repository_id: '9' }, slug), 'NOT_TRUSTED')
+    await exchange(GITHUB_CLAIMS, slug)
+  })
+
   test('does not trust a repository that was deleted and registered again by another account', async () => {
     const { slug } = await trusting()
     const again = { ...GITHUB_CLAIMS, repository_id: '900000000' }
     await exchange(GITHUB_CLAIMS, slug)
     const { details } = await expectFailure(exchange(again, slug), 'NOT_TRUSTED')
     assert.deepEqual(details, {
-      ...{ repository: 'ann/bakery', repositoryId: '900000000', branch: 'main', environment: null },
+      ...{ forge: 'github', repository: 'ann/bakery', repositoryId: '900000000', site: slug },
+      ...{ event: 'push', branch: 'main', environment: null, workflow: '.github/workflows/claims.yaml' },
     })
     const pinned = await trusting({ repositoryId: GITHUB_CLAIMS.repository_id })
     await expectFailure(exchange(again, pinned.slug), 'NOT_TRUSTED')
@@ -236,7 +261,7 @@ describe('a trust', () => {
   test('ends with its account', async () => {
     const { client, email, slug, request } = await trusting()
     const { store } = await api.operator()
-    const repository = { issuer: issuer.url, repository: request.repository }
+    const repository = { issuer: issuer.url, repository: request.repository, repositoryId: '' }
     const { visitsKey: site } = (await store.read.sites.bySlug(slug))!
     const find = () => store.read.trusts.find(repository, { site, limit: 10 })
     assert.equal((await find()).length, 1)
@@ -256,6 +281,8 @@ describe('a trust', () => {
       ['branch', { branch: 'ma*in' }],
       ['tag', { tag: ' ' }],
       ['environment', { environment: ' ' }],
+      ['workflow', { workflow: '/etc/x' }],
+      ['workflow', { workflow: 'a@b.yml' }],
       ['issuer', { issuer: 'https://issuer.example' }],
       ['issuer', { forge: 'gitlab' }],
       ['repositoryId', { repositoryId: 'x' }],
@@ -267,24 +294,95 @@ describe('a trust', () => {
   })
 })
 
-test('a branch rule of a repository of GitLab is not for merge requests whose source branch has its name', async () => {
-  await using gitlab = await OidcIssuer.start()
-  await using service = await Api.start({ OIDC_ISSUERS: `gitlab=${gitlab.url}` })
-  const { client } = await service.account()
-  const { slug: site } = await service.publish(client, home)
-  const { id } = await client.createTrust({
-    ...{ forge: 'gitlab', repository: 'ann/sites/bakery', site, branch: 'main' },
-  })
-  const claims = { project_path: 'ann/sites/bakery', project_id: 42, ref: 'main', ref_type: 'branch' }
-  const send = async (path: string | undefined) => {
-    const token = await jobToken(service, gitlab, { ...claims, ref_path: path })
-    return service.anonymous.exchangeIdToken({ token, site })
+describe('the tokens that forges send', () => {
+  /** Exchanges each token for a trust of everything in its repository: the scope, or the code and the event of the refusal. */
+  async function scopesOf(forge: Forge, tokens: Record<string, RecordedToken>, rules: Partial<TrustRules>) {
+    await using own = await OidcIssuer.start()
+    await using service = await Api.start({ OIDC_ISSUERS: `${forge}=${own.url}` })
+    const { client } = await service.account()
+    const { slug: site } = await service.publish(client, home)
+    const [{ claims }] = Object.values(tokens) as [RecordedToken]
+    const repository = String(claims.repository ?? claims.project_path)
+    await client.createTrust({ forge, repository, site, ...rules })
+    const outcomes: Record<string, string> = {}
+    for (const [event, { claims }] of Object.entries(tokens)) {
+      const token = await jobToken(service, own, claims)
+      outcomes[event] = await service.anonymous.exchangeIdToken({ token, site }).then(
+        ({ scope }) => scope,
+        ({ code, details }) => `${code} ${details?.event}`,
+      )
+    }
+    return outcomes
   }
-  await expectFailure(send('refs/merge-requests/1/head'), 'NOT_TRUSTED')
-  await expectFailure(send(undefined), 'INVALID_ID_TOKEN')
-  assert.equal((await send('refs/heads/main')).site, site)
-  const [trust] = (await client.trusts()).trusts
-  assert.deepEqual([trust?.id, trust?.repositoryId], [id, '42'])
+
+  test('by GitHub: a branch and a tag publish, what is not merged yet publishes previews, other events are named and refused', async () => {
+    const all = { branch: '*', tag: '*', pullRequests: true, scope: 'publish' }
+    assert.deepEqual(await scopesOf('github', GITHUB_TOKENS, all), {
+      push: 'publish',
+      'push of a tag': 'publish',
+      'push in an environment': 'publish',
+      'pull request opened': 'preview',
+      'pull request synchronized': 'preview',
+      'pull request merged': 'preview',
+      'pull request closed': 'preview',
+      'pull request of a fork, with its code at the base': 'NOT_TRUSTED pull_request_target',
+      'merge queue': 'preview',
+      schedule: 'publish',
+      dispatch: 'publish',
+      'reusable workflow': 'publish',
+      release: 'publish',
+      workflow_run: 'NOT_TRUSTED workflow_run',
+      check_run: 'NOT_TRUSTED check_run',
+      deployment_status: 'NOT_TRUSTED deployment_status',
+      issue_comment: 'NOT_TRUSTED issue_comment',
+      create: 'NOT_TRUSTED create',
+    })
+  })
+
+  test('by GitLab: the same, and an environment counts without a branch only where it is protected', async () => {
+    const all = { branch: '*', tag: '*', pullRequests: true }
+    const publish = { push: 'publish', tag: 'publish', schedule: 'publish' }
+    const environments = { environment: 'publish', 'protected environment': 'publish' }
+    assert.deepEqual(await scopesOf('gitlab', GITLAB_TOKENS, all), {
+      ...{ ...publish, ...environments, 'merge request': 'preview' },
+    })
+    const refused = 'NOT_TRUSTED push'
+    assert.deepEqual(await scopesOf('gitlab', GITLAB_TOKENS, { environment: 'test-environment2' }), {
+      ...{ push: refused, tag: refused, schedule: 'NOT_TRUSTED schedule', environment: refused },
+      ...{ 'merge request': 'NOT_TRUSTED merge_request_event', 'protected environment': 'publish' },
+    })
+  })
+
+  test('by GitLab: a branch is not a merge request whose source branch has its name, and a workflow is a file of the project', async () => {
+    await using gitlab = await OidcIssuer.start()
+    await using service = await Api.start({ OIDC_ISSUERS: `gitlab=${gitlab.url}` })
+    const { client } = await service.account()
+    const { slug: site } = await service.publish(client, home)
+    const workflow = '.gitlab-ci.yml'
+    await client.createTrust({
+      ...{ forge: 'gitlab', repository: 'gitlab-org/gitlab-shell', site, branch: 'memory-limit', workflow },
+    })
+    const { claims } = GITLAB_TOKENS.push
+    const file = (project: string) => `${new URL(gitlab.url).host}/${project}//.gitlab-ci.yml@refs/heads/a`
+    const send = async (changes: object) => {
+      const own = {
+        ...claims,
+        project_id: 42,
+        ci_config_ref_uri: file('gitlab-org/gitlab-shell'),
+        ...changes,
+      }
+      return service.anonymous.exchangeIdToken({ token: await jobToken(service, gitlab, own), site })
+    }
+    for (const changes of [
+      { ref_path: 'refs/merge-requests/1/head' },
+      { ref_path: undefined },
+      { ci_config_ref_uri: file('ann/other') },
+      { ci_config_ref_uri: claims.ci_config_ref_uri },
+    ])
+      await expectFailure(send(changes), 'NOT_TRUSTED')
+    assert.equal((await send({})).site, site)
+    assert.equal((await client.trusts()).trusts[0]?.repositoryId, '42')
+  })
 })
 
 describe('a token', () => {
@@ -293,6 +391,8 @@ describe('a token', () => {
   const tokens: Record<string, () => Promise<string>> = {
     'of another audience': () => issuer.sign(GITHUB_CLAIMS, { ...usual(), audience: 'https://pypi.example' }),
     'that has expired': () => issuer.sign(GITHUB_CLAIMS, { ...usual(), issuedAt: now() - 400 }),
+    'that never expires, after a day': () =>
+      issuer.sign(GITHUB_CLAIMS, { ...usual(), issuedAt: now() - 86_431, lifetimeSeconds: 1e12 }),
     'without an identifier': () => issuer.sign({ ...GITHUB_CLAIMS, jti: '' }, usual()),
     'of an unknown issuer': () => issuer.sign({ ...GITHUB_CLAIMS, iss: 'https://issuer.example' }, usual()),
     'of an unknown key': () => issuer.sign(GITHUB_CLAIMS, { ...usual(), keyId: 'unknown' }),

@@ -55,7 +55,8 @@ import type { Node } from './world.ts'
 const ID_TOKEN: IdToken = {
   issuer: 'https://issuer.test',
   job: {
-    ...{ repository: 'ann/bakery', repositoryId: '1', environment: null },
+    ...{ forge: 'github', repository: 'ann/bakery', repositoryId: '1', event: 'push' },
+    ...{ environment: null, isProtected: true, workflow: null },
     ref: { kind: 'branch', name: 'main' },
   },
   hash: 'a token',

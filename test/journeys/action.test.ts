@@ -150,7 +150,10 @@ describe('the GitHub Action', () => {
     for (const [variables, reason] of [
       [{ ACTIONS_ID_TOKEN_REQUEST_URL: '' }, /^::error::.*id-token: write/m],
       [{ INPUT_SITE: '' }, /^::error::The input site is required/m],
-      [{}, /^::error::The site does not trust this job: branch main of ann\/bakery\. Trust .* trust github/m],
+      [
+        {},
+        /^::error::The site does not trust this job: branch main of ann\/bakery\. To trust it, run on a signed-in machine: slipway trust github ann\/bakery --site \S+ --branch main/m,
+      ],
     ] as const) {
       const { code, stdout } = await runJob(site, 'p', { variables })
       assert.equal(code, 1)

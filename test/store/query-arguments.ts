@@ -94,11 +94,11 @@ export const QUERY_ARGUMENTS: Arguments = {
   trusts: {
     list: ['id 7'],
     find: [
-      { issuer: 'issuer 7', repository: 'repository 7' },
+      { issuer: 'issuer 7', repository: 'repository 7', repositoryId: '7' },
       { site: 'site 7', limit: 20 },
     ],
     add: [trustRow('n', { accountId: 'id 7' })],
-    recordUse: ['id 7', '1', 1],
+    recordUse: ['id 7', { repository: 'repository 7', repositoryId: '1' }, 1],
     delete: ['id 7'],
     deleteOfAccount: ['id 7'],
     useToken: ['n', 1],

@@ -70,7 +70,7 @@ export function trustRow(id: string, change: Partial<StoredTrust> = {}): StoredT
   return {
     ...{ id, accountId: 'ann', createdAt: 1000, lastUsedAt: null, site: 'bakery', scope: 'publish' },
     ...{ forge: 'github', issuer: 'https://issuer.test', repository: 'ann/bakery', repositoryId: null },
-    ...{ branch: 'main', tag: null, environment: null, pullRequests: false },
+    ...{ branch: 'main', tag: null, environment: null, workflow: null, pullRequests: false },
     ...change,
   }
 }

@@ -19,6 +19,12 @@ const ALGORITHMS = ['RS256', 'PS256', 'ES256']
 /** By how much the clock of an issuer may differ. */
 const CLOCK_TOLERANCE_SECONDS = 30
 
+/**
+ * How long after its issue a token is accepted at most, whatever its expiry. GitLab issues tokens for the duration of a
+ * job.
+ */
+const MAX_AGE_SECONDS = 24 * 60 * 60
+
 /** A verified token. */
 export interface IdToken {
   issuer: string
@@ -70,6 +76,7 @@ export class IdTokens {
         ...{ issuer, audience, algorithms: ALGORITHMS },
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         currentDate: new Date(clock()),
+        maxTokenAge: MAX_AGE_SECONDS,
         requiredClaims: ['exp', 'iat', 'jti'],
       })
       return toIdToken(issuer, known.forge, payload)
@@ -84,15 +91,15 @@ export function invalidToken(reason: string, cause?: unknown): ApiError {
 }
 
 function toIdToken(issuer: string, forge: Forge, payload: JWTPayload): IdToken {
-  const { jti, exp } = payload
+  const { jti, exp, iat } = payload
   if (typeof jti !== 'string' || jti === '') throw invalidToken('it has no identifier')
   const job = readJob(forge, payload)
-  if (!job) throw invalidToken('it is not for a branch, a tag or a pull request of a repository')
+  if (!job) throw invalidToken('it does not name a repository, its id and an event')
   return {
     issuer,
     job,
     hash: hashToken(encodeFields([issuer, jti])),
-    expiresAt: (exp! + CLOCK_TOLERANCE_SECONDS) * SECOND_MS,
+    expiresAt: (Math.min(exp!, iat! + MAX_AGE_SECONDS) + CLOCK_TOLERANCE_SECONDS) * SECOND_MS,
   }
 }
 

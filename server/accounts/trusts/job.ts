@@ -2,40 +2,62 @@ import type { Forge, TrustRules } from '../../../protocol/api/trusts.ts'
 
 /** The job that a token was issued for. */
 export interface Job {
+  forge: Forge
   /** In lower case. */
   repository: string
   repositoryId: string
-  ref: { kind: 'branch' | 'tag' | 'pull request'; name: string }
+  /** What started the job, in the words of the forge: `push`, `pull_request`. */
+  event: string
+  ref: JobRef
   environment: string | null
+  /** Whether the forge restricts the jobs that may use the environment. GitHub does not say, and counts as if it did. */
+  isProtected: boolean
+  /** The file in the repository that defines the pipeline, such as `.github/workflows/deploy.yml`. */
+  workflow: string | null
+}
+
+/** `other` is an event that no rule can be for. */
+export interface JobRef {
+  kind: 'branch' | 'tag' | 'pull request' | 'merge queue' | 'other'
+  name: string
 }
 
 type Claims = Readonly<Record<string, unknown>>
 
 /**
  * Events that run a workflow for a ref of the repository itself, by GitHub's `event_name`. Others can be caused by
- * accounts without access, such as `pull_request_target`, which runs for pull requests of forks.
+ * accounts without access, such as `pull_request_target` and `workflow_run`, which run for pull requests of forks.
  */
 const BRANCH_EVENTS = new Set([
   ...['push', 'workflow_dispatch', 'schedule', 'release'],
   ...['repository_dispatch', 'deployment', 'merge_group'],
 ])
 
-/** The job of a verified token; undefined for one that no rule can be for. */
+/** Branches of the merge queue of GitHub, whose state is not merged yet. */
+const QUEUE_PREFIX = 'gh-readonly-queue/'
+
+/** The job of a verified token; undefined for one that is not of a repository. */
 export function readJob(forge: Forge, claims: Claims): Job | undefined {
   return forge === 'github' ? readGitHubJob(claims) : readGitLabJob(claims)
 }
 
 /**
- * Whether a rule is for a job. Without a branch and a tag, a rule with an environment is for every ref of the
- * repository.
+ * Whether a rule is for a job. Without a branch and a tag, a rule with an environment is for every branch and tag that
+ * may use it, where the forge protects it.
  */
-export function matchesRules(rules: TrustRules, { ref, environment }: Job): boolean {
+export function matchesRules(rules: TrustRules, job: Job): boolean {
   const { branch, tag, pullRequests } = rules
-  if (rules.environment !== null && rules.environment !== environment) return false
-  if (ref.kind === 'pull request') return pullRequests
-  if (branch === null && tag === null) return rules.environment !== null
-  const pattern = ref.kind === 'branch' ? branch : tag
-  return pattern !== null && matchesName(pattern, ref.name)
+  const { kind, name } = job.ref
+  if (rules.workflow !== null && rules.workflow !== job.workflow) return false
+  // Forges compare names of environments without case.
+  if (rules.environment !== null && rules.environment.toLowerCase() !== job.environment?.toLowerCase())
+    return false
+  if (kind === 'other') return false
+  if (kind === 'pull request') return pullRequests
+  if (kind === 'merge queue') return pullRequests || (branch !== null && matchesName(branch, name))
+  if (branch === null && tag === null) return rules.environment !== null && job.isProtected
+  const pattern = kind === 'branch' ? branch : tag
+  return pattern !== null && matchesName(pattern, name)
 }
 
 function matchesName(pattern: string, name: string): boolean {
@@ -44,10 +66,28 @@ function matchesName(pattern: string, name: string): boolean {
 
 /** GitHub sends no token to jobs of pull requests of forks, unless the owner of a private repository permits it. */
 function readGitHubJob(claims: Claims): Job | undefined {
-  const { repository, repository_id: id, ref, environment, event_name: event } = claims
-  if (typeof event !== 'string') return undefined
-  const kinds = event === 'pull_request' ? PULL_REQUESTS : BRANCH_EVENTS.has(event) ? BRANCHES : []
-  return toJob({ repository, id, environment }, findRef(ref, kinds))
+  const { repository, repository_id: id, event_name: event, environment, workflow_ref: workflow } = claims
+  return toJob({
+    ...{ forge: 'github', repository, id, event, environment, isProtected: true },
+    ref: typeof event === 'string' ? readGitHubRef(event, claims) : undefined,
+    workflow: readPath(workflow, `${repository}/`),
+  })
+}
+
+/**
+ * The `ref` of a pull request that was closed by merging it is that of the branch that it was merged into, so that only
+ * the event tells it from a push.
+ */
+function readGitHubRef(event: string, { ref, head_ref: head }: Claims): JobRef {
+  if (event === 'pull_request')
+    return {
+      kind: 'pull request',
+      name: /^refs\/pull\/(\d+)\//.exec(String(ref))?.[1] ?? String(head || ref),
+    }
+  const found = BRANCH_EVENTS.has(event) ? findRef(ref, BRANCHES) : undefined
+  if (found && (event === 'merge_group' || found.name.startsWith(QUEUE_PREFIX)))
+    return { kind: 'merge queue', name: found.name }
+  return found ?? { kind: 'other', name: event }
 }
 
 /**
@@ -55,38 +95,60 @@ function readGitHubJob(claims: Claims): Job | undefined {
  * them from those of a branch.
  */
 function readGitLabJob(claims: Claims): Job | undefined {
-  const { project_path: repository, project_id: id, ref_path: ref, environment } = claims
-  return toJob({ repository, id, environment }, findRef(ref, [...BRANCHES, ...PULL_REQUESTS]))
+  const { project_path: repository, project_id: id, pipeline_source: event = 'unknown' } = claims
+  const { ref_path: path, environment, ci_config_ref_uri: workflow, iss } = claims
+  const host = URL.canParse(String(iss)) ? new URL(String(iss)).host : ''
+  return toJob({
+    ...{ forge: 'gitlab', repository, id, event, environment },
+    isProtected: claims.environment_protected === 'true',
+    ref: findRef(path, [...BRANCHES, ...MERGE_REQUESTS]) ?? { kind: 'other', name: String(event) },
+    workflow: readPath(workflow, `${host}/${repository}//`),
+  })
 }
 
-type RefKind = readonly [prefix: string, kind: Job['ref']['kind']]
+/**
+ * The path of a file of the repository: the address has it between `before` and the last `@`, with a ref after it. Null
+ * for a file of another repository. A ref with an `@` leaves a part of it in the path, which then matches no rule.
+ */
+function readPath(address: unknown, before: string): string | null {
+  if (typeof address !== 'string' || !address.toLowerCase().startsWith(before.toLowerCase())) return null
+  const end = address.lastIndexOf('@')
+  return end < before.length ? null : address.slice(before.length, end)
+}
+
+type RefKind = readonly [prefix: string, kind: JobRef['kind']]
 
 const BRANCHES: readonly RefKind[] = [
   ['refs/heads/', 'branch'],
   ['refs/tags/', 'tag'],
 ]
 
-const PULL_REQUESTS: readonly RefKind[] = [
-  ['refs/pull/', 'pull request'],
-  ['refs/merge-requests/', 'pull request'],
-]
+const MERGE_REQUESTS: readonly RefKind[] = [['refs/merge-requests/', 'pull request']]
 
-function findRef(ref: unknown, kinds: readonly RefKind[]): Job['ref'] | undefined {
+function findRef(ref: unknown, kinds: readonly RefKind[]): JobRef | undefined {
   if (typeof ref !== 'string') return undefined
   const found = kinds.find(([prefix]) => ref.startsWith(prefix))
   return found && { kind: found[1], name: ref.slice(found[0].length) }
 }
 
-function toJob(
-  { repository, id, environment }: Record<'repository' | 'id' | 'environment', unknown>,
-  ref: Job['ref'] | undefined,
-): Job | undefined {
+interface FoundJob {
+  forge: Forge
+  repository: unknown
+  id: unknown
+  event: unknown
+  ref: JobRef | undefined
+  environment: unknown
+  isProtected: boolean
+  workflow: string | null
+}
+
+function toJob({ repository, id, event, ref, environment, ...rest }: FoundJob): Job | undefined {
   const repositoryId = typeof id === 'number' ? String(id) : id
-  if (typeof repository !== 'string' || typeof repositoryId !== 'string' || !ref) return undefined
+  if (typeof repository !== 'string' || typeof repositoryId !== 'string') return undefined
+  if (typeof event !== 'string' || !ref) return undefined
   return {
+    ...{ ...rest, repositoryId, event, ref },
     repository: repository.toLowerCase(),
-    repositoryId,
-    ref,
     environment: typeof environment === 'string' ? environment : null,
   }
 }

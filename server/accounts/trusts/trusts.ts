@@ -3,6 +3,7 @@ import type {
   CreateTrustRequest,
   ExchangeRequest,
   ExchangeResponse,
+  Forge,
   Trust,
   TrustList,
   TrustRemovedResponse,
@@ -134,12 +135,12 @@ export class Trusts {
       await requireAccess(tx, 'publish', { slug: site.slug, account, now })
       if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt)))
         throw invalidToken('it was used before')
-      await tx.trusts.recordUse(trust.id, job.repositoryId, now)
+      await tx.trusts.recordUse(trust.id, job, now)
       const { apiKey } = await mintKey(
         tx,
         {
           accountId: account.id,
-          name: trust.repository,
+          name: job.repository,
           grant: { scope, sites: [trust.site], expiresAt },
           issuedBy: keyIssuer(trust.id),
         },
@@ -157,9 +158,8 @@ export class Trusts {
     const { read } = this.#store
     const named = slug === undefined ? undefined : await findSite(read, slug)
     if (slug !== undefined && !named) throw notTrusted(job, slug)
-    const { repository } = job
     const options = { limit: MAX_CANDIDATES, ...(named && { site: named.visitsKey }) }
-    const found = await read.trusts.find({ issuer, repository }, options)
+    const found = await read.trusts.find({ issuer, ...job }, options)
     const now = this.#clock()
     const candidates: Candidate[] = []
     for (const trust of found.filter((one) => isFor(one, job, now))) {
@@ -202,7 +202,10 @@ async function findSite(queries: Queries, slug: string): Promise<Site | undefine
   return queries.sites.bySlug((await queries.sites.findCurrentName(slug)) ?? slug)
 }
 
-/** A repository that was deleted and registered again has the name of the earlier one and another id. */
+/**
+ * A repository that was deleted and registered again has the name of the earlier one and another id; one that was renamed
+ * or transferred has its id.
+ */
 function isFor(trust: StoredTrust, job: Job, now: number): boolean {
   const isRepository =
     trust.repositoryId === null
@@ -211,9 +214,10 @@ function isFor(trust: StoredTrust, job: Job, now: number): boolean {
   return isRepository && matchesRules(trust, job)
 }
 
-/** A pull request has not been approved yet: its jobs publish previews, and read. */
+/** A pull request has not been merged yet, also in a merge queue: its jobs publish previews, and read. */
 function keyScopeFor({ scope }: StoredTrust, { ref }: Job): AccountScope {
-  return ref.kind === 'pull request' && scope !== 'read' ? 'preview' : scope
+  const isMerged = ref.kind === 'branch' || ref.kind === 'tag'
+  return isMerged || scope === 'read' ? scope : 'preview'
 }
 
 /** What keys of a trust are issued by. */
@@ -225,6 +229,7 @@ const NAME = /^[^\p{C}\s*][^\p{C}\s*]{0,254}\*?$|^\*$/u
 
 function readRules(request: CreateTrustRequest) {
   const { forge, branch = null, tag = null, environment = null, pullRequests = false } = request
+  const workflow = request.workflow == null ? null : toWorkflowPath(forge, request.workflow)
   const segments = request.repository.split('/')
   const isRepository =
     segments.every((segment) => /^[\w.-]{1,100}$/.test(segment)) &&
@@ -236,10 +241,17 @@ function readRules(request: CreateTrustRequest) {
       problems.push({ field, message: 'must be a name, or the beginning of one and *' })
   if (environment !== null && /^\s|\s$|\p{C}|^$/u.test(environment))
     problems.push({ field: 'environment', message: 'must be the name of an environment' })
+  if (workflow !== null && (!/^[^\p{C}\s@][^\p{C}@]*$/u.test(workflow) || workflow.startsWith('/')))
+    problems.push({ field: 'workflow', message: 'must be the path of a file in the repository' })
   if (branch === null && tag === null && environment === null && !pullRequests)
     problems.push({ field: 'branch', message: 'or tag, environment or pullRequests is required' })
   if (problems.length > 0) throw validationError(problems)
-  return { branch, tag, environment, pullRequests }
+  return { branch, tag, environment, workflow, pullRequests }
+}
+
+/** GitHub runs workflows of one folder only, so that the name of the file is enough. */
+function toWorkflowPath(forge: Forge, path: string): string {
+  return forge === 'github' && !path.includes('/') ? `.github/workflows/${path}` : path
 }
 
 function summarize(trust: StoredTrust, slugs: ReadonlyMap<string, string>): Trust {
@@ -261,17 +273,22 @@ async function currentSlugs(
   return new Map((await sites.currentSlugs(wanted)).map(({ visitsKey, slug }) => [visitsKey, slug]))
 }
 
-function notTrusted({ repository, repositoryId, ref, environment }: Job, slug: string | undefined): ApiError {
-  const where = slug === undefined ? 'No site trusts' : 'The site does not trust'
-  const job = `${ref.kind} ${ref.name} of ${repository}`
-  return new ApiError('NOT_TRUSTED', `${where} this job: ${job}`, {
-    details: { repository, repositoryId, [toCamelCase(ref.kind)]: ref.name, environment },
+function notTrusted(job: Job, site: string | undefined): ApiError {
+  const { forge, repository, repositoryId, event, ref, environment, workflow } = job
+  const details = { forge, repository, repositoryId, event, environment, workflow, site: site ?? null }
+  if (ref.kind === 'other')
+    return new ApiError('NOT_TRUSTED', `Jobs of the event ${event} are never trusted: ${repository}`, {
+      details,
+    })
+  const where = site === undefined ? 'No site trusts' : 'The site does not trust'
+  return new ApiError('NOT_TRUSTED', `${where} this job: ${ref.kind} ${ref.name} of ${repository}`, {
+    details: { ...details, [DETAIL_NAMES[ref.kind]]: ref.name },
   })
 }
 
-function toCamelCase(kind: Job['ref']['kind']): string {
-  return kind === 'pull request' ? 'pullRequest' : kind
-}
+const DETAIL_NAMES = {
+  ...{ branch: 'branch', tag: 'tag', 'pull request': 'pullRequest', 'merge queue': 'mergeQueue' },
+} as const
 
 function limitReached(): ApiError {
   return new ApiError(

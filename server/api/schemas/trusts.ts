@@ -14,6 +14,12 @@ const rules = {
   environment: nullable(
     text('A deployment environment of the forge; jobs must have it', { minLength: 1, maxLength: 255 }),
   ),
+  workflow: nullable(
+    text('The file in the repository that defines the pipeline; jobs must be of it', {
+      minLength: 1,
+      maxLength: 255,
+    }),
+  ),
   pullRequests: bool('Whether jobs of pull requests from branches of the repository itself count'),
 }
 

@@ -23,6 +23,7 @@ export interface StoredTrust extends TrustRules {
 export interface TrustedRepository {
   issuer: string
   repository: string
+  repositoryId: string
 }
 
 /** Trusts of accounts, and the tokens that were exchanged. Deletions are idempotent. */
@@ -30,13 +31,13 @@ export interface TrustQueries {
   /** Those of the account, newest first. */
   list(accountId: string): Promise<StoredTrust[]>
 
-  /** Those for a repository, of all accounts, of one site or of all, oldest first. */
+  /** Those for a repository, by its name or its id, of all accounts, of one site or of all, oldest first. */
   find(repository: TrustedRepository, options: { site?: string; limit: number }): Promise<StoredTrust[]>
 
   add(trust: StoredTrust): Promise<void>
 
-  /** Fixes the id of the repository, and records the use. */
-  recordUse(id: string, repositoryId: string, now: number): Promise<void>
+  /** Fixes the id of the repository, follows its name, and records the use. */
+  recordUse(id: string, repository: Omit<TrustedRepository, 'issuer'>, now: number): Promise<void>
 
   delete(id: string): Promise<void>
 

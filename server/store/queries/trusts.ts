@@ -16,6 +16,7 @@ const mapper = new RowMapper<StoredTrust, TrustRow>({
   branch: 'branch',
   tag: 'tag',
   environment: 'environment',
+  workflow: 'workflow',
   pullRequests: flag('pull_requests'),
   lastUsedAt: 'last_used_at',
 })
@@ -33,13 +34,15 @@ export class SqlTrustQueries implements TrustQueries {
   }
 
   async find(
-    { issuer, repository }: TrustedRepository,
+    { issuer, repository, repositoryId }: TrustedRepository,
     { site, limit }: { site?: string | undefined; limit: number },
   ) {
     let rows = this.#db
       .selectFrom('trusts')
       .selectAll()
-      .where('repository', '=', repository)
+      .where(({ or, eb }) =>
+        or([eb('repository', '=', repository), eb('forge_repository_id', '=', repositoryId)]),
+      )
       .where('issuer', '=', issuer)
     if (site !== undefined) rows = rows.where('site', '=', site)
     return mapper.toEntities(await rows.orderBy('id').limit(limit).execute())
@@ -49,10 +52,10 @@ export class SqlTrustQueries implements TrustQueries {
     await this.#db.insertInto('trusts').values(mapper.toRow(trust)).execute()
   }
 
-  async recordUse(id: string, repositoryId: string, now: number) {
+  async recordUse(id: string, { repository, repositoryId }: Omit<TrustedRepository, 'issuer'>, now: number) {
     await this.#db
       .updateTable('trusts')
-      .set({ forge_repository_id: repositoryId, last_used_at: now })
+      .set({ repository, forge_repository_id: repositoryId, last_used_at: now })
       .where('id', '=', id)
       .execute()
   }
