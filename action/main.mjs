@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 import { downloadClient } from './client.mjs'
 import { updateComment } from './comment.mjs'
+import { repeat, request } from './request.mjs'
 
 const { env } = process
 
@@ -8,29 +9,47 @@ const { env } = process
 async function run() {
   const server = requireInput('server').replace(/\/+$/, '')
   const site = requireInput('site')
+  const strict = readBoolean('fail-on-warning')
+  const folder = input('folder') || '.'
   const event = env.GITHUB_EVENT_PATH ? JSON.parse(readFileSync(env.GITHUB_EVENT_PATH, 'utf8')) : {}
   const number = event.pull_request?.number
-  const preview = input('preview') || (number === undefined ? '' : `pr-${number}`)
-  const client = await downloadClient(server, env.RUNNER_TEMP)
-  const token = await requestToken(server)
-  const { apiKey } = client(['trust', 'exchange', '--site', site], { SLIPWAY_ID_TOKEN: token })
-  mask(apiKey)
-  const slipway = (...args) => client([...args, '--site', site], { SLIPWAY_KEY: apiKey })
+  const preview = input('preview') || previewName(event)
+  const client = await downloadClient(server, {
+    folder: env.RUNNER_TEMP,
+    sha256: input('client-sha256'),
+  })
+  const slipway = await signIn(client, server, site)
   if (number !== undefined && event.action === 'closed') {
     deletePreview(slipway, preview)
     await comment(number, site, `The preview \`${preview}\` was deleted.`)
     return
   }
-  const options = [
-    ...(preview === '' ? [] : ['--preview', preview]),
-    ...(input('fail-on-warning') === 'true' ? ['--strict'] : []),
-  ]
-  const published = slipway('publish', input('folder') || '.', '--replace', ...options)
-  const text = describe(published)
+  const options = [...(preview === '' ? [] : ['--preview', preview]), ...(strict ? ['--strict'] : [])]
+  const published = slipway('publish', folder, '--replace', ...options)
+  const text = describe(published, event)
+  for (const { file, line, message } of published.warnings ?? [])
+    command('warning', message, { file: `${folder}/${file}`, line })
   append('GITHUB_OUTPUT', `url=${published.siteUrl}\nversion=${published.versionId}`)
   append('GITHUB_OUTPUT', `preview-url=${published.preview?.url ?? ''}`)
   append('GITHUB_STEP_SUMMARY', text)
   if (number !== undefined) await comment(number, site, text)
+}
+
+/** That of a pull request, also in a merge queue, whose branch has its number; empty for the live version. */
+function previewName({ pull_request: pull, merge_group: group }) {
+  const number = pull?.number ?? /\/pr-(\d+)-[^/]+$/.exec(group?.head_ref ?? '')?.[1]
+  return number === undefined ? '' : `pr-${number}`
+}
+
+/** The client with a key for the site. A token can be used once, so that each attempt requests one. */
+async function signIn(client, server, site) {
+  const { apiKey } = await repeat(
+    async () =>
+      client(['trust', 'exchange', '--site', site], { SLIPWAY_ID_TOKEN: await requestToken(server) }),
+    ({ code }) => code === 'NETWORK' || code === 'UNAVAILABLE',
+  )
+  mask(apiKey)
+  return (...args) => client([...args, '--site', site], { SLIPWAY_KEY: apiKey })
 }
 
 /** The token of the job (OpenID Connect), whose audience is the server. */
@@ -40,8 +59,7 @@ async function requestToken(server) {
     throw new Error('The job has no token. Add "permissions: id-token: write". Jobs of forks have none.')
   const url = new URL(address)
   url.searchParams.set('audience', server)
-  const response = await fetch(url, { headers: { authorization: `Bearer ${bearer}` } })
-  if (!response.ok) throw new Error(`GitHub refused to issue a token: ${response.status}`)
+  const response = await request(url, { headers: { authorization: `Bearer ${bearer}` } })
   const { value } = await response.json()
   mask(value)
   return value
@@ -72,16 +90,24 @@ async function comment(number, site, text) {
 }
 
 /** Markdown for the summary and the comment. */
-function describe({ siteUrl, preview, files, bytes, unchanged, changes, warnings = [] }) {
+function describe({ siteUrl, preview, files, bytes, unchanged, changes, warnings = [] }, event) {
   const counts =
     changes && !unchanged ? Object.entries(changes).map(([kind, count]) => `${count} ${kind}`) : []
+  // The commit of a pull request is not that of the job, which merges it.
+  const commit = event.pull_request?.head?.sha ?? env.GITHUB_SHA ?? ''
+  const run = `${env.GITHUB_SERVER_URL}/${env.GITHUB_REPOSITORY}/actions/runs/${env.GITHUB_RUN_ID}`
   const rows = [
     ['Address', preview?.url ?? siteUrl],
     ['Files', `${files} (${bytes} bytes)`],
     ['Changes', unchanged ? 'none' : counts.join(', ')],
+    ['Commit', commit.slice(0, 7)],
+    ['Job', env.GITHUB_RUN_ID ? `[run ${env.GITHUB_RUN_NUMBER}](${run})` : ''],
   ].filter(([, value]) => value !== '')
   const table = ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)]
-  const notes = warnings.map((warning) => `- ${escapeMarkdown(warning.message ?? String(warning))}`)
+  const notes = warnings.map(({ file, line, message }) => {
+    const place = line === undefined ? file : `${file}:${line}`
+    return `- ${escapeMarkdown(place)}: ${escapeMarkdown(message)}`
+  })
   return [preview ? `Preview \`${preview.name}\`` : 'Published', '', ...table, '', ...notes].join('\n')
 }
 
@@ -100,14 +126,28 @@ function requireInput(name) {
   return value
 }
 
+/** As the runner reads booleans: the core schema of YAML 1.2. */
+function readBoolean(name) {
+  const value = input(name)
+  if (['true', 'True', 'TRUE'].includes(value)) return true
+  if (['', 'false', 'False', 'FALSE'].includes(value)) return false
+  throw new Error(`The input ${name} must be true or false`)
+}
+
 function append(variable, lines) {
   if (env[variable]) appendFileSync(env[variable], `${lines}\n`)
 }
 
-/** A command of the runner, whose value is one line. */
-function command(name, text) {
-  const line = text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
-  process.stdout.write(`::${name}::${line}\n`)
+/** A command of the runner, whose values are one line. */
+function command(name, text, properties = {}) {
+  const given = Object.entries(properties).filter(([, value]) => value !== undefined)
+  const list = given.map(([key, value]) => `${key}=${escapeCommand(String(value), /[%\r\n:,]/g)}`)
+  process.stdout.write(`::${[name, list.join(',')].join(' ').trim()}::${escapeCommand(text, /[%\r\n]/g)}\n`)
+}
+
+/** Percent-encodes what would end a value. */
+function escapeCommand(text, ending) {
+  return text.replace(ending, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
 }
 
 function mask(secret) {

@@ -1,20 +1,32 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import type { Slipway } from '../../client/sdk/slipway.ts'
-import { GITHUB_CLAIMS } from '../api/trusted-job.ts'
+import { GITHUB_CLAIMS, githubClaims } from '../api/trusted-job.ts'
+import { tar } from '../archive/tar-file.ts'
+import { GITHUB_EVENTS } from '../recorded/github.ts'
 import { getUrl } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
-import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
+import { testVariant } from '../support/variants.ts'
 import { GitHub } from '../tools/github.ts'
 import { OidcIssuer } from '../tools/oidc-issuer.ts'
 
 const MAIN = join(import.meta.dirname, '../../action/main.mjs')
-const PULL_CLAIMS = { ...GITHUB_CLAIMS, event_name: 'pull_request', ref: 'refs/pull/42/merge' }
+
+interface JobOptions {
+  event?: keyof typeof GITHUB_EVENTS
+  variables?: object
+  /** In the folder, beside the page. */
+  files?: Record<string, string>
+}
 
 // With the environment that a runner gives, and the client that the service serves.
 
@@ -52,24 +64,29 @@ describe('the GitHub Action', () => {
   }
 
   /** Runs a job whose folder has this page. */
-  async function runJob(site: string, page: string, options: { action?: string; variables?: object } = {}) {
+  async function runJob(site: string, page: string, options: JobOptions = {}) {
     service.clock.now++
-    const { action, variables } = options
-    claims = action === undefined ? GITHUB_CLAIMS : PULL_CLAIMS
+    const { event = 'push', variables, files = {} } = options
+    claims = event === 'push' ? GITHUB_CLAIMS : githubClaims(event)
     const home = mkdtempSync(join(tmpdir(), 'slipway-action-'))
     const path = (name: string) => join(home, name)
     mkdirSync(path('dist'))
-    writeFileSync(path('dist/index.html'), page)
-    const event = action === undefined ? {} : { action, pull_request: { number: 42 } }
-    for (const [name, content] of Object.entries({ event: JSON.stringify(event), output: '', summary: '' }))
+    for (const [name, content] of Object.entries({ 'index.html': page, ...files }))
+      writeFileSync(path(`dist/${name}`), content)
+    const payload = JSON.stringify(GITHUB_EVENTS[event].payload)
+    for (const [name, content] of Object.entries({ event: payload, output: '', summary: '' }))
       writeFileSync(path(name), content)
-    const { PATH, MUTATION, NODE_OPTIONS } = process.env
+    const { PATH } = process.env
     const env = {
-      ...(MUTATION === undefined ? {} : { MUTATION, NODE_OPTIONS }),
       ...{ PATH, HOME: home, RUNNER_TEMP: home, CI: 'true', GITHUB_ACTIONS: 'true' },
       ...{ GITHUB_EVENT_PATH: path('event'), GITHUB_OUTPUT: path('output') },
       ...{ GITHUB_STEP_SUMMARY: path('summary'), GITHUB_REPOSITORY: 'ann/bakery' },
-      GITHUB_API_URL: github.url,
+      ...{
+        GITHUB_API_URL: github.url,
+        GITHUB_SERVER_URL: 'https://github.com',
+        GITHUB_SHA: 'b8962f4eaff8e14fc646cb22c596c81e67d71362',
+      },
+      ...{ GITHUB_RUN_ID: '32291736541', GITHUB_RUN_NUMBER: '1' },
       ACTIONS_ID_TOKEN_REQUEST_URL: `${github.url}/token?api-version=2.0`,
       ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request token',
       ...{ INPUT_SERVER: `${service.baseUrl}/`, INPUT_SITE: site, INPUT_FOLDER: 'dist', INPUT_PREVIEW: '' },
@@ -109,7 +126,7 @@ describe('the GitHub Action', () => {
     const site = await createSite()
     github.comments.push({ id: 1, body: `<!-- slipway ${site} -->`, user: { type: 'User' } })
     github.refusesComments = true
-    const first = await runJob(site, '1', { action: 'opened' })
+    const first = await runJob(site, '1', { event: 'pull request opened' })
     github.refusesComments = false
     assert.equal(first.code, 0, first.log)
     assert.match(
@@ -119,7 +136,9 @@ describe('the GitHub Action', () => {
     const { 'preview-url': url = '', url: siteUrl = '' } = first.outputs
     assert.equal(await readPage(url), '1')
     github.holdLists(2)
-    const jobs = await Promise.all(['2', '3'].map((page) => runJob(site, page, { action: 'synchronize' })))
+    const jobs = await Promise.all(
+      ['2', '3'].map((page) => runJob(site, page, { event: 'pull request synchronized' })),
+    )
     for (const { code, log, outputs } of jobs) assert.deepEqual([code, outputs['preview-url']], [0, url], log)
     assert.match(await readPage(url), /^[23]$/)
     assert.equal(await readPage(siteUrl), 'live')
@@ -127,13 +146,52 @@ describe('the GitHub Action', () => {
       github.comments.map(({ body }) => body.includes(url)),
       [false, true],
     )
-    // The event may arrive twice.
-    for (let runs = 0; runs < (ALL_VARIANTS ? 2 : 1); runs++) {
-      const { code, log } = await runJob(site, '', { action: 'closed' })
+    assert.match(
+      github.comments[1]!.body,
+      /\| Commit \| ec26c3e \|\n\| Job \| \[run 1\]\(https:.*\/32291736541\) \|/,
+    )
+    const queued = await runJob(site, 'merged', { event: 'merge queue' })
+    assert.equal(await readPage(queued.outputs['preview-url'] ?? ''), 'merged', queued.log)
+    assert.equal(await readPage(siteUrl), 'live')
+    // A pull request is closed by merging it, or without; the event may arrive twice.
+    for (const event of ['pull request merged', 'pull request closed'] as const) {
+      const { code, log } = await runJob(site, '', { event })
       assert.equal(code, 0, log)
     }
-    assert.deepEqual((await client.previews(site)).previews, [])
+    const { previews } = await client.previews(site)
+    assert.deepEqual(
+      previews.map(({ name }) => name),
+      ['pr-104'],
+    )
     assert.deepEqual([github.comments.length, /was deleted/.test(github.comments[1]!.body)], [2, true])
+  })
+
+  it('shows warnings at their lines, fails on them if that is set, and waits for a forge that is overloaded', async () => {
+    const site = await createSite()
+    const files = { _redirects: '/a /b\nno rule\n' }
+    github.unavailable = 1
+    const shown = await runJob(site, '1', { files })
+    assert.equal(shown.code, 0, shown.log)
+    assert.match(shown.stdout, /^::warning file=dist\/_redirects,line=2::/m)
+    assert.match(shown.summary, /^- \\_redirects:2: /m)
+    const strict = await runJob(site, '2', { files, variables: { 'INPUT_FAIL-ON-WARNING': 'True' } })
+    assert.equal(strict.code, 1, strict.log)
+    assert.equal(await readPage((await client.details(site)).siteUrl), '1')
+  })
+
+  it('gives the client of a server no token of the job and nothing that requests one', async () => {
+    const program = "console.log(JSON.stringify({ error: Object.keys(process.env).sort().join(' ') }))"
+    const archive = gzipSync(
+      tar([
+        { name: 'package/package.json', data: Buffer.from('{ "bin": "x.mjs" }') },
+        { name: 'package/x.mjs', data: Buffer.from(program) },
+      ]),
+    )
+    await using hostile = createServer((_, response) => response.end(archive)).listen(0, '127.0.0.1')
+    await once(hostile, 'listening')
+    const INPUT_SERVER = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`
+    const { stdout } = await runJob('bakery', '', { variables: { INPUT_SERVER, GITHUB_TOKEN: 'secret' } })
+    assert.match(stdout, /^::error::CI HOME PATH SLIPWAY_ID_TOKEN SLIPWAY_URL$/m)
   })
 
   testVariant('publishes each of two pushes to one branch at the same time', async () => {
@@ -146,10 +204,19 @@ describe('the GitHub Action', () => {
   it('fails with the next step without a token, a trust or a site', async () => {
     const site = await createSite()
     const [trust] = (await client.trusts()).trusts
+    const wrong = 'a'.repeat(64)
     await client.removeTrust(trust!.id)
     for (const [variables, reason] of [
       [{ ACTIONS_ID_TOKEN_REQUEST_URL: '' }, /^::error::.*id-token: write/m],
       [{ INPUT_SITE: '' }, /^::error::The input site is required/m],
+      [{ INPUT_SERVER: 'http://slipway.example' }, /^::error::The input server must begin with https:\/\//m],
+      [{ INPUT_SERVER: 'slipway' }, /^::error::The input server must be a URL/m],
+      [{ INPUT_SERVER: 'http://127.0.0.1:1' }, /^::error::Cannot reach 127\.0\.0\.1:1: /m],
+      [
+        { 'INPUT_CLIENT-SHA256': wrong },
+        /^::error::The client of http.* has the SHA-256 \w{64}, not that of/m,
+      ],
+      [{ 'INPUT_FAIL-ON-WARNING': 'yes' }, /^::error::The input fail-on-warning must be true or false/m],
       [
         {},
         /^::error::The site does not trust this job: branch main of ann\/bakery\. To trust it, run on a signed-in machine: slipway trust github ann\/bakery --site \S+ --branch main/m,

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { promisify } from 'node:util'
 import { parseYaml } from '@redocly/openapi-core'
+import { GITLAB_TOKENS } from '../recorded/gitlab.ts'
 import { getUrl } from '../support/http-client.ts'
-import { type RunningService, startTestService } from '../support/service.ts'
-import { ALL_VARIANTS } from '../support/variants.ts'
+import { startTestService } from '../support/service.ts'
 import { GitLab } from '../tools/gitlab.ts'
 import { OidcIssuer } from '../tools/oidc-issuer.ts'
 
@@ -36,31 +36,41 @@ it('the GitLab template publishes the default branch, and a preview of each merg
     ...{ forge: 'gitlab', repository: 'ann/bakery', site, branch: 'main', pullRequests: true },
   })
   mkdirSync(join(home, 'dist'))
-  const shim = join(home, 'bin')
-  await installClient(service, shim)
   /** Runs a job as a runner does: the lines of its scripts in one shell, with the tokens that it asks for. */
-  const run = async (name: string, page: string, path: string) => {
+  const run = async (name: string, page: string, path: string, changed: object = {}) => {
     service.clock.now++
     writeFileSync(join(home, 'dist/index.html'), page)
     const job = { ...TEMPLATE[TEMPLATE[name]!.extends]!, ...TEMPLATE[name]! }
-    const claims = { project_path: 'ann/bakery', project_id: '42', ref: 'main', ref_path: path }
+    const claims = {
+      ...GITLAB_TOKENS.push.claims,
+      project_path: 'ann/bakery',
+      project_id: '42',
+      ref_path: path,
+    }
     const variables = { SLIPWAY_URL: service.baseUrl, SLIPWAY_SITE: site, SLIPWAY_FOLDER: 'dist' }
     const audience = job.id_tokens.SLIPWAY_ID_TOKEN!.aud.replace('$SLIPWAY_URL', variables.SLIPWAY_URL)
     const issuedAt = Math.floor(service.clock.now / 1000)
-    // In `npm run ci-jobs` each job downloads the client with npx.
-    const npx = ALL_VARIANTS ? '' : `${shim}:`
-    const PATH = `${npx}${process.env.PATH}`
     const env = {
-      ...{ PATH, HOME: home, npm_config_cache: join(home, 'npm'), CI: 'true', GITLAB_CI: 'true' },
+      ...{ PATH: process.env.PATH, HOME: home, TMPDIR: home, CI: 'true', GITLAB_CI: 'true' },
       ...{ ...variables, CI_MERGE_REQUEST_IID: '42', CI_PROJECT_ID: '42', CI_API_V4_URL: gitlab.url },
       SLIPWAY_COMMENT_TOKEN: 'project token',
       SLIPWAY_ID_TOKEN: await issuer.sign(claims, { issuedAt, audience }),
+      ...changed,
     }
     const script = ['set -e', ...job.before_script, ...job.script].join('\n')
     return promisify(execFile)('sh', ['-c', script], { cwd: home, env })
   }
   const { siteUrl } = await client.details(site)
   assert.equal((await run('slipway', 'from main', 'refs/heads/main')).stdout, `${siteUrl}\n`)
+  assert.equal((await getUrl(siteUrl)).text, 'from main')
+  for (const [changed, reason] of [
+    [{ SLIPWAY_URL: 'http://slipway.example' }, /^Error: SLIPWAY_URL must begin with https:\/\/, /m],
+    [
+      { SLIPWAY_CLIENT_SHA256: 'a' },
+      /^Error: The client of \S+ has the SHA-256 \w{64}, not SLIPWAY_CLIENT_SHA256$/m,
+    ],
+  ] as const)
+    await assert.rejects(run('slipway', 'x', 'refs/heads/main', changed), ({ stderr }) => reason.test(stderr))
   assert.equal((await getUrl(siteUrl)).text, 'from main')
   const merge = 'refs/merge-requests/42/head'
   const marker = `<!-- slipway ${site} -->`
@@ -81,13 +91,3 @@ it('the GitLab template publishes the default branch, and a preview of each merg
   assert.deepEqual((await client.previews(site)).previews, [])
   assert.equal((await getUrl(siteUrl)).text, 'from main')
 })
-
-/** Writes the client of a service into a folder, with an `npx` that runs it whatever the address of the package. */
-async function installClient({ baseUrl }: RunningService, folder: string): Promise<void> {
-  mkdirSync(folder)
-  writeFileSync(join(folder, 'cli.tgz'), (await getUrl(`${baseUrl}/cli.tgz`)).body)
-  await promisify(execFile)('tar', ['-xzf', 'cli.tgz'], { cwd: folder })
-  const { bin } = JSON.parse(readFileSync(join(folder, 'package/package.json'), 'utf8'))
-  const program = join(folder, 'package', bin.slipway)
-  writeFileSync(join(folder, 'npx'), `#!/bin/sh\nshift 2\nexec node '${program}' "$@"\n`, { mode: 0o755 })
-}

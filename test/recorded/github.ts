@@ -100,3 +100,46 @@ export const GITHUB_TOKENS = {
   issue_comment: main('issue_comment'),
   create: main('create'),
 } satisfies Record<string, RecordedToken>
+
+const WEBHOOKS = 'octokit/webhooks, payload-examples/api.github.com'
+
+const pull = (action: string, changes: object = {}) => ({
+  action,
+  number: 2,
+  pull_request: {
+    ...{ number: 2, state: 'open', merged: false, ...changes },
+    head: {
+      ...{ label: 'Codertocat:changes', ref: 'changes', sha: 'ec26c3e57ca3a959ca5aad62de7213c562f8c821' },
+      repo: { full_name: 'Codertocat/Hello-World', fork: false },
+    },
+    base: { label: 'Codertocat:master', ref: 'master', sha: 'f95f852bd8fca8fcc58a9a2d6c842781e32a215e' },
+  },
+})
+
+/** The parts of the payloads of events that jobs read, in the file that `GITHUB_EVENT_PATH` names. */
+export const GITHUB_EVENTS = {
+  push: { source: `${WEBHOOKS}/push/payload.json`, payload: { ref: 'refs/heads/main', forced: false } },
+  'pull request opened': { source: `${WEBHOOKS}/pull_request/opened.payload.json`, payload: pull('opened') },
+  'pull request synchronized': {
+    ...{ source: `${WEBHOOKS}/pull_request/synchronize.payload.json`, payload: pull('synchronize') },
+  },
+  'pull request closed': {
+    source: `${WEBHOOKS}/pull_request/closed.payload.json`,
+    payload: pull('closed', { state: 'closed' }),
+  },
+  'pull request merged': {
+    source: `${WEBHOOKS}/pull_request/closed.payload.json; GitHub Docs: merged is true`,
+    payload: pull('closed', { state: 'closed', merged: true }),
+  },
+  'merge queue': {
+    source: `${WEBHOOKS}/merge_group/checks_requested.payload.json`,
+    payload: {
+      action: 'checks_requested',
+      merge_group: {
+        head_sha: '2ffea6db159f6b6c47a24e778fb9ef40cf6b1c7d',
+        head_ref: 'refs/heads/gh-readonly-queue/main/pr-104-929f8209d40f77f4abc622a499c93a83babdbe64',
+        base_ref: 'refs/heads/main',
+      },
+    },
+  },
+}

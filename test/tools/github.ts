@@ -12,6 +12,8 @@ interface Comment {
 /** The APIs of GitHub that a job uses, on loopback: tokens of the job, and comments on pull requests. */
 export class GitHub implements AsyncDisposable {
   readonly comments: Comment[] = []
+  /** How many requests for tokens are answered with 503. */
+  unavailable = 0
   /** Whether requests for comments are refused. */
   refusesComments = false
   #lists: { expected: number; all: PromiseWithResolvers<void> } | undefined
@@ -54,6 +56,7 @@ export class GitHub implements AsyncDisposable {
     const { method, headers } = request
     if (pathname === '/token') {
       if (headers.authorization !== 'Bearer request token') return { status: 401 }
+      if (this.unavailable-- > 0) return { status: 503 }
       return { status: 200, body: { value: await this.#sign(searchParams.get('audience') ?? '') } }
     }
     if (this.refusesComments || headers.authorization !== 'Bearer job token') return { status: 403 }
@@ -67,7 +70,7 @@ export class GitHub implements AsyncDisposable {
       Object.assign(known, await json(request))
       return { status: 200, body: known }
     }
-    if (pathname !== '/repos/ann/bakery/issues/42/comments') return { status: 404 }
+    if (pathname !== '/repos/ann/bakery/issues/2/comments') return { status: 404 }
     if (method === 'POST') {
       const { body } = (await json(request)) as { body: string }
       const created: Comment = { id: 1000 + ++this.#created, body, user: { type: 'Bot' } }
