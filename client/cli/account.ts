@@ -1,9 +1,8 @@
-import { stripControlChars } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { AuthError, CliError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
-import { chooseServer, keyFor, namedServer } from './server.ts'
-import type { RememberedSite } from './state/site-memory.ts'
+import { chooseServer, defaultServer, isKnownServer, keyFor, namedServer } from './server.ts'
+import { describeSite, type RememberedSite } from './state/site-memory.ts'
 import { choose } from './terminal/choose.ts'
 
 /** The site of a command, with its server. */
@@ -13,16 +12,26 @@ export interface ChosenSite {
   remembered: RememberedSite | undefined
 }
 
-/** The server of a command without a site. */
+/**
+ * The server of a command without a site: the named one, otherwise that of the folder's latest site if the user has used
+ * it, otherwise the default.
+ */
 export function resolveServer(work: CommandContext, options: OptionValues): string {
   const named = namedServer(stringOption(options, 'server'), work.settings)
-  return chooseServer(named, work.siteMemory.all()[0]?.server, work)
+  if (named !== undefined) return named
+  const [latest] = work.siteMemory.all()
+  return latest && isKnownServer(latest.server, work) ? latest.server : defaultServer(work)
+}
+
+/** The server of a command that gives a program access to an account, or to this machine. A folder never chooses it. */
+export function signInServer(work: CommandContext, options: OptionValues): string {
+  return namedServer(stringOption(options, 'server'), work.settings) ?? defaultServer(work)
 }
 
 /** The command that signs in at a server. */
 export function loginCommand(work: CommandContext, server: string): string {
   const login = `${work.settings.program} login`
-  return resolveServer(work, {}) === server ? login : `${login} --server ${server}`
+  return signInServer(work, {}) === server ? login : `${login} --server ${server}`
 }
 
 /** The key for a server, if there is one. Prints a note when SLIPWAY_KEY belongs to another server. */
@@ -60,7 +69,7 @@ export async function openSite(
   const site = await chooseSite(work, options)
   if (site.remembered?.claimToken !== undefined) {
     throw new AuthError(
-      `${site.remembered.siteUrl} is unclaimed`,
+      `${describeSite(site)} is unclaimed`,
       `Claim it first: ${work.settings.program} claim`,
     )
   }
@@ -74,14 +83,14 @@ export async function chooseSite(work: CommandContext, options: OptionValues): P
   const slug = stringOption(options, 'site')
   if (slug !== undefined) {
     const remembered = known.find((site) => site.slug === slug)
-    return { server: chooseServer(named, remembered?.server, work), slug, remembered }
+    return { server: await chooseServer(named, remembered?.server, work), slug, remembered }
   }
   if (known.length === 0) {
     const hint = `Name a site: --site SLUG (list them: ${work.settings.program} sites)`
     throw new CliError('No site was published from this folder', hint)
   }
   const site = known.length === 1 ? known[0]! : await pickSite(work, known)
-  return { server: site.server, slug: site.slug, remembered: site }
+  return { server: await chooseServer(named, site.server, work), slug: site.slug, remembered: site }
 }
 
 async function pickSite({ terminal }: CommandContext, known: RememberedSite[]): Promise<RememberedSite> {
@@ -89,7 +98,7 @@ async function pickSite({ terminal }: CommandContext, known: RememberedSite[]): 
     const list = known.map(({ folder, slug, server }) => `--site ${slug} (${folder}, ${server})`)
     throw new UsageError('Several sites were published from this folder', 'Name one:', ...list)
   }
-  const labels = known.map(({ siteUrl, folder }) => stripControlChars(`${siteUrl} (${folder})`))
+  const labels = known.map((site) => `${describeSite(site)} (${site.folder})`)
   const chosen = await choose(
     terminal,
     'Several sites were published from this folder. Which one?',

@@ -5,6 +5,7 @@ import { type Command, type CommandContext, type OptionValues, printResult, SITE
 import type { PublishPlan } from './publish-target.ts'
 import { serverAddress } from './server.ts'
 import { signIn } from './sign-in.ts'
+import { describeSite } from './state/site-memory.ts'
 import { confirm } from './terminal/choose.ts'
 
 /** `slipway claim [link]` */
@@ -38,7 +39,7 @@ export async function claimRemembered(work: CommandContext, plan: PublishPlan): 
   if (key === undefined || remembered?.claimToken === undefined) return plan
   const { claimToken, claimUrl: _url, expiresAt: _end, ...owned } = remembered
   const { terminal, siteMemory } = work
-  const question = `${remembered.siteUrl} is unclaimed. Claim it for your account?`
+  const question = `${describeSite(remembered)} is unclaimed. Claim it for your account?`
   if (terminal.interactive && !(await confirm(terminal, question))) return plan
   try {
     await work.connect(server, key).claim(remembered.slug, claimToken)
@@ -47,7 +48,7 @@ export async function claimRemembered(work: CommandContext, plan: PublishPlan): 
     return plan
   }
   siteMemory.markClaimed(remembered.slug, server)
-  terminal.printNote(`${remembered.siteUrl} is now yours and won't expire.`)
+  terminal.printNote(`${describeSite(remembered)} is now yours and won't expire.`)
   return { ...plan, remembered: owned }
 }
 
@@ -60,7 +61,7 @@ interface Claimable {
 async function fromFolder(work: CommandContext, options: OptionValues): Promise<Claimable> {
   const { server, slug, remembered } = await chooseSite(work, options)
   if (remembered?.claimToken === undefined) {
-    if (remembered) throw new RefusedError(`${remembered.siteUrl} already has an owner`)
+    if (remembered) throw new RefusedError(`${describeSite(remembered)} already has an owner`)
     const hint = `Pass the claim link: ${work.settings.program} claim LINK`
     throw new CliError(`This folder has no claim token for ${slug}`, hint)
   }

@@ -61,6 +61,12 @@ export const SERVER_OPTION: CommandOption = {
   help: 'Server to use (default: SLIPWAY_URL, then that of the folder, npx or the last sign-in)',
 }
 
+/** Of a command that gives a program access to an account: the state of a folder never chooses its server. */
+export const SIGN_IN_SERVER_OPTION: CommandOption = {
+  ...SERVER_OPTION,
+  help: 'Server to use (default: SLIPWAY_URL, then that of npx or the last sign-in)',
+}
+
 export const SITE_OPTION: CommandOption = {
   type: 'string',
   value: 'SLUG',

@@ -4,6 +4,7 @@ import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand } from './account.ts'
 import { AuthError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
+import { assertOwnPage } from './server.ts'
 import { browse } from './terminal/browser.ts'
 
 const PROGRAM_NAME = 'Slipway command line'
@@ -17,6 +18,7 @@ export async function signInByDevice(
   const { terminal, retryPolicy, signal } = work
   const slipway = work.connect(server, undefined)
   const code = await slipway.requestDeviceCode({ program: PROGRAM_NAME, machine: keyName })
+  assertOwnPage(code.verificationUrlComplete, server)
   const login = loginCommand(work, server)
   const expires = formatDuration(code.expiresInSeconds)
   for (const line of [

@@ -21,7 +21,7 @@ Connects a folder, by default this one, to a site of your account: the next publ
 omit the site to choose from a list. The connection is stored in .slipway/.`,
   options: ACCOUNT_OPTIONS,
   async run(work, options, [named, operand = '.']) {
-    const { terminal, siteMemory, settings, cwd } = work
+    const { terminal, siteMemory, credentials, settings, cwd } = work
     const folder = resolve(cwd, operand)
     assertFolder(work, folder, operand)
     const server = resolveServer(work, options)
@@ -29,9 +29,9 @@ omit the site to choose from a list. The connection is stored in .slipway/.`,
     const { slug, siteUrl, currentVersionId } = await slipway.details(
       named ?? (await pickSite(work, slipway)),
     )
+    credentials.addServer(server)
     siteMemory.remember(folder, {
       slug,
-      siteUrl,
       server,
       ...(currentVersionId && { liveVersionId: currentVersionId }),
     })

@@ -1,6 +1,6 @@
-import { resolveServer } from './account.ts'
+import { signInServer } from './account.ts'
 import { UsageError } from './cli-error.ts'
-import { type Command, JSON_OPTION, printResult, SERVER_OPTION, stringOption } from './command.ts'
+import { type Command, JSON_OPTION, printResult, SIGN_IN_SERVER_OPTION, stringOption } from './command.ts'
 import { signIn } from './sign-in.ts'
 
 /** `slipway login` */
@@ -27,14 +27,14 @@ CI stay valid.
       help: 'Print the key and do not store it on this machine (with --key-name)',
     },
     json: JSON_OPTION,
-    server: SERVER_OPTION,
+    server: SIGN_IN_SERVER_OPTION,
   },
   async run(work, options) {
     const { settings, terminal } = work
     const printsKey = options['print-key'] === true
     if (printsKey && stringOption(options, 'key-name') === undefined)
       throw new UsageError('--print-key needs a name for the key', 'For example: --key-name ci')
-    const server = resolveServer(work, options)
+    const server = signInServer(work, options)
     const verified = await signIn(work, server, {
       email: stringOption(options, 'email'),
       code: stringOption(options, 'code'),

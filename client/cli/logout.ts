@@ -1,7 +1,13 @@
 import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
-import { resolveServer } from './account.ts'
-import { type Command, type CommandContext, JSON_OPTION, printResult, SERVER_OPTION } from './command.ts'
+import { signInServer } from './account.ts'
+import {
+  type Command,
+  type CommandContext,
+  JSON_OPTION,
+  printResult,
+  SIGN_IN_SERVER_OPTION,
+} from './command.ts'
 
 /** `slipway logout` */
 export const logout: Command = {
@@ -11,10 +17,10 @@ export const logout: Command = {
   summary: 'Sign out on this machine',
   about: `
 Deletes the key of this machine, here and on the server. Keys of other machines and of CI stay valid.`,
-  options: { json: JSON_OPTION, server: SERVER_OPTION },
+  options: { json: JSON_OPTION, server: SIGN_IN_SERVER_OPTION },
   async run(work, options) {
     const { credentials, terminal } = work
-    const server = resolveServer(work, options)
+    const server = signInServer(work, options)
     const signedOut = credentials.keyFor(server) !== undefined
     await endNamedKey(work, server)
     credentials.forget(server)

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
-import { resolveServer } from './account.ts'
-import { ACCOUNT_OPTIONS, type Command } from './command.ts'
+import { signInServer } from './account.ts'
+import { type Command, SIGN_IN_SERVER_OPTION } from './command.ts'
 import { MessageProxy } from './mcp/message-proxy.ts'
 
 /** `slipway mcp` */
@@ -13,10 +13,10 @@ export const mcp: Command = {
 Speaks the Model Context Protocol on stdin and stdout, for clients that start programs: it has the tools of the server,
 with your account after slipway login, and publish_folder, which publishes a folder of this machine. In the settings of
 the client, enter the command and its arguments, such as: slipway mcp --server https://slipway.example`,
-  options: { server: ACCOUNT_OPTIONS.server },
+  options: { server: SIGN_IN_SERVER_OPTION },
   async run(work, options) {
     const { streams, signal } = work
-    const proxy = new MessageProxy(work, resolveServer(work, options), options)
+    const proxy = new MessageProxy(work, signInServer(work, options), options)
     const lines = createInterface({ input: streams.stdin, terminal: false })
     signal.addEventListener('abort', () => lines.close())
     const pending = new Set<Promise<void>>()

@@ -1,5 +1,5 @@
-import { accountClient, chooseSite } from './account.ts'
-import { type Command, printResult, SITE_OPTIONS } from './command.ts'
+import { accountClient, type ChosenSite, chooseSite } from './account.ts'
+import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTIONS } from './command.ts'
 import { browse } from './terminal/browser.ts'
 
 /** `slipway open` */
@@ -11,9 +11,23 @@ export const open: Command = {
   about: 'Prints the URL of a site and opens it in the browser, if there is one.',
   options: SITE_OPTIONS,
   async run(work, options) {
-    const { server, slug, remembered } = await chooseSite(work, options)
-    const siteUrl = remembered?.siteUrl ?? (await accountClient(work, options, server).details(slug)).siteUrl
+    const site = await chooseSite(work, options)
+    const { slug } = site
+    const siteUrl = await fetchSiteUrl(work, options, site)
     const opened = await browse(siteUrl, work)
     printResult(work, options, { slug, siteUrl, opened }, () => work.terminal.print(siteUrl))
   },
+}
+
+/** The URL of a site as its server states it. */
+async function fetchSiteUrl(
+  work: CommandContext,
+  options: OptionValues,
+  { server, slug, remembered }: ChosenSite,
+): Promise<string> {
+  if (remembered?.claimToken !== undefined) {
+    const offer = await work.connect(server, undefined).claimPreview(slug, remembered.claimToken)
+    if (!offer.claimed) return offer.siteUrl
+  }
+  return (await accountClient(work, options, server).details(slug)).siteUrl
 }

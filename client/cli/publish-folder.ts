@@ -44,8 +44,14 @@ function rememberedFolder(
   const slug = stringOption(options, 'site')
   const sites = siteMemory.all(namedServer(stringOption(options, 'server'), settings))
   const folder = sites.find((site) => slug === undefined || site.slug === slug)?.folder
-  if (folder !== undefined && folder !== '.')
-    terminal.printNote(`Publishing ${stripControlChars(folder)}, like last time.`)
+  if (folder === undefined) return undefined
+  if (!siteMemory.isInside(folder))
+    throw new UsageError(
+      `The last publish from here was of ${folder}, which is outside this folder`,
+      `To publish it again, name it: ${settings.program} publish ${folder}`,
+      `To publish this folder: ${settings.program} publish .`,
+    )
+  if (folder !== '.') terminal.printNote(`Publishing ${stripControlChars(folder)}, like last time.`)
   return folder
 }
 

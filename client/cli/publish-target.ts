@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import type { FinalizeResponse, SiteMetadata } from '../../protocol/api/publish.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import {
-  type PublishedSite,
   type PublishMemory,
   publishRemembered,
   type ResumableOptions,
@@ -15,7 +14,7 @@ import { AuthError, type CliError, NameTakenError, RefusedError, UsageError } fr
 import type { CommandContext } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'
 import { isInTrash } from './format-error.ts'
-import type { RememberedSite } from './state/site-memory.ts'
+import { describeSite, type RememberedSite } from './state/site-memory.ts'
 import { suggestName } from './suggest-name.ts'
 import { confirm } from './terminal/choose.ts'
 import { formatWarnings } from './warnings.ts'
@@ -88,7 +87,7 @@ export async function publishToSite(
       hasAccount: key !== undefined,
       connect: (withAccount) => work.connect(server, withAccount ? key : undefined),
       signal: work.signal,
-      onReplace: (site, refusal) => confirmNewSite(work, site, refusal),
+      onReplace: (_site, refusal) => confirmNewSite(work, plan.remembered!, refusal),
     })
     if (preview !== undefined && strict) assertNoWarnings(result)
     const done = plan.live && strict ? await goLiveWithoutWarnings(work, plan, result) : result
@@ -151,12 +150,15 @@ async function goLiveWithoutWarnings(
  */
 async function confirmNewSite(
   { terminal, settings: { program } }: CommandContext,
-  { siteUrl, slug, claimToken }: PublishedSite,
+  site: RememberedSite,
   refusal: SlipwayError,
 ): Promise<void> {
+  const { slug, claimToken } = site
   const isDeleted = isInTrash(refusal)
   const why = isDeleted ? 'was deleted' : "doesn't exist, or belongs to another account"
-  const situation = stripControlChars(`${siteUrl} ${refusal.code === 'SITE_EXPIRED' ? 'has expired' : why}`)
+  const situation = stripControlChars(
+    `${describeSite(site)} ${refusal.code === 'SITE_EXPIRED' ? 'has expired' : why}`,
+  )
   if (!isDeleted && (refusal.code === 'SITE_EXPIRED' || claimToken !== undefined))
     return terminal.printNote(`${situation}. Publishing a new site.`)
   const restore = isDeleted ? [stripControlChars(`To restore it: ${program} undelete ${slug}`)] : []
@@ -167,13 +169,14 @@ async function confirmNewSite(
 }
 
 function createMemory(
-  { siteMemory }: CommandContext,
+  { siteMemory, credentials }: CommandContext,
   { folder, server, remembered }: PublishPlan,
 ): PublishMemory {
   return {
     find: () => remembered,
     remember(site) {
       const liveVersionId = remembered?.slug === site.slug ? remembered.liveVersionId : undefined
+      credentials.addServer(server)
       siteMemory.remember(folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
     },
     forget: (slug) => siteMemory.forget(slug, server),
@@ -185,8 +188,7 @@ function ownedError(
   { server, slug, remembered }: PublishPlan,
   { cause }: SiteOwnedError,
 ): CliError {
-  const known = slug === undefined || remembered?.slug === slug ? remembered?.siteUrl : undefined
-  const address = known ?? `${slug} at ${server}`
+  const address = describeSite({ slug: slug ?? remembered!.slug, server })
   const login = loginCommand(work, server)
   const createNew = `Or publish a new site: ${work.settings.program} publish --new`
   return cause === undefined

@@ -29,6 +29,7 @@ import { confirmReplacement, MergeInstead } from './replacement.ts'
 import { progressObserver, publishedUrl, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
 import { applyName, assertName, NAME_OPTION } from './site-name.ts'
+import { describeSite } from './state/site-memory.ts'
 import { browse } from './terminal/browser.ts'
 import { type ConflictResolution, resolveConflict } from './version-conflict.ts'
 import { watchFolder } from './watch.ts'
@@ -99,7 +100,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
   async run(work, options, [operand]) {
     const folder = await chooseFolder(work, options, operand)
     const found = scanOrThrow(folder)
-    const planned = buildPlan(work, options, folder)
+    const planned = await buildPlan(work, options, folder)
     if (options['dry-run'] === true) return printDryRun(work, options, planned, found)
     const plan = await claimRemembered(work, planned)
     assertCanPreview(work, plan)
@@ -163,7 +164,7 @@ function printNotices(
   for (const line of warnings) terminal.printNote(line)
 }
 
-function buildPlan(work: CommandContext, options: OptionValues, folder: string): PublishPlan {
+async function buildPlan(work: CommandContext, options: OptionValues, folder: string): Promise<PublishPlan> {
   const named = namedServer(stringOption(options, 'server'), work.settings)
   const slug = stringOption(options, 'site')
   const isNew = options.new === true
@@ -172,10 +173,10 @@ function buildPlan(work: CommandContext, options: OptionValues, folder: string):
   for (const other of ['draft', 'name', 'password', 'no-password']) assertNotBoth(options, 'preview', other)
   for (const other of ['draft', 'strict', 'json']) assertNotBoth(options, 'watch', other)
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
-  const server = chooseServer(named, known?.server, work)
+  const server = await chooseServer(named, known?.server, work)
   if (isNew && known?.claimUrl) {
     work.terminal.printNote(
-      `Your previous site is unclaimed: ${known.siteUrl}. To keep it: ${known.claimUrl}`,
+      `Your previous site is unclaimed: ${describeSite(known)}. To keep it: ${known.claimUrl}`,
     )
   }
   const mode = publishMode(options)

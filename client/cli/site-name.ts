@@ -20,7 +20,7 @@ export async function renameSite(
   { server, slug, name }: { server: string; slug: string; name: string },
 ): Promise<string> {
   const renamed = await slipway.renameSite(slug, name)
-  siteMemory.rename(slug, server, renamed)
+  siteMemory.rename(slug, server, renamed.slug)
   if (renamed.slug !== slug) terminal.printNote(`${terminal.green('✓')} Renamed ${slug} to ${renamed.slug}`)
   return renamed.slug
 }

@@ -8,6 +8,7 @@ import type { CommandContext } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'
 import { listPaths } from './folder/read-site.ts'
 import type { PublishPlan } from './publish-target.ts'
+import { describeSite } from './state/site-memory.ts'
 import { choose } from './terminal/choose.ts'
 import { formatLocalTime } from './terminal/time.ts'
 import { formatAuthor } from './versions.ts'
@@ -41,7 +42,7 @@ export async function resolveConflict(
     : undefined
   if (live && isSame(diffManifests(live.files, files))) return { baseVersionId: currentVersionId }
   const changes = live && (await changesSince(work.connect(server, key), slug!, plan.baseVersionId!, live))
-  const site = stripControlChars(known?.siteUrl ?? slug!)
+  const site = describeSite({ slug: slug!, server })
   const situation =
     preview === undefined
       ? `Another version of ${site} is live`

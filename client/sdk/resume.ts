@@ -2,9 +2,8 @@ import type { PublishOptions, PublishResult, StagedVersion } from './publish.ts'
 import { isSlipwayError, SlipwayError } from './slipway-error.ts'
 
 /** A site as its publisher stores it between runs. */
-export interface PublishedSite {
+export interface StoredSite {
   slug: string
-  siteUrl: string
   /** These three only while the site has no owner. */
   claimToken?: string
   claimUrl?: string
@@ -13,10 +12,15 @@ export interface PublishedSite {
   pending?: { versionId: string; manifest: string }
 }
 
+/** A published site. */
+export interface PublishedSite extends StoredSite {
+  siteUrl: string
+}
+
 /** Where a publisher stores one site between runs: a file, or the storage of a browser. */
 export interface PublishMemory {
   /** The site that was published from here, if any. */
-  find(): PublishedSite | undefined
+  find(): StoredSite | undefined
   /** Called with `pending` before the first upload, and without it once the version is finalized. */
   remember(site: PublishedSite): void
   /** The site no longer exists. */
@@ -40,7 +44,7 @@ export interface ResumableOptions
    * Called with NOT_FOUND or SITE_EXPIRED before a new site takes the place of the remembered one. It rejects to publish
    * nothing.
    */
-  onReplace?: ((site: PublishedSite, refusal: SlipwayError) => void | Promise<void>) | undefined
+  onReplace?: ((site: StoredSite, refusal: SlipwayError) => void | Promise<void>) | undefined
 }
 
 /** The result of a publish, and what is stored about the site. */
@@ -54,8 +58,8 @@ export interface ResumableResult {
  * request was made.
  */
 export class SiteOwnedError extends SlipwayError {
-  constructor(address: string, cause?: SlipwayError) {
-    const { message = `${address} belongs to an account`, code = 'UNAUTHORIZED', status = 401 } = cause ?? {}
+  constructor(slug: string, cause?: SlipwayError) {
+    const { message = `${slug} belongs to an account`, code = 'UNAUTHORIZED', status = 401 } = cause ?? {}
     super(message, { code, status, details: cause?.details, cause })
     this.name = 'SiteOwnedError'
   }
@@ -92,7 +96,7 @@ export async function publishRemembered(options: ResumableOptions): Promise<Resu
 interface Target {
   slug?: string
   /** The site whose claim token is sent, in place of the account's credentials. */
-  unowned?: PublishedSite
+  unowned?: StoredSite
   usesAccount: boolean
   pendingVersionId?: string | undefined
 }
@@ -100,7 +104,7 @@ interface Target {
 function targetsFor(
   { manifest, hasAccount }: ResumableOptions,
   slug: string,
-  known: PublishedSite | undefined,
+  known: StoredSite | undefined,
 ): Target[] {
   const pendingVersionId = known?.pending?.manifest === manifest ? known.pending.versionId : undefined
   return [
@@ -123,12 +127,12 @@ function isOwned(error: unknown): boolean {
 /** Throws unless each refusal means that the remembered site no longer exists. */
 async function replaceOrThrow(
   { slug: named, memory, onReplace }: ResumableOptions,
-  { slug, known, refusals }: { slug: string; known: PublishedSite | undefined; refusals: SlipwayError[] },
+  { slug, known, refusals }: { slug: string; known: StoredSite | undefined; refusals: SlipwayError[] },
 ): Promise<void> {
-  if (refusals.length === 0) throw new SiteOwnedError(known?.siteUrl ?? slug)
+  if (refusals.length === 0) throw new SiteOwnedError(slug)
   if (named !== undefined || !known) throw refusals.at(-1)
   const owned = refusals.find(isOwned)
-  if (owned) throw new SiteOwnedError(known.siteUrl, owned)
+  if (owned) throw new SiteOwnedError(slug, owned)
   const expired = refusals.find(({ code }) => code === 'SITE_EXPIRED')
   await onReplace?.(known, expired ?? refusals.at(-1)!)
   memory.forget(known.slug)
@@ -169,7 +173,7 @@ async function attempt(
   return { published, site: site! }
 }
 
-function toPublishedSite(staged: StagedVersion, unowned: PublishedSite | undefined): PublishedSite {
+function toPublishedSite(staged: StagedVersion, unowned: StoredSite | undefined): PublishedSite {
   const { slug, siteUrl } = staged
   const { claimToken, claimUrl, expiresAt } = staged.claimToken === undefined ? (unowned ?? {}) : staged
   return {

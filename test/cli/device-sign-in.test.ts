@@ -6,21 +6,24 @@ import { errorResponse } from './fake-server.ts'
 import { useRealService } from './real-cli.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
-const DEVICE = {
+const REQUEST = 'POST /api/auth/device'
+const device = (server: string) => ({
   deviceCode: 'a device code',
   userCode: 'ABCD-EFGH',
-  verificationUrl: 'https://slipway.test/device',
-  verificationUrlComplete: 'https://slipway.test/device?code=ABCD-EFGH',
+  verificationUrl: `${server}/device`,
+  verificationUrlComplete: `${server}/device?code=ABCD-EFGH`,
   expiresInSeconds: 600,
   intervalSeconds: 5,
-}
+})
 const TOKEN = { apiKey: KEY, email: 'ann@example.test', plan: 'free', keyName: 'ann@desk', warning: '' }
 const EXCHANGE = 'POST /api/auth/device/token'
 
 describe('login in a browser', () => {
-  const fixture = startForEachTest(() =>
-    startScriptedCli({ 'POST /api/auth/device': DEVICE, [EXCHANGE]: TOKEN }),
-  )
+  const fixture = startForEachTest(async () => {
+    const scripted = await startScriptedCli({ [EXCHANGE]: TOKEN })
+    scripted.responses[REQUEST] = device(scripted.server.url)
+    return scripted
+  })
 
   /** Answers these errors to the first requests for the key. */
   function refuseFirst(...errors: ReturnType<typeof errorResponse>[]): void {
@@ -39,7 +42,7 @@ describe('login in a browser', () => {
     )
     const { code, stdout, stderr } = await fixture.cli.run(['login', '--key-name', 'ann@desk'])
     assert.equal(code, 0, stderr)
-    assert.match(stderr, /https:\/\/slipway\.test\/device\?code=ABCD-EFGH\n {2}Code: ABCD-EFGH\n/)
+    assert.match(stderr, /http:\S+\/device\?code=ABCD-EFGH\n {2}Code: ABCD-EFGH\n/)
     assert.match(stderr, /login .*--email ADDRESS/)
     assert.match(stderr, /Signed in to http:\S+ as ann@example\.test\n/)
     assert.ok(!`${stdout}${stderr}`.includes(KEY))
@@ -54,7 +57,19 @@ describe('login in a browser', () => {
 
   it('opens the page on a terminal with a browser', async () => {
     await fixture.cli.run(['login'], { typed: [], env: { DISPLAY: ':0' } })
-    assert.deepEqual(fixture.cli.launched, [['xdg-open', DEVICE.verificationUrlComplete]])
+    assert.deepEqual(fixture.cli.launched, [['xdg-open', `${fixture.server.url}/device?code=ABCD-EFGH`]])
+  })
+
+  it('is refused when the page is on another server, which a relay would name', async () => {
+    for (const page of ['https://slipway.test/device?code=ABCD-EFGH', 'javascript:alert(1)', 'not a URL']) {
+      fixture.responses[REQUEST] = { ...device(fixture.server.url), verificationUrlComplete: page }
+      const { code, stderr } = await fixture.cli.run(['login'], { typed: [], env: { DISPLAY: ':0' } })
+      assert.equal(code, 6, stderr)
+      assert.match(stderr, /sent the address of a page on another server/)
+      assert.doesNotMatch(stderr, /ABCD-EFGH/)
+    }
+    assert.deepEqual(fixture.cli.launched, [])
+    assert.ok(!fixture.server.log.includes(EXCHANGE))
   })
 
   it('ends with the reason when it is refused, and when the code expires', async () => {
@@ -63,7 +78,7 @@ describe('login in a browser', () => {
     assert.equal(refused.code, 3)
     assert.match(refused.stderr, /Start again: slipway login/)
     fixture.server.reply(/./, ({ path }) => {
-      if (path === '/api/auth/device') return [200, DEVICE]
+      if (path === '/api/auth/device') return [200, device(fixture.server.url)]
       fixture.cli.now += 60_000
       return errorResponse(400, 'AUTHORIZATION_PENDING')
     })

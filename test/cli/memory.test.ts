@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
-import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { chooseServer, keyFor, namedServer, serverAddress } from '../../client/cli/server.ts'
 import { readSettings } from '../../client/cli/settings.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
 import { SiteMemory } from '../../client/cli/state/site-memory.ts'
+import type { Terminal } from '../../client/cli/terminal/terminal.ts'
 import { CliHarness } from './cli-harness.ts'
 
 const SERVER = 'https://slipway.test'
 const LOCAL = 'http://localhost:8080'
-const site = { server: SERVER, slug: 'calm-otter', siteUrl: 'https://calm-otter.slipway.test/' }
+const site = { server: SERVER, slug: 'calm-otter' }
 const account = (key: string) => ({ key, email: 'ann@example.test' })
 const mode = (path: string) => statSync(path).mode & 0o777
 
@@ -44,15 +45,51 @@ describe('the file of published sites', () => {
   it('has no claim token once the site is claimed', () => {
     using cli = new CliHarness()
     const memory = new SiteMemory(cli.cwd)
-    memory.remember(cli.cwd, { ...site, claimToken: 'secret', claimUrl: 'x', expiresAt: 'y' })
+    memory.remember(cli.cwd, { ...site, claimToken: 'secret', expiresAt: 'y' })
+    assert.equal(memory.find(cli.cwd)?.claimUrl, `${SERVER}/claim?slug=calm-otter&token=secret`)
     memory.markClaimed(site.slug, SERVER)
     assert.deepEqual(memory.find(cli.cwd), { ...site, folder: '.' })
   })
 
-  it('is named in the error when it is not JSON', () => {
-    using cli = new CliHarness()
-    cli.write({ '.slipway/site.json': '{' })
-    assert.throws(() => new SiteMemory(cli.cwd).all(), /site\.json is not valid JSON/)
+  it('is named in the error when it is invalid', () => {
+    const text = (change: object) => JSON.stringify({ sites: [{ ...site, folder: '.', ...change }] })
+    const invalid = [
+      '{',
+      '{"sites":{}}',
+      '{"sites":[null]}',
+      ...[
+        { slug: '../me/key' },
+        { server: 'ftp://slipway.test' },
+        { server: 'https://slipway.test/?x' },
+        { folder: 1 },
+        { claimToken: {} },
+        { pending: { versionId: 1 } },
+      ].map(text),
+    ]
+    for (const content of invalid) {
+      using cli = new CliHarness()
+      cli.write({ '.slipway/site.json': content })
+      assert.throws(() => new SiteMemory(cli.cwd).all(), /site\.json is not /, content)
+    }
+  })
+
+  it('is not read or written through a symbolic link', () => {
+    for (const linked of ['.slipway', '.slipway/site.json', '.slipway/.gitignore']) {
+      using cli = new CliHarness()
+      using elsewhere = new CliHarness()
+      elsewhere.write({ 'site.json': JSON.stringify({ sites: [{ ...site, folder: '.' }] }) })
+      chmodSync(elsewhere.cwd, 0o755)
+      if (linked !== '.slipway') mkdirSync(join(cli.cwd, '.slipway'))
+      const target = { '.slipway': '', '.slipway/site.json': 'site.json' }[linked] ?? 'created'
+      symlinkSync(join(elsewhere.cwd, target), join(cli.cwd, linked))
+      const memory = new SiteMemory(cli.cwd)
+      if (target === 'created') memory.remember(cli.cwd, site)
+      else {
+        assert.throws(() => memory.all(), /is a symbolic link/)
+        assert.throws(() => memory.remember(cli.cwd, site), /is a symbolic link/)
+      }
+      assert.deepEqual([readdirSync(elsewhere.cwd), mode(elsewhere.cwd)], [['site.json'], 0o755])
+    }
   })
 })
 
@@ -81,24 +118,27 @@ describe('the server', () => {
   const start = (variables: Record<string, string> = {}, packageServer?: string) => {
     const cli = new CliHarness()
     const credentials = new CredentialStore(join(cli.home, 'config.json'))
+    const terminal = { interactive: false } as Terminal
     const settings = readSettings({ HOME: cli.home, ...variables }, packageServer)
     return {
       settings,
       credentials,
-      choose: (folder?: string) => chooseServer(undefined, folder, { settings, credentials }),
+      choose: (folder?: string) => chooseServer(undefined, folder, { settings, credentials, terminal }),
       key: (server: string, option?: string) => keyFor(server, { option, settings, credentials }),
       [Symbol.dispose]: () => cli[Symbol.dispose](),
     }
   }
 
-  it('is that of the option, else of SLIPWAY_URL, else the remembered one, else this machine', () => {
+  it('is that of the option, else of SLIPWAY_URL, else of the folder if it was used before, else this machine', async () => {
     using server = start({ SLIPWAY_URL: 'https://from-env.test' })
     assert.equal(namedServer('https://from-option.test', server.settings), 'https://from-option.test')
     assert.equal(namedServer(undefined, server.settings), 'https://from-env.test')
-    assert.equal(server.choose(), LOCAL)
+    assert.equal(await server.choose(), LOCAL)
     server.credentials.remember('https://from-login.test', account('k'))
-    assert.equal(server.choose(), 'https://from-login.test')
-    assert.equal(server.choose('https://from-folder.test'), 'https://from-folder.test')
+    assert.equal(await server.choose(), 'https://from-login.test')
+    await assert.rejects(server.choose('https://from-folder.test'), /haven't used on this machine: https:/)
+    server.credentials.addServer('https://from-folder.test')
+    assert.equal(await server.choose('https://from-folder.test'), 'https://from-folder.test')
   })
 
   const PACKAGE = 'https://package.test'
@@ -110,10 +150,11 @@ describe('the server', () => {
     ['is the one in the npx command, also after a sign-in', { env: npx, signedIn: SERVER }, PACKAGE],
     ['is that of the folder', { env: npx, folder: FOLDER }, FOLDER],
   ] as [string, { env?: Record<string, string>; signedIn?: string; folder?: string }, string][]) {
-    it(`of a downloaded client ${sentence}`, () => {
+    it(`of a downloaded client ${sentence}`, async () => {
       using server = start({ SLIPWAY_KEY: 'sl_live_env', ...env }, PACKAGE)
       if (signedIn) server.credentials.remember(signedIn, account('sl_live_1'))
-      assert.equal(server.choose(folder), expected)
+      if (folder) server.credentials.addServer(folder)
+      assert.equal(await server.choose(folder), expected)
       assert.equal(server.key(expected === SERVER ? SERVER : PACKAGE), 'sl_live_env')
       assert.equal(server.key('https://other.test'), undefined)
     })

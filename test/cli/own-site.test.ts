@@ -34,7 +34,8 @@ describe('the site of this folder', () => {
       },
       'DELETE /api/v1/publish/otter': { slug: 'otter', deleted: true },
       'GET /api/v1/publish/badger': { siteUrl: 'http://badger.sites.test/' },
-      [PREVIEW]: { slug: 'otter' },
+      'GET /api/v1/publish/otter': { siteUrl: 'http://otter.sites.test/' },
+      [PREVIEW]: { slug: 'otter', claimed: false, siteUrl: 'http://otter.sites.test/' },
       [CLAIM]: { success: true, slug: 'otter', siteUrl: 'http://otter.sites.test/' },
     }),
   )
@@ -125,7 +126,7 @@ describe('the site of this folder', () => {
   })
 
   it('open prints the address and opens a browser if there is a display, also of another site', async () => {
-    fixture.remember('otter')
+    fixture.remember('otter', { claimToken: 'secret' })
     assert.equal((await fixture.cli.run(['open'])).stdout, 'http://otter.sites.test/\n')
     assert.deepEqual(fixture.cli.launched, [])
     await fixture.cli.run(['open'], { env: { DISPLAY: ':0' } })
@@ -140,9 +141,9 @@ describe('the site of this folder', () => {
     const { code, stderr } = await fixture.cli.run(['open'])
     assert.equal(code, 2)
     assert.match(stderr, /Name one:\n {2}--site badger \(badger, http\S+\)\n {2}--site otter \(otter/)
-    const asked = await fixture.cli.run(['open', '--json'], { typed: ['9', '2'] })
+    const asked = await fixture.cli.run(['open', '--json'], { ...keyed, typed: ['9', '2'] })
     assert.equal(JSON.parse(asked.stdout).siteUrl, 'http://otter.sites.test/')
-    assert.match(asked.stderr, / {2}1 {2}http:\/\/badger\.sites\.test\/ \(badger\)\n/)
+    assert.match(asked.stderr, / {2}1 {2}badger at http:\S+ \(badger\)\n/)
   })
 
   it('is not written outside its folder or over the files of git by an archive of the server', async () => {
@@ -173,7 +174,7 @@ describe('the site of this folder', () => {
   })
 
   it('has to be claimed first when it is anonymous, which moves it to the account and removes the token', async () => {
-    fixture.remember('otter', { claimToken: 'secret', claimUrl: 'x', expiresAt: 'y' })
+    fixture.remember('otter', { claimToken: 'secret', expiresAt: 'y' })
     const unclaimed = await fixture.cli.run(['versions'], keyed)
     assert.equal(unclaimed.code, 3)
     assert.match(unclaimed.stderr, /is unclaimed\n {2}Claim it first: slipway claim/)
@@ -201,7 +202,7 @@ describe('the site of this folder', () => {
     fixture.remember('otter')
     const { code, stderr } = await fixture.cli.run(['claim'], keyed)
     assert.equal(code, 6)
-    assert.match(stderr, /otter\.sites\.test\/ already has an owner/)
+    assert.match(stderr, /otter at http:\S+ already has an owner/)
   })
 
   it('claim accepts a link of any server, and sends its token to that server only', async () => {

@@ -70,7 +70,7 @@ describe('publish', () => {
     assert.match((await fixture.cli.run(['publish', 'other'])).stdout, /\/site-2\./)
     const { stdout, stderr } = await fixture.publish('--new')
     assert.match(stdout, /\/site-3\./)
-    assert.match(stderr, /Your previous site is unclaimed: http:\S+site-1\.sites\.test\/\. To keep it: http/)
+    assert.match(stderr, /Your previous site is unclaimed: site-1 at http:\S+\. To keep it: http/)
   })
 
   for (const [code, status, reason] of [
@@ -82,7 +82,7 @@ describe('publish', () => {
       fixture.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, errorResponse(status, code))
       const { stdout, stderr } = await fixture.publish()
       assert.match(stdout, /\/site-2\./)
-      assert.ok(stderr.includes(`http://site-1.sites.test/ ${reason}. Publishing a new site.\n`))
+      assert.ok(stderr.includes(`site-1 at ${fixture.server.url} ${reason}. Publishing a new site.\n`))
       const [site, ...others] = fixture.remembered()
       assert.deepEqual([site!.slug, others], ['site-2', []])
     })
@@ -107,7 +107,7 @@ describe('publish', () => {
         await fixture.publish()
         fixture.server.reply(/^PUT \/api\/v1\/publish\/site-1$/, trashed)
         const run = await fixture.cli.run(['publish', 'site'], { ...(typed && { typed }) })
-        assert.match(run.stderr, /http:\/\/site-1\.sites\.test\/ was deleted\n/)
+        assert.match(run.stderr, /site-1 at http:\S+ was deleted\n/)
         assert.match(run.stderr, message)
         assert.deepEqual([run.code, run.stdout.includes(url)], [expected, true])
         assert.equal(fixture.remembered()[0]!.slug, url || 'site-1')
@@ -143,8 +143,7 @@ describe('publish', () => {
     await fixture.publish()
     fixture.server.sites.get('site-1')!.claimToken = undefined
     const claimed = await fixture.publish()
-    const hint =
-      /site-1\.sites\.test\/ was claimed by another account\n {2}Sign in as its owner: slipway login/
+    const hint = /site-1 at http:\S+ was claimed by another account\n {2}Sign in as its owner: slipway login/
     assert.equal(claimed.code, 3)
     assert.match(claimed.stderr, hint)
     fixture.signIn()

@@ -37,7 +37,7 @@ export async function startScriptedCli(overrides: Record<string, unknown> = {}) 
     responses,
     config: join(cli.home, '.config/slipway/config.json'),
     remember: (slug: string, more: object = {}) => {
-      const site = { server: server.url, slug, siteUrl: `http://${slug}.sites.test/`, ...more }
+      const site = { server: server.url, slug, ...more }
       new SiteMemory(cli.cwd).remember(join(cli.cwd, slug), site)
     },
     bodies: () => server.calls.map(({ body }) => (body.length > 0 ? JSON.parse(body.toString()) : undefined)),

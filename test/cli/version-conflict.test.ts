@@ -41,7 +41,7 @@ describe('publish after another version went live', () => {
     assert.equal(run.code, 7, run.stderr)
     assert.match(
       run.stderr,
-      /Another version of http:\S+ is live\n {2}Published .* by ann-\d+@example\.test, with a key: from elsewhere/,
+      /Another version of \S+ at http:\S+ is live\n {2}Published .* by ann-\d+@example\.test, with a key: from elsewhere/,
     )
     assert.match(run.stderr, /1 new: new\.txt\n +1 changed: index\.html\n +1 removed: old\.txt\n/)
     assert.match(run.stderr, /--overwrite\n[\s\S]*--merge\n[\s\S]*slipway pull/)

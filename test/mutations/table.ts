@@ -303,6 +303,11 @@ const ROWS: readonly Row[] = [
   ['publishes a single file with secrets', 'client/cli/folder/scan.ts', 'scan', 'if (isExcludedFile(root)) found.ignored.push(basename(root)) else addFile(found, root, basename(root))', 'addFile(found, root, basename(root))', 'test/cli/folder.test.ts'],
   ['replaces a deleted site without a question', 'client/cli/publish-target.ts', 'confirmNewSite', 'if (!isDeleted && (', 'if (true || (', 'test/cli/publish.test.ts'],
   ['makes a version with warnings live with --strict', 'client/cli/publish-target.ts', 'publishToSite', 'live: plan.live && !strict', 'live: plan.live', 'test/cli/site-commands.test.ts'],
+  ['sends a publish to a server that only a cloned folder names', 'client/cli/server.ts', 'chooseServer', 'if (!isKnownServer(ofFolder, work)) await confirmServer(ofFolder, work)', '', 'test/cli/hostile-folder.test.ts'],
+  ['signs in at the server that a cloned folder names', 'client/cli/account.ts', 'signInServer', '?? defaultServer(work)', '?? work.siteMemory.all()[0]?.server ?? defaultServer(work)', 'test/cli/hostile-folder.test.ts'],
+  ['opens a page of another server to confirm a sign-in', 'client/cli/server.ts', 'assertOwnPage', 'if (origin === new URL(server).origin) return', 'return', 'test/cli/device-sign-in.test.ts'],
+  ['publishes a folder outside the working folder that a cloned folder names', 'client/cli/publish-folder.ts', 'rememberedFolder', 'if (!siteMemory.isInside(folder))', 'if (false)', 'test/cli/hostile-folder.test.ts'],
+  ['stores the state of a folder through a symbolic link', 'client/cli/state/site-memory.ts', 'SiteMemory.#assertNoLinks', '?.isSymbolicLink()', '?.isSocket()', 'test/cli/memory.test.ts'],
   ['lets a pulled site replace the files of git', 'client/cli/pull.ts', 'isWritable', 'return !isProtected && validatePath(path) === undefined', 'return validatePath(path) === undefined', 'test/cli/own-site.test.ts'],
   ['lets a pulled site write outside its folder', 'client/cli/pull.ts', 'isWritable', '!isProtected && validatePath(path) === undefined', '!isProtected', 'test/cli/own-site.test.ts'],
   ['leaves the key of a machine valid after logout', 'client/cli/logout.ts', 'endNamedKey', 'await connect(server, key).endKey()', '', 'test/cli/account.test.ts'],
@@ -324,7 +329,7 @@ const ROWS: readonly Row[] = [
   // Resuming a publish (client)
   ['resumes a pending version of other files', 'client/sdk/resume.ts', 'targetsFor', 'known?.pending?.manifest === manifest', 'known?.pending', 'test/cli/resume.test.ts'],
   ['replaces a named site by a new one', 'client/sdk/resume.ts', 'replaceOrThrow', 'if (named !== undefined || !known) throw refusals.at(-1)', 'if (!known) throw refusals.at(-1)', 'test/cli/resume.test.ts'],
-  ['replaces a claimed site by a new one', 'client/sdk/resume.ts', 'replaceOrThrow', 'if (owned) throw new SiteOwnedError(known.siteUrl, owned)', '', 'test/cli/publish.test.ts'],
+  ['replaces a claimed site by a new one', 'client/sdk/resume.ts', 'replaceOrThrow', 'if (owned) throw new SiteOwnedError(slug, owned)', '', 'test/cli/publish.test.ts'],
   ['forgets a publish that is interrupted', 'client/sdk/resume.ts', 'onStaged', 'memory.remember({ ...site, pending: { versionId, manifest } })', '', 'test/cli/resume.test.ts'],
 
   // The served client

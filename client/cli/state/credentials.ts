@@ -13,9 +13,11 @@ interface StoredKeys {
   keys?: Record<string, StoredKey>
   /** Sign-ins in two steps that wait for their code. */
   attempts?: Record<string, { email: string; attempt: string }>
+  /** Servers that the user has published to or confirmed. */
+  servers?: string[]
 }
 
-/** Keys received by `slipway login`, by server. */
+/** Keys received by `slipway login`, by server, and the servers that the user has used. */
 export class CredentialStore {
   readonly #file: string
 
@@ -26,6 +28,19 @@ export class CredentialStore {
   /** The server of the last sign-in. */
   get server(): string | undefined {
     return this.#read().server
+  }
+
+  /** Whether the user has signed in there, published there or confirmed the server. */
+  knows(server: string): boolean {
+    const { server: last, keys, servers = [] } = this.#read()
+    return server === last || ownProperty(keys, server) !== undefined || servers.includes(server)
+  }
+
+  /** Stores that the user has used a server. */
+  addServer(server: string): void {
+    if (this.knows(server)) return
+    const remembered = this.#read()
+    writePrivate(this.#file, { ...remembered, servers: [...(remembered.servers ?? []), server] })
   }
 
   keyFor(server: string): string | undefined {
@@ -39,10 +54,10 @@ export class CredentialStore {
   }
 
   remember(server: string, stored: StoredKey): void {
-    const { keys, attempts } = this.#read()
+    const { keys, attempts, ...rest } = this.#read()
     const { [server]: _, ...others } = attempts ?? {}
     const waiting = Object.keys(others).length > 0 ? { attempts: others } : {}
-    writePrivate(this.#file, { server, keys: { ...keys, [server]: stored }, ...waiting })
+    writePrivate(this.#file, { ...rest, server, keys: { ...keys, [server]: stored }, ...waiting })
   }
 
   /** The attempt of the last code that was requested here for this address. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CliError } from '../cli-error.ts'
@@ -14,8 +15,13 @@ export function readPrivate(file: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new CliError(`${file} is not valid JSON`, 'Repair the file, or delete it to start over.')
+    throw invalidFile(file, 'is not valid JSON')
   }
+}
+
+/** The error of a file that the program wrote and cannot read. */
+export function invalidFile(file: string, problem: string): CliError {
+  return new CliError(`${file} ${problem}`, 'Repair the file, or delete it to start over.')
 }
 
 /** Atomically replaces a file by this JSON, with mode 0600 in a folder with mode 0700. */
@@ -23,9 +29,9 @@ export function writePrivate(file: string, value: unknown): void {
   const folder = dirname(file)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   chmodSync(folder, 0o700)
-  const fresh = `${file}.${process.pid}`
+  const fresh = `${file}.${randomUUID()}`
   try {
-    writeFileSync(fresh, `${JSON.stringify(value, undefined, 2)}\n`, { mode: 0o600 })
+    writeFileSync(fresh, `${JSON.stringify(value, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' })
     renameSync(fresh, file)
   } finally {
     rmSync(fresh, { force: true })

@@ -1,10 +1,15 @@
-import { existsSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, sep } from 'node:path'
-import type { PublishedSite } from '../../sdk/resume.ts'
-import { readPrivate, writePrivate } from './private-file.ts'
+import { existsSync, lstatSync, realpathSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve, sep } from 'node:path'
+import type { StoredSite } from '../../sdk/resume.ts'
+import { RefusedError } from '../cli-error.ts'
+import { serverAddress } from '../server.ts'
+import { invalidFile, readPrivate, writePrivate } from './private-file.ts'
 
-/** Stored state of a site that was published from here. */
-export interface RememberedSite extends PublishedSite {
+/**
+ * Stored state of a site that was published from here. A stranger may have written it: `server` is used by
+ * `chooseServer` only, and no URL is read from it.
+ */
+export interface RememberedSite extends StoredSite {
   /** The published folder, relative to the working folder. */
   folder: string
   server: string
@@ -15,11 +20,13 @@ export interface RememberedSite extends PublishedSite {
 /** The sites that were published from one working folder, in its `.slipway/site.json`; the latest first. */
 export class SiteMemory {
   readonly #cwd: string
+  readonly #folder: string
   readonly #file: string
 
   constructor(cwd: string) {
     this.#cwd = cwd
-    this.#file = join(cwd, '.slipway', 'site.json')
+    this.#folder = join(cwd, '.slipway')
+    this.#file = join(this.#folder, 'site.json')
   }
 
   /** The site of this folder, on this server if one is given. */
@@ -30,8 +37,16 @@ export class SiteMemory {
 
   /** All sites published from here, on this server if one is given. */
   all(server?: string): RememberedSite[] {
-    const { sites } = (readPrivate(this.#file) ?? {}) as { sites?: RememberedSite[] }
-    return (sites ?? []).filter((site) => server === undefined || site.server === server)
+    const sites = this.#read()
+    return server === undefined ? sites : sites.filter((site) => site.server === server)
+  }
+
+  /** Whether a remembered folder is in the working folder, also by the target of each link. */
+  isInside(folder: string): boolean {
+    const path = resolve(this.#cwd, folder)
+    if (!existsSync(path)) return !relative(this.#cwd, path).startsWith('..')
+    const [top, target] = [realpathSync(this.#cwd), realpathSync(path)]
+    return target === top || target.startsWith(top.endsWith(sep) ? top : top + sep)
   }
 
   /** Stores this site in place of the folder's earlier one on its server. */
@@ -48,9 +63,9 @@ export class SiteMemory {
     if (rest.length < sites.length) this.#write(rest)
   }
 
-  /** Stores the new slug and URL of a site. */
-  rename(slug: string, server: string, { slug: name, siteUrl }: { slug: string; siteUrl: string }): void {
-    this.#change(slug, server, (site) => ({ ...site, slug: name, siteUrl }))
+  /** Stores the new slug of a site. */
+  rename(slug: string, server: string, name: string): void {
+    this.#change(slug, server, (site) => ({ ...site, slug: name }))
   }
 
   /** Stores the live version that the caller has seen, for all folders of the site. */
@@ -60,7 +75,7 @@ export class SiteMemory {
 
   /** Records that a site has an owner now, and deletes its claim token. */
   markClaimed(slug: string, server: string): void {
-    this.#change(slug, server, withoutClaim)
+    this.#change(slug, server, ({ claimToken: _token, expiresAt: _end, ...site }) => site)
   }
 
   #change(slug: string, server: string, change: (site: RememberedSite) => RememberedSite): void {
@@ -69,11 +84,39 @@ export class SiteMemory {
     if (sites.some(isMeant)) this.#write(sites.map((site) => (isMeant(site) ? change(site) : site)))
   }
 
+  #read(): RememberedSite[] {
+    this.#assertNoLinks()
+    const { sites = [] } = (readPrivate(this.#file) ?? {}) as { sites?: unknown }
+    if (!Array.isArray(sites) || !sites.every(isSite))
+      throw invalidFile(this.#file, 'is not the state of a folder')
+    return sites.map((site) => {
+      const { slug, claimToken, server } = site
+      if (claimToken === undefined) return site
+      const query = new URLSearchParams({ slug, token: claimToken })
+      return { ...site, claimUrl: `${server}/claim?${query}` }
+    })
+  }
+
   #write(sites: RememberedSite[]): void {
-    writePrivate(this.#file, { sites })
-    const ignore = join(dirname(this.#file), '.gitignore')
-    // Claim tokens must not be committed.
-    if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+    this.#assertNoLinks()
+    const stored = sites.map(
+      ({ claimUrl: _, siteUrl: __, ...site }: RememberedSite & { siteUrl?: string }) => site,
+    )
+    writePrivate(this.#file, { sites: stored })
+    try {
+      // Claim tokens must not be committed.
+      writeFileSync(join(this.#folder, '.gitignore'), '*\n', { flag: 'wx' })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+
+  /** A link would lead the state of another folder, or files elsewhere, into this one. */
+  #assertNoLinks(): void {
+    for (const path of [this.#folder, this.#file]) {
+      if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+        throw new RefusedError(`${path} is a symbolic link`, 'Delete the link to start over.')
+    }
   }
 
   #key(folder: string): string {
@@ -81,11 +124,34 @@ export class SiteMemory {
   }
 }
 
-function withoutClaim({
-  claimToken: _token,
-  claimUrl: _url,
-  expiresAt: _end,
-  ...site
-}: RememberedSite): RememberedSite {
-  return site
+/** How a command names a site to its user. */
+export function describeSite({ slug, server }: { slug: string; server: string }): string {
+  return `${slug} at ${server}`
+}
+
+function isSite(value: unknown): value is RememberedSite {
+  if (typeof value !== 'object' || value === null) return false
+  const { folder, server, slug, pending, ...site } = value as Record<string, unknown>
+  const texts = [site.claimToken, site.expiresAt, site.liveVersionId]
+  return (
+    typeof folder === 'string' &&
+    isServerAddress(server) &&
+    typeof slug === 'string' &&
+    /^[a-z0-9-]+$/.test(slug) &&
+    texts.every((text) => text === undefined || typeof text === 'string') &&
+    (pending === undefined || isPending(pending))
+  )
+}
+
+function isServerAddress(value: unknown): boolean {
+  try {
+    return typeof value === 'string' && serverAddress(value) === value
+  } catch {
+    return false
+  }
+}
+
+function isPending(value: unknown): boolean {
+  const { versionId, manifest } = (value ?? {}) as Record<string, unknown>
+  return typeof versionId === 'string' && typeof manifest === 'string'
 }

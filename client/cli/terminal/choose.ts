@@ -20,6 +20,11 @@ export async function confirm(terminal: Pick<Terminal, 'prompt'>, question: stri
   return /^(y|yes|)$/i.test(await terminal.prompt(`${question} [Y/n]`))
 }
 
+/** Asks a question to which the default answer is no. */
+export async function confirmRisk(terminal: Pick<Terminal, 'prompt'>, question: string): Promise<boolean> {
+  return /^(y|yes)$/i.test(await terminal.prompt(`${question} [y/N]`))
+}
+
 /**
  * Asks to type a name before something is removed. Throws a UsageError without a terminal, and a RefusedError for another
  * name.

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { COMMANDS } from '../../client/cli/command-line.ts'
+import { CredentialStore } from '../../client/cli/state/credentials.ts'
+import { startForEachTest } from '../support/each-test.ts'
+import { CliHarness } from './cli-harness.ts'
+import { errorResponse, FakeServer } from './fake-server.ts'
+
+const KEY = 'sl_live_0123456789abcdef0123456789abcdef'
+
+/** A cloned repository whose state names a site of its author's server, and a user who is signed in elsewhere. */
+async function startClone() {
+  const [author, own] = await Promise.all([FakeServer.start(), FakeServer.start()])
+  author.reply(/./, errorResponse(404, 'NOT_FOUND'))
+  const cli = new CliHarness()
+  const credentials = new CredentialStore(join(cli.home, '.config/slipway/config.json'))
+  const signIn = () => credentials.remember(own.url, { key: KEY, email: 'ann@example.test' })
+  signIn()
+  const writeState = (change: object = {}) => {
+    const site = {
+      folder: 'site',
+      server: author.url,
+      slug: 'otter',
+      siteUrl: 'http://bank.test/',
+      ...change,
+    }
+    cli.write({ '.slipway/site.json': JSON.stringify({ sites: [site] }) })
+  }
+  writeState()
+  cli.write({ 'site/index.html': 'home' })
+  return {
+    author,
+    own,
+    cli,
+    signIn,
+    writeState,
+    async [Symbol.asyncDispose]() {
+      cli[Symbol.dispose]()
+      await Promise.all([author, own].map((server) => server[Symbol.asyncDispose]()))
+    },
+  }
+}
+
+describe('a folder that a stranger wrote', () => {
+  const fixture = startForEachTest(startClone)
+
+  describe('sends nothing to a server that the user has not used', () => {
+    /** Commands about a site, which stop; the others use the server of the user. */
+    const aboutSite = [
+      'publish',
+      'publish site',
+      'publish --new',
+      'publish --dry-run',
+      'publish --site otter',
+      'settings',
+      'open',
+      'versions',
+      'restore v1',
+      'previews',
+      'promote pr-1',
+      'rollback',
+      'diff',
+      'pull copy',
+      'visits',
+      'domains add www.example.test',
+      'people',
+      'claim',
+      'delete --yes',
+      'trust github ann/site --branch main',
+    ]
+    const aboutAccount = [
+      'sites',
+      'link otter site',
+      'domains',
+      'trash',
+      'undelete otter',
+      'keys',
+      'whoami',
+      'trust',
+      'logout',
+      'login --email ann@example.test',
+      'login',
+      'mcp',
+    ]
+
+    it('with any command', async () => {
+      const { author, own, cli } = fixture
+      for (const claimToken of [undefined, 'secret']) {
+        fixture.writeState({ claimToken })
+        for (const line of [...aboutSite, ...aboutAccount]) {
+          fixture.signIn()
+          const { code, stderr } = await cli.run(line.split(' '))
+          if (aboutSite.includes(line)) {
+            assert.equal(code, 2, `${line}: ${stderr}`)
+            assert.match(
+              stderr,
+              new RegExp(`haven't used on this machine: ${author.url}\n.* --server ${author.url}\n`),
+            )
+          }
+          assert.deepEqual(author.log, [], line)
+          assert.ok(!stderr.includes('bank.test'), line)
+        }
+      }
+      assert.ok(own.log.includes('POST /api/auth/agent/request-code'))
+      const names = new Set([...aboutSite, ...aboutAccount].map((line) => line.split(' ')[0]!))
+      const untested = Object.keys(COMMANDS).filter((name) => !names.has(name))
+      assert.deepEqual(untested, ['completion', 'help'], 'commands without a request')
+    })
+
+    it('through the tools of an agent', async () => {
+      const { author, own, cli } = fixture
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+      const call = {
+        ...message,
+        method: 'tools/call',
+        params: { name: 'publish_folder', arguments: { path: 'site' } },
+      }
+      await cli.run(['mcp'], { typed: [message, call].map((one) => JSON.stringify(one)) })
+      assert.deepEqual(author.log, [])
+      assert.ok(own.log.includes('POST /mcp') && own.log.includes('POST /api/v1/publish'))
+    })
+  })
+
+  it('may name a server after a yes on a terminal to a question that names it, which is asked once', async () => {
+    const { author, cli } = fixture
+    for (const typed of [[''], ['n']]) {
+      const refused = await cli.run(['publish'], { typed })
+      assert.equal(refused.code, 6)
+      assert.ok(refused.stderr.includes(`${author.url}\nUse this server? [y/N] `), refused.stderr)
+    }
+    assert.deepEqual(author.log, [])
+    author.intercept = () => false
+    const accepted = await cli.run(['publish', '--new'], { typed: ['y'] })
+    assert.equal(accepted.code, 0, accepted.stderr)
+    assert.ok(author.calls.every(({ key }) => key === undefined))
+    const again = await cli.run(['publish', '--new'])
+    assert.equal(again.code, 0, again.stderr)
+  })
+
+  it('may name a server that the user has named in a publish before', async () => {
+    const { own, cli } = fixture
+    using other = new CliHarness()
+    other.write({ 'index.html': 'x' })
+    const session = { env: { HOME: cli.home } }
+    const first = await other.run(['publish', '--server', fixture.author.url], session)
+    assert.notEqual(first.code, 2, 'named')
+    fixture.author.intercept = () => false
+    assert.equal((await other.run(['publish', '--server', fixture.author.url], session)).code, 0)
+    assert.equal((await cli.run(['publish', '--new'])).code, 0)
+    assert.deepEqual(own.log, [])
+  })
+
+  it('does not choose a folder outside of it to publish', async () => {
+    const { own, cli } = fixture
+    using victim = new CliHarness()
+    victim.write({ 'private.txt': 'private' })
+    symlinkSync(victim.cwd, join(cli.cwd, 'linked'))
+    mkdirSync(join(cli.cwd, 'inner'))
+    symlinkSync(victim.cwd, join(cli.cwd, 'inner/linked'))
+    for (const folder of [victim.cwd, join('..', victim.cwd.split('/').at(-1)!), 'linked', 'inner/linked']) {
+      fixture.writeState({ folder, server: own.url })
+      const { code, stderr } = await cli.run(['publish'])
+      assert.equal(code, 2, stderr)
+      assert.match(stderr, /which is outside this folder\n.*name it: slipway publish /)
+    }
+    assert.deepEqual(own.log, [])
+  })
+})
