@@ -1,23 +1,19 @@
-import { createHash } from 'node:crypto'
-import { createWriteStream, mkdirSync, readdirSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { FileEntry } from '../../protocol/api/publish.ts'
 import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
-import { validatePath } from '../../protocol/manifest/paths.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'
 import { RefusedError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
-import { readTar, type TarEntry } from './folder/read-tar.ts'
+import { FolderWriter, isWritablePath } from './folder/folder-writer.ts'
+import { readTar } from './folder/read-tar.ts'
 import { ProgressView } from './terminal/progress.ts'
 import { resolveVersionOrLive } from './version-id.ts'
-
-/** Folders whose files instruct programs on this machine: a site cannot replace them. */
-const PROTECTED_FOLDERS = new Set(['.git', '.hg', '.svn', '.slipway'])
 
 /** `slipway pull [folder]` */
 export const pull: Command = {
@@ -27,22 +23,27 @@ export const pull: Command = {
   summary: 'Download the files of a site',
   about: `
 Downloads the files of the live version, or of another one, into a folder: by default a new one with the name of the
-site. Every file is verified against its SHA-256.`,
+site. Every file is verified against its SHA-256 before it replaces another one, and none is written through a symbolic
+link in the folder.`,
   options: {
     version: { type: 'string', value: 'ID', help: 'Another saved version; the start of its id is enough' },
     force: { type: 'boolean', help: 'Write into a folder that is not empty, and replace files in it' },
     ...SITE_OPTIONS,
   },
   async run(work, options, [operand]) {
-    const { terminal, cwd } = work
+    const { terminal, cwd, platform, signal } = work
     const { slug, server, slipway } = await openSite(work, options)
     const folder = resolve(cwd, operand ?? slug)
     if (options.force !== true) assertEmpty(folder)
     const typed = stringOption(options, 'version')
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
     const { files } = await slipway.version(slug, versionId)
-    const wanted = files.filter(({ path }) => isWritable(path))
-    await download(work, slipway, { slug, versionId, folder, files: wanted })
+    const wanted = files.filter(({ path }) => isWritablePath(path, platform))
+    // A folder that was not named may be a link that came with the working folder.
+    const place = operand === undefined ? { base: cwd, folder: [slug] } : { base: folder, folder: [] }
+    const writer = new FolderWriter({ ...place, signal })
+    for (const { path } of wanted) writer.check(path)
+    await download(work, slipway, { slug, versionId, writer, files: wanted })
     if (options.version === undefined) rememberPulled(work, { slug, server, folder, versionId })
     const skipped = files.filter((file) => !wanted.includes(file)).map(({ path }) => path)
     const result = {
@@ -75,28 +76,22 @@ function assertEmpty(folder: string): void {
 /** The next publish of a folder replaces the live version that was downloaded into it. */
 function rememberPulled(
   { siteMemory }: CommandContext,
-  { slug, server, folder, versionId }: Omit<Download, 'files'> & { server: string },
+  { slug, server, folder, versionId }: { slug: string; server: string; folder: string; versionId: string },
 ): void {
   if (siteMemory.find(folder, server)?.slug === slug) siteMemory.setLiveVersion(slug, server, versionId)
-}
-
-/** Paths come from the server. */
-function isWritable(path: string): boolean {
-  const isProtected = path.split('/').some((name) => PROTECTED_FOLDERS.has(name.toLowerCase()))
-  return !isProtected && validatePath(path) === undefined
 }
 
 interface Download {
   slug: string
   versionId: string
-  folder: string
+  writer: FolderWriter
   files: FileEntry[]
 }
 
 async function download(
   { terminal, retryPolicy, signal }: CommandContext,
   slipway: Slipway,
-  { slug, versionId, folder, files }: Download,
+  { slug, versionId, writer, files }: Download,
 ): Promise<void> {
   const missing = new Map(files.map((file) => [file.path, file]))
   const view = new ProgressView(terminal, 'Downloading', retryPolicy.now)
@@ -109,7 +104,7 @@ async function download(
   for await (const entry of readTar(unzipped)) {
     const file = missing.get(entry.path)
     if (!file) continue
-    await writeVerified(join(folder, ...file.path.split('/')), entry, file)
+    await writer.write(file, entry)
     missing.delete(entry.path)
     progress.filesDone++
     progress.bytesDone += file.size
@@ -118,25 +113,4 @@ async function download(
   }
   const [first] = missing.keys()
   if (first !== undefined) throw new RefusedError(`The server didn't send ${stripControlChars(first)}`)
-}
-
-async function writeVerified(target: string, { content, size }: TarEntry, file: FileEntry): Promise<void> {
-  if (size !== file.size) throw unexpectedBytes(file)
-  const hash = createHash('sha256')
-  mkdirSync(dirname(target), { recursive: true })
-  await pipeline(
-    content,
-    async function* (chunks: AsyncIterable<Uint8Array>) {
-      for await (const chunk of chunks) {
-        hash.update(chunk)
-        yield chunk
-      }
-    },
-    createWriteStream(target),
-  )
-  if (file.hash !== undefined && hash.digest('hex') !== file.hash) throw unexpectedBytes(file)
-}
-
-function unexpectedBytes({ path }: FileEntry): RefusedError {
-  return new RefusedError(`${stripControlChars(path)} differs from the file of its version`)
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { concat, padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import { startForEachTest } from '../support/each-test.ts'
+import { CliHarness } from './cli-harness.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
 const VERSIONS = 'GET /api/v1/publish/otter/versions'
@@ -146,31 +147,88 @@ describe('the site of this folder', () => {
     assert.match(asked.stderr, / {2}1 {2}badger at http:\S+ \(badger\)\n/)
   })
 
-  it('is not written outside its folder or over the files of git by an archive of the server', async () => {
-    const paths = ['../escaped.txt', '.git/hooks/post-checkout', 'a/.GIT/config', '/etc/passwd', 'fine.txt']
+  /** A site with these files, and an archive of the server with these bytes or with files of one byte. */
+  function serveArchive(
+    paths: string[],
+    { hash, archive }: { hash?: string; archive?: Uint8Array } = {},
+  ): void {
     const size = 1
     fixture.responses['GET /api/v1/publish/otter'] = { currentVersionId: 'v1' }
-    fixture.responses[`${VERSIONS}/v1`] = { files: paths.map((path) => ({ path, size })) }
-    fixture.remember('otter')
-    const tar = concat(
-      [...paths, 'unlisted.txt'].flatMap((path) => [tarHeader(path, size), Buffer.from('x'), padding(size)]),
-    )
+    fixture.responses[`${VERSIONS}/v1`] = { files: paths.map((path) => ({ path, size, hash })) }
+    const entries = [...paths, 'unlisted.txt'].flatMap((path) => [
+      tarHeader(path, size),
+      Buffer.from('x'),
+      padding(size),
+    ])
+    const bytes = gzipSync(archive ?? concat([...entries, TAR_END]))
     const respond = fixture.server.intercept
-    let archive: Uint8Array = concat([tar, TAR_END])
     fixture.server.intercept = (call, request, response) => {
       if (!call.path.includes('/archive')) return respond(call, request, response)
-      response.end(gzipSync(archive))
+      response.end(bytes)
       return true
     }
+  }
+
+  it('is not written outside its folder or over the files of git by an archive of the server', async () => {
+    fixture.remember('otter')
+    serveArchive(['../escaped.txt', '.git/hooks/post-checkout', 'a/.GIT/config', '/etc/passwd', 'fine.txt'])
     const { code, stderr } = await fixture.cli.run(['pull', 'copy'], keyed)
     assert.equal(code, 0)
     assert.match(stderr, /Skipped unsafe paths: \.\.\/escaped\.txt, \.git\/hooks/)
     assert.deepEqual(readdirSync(fixture.cli.cwd).sort(), ['.slipway', 'copy'])
     assert.deepEqual(readdirSync(join(fixture.cli.cwd, 'copy')), ['fine.txt'])
-    for (const broken of [tar.subarray(0, 700), Buffer.alloc(2000, 'x'), new Uint8Array()]) {
-      archive = broken
+    for (const archive of [tarHeader('fine.txt', 1), Buffer.alloc(2000, 'x'), new Uint8Array()]) {
+      serveArchive(['fine.txt'], { archive })
       assert.equal((await fixture.cli.run(['pull', 'copy', '--force'], keyed)).code, 6)
     }
+  })
+
+  it('is not downloaded through links, and replaces a link by the file', async () => {
+    const { cli } = fixture
+    using outside = new CliHarness()
+    outside.write({ 'target.txt': 'kept' })
+    fixture.remember('otter')
+    cli.write({ 'copy/index.html': 'before' })
+    symlinkSync(outside.cwd, join(cli.cwd, 'copy/link'))
+    symlinkSync(outside.cwd, join(cli.cwd, 'otter'))
+    symlinkSync(join(outside.cwd, 'target.txt'), join(cli.cwd, 'copy/file.txt'))
+    const refused: [paths: string[], args: string[]][] = [
+      [
+        ['index.html', 'link/evil.txt'],
+        ['pull', 'copy', '--force'],
+      ],
+      [
+        ['index.html', 'link/deep/evil.txt'],
+        ['pull', 'copy', '--force'],
+      ],
+      [['index.html'], ['pull', '--force']],
+    ]
+    for (const [paths, args] of refused) {
+      serveArchive(paths)
+      const { code, stderr } = await cli.run(args, keyed)
+      assert.equal(code, 6, stderr)
+      assert.match(stderr, /Refusing to write through the symbolic link \S+(link|otter)\n/)
+      assert.equal(readFileSync(join(cli.cwd, 'copy/index.html'), 'utf8'), 'before', 'nothing is written')
+    }
+    serveArchive(['file.txt', 'index.html', 'link'])
+    assert.equal((await cli.run(['pull', 'copy', '--force'], keyed)).code, 0)
+    for (const name of ['file.txt', 'link']) {
+      assert.ok(lstatSync(join(cli.cwd, 'copy', name)).isFile(), name)
+      assert.equal(readFileSync(join(cli.cwd, 'copy', name), 'utf8'), 'x')
+    }
+    assert.deepEqual(readdirSync(outside.cwd), ['target.txt'])
+    assert.equal(readFileSync(join(outside.cwd, 'target.txt'), 'utf8'), 'kept')
+  })
+
+  it('replaces no file by bytes with another hash', async () => {
+    fixture.remember('otter')
+    fixture.cli.write({ 'copy/index.html': 'before' })
+    serveArchive(['index.html'], { hash: '0'.repeat(64) })
+    const { code, stderr } = await fixture.cli.run(['pull', 'copy', '--force'], keyed)
+    assert.equal(code, 6)
+    assert.match(stderr, /index\.html differs from the file of its version/)
+    assert.deepEqual(readdirSync(join(fixture.cli.cwd, 'copy')), ['index.html'])
+    assert.equal(readFileSync(join(fixture.cli.cwd, 'copy/index.html'), 'utf8'), 'before')
   })
 
   it('has to be claimed first when it is anonymous, which moves it to the account and removes the token', async () => {

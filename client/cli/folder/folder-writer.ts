@@ -1,0 +1,108 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createWriteStream, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { FileEntry } from '../../../protocol/api/publish.ts'
+import { validatePath } from '../../../protocol/manifest/paths.ts'
+import { RefusedError } from '../cli-error.ts'
+import type { TarEntry } from './read-tar.ts'
+
+/**
+ * Folders whose files instruct programs on this machine, with the names that Windows gives them (`GIT~1`): a site cannot
+ * replace them.
+ */
+const PROTECTED_NAME = /^(\.git|\.hg|\.svn|\.slipway|(git|hg|svn|slipwa)~\d+)$/
+
+/** Characters that HFS+ ignores in names. */
+const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
+
+/** Names that Windows gives another meaning: devices, streams, and those whose end it drops. */
+const SPECIAL_ON_WINDOWS = /[<>:"|?*]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(\.|$)/i
+
+/** Whether a path that a server sent may be written below a folder of this machine. */
+export function isWritablePath(path: string, platform: string): boolean {
+  if (validatePath(path) !== undefined) return false
+  return path
+    .split('/')
+    .every((name) => !isProtectedName(name) && !(platform === 'win32' && SPECIAL_ON_WINDOWS.test(name)))
+}
+
+/** On every system, since the folder may be on a drive of Windows or macOS. */
+function isProtectedName(name: string): boolean {
+  const [base = ''] = name.replace(IGNORED_BY_HFS, '').toLowerCase().split(':')
+  return PROTECTED_NAME.test(base.replace(/[. ]+$/, ''))
+}
+
+/** Writes files below a folder, never through a symbolic link below `base`, which is the folder or contains it. */
+export class FolderWriter {
+  readonly #base: string
+  /** The names from the base to the folder. */
+  readonly #folder: string[]
+  readonly #signal: AbortSignal
+  /** Folders that are known to be folders and no links. */
+  readonly #checked = new Set<string>()
+
+  constructor({ base, folder, signal }: { base: string; folder: string[]; signal: AbortSignal }) {
+    this.#base = base
+    this.#folder = folder
+    this.#signal = signal
+  }
+
+  /** Throws a RefusedError for a file that cannot be written. Changes nothing. */
+  check(path: string): void {
+    const names = this.#names(path)
+    for (let depth = 1; depth < names.length; depth++) {
+      const folder = join(this.#base, ...names.slice(0, depth))
+      if (this.#checked.has(folder)) continue
+      const found = lstatSync(folder, { throwIfNoEntry: false })
+      if (found === undefined) return
+      if (found.isSymbolicLink())
+        throw new RefusedError(`Refusing to write through the symbolic link ${folder}`)
+      if (!found.isDirectory()) throw new RefusedError(`Not a folder: ${folder}`)
+      this.#checked.add(folder)
+    }
+    const target = join(this.#base, ...names)
+    if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory())
+      throw new RefusedError(`Refusing to replace the folder ${target} by a file`)
+  }
+
+  /**
+   * Replaces a file, or a link in its place, atomically once its bytes have the size and the hash of the entry. A
+   * RefusedError when they differ, or when the file cannot be written; then it stays as it was.
+   */
+  async write(file: FileEntry, { content, size }: TarEntry): Promise<void> {
+    if (size !== file.size) throw unexpectedBytes(file)
+    this.check(file.path)
+    const target = join(this.#base, ...this.#names(file.path))
+    const folder = dirname(target)
+    if (!this.#checked.has(folder)) mkdirSync(folder, { recursive: true })
+    // A publish of the folder ignores it, should a crash leave it there.
+    const fresh = join(folder, `.slipway-${randomUUID()}`)
+    const hash = createHash('sha256')
+    try {
+      await pipeline(
+        content,
+        async function* (chunks: AsyncIterable<Uint8Array>) {
+          for await (const chunk of chunks) {
+            hash.update(chunk)
+            yield chunk
+          }
+        },
+        createWriteStream(fresh, { flags: 'wx' }),
+        { signal: this.#signal },
+      )
+      if (file.hash !== undefined && hash.digest('hex') !== file.hash) throw unexpectedBytes(file)
+      renameSync(fresh, target)
+    } finally {
+      rmSync(fresh, { force: true })
+    }
+  }
+
+  #names(path: string): string[] {
+    return [...this.#folder, ...path.split('/')]
+  }
+}
+
+function unexpectedBytes({ path }: FileEntry): RefusedError {
+  return new RefusedError(`${path} differs from the file of its version`)
+}
