@@ -71,9 +71,19 @@ export function formatUtc(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
 }
 
-/** External text without control characters. */
+/**
+ * External text with each control character, of C0 and C1 and those that change the direction of text, replaced by
+ * U+FFFD.
+ */
 export function stripControlChars(text: string): string {
-  return text.replace(/\p{Cc}/gu, '\uFFFD')
+  return text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, '\uFFFD')
+}
+
+/** The same characters, except line feeds and tabs, escaped as in JSON. */
+export function escapeControlChars(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]|\p{Bidi_Control}/gu, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
 }
 
 /**

@@ -236,6 +236,16 @@ test('node:http is imported for its types only, because its exports load an HTTP
   )
 })
 
+test('only the terminal of the command line writes to its streams, where it removes control characters', () => {
+  const writing = sources()
+    .filter(
+      ({ path, text }) => path.startsWith('client/cli/') && /\bstd(out|err)\.write\(|\bconsole\./.test(text),
+    )
+    .map(({ path }) => path)
+  // mcp.ts speaks JSON-RPC to a program.
+  assert.deepEqual(writing, ['client/cli/mcp.ts', 'client/cli/terminal/terminal.ts'])
+})
+
 test('only test/support/browser.ts opens pages and clients of Playwright, because its waits have no limit', () => {
   const opens = /^import (?!type )[^']*'playwright-core'|\.newContext\(|\b(browser|engine)\.newPage\(/m
   const limits = /\.setDefault(Navigation)?Timeout\(|(waitFor\w*|goto|click|fetch)\([^)]*timeout: /

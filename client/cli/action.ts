@@ -1,4 +1,3 @@
-import { stripControlChars } from '../../protocol/format.ts'
 import { findNearest } from '../../protocol/nearest.ts'
 import { UsageError } from './cli-error.ts'
 import type { CommandContext, OptionValues } from './command.ts'
@@ -21,7 +20,7 @@ export function findAction(
 ): Action {
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined
   if (action) return action
-  const typed = stripControlChars(name)
+  const typed = name
   const near = operand?.test(name) ? `add ${typed}` : findNearest(name, Object.keys(actions))
   const hints = near === undefined ? [] : [`Did you mean: ${program} ${command} ${near}`]
   throw new UsageError(`Unknown action "${typed}"`, ...hints, `See: ${program} help ${command}`)

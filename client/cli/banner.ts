@@ -1,6 +1,5 @@
 import { dirname, join } from 'node:path'
 import { BANNER_HEADER, type Banner, decodeBanner } from '../../protocol/api/banner.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import type { Transport } from '../sdk/transport.ts'
 import type { Settings } from './settings.ts'
 import { readPrivate, writePrivate } from './state/private-file.ts'
@@ -27,7 +26,7 @@ export class ReceivedBanners {
     const file = join(dirname(keysFile), 'banners.json')
     const shown = readShown(file)
     const fresh = [...this.#received].filter(([server, { text }]) => shown[server] !== text)
-    for (const [server, banner] of fresh) terminal.printNote(stripControlChars(describe(server, banner)))
+    for (const [server, banner] of fresh) terminal.printNote(describe(server, banner))
     if (fresh.length === 0) return
     try {
       writePrivate(file, {

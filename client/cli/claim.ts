@@ -25,7 +25,7 @@ the site that was published from this folder. Signs you in first, if needed.`,
     const claimed = await work.connect(server, key).claim(slug, claimToken)
     siteMemory.markClaimed(slug, server)
     const outcome = claimed.alreadyOwned ? 'is already yours' : "is now yours and won't expire"
-    terminal.printNote(`${terminal.green('✓')} ${slug} ${outcome}`)
+    terminal.printDone(`${slug} ${outcome}`)
     printResult(work, options, claimed, () => terminal.print(claimed.siteUrl))
   },
 }

@@ -94,7 +94,7 @@ export function printResult<Result extends object>(
   json: Result extends readonly unknown[] ? never : Result,
   text: () => void,
 ): void {
-  if (options.json === true) terminal.print(JSON.stringify(json, undefined, 2))
+  if (options.json === true) terminal.printJson(json)
   else text()
 }
 

@@ -43,8 +43,10 @@ Prints a script that completes commands, actions and options. To load it in ever
       const helps = Object.entries(options).map(([option, { help }]): [string, string] => [option, help])
       return { names, summary, choices, options: helps }
     })
-    const text = script(completed).join('\n')
-    printResult(work, options, { shell, script: text }, () => work.terminal.print(text))
+    const lines = script(completed)
+    printResult(work, options, { shell, script: lines.join('\n') }, () => {
+      for (const line of lines) work.terminal.print(line)
+    })
   },
 })
 

@@ -28,7 +28,7 @@ default), unless --permanent. Its name can't be reused. Asks you to type the nam
     const deleted = await slipway.delete(slug, permanent ? { permanent } : {})
     siteMemory.forget(slug, server)
     printResult(work, options, deleted, () => {
-      terminal.printNote(`${terminal.green('✓')} Deleted ${slug}${permanent ? ' permanently' : ''}`)
+      terminal.printDone(`Deleted ${slug}${permanent ? ' permanently' : ''}`)
       if (!permanent) terminal.printNote(`Restore it: ${settings.program} undelete ${slug}`)
     })
   },

@@ -1,5 +1,5 @@
 import type { DeviceTokenResponse } from '../../protocol/api/device.ts'
-import { formatDuration, stripControlChars } from '../../protocol/format.ts'
+import { formatDuration } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand } from './account.ts'
 import { AuthError } from './cli-error.ts'
@@ -24,8 +24,8 @@ export async function signInByDevice(
   for (const line of [
     'Open this page in any browser, and compare the code:',
     '',
-    `  ${stripControlChars(code.verificationUrlComplete)}`,
-    `  Code: ${stripControlChars(code.userCode)}`,
+    `  ${code.verificationUrlComplete}`,
+    `  Code: ${code.userCode}`,
     '',
     `Waiting for up to ${expires}. To get a code by email instead: ${login} --email ADDRESS`,
   ])

@@ -1,4 +1,3 @@
-import { stripControlChars } from '../../protocol/format.ts'
 import { diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { openSite } from './account.ts'
 import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
@@ -35,7 +34,7 @@ has, M for different contents, D for those that only the site has. Nothing is pu
     printResult(work, options, { slug, versionId, ...changes }, () => {
       const { added, changed, removed } = changes
       const lines = Object.entries({ A: added, M: changed, D: removed }).flatMap(([letter, paths]) =>
-        paths.map((path) => `${letter} ${stripControlChars(path)}`),
+        paths.map((path) => `${letter} ${path}`),
       )
       for (const line of lines) terminal.print(line)
       if (lines.length === 0) terminal.printNote('No differences.')

@@ -1,5 +1,4 @@
 import type { DomainRecord } from '../../protocol/api/domains.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { type Action, findAction } from './action.ts'
@@ -63,8 +62,7 @@ async function list(work: CommandContext, options: OptionValues, domain: string 
       )
     for (const line of formatDomainList(found, retryPolicy.now())) terminal.print(line)
     const unsettled = found.find(({ reason }) => reason !== null)
-    if (unsettled)
-      terminal.printNote(stripControlChars(`Details: ${settings.program} domains check ${unsettled.domain}`))
+    if (unsettled) terminal.printNote(`Details: ${settings.program} domains check ${unsettled.domain}`)
   })
 }
 
@@ -80,14 +78,12 @@ async function remove(work: CommandContext, options: OptionValues, domain: strin
   const { terminal } = work
   const slipway = accountClient(work, options, resolveServer(work, options))
   if (options.yes !== true) {
-    const name = stripControlChars(domain)
+    const name = domain
     await confirmByName(terminal, domain, `${name} will no longer show your site.`)
   }
   const answer = await withKnownDomain(work, domain, () => slipway.removeDomain(domain))
   printResult(work, options, answer, () =>
-    terminal.printNote(
-      `${terminal.green('✓')} Removed ${stripControlChars(answer.domain)}. Delete its DNS records as well.`,
-    ),
+    terminal.printDone(`Removed ${answer.domain}. Delete its DNS records as well.`),
   )
 }
 
@@ -101,9 +97,9 @@ async function withKnownDomain<T extends Pick<DomainRecord, 'domain'>>(
   } catch (error) {
     if (!isSlipwayError(error, 'NOT_FOUND')) throw error
     throw new RefusedError(
-      `${stripControlChars(domain)} is not one of your domains`,
+      `${domain} is not one of your domains`,
       `List them: ${settings.program} domains`,
-      `Add it: ${settings.program} domains add ${stripControlChars(domain)}`,
+      `Add it: ${settings.program} domains add ${domain}`,
     )
   }
 }

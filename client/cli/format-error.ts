@@ -1,5 +1,5 @@
 import type { QuotaDetails } from '../../protocol/api/errors.ts'
-import { formatDuration, pluralize, stripControlChars } from '../../protocol/format.ts'
+import { formatDuration, pluralize } from '../../protocol/format.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { CliError, EXIT_CODES, InterruptedError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
@@ -41,7 +41,7 @@ export function describeError(error: unknown, work: CommandContext, caller?: Las
     const hints = [...formatDetails(error), ...suggestNextSteps(error, work, caller)]
     const { code, status, details } = error
     return {
-      message: stripControlChars(formatMessage(error)),
+      message: formatMessage(error),
       hints,
       code,
       status,
@@ -50,7 +50,7 @@ export function describeError(error: unknown, work: CommandContext, caller?: Las
     }
   }
   const { code = 'FAILED' } = (error ?? {}) as NodeJS.ErrnoException
-  const message = stripControlChars(systemErrorMessage(error))
+  const message = systemErrorMessage(error)
   return { message, hints: [], code, status: 0, exitCode: EXIT_CODES.failed }
 }
 
@@ -113,10 +113,10 @@ function systemErrorMessage(error: unknown): string {
 /** Lists all details of an error whose message names only the first. */
 function formatDetails({ code, details }: SlipwayError): string[] {
   if (code === 'VALIDATION_ERROR' && Array.isArray(details) && details.length > 1) {
-    return details.map(({ field, message }) => stripControlChars(`${field}: ${message}`))
+    return details.map(({ field, message }) => `${field}: ${message}`)
   }
   const { missing } = (details ?? {}) as { missing?: unknown }
-  if (code === 'UPLOADS_MISSING' && Array.isArray(missing)) return [stripControlChars(missing.join(', '))]
+  if (code === 'UPLOADS_MISSING' && Array.isArray(missing)) return [missing.join(', ')]
   return []
 }
 

@@ -25,7 +25,7 @@ export const help = ({ commands, aliases, find }: CommandTable): Command => ({
         : [await find(name, program)]
     const lines = name === undefined ? overview(shown, program) : explanation(shown[0]!, aliases, program)
     printResult(work, options, { commands: shown.map(toJson) }, () => {
-      for (const line of lines) work.terminal.print(line)
+      for (const line of lines.flatMap((text) => text.split('\n'))) work.terminal.print(line)
     })
   },
 })

@@ -1,5 +1,5 @@
 import { KEY_SCOPES, type KeySummary } from '../../protocol/api/keys.ts'
-import { formatAlternatives, stripControlChars } from '../../protocol/format.ts'
+import { formatAlternatives } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { type Action, findAction } from './action.ts'
@@ -78,15 +78,10 @@ async function create(...[work, options, typed]: Parameters<Action>): Promise<vo
     .createKey({ name, scope, sites, expiresInSeconds })
     .catch((error: unknown) => {
       if (!isSlipwayError(error, 'NAME_TAKEN')) throw error
-      throw new RefusedError(
-        stripControlChars(error.message),
-        `Revoke it first: ${settings.program} keys revoke NAME`,
-      )
+      throw new RefusedError(error.message, `Revoke it first: ${settings.program} keys revoke NAME`)
     })
   printResult(work, options, created, () => {
-    terminal.printNote(
-      `${terminal.green('✓')} Created the key ${stripControlChars(created.name)}. It is shown only once:`,
-    )
+    terminal.printDone(`Created the key ${created.name}. It is shown only once:`)
     terminal.print(created.apiKey)
   })
 }
@@ -96,15 +91,9 @@ async function revoke(...[work, options, typed]: Parameters<Action>): Promise<vo
   const { terminal, settings } = work
   const slipway = accountClient(work, options, resolveServer(work, options))
   const found = (await slipway.keys()).keys.find((key) => key.name === name || key.id === name)
-  if (!found)
-    throw new RefusedError(
-      `There is no key with the name ${stripControlChars(name)}`,
-      `See: ${settings.program} keys`,
-    )
+  if (!found) throw new RefusedError(`There is no key with the name ${name}`, `See: ${settings.program} keys`)
   const revoked = await slipway.revokeKey(found.id)
-  printResult(work, options, revoked, () =>
-    terminal.printNote(`${terminal.green('✓')} Revoked the key ${stripControlChars(found.name)}`),
-  )
+  printResult(work, options, revoked, () => terminal.printDone(`Revoked the key ${found.name}`))
 }
 
 function requireName({ settings }: CommandContext, action: string, name: string | undefined): string {
@@ -127,9 +116,9 @@ export function readScope<Scope extends string>(
 function formatKeys(found: KeySummary[], now: number): string[] {
   const rows = found.map(({ id, name, current, scope, sites, lastUsedAt, expiresAt }) => [
     id,
-    stripControlChars(name),
+    name,
     scope,
-    sites === null ? 'all' : stripControlChars(sites.join(', ')),
+    sites === null ? 'all' : sites.join(', '),
     current ? 'now' : lastUsedAt === null ? 'never' : formatLocalTime(lastUsedAt, now),
     expiresAt === null ? 'never' : formatLocalTime(expiresAt, now),
   ])

@@ -1,5 +1,4 @@
 import { relative, resolve } from 'node:path'
-import { stripControlChars } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { CliError, UsageError } from './cli-error.ts'
@@ -36,7 +35,7 @@ omit the site to choose from a list. The connection is stored in .slipway/.`,
       ...(currentVersionId && { liveVersionId: currentVersionId }),
     })
     printResult(work, options, { slug, siteUrl, server, folder: relative(cwd, folder) || '.' }, () => {
-      terminal.printNote(`${terminal.green('✓')} Linked to ${stripControlChars(siteUrl)}`)
+      terminal.printDone(`Linked to ${siteUrl}`)
       terminal.printNote(`Publish: ${settings.program} publish`)
     })
   },
@@ -53,9 +52,6 @@ async function pickSite({ terminal, settings }: CommandContext, slipway: Slipway
   return choose(
     terminal,
     'Which site?',
-    publishes.map(({ slug, title, siteUrl }) => [
-      slug,
-      stripControlChars(title ? `${title} · ${siteUrl}` : siteUrl),
-    ]),
+    publishes.map(({ slug, title, siteUrl }) => [slug, title ? `${title} · ${siteUrl}` : siteUrl]),
   )
 }

@@ -1,4 +1,3 @@
-import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { signInServer } from './account.ts'
 import {
@@ -42,6 +41,6 @@ async function endNamedKey(
   } catch (error) {
     if (!isSlipwayError(error)) throw error
     if (error.code === 'UNAUTHORIZED') return
-    terminal.printNote(`The key is still valid on the server: ${stripControlChars(error.message)}`)
+    terminal.printNote(`The key is still valid on the server: ${error.message}`)
   }
 }

@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import { stripControlChars } from '../../protocol/format.ts'
 import { nodeTransport } from '../sdk/node-transport.ts'
 import { proxyFromEnvironment } from '../sdk/proxy.ts'
 import { defaultRetryPolicy, type RetryPolicy } from '../sdk/retry.ts'
@@ -89,7 +88,7 @@ function assertProxy(find: () => unknown): void {
   try {
     find()
   } catch (error) {
-    throw new UsageError(stripControlChars((error as Error).message))
+    throw new UsageError((error as Error).message)
   }
 }
 
@@ -119,9 +118,9 @@ function siteOption({ settings }: CommandContext, command: Command, options: Opt
 
 /** Prints an error on stderr, and with `--json` also on stdout. */
 function printError(terminal: Terminal, report: ErrorReport, args: string[]): void {
-  terminal.printNote(`${terminal.red('Error:')} ${report.message}`)
+  terminal.printError(report.message)
   for (const line of report.hints) terminal.printNote(`  ${line}`)
-  if (isJsonRequested(args)) terminal.print(JSON.stringify(toErrorJson(report), undefined, 2))
+  if (isJsonRequested(args)) terminal.printJson(toErrorJson(report))
 }
 
 /** Also of arguments that cannot be parsed. */

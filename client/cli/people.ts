@@ -1,5 +1,4 @@
 import type { CollaboratorList } from '../../protocol/api/sites.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { type Action, findAction } from './action.ts'
@@ -45,9 +44,7 @@ async function add(...[work, options, typed]: Parameters<Action>): Promise<void>
   const { terminal } = work
   const { slug, slipway } = await openSite(work, options)
   const added = await slipway.addCollaborator(slug, email)
-  printResult(work, options, added, () =>
-    terminal.printNote(`${terminal.green('✓')} ${stripControlChars(added.email)} can publish to ${slug}`),
-  )
+  printResult(work, options, added, () => terminal.printDone(`${added.email} can publish to ${slug}`))
 }
 
 async function remove(...[work, options, typed]: Parameters<Action>): Promise<void> {
@@ -58,14 +55,12 @@ async function remove(...[work, options, typed]: Parameters<Action>): Promise<vo
     throw isSlipwayError(error, 'NOT_FOUND') && !isInTrash(error) ? unknownAddress(work, error) : error
   })
   printResult(work, options, removed, () =>
-    terminal.printNote(
-      `${terminal.green('✓')} ${stripControlChars(removed.email)} no longer has access to ${slug}`,
-    ),
+    terminal.printDone(`${removed.email} no longer has access to ${slug}`),
   )
 }
 
 function unknownAddress({ settings }: CommandContext, { message }: SlipwayError): RefusedError {
-  return new RefusedError(stripControlChars(message), `See who has access: ${settings.program} people`)
+  return new RefusedError(message, `See who has access: ${settings.program} people`)
 }
 
 function requireAddress({ settings }: CommandContext, action: string, email: string | undefined): string {
@@ -78,9 +73,9 @@ function requireAddress({ settings }: CommandContext, action: string, email: str
 
 function formatPeople({ ownerEmail, collaborators }: CollaboratorList, now: number): string[] {
   const rows = collaborators.map(({ email, addedAt }) => [
-    stripControlChars(email),
+    email,
     'collaborator',
     formatLocalDate(addedAt, now),
   ])
-  return formatTable([['EMAIL', 'ROLE', 'SINCE'], [stripControlChars(ownerEmail), 'owner', ''], ...rows])
+  return formatTable([['EMAIL', 'ROLE', 'SINCE'], [ownerEmail, 'owner', ''], ...rows])
 }

@@ -1,5 +1,5 @@
 import type { Preview } from '../../protocol/api/previews.ts'
-import { formatBytes, formatNumber, stripControlChars } from '../../protocol/format.ts'
+import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { type Action, findAction } from './action.ts'
@@ -53,9 +53,7 @@ async function remove(...[work, options, name]: Parameters<Action>): Promise<voi
     throw toUnknownPreview(work, error)
   })
   const { terminal } = work
-  printResult(work, options, removed, () =>
-    terminal.printNote(`${terminal.green('✓')} Deleted the preview ${stripControlChars(removed.name)}`),
-  )
+  printResult(work, options, removed, () => terminal.printDone(`Deleted the preview ${removed.name}`))
 }
 
 /** The name that was typed; on a terminal without it, the one that is picked from the list. */
@@ -71,20 +69,20 @@ export async function resolvePreview(
   return choose(
     terminal,
     'Which preview?',
-    others.map(({ name, url }) => [name, stripControlChars(`${name}  ${url}`)]),
+    others.map(({ name, url }) => [name, `${name}  ${url}`]),
   )
 }
 
 /** Says which previews there are, instead of that something was not found. */
 export function toUnknownPreview({ settings }: CommandContext, error: unknown): unknown {
   if (!isSlipwayError(error, 'NOT_FOUND') || isInTrash(error)) return error
-  return new RefusedError(stripControlChars(error.message), `List the previews: ${settings.program} previews`)
+  return new RefusedError(error.message, `List the previews: ${settings.program} previews`)
 }
 
 function formatPreviews(found: Preview[], now: number): string[] {
   const head = ['NAME', 'STATE', 'PUBLISHED', 'CHANGES', 'FILES', 'SIZE', 'ENDS', 'URL', 'MESSAGE']
   const rows = found.map((preview) => [
-    stripControlChars(preview.name),
+    preview.name,
     preview.current ? 'live' : 'preview',
     formatLocalTime(preview.createdAt, now),
     formatChanges(preview),
@@ -92,7 +90,7 @@ function formatPreviews(found: Preview[], now: number): string[] {
     formatBytes(preview.totalBytes),
     formatLocalTime(preview.expiresAt, now),
     preview.url,
-    stripControlChars(preview.message ?? ''),
+    preview.message ?? '',
   ])
   return formatTable([head, ...rows])
 }

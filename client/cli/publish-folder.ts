@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join, parse, resolve } from 'node:path'
-import { stripControlChars } from '../../protocol/format.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
 import { builtFolder } from './folder/read-site.ts'
@@ -51,7 +50,7 @@ function rememberedFolder(
       `To publish it again, name it: ${settings.program} publish ${folder}`,
       `To publish this folder: ${settings.program} publish .`,
     )
-  if (folder !== '.') terminal.printNote(`Publishing ${stripControlChars(folder)}, like last time.`)
+  if (folder !== '.') terminal.printNote(`Publishing ${folder}, like last time.`)
   return folder
 }
 
@@ -80,7 +79,7 @@ async function projectFolder({ cwd, terminal, settings }: CommandContext): Promi
 export function assertFolder({ settings }: CommandContext, folder: string, operand: string): void {
   if (!existsSync(folder)) {
     throw new UsageError(
-      `Folder not found: ${stripControlChars(operand)}`,
+      `Folder not found: ${operand}`,
       `To publish the current folder: ${settings.program} publish .`,
     )
   }

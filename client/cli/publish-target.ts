@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { FinalizeResponse, SiteMetadata } from '../../protocol/api/publish.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import {
   type PublishMemory,
   publishRemembered,
@@ -95,7 +94,7 @@ export async function publishToSite(
     return done
   } catch (error) {
     if (isSlipwayError(error, 'NAME_TAKEN') && name !== undefined)
-      throw new NameTakenError(stripControlChars(error.message), ...(await suggestName(work, plan, name)))
+      throw new NameTakenError(error.message, ...(await suggestName(work, plan, name)))
     throw error instanceof SiteOwnedError ? ownedError(work, plan, error) : error
   }
 }
@@ -156,12 +155,10 @@ async function confirmNewSite(
   const { slug, claimToken } = site
   const isDeleted = isInTrash(refusal)
   const why = isDeleted ? 'was deleted' : "doesn't exist, or belongs to another account"
-  const situation = stripControlChars(
-    `${describeSite(site)} ${refusal.code === 'SITE_EXPIRED' ? 'has expired' : why}`,
-  )
+  const situation = `${describeSite(site)} ${refusal.code === 'SITE_EXPIRED' ? 'has expired' : why}`
   if (!isDeleted && (refusal.code === 'SITE_EXPIRED' || claimToken !== undefined))
     return terminal.printNote(`${situation}. Publishing a new site.`)
-  const restore = isDeleted ? [stripControlChars(`To restore it: ${program} undelete ${slug}`)] : []
+  const restore = isDeleted ? [`To restore it: ${program} undelete ${slug}`] : []
   if (!terminal.interactive)
     throw new UsageError(situation, ...restore, `To publish a new site: ${program} publish --new`)
   for (const line of [situation, ...restore]) terminal.printNote(line)

@@ -1,4 +1,3 @@
-import { stripControlChars } from '../../protocol/format.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand, resolveKey } from './account.ts'
@@ -244,9 +243,7 @@ async function removePassword(
   try {
     await work.connect(server, key).setMetadata(site.slug, { password: null })
   } catch (error) {
-    work.terminal.printNote(
-      `${stripControlChars(site.siteUrl)} was published, but its password was not removed.`,
-    )
+    work.terminal.printNote(`${site.siteUrl} was published, but its password was not removed.`)
     throw error
   }
 }
@@ -275,7 +272,7 @@ async function publishWithReread(
     return await publishOnce(work, plan, found)
   } catch (error) {
     if (!isSlipwayError(error, ...FILE_CHANGED_CODES)) throw toStoppedError(work, error)
-    work.terminal.printNote(`${stripControlChars(error.message)}. Reading the files again…`)
+    work.terminal.printNote(`${error.message}. Reading the files again…`)
   }
   const remembered = work.siteMemory.find(plan.folder, plan.server)
   try {
@@ -283,7 +280,7 @@ async function publishWithReread(
   } catch (error) {
     if (!isSlipwayError(error, ...FILE_CHANGED_CODES)) throw toStoppedError(work, error)
     throw new CliError(
-      stripControlChars(error.message),
+      error.message,
       'The file keeps changing. Publish again when no program is writing to it.',
     )
   }

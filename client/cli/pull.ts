@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { FileEntry } from '../../protocol/api/publish.ts'
-import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
+import { formatFileCount } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'
@@ -55,9 +55,8 @@ link in the folder.`,
       skipped,
     }
     printResult(work, options, result, () => {
-      if (skipped.length > 0)
-        terminal.printNote(stripControlChars(`Skipped unsafe paths: ${skipped.join(', ')}`))
-      terminal.printNote(`${terminal.green('✓')} Downloaded ${formatFileCount(wanted)}`)
+      if (skipped.length > 0) terminal.printNote(`Skipped unsafe paths: ${skipped.join(', ')}`)
+      terminal.printDone(`Downloaded ${formatFileCount(wanted)}`)
       terminal.print(relative(cwd, folder) || '.')
     })
   },
@@ -112,5 +111,5 @@ async function download(
     if (missing.size === 0) break
   }
   const [first] = missing.keys()
-  if (first !== undefined) throw new RefusedError(`The server didn't send ${stripControlChars(first)}`)
+  if (first !== undefined) throw new RefusedError(`The server didn't send ${first}`)
 }

@@ -1,4 +1,4 @@
-import { formatNumber, pluralize, stripControlChars } from '../../protocol/format.ts'
+import { formatNumber, pluralize } from '../../protocol/format.ts'
 import { removesMuch } from '../../protocol/manifest/removal.ts'
 import type { StagedVersion } from '../sdk/publish.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
@@ -20,7 +20,7 @@ export async function confirmReplacement(
   if (!removal || !removesMuch(removal)) return
   const { files, liveFiles, index } = removal
   const lost = `${formatNumber(files)} of the ${pluralize(liveFiles, 'file')}`
-  const situation = `This update removes ${lost} of ${stripControlChars(siteUrl)}${index ? ', including index.html' : ''}`
+  const situation = `This update removes ${lost} of ${siteUrl}${index ? ', including index.html' : ''}`
   if (!terminal.interactive) {
     const hints = ['To add the files to the site: --merge', 'To replace everything: --replace']
     throw new UsageError(situation, ...hints)

@@ -4,11 +4,10 @@ import {
   formatFileCount,
   formatNumber,
   pluralize,
-  stripControlChars,
 } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
-import type { CommandContext, OptionValues } from './command.ts'
+import { type CommandContext, type OptionValues, printResult } from './command.ts'
 import type { HashedFile } from './folder/digest.ts'
 import type { PublishObserver, PublishPlan } from './publish-target.ts'
 import { ProgressView } from './terminal/progress.ts'
@@ -27,7 +26,7 @@ export function progressObserver(
   const sizes = new Map(files.map((file) => [file.path, file.size]))
   return {
     onProgress: (progress) => view.show(progress),
-    onRetry: (reason) => view.stall(stripControlChars(reason.message)),
+    onRetry: (reason) => view.stall(reason.message),
     onStaged({ upload: { uploads } }, resumed) {
       const there = files.length - uploads.length
       if (resumed && there > 0)
@@ -66,10 +65,10 @@ export function report(
   const result = published.unchanged
     ? `No changes. ${preview ? `${preview.name} is up to date.` : 'Already live.'}`
     : `${done} ${formatFileCount(files)}${describeMerge(summary)}${preview ? ` as ${preview.name}` : ''} in ${elapsed.toFixed(1)} s${describeUpload(summary)}`
-  terminal.printNote(`${terminal.green('✓')} ${result}`)
+  terminal.printDone(result)
   printWarnings(terminal, published)
   const address = publishedUrl(summary, live)
-  terminal.print(options.json === true ? JSON.stringify(toJson(summary), undefined, 2) : address)
+  printResult({ terminal }, options, toJson(summary), () => terminal.print(address))
   if (!live && (preview || !published.unchanged))
     terminal.printNote(`Make it live: ${suggestNextStep(summary, program)}`)
   for (const line of describeExpiry(summary, program, retryPolicy.now())) terminal.printNote(line)

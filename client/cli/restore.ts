@@ -1,5 +1,4 @@
 import type { FinalizeResponse } from '../../protocol/api/publish.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import { type ChosenSite, openSite } from './account.ts'
 import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTIONS } from './command.ts'
 import { resolveVersionId } from './version-id.ts'
@@ -32,7 +31,7 @@ export function reportRestored(
 ): void {
   const { terminal } = work
   work.siteMemory.setLiveVersion(slug, server, restored.versionId)
-  terminal.printNote(`${terminal.green('✓')} ${stripControlChars(restored.versionId)} is live`)
+  terminal.printDone(`${restored.versionId} is live`)
   printWarnings(terminal, restored)
   printResult(work, options, restored, () => terminal.print(restored.siteUrl))
 }

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 import type { VerifyCodeResponse } from '../../protocol/api/account.ts'
-import { formatDuration, stripControlChars } from '../../protocol/format.ts'
+import { formatDuration } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand } from './account.ts'
@@ -49,9 +49,7 @@ export async function signIn(
   if (verified === undefined || printsKey) return verified
   credentials.remember(server, { key: verified.apiKey, email: verified.email, name: verified.keyName })
   const greeting = verified.isNewUser ? 'Welcome! Signed' : 'Signed'
-  terminal.printNote(
-    `${terminal.green('✓')} ${greeting} in to ${server} as ${stripControlChars(verified.email)}`,
-  )
+  terminal.printDone(`${greeting} in to ${server} as ${verified.email}`)
   return verified
 }
 
@@ -69,8 +67,7 @@ async function signInByEmail(
 
 /** The options of the second command of a sign-in in two steps. */
 function sameKey(name: string | undefined, printsKey: boolean): string {
-  const named =
-    name === undefined ? '' : ` --key-name '${stripControlChars(name).replaceAll("'", "'\\\\''")}'`
+  const named = name === undefined ? '' : ` --key-name '${name.replaceAll("'", "'\\\\''")}'`
   return printsKey ? `${named} --print-key` : named
 }
 
@@ -99,13 +96,11 @@ async function requestAndVerify(
   const where =
     delivery === 'log'
       ? "This server doesn't send email. The code is in the terminal or the log of the service: ask its administrator."
-      : `We sent a code to ${stripControlChars(email)}.`
+      : `We sent a code to ${email}.`
   terminal.printNote(`${where} It expires in ${formatDuration(expiresInSeconds)}.`)
   if (terminal.interactive) return verifyTyped(work, slipway, { email, attempt, keyName, delivery })
   if (attempt) credentials.rememberAttempt(server, email, attempt)
-  terminal.printNote(
-    `Then run: ${loginCommand(work, server)} --email ${stripControlChars(email)} --code CODE${again}`,
-  )
+  terminal.printNote(`Then run: ${loginCommand(work, server)} --email ${email} --code CODE${again}`)
   return undefined
 }
 

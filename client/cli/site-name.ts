@@ -1,4 +1,3 @@
-import { stripControlChars } from '../../protocol/format.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { loginCommand } from './account.ts'
@@ -21,7 +20,7 @@ export async function renameSite(
 ): Promise<string> {
   const renamed = await slipway.renameSite(slug, name)
   siteMemory.rename(slug, server, renamed.slug)
-  if (renamed.slug !== slug) terminal.printNote(`${terminal.green('✓')} Renamed ${slug} to ${renamed.slug}`)
+  if (renamed.slug !== slug) terminal.printDone(`Renamed ${slug} to ${renamed.slug}`)
   return renamed.slug
 }
 
@@ -36,7 +35,7 @@ export async function assertName(work: CommandContext, plan: PublishPlan): Promi
   const slug = plan.slug ?? remembered?.slug
   if (slug === undefined || slug === name) return
   const { available, reason = 'The name is not available.' } = await work.connect(server, key).checkName(name)
-  if (!available) throw new RefusedError(stripControlChars(reason), ...(await suggestName(work, plan, name)))
+  if (!available) throw new RefusedError(reason, ...(await suggestName(work, plan, name)))
 }
 
 /** Renames the published site of a plan, so that a publish that is refused changes no name. */

@@ -1,5 +1,4 @@
 import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import { openSite } from './account.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { METADATA_OPTIONS, readMetadata, readPassword } from './metadata-options.ts'
@@ -33,8 +32,8 @@ Changes settings of a site without publishing it again. Without options it shows
     const details = isChange ? await slipway.setMetadata(slug, change) : await slipway.details(slug)
     const { files: _, ...shown } = details
     printResult(work, options, shown, () => {
-      if (isChange) work.terminal.printNote(`${work.terminal.green('✓')} Saved`)
-      for (const line of formatSettings(work, details)) work.terminal.print(stripControlChars(line))
+      if (isChange) work.terminal.printDone('Saved')
+      for (const line of formatSettings(work, details)) work.terminal.print(line)
     })
   },
 }

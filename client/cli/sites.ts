@@ -1,5 +1,5 @@
 import type { SiteSummary } from '../../protocol/api/sites.ts'
-import { formatBytes, formatNumber, stripControlChars } from '../../protocol/format.ts'
+import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { ACCOUNT_OPTIONS, type Command, printResult } from './command.ts'
 import { formatTable } from './terminal/table.ts'
@@ -46,8 +46,8 @@ function formatSites(found: SiteSummary[], now: number): string[] {
     formatBytes(site.totalBytes),
     formatLocalTime(site.updatedAt, now),
     site.expiresAt === null ? 'never' : formatLocalTime(site.expiresAt, now),
-    ...(isAnyShared ? [site.role === 'owner' ? 'you' : stripControlChars(site.ownerEmail ?? '')] : []),
-    stripControlChars(site.title ?? ''),
+    ...(isAnyShared ? [site.role === 'owner' ? 'you' : (site.ownerEmail ?? '')] : []),
+    site.title ?? '',
   ])
   return formatTable([head, ...rows])
 }

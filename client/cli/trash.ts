@@ -1,5 +1,4 @@
 import type { SiteSummary } from '../../protocol/api/sites.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { ACCOUNT_OPTIONS, type Command, printResult } from './command.ts'
 import { formatTable } from './terminal/table.ts'
@@ -31,7 +30,7 @@ function formatTrash(found: SiteSummary[], now: number): string[] {
     slug,
     formatLocalTime(deletedAt!, now),
     formatLocalTime(deletedUntil!, now),
-    stripControlChars(title ?? ''),
+    title ?? '',
   ])
   return formatTable([['NAME', 'DELETED', 'KEPT UNTIL', 'TITLE'], ...rows])
 }

@@ -1,6 +1,5 @@
 import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
 import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import { formatTrustRules } from '../../protocol/trust-rules.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, openSite, resolveServer } from './account.ts'
@@ -105,8 +104,8 @@ async function add(forge: Forge, ...[work, options, repository]: Parameters<Acti
   })
   const { terminal } = work
   printResult(work, options, created, () =>
-    terminal.printNote(
-      `${terminal.green('✓')} Jobs of ${stripControlChars(created.repository)} for ${stripControlChars(formatTrustRules(created))} can publish ${stripControlChars(created.site)}`,
+    terminal.printDone(
+      `Jobs of ${created.repository} for ${formatTrustRules(created)} can publish ${created.site}`,
     ),
   )
 }
@@ -117,10 +116,10 @@ async function remove(...[work, options, id]: Parameters<Action>): Promise<void>
   const slipway = accountClient(work, options, resolveServer(work, options))
   const removed = await slipway.removeTrust(id).catch((error: unknown) => {
     if (!isSlipwayError(error, 'NOT_FOUND')) throw error
-    throw new RefusedError(stripControlChars(error.message), `List the trusts: ${program} trust`)
+    throw new RefusedError(error.message, `List the trusts: ${program} trust`)
   })
   const { terminal } = work
-  printResult(work, options, removed, () => terminal.printNote(`${terminal.green('✓')} Removed the trust`))
+  printResult(work, options, removed, () => terminal.printDone('Removed the trust'))
 }
 
 async function exchange(...[work, options]: Parameters<Action>): Promise<void> {
@@ -139,9 +138,9 @@ function formatTrusts(trusts: Trust[], now: number): string[] {
   const rows = trusts.map((one) => [
     one.id,
     one.forge,
-    stripControlChars(one.repository),
-    stripControlChars(formatTrustRules(one)),
-    stripControlChars(one.site),
+    one.repository,
+    formatTrustRules(one),
+    one.site,
     one.scope,
     one.lastUsedAt === null ? 'never' : formatLocalTime(one.lastUsedAt, now),
   ])

@@ -1,4 +1,3 @@
-import { stripControlChars } from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { UsageError } from './cli-error.ts'
 import { ACCOUNT_OPTIONS, type Command, printResult } from './command.ts'
@@ -20,7 +19,7 @@ from a folder again, run link.`,
     const slipway = accountClient(work, options, resolveServer(work, options))
     const { files: _, ...restored } = await slipway.undelete(slug)
     printResult(work, options, restored, () => {
-      terminal.printNote(`${terminal.green('✓')} Restored ${stripControlChars(restored.slug)}`)
+      terminal.printDone(`Restored ${restored.slug}`)
       terminal.print(restored.siteUrl)
     })
   },

@@ -1,5 +1,5 @@
 import type { VersionDetails } from '../../protocol/api/sites.ts'
-import { formatNumber, stripControlChars } from '../../protocol/format.ts'
+import { formatNumber } from '../../protocol/format.ts'
 import { diffManifests, type ManifestDiff } from '../../protocol/manifest/manifest-diff.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
@@ -105,7 +105,7 @@ function describe(
   const { publishedAt, createdAt, message } = live
   const by = `Published ${formatLocalTime(publishedAt ?? createdAt, now)} by ${formatAuthor(live)}`
   return [
-    stripControlChars(message ? `${by}: ${message}` : by),
+    message ? `${by}: ${message}` : by,
     ...(isSame(changes) ? [] : ['Changes since the version that this folder last published or saw:']),
     ...formatDiff(changes),
   ]

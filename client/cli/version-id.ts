@@ -1,5 +1,4 @@
 import type { VersionSummary } from '../../protocol/api/sites.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
@@ -27,7 +26,7 @@ export async function resolveVersionId(
   const matches = versions.filter(({ versionId }) => versionId.startsWith(prefix))
   const [match, ...others] = matches
   if (match && others.length === 0) return match.versionId
-  const name = stripControlChars(typed!)
+  const name = typed!
   if (!match) throw new UsageError(`No version starts with ${name}`, see)
   const list = matches.map(({ versionId }) => versionId)
   throw new UsageError(`Several versions start with ${name}`, 'Name one:', ...list)

@@ -1,5 +1,5 @@
 import type { VersionSummary } from '../../protocol/api/sites.ts'
-import { formatBytes, formatNumber, stripControlChars } from '../../protocol/format.ts'
+import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { openSite } from './account.ts'
 import { type Command, printResult, SITE_OPTIONS } from './command.ts'
 import { formatTable } from './terminal/table.ts'
@@ -30,19 +30,19 @@ function formatVersions(found: VersionSummary[], now: number): string[] {
     version.versionId,
     formatState(version),
     formatLocalTime(version.createdAt, now),
-    stripControlChars(formatAuthor(version)),
+    formatAuthor(version),
     formatChanges(version),
     formatNumber(version.fileCount),
     formatBytes(version.totalBytes),
     version.previewUrl,
-    stripControlChars(version.message ?? ''),
+    version.message ?? '',
   ])
   return formatTable([head, ...rows])
 }
 
 function formatState({ current, preview, publishedAt }: VersionSummary): string {
   if (current) return 'live'
-  if (preview) return stripControlChars(preview.name)
+  if (preview) return preview.name
   return publishedAt === null ? 'draft' : 'saved'
 }
 

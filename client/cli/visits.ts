@@ -1,5 +1,5 @@
 import type { VisitCount, VisitRange, Visits } from '../../protocol/api/visits.ts'
-import { formatBytes, formatNumber, stripControlChars } from '../../protocol/format.ts'
+import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { openSite } from './account.ts'
 import { UsageError } from './cli-error.ts'
 import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
@@ -62,8 +62,6 @@ function formatVisits(visits: Visits): string[] {
 
 function formatCounts(heading: string, counts: VisitCount[]): string[] {
   if (counts.length === 0) return []
-  const rows = counts
-    .slice(0, MAX_ROWS)
-    .map(({ name, requests }) => [stripControlChars(name), formatNumber(requests)])
+  const rows = counts.slice(0, MAX_ROWS).map(({ name, requests }) => [name, formatNumber(requests)])
   return ['', heading, ...formatTable(rows).map((line) => `  ${line}`)]
 }

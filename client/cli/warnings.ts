@@ -1,12 +1,11 @@
 import type { FinalizeResponse, PublishWarning } from '../../protocol/api/publish.ts'
-import { stripControlChars } from '../../protocol/format.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
 type WithWarnings = Pick<FinalizeResponse, 'warnings'>
 
 /** "_redirects:1: message" for each warning of a version. */
 export function formatWarnings({ warnings = [] }: WithWarnings): string[] {
-  return warnings.map((warning) => stripControlChars(formatWarning(warning)))
+  return warnings.map((warning) => formatWarning(warning))
 }
 
 /** Prints the warnings of a version. */

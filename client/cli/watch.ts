@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import type { ContentsRequest, FileContent, FinalizeResponse } from '../../protocol/api/publish.ts'
-import { formatDuration, pluralize, stripControlChars } from '../../protocol/format.ts'
+import { formatDuration, pluralize } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { ConflictError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
@@ -47,7 +47,7 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
   const { folder } = options.plan
   using watcher = new FolderWatcher({ platform, signal })
   const published = new PublishedFiles(options.first)
-  terminal.printNote(`Watching ${stripControlChars(folder)}. Ctrl-C stops.`)
+  terminal.printNote(`Watching ${folder}. Ctrl-C stops.`)
   let isDue = watcher.watch(scanOrThrow(folder).folders)
   while (isDue || (await watcher.next())) {
     isDue = false
@@ -164,7 +164,7 @@ async function publishAgain(
 ): Promise<boolean> {
   try {
     published.replace(await publishAll(published.versionId))
-    work.terminal.printNote(`${work.terminal.green('✓')} Published the whole folder`)
+    work.terminal.printDone('Published the whole folder')
     return false
   } catch (error) {
     if (error instanceof ConflictError) throw error
@@ -189,7 +189,7 @@ function report(
   ].join(', ')
   const time = formatLocalTime(new Date(retryPolicy.now()).toISOString(), retryPolicy.now())
   const elapsed = Math.round(performance.now() - startedAt)
-  terminal.printNote(`${terminal.green('✓')} ${time}  ${counts} in ${elapsed} ms`)
+  terminal.printDone(`${time}  ${counts} in ${elapsed} ms`)
   printWarnings(terminal, published)
 }
 
@@ -197,7 +197,7 @@ function report(
 async function reportFailure(work: CommandContext, error: unknown): Promise<boolean> {
   const { terminal } = work
   const { message, hints } = describeError(error, work)
-  terminal.printNote(`${terminal.red('Error:')} ${message}`)
+  terminal.printError(message)
   for (const hint of hints) terminal.printNote(`  ${hint}`)
   if (!isSlipwayError(error)) return false
   const { retryAfterSeconds } = error

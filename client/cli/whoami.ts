@@ -5,7 +5,6 @@ import {
   formatNumber,
   formatUtc,
   pluralize,
-  stripControlChars,
   UNLIMITED,
 } from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
@@ -24,7 +23,7 @@ export const whoami: Command = {
     const server = resolveServer(work, options)
     const me = await accountClient(work, options, server).me()
     printResult(work, options, { server, ...me }, () => {
-      terminal.print(stripControlChars(me.email))
+      terminal.print(me.email)
       terminal.printNote(`${server} · ${formatUsage(me)}`)
       if (me.key) terminal.printNote(formatKey(me.key))
     })
@@ -38,7 +37,7 @@ function formatKey({ name, scope, sites, expiresAt }: NonNullable<Me['key']>): s
     ...(sites === null ? [] : [`only ${sites.join(', ')}`]),
     ...(expiresAt === null ? [] : [`until ${formatUtc(expiresAt)}`]),
   ]
-  return stripControlChars(parts.join(' · '))
+  return parts.join(' · ')
 }
 
 function formatUsage({

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { escapeControlChars } from '../../protocol/format.ts'
 import { assertDataFolder } from '../config/data-folder.ts'
 import { type Config, readConfig } from '../config/settings.ts'
 import { readSettingsFiles } from '../config/settings-file.ts'
@@ -59,12 +60,9 @@ export class CommandContext {
     return this.#log
   }
 
-  /** Writes a line to stdout. Control characters are escaped as in JSON: a terminal may obey those of external text. */
+  /** Writes a line to stdout. */
   print(text: string): void {
-    const escaped = text.replace(/[^\P{Cc}\n\t]/gu, (character) => {
-      return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-    })
-    this.environment.writeOutput(`${escaped}\n`)
+    this.environment.writeOutput(`${text}\n`)
   }
 
   /** The same with these ports, for a worker. */
@@ -80,6 +78,15 @@ export class CommandContext {
     if (config.databaseUrl === '') assertDataFolder(config.data)
     const { openForOperator } = await import('../app.ts')
     return openForOperator(config, { log, version, deadlines }, options)
+  }
+}
+
+/** The environment with control characters of its output escaped: a terminal may obey those of external text. */
+export function escapeOutput(environment: CommandEnvironment): CommandEnvironment {
+  return {
+    ...environment,
+    writeOutput: (text) => environment.writeOutput(escapeControlChars(text)),
+    writeError: (text) => environment.writeError(escapeControlChars(text)),
   }
 }
 

@@ -2,7 +2,7 @@ import { ConfigError } from '../config/settings.ts'
 import { ApiError } from '../lib/errors.ts'
 import { findReason } from '../operations/fleet/wait-for-database.ts'
 import type { Command } from './command.ts'
-import { CommandContext, type CommandEnvironment, UsageError } from './command.ts'
+import { CommandContext, type CommandEnvironment, escapeOutput, UsageError } from './command.ts'
 
 /** In the order of the help. Each is loaded when it is used. */
 const COMMANDS: Record<string, () => Promise<Command>> = {
@@ -33,8 +33,9 @@ const DESCRIPTION_WIDTH = 80
 /** Runs the command of the arguments and returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function runCommand(
   [name = 'serve', ...args]: readonly string[],
-  environment: CommandEnvironment,
+  given: CommandEnvironment,
 ): Promise<number> {
+  const environment = escapeOutput(given)
   try {
     const context = new CommandContext(environment)
     const report = (text: string) => {

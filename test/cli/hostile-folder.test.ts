@@ -152,6 +152,17 @@ describe('a folder that a stranger wrote', () => {
     assert.deepEqual(own.log, [])
   })
 
+  it('does not control the terminal', async () => {
+    const folder = 'site\u001b[31mx\u009b2J\u202e'
+    fixture.writeState({ folder, server: fixture.own.url })
+    for (const line of ['publish', 'publish --json', 'open']) {
+      const { stdout, stderr } = await fixture.cli.run(line.split(' '), { env: { NO_COLOR: '1' } })
+      assert.doesNotMatch(stdout + stderr, /[^\P{C}\n]/u, line)
+    }
+    fixture.cli.write({ '.slipway/site.json': '\u001b[31m' })
+    assert.doesNotMatch((await fixture.cli.run(['open'])).stderr, /[^\P{C}\n]/u)
+  })
+
   it('does not choose a folder outside of it to publish', async () => {
     const { own, cli } = fixture
     using victim = new CliHarness()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { describe, it, test } from 'node:test'
 import { ProgressView, progressLine } from '../../client/cli/terminal/progress.ts'
 import { formatTable } from '../../client/cli/terminal/table.ts'
@@ -11,6 +12,62 @@ test('rows of a table are aligned in columns', () => {
     ['ccc', 'd'],
   ]
   assert.deepEqual(formatTable(rows), ['a    bb', 'ccc  d'])
+})
+
+describe('external text on a terminal', () => {
+  // C0 with line feeds, DEL, C1, and characters that change the direction of text.
+  const text = 'a\u001b]0;x\u0007\r\n\t\u0000\u007f\u0085\u009b2J\u061c\u200e\u200f\u202e\u2066z'
+  const clean = text.replaceAll(/[^a-z0-9;\]J]/g, '\uFFFD')
+  const start = (typed: string) => {
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
+    for (const stream of Object.values(streams)) Object.assign(stream, { isTTY: true })
+    streams.stdin.end(typed)
+    const terminal = new Terminal(streams, { color: true, signal: new AbortController().signal })
+    const chunks: string[] = []
+    for (const stream of [streams.stdout, streams.stderr])
+      stream.on('data', (chunk) => chunks.push(String(chunk)))
+    const output = async () => {
+      await Promise.all([streams.stdout, streams.stderr].map((stream) => finished(stream.end())))
+      return chunks.join('')
+    }
+    return { terminal, output }
+  }
+  const green = (mark: string) => `\u001b[32m${mark}\u001b[39m`
+  const red = (mark: string) => `\u001b[31m${mark}\u001b[39m`
+  const printed: [method: keyof Terminal, output: string][] = [
+    ['print', `${clean}\n`],
+    ['printNote', `${clean}\n`],
+    ['printDone', `${green('✓')} ${clean}\n`],
+    ['printProblem', `${red('✗')} ${clean}\n`],
+    ['printError', `${red('Error:')} ${clean}\n`],
+    ['draw', `\r\u001b[K${clean}`],
+    ['prompt', `${clean} `],
+    ['promptSecret', `${clean} \n`],
+  ]
+  for (const [method, expected] of printed) {
+    it(`has no control characters when ${method} prints it, and marks have colors`, async () => {
+      const { terminal, output } = start('typed\n')
+      await (terminal[method] as (text: string) => unknown)(text)
+      assert.equal(await output(), expected)
+    })
+  }
+
+  it('is escaped in JSON, so that a program reads it as it is', async () => {
+    const { terminal, output } = start('')
+    terminal.printJson({ text })
+    const json = await output()
+    assert.doesNotMatch(json, /[^\P{C}\n]/u)
+    assert.deepEqual(JSON.parse(json), { text })
+  })
+
+  it('is printed by every method of the terminal, as tested here', () => {
+    const methods = Object.getOwnPropertyNames(Terminal.prototype)
+    const others = ['constructor', 'width', 'close', 'printJson']
+    assert.deepEqual(
+      methods.filter((name) => !others.includes(name)).sort(),
+      printed.map(([name]) => name).sort(),
+    )
+  })
 })
 
 describe('progress', () => {

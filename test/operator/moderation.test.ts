@@ -75,7 +75,12 @@ test('what publishers choose neither begins a line nor controls the terminal of 
     BASE_URL: api.baseUrl,
   })
   assert.deepEqual([code, JSON.parse(lines[0]!).title], [0, title])
-  assert.doesNotMatch(lines[0]!, /\p{Cc}/u)
+  assert.doesNotMatch(lines[0]!, /\p{C}/u)
+  for (const args of [[title], ['site', 'show', title]]) {
+    const { stderr } = await run(args, { DATA: api.data })
+    assert.ok(stderr.includes('\\u001b]0;x\\u0007Bank'), stderr)
+    assert.doesNotMatch(stderr, /[^\P{C}\n]/u)
+  }
 })
 
 test('the operator sets, shows and ends a message to all users from the command line', async () => {

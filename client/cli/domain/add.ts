@@ -1,5 +1,4 @@
 import type { DomainRecord } from '../../../protocol/api/domains.ts'
-import { stripControlChars } from '../../../protocol/format.ts'
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError } from '../../sdk/slipway-error.ts'
 import { openSite } from '../account.ts'
@@ -15,7 +14,7 @@ export async function add(work: CommandContext, options: OptionValues, domain: s
   const { terminal } = work
   const { slipway, ...site } = await openSite(work, options)
   const record = await addOrFind(slipway, domain, site.slug)
-  if (options.json === true) return terminal.print(JSON.stringify(record, undefined, 2))
+  if (options.json === true) return terminal.printJson(record)
   if (record.status === 'pending') printRecords(work, record)
   const other = await addAlternate(work, slipway, record)
   if (other?.status === 'pending') printRecords(work, other)
@@ -24,7 +23,7 @@ export async function add(work: CommandContext, options: OptionValues, domain: s
   if (pending.length > 0) {
     if (options['no-wait'] === true || !terminal.live) return printCheckHint(work, pending)
   } else if (!terminal.live) {
-    terminal.printNote(stripControlChars(`${record.domain} is active`))
+    terminal.printNote(`${record.domain} is active`)
     return terminal.print(domainUrl(record, site.server))
   }
   const served: DomainRecord[] = []
@@ -59,22 +58,22 @@ async function addAlternate(
   if (alternate === null) return undefined
   const command = `${settings.program} domains add ${alternate} --site ${siteSlug}`
   if (!terminal.interactive) {
-    terminal.printNote(stripControlChars(`To redirect ${alternate} to ${domain}: ${command}`))
+    terminal.printNote(`To redirect ${alternate} to ${domain}: ${command}`)
     return undefined
   }
-  if (!(await confirm(terminal, stripControlChars(`Redirect ${alternate} to ${domain}?`)))) return undefined
+  if (!(await confirm(terminal, `Redirect ${alternate} to ${domain}?`))) return undefined
   try {
     return await addOrFind(slipway, alternate, siteSlug)
   } catch (error) {
     if (!isSlipwayError(error)) throw error
-    terminal.printNote(stripControlChars(`${alternate} was not added: ${error.message}`))
+    terminal.printNote(`${alternate} was not added: ${error.message}`)
     return undefined
   }
 }
 
 function printRecords({ terminal }: CommandContext, record: DomainRecord): void {
   const { records } = record
-  terminal.printNote(stripControlChars(`Add these records at the DNS provider of ${toZone(record)}:`))
+  terminal.printNote(`Add these records at the DNS provider of ${toZone(record)}:`)
   terminal.printNote('')
   for (const line of formatDnsEntries(records)) terminal.print(line)
   terminal.printNote('')
@@ -85,6 +84,5 @@ function printRecords({ terminal }: CommandContext, record: DomainRecord): void 
 
 function printCheckHint({ terminal, settings }: CommandContext, all: readonly DomainRecord[]): void {
   terminal.printNote('The domain becomes active automatically once DNS has them. Check it:')
-  for (const { domain } of all)
-    terminal.printNote(stripControlChars(`  ${settings.program} domains check ${domain}`))
+  for (const { domain } of all) terminal.printNote(`  ${settings.program} domains check ${domain}`)
 }

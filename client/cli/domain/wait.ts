@@ -1,5 +1,5 @@
 import type { DomainRecord } from '../../../protocol/api/domains.ts'
-import { formatDuration, stripControlChars } from '../../../protocol/format.ts'
+import { formatDuration } from '../../../protocol/format.ts'
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../../sdk/slipway-error.ts'
 import { InterruptedError } from '../cli-error.ts'
@@ -40,7 +40,7 @@ export async function waitUntilActive(
       if (isSlipwayError(error, 'RATE_LIMITED'))
         return printStopped(work, record, rateLimitMessage(work, error))
       if (!isTransient(error) || ++failures === MAX_CONSECUTIVE_FAILURES) throw error
-      work.terminal.draw(stripControlChars(`${error.message}. Retrying…`))
+      work.terminal.draw(`${error.message}. Retrying…`)
     }
   }
 }
@@ -66,7 +66,7 @@ function isAlmostDone({ status, certificate, records }: DomainRecord): boolean {
 async function pause({ terminal, retryPolicy, signal }: CommandContext, record: DomainRecord, polls: number) {
   const wait = pollDelay(record, polls, retryPolicy.now())
   const line = `${waitingFor(record)}. Next check in ${formatDuration(wait / 1000)}. Ctrl-C stops waiting only.`
-  terminal.draw(stripControlChars(line).slice(0, Math.max(terminal.width - 1, 0)))
+  terminal.draw(line.slice(0, Math.max(terminal.width - 1, 0)))
   await retryPolicy.wait(wait, signal)
 }
 
@@ -78,24 +78,24 @@ function waitingFor({ domain, status, records }: DomainRecord): string {
 
 /** Prints each change once. */
 function printChanges({ terminal }: CommandContext, record: DomainRecord, printed: Set<string>): void {
-  const printOnce = (mark: string, sentence: string) => {
+  const printOnce = (kind: 'printDone' | 'printProblem', sentence: string) => {
     if (printed.has(sentence)) return
     printed.add(sentence)
-    terminal.printNote(`${mark} ${stripControlChars(sentence)}`)
+    terminal[kind](sentence)
   }
   const { domain, status, records, redirectsTo, certificate } = record
   if (status === 'pending') {
     for (const one of records) {
-      if (one.right) printOnce(terminal.green('✓'), `${formatRecordName(one)} is correct`)
+      if (one.right) printOnce('printDone', `${formatRecordName(one)} is correct`)
       else if (one.right === false && one.found?.length)
-        printOnce(terminal.red('✗'), formatWrongRecord(record, one))
+        printOnce('printProblem', formatWrongRecord(record, one))
     }
     return
   }
   const doing = redirectsTo === null ? 'is active' : `is active and redirects to ${redirectsTo}`
-  printOnce(terminal.green('✓'), `${domain} ${doing}`)
-  if (certificate.status === 'active') printOnce(terminal.green('✓'), `${domain} has its certificate`)
-  if (certificate.problem !== null) printOnce(terminal.red('✗'), `No certificate yet: ${certificate.problem}`)
+  printOnce('printDone', `${domain} ${doing}`)
+  if (certificate.status === 'active') printOnce('printDone', `${domain} has its certificate`)
+  if (certificate.problem !== null) printOnce('printProblem', `No certificate yet: ${certificate.problem}`)
 }
 
 /** Why it is pending although its records are right. Changed times alone are not news. */
@@ -107,7 +107,7 @@ function printReason(
   const key = reason?.replace(/\d+/g, '0')
   if (status === 'active' || !records.every(({ right }) => right) || !reason || printed.has(key!)) return
   printed.add(key!)
-  terminal.printNote(stripControlChars(reason))
+  terminal.printNote(reason)
 }
 
 function formatWrongRecord({ domain }: DomainRecord, record: DomainRecord['records'][number]): string {
@@ -120,8 +120,8 @@ function printStopped(
   why: string,
 ): undefined {
   terminal.printNote(why)
-  terminal.printNote(stripControlChars(resumeHint(domain)))
-  terminal.printNote(stripControlChars(`Check it: ${settings.program} domains check ${domain}`))
+  terminal.printNote(resumeHint(domain))
+  terminal.printNote(`Check it: ${settings.program} domains check ${domain}`)
 }
 
 function rateLimitMessage({ retryPolicy }: CommandContext, { retryAfterSeconds }: SlipwayError): string {
@@ -135,8 +135,8 @@ function rateLimitMessage({ retryPolicy }: CommandContext, { retryAfterSeconds }
 function interrupted({ settings }: CommandContext, { domain }: DomainRecord): InterruptedError {
   return new InterruptedError(
     'Stopped waiting',
-    stripControlChars(resumeHint(domain)),
-    stripControlChars(`Check it: ${settings.program} domains check ${domain}`),
+    resumeHint(domain),
+    `Check it: ${settings.program} domains check ${domain}`,
   )
 }
 

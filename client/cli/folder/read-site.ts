@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { formatNumber, pluralize, stripControlChars } from '../../../protocol/format.ts'
+import { formatNumber, pluralize } from '../../../protocol/format.ts'
 import type { ExclusionReason } from '../../../protocol/ignore/ignore-rules.ts'
 import { caseCollisions, validateFolder } from '../../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
@@ -22,8 +22,7 @@ export function scanOrThrow(folder: string): FolderScan {
   const [excluded] = found.ignored
   if (excluded !== undefined && !statSync(folder).isDirectory()) throw excludedFile(folder, excluded)
   const refused = validateFolder(found.files)
-  if (refused.length > 0)
-    throw new RefusedError("This can't be published yet", ...refused.map(stripControlChars))
+  if (refused.length > 0) throw new RefusedError("This can't be published yet", ...refused)
   if (found.files.length === 0) {
     const reasons = skippedFiles(found)
     if (reasons.length === 0) reasons.push('The folder is empty.')
@@ -36,10 +35,8 @@ function excludedFile(file: string, name: string): RefusedError {
   const rule = `!${name}`
   const include = `To publish it, add this line to ${join(dirname(file), '.slipwayignore')}: ${rule}`
   return new RefusedError(
-    stripControlChars(
-      `Refusing to publish ${name}: it is private, a system file, or excluded by .slipwayignore`,
-    ),
-    ...(isExcludedFile(file, rule) ? [] : [stripControlChars(include)]),
+    `Refusing to publish ${name}: it is private, a system file, or excluded by .slipwayignore`,
+    ...(isExcludedFile(file, rule) ? [] : [include]),
   )
 }
 
@@ -67,7 +64,7 @@ export function notices(
   folder: string,
   isMerged: boolean,
 ): { skipped: string[]; warnings: string[] } {
-  const collisions = caseCollisions(found.files).map((names) => `Warning: ${stripControlChars(names)}`)
+  const collisions = caseCollisions(found.files).map((names) => `Warning: ${names}`)
   const missing = isMerged ? [] : missingIndexNotice(found.files, folder)
   return { skipped: skippedFiles(found), warnings: [...collisions, ...missing] }
 }
@@ -119,7 +116,7 @@ export function skippedPaths({ ignored, reasons, empty, links, unsupported }: Fo
 
 /** The paths, or without `all` the first ones and the number of the others. */
 export function listPaths(paths: string[], all: boolean): string {
-  const shown = (all ? paths : paths.slice(0, MAX_LISTED_PATHS)).map(stripControlChars).join(', ')
+  const shown = (all ? paths : paths.slice(0, MAX_LISTED_PATHS)).join(', ')
   const more = all ? 0 : paths.length - MAX_LISTED_PATHS
   return more > 0 ? `${shown} and ${formatNumber(more)} more` : shown
 }

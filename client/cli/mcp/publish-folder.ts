@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Readable, Writable } from 'node:stream'
+import { stripControlChars } from '../../../protocol/format.ts'
 import { UsageError } from '../cli-error.ts'
 import type { CommandContext, OptionValues } from '../command.ts'
 import { describeError, type ErrorReport } from '../format-error.ts'
@@ -87,7 +88,7 @@ export async function publishFolder(
 
 /** The error with its next steps, from which a model learns what to do. */
 export function toErrorResult({ code, message, hints }: ErrorReport): ToolResult {
-  const text = [`${code}: ${message}`, ...hints].join('\n')
+  const text = [`${code}: ${message}`, ...hints].map(stripControlChars).join('\n')
   return { content: [{ type: 'text', text }], isError: true }
 }
 

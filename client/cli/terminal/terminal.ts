@@ -1,7 +1,10 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
-import { stripControlChars } from '../../../protocol/format.ts'
+import { escapeControlChars, stripControlChars } from '../../../protocol/format.ts'
 import { CliError, InterruptedError } from '../cli-error.ts'
+
+/** Foreground colors (ECMA-48, 8.3.117). */
+const [RED, GREEN] = [31, 32]
 
 /** The three standard streams. */
 export interface Streams {
@@ -10,7 +13,10 @@ export interface Streams {
   stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
 }
 
-/** Prints results to stdout and everything else to stderr. */
+/**
+ * Prints results to stdout and everything else to stderr. Everything that it prints may contain text of a server or of the
+ * author of a folder: control characters are removed here, from each line as a whole, and colors are added afterwards.
+ */
 export class Terminal {
   /** Whether input can be prompted for. */
   readonly interactive: boolean
@@ -34,45 +40,47 @@ export class Terminal {
     return this.#streams.stderr.columns || 80
   }
 
-  /** A result of one or more lines, on stdout. */
-  print(result: string): void {
+  /** A line of a result, on stdout. */
+  print(line: string): void {
     this.#wipe()
-    this.#streams.stdout.write(`${result.split('\n').map(stripControlChars).join('\n')}\n`)
+    this.#streams.stdout.write(`${stripControlChars(line)}\n`)
   }
 
-  /** Anything else, on stderr. */
-  printNote(line: string): void {
+  /** A result for a program, on stdout: JSON, in which control characters are escaped. */
+  printJson(value: unknown): void {
     this.#wipe()
-    this.#streams.stderr.write(`${line}\n`)
+    this.#streams.stdout.write(`${escapeControlChars(JSON.stringify(value, undefined, 2))}\n`)
+  }
+
+  /** Any other line, on stderr. */
+  printNote(line: string): void {
+    this.#writeLine('', line)
+  }
+
+  /** A line about a success. */
+  printDone(line: string): void {
+    this.#writeLine(`${this.#paint('✓', GREEN)} `, line)
+  }
+
+  /** A line about a part that is not as it should be, where others are. */
+  printProblem(line: string): void {
+    this.#writeLine(`${this.#paint('✗', RED)} `, line)
+  }
+
+  printError(line: string): void {
+    this.#writeLine(`${this.#paint('Error:', RED)} `, line)
   }
 
   /** A line that the next one replaces. Only on a terminal. */
   draw(line: string): void {
     if (!this.live) return
-    this.#streams.stderr.write(`\r\u001b[K${line}`)
+    this.#streams.stderr.write(`\r\u001b[K${stripControlChars(line)}`)
     this.#drawn = true
-  }
-
-  bold(text: string): string {
-    return this.#paint(text, 1, 22)
-  }
-
-  dim(text: string): string {
-    return this.#paint(text, 2, 22)
-  }
-
-  green(text: string): string {
-    return this.#paint(text, 32, 39)
-  }
-
-  red(text: string): string {
-    return this.#paint(text, 31, 39)
   }
 
   /** Prompts for input and returns it trimmed. Rejects at the end of input. */
   async prompt(question: string): Promise<string> {
-    this.#wipe()
-    this.#streams.stderr.write(`${question} `)
+    this.#ask(question)
     const { done, value } = await this.#reader().next()
     if (done || this.#signal.aborted) {
       this.#streams.stderr.write('\n')
@@ -84,8 +92,7 @@ export class Terminal {
 
   /** Prompts without echo. */
   async promptSecret(question: string): Promise<string> {
-    this.#wipe()
-    this.#streams.stderr.write(`${question} `)
+    this.#ask(question)
     const { stdin, stderr } = this.#streams
     const discard = new Writable({ write: (_chunk, _encoding, done) => done() })
     const reader = createInterface({ input: stdin, output: discard, terminal: stdin.isTTY === true })
@@ -117,12 +124,23 @@ export class Terminal {
     return this.#lines
   }
 
+  /** `mark` is of this program. */
+  #writeLine(mark: string, line: string): void {
+    this.#wipe()
+    this.#streams.stderr.write(`${mark}${stripControlChars(line)}\n`)
+  }
+
+  #ask(question: string): void {
+    this.#wipe()
+    this.#streams.stderr.write(`${stripControlChars(question)} `)
+  }
+
   #wipe(): void {
     if (this.#drawn) this.#streams.stderr.write('\r\u001b[K')
     this.#drawn = false
   }
 
-  #paint(text: string, on: number, off: number): string {
-    return this.#color ? `\u001b[${on}m${text}\u001b[${off}m` : text
+  #paint(text: string, color: number): string {
+    return this.#color ? `\u001b[${color}m${text}\u001b[39m` : text
   }
 }
