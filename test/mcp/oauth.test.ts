@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { oauthAdapter, oauthIdHash } from '../../server/accounts/oauth/oauth-records.ts'
+import { Programs } from '../../server/accounts/oauth/programs.ts'
+import { authorizationCookies } from '../../server/api/cookies.ts'
 import { DAY_SECONDS, HOUR_MS } from '../../server/lib/time.ts'
-import { type Account, Api, DAY_MS } from '../api/api.ts'
+import { type Account, Api, DAY_MS, MINUTE_MS } from '../api/api.ts'
 import { Agent } from './agent.ts'
 import { Program, REDIRECT_URI, register, type Tokens } from './program.ts'
+
+const SECRET = 'a secret that the nodes have in common'
 
 describe('the authorization of programs', () => {
   let api: Api
   let account: Account
   let program: Program
   before(async () => {
-    api = await Api.start()
+    api = await Api.start({ SECRET })
     // The library reads the time of the machine.
     api.clock.now = Date.now()
     account = await api.account()
@@ -125,11 +132,33 @@ describe('the authorization of programs', () => {
     assert.equal(await statusOf('late'), 401)
   })
 
-  test('a refresh token is replaced by each use: a second use ends the access', async () => {
-    const first = await program.tokens(account.key)
-    const next = (await (await program.refresh(first.refresh_token)).json()) as Tokens
+  const refreshed = async (program: Program, token: string) =>
+    (await (await program.refresh(token)).json()) as Tokens
+
+  test('a refresh token is replaced by each use, and gives the same one again for a minute, on every node', async () => {
+    await using node = await startNode(api)
+    const { refresh_token: first } = await program.tokens(account.key)
+    const elsewhere = program.at(node.url)
+    const [one, other] = await Promise.all([refreshed(program, first), refreshed(elsewhere, first)])
+    assert.notEqual(one.refresh_token, first)
+    api.clock.now += MINUTE_MS - 1
+    const repeated = await refreshed(program, first)
+    api.clock.now -= MINUTE_MS - 1
+    for (const { refresh_token, access_token } of [one, other, repeated])
+      assert.deepEqual([refresh_token, await statusOf(access_token)], [one.refresh_token, 200])
+    // Each of two windows continues with what it has.
+    const next = await refreshed(program, one.refresh_token)
+    assert.equal((await refreshed(elsewhere, first)).refresh_token, one.refresh_token)
+    assert.equal((await refreshed(elsewhere, other.refresh_token)).refresh_token, next.refresh_token)
     assert.equal(await statusOf(next.access_token), 200)
-    assert.equal((await program.refresh(first.refresh_token)).status, 400)
+  })
+
+  test('a refresh token that is used again after a minute ends the access', async () => {
+    const { refresh_token: first } = await program.tokens(account.key)
+    const next = await refreshed(program, first)
+    api.clock.now += MINUTE_MS
+    assert.equal((await program.refresh(first)).status, 400)
+    api.clock.now -= MINUTE_MS
     assert.equal(await statusOf(next.access_token), 401)
     assert.equal((await program.refresh(next.refresh_token)).status, 400)
   })
@@ -274,9 +303,10 @@ describe('the authorization of programs', () => {
   test('no code or token is stored, and expired records are deleted', async () => {
     const code = await program.code(account.key)
     const tokens = (await (await program.exchange(code)).json()) as Tokens
+    const { refresh_token: successor } = await refreshed(program, tokens.refresh_token)
     for (const file of ['slipway.db', 'slipway.db-wal']) {
       const stored = await readFile(join(api.data, file)).catch(() => Buffer.alloc(0))
-      for (const secret of [code, tokens.access_token, tokens.refresh_token])
+      for (const secret of [code, tokens.access_token, tokens.refresh_token, successor])
         assert.ok(!stored.includes(secret), `${file} has a secret`)
     }
     api.clock.now += 91 * DAY_MS
@@ -286,3 +316,25 @@ describe('the authorization of programs', () => {
     api.clock.now -= 91 * DAY_MS
   })
 })
+
+/** The authorization server of another node with the same database and secret. */
+async function startNode(api: Api): Promise<{ url: string } & AsyncDisposable> {
+  const { store } = await api.operator()
+  const programs = new Programs({
+    baseUrl: api.baseUrl,
+    resource: `${api.baseUrl}/mcp`,
+    cookies: authorizationCookies(api.baseUrl),
+    secret: SECRET,
+    store,
+    clock: () => api.clock.now,
+  })
+  const server = createServer((await programs.server()).handle)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}

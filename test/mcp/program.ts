@@ -30,6 +30,11 @@ export class Program {
     return new Program(baseUrl, ((await response.json()) as { client_id: string }).client_id)
   }
 
+  /** The program at another node. */
+  at(baseUrl: string): Program {
+    return new Program(baseUrl, this.clientId)
+  }
+
   authorizationUrl(changes: Record<string, string | undefined> = {}): string {
     const parameters: Record<string, string | undefined> = {
       response_type: 'code',

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import type { Provider } from 'oidc-provider'
 import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
-import { deriveKeys, type Secrets } from '../../lib/tokens.ts'
+import { computeMac, deriveKeys, type Secrets } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
 import { oauthAdapter } from './oauth-records.ts'
 
@@ -42,7 +42,8 @@ export interface AuthorizationServer {
 
 /**
  * OAuth 2.1 for programs (RFC 6749, 7591, 7636, 8414, 8707, 9700): public clients that register themselves, codes with
- * PKCE, and refresh tokens that are replaced by each use; a second use ends the authorization. Loads the library.
+ * PKCE, and refresh tokens that are replaced by each use. For a minute, a used one gives the same successor again; a
+ * later use ends the authorization. Loads the library.
  */
 export async function openAuthorizationServer(
   options: AuthorizationServerOptions,
@@ -55,7 +56,18 @@ export async function openAuthorizationServer(
   })
   // The forwarded protocol and host are those of the base URL, which the caller sets.
   provider.proxy = true
+  deriveSuccessors(Provider, provider, options.secret)
   return { provider, handle: provider.callback() }
+}
+
+/** Makes a refresh token that replaces another one a MAC of that: all nodes and repetitions make the same one. */
+function deriveSuccessors(library: typeof Provider, { RefreshToken }: Provider, secret: Secrets): void {
+  const [key] = deriveKeys(secret, 'oauth refresh tokens')
+  const { generateTokenId } = RefreshToken.prototype
+  RefreshToken.prototype.generateTokenId = function () {
+    const replaced = library.ctx?.oidc.entities.RotatedRefreshToken
+    return replaced ? computeMac(key, [replaced.jti]).toString('base64url') : generateTokenId.call(this)
+  }
 }
 
 function settings({ resource, cookies, secret, store }: AuthorizationServerOptions): object {

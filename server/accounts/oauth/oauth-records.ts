@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
-import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import { encodeFields } from '../../lib/tokens.ts'
 import type { OAuthRecord } from '../../store/contract/oauth.ts'
 import { type Durability, INDEPENDENT, type Store } from '../../store/store.ts'
@@ -14,6 +14,12 @@ const CLIENT_LIFETIME_MS = DAY_MS
  * active program uses its refresh token when its access token expires, after an hour.
  */
 const CONSUMED_LIFETIME_MS = 2 * HOUR_MS
+
+/**
+ * How long after its first use a refresh token gives its successor again: two windows of a program may use it at the
+ * same time, and a response can be lost (docs/decisions/044-refresh-tokens.md).
+ */
+const REPEAT_MS = MINUTE_MS
 
 /** Records per statement, so that none holds the store for long. */
 const RECORDS_PER_STATEMENT = 100
@@ -33,7 +39,7 @@ export function oauthIdHash(kind: string, id: string): string {
 
 /**
  * The storage of the library of OAuth, for one kind of record. A record with `consume` is used once over all processes:
- * a second use rejects with what `alreadyUsed` makes.
+ * a second use rejects with what `alreadyUsed` makes. For a minute after the first use, a refresh token is as unused.
  */
 export function oauthAdapter(
   kind: string,
@@ -43,6 +49,9 @@ export function oauthAdapter(
   const durability: Durability = DURABLE_KINDS.has(kind) ? 'durable' : 'relaxed'
   // A browser stays signed in to the dashboard only, so that each authorization is confirmed there.
   const isStored = kind !== 'Session'
+  const mayRepeat = ({ consumedAt }: OAuthRecord) =>
+    kind === 'RefreshToken' && consumedAt !== null && clock() < consumedAt + REPEAT_MS
+  const find = (id: string) => store.read.oauth.find(oauthIdHash(kind, id), clock())
   return {
     async upsert(id, payload, expiresIn) {
       if (!isStored) return
@@ -63,8 +72,8 @@ export function oauthAdapter(
     },
     async find(id) {
       if (!isStored) return undefined
-      const record = await store.read.oauth.find(oauthIdHash(kind, id), clock())
-      return record && toPayload(record, id)
+      const record = await find(id)
+      return record && toPayload(mayRepeat(record) ? { ...record, consumedAt: null } : record, id)
     },
     findByUserCode: async () => undefined,
     findByUid: async () => undefined,
@@ -73,7 +82,9 @@ export function oauthAdapter(
       const isFirst = await store.execute('durable', ({ oauth }) =>
         oauth.consume(oauthIdHash(kind, id), now, now + CONSUMED_LIFETIME_MS),
       )
-      if (!isFirst) throw alreadyUsed()
+      if (isFirst) return
+      const record = await find(id)
+      if (!record || !mayRepeat(record)) throw alreadyUsed()
     },
     async destroy(id) {
       await store.execute(durability, ({ oauth }) => oauth.delete(oauthIdHash(kind, id)))

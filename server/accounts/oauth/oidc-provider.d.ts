@@ -36,7 +36,14 @@ declare module 'oidc-provider' {
     clientName?: string
   }
 
+  interface RefreshToken {
+    jti: string
+    generateTokenId(): string
+  }
+
   export class Provider {
+    /** The request in progress. */
+    static readonly ctx: { oidc: { entities: { RotatedRefreshToken?: RefreshToken } } } | undefined
     constructor(issuer: string, configuration: object)
     proxy: boolean
     callback(): RequestListener
@@ -45,6 +52,7 @@ declare module 'oidc-provider' {
       accountId: string
       clientId: string
     }) => Grant
+    RefreshToken: { prototype: RefreshToken }
     Client: { find(id: string): Promise<Client | undefined> }
   }
 
