@@ -1,15 +1,19 @@
-import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Response as InjectedResponse } from 'light-my-request'
 import { PROGRAM_SCOPES } from '../../protocol/api/programs.ts'
 import type { Branding } from '../../protocol/branding.ts'
-import { isLoopbackUrl } from '../../protocol/loopback.ts'
-import { OAUTH_ROUTES } from '../accounts/oauth/authorization-server.ts'
+import { OAUTH_ROUTES, PROGRAM_GRANT_TYPES } from '../accounts/oauth/authorization-server.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
 import type { RateLimits } from '../accounts/rate-limits.ts'
+import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import { sendPage } from '../web/pages.ts'
 import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
-import { MCP_PATH, RESOURCE_METADATA_PATH } from './mcp/resource.ts'
+import { MCP_PATH, RESOURCE_METADATA_PATH, RESOURCE_PATHS, unifyResources } from './mcp/resource.ts'
+import { readRegistration } from './oauth/registration.ts'
+import { hasCode, isOwnRedirect, renderProblem, renderReturn } from './oauth/return-page.ts'
 import { preflight } from './unrouted.ts'
 
 /** RFC 8414. */
@@ -17,154 +21,189 @@ const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server'
 
 const MAX_BODY_BYTES = 16 * 1024
 
-/** What a registration stores at most. */
-const MAX_CLIENT_NAME_LENGTH = 64
-const MAX_REDIRECT_URIS = 10
-const MAX_REDIRECT_URI_LENGTH = 512
+/** How a browser returns to a program. */
+const RESPONSE_MODE = 'query'
 
 const MAX_CONCURRENT_REQUESTS = { total: 64, perKey: 8 }
-
-/** What a registration may say about a program. Nothing in it is fetched. */
-const CLIENT_FIELDS = ['client_name', 'redirect_uris', 'grant_types', 'response_types'] as const
 
 interface OAuthOptions {
   baseUrl: string
   branding: Branding
+  pages: ErrorPages
   programs: Programs
   limits: RateLimits
 }
 
+/** A request that the library handles: the target and the body that it gets. */
+interface Forwarded {
+  target: string
+  payload?: string
+}
+
+type Forward = (request: FastifyRequest, forwarded: Forwarded) => Promise<InjectedResponse>
+
+type Respond = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
 /** Authorization of programs: the metadata, and the requests that the library handles. */
 export async function oauth(app: FastifyInstance, options: OAuthOptions): Promise<void> {
-  const { baseUrl, branding } = options
+  const { baseUrl } = options
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: FastifyRequest['raw']) =>
     (await readBody(request, payload)).toString(),
   )
-  const metadata = {
-    resource: baseUrl + MCP_PATH,
+  const open = { charge: 'none', access: 'public', auth: 'optional' } as const
+  const documents = [
+    ...RESOURCE_PATHS.map(
+      (path) => [RESOURCE_METADATA_PATH + path, resourceMetadata(path, options)] as const,
+    ),
+    [SERVER_METADATA_PATH, serverMetadata(baseUrl)] as const,
+  ]
+  for (const [url, document] of documents) app.get(url, { config: open }, () => document)
+  // What strangers may call, and what does more than to read a constant.
+  const limited = { charge: 'sign-in', access: 'public', auth: 'optional' } as const
+  const forward = forwarder(options)
+  const limiter = new ConcurrencyLimiter(MAX_CONCURRENT_REQUESTS)
+  const { authorization, registration, token, revocation } = OAUTH_ROUTES
+  const resumption = `${authorization}/:uid`
+  for (const [method, url, config, respond] of [
+    ['GET', authorization, limited, authorize(forward, options)],
+    ['GET', resumption, limited, authorize(forward, options)],
+    ['POST', registration, limited, register(forward)],
+    ['POST', token, { ...open, charge: 'handler' }, exchange(forward, options)],
+    ['POST', revocation, limited, relay(forward)],
+  ] as const)
+    app.route({
+      ...{ method, url, bodyLimit: MAX_BODY_BYTES, config },
+      handler: (request, reply) =>
+        limiter.run(rateLimitSubnet(request.caller.address), () => respond(request, reply)),
+    })
+  for (const [url, allow] of [
+    ...documents.map(([url]) => [url, 'GET, HEAD'] as const),
+    ...[registration, token, revocation, MCP_PATH].map((url) => [url, 'POST'] as const),
+  ])
+    app.options(url, { config: open }, (_, reply) => preflight(reply, allow))
+}
+
+/** RFC 9728, section 3.3: `resource` is the URL from which the path of the document follows. */
+function resourceMetadata(path: string, { baseUrl, branding }: OAuthOptions): object {
+  return {
+    resource: baseUrl + path,
     resource_name: branding.name,
     authorization_servers: [baseUrl],
     scopes_supported: PROGRAM_SCOPES,
     bearer_methods_supported: ['header'],
     resource_documentation: `${baseUrl}/docs/agents`,
   }
-  const open = { charge: 'none', access: 'public', auth: 'optional' } as const
-  for (const url of [RESOURCE_METADATA_PATH, RESOURCE_METADATA_PATH + MCP_PATH])
-    app.get(url, { config: open }, () => metadata)
-  const handler = forwarder(options)
-  // What strangers may call, and what does more than to read a constant.
-  const limited = { charge: 'sign-in', access: 'public', auth: 'optional' } as const
-  const { authorization, registration, token, revocation, jwks } = OAUTH_ROUTES
-  for (const [method, url, config] of [
-    ['GET', SERVER_METADATA_PATH, open],
-    ['GET', jwks, open],
-    ['GET', authorization, limited],
-    ['GET', `${authorization}/:uid`, limited],
-    ['POST', registration, limited],
-    ['POST', token, { ...open, charge: 'handler' }],
-    ['POST', revocation, limited],
-  ] as const)
-    app.route({ method, url, bodyLimit: MAX_BODY_BYTES, config, handler })
-  for (const [url, allow] of [
-    [RESOURCE_METADATA_PATH, 'GET, HEAD'],
-    [RESOURCE_METADATA_PATH + MCP_PATH, 'GET, HEAD'],
-    [SERVER_METADATA_PATH, 'GET, HEAD'],
-    [registration, 'POST'],
-    [token, 'POST'],
-    [revocation, 'POST'],
-    [MCP_PATH, 'POST'],
-  ] as const)
-    app.options(url, { config: open }, (_, reply) => preflight(reply, allow))
 }
 
-/** Passes requests to the library with the headers that it needs, and the base URL in place of what clients sent. */
-function forwarder({ baseUrl, programs, limits }: OAuthOptions): RouteHandlerMethod {
+/** RFC 8414, section 2: what exists. That of the library names parts of OpenID, too. */
+function serverMetadata(baseUrl: string): object {
+  const { authorization, registration, token, revocation } = OAUTH_ROUTES
+  return {
+    issuer: baseUrl,
+    authorization_endpoint: baseUrl + authorization,
+    token_endpoint: baseUrl + token,
+    registration_endpoint: baseUrl + registration,
+    revocation_endpoint: baseUrl + revocation,
+    scopes_supported: PROGRAM_SCOPES,
+    response_types_supported: ['code'],
+    response_modes_supported: [RESPONSE_MODE],
+    grant_types_supported: PROGRAM_GRANT_TYPES,
+    code_challenge_methods_supported: ['S256'],
+    token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint_auth_methods_supported: ['none'],
+    authorization_response_iss_parameter_supported: true,
+    service_documentation: `${baseUrl}/docs/agents`,
+  }
+}
+
+/** Sends requests to the library with the headers that it needs, and the base URL in place of what clients sent. */
+function forwarder({ baseUrl, programs }: OAuthOptions): Forward {
   const { host, protocol } = new URL(baseUrl)
-  const limiter = new ConcurrencyLimiter(MAX_CONCURRENT_REQUESTS)
-  return (request, reply) =>
-    limiter.run(rateLimitSubnet(request.caller.address), async () => {
-      const { url: route } = request.routeOptions
-      if (route === OAUTH_ROUTES.token) {
-        // Each use of a refresh token adds records to those of its account.
-        request.caller.account = await programs.findOwner(new URLSearchParams(String(request.body)))
-        await charge(limits, request, reply)
-      }
-      const { inject } = await import('light-my-request')
-      const { handle } = await programs.server()
-      const { 'content-type': type, accept, cookie } = request.headers
-      const isRegistration = request.routeOptions.url === OAUTH_ROUTES.registration
-      const payload = isRegistration ? clientMetadata(request.body) : (request.body as string | undefined)
-      const response = await inject(handle, {
-        method: request.method as 'GET',
-        url: targetOf(request),
-        headers: {
-          host,
-          'x-forwarded-proto': protocol.slice(0, -1),
-          ...(type === undefined ? {} : { 'content-type': type }),
-          ...(accept === undefined ? {} : { accept }),
-          ...(cookie === undefined ? {} : { cookie }),
-        },
-        ...(payload === undefined ? {} : { payload }),
-      })
-      const { connection: _, 'transfer-encoding': __, date: ___, ...headers } = response.headers
-      return reply
-        .code(response.statusCode)
-        .headers({ 'Cache-Control': 'no-store', ...headers })
-        .send(response.rawPayload)
+  return async ({ method, headers }, { target, payload }) => {
+    const { inject } = await import('light-my-request')
+    const { handle } = await programs.server()
+    const { 'content-type': type, accept, cookie } = headers
+    return inject(handle, {
+      method: method as 'GET',
+      url: target,
+      headers: {
+        host,
+        'x-forwarded-proto': protocol.slice(0, -1),
+        ...(type === undefined ? {} : { 'content-type': type }),
+        ...(accept === undefined ? {} : { accept }),
+        ...(cookie === undefined ? {} : { cookie }),
+      },
+      ...(payload === undefined ? {} : { payload }),
     })
+  }
+}
+
+/** The response of the library to the path and the body of the request. */
+function relay(forward: Forward): Respond {
+  return async (request, reply) => send(reply, await forward(request, toForwarded(request)))
+}
+
+/** The response to a request for access, or a page in place of a redirect or an error that is not for the browser. */
+function authorize(forward: Forward, { baseUrl, pages }: OAuthOptions): Respond {
+  return async (request, reply) => {
+    const isBeginning = request.routeOptions.url === OAUTH_ROUTES.authorization
+    const target = isBeginning ? authorizationTarget(request, baseUrl) : toForwarded(request).target
+    const response = await forward(request, { target })
+    const { location, 'set-cookie': cookies = [] } = response.headers
+    if (location === undefined)
+      return sendPage(reply.header('Set-Cookie', cookies), renderProblem(pages, response.payload))
+    if (isOwnRedirect(location) || (!isBeginning && hasCode(location))) return send(reply, response)
+    return sendPage(reply.header('Set-Cookie', cookies), renderReturn(pages, location))
+  }
+}
+
+function register(forward: Forward): Respond {
+  return async (request, reply) => {
+    const registration = readRegistration(request.body)
+    if ('error' in registration) return reply.code(400).send(registration)
+    return send(reply, await forward(request, { ...toForwarded(request), payload: registration.metadata }))
+  }
+}
+
+/** A request for tokens. Each use of a refresh token adds records to those of its account, so that it is charged. */
+function exchange(forward: Forward, { baseUrl, programs, limits }: OAuthOptions): Respond {
+  return async (request, reply) => {
+    const parameters = new URLSearchParams(String(request.body))
+    request.caller.account = await programs.findOwner(parameters)
+    await charge(limits, request, reply)
+    unifyResources(parameters, baseUrl)
+    return send(reply, await forward(request, { ...toForwarded(request), payload: parameters.toString() }))
+  }
 }
 
 /**
- * The path, and the query of the only route that takes one. Other scopes are ignored (RFC 6749, section 3.3). A program
- * that names none asks for all, which the user sees and decides.
+ * The path and query of a request for access. Other scopes are ignored (RFC 6749, section 3.3). A program that names none
+ * asks for all, which the user sees and decides.
  */
-function targetOf({ url: target, routeOptions }: FastifyRequest): string {
+function authorizationTarget({ url: target }: FastifyRequest, baseUrl: string): string {
   const url = new URL(target, 'http://localhost')
-  if (routeOptions.url !== OAUTH_ROUTES.authorization) return url.pathname
-  const asked = (url.searchParams.get('scope') ?? '').split(' ')
+  const { searchParams: parameters } = url
+  const asked = (parameters.get('scope') ?? '').split(' ')
   const known = PROGRAM_SCOPES.filter((scope) => asked.includes(scope))
-  url.searchParams.set('scope', (known.length > 0 ? known : PROGRAM_SCOPES).join(' '))
+  parameters.set('scope', (known.length > 0 ? known : PROGRAM_SCOPES).join(' '))
+  unifyResources(parameters, baseUrl)
+  // The library has more modes than the metadata names, and refuses unknown ones.
+  if ((parameters.get('response_mode') ?? RESPONSE_MODE) !== RESPONSE_MODE)
+    parameters.set('response_mode', 'unsupported')
   return url.pathname + url.search
 }
 
-/**
- * The metadata of a registration that count. Programs are public clients: a secret that is in many programs would prove
- * nothing. Those that return to this device are native ones (RFC 8252).
- */
-function clientMetadata(body: unknown): string {
-  const given = parse(body)
-  const { redirect_uris: uris } = given
-  const isNative = Array.isArray(uris) && uris.some((uri) => !isWebUrl(String(uri)))
-  return JSON.stringify({
-    ...Object.fromEntries(CLIENT_FIELDS.map((name) => [name, shorten(given[name])])),
-    // The library refuses a registration without redirect URIs.
-    redirect_uris: isStorable(uris) ? uris : [],
-    application_type: isNative ? 'native' : 'web',
-    token_endpoint_auth_method: 'none',
-  })
+/** The path and the body of a request whose route takes no query. */
+function toForwarded({ url, body }: FastifyRequest): Forwarded {
+  const target = url.split('?', 1)[0]!
+  return typeof body === 'string' ? { target, payload: body } : { target }
 }
 
-/** A list without its duplicates, whose values the library knows, or the beginning of a text. */
-function shorten(value: unknown): unknown {
-  if (Array.isArray(value)) return [...new Set(value)]
-  return typeof value === 'string' ? value.slice(0, MAX_CLIENT_NAME_LENGTH) : value
-}
-
-function isStorable(uris: unknown): boolean {
-  if (!Array.isArray(uris) || uris.length > MAX_REDIRECT_URIS) return false
-  return uris.every((uri) => typeof uri === 'string' && uri.length <= MAX_REDIRECT_URI_LENGTH)
-}
-
-function isWebUrl(uri: string): boolean {
-  return URL.canParse(uri) && new URL(uri).protocol === 'https:' && !isLoopbackUrl(uri)
-}
-
-function parse(body: unknown): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(String(body))
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
+function send(reply: FastifyReply, { statusCode, headers, rawPayload }: InjectedResponse): FastifyReply {
+  const { connection: _, 'transfer-encoding': __, date: ___, ...kept } = headers
+  return reply
+    .code(statusCode)
+    .headers({ 'Cache-Control': 'no-store', ...kept })
+    .send(rawPayload)
 }

@@ -13,6 +13,9 @@ import { type Account, Api, DAY_MS, MINUTE_MS } from '../api/api.ts'
 import { Agent } from './agent.ts'
 import { Program, REDIRECT_URI, register, type Tokens } from './program.ts'
 
+const uris = (count: number, length: number) =>
+  Array.from({ length: count }, (_, index) => `https://chat.example/${index}/`.padEnd(length, 'a'))
+
 const SECRET = 'a secret that the nodes have in common'
 
 describe('the authorization of programs', () => {
@@ -57,11 +60,37 @@ describe('the authorization of programs', () => {
     const metadata = await fetch(`${api.baseUrl}/.well-known/oauth-authorization-server`, {
       headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example' },
     })
-    const server = (await metadata.json()) as Record<string, unknown>
-    assert.deepEqual(
-      [server.issuer, server.token_endpoint, server.code_challenge_methods_supported],
-      [api.baseUrl, `${api.baseUrl}/oauth/token`, ['S256']],
-    )
+    assert.deepEqual(await metadata.json(), {
+      issuer: api.baseUrl,
+      authorization_endpoint: `${api.baseUrl}/oauth/authorize`,
+      token_endpoint: `${api.baseUrl}/oauth/token`,
+      registration_endpoint: `${api.baseUrl}/oauth/register`,
+      revocation_endpoint: `${api.baseUrl}/oauth/revoke`,
+      scopes_supported: ['read', 'publish', 'manage'],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code', 'refresh_token'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+      revocation_endpoint_auth_methods_supported: ['none'],
+      authorization_response_iss_parameter_supported: true,
+      service_documentation: `${api.baseUrl}/docs/agents`,
+    })
+  })
+
+  test('is for the resource by each of its names, which have metadata of their own', async () => {
+    for (const path of ['', '/mcp', '/mcp/']) {
+      const metadata = await fetch(`${api.baseUrl}/.well-known/oauth-protected-resource${path}`)
+      assert.equal(((await metadata.json()) as Record<string, string>).resource, api.baseUrl + path)
+    }
+    for (const path of ['', '/', '/mcp', '/mcp/']) {
+      const resource = api.baseUrl + path
+      const response = await program.exchange(await program.code(account.key, { resource }), { resource })
+      const { access_token, refresh_token } = (await response.json()) as Tokens
+      const next = await program.requestToken({ grant_type: 'refresh_token', refresh_token, resource })
+      for (const token of [access_token, ((await next.json()) as Tokens).access_token])
+        assert.equal(await statusOf(token), 200, resource)
+    }
   })
 
   test('gives a token for the tools, and for nothing else', async () => {
@@ -194,7 +223,7 @@ describe('the authorization of programs', () => {
       const response = await fetch(program.authorizationUrl(changes), { redirect: 'manual' })
       assert.deepEqual(
         [response.status, response.headers.get('location'), response.headers.get('content-type')],
-        [400, null, 'text/plain; charset=utf-8'],
+        [400, null, 'text/html; charset=utf-8'],
         JSON.stringify(changes),
       )
     }
@@ -215,6 +244,47 @@ describe('the authorization of programs', () => {
         [REDIRECT_URI, error],
       )
     }
+  })
+
+  test('a browser is led to an address that a stranger registered only with the access that its user has allowed', async () => {
+    const redirectUris = [
+      'https://evil.example/x',
+      'https://evil.example/x?code=1',
+      'cursor://localhost/callback',
+    ]
+    const stranger = await Program.register(api.baseUrl, { redirect_uris: redirectUris })
+    const isPage = async (response: Response, host: string, text: string) => {
+      const page = await response.text()
+      assert.equal(response.headers.get('location'), null)
+      assert.match(
+        response.headers.get('content-security-policy')!,
+        /default-src 'none'.*frame-ancestors 'none'/,
+      )
+      assert.ok(page.includes(`The program at <strong>${host}</strong> ${text}`), page)
+    }
+    const invalid: Record<string, string | undefined>[] = [
+      { response_type: 'token' },
+      { code_challenge: undefined, code_challenge_method: undefined },
+      { prompt: 'none' },
+      { resource: 'https://evil.example/mcp' },
+      ...['form_post', 'fragment', 'web_message', 'jwt', 'unknown'].map((response_mode) => ({
+        response_mode,
+      })),
+      { response_type: 'id_token token', response_mode: 'form_post' },
+    ]
+    for (const changes of invalid)
+      for (const redirect_uri of redirectUris) {
+        const url = stranger.authorizationUrl({ redirect_uri, ...changes })
+        const host = redirect_uri.startsWith('cursor:') ? 'cursor:' : new URL(redirect_uri).host
+        await isPage(await fetch(url, { redirect: 'manual' }), host, 'sent an invalid request. Return to it?')
+      }
+    for (const redirect_uri of redirectUris.slice(0, 2)) {
+      const denied = await stranger.begin({ redirect_uri })
+      const { url } = (await (await stranger.decide(denied, account.key, false)).json()) as { url: string }
+      const answer = await fetch(url, { headers: { cookie: denied.cookie }, redirect: 'manual' })
+      await isPage(answer, 'evil.example', 'got no access to your account. Return to it?')
+    }
+    assert.match(await stranger.code(account.key, { redirect_uri: redirectUris[0] }), /^[\w-]{43}$/)
   })
 
   test('a code is of no use without its verifier, and to another program', async () => {
@@ -272,8 +342,6 @@ describe('the authorization of programs', () => {
         [201, 'none', undefined, undefined],
       )
     }
-    const uris = (count: number, length: number) =>
-      Array.from({ length: count }, (_, index) => `https://chat.example/${index}/`.padEnd(length, 'a'))
     const largest = await register(api.baseUrl, {
       redirect_uris: uris(10, 512),
       client_name: 'n'.repeat(9000),
@@ -285,19 +353,56 @@ describe('the authorization of programs', () => {
     const findLargest = (after: number) =>
       store.read.oauth.find(oauthIdHash('Client', stored.client_id!), api.clock.now + after)
     assert.deepEqual([(await findLargest(HOUR_MS))?.kind, await findLargest(DAY_MS)], ['Client', undefined])
-    for (const metadata of [
-      {},
-      { redirect_uris: [] },
-      { redirect_uris: ['http://chat.example/callback'] },
-      { redirect_uris: uris(11, 100) },
-      { redirect_uris: uris(1, 513) },
-    ])
-      assert.equal((await register(api.baseUrl, metadata)).status, 400)
     await using limited = await Api.start({ RATE_SIGN_IN: '3' })
     const statuses = []
     for (let count = 0; count < 4; count++)
       statuses.push((await register(limited.baseUrl, { redirect_uris: [REDIRECT_URI] })).status)
     assert.deepEqual(statuses, [201, 201, 201, 429])
+  })
+
+  const REDIRECT_URIS: [uris: unknown, status: number][] = [
+    [undefined, 400],
+    [[], 400],
+    ['https://chat.example/callback', 400],
+    [[1], 400],
+    [uris(11, 100), 400],
+    [uris(1, 513), 400],
+    [['http://chat.example/callback'], 400],
+    [['https://chat.example/callback#a'], 400],
+    [['https://user@chat.example/callback'], 400],
+    [['urn:ietf:wg:oauth:2.0:oob'], 400],
+    [['javascript:alert(1)'], 400],
+    [['javascript://chat.example/%0aalert(1)'], 400],
+    [['data:text/html,x'], 400],
+    [['https://localhost:3000/cb'], 201],
+    [['https://[::1]:3000/cb', 'http://127.0.0.1/cb', 'https://chat.example/cb'], 201],
+    [['cursor://anysphere.cursor-retrieval/oauth/callback', 'https://chat.example/cb'], 201],
+    [['com.example.app:/callback'], 201],
+  ]
+
+  test('a registration has redirect URIs to which a browser can return, and an error says which do not', async () => {
+    for (const [redirect_uris, status] of REDIRECT_URIS) {
+      const response = await register(api.baseUrl, { redirect_uris })
+      const { error, error_description: text } = (await response.json()) as Record<string, string>
+      assert.equal(response.status, status, `${redirect_uris}: ${text}`)
+      if (status === 400) assert.match(`${error}: ${text}`, /^invalid_redirect_uri: redirect_uris /)
+    }
+    for (const body of ['', '[]', 'null', '1']) assert.equal((await register(api.baseUrl, body)).status, 400)
+  })
+
+  test('a registration gets the grant types, response types and method that exist in place of others', async () => {
+    const response = await register(api.baseUrl, {
+      redirect_uris: ['https://localhost:3000/cb'],
+      grant_types: ['authorization_code', 'refresh_token', 'implicit', 'client_credentials'],
+      response_types: ['code', 'token', 'code id_token'],
+      token_endpoint_auth_method: 'private_key_jwt',
+      client_name: '',
+    })
+    const client = (await response.json()) as Record<string, unknown>
+    assert.deepEqual(
+      [response.status, client.grant_types, client.response_types, client.token_endpoint_auth_method],
+      [201, ['authorization_code', 'refresh_token'], ['code'], 'none'],
+    )
   })
 
   test('no code or token is stored, and expired records are deleted', async () => {

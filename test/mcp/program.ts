@@ -108,11 +108,11 @@ export interface Tokens {
   scope: string
 }
 
-export function register(baseUrl: string, metadata: object, query = ''): Promise<Response> {
+export function register(baseUrl: string, metadata: object | string, query = ''): Promise<Response> {
   return fetch(`${baseUrl}/oauth/register${query}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(metadata),
+    body: typeof metadata === 'string' ? metadata : JSON.stringify(metadata),
   })
 }
 

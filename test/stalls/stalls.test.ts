@@ -57,9 +57,7 @@ describe('no query holds the event loop for more than 50 ms', () => {
   const authorization = `${OAUTH_ROUTES.authorization}/{uid}`
   for (const [method, template] of [
     ...known,
-    ...[...others, OAUTH_ROUTES.authorization, authorization, OAUTH_ROUTES.jwks].map(
-      (path) => ['GET', path] as const,
-    ),
+    ...[...others, OAUTH_ROUTES.authorization, authorization].map((path) => ['GET', path] as const),
     ...[MCP_PATH, OAUTH_ROUTES.token, OAUTH_ROUTES.registration, OAUTH_ROUTES.revocation].map(
       (path) => ['POST', path] as const,
     ),

@@ -13,8 +13,10 @@ export const OAUTH_ROUTES = {
   token: '/oauth/token',
   registration: '/oauth/register',
   revocation: '/oauth/revoke',
-  jwks: '/oauth/jwks',
 } as const
+
+/** How a program gets tokens; those of a registration that names none. */
+export const PROGRAM_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
 
 /** Lifetimes in seconds. A refresh token lives as long as its authorization, unless it is not used. */
 export const GRANT_LIFETIME_SECONDS = 90 * DAY_SECONDS
@@ -79,7 +81,7 @@ function settings({ resource, cookies, secret, store }: AuthorizationServerOptio
     clientAuthMethods: ['none'],
     clientDefaults: {
       token_endpoint_auth_method: 'none',
-      grant_types: ['authorization_code', 'refresh_token'],
+      grant_types: PROGRAM_GRANT_TYPES,
       response_types: ['code'],
       id_token_signed_response_alg: 'EdDSA',
     },
@@ -141,13 +143,13 @@ async function resourceServer(indicator: string, resource: string): Promise<obje
   }
 }
 
-/** A request that has no program to return to. */
+/** The text of an error without a program to return to. */
 function renderError(
   context: { type: string; body: string },
   { error, error_description: description }: { error: string; error_description?: string },
 ): void {
   context.type = 'text/plain'
-  context.body = `The program sent a request that cannot be answered. Return to it and connect again.\n\n${error}: ${description ?? ''}\n`
+  context.body = `${error}: ${description ?? ''}`
 }
 
 const PKCS8_OF_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')

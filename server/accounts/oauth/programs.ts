@@ -208,7 +208,7 @@ function scopesUpTo(scope: ProgramScope): readonly ProgramScope[] {
 }
 
 /** The host of a redirect URI; of a program on the device, its scheme. */
-function returnTarget(redirectUri: string): string {
+export function returnTarget(redirectUri: string): string {
   const { host, protocol } = new URL(redirectUri)
   return protocol === 'https:' || protocol === 'http:' ? host : protocol
 }

@@ -1,9 +1,21 @@
 export const MCP_PATH = '/mcp'
 
+/** The paths by which programs name the resource that tokens are for: the origin, too. */
+export const RESOURCE_PATHS = ['', MCP_PATH, `${MCP_PATH}/`] as const
+
 /** RFC 9728: the path of a resource follows. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
 
 /** Where a program that was refused learns how to sign in. */
 export function resourceMetadataUrl(baseUrl: string): string {
   return `${baseUrl}${RESOURCE_METADATA_PATH}${MCP_PATH}`
+}
+
+/** Names the resource of tokens in place of its other names in the `resource` parameters of a request (RFC 8707). */
+export function unifyResources(parameters: URLSearchParams, baseUrl: string): void {
+  const names = [...RESOURCE_PATHS, '/'].map((path) => baseUrl + path)
+  const unify = (name: string) => (names.includes(name) ? baseUrl + MCP_PATH : name)
+  const resources = new Set(parameters.getAll('resource').map(unify))
+  parameters.delete('resource')
+  for (const resource of resources) parameters.append('resource', resource)
 }

@@ -1,0 +1,73 @@
+import { isLoopbackUrl } from '../../../protocol/loopback.ts'
+import { PROGRAM_GRANT_TYPES } from '../../accounts/oauth/authorization-server.ts'
+
+/** What a registration stores at most. */
+const MAX_CLIENT_NAME_LENGTH = 64
+const MAX_REDIRECT_URIS = 10
+const MAX_REDIRECT_URI_LENGTH = 512
+
+/** Why a registration is refused (RFC 7591, section 3.2.2). */
+export interface RegistrationProblem {
+  error: 'invalid_client_metadata' | 'invalid_redirect_uri'
+  error_description: string
+}
+
+/**
+ * What the library gets of the body of a registration, or why it is refused. Everything else is ignored, and nothing is
+ * fetched. Programs are public clients, because a secret that is in many programs would prove nothing; grant and response
+ * types are replaced by those that exist (RFC 7591, section 2).
+ */
+export function readRegistration(body: unknown): { metadata: string } | RegistrationProblem {
+  const given = parse(body)
+  if (!given) return { error: 'invalid_client_metadata', error_description: 'the body must be a JSON object' }
+  const { client_name: name, redirect_uris: uris = [], grant_types: grants } = given
+  const named = PROGRAM_GRANT_TYPES.filter((type) => Array.isArray(grants) && grants.includes(type))
+  const types = named.length > 0 ? named : PROGRAM_GRANT_TYPES
+  const redirects = types.includes('authorization_code') || (Array.isArray(uris) && uris.length > 0)
+  const problem = redirects ? findProblem(uris) : undefined
+  if (problem) return { error: 'invalid_redirect_uri', error_description: `redirect_uris ${problem}` }
+  const isNative = redirects && (uris as string[]).some((uri) => !/^https?:/.test(new URL(uri).protocol))
+  return {
+    metadata: JSON.stringify({
+      ...(typeof name === 'string' && name !== ''
+        ? { client_name: name.slice(0, MAX_CLIENT_NAME_LENGTH) }
+        : {}),
+      redirect_uris: redirects ? uris : [],
+      response_types: redirects ? ['code'] : [],
+      grant_types: types,
+      // Only native programs have schemes of their own (RFC 8252).
+      application_type: isNative ? 'native' : 'web',
+      token_endpoint_auth_method: 'none',
+    }),
+  }
+}
+
+/** What is wrong with the redirect URIs of a registration. The library refuses schemes that run in a browser. */
+function findProblem(uris: unknown): string | undefined {
+  if (!Array.isArray(uris) || uris.length === 0 || uris.length > MAX_REDIRECT_URIS)
+    return `must have 1 to ${MAX_REDIRECT_URIS} URIs`
+  if (!uris.every((uri) => typeof uri === 'string' && uri.length <= MAX_REDIRECT_URI_LENGTH))
+    return `must be strings of at most ${MAX_REDIRECT_URI_LENGTH} characters`
+  const invalid = uris.find((uri) => !isRedirectUri(uri))
+  if (invalid === undefined) return undefined
+  return `has ${invalid}: expected https, http on a loopback address, or a scheme of the program followed by a slash`
+}
+
+/** Whether a browser can return there. `urn:ietf:wg:oauth:2.0:oob` is no address. */
+function isRedirectUri(uri: string): boolean {
+  if (!URL.canParse(uri)) return false
+  const { protocol, hash, username, password } = new URL(uri)
+  if (hash !== '' || username !== '' || password !== '') return false
+  return protocol === 'http:' ? isLoopbackUrl(uri) : /^[a-z][a-z0-9+.-]*:\//i.test(uri)
+}
+
+function parse(body: unknown): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(String(body))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
