@@ -1,4 +1,4 @@
-import type { DeviceTokenResponse } from '../../protocol/api/device.ts'
+import { COMMAND_LINE_CLIENT, type DeviceToken } from '../../protocol/api/device.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand } from './account.ts'
@@ -7,46 +7,41 @@ import type { CommandContext } from './command.ts'
 import { assertOwnPage } from './server.ts'
 import { browse } from './terminal/browser.ts'
 
-const PROGRAM_NAME = 'Slipway command line'
+/** What a client adds to the interval of its requests when it is too fast (RFC 8628, section 3.5). */
+const SLOWER_SECONDS = 5
 
 /** Shows a code and a link, and waits until the sign-in is allowed in a browser (RFC 8628). */
 export async function signInByDevice(
   work: CommandContext,
   server: string,
   keyName: string,
-): Promise<DeviceTokenResponse> {
+): Promise<DeviceToken> {
   const { terminal, retryPolicy, signal } = work
   const slipway = work.connect(server, undefined)
-  const code = await slipway.requestDeviceCode({ program: PROGRAM_NAME, machine: keyName })
-  assertOwnPage(code.verificationUrlComplete, server)
+  const code = await slipway.requestDeviceCode({ client_id: COMMAND_LINE_CLIENT, machine: keyName })
+  assertOwnPage(code.verification_uri_complete, server)
   const login = loginCommand(work, server)
-  const expires = formatDuration(code.expiresInSeconds)
+  const expires = formatDuration(code.expires_in)
   for (const line of [
     'Open this page in any browser, and compare the code:',
     '',
-    `  ${code.verificationUrlComplete}`,
-    `  Code: ${code.userCode}`,
+    `  ${code.verification_uri_complete}`,
+    `  Code: ${code.user_code}`,
     '',
     `Waiting for up to ${expires}. To get a code by email instead: ${login} --email ADDRESS`,
   ])
     terminal.printNote(line)
-  if (terminal.interactive) await browse(code.verificationUrlComplete, work)
-  const end = retryPolicy.now() + code.expiresInSeconds * 1000
-  let { intervalSeconds } = code
+  if (terminal.interactive) await browse(code.verification_uri_complete, work)
+  const end = retryPolicy.now() + code.expires_in * 1000
+  let { interval } = code
   while (retryPolicy.now() < end) {
-    await retryPolicy.wait(intervalSeconds * 1000, signal)
+    await retryPolicy.wait(interval * 1000, signal)
     try {
-      return await slipway.exchangeDeviceCode(code.deviceCode)
+      return await slipway.exchangeDeviceCode(COMMAND_LINE_CLIENT, code.device_code)
     } catch (error) {
-      if (isSlipwayError(error, 'SLOW_DOWN'))
-        intervalSeconds = readInterval(error.details) ?? intervalSeconds + 5
+      if (isSlipwayError(error, 'SLOW_DOWN')) interval += SLOWER_SECONDS
       else if (!isSlipwayError(error, 'AUTHORIZATION_PENDING', 'NETWORK', 'UNAVAILABLE')) throw error
     }
   }
   throw new AuthError('The code has expired', `Start again: ${login}`)
-}
-
-function readInterval(details: unknown): number | undefined {
-  const { intervalSeconds } = (details ?? {}) as { intervalSeconds?: unknown }
-  return typeof intervalSeconds === 'number' && intervalSeconds <= 60 ? intervalSeconds : undefined
 }

@@ -70,7 +70,7 @@ const AUTH_CODES = new Set([
   'INVALID_ID_TOKEN',
   'NOT_TRUSTED',
   'ACCESS_DENIED',
-  'DEVICE_CODE_EXPIRED',
+  'EXPIRED_TOKEN',
   'INVALID_CODE',
   'INVALID_CLAIM_TOKEN',
   'ALREADY_CLAIMED',
@@ -199,7 +199,7 @@ function suggestForRefusal(
         `See what your keys permit: ${program} keys. Create another one: ${program} keys create NAME --scope SCOPE`,
       ]
     case 'ACCESS_DENIED':
-    case 'DEVICE_CODE_EXPIRED':
+    case 'EXPIRED_TOKEN':
       return login === undefined ? [] : [`Start again: ${login}`]
     case 'NAME_TAKEN':
       return ['Choose another name with --name.']

@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 import type { VerifyCodeResponse } from '../../protocol/api/account.ts'
+import type { DeviceToken } from '../../protocol/api/device.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
@@ -44,13 +45,17 @@ export async function signIn(
     )
   const verified: SignedIn | undefined =
     email === undefined
-      ? await signInByDevice(work, server, keyName)
+      ? toKey(await signInByDevice(work, server, keyName))
       : await signInByEmail(work, server, { email, code, keyName, again: sameKey(givenName, printsKey) })
   if (verified === undefined || printsKey) return verified
   credentials.remember(server, { key: verified.apiKey, email: verified.email, name: verified.keyName })
   const greeting = verified.isNewUser ? 'Welcome! Signed' : 'Signed'
   terminal.printDone(`${greeting} in to ${server} as ${verified.email}`)
   return verified
+}
+
+function toKey({ access_token: apiKey, key_name: keyName, email, plan }: DeviceToken): SignedIn {
+  return { apiKey, keyName, email, plan }
 }
 
 async function signInByEmail(

@@ -1,5 +1,5 @@
 import type { ErrorBody } from '../../protocol/api/errors.ts'
-import { SlipwayError } from './slipway-error.ts'
+import { type ClientErrorCode, SlipwayError } from './slipway-error.ts'
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts'
 
 /**
@@ -93,8 +93,8 @@ async function errorFromResponse(
   const retryAfterSeconds = parseRetryAfterHeader(response, now)
   const body = parseErrorBody(text)
   if (body) {
-    const { error, code, details, hint } = body
-    return new SlipwayError(error, { code, status: response.status, details, hint, retryAfterSeconds })
+    const { message, ...rest } = body
+    return new SlipwayError(message, { ...rest, status: response.status, retryAfterSeconds })
   }
   return new SlipwayError(unexpectedResponse(request, response), {
     code: 'BAD_ANSWER',
@@ -103,10 +103,24 @@ async function errorFromResponse(
   })
 }
 
-function parseErrorBody(text: string): ErrorBody | undefined {
+/** An error of the API, or of OAuth (RFC 6749, section 5.2). */
+function parseErrorBody(
+  text: string,
+): Pick<SlipwayError, 'code' | 'message' | 'details' | 'hint'> | undefined {
   try {
-    const body = JSON.parse(text) as ErrorBody
-    return typeof body.error === 'string' && typeof body.code === 'string' ? body : undefined
+    const {
+      error,
+      code,
+      details,
+      hint,
+      error_description: description,
+    } = JSON.parse(text) as ErrorBody & {
+      error_description?: unknown
+    }
+    if (typeof error !== 'string') return undefined
+    if (typeof code === 'string') return { code, message: error, details, hint }
+    if (typeof description !== 'string') return undefined
+    return { code: error.toUpperCase() as ClientErrorCode, message: description, details, hint }
   } catch {
     return undefined
   }

@@ -8,6 +8,11 @@ export type ClientErrorCode =
   | 'BAD_ANSWER'
   /** A file no longer matches the manifest. */
   | 'FILE_CHANGED'
+  /** Errors of OAuth (RFC 6749, RFC 8628), in upper case. */
+  | 'AUTHORIZATION_PENDING'
+  | 'SLOW_DOWN'
+  | 'ACCESS_DENIED'
+  | 'EXPIRED_TOKEN'
 
 interface SlipwayErrorOptions {
   code: ErrorCode | ClientErrorCode

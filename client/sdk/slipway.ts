@@ -11,16 +11,11 @@ import type {
   SessionsEndedResponse,
   VerifyCodeResponse,
 } from '../../protocol/api/account.ts'
-import type * as device from '../../protocol/api/device.ts'
+import * as device from '../../protocol/api/device.ts'
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
 import type * as keys from '../../protocol/api/keys.ts'
 import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.ts'
-import type {
-  AuthorizationRequest,
-  AuthorizationResult,
-  ProgramList,
-  ProgramRevokedResponse,
-} from '../../protocol/api/programs.ts'
+import type * as programs from '../../protocol/api/programs.ts'
 import type {
   ArchiveResponse,
   BundleReceipt,
@@ -113,6 +108,7 @@ export type { PublishFile, UploadOptions as Sending } from './upload.ts'
 
 interface Call extends UploadOptions {
   json?: unknown
+  form?: Record<string, string>
   body?: Bytes
   contentType?: string
   claimToken?: string | undefined
@@ -183,14 +179,18 @@ export class Slipway {
     await this.#exchange('DELETE', '/api/auth/session')
   }
 
-  /** Starts the sign-in of a program without a browser (RFC 8628). */
-  requestDeviceCode(request: device.DeviceCodeRequest): Promise<device.DeviceCodeResponse> {
-    return this.#call('POST', '/api/auth/device', { json: request })
+  /** Starts the sign-in of a program without a browser (RFC 8628, section 3.1). */
+  requestDeviceCode(request: device.DeviceAuthorizationRequest): Promise<device.DeviceAuthorization> {
+    return this.#call('POST', '/oauth/device_authorization', { form: { ...request } })
   }
 
-  /** The key, once the user has entered the code; AUTHORIZATION_PENDING until then. */
-  exchangeDeviceCode(deviceCode: string): Promise<device.DeviceTokenResponse> {
-    return this.#call('POST', '/api/auth/device/token', { json: { deviceCode } })
+  /**
+   * The key, once the user has entered the code (RFC 8628, section 3.4). Until then AUTHORIZATION_PENDING, or SLOW_DOWN,
+   * after which the interval is 5 seconds longer; ACCESS_DENIED and EXPIRED_TOKEN are final.
+   */
+  exchangeDeviceCode(clientId: string, deviceCode: string): Promise<device.DeviceToken> {
+    const form = { grant_type: device.DEVICE_GRANT_TYPE, client_id: clientId, device_code: deviceCode }
+    return this.#call('POST', '/oauth/token', { form })
   }
 
   /** What the program asks for that shows this code. */
@@ -266,20 +266,20 @@ export class Slipway {
   }
 
   /** What a program asks for. Only in the browser in which it asks. */
-  authorization(id: string): Promise<AuthorizationRequest> {
+  authorization(id: string): Promise<programs.AuthorizationRequest> {
     return this.#call('GET', `/api/v1/authorizations/${encodeURIComponent(id)}`)
   }
 
-  decideAuthorization(id: string, allow: boolean): Promise<AuthorizationResult> {
+  decideAuthorization(id: string, allow: boolean): Promise<programs.AuthorizationResult> {
     return this.#call('POST', `/api/v1/authorizations/${encodeURIComponent(id)}`, { json: { allow } })
   }
 
-  programs(): Promise<ProgramList> {
+  programs(): Promise<programs.ProgramList> {
     return this.#call('GET', '/api/v1/me/programs')
   }
 
   /** Ends the access of a program. */
-  revokeProgram(id: string): Promise<ProgramRevokedResponse> {
+  revokeProgram(id: string): Promise<programs.ProgramRevokedResponse> {
     return this.#call('DELETE', `/api/v1/me/programs/${encodeURIComponent(id)}`)
   }
 
@@ -552,15 +552,16 @@ export class Slipway {
   #request(
     method: string,
     path: string,
-    { json, body, contentType, claimToken, ...sending }: Call,
+    { json, form, body, contentType, claimToken, ...sending }: Call,
   ): HttpRequest {
     const headers: Record<string, string> = { Accept: 'application/json' }
     if (this.#options.key !== undefined) headers.Authorization = `Bearer ${this.#options.key}`
     if (this.#options.client !== undefined) headers['X-Slipway-Client'] = this.#options.client
     if (json !== undefined) headers['Content-Type'] = 'application/json'
+    if (form !== undefined) headers['Content-Type'] = 'application/x-www-form-urlencoded'
     if (contentType !== undefined) headers['Content-Type'] = contentType
     if (claimToken !== undefined) headers['X-Slipway-Claim-Token'] = claimToken
-    const payload = json === undefined ? body : JSON.stringify(json)
+    const payload = (form ? new URLSearchParams(form).toString() : JSON.stringify(json)) ?? body
     return this.#buildRequest(method, this.#baseUrl + path, headers, {
       ...(payload !== undefined && { body: payload }),
       ...sending,

@@ -1,5 +1,5 @@
 import { useRoute } from 'preact-iso'
-import type { AuthorizationRequest, ProgramScope } from '../../protocol/api/programs.ts'
+import type { AuthorizationRequest } from '../../protocol/api/programs.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
@@ -7,17 +7,11 @@ import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Decision } from '../app/decision.tsx'
 import { Page } from '../app/page.tsx'
+import { Permissions } from '../app/permissions.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime } from '../kit/time.tsx'
-
-/** What each scope adds to those before it. */
-const PERMISSIONS: Record<ProgramScope, string> = {
-  read: 'See your sites, their files, versions and visits',
-  publish: 'Publish new sites, and new versions of your sites',
-  manage: 'Change the settings of your sites, delete them, and manage your domains',
-}
 
 /** `/authorize/:id`: a program asks for access to the account. */
 export function AuthorizePage() {
@@ -54,11 +48,7 @@ function Question({ id, request }: { id: string; request: AuthorizationRequest }
         <bdi>{program}</bdi> asks for access to the account of <strong>{email}</strong>, and returns to{' '}
         <strong>{returnsTo}</strong>. It may:
       </p>
-      <ul>
-        {permissionsOf(scope).map((permission) => (
-          <li key={permission}>{permission}</li>
-        ))}
-      </ul>
+      <Permissions scope={scope} />
       <p>
         Until <LocalTime at={expiresAt} />, or until you end the access under Account.
       </p>
@@ -68,9 +58,4 @@ function Question({ id, request }: { id: string; request: AuthorizationRequest }
       <Decision decide={decide} />
     </>
   )
-}
-
-function permissionsOf(scope: ProgramScope): string[] {
-  const scopes = Object.keys(PERMISSIONS) as ProgramScope[]
-  return scopes.slice(0, scopes.indexOf(scope) + 1).map((one) => PERMISSIONS[one])
 }

@@ -7,6 +7,7 @@ import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Decision } from '../app/decision.tsx'
 import { Page } from '../app/page.tsx'
+import { Permissions } from '../app/permissions.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { Button } from '../kit/button.tsx'
 import { TextField } from '../kit/field.tsx'
@@ -84,10 +85,10 @@ function Question({ asked }: { asked: DeviceRequest }) {
           </Fact>
         </Facts>
         <p>
-          It gets a key of your account <bdi>{email}</bdi>: it can publish, change and delete your sites and
-          domains until you revoke the key on the account page.
-          {asked.replacesKey && ' The key that this machine has now stops working.'}
+          It gets a key of your account <bdi>{email}</bdi>, until you revoke the key on the account page.
+          {asked.replacesKey && ' The key that this machine has now stops working.'} It may:
         </p>
+        <Permissions scope={asked.scope} />
         <p>
           Continue only if you started this yourself and the program shows exactly this code. The names are
           those that the program gave itself.

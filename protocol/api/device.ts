@@ -1,35 +1,56 @@
-import type { VerifyCodeResponse } from './account.ts'
+import type { ProgramScope } from './programs.ts'
 
-// Sign-in of a program without a browser (RFC 8628).
+// Sign-in of a program without a browser (RFC 8628), in the names of the standard.
 
-/** `POST /api/auth/device`. */
-export interface DeviceCodeRequest {
-  /** What asks, such as "Slipway command line". */
+/** `POST /oauth/device_authorization`, as a form (RFC 8628, section 3.1). */
+export interface DeviceAuthorizationRequest {
+  /** A registered program, or `COMMAND_LINE_CLIENT`. */
+  client_id: string
+  /** Default: all. */
+  scope?: string
+  /** Where it runs: the name of its key. Default: the name of the program. */
+  machine?: string
+}
+
+/** RFC 8628, section 3.2. */
+export interface DeviceAuthorization {
+  /** For the program only. */
+  device_code: string
+  /** For its user: `XXXX-XXXX`. */
+  user_code: string
+  /** The page that asks for the code. */
+  verification_uri: string
+  /** The same page with the code. */
+  verification_uri_complete: string
+  expires_in: number
+  /** Minimum number of seconds between requests for the key. */
+  interval: number
+}
+
+/** The key, after the user has allowed it (RFC 6749, section 5.1), with its name and the account. */
+export interface DeviceToken {
+  access_token: string
+  token_type: 'Bearer'
+  scope: string
+  email: string
+  plan: string
+  key_name: string
+}
+
+/** RFC 8628, section 3.4. */
+export const DEVICE_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
+
+/** The `client_id` of the command line, which needs no registration. */
+export const COMMAND_LINE_CLIENT = 'slipway-cli'
+
+/** `POST /api/v1/me/device`: what a code asks for. */
+export interface DeviceRequest {
+  userCode: string
+  /** What asks, as it calls itself. */
   program: string
   /** Where it runs: the name of its key. */
   machine: string
-}
-
-export interface DeviceCodeResponse {
-  /** For the program only. */
-  deviceCode: string
-  /** For its user: `XXXX-XXXX`. */
-  userCode: string
-  /** The page that asks for the code. */
-  verificationUrl: string
-  /** The same page with the code. */
-  verificationUrlComplete: string
-  expiresInSeconds: number
-  /** Minimum time between requests of `POST /api/auth/device/token`. */
-  intervalSeconds: number
-}
-
-/** `POST /api/auth/device/token`, after the user has allowed it. */
-export type DeviceTokenResponse = Omit<VerifyCodeResponse, 'isNewUser' | 'message'> & { keyName: string }
-
-/** `POST /api/v1/me/device`: what a code asks for. */
-export interface DeviceRequest extends DeviceCodeRequest {
-  userCode: string
+  scope: ProgramScope
   createdAt: string
   expiresAt: string
   /** Whether the account has a key with the name of the machine, which the new one replaces. */

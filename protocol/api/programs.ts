@@ -7,6 +7,17 @@ export const PROGRAM_SCOPES = ['read', 'publish', 'manage'] as const satisfies r
 
 export type ProgramScope = (typeof PROGRAM_SCOPES)[number]
 
+/** A scope with those that it includes, as OAuth lists them. */
+export function scopesUpTo(scope: ProgramScope): string {
+  return PROGRAM_SCOPES.slice(0, PROGRAM_SCOPES.indexOf(scope) + 1).join(' ')
+}
+
+/** The widest scope of a list; undefined for one without a known scope. */
+export function widestScope(scopes: string): ProgramScope | undefined {
+  const names = scopes.split(' ')
+  return PROGRAM_SCOPES.findLast((one) => names.includes(one))
+}
+
 /** `GET /api/v1/authorizations/:id`: a program that asks for access. */
 export interface AuthorizationRequest {
   /** As the program calls itself, unverified. */

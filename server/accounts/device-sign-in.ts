@@ -1,18 +1,27 @@
 import type {
-  DeviceCodeRequest,
-  DeviceCodeResponse,
+  DeviceAuthorization,
   DeviceDecisionResponse,
   DeviceRequest,
-  DeviceTokenResponse,
+  DeviceToken,
 } from '../../protocol/api/device.ts'
+import { type ProgramScope, scopesUpTo } from '../../protocol/api/programs.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS, toIso } from '../lib/time.ts'
-import { hashToken, newCode, newSessionToken, parseCode, type Secrets, Signer } from '../lib/tokens.ts'
+import {
+  encodeFields,
+  hashToken,
+  newCode,
+  newSessionToken,
+  parseCode,
+  type Secrets,
+  Signer,
+} from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { DeviceSignIn } from '../store/contract/device-sign-ins.ts'
 import type { Store } from '../store/store.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
-import { keyScope, mintKey, NAMED_KEY_WARNING, readKeyName } from './named-keys.ts'
+import { keyScope, mintKey, readKeyName } from './named-keys.ts'
+import type { OAuthProblem } from './oauth/oauth-problem.ts'
 import { FULL_GRANT } from './permissions.ts'
 
 const LIFETIME_MS = 10 * MINUTE_MS
@@ -24,6 +33,14 @@ const MAX_POLL_INTERVAL_MS = MINUTE_MS
 
 /** User codes that an account can enter in an hour, so that they cannot be guessed (RFC 8628, section 5.1). */
 const MAX_CODES_PER_HOUR = 30
+
+/** What a program asks for. */
+interface DeviceStart {
+  clientId: string
+  program: string
+  machine: string
+  scope: ProgramScope
+}
 
 interface DeviceSignInsOptions {
   store: Store
@@ -49,48 +66,52 @@ export class DeviceSignIns {
     this.#clock = clock
   }
 
-  async start(request: DeviceCodeRequest): Promise<DeviceCodeResponse> {
-    const program = readKeyName(request.program, 'program')
-    const machine = readKeyName(request.machine, 'machine')
+  /** Makes the codes (RFC 8628, section 3.2). VALIDATION_ERROR for a name that no key can have. */
+  async start({ clientId, program, machine, scope }: DeviceStart): Promise<DeviceAuthorization> {
     const [deviceCode, userCode] = [newSessionToken(), newCode()]
     const now = this.#clock()
+    const names = { program: readKeyName(program, 'program'), machine: readKeyName(machine, 'machine') }
     await this.#store.execute('durable', ({ deviceSignIns }) =>
       deviceSignIns.add({
-        ...{ program, machine, createdAt: now, expiresAt: now + LIFETIME_MS },
+        ...{ ...names, scope, createdAt: now, expiresAt: now + LIFETIME_MS },
         ...{ intervalMs: POLL_INTERVAL_MS, polledAt: null, state: 'pending', accountId: null },
-        deviceHash: hashToken(deviceCode),
+        deviceHash: hashDeviceCode(clientId, deviceCode),
         userCodeHash: this.#codes.sign([userCode]),
       }),
     )
-    const verificationUrl = `${this.#baseUrl}/device`
+    const page = `${this.#baseUrl}/device`
     return {
-      deviceCode,
-      userCode,
-      verificationUrl,
-      verificationUrlComplete: `${verificationUrl}?code=${userCode}`,
-      expiresInSeconds: LIFETIME_MS / SECOND_MS,
-      intervalSeconds: POLL_INTERVAL_MS / SECOND_MS,
+      device_code: deviceCode,
+      user_code: userCode,
+      verification_uri: page,
+      verification_uri_complete: `${page}?code=${userCode}`,
+      expires_in: LIFETIME_MS / SECOND_MS,
+      interval: POLL_INTERVAL_MS / SECOND_MS,
     }
   }
 
   /**
-   * The key, once, after the user has allowed it. Until then AUTHORIZATION_PENDING, or SLOW_DOWN for a poll that is too
-   * early; ACCESS_DENIED and DEVICE_CODE_EXPIRED are final. `charge` rejects a poll that is not in time, before it
-   * writes anything.
+   * The key, once, after the user has allowed it (RFC 8628, section 3.5); a code is valid for its client only. `charge`
+   * rejects a poll that is not in time, before it writes anything.
    */
-  async exchange(deviceCode: string, charge: () => Promise<void>): Promise<DeviceTokenResponse> {
-    const signIn = await this.#store.read.deviceSignIns.find(hashToken(deviceCode))
+  async exchange(
+    { clientId, deviceCode }: { clientId: string; deviceCode: string },
+    charge: () => Promise<void>,
+  ): Promise<DeviceToken | OAuthProblem> {
+    const signIn = await this.#store.read.deviceSignIns.find(hashDeviceCode(clientId, deviceCode))
     const now = this.#clock()
     const isValid = signIn !== undefined && signIn.expiresAt > now
     const isInTime = isValid && (await this.#recordPoll(signIn, now))
     if (!isInTime) await charge()
-    if (!isValid) throw codeExpired()
+    if (!isValid) return EXPIRED
     if (signIn.state === 'denied')
-      throw new ApiError('ACCESS_DENIED', 'The sign-in was denied in the browser')
+      return { error: 'access_denied', error_description: 'The sign-in was denied in the browser' }
     if (signIn.state === 'approved') return this.#createKey(signIn, now)
-    if (isInTime)
-      throw new ApiError('AUTHORIZATION_PENDING', 'The code has not been entered in a browser yet')
-    throw await this.#slowDown(signIn)
+    if (!isInTime) return this.#slowDown(signIn)
+    return {
+      error: 'authorization_pending',
+      error_description: 'The code has not been entered in a browser yet',
+    }
   }
 
   /** What a user code asks for. INVALID_CODE for any invalid one, RATE_LIMITED after too many. */
@@ -99,11 +120,12 @@ export class DeviceSignIns {
     const { read } = this.#store
     const signIn = await read.deviceSignIns.findPending(hashes, this.#clock())
     if (!signIn) throw invalidCode()
-    const { program, machine, createdAt, expiresAt } = signIn
+    const { program, machine, scope, createdAt, expiresAt } = signIn
     return {
       userCode: parseCode(typed)!,
       program,
       machine,
+      scope,
       createdAt: toIso(createdAt),
       expiresAt: toIso(expiresAt),
       replacesKey: (await read.keys.list(account.id)).some(({ name }) => name === machine),
@@ -142,35 +164,49 @@ export class DeviceSignIns {
   }
 
   async #createKey(
-    { deviceHash, machine, accountId }: DeviceSignIn,
+    { deviceHash, machine, scope, accountId }: DeviceSignIn,
     now: number,
-  ): Promise<DeviceTokenResponse> {
+  ): Promise<DeviceToken | OAuthProblem> {
     const account = await this.#store.read.accounts.byId(accountId!)
-    if (!account) throw codeExpired()
-    const { apiKey } = await this.#store.write('durable', keyScope(account), async (tx) => {
+    if (!account) return EXPIRED
+    const created = await this.#store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
-      if (!(await tx.deviceSignIns.remove(deviceHash))) throw codeExpired()
-      return mintKey(tx, { accountId: account.id, name: machine, grant: FULL_GRANT }, now)
+      if (!(await tx.deviceSignIns.remove(deviceHash))) return undefined
+      return mintKey(tx, { accountId: account.id, name: machine, grant: { ...FULL_GRANT, scope } }, now)
     })
+    if (!created) return EXPIRED
     const { email, plan } = account
-    return { apiKey, email, plan, keyName: machine, warning: NAMED_KEY_WARNING }
+    return {
+      access_token: created.apiKey,
+      token_type: 'Bearer',
+      scope: scopesUpTo(scope),
+      email,
+      plan,
+      key_name: machine,
+    }
   }
 
-  async #slowDown({ deviceHash, intervalMs }: DeviceSignIn): Promise<ApiError> {
+  /** The client adds as much to its interval (RFC 8628, section 3.5). */
+  async #slowDown({ deviceHash, intervalMs }: DeviceSignIn): Promise<OAuthProblem> {
     const interval = Math.min(intervalMs + POLL_INTERVAL_MS, MAX_POLL_INTERVAL_MS)
     if (interval > intervalMs)
       await this.#store.execute('relaxed', ({ deviceSignIns }) =>
         deviceSignIns.setInterval(deviceHash, interval),
       )
-    const intervalSeconds = interval / SECOND_MS
-    return new ApiError('SLOW_DOWN', `Wait ${intervalSeconds} seconds between two requests`, {
-      details: { intervalSeconds },
-    })
+    return {
+      error: 'slow_down',
+      error_description: `Wait ${interval / SECOND_MS} seconds between two requests`,
+    }
   }
 }
 
-function codeExpired(): ApiError {
-  return new ApiError('DEVICE_CODE_EXPIRED', 'The code has expired or was used. Start the sign-in again.')
+const EXPIRED: OAuthProblem = {
+  error: 'expired_token',
+  error_description: 'The code has expired or was used. Start the sign-in again.',
+}
+
+function hashDeviceCode(clientId: string, deviceCode: string): string {
+  return hashToken(encodeFields([clientId, deviceCode]))
 }
 
 function invalidCode(): ApiError {

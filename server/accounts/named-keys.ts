@@ -151,11 +151,15 @@ export class NamedKeys {
   }
 }
 
-/** A name without surrounding spaces. VALIDATION_ERROR when it is empty or contains control characters. */
+const MAX_NAME_CHARACTERS = 64
+
+export const NAME_RULE = `must be 1 to ${MAX_NAME_CHARACTERS} characters, without control characters`
+
+/** A name without surrounding spaces. VALIDATION_ERROR when it is empty, too long or contains control characters. */
 export function readKeyName(typed: string, field = 'keyName'): string {
   const name = typed.trim()
-  if (name !== '' && !/[\p{Cc}\p{Cs}]/u.test(name)) return name
-  throw validationError([{ field, message: 'must be 1 to 64 characters, without control characters' }])
+  if (name !== '' && [...name].length <= MAX_NAME_CHARACTERS && !/[\p{Cc}\p{Cs}]/u.test(name)) return name
+  throw validationError([{ field, message: NAME_RULE }])
 }
 
 /** The names of a write that creates or ends keys of an account: signing in by email does it under the address. */

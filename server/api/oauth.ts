@@ -1,10 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Response as InjectedResponse } from 'light-my-request'
+import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
 import { PROGRAM_SCOPES } from '../../protocol/api/programs.ts'
 import type { Branding } from '../../protocol/branding.ts'
 import { OAUTH_ROUTES, PROGRAM_GRANT_TYPES } from '../accounts/oauth/authorization-server.ts'
-import type { Programs } from '../accounts/oauth/programs.ts'
-import type { RateLimits } from '../accounts/rate-limits.ts'
 import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
@@ -12,8 +11,10 @@ import { sendPage } from '../web/pages.ts'
 import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
 import { MCP_PATH, RESOURCE_METADATA_PATH, RESOURCE_PATHS, unifyResources } from './mcp/resource.ts'
+import { authorizeDevice, exchangeDevice, refuse } from './oauth/device.ts'
 import { readRegistration } from './oauth/registration.ts'
 import { hasCode, isOwnRedirect, renderProblem, renderReturn } from './oauth/return-page.ts'
+import type { ApiServices } from './services.ts'
 import { preflight } from './unrouted.ts'
 
 /** RFC 8414. */
@@ -26,12 +27,9 @@ const RESPONSE_MODE = 'query'
 
 const MAX_CONCURRENT_REQUESTS = { total: 64, perKey: 8 }
 
-interface OAuthOptions {
-  baseUrl: string
+interface OAuthOptions extends Pick<ApiServices, 'baseUrl' | 'programs' | 'deviceSignIns' | 'limits'> {
   branding: Branding
   pages: ErrorPages
-  programs: Programs
-  limits: RateLimits
 }
 
 /** A request that the library handles: the target and the body that it gets. */
@@ -63,7 +61,7 @@ export async function oauth(app: FastifyInstance, options: OAuthOptions): Promis
   const limited = { charge: 'sign-in', access: 'public', auth: 'optional' } as const
   const forward = forwarder(options)
   const limiter = new ConcurrencyLimiter(MAX_CONCURRENT_REQUESTS)
-  const { authorization, registration, token, revocation } = OAUTH_ROUTES
+  const { authorization, registration, token, revocation, device_authorization: device } = OAUTH_ROUTES
   const resumption = `${authorization}/:uid`
   for (const [method, url, config, respond] of [
     ['GET', authorization, limited, authorize(forward, options)],
@@ -71,7 +69,8 @@ export async function oauth(app: FastifyInstance, options: OAuthOptions): Promis
     ['POST', registration, limited, register(forward)],
     ['POST', token, { ...open, charge: 'handler' }, exchange(forward, options)],
     ['POST', revocation, limited, relay(forward)],
-  ] as const)
+    ['POST', device, limited, (request, reply) => authorizeDevice(options, request, reply)],
+  ] as [method: 'GET' | 'POST', url: string, config: FastifyContextConfig, respond: Respond][])
     app.route({
       ...{ method, url, bodyLimit: MAX_BODY_BYTES, config },
       handler: (request, reply) =>
@@ -79,7 +78,7 @@ export async function oauth(app: FastifyInstance, options: OAuthOptions): Promis
     })
   for (const [url, allow] of [
     ...documents.map(([url]) => [url, 'GET, HEAD'] as const),
-    ...[registration, token, revocation, MCP_PATH].map((url) => [url, 'POST'] as const),
+    ...[registration, token, revocation, device, MCP_PATH].map((url) => [url, 'POST'] as const),
   ])
     app.options(url, { config: open }, (_, reply) => preflight(reply, allow))
 }
@@ -98,13 +97,14 @@ function resourceMetadata(path: string, { baseUrl, branding }: OAuthOptions): ob
 
 /** RFC 8414, section 2: what exists. That of the library names parts of OpenID, too. */
 function serverMetadata(baseUrl: string): object {
-  const { authorization, registration, token, revocation } = OAUTH_ROUTES
+  const { authorization, registration, token, revocation, device_authorization: device } = OAUTH_ROUTES
   return {
     issuer: baseUrl,
     authorization_endpoint: baseUrl + authorization,
     token_endpoint: baseUrl + token,
     registration_endpoint: baseUrl + registration,
     revocation_endpoint: baseUrl + revocation,
+    device_authorization_endpoint: baseUrl + device,
     scopes_supported: PROGRAM_SCOPES,
     response_types_supported: ['code'],
     response_modes_supported: [RESPONSE_MODE],
@@ -161,15 +161,17 @@ function authorize(forward: Forward, { baseUrl, pages }: OAuthOptions): Respond 
 function register(forward: Forward): Respond {
   return async (request, reply) => {
     const registration = readRegistration(request.body)
-    if ('error' in registration) return reply.code(400).send(registration)
+    if ('error' in registration) return refuse(reply, registration)
     return send(reply, await forward(request, { ...toForwarded(request), payload: registration.metadata }))
   }
 }
 
 /** A request for tokens. Each use of a refresh token adds records to those of its account, so that it is charged. */
-function exchange(forward: Forward, { baseUrl, programs, limits }: OAuthOptions): Respond {
+function exchange(forward: Forward, options: OAuthOptions): Respond {
+  const { baseUrl, programs, limits } = options
   return async (request, reply) => {
     const parameters = new URLSearchParams(String(request.body))
+    if (parameters.get('grant_type') === DEVICE_GRANT_TYPE) return exchangeDevice(options, request, reply)
     request.caller.account = await programs.findOwner(parameters)
     await charge(limits, request, reply)
     unifyResources(parameters, baseUrl)

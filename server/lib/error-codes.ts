@@ -20,22 +20,6 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning: 'The sign-in code is incorrect, used or expired.',
     hint: 'Check the code in the latest email, or request a new one.',
   },
-  AUTHORIZATION_PENDING: {
-    meaning: 'The user has not entered the code of the program yet.',
-    hint: 'Send the request again after intervalSeconds.',
-  },
-  SLOW_DOWN: {
-    meaning: 'The program asks more often than intervalSeconds permits, which was raised.',
-    hint: 'Wait for details.intervalSeconds before each further request.',
-  },
-  ACCESS_DENIED: {
-    meaning: 'The user has refused the program.',
-    hint: 'Start the sign-in again only when the user asks for it.',
-  },
-  DEVICE_CODE_EXPIRED: {
-    meaning: 'The code of the program is unknown, used or older than ten minutes.',
-    hint: 'Start the sign-in again: POST /api/auth/device.',
-  },
   SIZE_MISMATCH: {
     meaning: 'The length of the body differs from the length that the manifest or Content-Length declares.',
     hint: 'Upload the file again, or publish again if it has changed.',

@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Plan } from '../../protocol/api/account.ts'
 import type { AccountScope, KeyScope } from '../../protocol/api/keys.ts'
+import type { ProgramScope } from '../../protocol/api/programs.ts'
 import type { PublishedWith } from '../../protocol/api/sites.ts'
 import type { Forge } from '../../protocol/api/trusts.ts'
 import type { ActivityRow, AuditRow, FigureRow, SweepRunRow } from './administration-rows.ts'
@@ -156,6 +157,7 @@ export interface DeviceSignInRow {
   /** The program and the machine that ask, as they describe themselves. */
   program: string
   machine: string
+  scope: ProgramScope
   created_at: number
   expires_at: number
   /** Minimum interval between polls. */

@@ -16,7 +16,6 @@ import {
   type SlipwayError,
 } from '../../client/sdk/slipway.ts'
 import type { Plan } from '../../protocol/api/account.ts'
-import type { ErrorCode } from '../../protocol/api/errors.ts'
 import type { CreateResponse, UpdateResponse, UploadPlan } from '../../protocol/api/publish.ts'
 import type { OperatorContext } from '../../server/app.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
@@ -305,7 +304,10 @@ async function startShared(settings: Record<string, string>): Promise<Api> {
 }
 
 /** Returns the SDK's error with this code; any other outcome fails the test. */
-export async function expectFailure(call: Promise<unknown>, code: ErrorCode): Promise<SlipwayError> {
+export async function expectFailure(
+  call: Promise<unknown>,
+  code: SlipwayError['code'],
+): Promise<SlipwayError> {
   const outcome = await call.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),

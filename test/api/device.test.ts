@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import * as oauth from 'oauth4webapi'
+import {
+  COMMAND_LINE_CLIENT,
+  DEVICE_GRANT_TYPE,
+  type DeviceAuthorizationRequest,
+  type DeviceToken,
+} from '../../protocol/api/device.ts'
 import { DeviceSignIns } from '../../server/accounts/device-sign-in.ts'
+import type { OAuthProblem } from '../../server/accounts/oauth/oauth-problem.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { Api, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
@@ -8,27 +16,37 @@ import { browser } from './browser.ts'
 
 const api = await startApi({ RATE_SIGN_IN: '1000', RATE_FREE: '1000' })
 const owner = await api.account()
-const ASKED = { program: 'Slipway command line', machine: 'ann@desk' }
+const CLIENT = COMMAND_LINE_CLIENT
+const ASKED = { client_id: CLIENT, machine: 'ann@desk' }
 
-const start = (change: Partial<typeof ASKED> = {}) => api.anonymous.requestDeviceCode({ ...ASKED, ...change })
-const exchange = (deviceCode: string) => api.anonymous.exchangeDeviceCode(deviceCode)
+const start = async (at = api, asked: DeviceAuthorizationRequest = ASKED) => {
+  const { device_code: deviceCode, user_code: userCode } = await at.anonymous.requestDeviceCode(asked)
+  return { deviceCode, userCode }
+}
+const exchange = (deviceCode: string, at = api) => at.anonymous.exchangeDeviceCode(CLIENT, deviceCode)
+const FORM = 'application/x-www-form-urlencoded'
 
 describe('a sign-in of a program', () => {
   test('gives it a named key once its code was allowed in a browser, and only once', async () => {
-    const { deviceCode, userCode, verificationUrlComplete, ...rest } = await start()
+    const {
+      device_code: deviceCode,
+      user_code: userCode,
+      ...rest
+    } = await api.anonymous.requestDeviceCode(ASKED)
     assert.match(userCode, /^[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}$/)
-    assert.equal(verificationUrlComplete, `${api.baseUrl}/device?code=${userCode}`)
     assert.deepEqual(rest, {
-      verificationUrl: `${api.baseUrl}/device`,
-      expiresInSeconds: 600,
-      intervalSeconds: 5,
+      verification_uri: `${api.baseUrl}/device`,
+      verification_uri_complete: `${api.baseUrl}/device?code=${userCode}`,
+      expires_in: 600,
+      interval: 5,
     })
     await expectFailure(exchange(deviceCode), 'AUTHORIZATION_PENDING')
     const { headers } = await browser(api, owner)
     const typed = { userCode: userCode.toLowerCase().replace('-', ' ') }
     const { json: asked } = await api.request('POST', '/api/v1/me/device', { headers, json: typed })
     assert.deepEqual(asked, {
-      ...{ ...ASKED, userCode, replacesKey: false },
+      ...{ program: 'Slipway command line', machine: 'ann@desk', scope: 'manage' },
+      ...{ userCode, replacesKey: false },
       createdAt: new Date(api.clock.now).toISOString(),
       expiresAt: new Date(api.clock.now + 10 * MINUTE_MS).toISOString(),
     })
@@ -39,16 +57,21 @@ describe('a sign-in of a program', () => {
     const clock = () => api.clock.now
     const node = new DeviceSignIns({ store, baseUrl: api.baseUrl, secret: 'a secret', clock })
     const fetched = await Promise.allSettled(
-      [deviceCode, deviceCode].map((code) => node.exchange(code, async () => undefined)),
+      [deviceCode, deviceCode].map((code) =>
+        node.exchange({ clientId: CLIENT, deviceCode: code }, async () => undefined),
+      ),
     )
     const [one, ...others] = fetched.flatMap((outcome) =>
-      outcome.status === 'fulfilled' ? [outcome.value] : [],
+      outcome.status === 'fulfilled' && 'access_token' in outcome.value ? [outcome.value] : [],
     )
     assert.deepEqual(others, [])
-    const { apiKey, email, keyName } = one!
-    assert.deepEqual([email, keyName], [owner.email, ASKED.machine])
-    assert.equal((await api.client(apiKey).me()).key?.scope, 'manage')
-    await expectFailure(exchange(deviceCode), 'DEVICE_CODE_EXPIRED')
+    const { access_token: key, ...token } = one!
+    assert.deepEqual(token, {
+      ...{ token_type: 'Bearer', scope: 'read publish manage' },
+      ...{ email: owner.email, plan: 'free', key_name: 'ann@desk' },
+    })
+    assert.equal((await api.client(key).me()).key?.scope, 'manage')
+    await expectFailure(exchange(deviceCode), 'EXPIRED_TOKEN')
     await expectFailure(owner.client.decideDevice(userCode, true), 'INVALID_CODE')
     const again = await start()
     assert.equal((await owner.client.deviceRequest(again.userCode)).replacesKey, true)
@@ -60,11 +83,64 @@ describe('a sign-in of a program', () => {
     await expectFailure(exchange(refused.deviceCode), 'ACCESS_DENIED')
     api.pass(10 * MINUTE_MS)
     await expectFailure(owner.client.decideDevice(late.userCode, true), 'INVALID_CODE')
-    for (const { deviceCode } of [refused, late])
-      await expectFailure(exchange(deviceCode), 'DEVICE_CODE_EXPIRED')
+    for (const { deviceCode } of [refused, late]) await expectFailure(exchange(deviceCode), 'EXPIRED_TOKEN')
     assert.equal((await api.sweep('sign-ins')) > 0, true)
     const { store } = await api.operator()
     assert.equal(await store.read.deviceSignIns.deleteExpired(api.clock.now, 100), 0)
+  })
+
+  test('is the device grant of OAuth, at the addresses of the metadata, for programs that are registered for it', async () => {
+    const insecure = { [oauth.allowInsecureRequests]: true }
+    const issuer = new URL(api.baseUrl)
+    const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+    const server = await oauth.processDiscoveryResponse(issuer, found)
+    const registerFor = async (...grant_types: string[]) => {
+      const client = { client_name: 'TV', redirect_uris: ['https://tv.example/'], grant_types }
+      const response = await oauth.dynamicClientRegistrationRequest(server, client, insecure)
+      return oauth.processDynamicClientRegistrationResponse(response)
+    }
+    const [tv, other] = [await registerFor(DEVICE_GRANT_TYPE), await registerFor('authorization_code')]
+    const auth = oauth.None()
+    const begin = await oauth.deviceAuthorizationRequest(server, tv, auth, { scope: 'read' }, insecure)
+    const { device_code: code, user_code } = await oauth.processDeviceAuthorizationResponse(server, tv, begin)
+    const { program, machine, scope } = await owner.client.deviceRequest(user_code)
+    assert.deepEqual([program, machine, scope], ['TV', 'TV', 'read'])
+    const poll = async (client = tv) =>
+      oauth.processDeviceCodeResponse(
+        server,
+        client,
+        await oauth.deviceCodeGrantRequest(server, client, auth, code, insecure),
+      )
+    for (const error of ['authorization_pending', 'slow_down']) await assert.rejects(poll(), { error })
+    await assert.rejects(poll(other), { error: 'expired_token' }, 'a code is valid for its program only')
+
+    const [start, end] = [server.device_authorization_endpoint!, server.token_endpoint!]
+    const form = `grant_type=${DEVICE_GRANT_TYPE}&client_id=${tv.client_id}&device_code=${code}`
+    const asTv = `client_id=${tv.client_id}`
+    const INVALID: [url: string, body: string, status: number, error: string, type?: string][] = [
+      [start, '', 400, 'invalid_request'],
+      [start, 'client_id=', 400, 'invalid_request'],
+      [start, 'client_id=unknown', 401, 'invalid_client'],
+      [start, `client_id=${other.client_id}`, 400, 'unauthorized_client'],
+      [start, `${asTv}&${asTv}`, 400, 'invalid_request'],
+      [start, `${asTv}&machine=%20`, 400, 'invalid_request'],
+      [start, `${asTv}&machine=b%07c`, 400, 'invalid_request'],
+      [start, `${asTv}&machine=${'x'.repeat(65)}`, 400, 'invalid_request'],
+      [start, JSON.stringify({ client_id: tv.client_id }), 400, 'invalid_request', 'application/json'],
+      [end, `${form}&scope=a&scope=b`, 400, 'invalid_request'],
+      [end, form.replace(/&device_code.*/, ''), 400, 'invalid_request'],
+      [end, form.replace(asTv, ''), 400, 'invalid_request'],
+    ]
+    for (const [url, body, status, error, type = FORM] of INVALID) {
+      const response = await fetch(url, { method: 'POST', headers: { 'content-type': type }, body })
+      const json = (await response.json()) as Record<string, string>
+      assert.deepEqual([response.status, json.error], [status, error], body)
+      assert.match(json.error_description!, /^\S.{10}/)
+    }
+    await owner.client.decideDevice(user_code, true)
+    const token = await poll()
+    assert.deepEqual([token.token_type, token.scope], ['bearer', 'read'])
+    assert.equal((await api.client(token.access_token).me()).key?.scope, 'read')
   })
 
   test('slows down a program that asks too often, and does not charge one that does not', async () => {
@@ -75,9 +151,9 @@ describe('a sign-in of a program', () => {
     }
     const quick = await start()
     await expectFailure(exchange(quick.deviceCode), 'AUTHORIZATION_PENDING')
-    for (const intervalSeconds of [10, 15]) {
-      const { details } = await expectFailure(exchange(quick.deviceCode), 'SLOW_DOWN')
-      assert.deepEqual(details, { intervalSeconds })
+    for (const seconds of [10, 15]) {
+      const { message } = await expectFailure(exchange(quick.deviceCode), 'SLOW_DOWN')
+      assert.equal(message, `Wait ${seconds} seconds between two requests`)
     }
     api.pass(14_999)
     await expectFailure(exchange(quick.deviceCode), 'SLOW_DOWN')
@@ -97,29 +173,27 @@ describe('a sign-in of a program', () => {
       clock: () => api.clock.now,
     })
     const { deviceCode } = await start()
+    const code = { clientId: CLIENT, deviceCode }
     const admit = async () => undefined
     const refuse = () => Promise.reject(new ApiError('RATE_LIMITED', 'Hourly limit reached'))
     await expectFailure(exchange(deviceCode), 'AUTHORIZATION_PENDING')
     for (let poll = 0; poll < 5; poll++)
-      await assert.rejects(node.exchange(deviceCode, refuse), { code: 'RATE_LIMITED' })
+      await assert.rejects(node.exchange(code, refuse), { code: 'RATE_LIMITED' })
     assert.equal(writes, 0)
-    for (let poll = 0; poll < 20; poll++)
-      await assert.rejects(node.exchange(deviceCode, admit), { code: 'SLOW_DOWN' })
+    for (let poll = 0; poll < 20; poll++) assert.equal(errorOf(await node.exchange(code, admit)), 'slow_down')
     assert.equal(writes, 11)
     api.pass(MINUTE_MS)
-    await assert.rejects(node.exchange(deviceCode, refuse), { code: 'AUTHORIZATION_PENDING' })
+    assert.equal(errorOf(await node.exchange(code, refuse)), 'authorization_pending')
   })
 
   test('limits polls without a code, and the codes that an account can enter in an hour', async () => {
     await using strict = await Api.start({ RATE_SIGN_IN: '5' })
-    const { deviceCode } = await strict.anonymous.requestDeviceCode(ASKED)
-    for (let poll = 0; poll < 4; poll++)
-      await expectFailure(strict.anonymous.exchangeDeviceCode('unknown'), 'DEVICE_CODE_EXPIRED')
-    await expectFailure(strict.anonymous.exchangeDeviceCode('unknown'), 'RATE_LIMITED')
+    const { deviceCode } = await start(strict)
+    for (let poll = 0; poll < 4; poll++) await expectFailure(exchange('unknown', strict), 'EXPIRED_TOKEN')
+    await expectFailure(exchange('unknown', strict), 'RATE_LIMITED')
     for (let interval = 0; interval < 3; interval++) {
-      await expectFailure(strict.anonymous.exchangeDeviceCode(deviceCode), 'AUTHORIZATION_PENDING')
-      for (let poll = 0; poll < 3; poll++)
-        await expectFailure(strict.anonymous.exchangeDeviceCode(deviceCode), 'RATE_LIMITED')
+      await expectFailure(exchange(deviceCode, strict), 'AUTHORIZATION_PENDING')
+      for (let poll = 0; poll < 3; poll++) await expectFailure(exchange(deviceCode, strict), 'RATE_LIMITED')
       strict.pass(5000)
     }
     const guesser = await api.account()
@@ -132,3 +206,7 @@ describe('a sign-in of a program', () => {
     await expectFailure(guesser.client.deviceRequest(userCode), 'INVALID_CODE')
   })
 })
+
+function errorOf(result: DeviceToken | OAuthProblem): string | undefined {
+  return 'error' in result ? result.error : undefined
+}

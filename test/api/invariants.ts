@@ -43,8 +43,13 @@ function assertOpenToAnyOrigin({ headers }: ApiResponse, about: string): void {
   assert.equal(headers['access-control-allow-credentials'], undefined, `${about} takes no credentials`)
 }
 
-function assertError({ status, headers, json, text }: ApiResponse, about: string): void {
+function assertError({ target, status, headers, json, text }: ApiResponse, about: string): void {
   assert.match(headers['content-type'] ?? '', /^application\/json\b/, `${about} is JSON`)
+  // Those of OAuth have the form of RFC 6749, section 5.2.
+  if (target.startsWith('/oauth/') && json?.code === undefined) {
+    assert.match(`${json?.error} ${json?.error_description}`, /^[a-z_]+ \S.{10,400}$/, about)
+    return
+  }
   assert.match(`${json?.error}`, /^\S.{10,400}$/su, `${about} has a message: ${text}`)
   assert.doesNotMatch(json.error, INTERNALS, `${about} contains nothing internal`)
   assert.equal(json.status, status, `${about} repeats its status`)

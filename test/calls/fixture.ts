@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { COMMAND_LINE_CLIENT } from '../../protocol/api/device.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { type Administrator, administrator } from '../api/administrator.ts'
 import type { Account, Api } from '../api/api.ts'
@@ -92,14 +93,7 @@ export class CallFixture {
 
   /** The code of a program that waits to be allowed. */
   device() {
-    return this.api.anonymous.requestDeviceCode({ program: 'Test', machine: this.name() })
-  }
-
-  /** The code of a program that its user has allowed. */
-  async allowedDevice() {
-    const { deviceCode, userCode } = await this.device()
-    await this.owner.client.decideDevice(userCode, true)
-    return deviceCode
+    return this.api.anonymous.requestDeviceCode({ client_id: COMMAND_LINE_CLIENT, machine: this.name() })
   }
 
   async program(): Promise<Program> {

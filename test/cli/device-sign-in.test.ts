@@ -1,22 +1,31 @@
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { errorResponse } from './fake-server.ts'
 import { useRealService } from './real-cli.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
-const REQUEST = 'POST /api/auth/device'
 const device = (server: string) => ({
-  deviceCode: 'a device code',
-  userCode: 'ABCD-EFGH',
-  verificationUrl: `${server}/device`,
-  verificationUrlComplete: `${server}/device?code=ABCD-EFGH`,
-  expiresInSeconds: 600,
-  intervalSeconds: 5,
+  device_code: 'a device code',
+  user_code: 'ABCD-EFGH',
+  verification_uri: `${server}/device`,
+  verification_uri_complete: `${server}/device?code=ABCD-EFGH`,
+  expires_in: 600,
+  interval: 5,
 })
-const TOKEN = { apiKey: KEY, email: 'ann@example.test', plan: 'free', keyName: 'ann@desk', warning: '' }
-const EXCHANGE = 'POST /api/auth/device/token'
+const TOKEN = {
+  ...{ access_token: KEY, token_type: 'Bearer', scope: 'read publish manage' },
+  ...{ email: 'ann@example.test', plan: 'free', key_name: 'ann@desk' },
+}
+const REQUEST = 'POST /oauth/device_authorization'
+const EXCHANGE = 'POST /oauth/token'
+
+/** RFC 8628, section 3.5. */
+function refusal(error: string): [number, unknown] {
+  return [400, { error, error_description: `The server says ${error}` }]
+}
 
 describe('login in a browser', () => {
   const fixture = startForEachTest(async () => {
@@ -35,18 +44,17 @@ describe('login in a browser', () => {
   }
 
   it('shows a code and a link, waits for the decision, and stores a named key only its owner can read', async () => {
-    refuseFirst(
-      errorResponse(400, 'AUTHORIZATION_PENDING'),
-      errorResponse(400, 'SLOW_DOWN'),
-      errorResponse(503, 'UNAVAILABLE'),
-    )
+    refuseFirst(refusal('authorization_pending'), refusal('slow_down'), errorResponse(503, 'UNAVAILABLE'))
     const { code, stdout, stderr } = await fixture.cli.run(['login', '--key-name', 'ann@desk'])
     assert.equal(code, 0, stderr)
     assert.match(stderr, /http:\S+\/device\?code=ABCD-EFGH\n {2}Code: ABCD-EFGH\n/)
     assert.match(stderr, /login .*--email ADDRESS/)
     assert.match(stderr, /Signed in to http:\S+ as ann@example\.test\n/)
     assert.ok(!`${stdout}${stderr}`.includes(KEY))
-    assert.deepEqual(fixture.bodies()[0], { program: 'Slipway command line', machine: 'ann@desk' })
+    const [request, exchange] = fixture.server.calls.map(({ body }) => `${body}`)
+    assert.equal(request, 'client_id=slipway-cli&machine=ann%40desk')
+    const grant = encodeURIComponent(DEVICE_GRANT_TYPE)
+    assert.equal(exchange, `grant_type=${grant}&client_id=slipway-cli&device_code=a+device+code`)
     assert.deepEqual(fixture.cli.pauses.slice(0, 2), [5000, 5000])
     assert.ok(fixture.cli.pauses.includes(10_000), 'slower after SLOW_DOWN')
     const { server, keys } = JSON.parse(readFileSync(fixture.config, 'utf8'))
@@ -62,7 +70,7 @@ describe('login in a browser', () => {
 
   it('is refused when the page is on another server, which a relay would name', async () => {
     for (const page of ['https://slipway.test/device?code=ABCD-EFGH', 'javascript:alert(1)', 'not a URL']) {
-      fixture.responses[REQUEST] = { ...device(fixture.server.url), verificationUrlComplete: page }
+      fixture.responses[REQUEST] = { ...device(fixture.server.url), verification_uri_complete: page }
       const { code, stderr } = await fixture.cli.run(['login'], { typed: [], env: { DISPLAY: ':0' } })
       assert.equal(code, 6, stderr)
       assert.match(stderr, /sent the address of a page on another server/)
@@ -73,14 +81,14 @@ describe('login in a browser', () => {
   })
 
   it('ends with the reason when it is refused, and when the code expires', async () => {
-    refuseFirst(errorResponse(400, 'ACCESS_DENIED'))
+    refuseFirst(refusal('access_denied'))
     const refused = await fixture.cli.run(['login'])
     assert.equal(refused.code, 3)
     assert.match(refused.stderr, /Start again: slipway login/)
     fixture.server.reply(/./, ({ path }) => {
-      if (path === '/api/auth/device') return [200, device(fixture.server.url)]
+      if (path === '/oauth/device_authorization') return [200, device(fixture.server.url)]
       fixture.cli.now += 60_000
-      return errorResponse(400, 'AUTHORIZATION_PENDING')
+      return refusal('authorization_pending')
     })
     const late = await fixture.cli.run(['login'])
     assert.equal(late.code, 3)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { COMMAND_LINE_CLIENT } from '../../protocol/api/device.ts'
 import { ALL_VARIANTS } from '../support/variants.ts'
 import { disk, web } from './shared.ts'
 import { requiresBrowser } from './web-fixture.ts'
@@ -21,9 +22,9 @@ describe('a service with the branding of its operator', requiresBrowser, () => {
     const { baseUrl, port } = branded.service
     await using owner = await branded.owner()
     await using visitor = await branded.visitor()
-    const { verificationUrlComplete } = await branded.service
+    const { verification_uri_complete: devicePage } = await branded.service
       .client()
-      .requestDeviceCode({ program: 'A program', machine: 'a machine' })
+      .requestDeviceCode({ client_id: COMMAND_LINE_CLIENT, machine: 'a machine' })
     for (const [user, url, heading] of [
       [visitor, `${baseUrl}/sign-in`, 'Sign in'],
       [visitor, `http://nothing.localhost:${port}/`, 'Site not found'],
@@ -32,7 +33,7 @@ describe('a service with the branding of its operator', requiresBrowser, () => {
             [visitor, baseUrl, 'Drop a folder. Get a live site.'],
             [visitor, `${baseUrl}/report`, 'Report a page'],
             [owner, `${baseUrl}/account`, 'Account'],
-            [owner, verificationUrlComplete, 'Connect a program'],
+            [owner, devicePage, 'Connect a program'],
           ] as const)
         : []),
     ] as const) {

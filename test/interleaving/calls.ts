@@ -30,6 +30,7 @@ import {
   CAT,
   CLAIM_TOKEN,
   CODE,
+  DEVICE_CLIENT,
   DEVICE_CODE,
   DRAFT,
   FILE,
@@ -376,7 +377,8 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'ask for a device': {
     changes: ['devices'],
-    run: ({ deviceSignIns }) => deviceSignIns.start({ program: 'p', machine: 'm' }),
+    run: ({ deviceSignIns }) =>
+      deviceSignIns.start({ clientId: 'c', program: 'p', machine: 'm', scope: 'read' }),
   },
   'allow a device': {
     changes: ['devices', 'counters'],
@@ -385,7 +387,8 @@ export const CALLS: Record<string, CallSpec> = {
   'fetch the key of a device': {
     changes: ['devices', 'keys'],
     reads: ['ann'],
-    run: ({ deviceSignIns }) => deviceSignIns.exchange(DEVICE_CODE, async () => undefined),
+    run: ({ deviceSignIns }) =>
+      deviceSignIns.exchange({ clientId: DEVICE_CLIENT, deviceCode: DEVICE_CODE }, async () => undefined),
   },
   'trust a repository': {
     changes: ['trusts'],

@@ -1,7 +1,7 @@
 import { certificateKeyContext } from '../../server/certificates/key-contexts.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
-import { hashToken, minIdAt, Signer } from '../../server/lib/tokens.ts'
+import { encodeFields, hashToken, minIdAt, Signer } from '../../server/lib/tokens.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Site } from '../../server/store/contract/sites.ts'
@@ -20,6 +20,7 @@ export const CODE = 'ABCD-EFGH'
 export const ATTEMPT = 'the attempt of ann'
 export const SESSION = 'the session of ann'
 export const KEY = 'the key of ann'
+export const DEVICE_CLIENT = 'a client'
 export const DEVICE_CODE = 'the code of a device'
 /** The access of a program. */
 export const PROGRAM: string = sha256('a program')
@@ -138,8 +139,9 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
     )
   for (const state of ['pending', 'approved'] as const)
     await tx.deviceSignIns.add({
-      ...{ program: 'a program', machine: 'a machine', state },
-      deviceHash: state === 'approved' ? hashToken(DEVICE_CODE) : 'a pending one',
+      ...{ program: 'a program', machine: 'a machine', scope: 'manage', state },
+      deviceHash:
+        state === 'approved' ? hashToken(encodeFields([DEVICE_CLIENT, DEVICE_CODE])) : 'a pending one',
       userCodeHash: new Signer(SECRET, 'device codes').sign([state === 'pending' ? CODE : 'another']),
       ...{ createdAt: NOW, expiresAt: NOW + MINUTE_MS, intervalMs: 5000, polledAt: null },
       accountId: state === 'approved' ? ANN.id : null,

@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
 import { oauthAdapter, oauthIdHash } from '../../server/accounts/oauth/oauth-records.ts'
 import { Programs } from '../../server/accounts/oauth/programs.ts'
 import { authorizationCookies } from '../../server/api/cookies.ts'
@@ -69,7 +70,8 @@ describe('the authorization of programs', () => {
       scopes_supported: ['read', 'publish', 'manage'],
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
-      grant_types_supported: ['authorization_code', 'refresh_token'],
+      device_authorization_endpoint: `${api.baseUrl}/oauth/device_authorization`,
+      grant_types_supported: ['authorization_code', 'refresh_token', DEVICE_GRANT_TYPE],
       code_challenge_methods_supported: ['S256'],
       token_endpoint_auth_methods_supported: ['none'],
       revocation_endpoint_auth_methods_supported: ['none'],

@@ -94,7 +94,14 @@ export function storeKeys(promises: Promises): void {
   promises('a device sign-in is decided once, polled at its interval and removed once', async (open) => {
     const { read, write } = await open()
     const signIn: DeviceSignIn = {
-      ...{ deviceHash: 'device', userCodeHash: 'user', program: 'p', machine: 'm', createdAt: 0 },
+      ...{
+        deviceHash: 'device',
+        userCodeHash: 'user',
+        program: 'p',
+        machine: 'm',
+        scope: 'read',
+        createdAt: 0,
+      },
       ...{ expiresAt: 1000, intervalMs: 10, polledAt: null, accountId: null },
       state: 'pending',
     }
@@ -113,8 +120,8 @@ export function storeKeys(promises: Promises): void {
       [await decide('approved', 1000), await decide('approved', 999), await decide('denied', 999)],
       [false, true, false],
     )
-    const { state, accountId } = (await read.deviceSignIns.find('device'))!
-    assert.deepEqual([state, accountId], ['approved', 'ann'])
+    const { state, accountId, scope } = (await read.deviceSignIns.find('device'))!
+    assert.deepEqual([state, accountId, scope], ['approved', 'ann', 'read'])
     const remove = () => devices((queries) => queries.remove('device'))
     assert.deepEqual([await remove(), await remove()], [true, false])
     await devices((queries) => queries.add(signIn))

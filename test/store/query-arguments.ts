@@ -46,6 +46,7 @@ const session = { tokenHash: 'n', accountId: 'id 7', createdAt: 1, expiresAt: 1,
 const deviceSignIn = {
   ...{ deviceHash: 'n', userCodeHash: 'n', program: 'p', machine: 'm' },
   ...{ createdAt: 1, expiresAt: 1, intervalMs: 1, polledAt: null, accountId: null },
+  scope: 'manage',
   state: 'pending',
 } as const
 const challenge = { type: 'http-01', name: 'n', token: 't', keyAuthorization: 'k', expiresAt: 1 } as const

@@ -1,6 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import type { Provider } from 'oidc-provider'
+import { DEVICE_GRANT_TYPE } from '../../../protocol/api/device.ts'
 import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
 import { computeMac, deriveKeys, type Secrets } from '../../lib/tokens.ts'
@@ -13,10 +14,11 @@ export const OAUTH_ROUTES = {
   token: '/oauth/token',
   registration: '/oauth/register',
   revocation: '/oauth/revoke',
+  device_authorization: '/oauth/device_authorization',
 } as const
 
 /** How a program gets tokens; those of a registration that names none. */
-export const PROGRAM_GRANT_TYPES = ['authorization_code', 'refresh_token'] as const
+export const PROGRAM_GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_GRANT_TYPE] as const
 
 /** Lifetimes in seconds. A refresh token lives as long as its authorization, unless it is not used. */
 export const GRANT_LIFETIME_SECONDS = 90 * DAY_SECONDS
@@ -58,6 +60,8 @@ export async function openAuthorizationServer(
   })
   // The forwarded protocol and host are those of the base URL, which the caller sets.
   provider.proxy = true
+  // Makes the library accept the name. The service handles its requests itself (`DeviceSignIns`).
+  provider.registerGrantType(DEVICE_GRANT_TYPE, () => Promise.reject(new errors.InvalidGrant()))
   deriveSuccessors(Provider, provider, options.secret)
   return { provider, handle: provider.callback() }
 }

@@ -47,6 +47,7 @@ declare module 'oidc-provider' {
     constructor(issuer: string, configuration: object)
     proxy: boolean
     callback(): RequestListener
+    registerGrantType(name: string, handler: () => Promise<void>): void
     Interaction: { find(uid: string): Promise<Interaction | undefined> }
     Grant: new (properties: {
       accountId: string

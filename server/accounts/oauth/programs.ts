@@ -1,3 +1,4 @@
+import { COMMAND_LINE_CLIENT, DEVICE_GRANT_TYPE } from '../../../protocol/api/device.ts'
 import {
   type AuthorizationRequest,
   type AuthorizationResult,
@@ -6,6 +7,8 @@ import {
   type ProgramList,
   type ProgramRevokedResponse,
   type ProgramScope,
+  scopesUpTo,
+  widestScope,
 } from '../../../protocol/api/programs.ts'
 import { stripControlChars } from '../../../protocol/format.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -41,6 +44,14 @@ export interface ProgramCaller {
   account: Account
   grant: Grant
 }
+
+/** A program that may ask for access. */
+export interface ProgramClient {
+  name: string
+  grantTypes: readonly string[]
+}
+
+const COMMAND_LINE: ProgramClient = { name: 'Slipway command line', grantTypes: [DEVICE_GRANT_TYPE] }
 
 /** Programs that act for accounts, with tokens of OAuth. Only hashes of codes and tokens are stored. */
 export class Programs {
@@ -81,6 +92,16 @@ export class Programs {
     return undefined
   }
 
+  /** A registered program, or the command line; undefined for another one. */
+  async findClient(id: string): Promise<ProgramClient | undefined> {
+    if (id === COMMAND_LINE_CLIENT) return COMMAND_LINE
+    const { store, clock } = this.#options
+    const client = await store.read.oauth.find(oauthIdHash('Client', id), clock())
+    if (!client) return undefined
+    const { client_name: name, grant_types: types } = client.payload
+    return { name: programName(name), grantTypes: (types as readonly string[] | undefined) ?? [] }
+  }
+
   /**
    * What a program asks for. NOT_FOUND unless `cookie` is that of the browser in which it asked: otherwise a link to
    * the page could authorize the program of someone else.
@@ -111,7 +132,7 @@ export class Programs {
         accountId: account.id,
         clientId: interaction.params.client_id,
       })
-      grant.addResourceScope(resource, scopesUpTo(widest(interaction.params.scope)).join(' '))
+      grant.addResourceScope(resource, scopesUpTo(widest(interaction.params.scope)))
       const grantId = await grant.save()
       await this.#extend(interaction.params.client_id)
       interaction.result = { login: { accountId: account.id, remember: false }, consent: { grantId } }
@@ -199,12 +220,7 @@ function programName(name: unknown): string {
 
 /** The widest of the scopes of a request or token; the narrowest for one without. */
 function widest(scope: unknown): ProgramScope {
-  const names = String(scope ?? '').split(' ')
-  return PROGRAM_SCOPES.findLast((one) => names.includes(one)) ?? PROGRAM_SCOPES[0]
-}
-
-function scopesUpTo(scope: ProgramScope): readonly ProgramScope[] {
-  return PROGRAM_SCOPES.slice(0, PROGRAM_SCOPES.indexOf(scope) + 1)
+  return widestScope(String(scope ?? '')) ?? PROGRAM_SCOPES[0]
 }
 
 /** The host of a redirect URI; of a program on the device, its scheme. */

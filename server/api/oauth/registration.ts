@@ -1,23 +1,18 @@
 import { isLoopbackUrl } from '../../../protocol/loopback.ts'
 import { PROGRAM_GRANT_TYPES } from '../../accounts/oauth/authorization-server.ts'
+import type { OAuthProblem } from '../../accounts/oauth/oauth-problem.ts'
 
 /** What a registration stores at most. */
 const MAX_CLIENT_NAME_LENGTH = 64
 const MAX_REDIRECT_URIS = 10
 const MAX_REDIRECT_URI_LENGTH = 512
 
-/** Why a registration is refused (RFC 7591, section 3.2.2). */
-export interface RegistrationProblem {
-  error: 'invalid_client_metadata' | 'invalid_redirect_uri'
-  error_description: string
-}
-
 /**
  * What the library gets of the body of a registration, or why it is refused. Everything else is ignored, and nothing is
  * fetched. Programs are public clients, because a secret that is in many programs would prove nothing; grant and response
  * types are replaced by those that exist (RFC 7591, section 2).
  */
-export function readRegistration(body: unknown): { metadata: string } | RegistrationProblem {
+export function readRegistration(body: unknown): { metadata: string } | OAuthProblem {
   const given = parse(body)
   if (!given) return { error: 'invalid_client_metadata', error_description: 'the body must be a JSON object' }
   const { client_name: name, redirect_uris: uris = [], grant_types: grants } = given

@@ -1,34 +1,10 @@
-import { bool, integer, named, object, text, time } from './schema.ts'
+import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
+import { bool, named, object, text, time } from './schema.ts'
 
 const name = { minLength: 1, maxLength: 64 }
 const program = text('The program that asks, as it calls itself', name)
 const machine = text('The machine it runs on: the name of its key', name)
 const userCode = text('The code that the program shows, XXXX-XXXX', { maxLength: 40 })
-const deviceCode = text('The code of the program; secret', { maxLength: 100 })
-
-export const deviceCodeRequest = named('DeviceCodeRequest', object({ program, machine }))
-export const deviceCodeResponse = named(
-  'DeviceCode',
-  object({
-    deviceCode,
-    userCode,
-    verificationUrl: text('The page that asks the user for the code'),
-    verificationUrlComplete: text('The same page with the code'),
-    expiresInSeconds: integer('600'),
-    intervalSeconds: integer('Minimum time between requests for the key'),
-  }),
-)
-export const deviceTokenRequest = named('DeviceTokenRequest', object({ deviceCode }))
-export const deviceTokenResponse = named(
-  'DeviceKey',
-  object({
-    apiKey: text('Shown once'),
-    email: text('Email address'),
-    plan: text('The plan of the account'),
-    keyName: text('The name of the key'),
-    warning: text('A reminder that the key is shown once'),
-  }),
-)
 export const deviceRequestQuestion = named('DeviceUserCode', object({ userCode }))
 export const deviceRequest = named(
   'DeviceRequest',
@@ -36,6 +12,9 @@ export const deviceRequest = named(
     userCode,
     program,
     machine,
+    scope: text('What the key permits: read; publish, which includes reading; manage, which includes all', {
+      enum: PROGRAM_SCOPES,
+    }),
     createdAt: time('When the program asked'),
     expiresAt: time('When the code expires'),
     replacesKey: bool('Whether a key of this name exists, which the new one replaces'),

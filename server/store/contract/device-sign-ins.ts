@@ -1,3 +1,5 @@
+import type { ProgramScope } from '../../../protocol/api/programs.ts'
+
 /** A sign-in of a program without a browser (RFC 8628). */
 export interface DeviceSignIn {
   deviceHash: string
@@ -5,6 +7,8 @@ export interface DeviceSignIn {
   /** The program and the machine that ask, as they describe themselves. */
   program: string
   machine: string
+  /** What the key permits. */
+  scope: ProgramScope
   createdAt: number
   expiresAt: number
   /** Minimum interval between polls. */

@@ -1,0 +1,19 @@
+import { PROGRAM_SCOPES, type ProgramScope } from '../../protocol/api/programs.ts'
+
+/** What each scope adds to those before it. */
+const PERMISSIONS: Record<ProgramScope, string> = {
+  read: 'See your sites, their files, versions and visits',
+  publish: 'Publish new sites, and new versions of your sites',
+  manage: 'Change the settings of your sites, delete them, and manage your domains',
+}
+
+/** What a program may do with access of this scope. */
+export function Permissions({ scope }: { scope: ProgramScope }) {
+  return (
+    <ul>
+      {PROGRAM_SCOPES.slice(0, PROGRAM_SCOPES.indexOf(scope) + 1).map((one) => (
+        <li key={one}>{PERMISSIONS[one]}</li>
+      ))}
+    </ul>
+  )
+}
