@@ -58,9 +58,10 @@ function validateEntry(file: unknown, field: string, limits: FileLimits): FieldE
   }
   const { path, size, contentType, hash } = file as Record<string, unknown>
   const problems: FieldError[] = []
-  const of = typeof path === 'string' ? ` ('${sanitizePath(path)}')` : ''
   const add = (name: string, message: string | undefined) => {
-    if (message !== undefined) problems.push({ field: `${field}.${name}`, message: message + of })
+    if (message === undefined) return
+    const of = typeof path === 'string' ? ` ('${sanitizePath(path)}')` : ''
+    problems.push({ field: `${field}.${name}`, message: message + of })
   }
   add('path', typeof path === 'string' ? validatePath(path) : 'must be a string')
   add('size', validateSize(size, limits))

@@ -71,12 +71,22 @@ function positionsByPath(paths: readonly unknown[]): Map<string, number[]> {
 
 /** Those of the paths that are folders of others, each with one of these. */
 function folderPaths(paths: readonly string[]): Map<string, string> {
-  // With the least character for the slash, the files of a folder sort directly after its name.
-  const sorted = paths.map((path) => path.replaceAll('/', '\0')).sort()
+  const sorted = [...paths].sort()
   const folders = new Map<string, string>()
-  for (const [index, path] of sorted.entries()) {
-    const next = sorted[index + 1]
-    if (next?.startsWith(`${path}\0`)) folders.set(path.replaceAll('\0', '/'), next.replaceAll('\0', '/'))
+  for (const path of paths) {
+    const inside = sorted[findFirst(sorted, `${path}/`)]
+    if (inside?.startsWith(`${path}/`)) folders.set(path, inside)
   }
   return folders
+}
+
+/** The position of the first of sorted texts that is not less than a text. */
+function findFirst(sorted: readonly string[], text: string): number {
+  let [low, high] = [0, sorted.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (sorted[middle]! < text) low = middle + 1
+    else high = middle
+  }
+  return low
 }

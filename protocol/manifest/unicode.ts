@@ -8,5 +8,7 @@ const TOO_MANY_COMBINING_MARKS = /(?<!\p{M})\p{M}{31}/u
  * returned unchanged: ordering them takes quadratic time, 20 ms for a URL of 16 KiB.
  */
 export function normalizeNfc(text: string): string {
+  // Most names are ASCII.
+  if (/^[\0-\x7F]*$/.test(text)) return text
   return TOO_MANY_COMBINING_MARKS.test(text) ? text : text.normalize('NFC')
 }

@@ -34,10 +34,9 @@ export function mergeManifest(
   limits: FileLimits,
 ): FileEntry[] {
   const replaced = new Set(files.map(({ path }) => normalizeNfc(path)))
-  const removed = deletedPaths(deleted, replaced, new Set(live.map(({ path }) => normalizeNfc(path))))
-  const kept = live.filter(
-    ({ path }) => !replaced.has(normalizeNfc(path)) && !removed.has(normalizeNfc(path)),
-  )
+  const livePaths = live.map(({ path }) => normalizeNfc(path))
+  const removed = deletedPaths(deleted, replaced, new Set(livePaths))
+  const kept = live.filter((_, at) => !replaced.has(livePaths[at]!) && !removed.has(livePaths[at]!))
   const merged = [...files, ...kept]
   const problems = validateManifest(merged, limits)
   if (problems.length > 0) throw validationError(problems.map((one) => withoutKeptIndex(one, files.length)))
