@@ -1,3 +1,4 @@
+import { UNLIMITED } from '../../protocol/format.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -21,9 +22,10 @@ export interface RateLimitStatus {
 /**
  * `api` counts by address, by account, and separately for the browser sessions of an account, so that the dashboard
  * and the account's API key do not use up each other's requests; `sign-in` and `report` are separate counters by address
- * (contract, "Rate limits").
+ * (contract, "Rate limits"). `message` counts the messages of programs to `/mcp`, by account or address: a client sends
+ * three before its first call.
  */
-export type LimitKind = 'api' | 'sign-in' | 'report'
+export type LimitKind = 'api' | 'sign-in' | 'report' | 'message'
 
 interface LimitsOptions {
   store: Store
@@ -35,6 +37,9 @@ interface LimitsOptions {
 
 /** Reports of sites by a network, in an hour. */
 export const REPORTS_PER_HOUR = 20
+
+/** Messages to `/mcp` for each request of the hourly limit. */
+const MESSAGES_PER_REQUEST = 20
 
 /** How long a read counter is cached for callers that are not charged, in milliseconds. */
 const COUNT_TTL_MS = 1000
@@ -128,7 +133,7 @@ export class RateLimits {
   }
 
   #counter(caller: Caller, kind: LimitKind): { key: string; limit: number; window: number } {
-    const { rates, plans, clock } = this.#options
+    const { clock } = this.#options
     const window = Math.floor(clock() / HOUR_MS) * HOUR_MS
     if (window !== this.#window) {
       this.#window = window
@@ -136,25 +141,34 @@ export class RateLimits {
       this.#flooding.clear()
       this.#recentCounts.clear()
     }
+    return { ...this.#budget(caller, kind), window }
+  }
+
+  #budget(caller: Caller, kind: LimitKind): { key: string; limit: number } {
+    const { rates, plans } = this.#options
+    if (kind === 'message') {
+      const { key, limit } = this.#budget(caller, 'api')
+      return { key: messageKey(key), limit: Math.min(UNLIMITED, MESSAGES_PER_REQUEST * limit) }
+    }
     if (kind !== 'api') {
       const limit = kind === 'sign-in' ? rates.signIn : REPORTS_PER_HOUR
-      return { key: `${kind}:${rateLimitSubnet(caller.address)}`, limit, window }
+      return { key: `${kind}:${rateLimitSubnet(caller.address)}`, limit }
     }
     if (caller.account && caller.signedInWith === 'dashboard')
-      return { key: sessionKey(caller.account.id), limit: rates.session, window }
+      return { key: sessionKey(caller.account.id), limit: rates.session }
     if (caller.account)
-      return {
-        key: accountKey(caller.account.id),
-        limit: plans.limitsOf(caller.account).requestsPerHour,
-        window,
-      }
-    return { key: `address:${rateLimitSubnet(caller.address)}`, limit: rates.anonymous, window }
+      return { key: accountKey(caller.account.id), limit: plans.limitsOf(caller.account).requestsPerHour }
+    return { key: `address:${rateLimitSubnet(caller.address)}`, limit: rates.anonymous }
   }
 }
 
-/** The counters of an account: of its API key and of its browser sessions. */
+/** The counters of an account: of its API key, of the messages of its programs and of its browser sessions. */
 export function counterKeys(accountId: string): string[] {
-  return [accountKey(accountId), sessionKey(accountId)]
+  return [accountKey(accountId), messageKey(accountKey(accountId)), sessionKey(accountId)]
+}
+
+function messageKey(key: string): string {
+  return `message:${key}`
 }
 
 function accountKey(accountId: string): string {

@@ -150,6 +150,7 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
     ...options,
     routes: table,
     maxFiles: options.pendingVersions.maxFiles,
+    anonymousBodyLimit: options.manifestBytes + MAX_CONTENT_TEXT_BYTES,
     handle,
   })
   const document = openApiDocument(table, options)

@@ -93,7 +93,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
         }
     request.caller = caller
     request.sessionToken = undefined
-    const kind = charge === 'sign-in' ? charge : 'api'
+    const kind = charge === 'sign-in' || charge === 'message' ? charge : 'api'
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
     // An administrator in a blocked network can end the block.
     if (access !== 'admin') await options.blocklist.assertCaller(caller.address)
@@ -110,7 +110,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       else await applyCharge(reply, { limits, caller, kind })
     }
     if (access === 'admin' && !mayAdminister(caller)) await options.blocklist.assertCaller(caller.address)
-    if (isRefused()) throw new ApiError('UNAUTHORIZED', 'Invalid API key. Sign in to get a new key.')
+    if (isRefused()) throw invalidCredential(request)
     // A signed target is a credential; `/mcp` has its own response.
     const isOpen = SAFE_METHODS.has(request.method) || request.url.startsWith(UPLOAD_PATH) || programs
     if (!isOpen && access !== 'admin' && !caller.account && isForeignPage(request.headers))
@@ -127,6 +127,13 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
 
 function foreignPage({ headers: { origin = '' } }: FastifyRequest): ApiError {
   const message = `This service is of a private network: pages of other origins, such as ${origin.slice(0, 100)}, need a key`
+  return new ApiError('UNAUTHORIZED', message)
+}
+
+function invalidCredential({ routeOptions: { config } }: FastifyRequest): ApiError {
+  const message = config.programs
+    ? 'The token or API key is invalid or has expired. Sign in again.'
+    : 'Invalid API key. Sign in to get a new key.'
   return new ApiError('UNAUTHORIZED', message)
 }
 

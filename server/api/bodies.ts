@@ -18,6 +18,10 @@ declare module 'fastify' {
     /** Length of a JSON body. */
     bodyBytes: number
   }
+  interface FastifyContextConfig {
+    /** Maximum size of the body of a caller without an account, in bytes. Default: the route's `bodyLimit`. */
+    anonymousBodyLimit?: number
+  }
 }
 
 interface BodiesOptions {
@@ -65,11 +69,11 @@ export function reserveBody({ bodyMemory }: FastifyRequest, bytes: number): void
 }
 
 /**
- * Reads a whole body of at most the route's `bodyLimit` into one buffer that grows as the body arrives.
+ * Reads a whole body of at most the limit of the route for its caller into one buffer that grows as the body arrives.
  * PAYLOAD_TOO_LARGE beyond the limit, UNAVAILABLE when clients hold too much memory.
  */
 export async function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> {
-  const limit = request.routeOptions.bodyLimit!
+  const limit = bodyLimit(request)
   if (Number(request.headers['content-length']) > limit) throw tooLarge(limit)
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const buffer = new GrowingBuffer()
@@ -95,6 +99,11 @@ export async function readBody(request: FastifyRequest, payload: IncomingMessage
   }
 }
 
+function bodyLimit({ routeOptions, caller }: FastifyRequest): number {
+  const { bodyLimit: limit, config } = routeOptions
+  return caller?.account === undefined ? (config.anonymousBodyLimit ?? limit!) : limit!
+}
+
 /**
  * The value of a JSON body; undefined for an empty one. INVALID_JSON when it cannot be parsed, VALIDATION_ERROR
  * when its structure exceeds a limit, PAYLOAD_TOO_LARGE and UNAVAILABLE as `readBody`.
@@ -107,9 +116,9 @@ export async function readJson(request: FastifyRequest, payload: IncomingMessage
   if (bytes.length === 0) return undefined
   const textBytes = JSON_TEXT_FACTOR * bytes.length
   reserveBody(request, textBytes)
+  reserveBody(request, textBytes + JSON_VALUE_BYTES * (await checkJsonStructure(bytes)))
   const text = bytes.toString()
-  reserveBody(request, textBytes + JSON_VALUE_BYTES * checkJsonStructure(text))
-  // Decoding and parsing the largest body may take 10 ms each.
+  // Decoding and parsing the largest body may take tens of milliseconds each.
   await turn()
   try {
     return JSON.parse(text)

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { type ApiError, validationError } from '../lib/errors.ts'
 
 /** How deep arrays and objects may be nested; no request of the API needs more than five levels. */
@@ -6,23 +7,38 @@ const MAX_DEPTH = 32
 /** Members and elements of all objects and arrays; a manifest of 1,000 files has about 8,000. */
 const MAX_MEMBERS = 50_000
 
+/** Length of the name of a member, as it is written. */
+const MAX_NAME_BYTES = 1000
+
+/** Bytes after which other work of the event loop is done; a string is scanned whole. */
+const SLICE_BYTES = 2 ** 20
+
 const [QUOTE, COMMA, COLON, OPEN_ARRAY, BACKSLASH, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [
   0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d,
 ] as const
 
 /**
- * Checks the structure of a JSON text before it is parsed and returns its number of members and elements;
- * VALIDATION_ERROR when it exceeds a limit. Parsing, validating and collecting millions of nested or tiny values
- * would hold the event loop for hundreds of milliseconds.
+ * Checks the structure of JSON in UTF-8 before it is parsed and returns its number of members and elements;
+ * VALIDATION_ERROR when it exceeds a limit. Parsing, validating and collecting millions of nested or tiny values, or
+ * storing a name of millions of characters, would hold the event loop for tens or hundreds of milliseconds.
  */
-export function checkJsonStructure(text: string): number {
+export async function checkJsonStructure(bytes: Uint8Array): Promise<number> {
   let depth = 0
   let members = 0
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE:
-        at = endOfString(text, at)
+  let stringBytes = 0
+  let sliceEnd = SLICE_BYTES
+  for (let at = 0; at < bytes.length; at++) {
+    if (at > sliceEnd) {
+      await turn()
+      sliceEnd = at + SLICE_BYTES
+    }
+    switch (bytes[at]) {
+      case QUOTE: {
+        const end = endOfString(bytes, at)
+        stringBytes = end - at
+        at = end
         break
+      }
       case OPEN_ARRAY:
       case OPEN_OBJECT:
         if (++depth > MAX_DEPTH) throw excess(`must not be nested more than ${MAX_DEPTH} levels deep`)
@@ -31,11 +47,15 @@ export function checkJsonStructure(text: string): number {
       case CLOSE_OBJECT:
         depth--
         break
-      case COMMA:
       case COLON:
-        if (++members > MAX_MEMBERS)
-          throw excess(`must have at most ${MAX_MEMBERS} members and elements in total`)
+        if (stringBytes > MAX_NAME_BYTES)
+          throw excess(`must have names of at most ${MAX_NAME_BYTES} characters`)
+        members++
+        break
+      case COMMA:
+        members++
     }
+    if (members > MAX_MEMBERS) throw excess(`must have at most ${MAX_MEMBERS} members and elements in total`)
   }
   return members
 }
@@ -45,11 +65,10 @@ function excess(message: string): ApiError {
 }
 
 /** The position of the quote that ends the string; the end of the text when none does. */
-function endOfString(text: string, start: number): number {
-  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0
-    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return at
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let at = start + 1; at < bytes.length; at++) {
+    if (bytes[at] === QUOTE) return at
+    if (bytes[at] === BACKSLASH) at++
   }
-  return text.length
+  return bytes.length
 }

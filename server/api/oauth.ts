@@ -78,7 +78,7 @@ export async function oauth(app: FastifyInstance, options: OAuthOptions): Promis
     })
   for (const [url, allow] of [
     ...documents.map(([url]) => [url, 'GET, HEAD'] as const),
-    ...[registration, token, revocation, device, MCP_PATH].map((url) => [url, 'POST'] as const),
+    ...[registration, token, revocation, device].map((url) => [url, 'POST'] as const),
   ])
     app.options(url, { config: open }, (_, reply) => preflight(reply, allow))
 }

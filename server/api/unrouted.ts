@@ -119,7 +119,12 @@ function toPathPattern(url: string): RegExp {
   return new RegExp(`^${segments.join('/')}$`)
 }
 
-function methodError({ method, url }: FastifyRequest, reply: FastifyReply, allow: string): ApiError {
+/** METHOD_NOT_ALLOWED for a request whose path has these methods. */
+export function methodError(
+  { method, url }: Pick<FastifyRequest, 'method' | 'url'>,
+  reply: FastifyReply,
+  allow: string,
+): ApiError {
   reply.header('Allow', allow)
   const usable = allow.split(', ').filter((one) => one !== 'OPTIONS')
   return new ApiError(

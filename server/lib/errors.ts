@@ -9,7 +9,7 @@ interface ApiErrorOptions {
   /** What the caller can do next, when it is more specific than the hint of the code. */
   hint?: string | undefined
   /** For RATE_LIMITED and UNAVAILABLE: seconds until a retry makes sense. */
-  retryAfterSeconds?: number
+  retryAfterSeconds?: number | undefined
   /** For UNAVAILABLE: whether the source of the data may be reachable for other requests. */
   isIsolated?: boolean
   cause?: unknown

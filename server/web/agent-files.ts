@@ -127,7 +127,7 @@ ${text}
 
 - [Publishing](${baseUrl}/docs/publish.md): the command, the HTTP API, redirects, headers, versions, visits
 - [Domains](${baseUrl}/docs/domains.md): serving a site at your own domain
-- [Agents](${baseUrl}/docs/agents.md): the tools of the Model Context Protocol at ${baseUrl}/mcp
+- [Agents](${baseUrl}/docs/agents.md): the tools of the Model Context Protocol at ${baseUrl}/mcp; at ${baseUrl}/mcp/account, a client signs in when it connects
 - [CI](${baseUrl}/docs/ci.md): publishing from GitHub Actions and GitLab CI without a stored secret
 - [All guides in one file](${baseUrl}/llms-full.txt)
 - [OpenAPI document](${baseUrl}/api/openapi.json): every operation with schemas and examples
@@ -147,7 +147,7 @@ description: Publish a static site, page or folder and get a public URL. Use whe
 ${text}
 ## With the Model Context Protocol
 
-With tools of ${branding.name} (publish_site, update_files and others), use them in place of the requests above. To add them to a client: the address is ${baseUrl}/mcp (Streamable HTTP), and it signs in by OAuth. On a computer with the files, the command ${npxCommand(baseUrl)} mcp serves the same tools over stdio, and publish_folder. Guide: ${baseUrl}/docs/agents.md
+With tools of ${branding.name} (publish_site, update_files and others), use them in place of the requests above. To add them to a client: the address is ${baseUrl}/mcp (Streamable HTTP) to publish without an account, and ${baseUrl}/mcp/account to sign in by OAuth when the client connects. On a computer with the files, the command ${npxCommand(baseUrl)} mcp serves the same tools over stdio, and publish_folder. Guide: ${baseUrl}/docs/agents.md
 
 ## From CI
 
@@ -187,7 +187,7 @@ function apiCatalog(baseUrl: string): object {
 function serverCard({ baseUrl, branding, version }: PageSettings): object {
   return {
     serverInfo: { name: 'slipway', title: branding.name, version },
-    description: 'Publishes static sites: send files, get a live URL.',
+    description: `Publishes static sites: send files, get a live URL. A client signs in when it connects to ${baseUrl}/mcp/account.`,
     documentationUrl: `${baseUrl}/docs/agents`,
     transport: { type: 'streamable-http', endpoint: `${baseUrl}/mcp` },
   }

@@ -46,13 +46,20 @@ describe('the pages about the API', () => {
     const text = agentText({ name: 'Slipway', baseUrl: api.baseUrl, lifetime: '24 hours' })
     const llms = await api.request('GET', '/llms.txt')
     assert.ok(llms.text.startsWith('# Slipway\n\n> ') && llms.text.includes(text))
+    assert.ok(llms.text.includes(`${api.baseUrl}/mcp/account`))
     for (const [, url = ''] of llms.text.matchAll(/\]\((.+?)\)/g)) {
       assert.equal((await api.request('GET', toTarget(url))).status, 200, url)
     }
     const skill = await api.request('GET', '/skill.md')
     assert.match(skill.text, /^---\nname: [a-z-]+\ndescription: .+\n---\n/)
     assert.ok(skill.text.includes(text))
-    for (const part of [`${api.baseUrl}/mcp`, 'cli.tgz mcp', `${api.baseUrl}/docs/ci.md`, 'SLIPWAY_KEY'])
+    for (const part of [
+      `${api.baseUrl}/mcp/account`,
+      `${api.baseUrl}/mcp `,
+      'cli.tgz mcp',
+      `${api.baseUrl}/docs/ci.md`,
+      'SLIPWAY_KEY',
+    ])
       assert.ok(skill.text.includes(part), part)
     const full = await api.request('GET', '/llms-full.txt')
     assert.match(full.headers['content-type']!, /^text\/plain/)

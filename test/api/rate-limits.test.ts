@@ -211,19 +211,67 @@ describe('with a key', () => {
 
   test('requests with an invalid key count for their address, on every route', async () => {
     const site = '/api/v1/publish/some-site-234567'
-    for (const [method, target, json] of [
+    for (const [method, target, json, limit = 5] of [
       ['GET', '/api/v1/me'],
       ['GET', '/api/v1/publishes'],
       ['GET', '/api/nowhere'],
       ['POST', `${site}/finalize`, { versionId: 'x' }],
       ['PUT', `${site}/versions/x/thumbnail`],
-      ['POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }],
+      ['POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }, 100],
     ] as const) {
       const headers = { 'x-forwarded-for': newAddress(), authorization: 'Bearer sl_live_nothing' }
       const send = () => api.request(method, target, { headers, json })
-      for (let round = 0; round < 5; round++) assert.equal((await send()).status, 401, target)
+      for (let round = 0; round < limit; round++) assert.equal((await send()).status, 401, target)
       assert.equal((await send()).status, 429, target)
     }
+  })
+})
+
+describe('a message to /mcp', () => {
+  const message = (method: string, params = {}) => ({ jsonrpc: '2.0', id: 1, method, params })
+  const messages: [what: string, target: string, json: unknown, status: number][] = [
+    ['a list of the tools', '/mcp', message('tools/list'), 200],
+    ['an unknown method', '/mcp', message('nothing'), 200],
+    ['an unknown tool', '/mcp', message('tools/call', { name: 'nothing' }), 200],
+    ['a call that needs an account', '/mcp', message('tools/call', { name: 'list_sites' }), 401],
+    [
+      'a call with invalid arguments',
+      '/mcp',
+      message('tools/call', { name: 'publish_site', arguments: {} }),
+      200,
+    ],
+    ['no message', '/mcp', { a: 1 }, 400],
+    ['a batch of one', '/mcp', [message('ping')], 200],
+    ['no token where one is needed', '/mcp/account', message('tools/list'), 401],
+  ]
+  test('counts whatever it does, in a counter of its own that has 20 times as many', async () => {
+    for (const [what, target, json, status] of messages) {
+      const headers = { 'x-forwarded-for': newAddress() }
+      const send = () => api.request('POST', target, { headers, json })
+      const first = await send()
+      assert.deepEqual([first.status, readLimit(first), readRemaining(first)], [status, 100, 99], what)
+      for (let count = 1; count < 100; count++)
+        await api.request('POST', target, { headers, json: message('ping') })
+      const refused = await send()
+      assert.deepEqual([refused.status, refused.json.code], [429, 'RATE_LIMITED'], what)
+      assert.equal(await remainingFor(headers['x-forwarded-for']), what.includes('arguments') ? 4 : 5)
+    }
+  })
+
+  test('of a batch counts as every message in it', async () => {
+    const headers = { 'x-forwarded-for': newAddress() }
+    const answer = await api.request('POST', '/mcp', { headers, json: Array(20).fill(message('ping')) })
+    assert.deepEqual([answer.json.length, readRemaining(answer)], [20, 80])
+  })
+
+  test('counts for the account of its key, before its body is read', async () => {
+    const { key } = await api.account()
+    const answer = await api.request('POST', '/mcp', {
+      key,
+      body: '{',
+      headers: { 'content-type': 'application/json' },
+    })
+    assert.deepEqual([answer.status, readLimit(answer), readRemaining(answer)], [400, 1200, 1199])
   })
 })
 

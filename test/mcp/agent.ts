@@ -18,9 +18,12 @@ export class Agent implements AsyncDisposable {
   }
 
   /** Connects over HTTP with an API key, or without. */
-  static connect(baseUrl: string, { key, mode }: { key?: string; mode?: Mode } = {}): Promise<Agent> {
+  static connect(
+    baseUrl: string,
+    { key, mode, path = '/mcp' }: { key?: string; mode?: Mode; path?: string } = {},
+  ): Promise<Agent> {
     const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
-    const url = new URL('/mcp', baseUrl)
+    const url = new URL(path, baseUrl)
     return Agent.over(new StreamableHTTPClientTransport(url, { requestInit: { headers } }), mode)
   }
 

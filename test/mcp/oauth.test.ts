@@ -104,6 +104,20 @@ describe('the authorization of programs', () => {
     assert.equal((await account.client.details(slug)).role, 'owner')
   })
 
+  test('a token for the address that needs one is a token for both addresses', async () => {
+    const url = `${api.baseUrl}/mcp/account`
+    const refused = await fetch(url)
+    const [, metadata] = /resource_metadata="(.+?)"/.exec(refused.headers.get('www-authenticate')!)!
+    const { resource } = (await (await fetch(metadata!)).json()) as { resource: string }
+    assert.deepEqual([refused.status, resource], [401, url])
+    const code = await program.code(account.key, { resource })
+    const tokens = (await (await program.exchange(code, { resource })).json()) as Tokens
+    assert.deepEqual([await statusOf(tokens.access_token)], [200])
+    await using agent = await Agent.connect(api.baseUrl, { key: tokens.access_token, path: '/mcp/account' })
+    assert.deepEqual((await agent.call('list_sites', { q: 'nothing' })).sites, [])
+    assert.equal((await program.refresh(tokens.refresh_token)).status, 200)
+  })
+
   test('a token permits what its user has allowed, and asks for more where it does not', async () => {
     const { access_token: token } = await program.tokens(account.key, { scope: 'read unknown' })
     assert.equal(await statusOf(token), 200)

@@ -45,6 +45,7 @@ const FAILOVER = 'test/database-faults/failover.test.ts'
 const HEADERS = 'test/rules/headers-parse.test.ts'
 const OAUTH = 'test/mcp/oauth.test.ts'
 const MCP_TOOLS = 'test/mcp/tools.test.ts'
+const MCP_HTTP = 'test/mcp/http.test.ts'
 const REFUSALS = 'test/bodies/refusals.test.ts'
 const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 
@@ -118,11 +119,17 @@ const ROWS: readonly Row[] = [
   ['remembers files as accepted that a failing scanner let pass', 'server/publish/scan/content-scan.ts', 'ContentScan.check', "if (outcome === 'failed') return if (outcome) throw", "if (outcome && outcome !== 'failed') throw", 'test/api/scan.test.ts'],
   ['sends an email about each report', 'server/operations/moderation/reports.ts', 'module', 'const SITE_EMAIL_INTERVAL_MS = HOUR_MS', 'const SITE_EMAIL_INTERVAL_MS = 0', MODERATION],
   // Tools for programs
-  ['lets a page of another origin use the tools of a service of this machine', 'server/api/mcp/mcp.ts', 'withOwnPages', 'isForeignPage(request.headers)', 'false', MCP_TOOLS],
+  ['lets a page of another origin use the tools of a service of this machine', 'server/api/mcp/mcp.ts', 'withOwnPages', 'isForeignPage(request.headers)', 'false', MCP_HTTP],
   ['sends no HSTS for the service', 'server/app.ts', 'startService', 'response.setHeader(...HSTS)', 'undefined', 'test/tls/redirects.test.ts'],
   ['replaces the HSTS of a publisher', 'server/edge/edge.ts', 'withHsts', 'isSet ? response : ', '', 'test/tls/redirects.test.ts'],
   ['lets a page of another origin publish to a service of this machine', 'server/api/auth.ts', 'admit', '!caller.account && isForeignPage(request.headers)', 'false', CALLS],
-  ['runs any number of calls of one message', 'server/api/mcp/mcp.ts', 'assertSingleMessage', 'if (Array.isArray(body))', 'if (body === null)', MCP_TOOLS],
+  ['runs any number of calls of one message', 'server/api/mcp/messages.ts', 'readMessages', 'body.length > MAX_BATCH_MESSAGES', 'body.length > 1e9', MCP_HTTP],
+  ['charges one message for a batch', 'server/api/mcp/mcp.ts', 'messageHandler', "if (index > 0) await charge(options.limits, request, reply, 'message')", '', RATES],
+  ['charges no message to /mcp that calls no route', 'server/api/mcp/mcp.ts', 'mcp', "charge: 'message'", "charge: 'none'", RATES],
+  ['reads 8 MB of a program without an account', 'server/api/bodies.ts', 'bodyLimit', 'caller?.account === undefined ? (config.anonymousBodyLimit ?? limit!) : limit!', 'limit!', MCP_HTTP],
+  ['gives the library of the protocol messages of any size', 'server/api/mcp/messages.ts', 'assertSmall', 'remainingSize(withoutArguments(message).rest, MAX_MESSAGE_SIZE) < 0', 'false', MCP_HTTP],
+  ['puts an argument of any length into a URL', 'server/api/mcp/tool-server.ts', 'checkArguments', 'value.length > MAX_TEXT_LENGTH', 'value.length > 1e9', 'test/stalls/stalls.test.ts'],
+  ['answers at the address that needs a token without one', 'server/api/mcp/mcp.ts', 'mcp', "isMixed ? 'optional' : 'required'", "'optional'", MCP_HTTP],
   ['does not limit the calls of a program at the same time', 'server/api/mcp/mcp.ts', 'MAX_CONCURRENT_CALLS', 'perKey: 8', 'perKey: 9', MCP_TOOLS],
   ['continues to count a call that its program cancelled', 'server/api/mcp/mcp.ts', 'messageHandler', "reply.raw.once('close', () => call.abort())", '', MCP_TOOLS],
   ['normalizes the path of a call, which then has another route', 'server/api/internal-requests.ts', 'receive', '{ complete: true, isFinished: true, url }', '{ complete: true, isFinished: true }', MCP_TOOLS],
@@ -654,7 +661,7 @@ const ROWS: readonly Row[] = [
   ['requests the key set of an issuer from another host, which the configuration of the issuer names', 'server/accounts/trusts/issuer-keys.ts', 'loadKeySet', 'url?.origin !== new URL(issuer).origin', 'url?.protocol !== new URL(issuer).protocol', 'test/lib/issuer-keys.test.ts'],
   ['gives the job of a pull request a key of scope preview although the trust has scope read', 'server/accounts/trusts/trusts.ts', 'keyScopeFor', "isMerged || scope === 'read'", 'isMerged', TRUSTS],
   ["accepts the dashboard's cookie in GET requests that pages of a same-site but foreign origin send (Sec-Fetch-Site: same-site)", 'server/api/auth.ts', 'isSameOrigin', "site !== 'same-origin' && site !== 'none'", "site !== 'same-origin' && site !== 'same-site' && site !== 'none'", 'test/api/session.test.ts'],
-  ['charges no counter for requests with an invalid key at routes whose handler charges (finalize, /mcp)', 'server/api/auth.ts', 'admit', "(charge === 'handler' && !isRefused())", "charge === 'handler'", RATES],
+  ['charges no counter for requests with an invalid key at routes whose handler charges (finalize)', 'server/api/auth.ts', 'admit', "(charge === 'handler' && !isRefused())", "charge === 'handler'", RATES],
   ['creates a version with publish_site (with versionId, after an upload) although it changes nothing', 'server/api/mcp/publish-tools.ts', 'finalize', 'body: { ...body, ifChanged: true }', 'body', MCP_TOOLS],
   ['strips the one folder of an archive that is merged into a site, and so writes its files to the root', 'server/api/publish.ts', 'readArchiveRequest', "(keepTopFolder ?? merge) === 'true'", "keepTopFolder === 'true'", 'test/api/merge.test.ts'],
   ['lets many uploads within a second together write into the disk reserve, because admitted bytes are not counted until the next measurement', 'server/blobs/disk-reserve.ts', 'DiskReserve.assertSpace', 'this.#writableBytes -= bytes', '// The next measurement counts them.', 'test/api/disk-reserve.test.ts'],

@@ -7,10 +7,18 @@ export interface HostileRequest {
   path?: string
   headers?: Record<string, string>
   body?: string | Buffer
+  /** Whether it has the key of an account. */
+  signedIn?: true
 }
 
 const MAX_HEAD = 15_000
 const BODY_BYTES = 2_000_000
+
+/** The largest JSON of a caller without an account. */
+const LARGEST_BODY = 5_200_000
+
+/** The largest message of a program with an account. */
+const LARGEST_MESSAGE = 8_380_000
 
 /** Repeats `piece` up to `length` bytes. */
 function fill(piece: string, length: number): string {
@@ -78,6 +86,13 @@ const BODIES: [title: string, body: string][] = [
   ['a type of spaces', typedManifest(`text/html;${' '.repeat(250)}`)],
   ['a type of parameters', typedManifest(`text/html${';a="\\\\"'.repeat(35)}`)],
   ['a type of spaces and no end', typedManifest(`a/b${' ; a=b'.repeat(40)} ;`)],
+  ['long names in folders of their own', manifest(1000, (n) => `${n}/${'a/'.repeat(245)}b`)],
+  ['a text of quotes', `{"a":"${fill('\\"', LARGEST_BODY)}"}`],
+  ['a name of escapes', `{"${fill('\\u3042', LARGEST_BODY)}":1}`],
+  ['texts of quotes', `[${fill(`"${'\\"'.repeat(80)}",`, LARGEST_BODY)}1]`],
+  ['names of quotes', `{${Array.from({ length: 20_000 }, (_, n) => `"${'\\"'.repeat(110)}${n}":1`).join()}}`],
+  ['a number', `{"a":${fill('9', LARGEST_BODY)}}`],
+  ['spaces', `{${fill(' ', LARGEST_BODY)}}`],
   ['long names', manifest(1000, (n) => `${'a/'.repeat(245)}${n}`)],
   ['names with marks', manifest(1000, (n) => `${'e\u0301\u0323'.repeat(160)}${n}`)],
   ['names of marks', manifest(1000, (n) => `${n}${'\u0301\u0323'.repeat(15)}x`.repeat(10).slice(0, 490))],
@@ -98,8 +113,42 @@ function typedManifest(contentType: string): string {
   return JSON.stringify({ files })
 }
 
+const message = (method: string, params: string) =>
+  `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`
+const call = (args: string, name = 'publish_site') =>
+  message('tools/call', `{"name":"${name}","arguments":${args}}`)
+const members = (count: number) => Array.from({ length: count }, (_, index) => `"k${index}":1`).join()
+const initialize = (meta: string) =>
+  message(
+    'initialize',
+    `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"},"_meta":{${meta}}}`,
+  )
+
+// biome-ignore format: one row per case
+const MESSAGES: [title: string, body: string][] = [
+  ['a text of quotes', `{"a":"${fill('\\"', LARGEST_MESSAGE)}"}`],
+  ['the name of a tool', call('{}', 'x'.repeat(LARGEST_MESSAGE))],
+  ['the name of a tool in quotes', call('{}', fill('\\"', LARGEST_MESSAGE))],
+  ['a method', message('x'.repeat(LARGEST_MESSAGE), '{}')],
+  ['members of _meta', initialize(members(12_000))],
+  ['as many members of _meta as are accepted', initialize(members(2500))],
+  ['members of _meta of a call', message('tools/call', `{"name":"list_sites","_meta":{${members(24_000)}}}`)],
+  ['arguments that no tool has', call(`{${members(24_000)}}`)],
+  ['arguments of files that no tool has', call(`{"files":[{${members(24_000)}}]}`)],
+  ['an argument of a wrong type', call(`{"slug":[${fill('1,', 90_000)}1]}`)],
+  ['a slug', call(`{"slug":"${fill('https://', LARGEST_MESSAGE)}"}`, 'get_site')],
+  ['a slug of quotes', call(`{"slug":"${fill('\\"', LARGEST_MESSAGE)}"}`, 'get_site')],
+  ['the path of a file', call(`{"slug":"a","path":"${fill('a/', LARGEST_MESSAGE)}"}`, 'read_file')],
+  ['a note', call(`{"message":"${fill('\\"', LARGEST_MESSAGE)}","files":[]}`)],
+  ['a query', call(`{"q":"${fill('%', LARGEST_MESSAGE)}"}`, 'list_sites')],
+  ['a file', call(`{"files":[{"path":"index.html","content":"${fill('\\"', LARGEST_MESSAGE)}"}]}`)],
+  ['1,000 files', call(`{"files":${JSON.stringify((JSON.parse(manifest(1000, (n) => `${n}/${'a/'.repeat(240)}`)) as { files: object[] }).files)}}`)],
+  ['a batch', `[${fill(`${message('ping', '{}')},`, 2_400_000)}1]`],
+]
+
 function json(title: string, path: string, body: string): HostileRequest {
-  return { title, method: 'POST', path, headers: { 'content-type': 'application/json' }, body }
+  const headers = { 'content-type': 'application/json', accept: 'application/json' }
+  return { title, method: 'POST', path, headers, body }
 }
 
 const HOST_NAMES = [
@@ -134,6 +183,10 @@ export const HOSTILE_REQUESTS: HostileRequest[] = [
   })),
   ...HOST_NAMES.map((host, index) => ({ title: `host name ${index + 1}`, host })),
   ...BODIES.map(([title, body]) => json(`a manifest of ${title}`, '/api/v1/publish', body)),
+  ...MESSAGES.flatMap(([title, body]): HostileRequest[] => [
+    json(`a message of ${title}`, '/mcp', body),
+    { ...json(`a message of ${title}, with an account`, '/mcp', body), signedIn: true },
+  ]),
   ...ADDRESSES.map((email, index) =>
     json(`email address ${index + 1}`, '/api/auth/agent/request-code', JSON.stringify({ email })),
   ),

@@ -61,6 +61,7 @@ const DOCUMENTS: [title: string, html: string][] = [
   ['entities', fill('&notin;')],
   ['a comment', `<!--${fill('--!')}`],
   ['tables', fill('<table><tr>x')],
+  ['tags that do not end', '<meta name="a" '.repeat(140_000)],
 ]
 
 const named = (parts: Record<string, string>): Buffer =>

@@ -1,4 +1,5 @@
 import type { ErrorBody, ErrorCode } from '../../../protocol/api/errors.ts'
+import { ApiError } from '../../lib/errors.ts'
 
 /** Maximum characters of `details` in a result. */
 const MAX_DETAILS_CHARACTERS = 2000
@@ -6,7 +7,7 @@ const MAX_DETAILS_CHARACTERS = 2000
 /** Next steps for a caller of tools, where those of the API name requests. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   UNAUTHORIZED:
-    'Sign in: the client opens a browser window for it, or send an API key as "Authorization: Bearer". publish_site works without signing in, and update_files with the claimToken of an anonymous site.',
+    'Sign in: the client asks for it at the address /mcp/account of this server, or send an API key as "Authorization: Bearer". publish_site works without signing in and without name, and update_files with the claimToken of an anonymous site.',
   INVALID_CLAIM_TOKEN: 'Pass the claimToken from the result that created the site.',
   NOT_FOUND:
     'Check the slug with list_sites, and the versionId with list_versions. Keep an anonymous site with claim_site before you use other tools on it.',
@@ -20,7 +21,14 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
     'Compare with details.live. To publish on top of it, pass its versionId as baseVersionId; to overwrite it, leave baseVersionId out.',
   NAME_TAKEN: 'Choose another name, or leave name out to get a generated one.',
   DOMAIN_TAKEN: 'The domain belongs to another site. Remove it there first, or choose another domain.',
-  RATE_LIMITED: 'Wait for the number of seconds in retryAfterSeconds. Published sites stay online.',
+  RATE_LIMITED:
+    'Wait until the time in the message; signing in raises the limit. Published sites stay online.',
+}
+
+/** The error with the next step for a caller of tools. */
+export function withToolHint(error: ApiError): ApiError {
+  const hint = HINTS[error.code]
+  return hint === undefined ? error : new ApiError(error.code, error.message, { ...error, hint })
 }
 
 /** The API refused the call of a tool. */

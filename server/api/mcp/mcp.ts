@@ -1,11 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import type { KeyScope } from '../../../protocol/api/keys.ts'
+import type { RateLimits } from '../../accounts/rate-limits.ts'
+import { acceptsMediaType } from '../../lib/accept.ts'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
-import { ApiError, validationError } from '../../lib/errors.ts'
+import { ApiError } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
+import { charge } from '../auth.ts'
 import { foreignPages } from '../local-pages.ts'
-import { MCP_PATH, resourceMetadataUrl } from './resource.ts'
+import { methodError, preflight } from '../unrouted.ts'
+import { withToolHint } from './call-error.ts'
+import { calledTool, eventData, readMessages, withoutArguments } from './messages.ts'
+import { MCP_ACCOUNT_PATH, MCP_PATH, resourceMetadataUrl } from './resource.ts'
 import { MAX_INLINE_BYTES } from './tool.ts'
 import type { Exchange, ToolServer, ToolServerOptions } from './tool-server.ts'
 
@@ -17,51 +23,95 @@ const MAX_CALL_MS = MINUTE_MS
 
 const MAX_CONCURRENT_CALLS = { total: 64, perKey: 8 }
 
-/**
- * The Model Context Protocol over Streamable HTTP, without sessions: every node of a fleet handles every message. A
- * call of a tool calls routes of the API, which authorize, charge and validate it.
- */
-export async function mcp(app: FastifyInstance, options: ToolServerOptions): Promise<void> {
-  const handleMessage = messageHandler(options)
-  const challenge = `Bearer resource_metadata="${resourceMetadataUrl(options.baseUrl)}"`
-  app.route({
-    method: 'POST',
-    url: MCP_PATH,
-    bodyLimit: MAX_BODY_BYTES,
-    // A call is charged by the routes that it calls.
-    config: { access: 'any', auth: 'optional', charge: 'handler', programs: true },
-    onSend: async (_, reply, payload) => {
-      if (reply.statusCode === 401) reply.header('WWW-Authenticate', challenge)
-      return payload
-    },
-    handler: withOwnPages(options.baseUrl, handleMessage),
-  })
+const JSON_TYPE = 'application/json'
+
+interface McpOptions extends ToolServerOptions {
+  limits: RateLimits
+  /** Maximum size of a message of a caller without an account, in bytes. */
+  anonymousBodyLimit: number
 }
 
-function messageHandler(options: ToolServerOptions): RouteHandlerMethod {
+/**
+ * The Model Context Protocol over Streamable HTTP, without sessions: every node of a fleet handles every message. A
+ * call of a tool calls routes of the API, which authorize, charge and validate it. Each message is charged before its
+ * body is read. The second path refuses everything without a token, for clients that otherwise never sign in.
+ */
+export async function mcp(app: FastifyInstance, options: McpOptions): Promise<void> {
+  const { baseUrl, anonymousBodyLimit } = options
+  const handler = withOwnPages(baseUrl, messageHandler(options))
+  const config = { access: 'any', charge: 'message', programs: true, anonymousBodyLimit } as const
+  for (const path of [MCP_PATH, MCP_ACCOUNT_PATH]) {
+    const challenge = `Bearer resource_metadata="${resourceMetadataUrl(baseUrl, path)}"`
+    const hooks = {
+      onSend: async (_: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+        if (reply.statusCode === 401) reply.header('WWW-Authenticate', challenge)
+        return payload
+      },
+      errorHandler: (error: Error) => {
+        throw error instanceof ApiError ? withToolHint(error) : error
+      },
+    }
+    const isMixed = path === MCP_PATH
+    const route = { ...hooks, config: { ...config, auth: isMixed ? 'optional' : 'required' } } as const
+    for (const url of [path, `${path}/`]) {
+      app.route({ ...route, method: 'POST', url, bodyLimit: MAX_BODY_BYTES, handler })
+      app.options(url, { config: { charge: 'none', access: 'public' } }, (_, reply) =>
+        preflight(reply, 'POST'),
+      )
+      if (isMixed) continue
+      const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+        throw methodError(request, reply, 'POST')
+      }
+      app.route({ ...route, method: ['GET', 'DELETE'], url, onRequest, handler: () => undefined })
+    }
+  }
+}
+
+function messageHandler(options: McpOptions): RouteHandlerMethod {
   const limiter = new ConcurrencyLimiter(MAX_CONCURRENT_CALLS)
   let opening: Promise<ToolServer> | undefined
   return async (request, reply) => {
     const { caller, body } = request
-    assertSingleMessage(body)
+    const messages = readMessages(request)
     // A service that no program calls does not need the tools and the library of the protocol.
     opening ??= import('./tool-server.ts').then(({ openToolServer }) => openToolServer(options))
     const server = await opening
-    if (!caller.account && server.needsAccount(calledTool(body))) throw signInRequired()
+    const refused = caller.account ? undefined : messages.map(calledTool).find(server.needsAccount)
+    if (refused !== undefined) throw new ApiError('UNAUTHORIZED', `${refused} needs an account`)
     const call = new AbortController()
     const timer = setTimeout(() => call.abort(), MAX_CALL_MS)
     reply.raw.once('close', () => call.abort())
-    const exchange: Exchange = { request, signal: call.signal }
+    const handle = async (message: unknown) => {
+      const { rest, args } = withoutArguments(message)
+      const exchange: Exchange = { request, args, signal: call.signal }
+      const response = await server.handle(
+        toWebRequest(request, options.baseUrl, call.signal),
+        rest,
+        exchange,
+      )
+      // The stream of a response ends after the call.
+      const text = await response.text()
+      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+      return { status: response.status, text: isStream ? eventData(text) : text, missing: exchange.missing }
+    }
     try {
-      const key = caller.account?.id ?? rateLimitSubnet(caller.address)
-      return await limiter.run(key, async () => {
-        const message = toWebRequest(request, options.baseUrl + MCP_PATH, call.signal)
-        const response = await server.handle(message, exchange)
-        // The stream of a response ends after the call.
-        const text = await response.text()
-        if (exchange.missing === 'account') throw signInRequired()
-        if (exchange.missing) return refuseScope(reply, exchange.missing, options.baseUrl)
-        return reply.code(response.status).headers(Object.fromEntries(response.headers)).send(text)
+      return await limiter.run(caller.account?.id ?? rateLimitSubnet(caller.address), async () => {
+        if (Array.isArray(body)) {
+          const answers: string[] = []
+          for (const [index, message] of messages.entries()) {
+            if (index > 0) await charge(options.limits, request, reply, 'message')
+            const { text } = await handle(message)
+            if (text !== '') answers.push(text)
+          }
+          return send(
+            reply,
+            answers.length === 0 ? 202 : 200,
+            answers.length === 0 ? '' : `[${answers.join()}]`,
+          )
+        }
+        const { status, text, missing } = await handle(messages[0])
+        if (missing instanceof ApiError) throw missing
+        return missing ? refuseScope(request, reply, missing, options.baseUrl) : send(reply, status, text)
       })
     } finally {
       clearTimeout(timer)
@@ -69,21 +119,19 @@ function messageHandler(options: ToolServerOptions): RouteHandlerMethod {
   }
 }
 
-/** A batch would run any number of calls together; the protocol has none since 2025-06-18. */
-function assertSingleMessage(body: unknown): void {
-  if (Array.isArray(body))
-    throw validationError([{ field: 'body', message: 'must be one message, not a batch' }])
-}
-
-/** The name of the tool that a message calls; undefined for another message. */
-function calledTool(body: unknown): unknown {
-  const { method, params } = (body ?? {}) as { method?: unknown; params?: { name?: unknown } | null }
-  return method === 'tools/call' ? params?.name : undefined
+function send(reply: FastifyReply, status: number, text: string): FastifyReply {
+  reply.code(status)
+  return text === '' ? reply.send() : reply.type(JSON_TYPE).send(text)
 }
 
 /** Asks the program for a token that permits more (RFC 6750, section 3.1). */
-function refuseScope(reply: FastifyReply, scope: KeyScope, baseUrl: string): FastifyReply {
-  const url = resourceMetadataUrl(baseUrl)
+function refuseScope(
+  { routeOptions }: FastifyRequest,
+  reply: FastifyReply,
+  scope: KeyScope,
+  baseUrl: string,
+): FastifyReply {
+  const url = resourceMetadataUrl(baseUrl, routeOptions.url!.replace(/\/$/, ''))
   return reply
     .code(403)
     .header(
@@ -91,10 +139,6 @@ function refuseScope(reply: FastifyReply, scope: KeyScope, baseUrl: string): Fas
       `Bearer error="insufficient_scope", scope="${scope}", resource_metadata="${url}"`,
     )
     .send({ error: 'insufficient_scope', scope })
-}
-
-function signInRequired(): ApiError {
-  return new ApiError('UNAUTHORIZED', 'This tool needs an account')
 }
 
 /**
@@ -108,10 +152,16 @@ function withOwnPages(baseUrl: string, handle: RouteHandlerMethod): RouteHandler
   }
 }
 
-/** The request for the library, which gets the body parsed. */
-function toWebRequest({ method, headers }: FastifyRequest, url: string, signal: AbortSignal): Request {
+/**
+ * The request for the library, which gets the body parsed. The library serves only clients that accept events too, which
+ * none gets: an answer is one message.
+ */
+function toWebRequest({ method, headers }: FastifyRequest, baseUrl: string, signal: AbortSignal): Request {
   const copied = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   )
-  return new Request(url, { method, headers: copied, signal })
+  const request = new Request(baseUrl + MCP_PATH, { method, headers: copied, signal })
+  const accepts = acceptsMediaType(headers.accept, JSON_TYPE)
+  request.headers.set('accept', accepts ? `${JSON_TYPE}, text/event-stream` : 'text/html')
+  return request
 }

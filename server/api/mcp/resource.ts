@@ -1,14 +1,17 @@
 export const MCP_PATH = '/mcp'
 
+/** The same resource, for clients that sign in only where nothing is answered without a token. */
+export const MCP_ACCOUNT_PATH = '/mcp/account'
+
 /** The paths by which programs name the resource that tokens are for: the origin, too. */
-export const RESOURCE_PATHS = ['', MCP_PATH, `${MCP_PATH}/`] as const
+export const RESOURCE_PATHS = ['', MCP_PATH, `${MCP_PATH}/`, MCP_ACCOUNT_PATH] as const
 
 /** RFC 9728: the path of a resource follows. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
 
-/** Where a program that was refused learns how to sign in. */
-export function resourceMetadataUrl(baseUrl: string): string {
-  return `${baseUrl}${RESOURCE_METADATA_PATH}${MCP_PATH}`
+/** Where a program that was refused at this path learns how to sign in. */
+export function resourceMetadataUrl(baseUrl: string, path: string): string {
+  return `${baseUrl}${RESOURCE_METADATA_PATH}${path}`
 }
 
 /** Names the resource of tokens in place of its other names in the `resource` parameters of a request (RFC 8707). */

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { KeyScope } from '../../../protocol/api/keys.ts'
 import type { Branding } from '../../../protocol/branding.ts'
 import type { Caller } from '../../accounts/authorization.ts'
-import { errorBody, validationError } from '../../lib/errors.ts'
+import { ApiError, errorBody, validationError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { toFieldErrors } from '../errors.ts'
 import type { Route } from '../route.ts'
@@ -14,6 +14,7 @@ import { DOMAIN_TOOLS } from './domain-tools.ts'
 import { internalClient } from './internal-client.ts'
 import { brief, withSingleTypes } from './projection.ts'
 import { publishTools } from './publish-tools.ts'
+import { MCP_ACCOUNT_PATH } from './resource.ts'
 import { SITE_TOOLS } from './site-tools.ts'
 import type { ApiClient, Arguments, Tool } from './tool.ts'
 import { VERSION_TOOLS } from './version-tools.ts'
@@ -33,22 +34,25 @@ export interface ToolServerOptions {
 /** One message of a client and what answers it. */
 export interface Exchange {
   request: FastifyRequest
+  /** The arguments of a call, which the library does not get. */
+  args: unknown
   /** Ends the call of a tool. */
   signal: AbortSignal
-  /** What the API refused the call for: the client can ask its user for it and repeat the call. */
-  missing?: 'account' | KeyScope | undefined
+  /** UNAUTHORIZED, or a missing scope: the client can ask its user for it and repeat the call. */
+  missing?: ApiError | KeyScope | undefined
 }
 
 /** The tools behind the library of the protocol. */
 export interface ToolServer {
   /** Whether the tool of this name needs an account; false for an unknown one. */
   needsAccount(name: unknown): boolean
-  /** Handles the message in the parsed body of the exchange. */
-  handle(message: Request, exchange: Exchange): Promise<Response>
+  /** Handles a message, without the arguments of a call. */
+  handle(request: Request, message: unknown, exchange: Exchange): Promise<Response>
 }
 
-const INSTRUCTIONS =
-  'This service publishes static sites. publish_site needs no account; without one, show the user claimUrl. Show the user siteUrl. Pass the versionId that you last saw as baseVersionId, so that you do not overwrite the changes of others.'
+function instructions(baseUrl: string): string {
+  return `This service publishes static sites. publish_site needs no account; without one, show the user siteUrl and claimUrl, the link that keeps the site. Other tools need an account: the user signs in when the client calls one, or, if it does not ask, when the client is connected to ${baseUrl}${MCP_ACCOUNT_PATH}. Pass the versionId that you last saw as baseVersionId, so that you do not overwrite the changes of others.`
+}
 
 export function openToolServer({
   baseUrl,
@@ -72,7 +76,7 @@ export function openToolServer({
   const createServer = (exchange: Exchange) => {
     const server = new Server(
       { name: 'slipway', title: branding.name, version, websiteUrl: baseUrl },
-      { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
+      { capabilities: { tools: {} }, instructions: instructions(baseUrl) },
     )
     server.setRequestHandler('tools/list', () => ({ tools: listed }))
     server.setRequestHandler('tools/call', ({ params }) => {
@@ -80,7 +84,7 @@ export function openToolServer({
       if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
       const { signal, request } = exchange
       const api = internalClient({ baseUrl, routes, handle, caller: request.caller, signal })
-      return callTool(tool, params.arguments ?? {}, { exchange, api })
+      return callTool(tool, (exchange.args ?? {}) as Arguments, { exchange, api })
     })
     return server
   }
@@ -91,13 +95,16 @@ export function openToolServer({
   })
   return {
     needsAccount: (name) => tools.get(name)?.needsAccount === true,
-    handle: (message, exchange) =>
-      handler.fetch(message, {
-        parsedBody: exchange.request.body,
+    handle: (request, message, exchange) =>
+      handler.fetch(request, {
+        parsedBody: message,
         authInfo: { token: '', clientId: '', scopes: [], extra: { exchange } },
       }),
   }
 }
+
+/** Maximum characters of a text argument; the contents of files are in a list. */
+const MAX_TEXT_LENGTH = 2000
 
 interface CallContext {
   exchange: Exchange
@@ -122,7 +129,7 @@ async function callTool(tool: Tool, args: Arguments, context: CallContext) {
 
 /** A scope that is missing, for a token of a program: its user can allow more, and a key stays as it is. */
 function findMissing({ body }: CallError, { account, keyHash }: Caller): Exchange['missing'] {
-  if (body.code === 'UNAUTHORIZED' && !account) return 'account'
+  if (body.code === 'UNAUTHORIZED' && !account) return new ApiError(body.code, body.error)
   if (body.code !== 'INSUFFICIENT_SCOPE' || keyHash !== undefined) return undefined
   return (body.details as { requiredScope?: KeyScope }).requiredScope
 }
@@ -134,8 +141,14 @@ function toText(text: string) {
 /** Checks what the routes of the API do not: the arguments of which their paths are made. */
 function checkArguments({ input }: Tool, args: Arguments, { exchange, api }: CallContext): void {
   const validate = exchange.request.compileValidationSchema(withoutItems(input), 'body')
-  if (validate(args)) return
-  const problems = toFieldErrors({ validation: validate.errors, validationContext: 'body' } as never)
+  const problems = Object.entries(args).flatMap(([field, value]) =>
+    typeof value === 'string' && value.length > MAX_TEXT_LENGTH
+      ? [{ field, message: `must have at most ${MAX_TEXT_LENGTH} characters` }]
+      : [],
+  )
+  if (!validate(args))
+    problems.push(...toFieldErrors({ validation: validate.errors, validationContext: 'body' } as never))
+  if (problems.length === 0) return
   throw new CallError(errorBody(validationError(problems), api.baseUrl))
 }
 

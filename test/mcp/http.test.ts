@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Account, Api } from '../api/api.ts'
+
+const BOTH = 'application/json, text/event-stream'
+
+describe('the messages of programs over HTTP', () => {
+  let api: Api
+  let account: Account
+  before(async () => {
+    api = await Api.start()
+    account = await api.account()
+  })
+  after(() => api[Symbol.asyncDispose]())
+
+  const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
+  const callOf = (name: string, args: object) => ({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: args },
+  })
+  const post = (body: unknown, headers: Record<string, string | undefined> = {}, path = '/mcp') => {
+    const all = { 'content-type': 'application/json', accept: BOTH, ...headers }
+    const given = Object.entries(all).filter((header): header is [string, string] => header[1] !== undefined)
+    return fetch(api.baseUrl + path, {
+      method: 'POST',
+      headers: given,
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+  }
+
+  test('are answered with JSON where the client accepts it, however it says so', async () => {
+    const cases: [accept: string | undefined, status: number][] = [
+      [BOTH, 200],
+      ['application/json', 200],
+      ['application/*', 200],
+      ['*/*', 200],
+      [undefined, 200],
+      ['Application/JSON; charset=utf-8; Q=0.5', 200],
+      ['text/html, */*;q=0.1', 200],
+      ['text/html', 406],
+      ['text/event-stream', 406],
+      ['application/json;q=0, */*', 406],
+      ['application/json;q=0, text/event-stream', 406],
+    ]
+    for (const [accept, status] of cases) {
+      const response = await post(listTools, { accept })
+      assert.deepEqual(
+        [response.status, response.headers.get('content-type')?.split(';')[0]],
+        [status, 'application/json'],
+        accept ?? '',
+      )
+      if (status === 200)
+        assert.ok(((await response.json()) as { result: { tools: object[] } }).result.tools.length)
+    }
+  })
+
+  test('are accepted with a slash at the end of the address', async () => {
+    assert.equal((await post(listTools, {}, '/mcp/')).status, 200)
+    assert.equal((await post(listTools, {}, '/mcp/account/')).status, 401)
+    const authorization = `Bearer ${account.key}`
+    assert.equal((await post(listTools, { authorization }, '/mcp/account/')).status, 200)
+  })
+
+  test('need a token at the address for clients that sign in only when they are refused', async () => {
+    const challenge = `Bearer resource_metadata="${api.baseUrl}/.well-known/oauth-protected-resource/mcp/account"`
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      for (const body of method === 'POST' ? ['{', JSON.stringify(listTools)] : [null]) {
+        const headers = { 'content-type': 'application/json' }
+        const response = await fetch(`${api.baseUrl}/mcp/account`, { method, body, headers })
+        assert.deepEqual(
+          [response.status, response.headers.get('www-authenticate')],
+          [401, challenge],
+          method,
+        )
+      }
+    }
+    const headers = { authorization: `Bearer ${account.key}` }
+    const response = await fetch(`${api.baseUrl}/mcp/account`, { headers })
+    assert.deepEqual([response.status, response.headers.get('allow')], [405, 'POST'])
+    const preflight = await fetch(`${api.baseUrl}/mcp/account`, { method: 'OPTIONS' })
+    assert.deepEqual([preflight.status, preflight.headers.get('access-control-allow-methods')], [204, 'POST'])
+  })
+
+  test('of a batch are handled in order, for clients of the revisions that have batches', async () => {
+    const notification = { jsonrpc: '2.0', method: 'notifications/initialized' }
+    const publish = callOf('publish_site', { files: [{ path: 'index.html', content: 'x' }] })
+    const response = await post([ping(1), notification, { ...publish, id: 2 }])
+    const answers = (await response.json()) as { id: number; result: { structuredContent?: object } }[]
+    assert.deepEqual(
+      answers.map(({ id }) => id),
+      [1, 2],
+    )
+    assert.ok(answers[1]!.result.structuredContent)
+    assert.equal((await post([notification])).status, 202)
+    const named = callOf('publish_site', { name: 'a-name', files: [{ path: 'index.html', content: 'x' }] })
+    const refused = (await (await post([ping(1), named])).json()) as { result: { isError?: boolean } }[]
+    assert.deepEqual([refused.length, refused[1]!.result.isError], [2, true])
+    assert.equal((await post([ping(1), callOf('list_sites', {})])).status, 401)
+    for (const [body, headers] of [
+      [[ping(1)], { 'mcp-protocol-version': '2025-06-18' }],
+      [[], {}],
+      [Array(21).fill(ping(1)), {}],
+    ] as const)
+      assert.equal((await post(body, headers)).status, 400)
+  })
+
+  test('of more than 5.2 MB need an account, whose messages have up to 8.3 MB', async () => {
+    const call = callOf('publish_site', {
+      files: [{ path: 'index.html', contentBase64: Buffer.alloc(4_100_000).toString('base64') }],
+    })
+    const refused = await post(call)
+    assert.equal(refused.status, 413)
+    assert.match(await refused.text(), /The limit is 5\.2 MB.*path, size, contentType and hash/)
+    const response = await post(call, { authorization: `Bearer ${account.key}` })
+    assert.deepEqual([response.status, (await response.text()).includes('siteUrl')], [200, true])
+  })
+
+  test('that no client should send are refused', async () => {
+    const refused: [body: unknown, headers: Record<string, string>, status: number][] = [
+      ['no JSON', {}, 400],
+      [{ ...listTools, params: { _meta: { a: 'x'.repeat(70_000) } } }, {}, 400],
+      [callOf('x'.repeat(70_000), {}), {}, 400],
+      [listTools, { 'content-type': 'text/plain' }, 415],
+      [listTools, { origin: 'https://evil.example' }, 403],
+      [listTools, { origin: 'http://localhost:1234' }, 200],
+    ]
+    for (const [body, headers, status] of refused)
+      assert.equal((await post(body, headers)).status, status, JSON.stringify(headers))
+    for (const method of ['GET', 'DELETE'])
+      assert.equal((await fetch(`${api.baseUrl}/mcp`, { method })).status, 405)
+  })
+})
