@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ACCOUNT_SCOPES, type AccountScope } from '../../protocol/api/keys.ts'
-import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
+import { FORGES, type Forge, type Trust, type TrustRules } from '../../protocol/api/trusts.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
@@ -30,6 +30,8 @@ const WRITTEN = { autocomplete: 'off', autocapitalize: 'none' } as const
 interface Jobs {
   kind: string
   name: string
+  /** The file that defines them; empty for any. */
+  workflow: string
   pullRequests: boolean
 }
 
@@ -43,19 +45,11 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
   const [forge, setForge] = useState<Forge>('github')
   const [repository, setRepository] = useState('')
   const [site, setSite] = useState('')
-  const [jobs, setJobs] = useState<Jobs>({ kind: 'branch', name: 'main', pullRequests: false })
-  const [workflow, setWorkflow] = useState('')
+  const [jobs, setJobs] = useState<Jobs>({ kind: 'branch', name: 'main', workflow: '', pullRequests: false })
   const [scope, setScope] = useState<AccountScope>('publish')
-  const [wanted, wantedSite, ref, file] = [repository, site, jobs.name, workflow].map((text) => text.trim())
-  const isComplete = Boolean(wanted && wantedSite && (ref || jobs.pullRequests))
-  const create = useAction(async () => {
-    const rules = {
-      pullRequests: jobs.pullRequests,
-      ...(ref && { [jobs.kind]: ref }),
-      ...(file && { workflow: file }),
-    }
-    onCreated(await slipway.createTrust({ forge, repository: wanted!, site: wantedSite!, scope, ...rules }))
-  })
+  const wanted = { forge, repository: repository.trim(), site: site.trim(), scope }
+  const isComplete = Boolean(wanted.repository && wanted.site && (jobs.name.trim() || jobs.pullRequests))
+  const create = useAction(async () => onCreated(await slipway.createTrust({ ...wanted, ...toRules(jobs) })))
   return (
     <Dialog title="Trust a repository" onClose={onClose} stays={create.busy}>
       <form
@@ -87,14 +81,6 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
           {...WRITTEN}
         />
         <JobFields jobs={jobs} onWrite={setJobs} />
-        <TextField
-          label="Workflow"
-          hint="File that defines the jobs, such as deploy.yml. Empty: any file."
-          value={workflow}
-          onWrite={setWorkflow}
-          maxLength={255}
-          {...WRITTEN}
-        />
         <ScopeChoice scopes={ACCOUNT_SCOPES} value={scope} onChoose={setScope} />
         <ErrorNotice error={create.error} />
         <div class="choices">
@@ -110,8 +96,14 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
   )
 }
 
+/** The rules of a request; empty fields are none. */
+function toRules({ kind, name, workflow, pullRequests }: Jobs): Partial<TrustRules> {
+  const [ref, file] = [name.trim(), workflow.trim()]
+  return { pullRequests, ...(ref && { [kind]: ref }), ...(file && { workflow: file }) }
+}
+
 function JobFields({ jobs, onWrite }: { jobs: Jobs; onWrite: (jobs: Jobs) => void }) {
-  const { kind, name, pullRequests } = jobs
+  const { kind, name, workflow, pullRequests } = jobs
   return (
     <>
       <Choice
@@ -125,6 +117,14 @@ function JobFields({ jobs, onWrite }: { jobs: Jobs; onWrite: (jobs: Jobs) => voi
         hint={NAME_HINTS[kind === 'environment' ? kind : 'ref']}
         value={name}
         onWrite={(value) => onWrite({ ...jobs, name: value })}
+        maxLength={255}
+        {...WRITTEN}
+      />
+      <TextField
+        label="Workflow"
+        hint="File that defines the jobs, such as deploy.yml. Empty: any file."
+        value={workflow}
+        onWrite={(value) => onWrite({ ...jobs, workflow: value })}
         maxLength={255}
         {...WRITTEN}
       />

@@ -468,7 +468,7 @@ const ROWS: readonly Row[] = [
   ['gives keys to a trust of an account without access', 'server/accounts/trusts/trusts.ts', 'findCandidate', '!account || !site || !(await findRole(queries, site, account))', '!account || !site ', TRUSTS],
   ['leaves two comments of two jobs', 'action/comment.mjs', 'updateComment', 'if (!first || first.id >= created.id) return', 'return', 'test/journeys/action.test.ts'],
   ['updates a comment that a person wrote', 'action/comment.mjs', 'find', "user?.type === 'Bot' && ", '', 'test/journeys/action.test.ts'],
-  ['prints the key of a job', 'action/main.mjs', 'run', 'mask(apiKey)', 'console.log(apiKey)', 'test/journeys/action.test.ts'],
+  ['prints the key of a job', 'action/main.mjs', 'signIn', 'mask(apiKey)', 'console.log(apiKey)', 'test/journeys/action.test.ts'],
   ['leaves named keys of a deleted account valid', 'server/store/queries/accounts.ts', 'SqlAccountQueries.markBeingDeleted', "await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()", '', 'test/api/account-deletion.test.ts'],
   ['accepts a code twice', 'server/accounts/sign-in-code.ts', 'redeemCode', 'await tx.signIns.deleteCode(right.attemptHash)', '', SIGN_IN],
   ['never ends a code by wrong tries', 'server/accounts/sign-in-code.ts', 'redeemCode', 'row.attemptTries < MAX_TRIES_PER_CODE', 'true', 'test/api/sign-in-attempts.test.ts'],
