@@ -44,6 +44,8 @@ export interface ArchiveRequest {
   keepTopFolder: boolean
 }
 
+const REPLACED = 'Newer uploads of this site have replaced this one before it was complete'
+
 interface ArchivePublisherOptions {
   store: Store
   blobs: Blobs
@@ -119,9 +121,14 @@ export class ArchivePublisher {
       const { live, ifChanged } = request
       finalized = await finalizer.finalize(caller, staged.slug, { versionId, live, ifChanged })
     } catch (error) {
+      const isReplaced =
+        staged !== undefined &&
+        error instanceof ApiError &&
+        error.code === 'NOT_FOUND' &&
+        (await this.#isReplaced(staged))
       if (staged) await pendingVersions.abort(staged)
       await this.#discard(received)
-      throw error
+      throw isReplaced ? new ApiError('UPLOAD_EXPIRED', REPLACED) : error
     }
     return {
       ...finalized,
@@ -133,6 +140,14 @@ export class ArchivePublisher {
       ...(staged.changes && { changes: staged.changes }),
       ...staged.anonymous,
     }
+  }
+
+  /** Whether newer uploads of its site have ended a version before it was finalized. */
+  async #isReplaced({ slug, versionId }: StagedVersion): Promise<boolean> {
+    const { read } = this.#options.store
+    return (
+      (await read.versions.header(versionId)) === undefined && (await read.sites.bySlug(slug)) !== undefined
+    )
   }
 
   /** Records the received files, as uploads do. */

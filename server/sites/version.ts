@@ -9,7 +9,11 @@ import { metadataChange } from './site-metadata.ts'
 
 /** The version when it belongs to that site; NOT_FOUND otherwise. */
 export function requireVersion<V extends { slug: string }>(version: V | undefined, slug: string): V {
-  if (version?.slug !== slug) throw new ApiError('NOT_FOUND', 'Version not found')
+  if (version?.slug !== slug)
+    throw new ApiError(
+      'NOT_FOUND',
+      'Version not found. It was deleted, or newer uploads of this site have replaced it.',
+    )
   return version
 }
 

@@ -285,6 +285,18 @@ test('a site has a limited number of previews, which versions and drafts do not 
   const { client } = await few.account()
   const { slug } = await few.publish(client, { 'index.html': '0' })
   const publish = (preview: string) => few.publish(client, { 'index.html': preview }, { slug, preview })
+  const { slug: busy } = await few.publish(client, { 'index.html': '0' })
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 20 }, (_, number) =>
+      client.publishContents(
+        { files: [{ path: 'index.html', content: `${number}` }], preview: `new-${number}` },
+        busy,
+      ),
+    ),
+  )
+  // Together they are more than a site can have pending: those that newer ones have ended say so.
+  const codes = outcomes.map((one) => (one.status === 'rejected' ? one.reason.code : 'published'))
+  assert.deepEqual([...new Set(codes)].sort(), ['PREVIEW_LIMIT_REACHED', 'UPLOAD_EXPIRED', 'published'])
   await publish('pr-1')
   await client.promote(slug, 'pr-1')
   const files = toManifest({ 'index.html': 'pr-1' })

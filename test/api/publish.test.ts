@@ -193,7 +193,7 @@ const FIELDS: Record<'path' | 'size' | 'contentType' | 'hash', { valid: unknown[
     valid: ['text/html; charset=utf-8', 'text/html;charset=UTF-8', 'text/html; a="b; c"; d=e', 'TEXT/HTML', `text/${'x'.repeat(250)}`],
     invalid: [
       ...[undefined, 1, 'html', 'text/ht ml', 'text/html\r\nSet-Cookie: a=b', 'text/html, text/plain'],
-      ...['text/html; a="\n"', `text/${'x'.repeat(251)}`],
+      ...['*/*', 'text/*', '*', 'text/html; a="\n"', `text/${'x'.repeat(251)}`],
     ],
   },
   hash: { valid: [HASH], invalid: [`${HASH}0`, 'A'.repeat(64), `${HASH.slice(1)}g`, `${HASH}\n`, 5] },
