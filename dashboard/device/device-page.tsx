@@ -11,7 +11,7 @@ import { Permissions } from '../app/permissions.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { Button } from '../kit/button.tsx'
 import { TextField } from '../kit/field.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
+import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Fact, Facts } from '../kit/panel.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 
@@ -80,10 +80,19 @@ function Question({ asked }: { asked: DeviceRequest }) {
           <Fact name="Code">
             <code>{asked.userCode}</code>
           </Fact>
+          <Fact name="Network">{asked.network}</Fact>
           <Fact name="Asked">
             <RelativeTime at={asked.createdAt} />
           </Fact>
         </Facts>
+        {asked.network !== asked.ownNetwork && (
+          <Notice tone="warn" title="The program asks from another network than yours.">
+            <p>
+              You use {asked.ownNetwork}. Deny it, unless you started it yourself on a machine that is
+              elsewhere.
+            </p>
+          </Notice>
+        )}
         <p>
           It gets a key of your account <bdi>{email}</bdi>, until you revoke the key on the account page.
           {asked.replacesKey && ' The key that this machine has now stops working.'} It may:

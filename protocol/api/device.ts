@@ -50,6 +50,10 @@ export interface DeviceRequest {
   program: string
   /** Where it runs: the name of its key. */
   machine: string
+  /** The block of addresses from which the program asked, such as 203.0.113.0/24 or 2001:db8::/48. */
+  network: string
+  /** That of this request. */
+  ownNetwork: string
   scope: ProgramScope
   createdAt: string
   expiresAt: string

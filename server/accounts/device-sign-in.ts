@@ -5,7 +5,9 @@ import type {
   DeviceToken,
 } from '../../protocol/api/device.ts'
 import { type ProgramScope, scopesUpTo } from '../../protocol/api/programs.ts'
+import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
+import { formatNetwork, NetworkSet, parseNetwork } from '../lib/network.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS, toIso } from '../lib/time.ts'
 import {
   encodeFields,
@@ -40,6 +42,8 @@ interface DeviceStart {
   program: string
   machine: string
   scope: ProgramScope
+  /** From which the program asks. */
+  address: string
 }
 
 interface DeviceSignInsOptions {
@@ -67,13 +71,13 @@ export class DeviceSignIns {
   }
 
   /** Makes the codes (RFC 8628, section 3.2). VALIDATION_ERROR for a name that no key can have. */
-  async start({ clientId, program, machine, scope }: DeviceStart): Promise<DeviceAuthorization> {
+  async start({ clientId, program, machine, scope, address }: DeviceStart): Promise<DeviceAuthorization> {
     const [deviceCode, userCode] = [newSessionToken(), newCode()]
     const now = this.#clock()
     const names = { program: readKeyName(program, 'program'), machine: readKeyName(machine, 'machine') }
     await this.#store.execute('durable', ({ deviceSignIns }) =>
       deviceSignIns.add({
-        ...{ ...names, scope, createdAt: now, expiresAt: now + LIFETIME_MS },
+        ...{ ...names, scope, network: networkOf(address), createdAt: now, expiresAt: now + LIFETIME_MS },
         ...{ intervalMs: POLL_INTERVAL_MS, polledAt: null, state: 'pending', accountId: null },
         deviceHash: hashDeviceCode(clientId, deviceCode),
         userCodeHash: this.#codes.sign([userCode]),
@@ -114,17 +118,18 @@ export class DeviceSignIns {
     }
   }
 
-  /** What a user code asks for. INVALID_CODE for any invalid one, RATE_LIMITED after too many. */
-  async describe(account: Account, typed: string): Promise<DeviceRequest> {
+  /** What a user code asks for; `address` is that of the user. INVALID_CODE for any invalid one, RATE_LIMITED after too many. */
+  async describe(account: Account, typed: string, address: string): Promise<DeviceRequest> {
     const hashes = await this.#hashes(account, typed)
     const { read } = this.#store
     const signIn = await read.deviceSignIns.findPending(hashes, this.#clock())
     if (!signIn) throw invalidCode()
-    const { program, machine, scope, createdAt, expiresAt } = signIn
+    const { program, machine, network, scope, createdAt, expiresAt } = signIn
     return {
       userCode: parseCode(typed)!,
       program,
       machine,
+      ...{ network, ownNetwork: networkOf(address) },
       scope,
       createdAt: toIso(createdAt),
       expiresAt: toIso(expiresAt),
@@ -203,6 +208,14 @@ export class DeviceSignIns {
 const EXPIRED: OAuthProblem = {
   error: 'expired_token',
   error_description: 'The code has expired or was used. Start the sign-in again.',
+}
+
+const LOOPBACK = new NetworkSet(['127.0.0.0/8', '::1'].map((text) => parseNetwork(text)!))
+
+/** The block of an address, as people write it. A machine has two loopback addresses, which are one network. */
+function networkOf(address: string): string {
+  const network = parseNetwork(LOOPBACK.has(address) ? '127.0.0.0/8' : shortenAddress(address))
+  return network ? formatNetwork(network) : 'unknown'
 }
 
 function hashDeviceCode(clientId: string, deviceCode: string): string {

@@ -7,7 +7,7 @@ type DeviceServices = Pick<ApiServices, 'deviceSignIns'>
 export function describe({ deviceSignIns }: DeviceServices): RouteHandlerMethod {
   return (request) => {
     const { userCode } = request.body as { userCode: string }
-    return deviceSignIns.describe(requireCallerAccount(request), userCode)
+    return deviceSignIns.describe(requireCallerAccount(request), userCode, request.caller.address)
   }
 }
 

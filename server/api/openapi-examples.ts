@@ -98,6 +98,7 @@ const VALUES: Record<string, string | number> = {
   machine: 'ann@desk',
   keyName: 'ann@desk',
   userCode: 'ABCD-2345',
+  ownNetwork: '192.0.2.0/24',
   'DeviceRequest.expiresAt': '2026-11-22T16:14:11.000Z',
   forge: 'github',
   issuer: 'https://token.actions.githubusercontent.com',

@@ -157,6 +157,7 @@ export interface DeviceSignInRow {
   /** The program and the machine that ask, as they describe themselves. */
   program: string
   machine: string
+  network: string
   scope: ProgramScope
   created_at: number
   expires_at: number

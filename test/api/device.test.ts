@@ -46,7 +46,7 @@ describe('a sign-in of a program', () => {
     const { json: asked } = await api.request('POST', '/api/v1/me/device', { headers, json: typed })
     assert.deepEqual(asked, {
       ...{ program: 'Slipway command line', machine: 'ann@desk', scope: 'manage' },
-      ...{ userCode, replacesKey: false },
+      ...{ userCode, replacesKey: false, network: '127.0.0.0/8', ownNetwork: '127.0.0.0/8' },
       createdAt: new Date(api.clock.now).toISOString(),
       expiresAt: new Date(api.clock.now + 10 * MINUTE_MS).toISOString(),
     })
@@ -141,6 +141,23 @@ describe('a sign-in of a program', () => {
     const token = await poll()
     assert.deepEqual([token.token_type, token.scope], ['bearer', 'read'])
     assert.equal((await api.client(token.access_token).me()).key?.scope, 'read')
+  })
+
+  test('says from which network a program asks, and which one its user has', async () => {
+    await using proxied = await Api.start({ TRUSTED_PROXIES: '1' })
+    const { key } = await proxied.account()
+    for (const [address, network] of [
+      ['203.0.113.77', '203.0.113.0/24'],
+      ['2001:db8:0:1::2', '2001:db8::/48'],
+      ['::ffff:203.0.113.77', '203.0.113.0/24'],
+      ['::1', '127.0.0.0/8'],
+    ] as const) {
+      const body = `client_id=${CLIENT}`
+      const headers = { 'content-type': FORM, 'x-forwarded-for': address }
+      const { json } = await proxied.request('POST', '/oauth/device_authorization', { headers, body })
+      const asked = await proxied.client(key).deviceRequest(json.user_code)
+      assert.deepEqual([asked.network, asked.ownNetwork], [network, '127.0.0.0/8'])
+    }
   })
 
   test('slows down a program that asks too often, and does not charge one that does not', async () => {

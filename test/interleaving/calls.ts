@@ -378,7 +378,7 @@ export const CALLS: Record<string, CallSpec> = {
   'ask for a device': {
     changes: ['devices'],
     run: ({ deviceSignIns }) =>
-      deviceSignIns.start({ clientId: 'c', program: 'p', machine: 'm', scope: 'read' }),
+      deviceSignIns.start({ clientId: 'c', program: 'p', machine: 'm', scope: 'read', address: '192.0.2.1' }),
   },
   'allow a device': {
     changes: ['devices', 'counters'],

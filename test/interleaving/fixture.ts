@@ -139,7 +139,7 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
     )
   for (const state of ['pending', 'approved'] as const)
     await tx.deviceSignIns.add({
-      ...{ program: 'a program', machine: 'a machine', scope: 'manage', state },
+      ...{ program: 'a program', machine: 'a machine', network: 'n', scope: 'manage', state },
       deviceHash:
         state === 'approved' ? hashToken(encodeFields([DEVICE_CLIENT, DEVICE_CODE])) : 'a pending one',
       userCodeHash: new Signer(SECRET, 'device codes').sign([state === 'pending' ? CODE : 'another']),

@@ -443,6 +443,7 @@ const ROWS: readonly Row[] = [
   ['lets an account guess codes of devices', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.#hashes', 'if (count > MAX_CODES_PER_HOUR)', 'if (false)', DEVICE],
   ['lets a device poll at any rate', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.exchange', 'if (!isInTime) return this.#slowDown(signIn)', '', DEVICE],
   ['gives the key of a device to another program', 'server/accounts/device-sign-in.ts', 'hashDeviceCode', 'encodeFields([clientId, deviceCode])', 'encodeFields([deviceCode])', DEVICE],
+  ['hides from which network a device asks', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.describe', 'network, ownNetwork: networkOf(address)', 'network, ownNetwork: network', DEVICE],
   ['gives a device a key that permits more than its user allowed', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.#createKey', '{ ...FULL_GRANT, scope }', 'FULL_GRANT', DEVICE],
   ['starts the sign-in of a device for a program that is not registered for it', 'server/api/oauth/device.ts', 'authorizeDevice', 'if (!client.grantTypes.includes(DEVICE_GRANT_TYPE))', 'if (false)', DEVICE],
   ['writes for a device that polls beyond the limit', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.#recordPoll', 'polledAt !== null && now < polledAt + intervalMs', 'false', DEVICE],

@@ -69,9 +69,13 @@ describe('no query holds the event loop for more than 50 ms', () => {
   for (const [method, template] of [
     ...known,
     ...[...others, OAUTH_ROUTES.authorization, authorization].map((path) => ['GET', path] as const),
-    ...[MCP_PATH, OAUTH_ROUTES.token, OAUTH_ROUTES.registration, OAUTH_ROUTES.revocation].map(
-      (path) => ['POST', path] as const,
-    ),
+    ...[
+      MCP_PATH,
+      OAUTH_ROUTES.token,
+      OAUTH_ROUTES.registration,
+      OAUTH_ROUTES.revocation,
+      OAUTH_ROUTES.device_authorization,
+    ].map((path) => ['POST', path] as const),
   ])
     test(`of ${method} ${template}`, async () => {
       const path = template.replaceAll(/\{\w+\}/g, 'abc')

@@ -99,6 +99,7 @@ export function storeKeys(promises: Promises): void {
         userCodeHash: 'user',
         program: 'p',
         machine: 'm',
+        network: 'n',
         scope: 'read',
         createdAt: 0,
       },

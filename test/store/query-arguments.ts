@@ -44,7 +44,7 @@ const oauthRecord = {
 }
 const session = { tokenHash: 'n', accountId: 'id 7', createdAt: 1, expiresAt: 1, browser: null }
 const deviceSignIn = {
-  ...{ deviceHash: 'n', userCodeHash: 'n', program: 'p', machine: 'm' },
+  ...{ deviceHash: 'n', userCodeHash: 'n', program: 'p', machine: 'm', network: 'n' },
   ...{ createdAt: 1, expiresAt: 1, intervalMs: 1, polledAt: null, accountId: null },
   scope: 'manage',
   state: 'pending',

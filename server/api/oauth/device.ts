@@ -27,6 +27,7 @@ export async function authorizeDevice(
       program: client.name,
       machine: machine ?? client.name,
       scope: widestScope(scope) ?? PROGRAM_SCOPES.at(-1)!,
+      address: request.caller.address,
     })
     return reply.send(codes)
   } catch (error) {

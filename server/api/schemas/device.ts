@@ -12,6 +12,8 @@ export const deviceRequest = named(
     userCode,
     program,
     machine,
+    network: text('The block of addresses from which the program asked; 127.0.0.0/8 for this machine'),
+    ownNetwork: text('That of this request'),
     scope: text('What the key permits: read; publish, which includes reading; manage, which includes all', {
       enum: PROGRAM_SCOPES,
     }),

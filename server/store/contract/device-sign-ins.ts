@@ -7,6 +7,8 @@ export interface DeviceSignIn {
   /** The program and the machine that ask, as they describe themselves. */
   program: string
   machine: string
+  /** The block of addresses from which the program asked. */
+  network: string
   /** What the key permits. */
   scope: ProgramScope
   createdAt: number

@@ -8,6 +8,7 @@ const mapper = new RowMapper<DeviceSignIn, DeviceSignInRow>({
   userCodeHash: 'user_code_hash',
   program: 'program',
   machine: 'machine',
+  network: 'network',
   scope: 'scope',
   createdAt: 'created_at',
   expiresAt: 'expires_at',
