@@ -231,6 +231,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     overviews: new Overviews({ store, reserve: backends.reserve, budget, release: startOptions.version }),
     visits: new VisitReports({ store, recorder: visitRecorder, clock }),
     baseUrl,
+    siteDomain: config.siteDomain,
     branding,
     pages,
     version: startOptions.version,

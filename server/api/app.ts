@@ -40,6 +40,8 @@ import { unsubscribe } from './unsubscribe.ts'
 
 export interface ApiOptions extends ApiServices {
   baseUrl: string
+  /** The domain of the URLs of sites. */
+  siteDomain: string
   branding: Branding
   /** The pages for visitors. */
   pages: ErrorPages

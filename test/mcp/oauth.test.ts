@@ -134,6 +134,52 @@ describe('the authorization of programs', () => {
     assert.equal((await agent.call('get_site', { slug })).title, undefined)
   })
 
+  test('the list of the tools names the scope that each one needs', async () => {
+    const { tokens, slug } = {
+      tokens: await Promise.all(
+        ['read', 'publish', 'manage'].map(
+          async (scope) => [scope, await program.tokens(account.key, { scope })] as const,
+        ),
+      ),
+      slug: (await api.publish(account.client, { 'index.html': 'x' })).slug,
+    }
+    const known: Record<string, unknown> = {
+      slug,
+      versionId: 'x',
+      preview: 'x',
+      path: 'index.html',
+      domain: 'a.example',
+    }
+    await using lister = await Agent.connect(api.baseUrl)
+    const { tools } = await lister.client.listTools()
+    for (const { name, inputSchema, _meta } of tools) {
+      const schemes = (_meta as { securitySchemes: { type: string; scopes?: string[] }[] }).securitySchemes
+      const needed = schemes.find(({ type }) => type === 'oauth2')!.scopes![0]!
+      const args = Object.fromEntries(
+        (inputSchema.required ?? []).map((field) => [field, known[field] ?? 'x']),
+      )
+      const isRefused = await Promise.all(
+        tokens.map(async ([, { access_token: key }]) => {
+          // Without a token for it, nothing of the arguments is examined but their form.
+          const response = await fetch(`${api.baseUrl}/mcp`, {
+            method: 'POST',
+            headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+            body: JSON.stringify({
+              jsonrpc: '2.0',
+              id: 1,
+              method: 'tools/call',
+              params: { name, arguments: args },
+            }),
+          })
+          return response.status === 403
+        }),
+      )
+      const scopes = tokens.map(([scope]) => scope)
+      const expected = scopes.map((scope) => scopes.indexOf(scope) < scopes.indexOf(needed))
+      if (name !== 'delete_site') assert.deepEqual(isRefused, expected, name)
+    }
+  })
+
   test('a code is used once: a second use ends the access', async () => {
     const code = await program.code(account.key)
     const { access_token: token } = (await (await program.exchange(code)).json()) as Tokens

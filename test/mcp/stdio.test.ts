@@ -62,6 +62,19 @@ describe('slipway mcp', () => {
     })
   }
 
+  test('publishes a folder as a preview of a site', async () => {
+    const { key } = await api.account()
+    await using agent = await start(key)
+    const path = await writeSite('previewed', { 'index.html': 'live' })
+    const { slug, siteUrl } = await agent.call('publish_folder', { path })
+    await writeSite('previewed', { 'index.html': 'next' })
+    api.pass()
+    await agent.call('publish_folder', { path, slug, preview: 'next' })
+    const { previews } = await agent.call('list_previews', { slug: siteUrl })
+    assert.equal((await api.visit(previews[0].url)).text, 'next')
+    assert.equal((await api.visit(siteUrl)).text, 'live')
+  })
+
   test('publishes without an account, says how to sign in where one is needed, and refuses other folders', async () => {
     await using agent = await start()
     const path = await writeSite('anonymous', { 'index.html': '<h1>One</h1>' })
@@ -73,6 +86,9 @@ describe('slipway mcp', () => {
       [{ path: join(home, 'nothing') }, /^USAGE: Folder not found/],
       [{}, /^USAGE: path must be/],
       [{ path: home, mode: 'all' }, /^USAGE: mode must be/],
+      [{ path: home, site: 'a' }, /^USAGE: site is not an argument of publish_folder, which has path, slug/],
+      [{ path: home, slug: 'https://a.example.com/' }, /^USAGE: slug must be the first label/],
+      [{ path: home, slug: 7 }, /^USAGE: slug must be a string/],
     ]
     for (const [args, refusal] of refused) assert.match(await agent.refusal('publish_folder', args), refusal)
   })

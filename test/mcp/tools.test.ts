@@ -69,6 +69,10 @@ describe('the tools for programs', () => {
     const added = await owner.call('add_domain', { domain: 'www.shop.test', slug })
     assert.equal(added.records[0].type, 'CNAME')
     assert.equal((await owner.call('check_domain', { domain: 'www.shop.test' })).status, 'pending')
+    const { domains } = await owner.call('list_domains')
+    assert.deepEqual([domains.length, domains[0].siteSlug], [1, slug])
+    assert.equal((await owner.call('remove_domain', { domain: 'www.shop.test' })).deleted, true)
+    assert.deepEqual((await owner.call('list_domains')).domains, [])
   })
 
   test('serve clients of earlier revisions, and those with a session of another server', async () => {
@@ -109,7 +113,7 @@ describe('the tools for programs', () => {
     )
     const bytes = Buffer.from('uploaded')
     const hash = createHash('sha256').update(bytes).digest('hex')
-    const entry = { path: 'index.html', size: bytes.length, contentType: 'text/html', hash }
+    const entry = { path: 'index.html', size: bytes.length, hash }
     const { versionId, uploads } = await publish({ slug, files: [entry] })
     assert.deepEqual([uploads.count, uploads.paths], [1, ['index.html']])
     const body = make('tar', { 'index.html': bytes })
@@ -144,11 +148,24 @@ describe('the tools for programs', () => {
     const long = { path: 'long.txt', content: 'é'.repeat(40_000) }
     const files = Array.from({ length: 60 }, (_, at) => ({ path: `${at}.txt`, content: 'x' }))
     const { slug } = await publish({ files: [...files, long, { path: 'a.bin', contentBase64: 'AAEC' }] })
-    const { content, truncated } = await owner.call('read_file', { slug, path: 'long.txt' })
-    assert.deepEqual([truncated, /^é{24999}é?$/.test(content)], [true, true])
+    const parts: string[] = []
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const { content, nextOffset } = await owner.call('read_file', { slug, path: 'long.txt', offset })
+      assert.ok(Buffer.byteLength(content) <= 50_000)
+      parts.push(content)
+      offset = nextOffset
+    }
+    assert.deepEqual([parts.length, parts.join('')], [2, long.content])
+    // An offset within a character.
+    const { content } = await owner.call('read_file', { slug, path: 'long.txt', offset: 79_995 })
+    assert.equal(content, 'éé')
     assert.equal((await owner.call('read_file', { slug, path: 'a.bin' })).content, undefined)
     const site = await owner.call('get_site', { slug })
-    assert.deepEqual([site.files.length, site.fileCount], [50, 62])
+    assert.deepEqual([site.files.length, site.fileCount, site.nextOffset], [50, 62, 50])
+    const rest = await owner.call('get_site', { slug, offset: site.nextOffset })
+    assert.deepEqual([rest.files.length, rest.nextOffset], [12, undefined])
+    const paths = [...site.files, ...rest.files].map(({ path }: { path: string }) => path)
+    assert.equal(new Set(paths).size, 62)
   })
 
   test('arguments have one type each, and null removes a value', async () => {
@@ -167,7 +184,26 @@ describe('the tools for programs', () => {
       ['publish_site', { files: 'index.html' }, /^VALIDATION_ERROR: files: must be an array/],
       ['get_site', {}, /^VALIDATION_ERROR: slug: is required/],
       ['get_site', { slug: 7 }, /^VALIDATION_ERROR: slug: must be a string/],
-      ['get_site', { slug: '..' }, /^NOT_FOUND: /],
+      ['get_site', { slug: 'a%2e' }, /^NOT_FOUND: /],
+      ['get_site', { slug: '..' }, /^VALIDATION_ERROR: slug: must be a slug, or a URL below localhost/],
+      ['get_site', { slug: 'https://a.example.com/' }, /^VALIDATION_ERROR: slug: must be a slug, or a URL/],
+      ['get_site', { slug: 'x'.repeat(2001) }, /^VALIDATION_ERROR: slug: must have at most 2000 characters/],
+      [
+        'publish_site',
+        { files: [page], titel: 'T' },
+        /^VALIDATION_ERROR: titel: is not an argument of publish_site, which has files, slug, name, title/,
+      ],
+      [
+        'publish_site',
+        { files: [{ ...page, type: 'text/html' }] },
+        /^VALIDATION_ERROR: files\[0\].type: is not an argument of files, which has path, content/,
+      ],
+      [
+        'update_files',
+        { slug: 'a', merge: true },
+        /^VALIDATION_ERROR: merge: is not an argument of update_files/,
+      ],
+      ['publish_site', { slug: 'a', constructor: 1 }, /^VALIDATION_ERROR: constructor: is not an argument/],
       ['read_file', { slug: 'of-another', path: '../../../me' }, /^NOT_FOUND: Site not found/],
       ['get_site', { slug: 'of-another' }, /^NOT_FOUND: .*\nNext: .*list_sites/],
       ['restore_version', { slug: 'of-another', versionId: 'x' }, /^NOT_FOUND: /],
@@ -195,6 +231,72 @@ describe('the tools for programs', () => {
     ]
     for (const call of calls) assert.equal((await post(call)).status, 401)
     assert.equal((await post(listTools, { authorization: 'Bearer sl_live_no' })).status, 401)
+  })
+
+  test('say the same about an error, in the response and in the result of a call, and why', async () => {
+    const named = callOf('publish_site', { files: [page], name: 'a-name' })
+    const refusals: [call: object, headers: Record<string, string>, error: RegExp][] = [
+      [named, {}, /^Choosing a name needs an account\. Sign in, or publish without a name$/],
+      [callOf('list_sites', {}), {}, /^list_sites needs an account$/],
+      [listTools, { authorization: 'Bearer expired' }, /^The token or API key is invalid or has expired\./],
+    ]
+    for (const [call, headers, message] of refusals) {
+      const response = await post(call, headers)
+      const { error, hint } = (await response.json()) as { error: string; hint: string }
+      assert.equal(response.status, 401)
+      assert.match(error, message)
+      assert.match(hint, /^Sign in: .*\/mcp\/account.*publish_site works without signing in/)
+      assert.doesNotMatch(hint, /request-code/)
+    }
+    // In a batch, the refusal of one call is a result.
+    const batch = (await (await post([named])).json()) as { result: { content: { text: string }[] } }[]
+    assert.match(
+      batch[0]!.result.content[0]!.text,
+      /^UNAUTHORIZED: Choosing a name needs .*\nNext: Sign in: /,
+    )
+  })
+
+  test('take the URL of a site, of a version or of a preview in place of its slug', async () => {
+    const { slug, siteUrl, versionId } = await publish({ files: [page] })
+    const { port } = new URL(siteUrl)
+    for (const url of [siteUrl, `${slug}.localhost`, `http://${versionId}--${slug}.localhost:${port}/a?b`])
+      assert.equal((await owner.call('get_site', { slug: url })).slug, slug)
+  })
+
+  test('publish a preview, make it live and delete it', async () => {
+    const { slug, siteUrl } = await publish({ files: [page] })
+    await publish({ slug, files: [{ path: 'index.html', content: 'next' }], preview: 'next' })
+    assert.match(await visit(siteUrl), /One/)
+    const { previews, total } = await owner.call('list_previews', { slug })
+    assert.deepEqual([total, previews[0].name, await visit(previews[0].url)], [1, 'next', 'next'])
+    await owner.call('promote_preview', { slug, preview: 'next', versionId: previews[0].versionId })
+    assert.equal(await visit(siteUrl), 'next')
+    assert.equal((await owner.call('delete_preview', { slug, preview: 'next' })).deleted, true)
+  })
+
+  test('rename a site, restore a deleted one, and report its visits', async () => {
+    const { slug } = await publish({ files: [page] })
+    const renamed = await owner.call('rename_site', { slug, name: `renamed-${slug}`.slice(0, 30) })
+    assert.deepEqual([renamed.formerSlug, await visit(renamed.siteUrl)], [slug, page.content])
+    await owner.call('delete_site', { slug: renamed.slug })
+    const trash = await owner.call('list_sites', { deleted: true, q: renamed.slug })
+    assert.deepEqual([trash.sites.length, trash.sites[0].slug], [1, renamed.slug])
+    await owner.call('undelete_site', { slug: renamed.slug })
+    assert.equal(await visit(renamed.siteUrl), page.content)
+    const visits = await owner.call('get_visits', { slug: renamed.slug, range: '24h' })
+    assert.deepEqual([visits.range, Array.isArray(visits.topPages)], ['24h', true])
+  })
+
+  test('are listed in at most 4,000 tokens, with what a call needs', async () => {
+    const { tools } = await owner.client.listTools()
+    // js-tiktoken 1.0.21 (o200k_base) counts 3,727 tokens in 15,662 bytes.
+    const bytes = JSON.stringify(tools).length
+    assert.ok(bytes < 16_500, `${bytes} bytes`)
+    const anonymous = tools
+      .filter(({ _meta }) => JSON.stringify(_meta).includes('noauth'))
+      .map(({ name }) => name)
+    assert.deepEqual(anonymous, ['publish_site', 'update_files'])
+    for (const { name, inputSchema } of tools) assert.equal(inputSchema.additionalProperties, false, name)
   })
 
   test('a caller has at most eight calls at the same time, and one that its client cancels makes room', async () => {

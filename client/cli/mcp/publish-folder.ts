@@ -17,21 +17,32 @@ export interface ToolResult {
 }
 
 const text = (description: string) => ({ type: 'string', description })
+const bool = (description: string) => ({ type: 'boolean', description })
 
-/** Arguments that are options of `slipway publish`. */
-const OPTION_ARGUMENTS = {
-  site: text('The slug of the site to update'),
-  name: text('The name of a new site, its slug'),
-  title: text('Page title'),
-  description: text('Meta description'),
-  message: text('A note about the version'),
-  new: { type: 'boolean', description: 'Create a new site' },
-  overwrite: {
-    type: 'boolean',
-    description: 'Publish even if another version went live since the last publish of this folder',
+/** Arguments that are options of `slipway publish`, by the names that they have in the tools of the server. */
+const OPTIONS: Record<string, [option: string, schema: { type: string; description: string }]> = {
+  slug: ['site', text('The site to update: the first label of its URL')],
+  name: ['name', text('The first label of the URL of a new site: a-z, 0-9, hyphens; needs an account')],
+  preview: ['preview', text('Publish to the preview of this name; the live site stays as it is')],
+  title: ['title', text('Page title')],
+  description: ['description', text('Description for link previews')],
+  message: ['message', text('A note about this version')],
+  spaMode: ['spa', bool('Unknown paths show index.html')],
+  draft: ['draft', bool('Keep the version as a draft with its own URL')],
+  new: ['new', bool('Create a new site, although the folder was published before')],
+  overwrite: ['overwrite', bool('Publish even if another version went live since the last publish')],
+}
+
+const MODES = ['merge', 'replace']
+
+const PROPERTIES = {
+  path: text('Absolute path of the folder that has index.html, or of a file'),
+  ...Object.fromEntries(Object.entries(OPTIONS).map(([name, [, schema]]) => [name, schema])),
+  mode: {
+    type: 'string',
+    enum: MODES,
+    description: 'merge keeps the other files of the site; replace may remove most of them',
   },
-  draft: { type: 'boolean', description: 'Keep the version as a draft with its own URL' },
-  spa: { type: 'boolean', description: 'Serve index.html for unknown paths' },
 }
 
 /** The tool that only a program on the machine of the files can have. */
@@ -39,21 +50,9 @@ export const PUBLISH_FOLDER = {
   name: 'publish_folder',
   title: 'Publish a folder',
   description:
-    'Publishes a folder or a file of this machine: as the site that it was published as before, otherwise as a new site. Uploads only files that changed. Works without an account: then show the user claimUrl, the link that keeps the site.',
-  inputSchema: {
-    type: 'object',
-    required: ['path'],
-    properties: {
-      path: text('Absolute path of the folder that has index.html, or of a file'),
-      ...OPTION_ARGUMENTS,
-      mode: {
-        type: 'string',
-        enum: ['merge', 'replace'],
-        description: 'merge keeps the other files of the site; replace may remove most of them',
-      },
-    },
-  },
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
+    'Publishes a folder or a file of this machine: as the site that it was published as before, otherwise as a new site. Uploads only files that changed. Works without an account. Show the user siteUrl and, if present, claimUrl, which keeps the site.',
+  inputSchema: { type: 'object', required: ['path'], properties: PROPERTIES, additionalProperties: false },
+  annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
 }
 
 /** Publishes as `slipway publish` does. The folder above, or the folder itself, remembers the site. */
@@ -98,15 +97,21 @@ function readArguments({ path, mode, ...args }: Record<string, unknown>): {
 } {
   if (typeof path !== 'string' || path === '') throw new UsageError('path must be the path of a folder')
   const options: OptionValues = {}
-  for (const [name, { type }] of Object.entries(OPTION_ARGUMENTS)) {
-    const value = args[name]
-    if (value === undefined) continue
+  for (const [name, value] of Object.entries(args)) {
+    if (!Object.hasOwn(OPTIONS, name)) {
+      const known = Object.keys(PROPERTIES).join(', ')
+      throw new UsageError(`${name} is not an argument of publish_folder, which has ${known}`)
+    }
+    const [option, { type }] = OPTIONS[name]!
     if (typeof value !== type) throw new UsageError(`${name} must be a ${type}`)
-    options[name] = value as string | boolean
+    options[option] = value as string | boolean
   }
-  if (mode !== undefined && mode !== 'merge' && mode !== 'replace')
-    throw new UsageError('mode must be merge or replace')
-  return { path, options: mode === undefined ? options : { ...options, [mode]: true } }
+  // The domain of sites is not known here, and a label of another domain may be a site as well.
+  if (/[.:/]/.test(String(options.site ?? '')))
+    throw new UsageError('slug must be the first label of the URL of the site, not the URL')
+  if (mode === undefined) return { path, options }
+  if (!MODES.includes(mode as string)) throw new UsageError('mode must be merge or replace')
+  return { path, options: { ...options, [mode as string]: true } }
 }
 
 function collect(add: (chunk: string) => void): Writable {

@@ -34,13 +34,15 @@ export function internalClient({ baseUrl, routes, handle, caller, signal }: Clie
   return {
     baseUrl,
     call: async (routeId, call = {}) => readJson(await send(routeId, call)),
-    read: async (routeId, call, maxBytes) => {
+    read: async (routeId, call, { offset, maxBytes }) => {
       const { headers, body } = await send(routeId, call)
       const chunks: Buffer[] = []
-      let length = 0
+      let [skip, length] = [offset, 0]
       for await (const chunk of body) {
-        chunks.push(chunk)
-        length += chunk.length
+        const kept = chunk.subarray(skip)
+        skip -= chunk.length - kept.length
+        chunks.push(kept)
+        length += kept.length
         if (length > maxBytes) break
       }
       const bytes = Buffer.concat(chunks).subarray(0, maxBytes)

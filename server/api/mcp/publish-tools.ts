@@ -1,9 +1,10 @@
 import type { ArchiveResponse, FinalizeResponse, UpdateResponse } from '../../../protocol/api/publish.ts'
 import { formatLimit } from '../../../protocol/format.ts'
-import { integer, list, object, type Schema, text } from '../schemas/schema.ts'
-import { fileEntry, slug, textFile } from '../schemas/site.ts'
+import { mediaType } from '../../../protocol/manifest/media-type.ts'
+import { bool, integer, list, object, type Schema, text } from '../schemas/schema.ts'
 import * as shape from '../schemas.ts'
-import { pick, project, properties } from './projection.ts'
+import { site } from './arguments.ts'
+import { project, properties } from './projection.ts'
 import {
   ADD,
   type ApiClient,
@@ -20,13 +21,11 @@ export const published = project(
   ['slug', 'siteUrl', 'status'],
   [
     ...['versionId', 'previousVersionId', 'previewUrl', 'fileCount', 'changes', 'unchanged', 'warnings'],
-    ...['excluded', 'claimToken', 'claimUrl', 'expiresAt'],
+    ...['excluded', 'preview', 'claimToken', 'claimUrl', 'expiresAt'],
   ],
 )
 
 const claimed = project(shape.claimResponse, ['slug', 'siteUrl'], ['alreadyOwned'])
-
-const claimToken = text('Without an account: of an anonymous site, from the result that created it')
 
 const uploads = object({
   count: integer('Files to upload'),
@@ -37,73 +36,89 @@ const uploads = object({
   next: text('What to do next'),
 })
 
-const publishOutput: Schema = {
-  ...published.schema,
-  properties: { ...properties(published.schema), uploads },
-}
+/** What a program reads to upload files, and to show and keep the site. */
+const publishOutput: Schema = object(
+  { slug: text('Slug'), siteUrl: text('URL'), status: text('active, or pending until files are uploaded') },
+  { versionId: text('Version'), claimUrl: text('Keeps the site'), claimToken: text('Changes it'), uploads },
+)
 
-/** A file with its contents, or the entry of a manifest; the API checks which fields belong together. */
-const fileItem: Schema = object(pick(textFile, 'path'), {
-  content: text('The text'),
-  contentBase64: text('Or the bytes'),
-  contentType: text('By default that of the extension'),
-  ...pick(fileEntry, 'size', 'hash'),
-})
+const fileItem: Schema = object(
+  { path: text('Such as index.html or css/site.css') },
+  {
+    content: text('Text of the file'),
+    contentBase64: text('Or its bytes'),
+    contentType: text('Default: by extension'),
+    size: integer('Without contents: its bytes'),
+    hash: text('Without contents: SHA-256 in hex; a file that the site has is not uploaded again'),
+  },
+)
+
+const inline = `at most ${formatLimit(MAX_INLINE_BYTES)} in all`
+
+const update = {
+  preview: text('Publish to the preview of this name, at its own URL; the live site stays as it is'),
+  message: text('A note about this version'),
+  live: bool('false keeps the version as a draft with its own URL'),
+  baseVersionId: text('The versionId that you last saw; VERSION_CONFLICT if another one is live'),
+  claimToken: text('For a site without an account: from the result that created it'),
+}
 
 /** `maxFiles` is the largest number of files that a plan allows. */
 export function publishTools(maxFiles: number): Tool[] {
-  const fields = shape.publishRequest(maxFiles)
-  const inline = `at most ${formatLimit(MAX_INLINE_BYTES)} in all`
   const describeFiles = (description: string) => list(fileItem, description, { maxItems: maxFiles })
-  const update = { ...pick(fields, 'baseVersionId', 'message', 'live'), claimToken }
   return [
     {
       name: 'publish_site',
       title: 'Publish a site',
       description:
-        'Publishes files as a new site, live at its own URL; with slug, as the next version of that site, which then has exactly these files. Works without an account: show the user claimUrl, the link that keeps the site.',
+        'Publishes files as a new site at its own URL or, with slug, as the next version of that site, which then has exactly these files. Works without an account. Show the user siteUrl and, if present, claimUrl, which keeps the site.',
       input: object(
         {},
         {
           files: describeFiles(
-            `All files with their contents, ${inline}; or path, size, contentType and hash of each, to get upload targets`,
+            `All files with contents, ${inline}; or path, size and hash of each, to get an upload URL`,
           ),
-          slug: text('The site to update; without it, a new one'),
-          ...pick(fields, 'name', 'title', 'description', 'spaMode'),
+          slug: text('The site to update: the first label of its URL, or the URL. Default: a new site'),
+          name: text('The first label of the URL of a new site: a-z, 0-9, hyphens; needs an account'),
+          title: text('Page title'),
+          description: text('Description for link previews'),
+          spaMode: bool('Unknown paths show index.html'),
           ...update,
-          versionId: text('In place of files: the version whose files were uploaded'),
+          versionId: text('In place of files: the version whose files you have uploaded'),
         },
       ),
       output: publishOutput,
       annotations: REPLACE,
-      needsAccount: false,
+      scope: 'publish',
+      isAnonymous: true,
       call: publishSite,
     },
     {
       name: 'update_files',
       title: 'Change files of a site',
-      description: 'Adds, replaces and deletes files of a live site as its next version; the rest stays.',
+      description:
+        'Adds, replaces and deletes some files of a site as its next version; all other files stay.',
       input: object(
-        { slug },
+        { slug: site },
         {
-          files: describeFiles(`The files to add and replace, with their contents, ${inline}`),
-          ...pick(fields, 'delete'),
+          files: describeFiles(`Files to add or replace, with contents, ${inline}`),
+          delete: list({ type: 'string' }, 'Paths of files to remove'),
           ...update,
         },
       ),
-      output: publishOutput,
       annotations: REPLACE,
-      needsAccount: false,
+      scope: 'publish',
+      isAnonymous: true,
       call: (api, args) => publishSite(api, { files: [], ...args, merge: true }),
     },
     {
       name: 'claim_site',
       title: 'Keep an anonymous site',
-      description: 'Makes an anonymous site the property of your account. It then no longer expires.',
-      input: object({ slug, claimToken }),
-      output: claimed.schema,
-      annotations: { ...ADD, idempotentHint: true },
-      needsAccount: true,
+      description:
+        'Moves a site that was published without an account to your account; it no longer expires.',
+      input: object({ slug: site, claimToken: text('From the result that created the site') }),
+      annotations: ADD,
+      scope: 'publish',
       call: async (api, { slug, claimToken }) =>
         claimed.of(await api.call('claimSite', { params: { slug }, body: { claimToken } })),
     },
@@ -114,7 +129,7 @@ export function publishTools(maxFiles: number): Tool[] {
 async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Arguments): Promise<object> {
   const { claimToken, live } = fields
   if (versionId !== undefined) return finalize(api, { slug, versionId, claimToken, live })
-  const body = { ...fields, ifChanged: true }
+  const body = { ...fields, files: withTypes(fields.files), ifChanged: true }
   const answer =
     slug === undefined
       ? await api.call<UpdateResponse | ArchiveResponse>('createSite', { body })
@@ -133,6 +148,14 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
     ...published.of(answer),
     ...(await finalize(api, { slug: answer.slug, versionId: uploaded, claimToken: token, live })),
   }
+}
+
+/** The entries of a manifest with the type that those with contents have by default. */
+function withTypes(files: unknown): unknown {
+  if (!Array.isArray(files)) return files
+  return files.map((file) =>
+    typeof file?.path === 'string' && 'size' in file ? { contentType: mediaType(file.path), ...file } : file,
+  )
 }
 
 async function finalize(api: ApiClient, { slug, ...body }: Arguments): Promise<object> {

@@ -1,107 +1,163 @@
 import type { SiteDetails, SiteList } from '../../../protocol/api/sites.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
-import { integer, list, object, type Schema, text } from '../schemas/schema.ts'
-import { slug } from '../schemas/site.ts'
+import { RANGES } from '../../analytics/report.ts'
+import { bool, integer, nullable, object, text } from '../schemas/schema.ts'
+import { visitsResponse } from '../schemas/visits.ts'
 import * as shape from '../schemas.ts'
-import { itemOf, pick, project, properties } from './projection.ts'
+import { site } from './arguments.ts'
+import { itemOf, project } from './projection.ts'
 import { ADD, type ApiClient, dashboardUrl, MAX_LISTED, READ, REPLACE, type Tool } from './tool.ts'
 
-const SITE_FIELDS = [
-  ...['versionId', 'title', 'updatedAt', 'expiresAt', 'role', 'ownerEmail', 'hasPassword'],
-  ...['description', 'ogImagePath', 'spaMode', 'pendingVersionId'],
-]
-
-const details = project(shape.siteDetails, ['slug', 'siteUrl', 'status'], SITE_FIELDS)
-
-const detailsOutput: Schema = {
-  ...details.schema,
-  properties: {
-    ...properties(details.schema),
-    fileCount: integer('Files of the site'),
-    totalBytes: integer('Bytes of the site'),
-    files: list(object({ path: text('The file'), size: integer('Bytes') }), `${MAX_LISTED} files at most`),
-    dashboardUrl: text('The page of the site in the dashboard'),
-  },
-}
+const details = project(
+  shape.siteDetails,
+  ['slug', 'siteUrl', 'status'],
+  [
+    ...['versionId', 'title', 'updatedAt', 'expiresAt', 'role', 'ownerEmail', 'hasPassword'],
+    ...['description', 'ogImagePath', 'spaMode', 'pendingVersionId'],
+  ],
+)
 
 const summary = project(
   itemOf(shape.siteList, 'publishes'),
   ['slug', 'siteUrl', 'status'],
-  ['title', 'kind', 'updatedAt', 'expiresAt', 'role', 'hasPassword', 'fileCount', 'totalBytes'],
+  [
+    ...['title', 'kind', 'updatedAt', 'expiresAt', 'role', 'hasPassword', 'fileCount', 'totalBytes'],
+    'deletedUntil',
+  ],
 )
 
+const renamed = project(shape.renameResponse, ['slug', 'siteUrl', 'formerSlug'], ['redirectsUntil'])
+const copied = project(shape.duplicateResponse, ['slug', 'siteUrl', 'versionId', 'copiedFrom'])
+const visits = project(visitsResponse, ['range', 'counted', 'interval', 'totals'], ['previous', 'series'])
+
 const DEFAULT_LISTED = 20
+
+/** Paths and hosts of each kind in the visits of a site. */
+const LISTED_NAMES = 10
 
 export const SITE_TOOLS: readonly Tool[] = [
   {
     name: 'list_sites',
     title: 'List sites',
-    description: 'Lists your sites and those that are shared with you, newest first.',
+    description:
+      'Lists the sites of the account and those shared with it, newest first. Use it to find the slug of a site.',
     input: object(
       {},
       {
-        ...pick(shape.listQuery, 'q', 'cursor'),
-        limit: integer(`Sites per page; default ${DEFAULT_LISTED}`, { minimum: 1, maximum: MAX_LISTED }),
+        q: text('Only sites with this in slug or title'),
+        deleted: bool('true lists the trash'),
+        limit: integer(`Default ${DEFAULT_LISTED}`, { minimum: 1, maximum: MAX_LISTED }),
+        cursor: text('nextCursor of the page before'),
       },
     ),
-    output: object({ sites: list(summary.schema, 'Newest first') }, { nextCursor: text('The next page') }),
     annotations: READ,
-    needsAccount: true,
-    call: async (api, { q, cursor, limit = DEFAULT_LISTED }) => {
-      const { publishes, nextCursor } = await api.call<SiteList>('listSites', { query: { q, cursor, limit } })
+    scope: 'read',
+    call: async (api, { q, cursor, deleted, limit = DEFAULT_LISTED }) => {
+      const query = { q, cursor, limit, deleted: deleted === true ? true : undefined }
+      const { publishes, nextCursor } = await api.call<SiteList>('listSites', { query })
       return { sites: publishes.map(summary.of), ...(nextCursor === null ? {} : { nextCursor }) }
     },
   },
   {
     name: 'get_site',
     title: 'Get a site',
-    description: 'Returns the settings and the files of a site, and the versionId that is live.',
-    input: object({ slug }),
-    output: detailsOutput,
+    description: `Returns settings, live versionId and files of a site, ${MAX_LISTED} files at a time.`,
+    input: object({ slug: site }, { offset: integer('Files to skip; default 0', { minimum: 0 }) }),
     annotations: READ,
-    needsAccount: true,
-    call: async (api, { slug }) => toDetails(api, await api.call('getSite', { params: { slug } })),
+    scope: 'read',
+    call: async (api, { slug, offset = 0 }) =>
+      toDetails(api, await api.call('getSite', { params: { slug } }), Number(offset)),
   },
   {
     name: 'set_metadata',
     title: 'Change the settings of a site',
-    description: 'Changes the title, description, image, password, expiry or routing of a site.',
-    input: object({ slug }, properties(shape.metadataRequest)),
-    output: detailsOutput,
+    description:
+      'Changes title, description, image, password, expiry or routing of a site. What is left out stays; null removes a value.',
+    input: object(
+      { slug: site },
+      {
+        title: nullable(text('Page title')),
+        description: nullable(text('Description for link previews')),
+        ogImagePath: nullable(text('Path of an image of the site, for link previews')),
+        spaMode: bool('Unknown paths show index.html'),
+        password: nullable(text('Visitors must enter it')),
+        ttlSeconds: nullable(integer('Seconds from now until the site expires')),
+      },
+    ),
     annotations: REPLACE,
-    needsAccount: true,
+    scope: 'manage',
     call: async (api, { slug, ...body }) =>
       toDetails(api, await api.call('updateMetadata', { params: { slug }, body })),
+  },
+  {
+    name: 'rename_site',
+    title: 'Rename a site',
+    description: 'Gives a site another URL. The former one redirects to it for 30 days.',
+    input: object({ slug: site, name: text('First label of the new URL: a-z, 0-9, hyphens') }),
+    annotations: REPLACE,
+    scope: 'manage',
+    call: async (api, { slug, name }) =>
+      renamed.of(await api.call('renameSite', { params: { slug }, body: { name } })),
   },
   {
     name: 'duplicate_site',
     title: 'Copy a site',
     description: 'Copies the live version of a site to a new site.',
-    input: object({ slug }),
-    output: shape.duplicateResponse,
+    input: object({ slug: site }),
     annotations: ADD,
-    needsAccount: true,
-    call: (api, { slug }) => api.call('duplicateSite', { params: { slug } }),
+    scope: 'publish',
+    call: async (api, { slug }) => copied.of(await api.call('duplicateSite', { params: { slug } })),
   },
   {
     name: 'delete_site',
     title: 'Delete a site',
-    description: 'Takes a site offline and moves it to the trash, from where the user can restore it.',
-    input: object({ slug }),
-    output: shape.deleteResponse,
+    description: 'Takes a site offline and moves it to the trash. undelete_site restores it.',
+    input: object({ slug: site }),
     annotations: REPLACE,
-    needsAccount: true,
+    scope: 'manage',
     call: (api, { slug }) => api.call('deleteSite', { params: { slug } }),
+  },
+  {
+    name: 'undelete_site',
+    title: 'Restore a deleted site',
+    description: 'Puts a site of the trash online again. list_sites with deleted lists the trash.',
+    input: object({ slug: site }),
+    annotations: ADD,
+    scope: 'manage',
+    call: async (api, { slug }) => toDetails(api, await api.call('undeleteSite', { params: { slug } })),
+  },
+  {
+    name: 'get_visits',
+    title: 'Get the visits of a site',
+    description: `Returns requests, visitors and bytes of a site over time, and the top ${LISTED_NAMES} pages, referrers and missing paths.`,
+    input: object(
+      { slug: site },
+      { range: text('Default 7d', { enum: RANGES }), timeZone: text('IANA name; default UTC') },
+    ),
+    annotations: READ,
+    scope: 'read',
+    call: async (api, { slug, range, timeZone }) => {
+      const answer = await api.call<Record<string, unknown[]>>('getVisits', {
+        params: { slug },
+        query: { range, timeZone },
+      })
+      const top = ['topPages', 'topFiles', 'referrers', 'missingPaths'].map((name) => [
+        name,
+        answer[name]!.slice(0, LISTED_NAMES),
+      ])
+      return { ...visits.of(answer), ...Object.fromEntries(top) }
+    },
   },
 ]
 
-function toDetails(api: ApiClient, site: SiteDetails): object {
-  const { files, slug } = site
+function toDetails(api: ApiClient, found: SiteDetails, offset = 0): object {
+  const { files, slug } = found
   return {
-    ...details.of(site),
+    ...details.of(found),
     fileCount: files.length,
     totalBytes: sumSizes(files),
-    files: files.slice(0, MAX_LISTED).map(({ path, size }) => ({ path, size })),
+    files: files.slice(offset, offset + MAX_LISTED).map(({ path, size }) => ({ path, size })),
+    ...(files.length > offset + MAX_LISTED ? { nextOffset: offset + MAX_LISTED } : {}),
     dashboardUrl: dashboardUrl(api, slug),
   }
 }

@@ -9,9 +9,11 @@ import type { Log } from '../../lib/log.ts'
 import { toFieldErrors } from '../errors.ts'
 import type { Route } from '../route.ts'
 import type { Schema } from '../schemas/schema.ts'
+import { findProblems, readSlug } from './arguments.ts'
 import { CallError, formatCallError } from './call-error.ts'
 import { DOMAIN_TOOLS } from './domain-tools.ts'
 import { internalClient } from './internal-client.ts'
+import { PREVIEW_TOOLS } from './preview-tools.ts'
 import { brief, withSingleTypes } from './projection.ts'
 import { publishTools } from './publish-tools.ts'
 import { MCP_ACCOUNT_PATH } from './resource.ts'
@@ -21,6 +23,8 @@ import { VERSION_TOOLS } from './version-tools.ts'
 
 export interface ToolServerOptions {
   baseUrl: string
+  /** The domain of the URLs of sites. */
+  siteDomain: string
   branding: Branding
   version: string
   routes: readonly Route[]
@@ -56,6 +60,7 @@ function instructions(baseUrl: string): string {
 
 export function openToolServer({
   baseUrl,
+  siteDomain,
   branding,
   version,
   log,
@@ -63,16 +68,15 @@ export function openToolServer({
   ...options
 }: ToolServerOptions): ToolServer {
   const routes = new Map(options.routes.map((route) => [route.id, route]))
-  const all = [...publishTools(options.maxFiles), ...SITE_TOOLS, ...VERSION_TOOLS, ...DOMAIN_TOOLS]
+  const all = [
+    ...publishTools(options.maxFiles),
+    ...SITE_TOOLS,
+    ...VERSION_TOOLS,
+    ...PREVIEW_TOOLS,
+    ...DOMAIN_TOOLS,
+  ]
   const tools = new Map<unknown, Tool>(all.map((tool) => [tool.name, tool]))
-  const listed = all.map(({ name, title, description, input, output, annotations }) => ({
-    name,
-    title,
-    description,
-    inputSchema: withSingleTypes(input) as { type: 'object' },
-    outputSchema: brief(output) as { type: 'object' },
-    annotations,
-  }))
+  const listed = all.map(describeTool)
   const createServer = (exchange: Exchange) => {
     const server = new Server(
       { name: 'slipway', title: branding.name, version, websiteUrl: baseUrl },
@@ -81,10 +85,11 @@ export function openToolServer({
     server.setRequestHandler('tools/list', () => ({ tools: listed }))
     server.setRequestHandler('tools/call', ({ params }) => {
       const tool = tools.get(params.name)
-      if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`)
+      if (!tool)
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name.slice(0, 100)}`)
       const { signal, request } = exchange
       const api = internalClient({ baseUrl, routes, handle, caller: request.caller, signal })
-      return callTool(tool, (exchange.args ?? {}) as Arguments, { exchange, api })
+      return callTool(tool, exchange.args ?? {}, { exchange, api, siteDomain })
     })
     return server
   }
@@ -94,7 +99,7 @@ export function openToolServer({
     onerror: (error) => log.debug('a message to /mcp was refused', { error: error.message }),
   })
   return {
-    needsAccount: (name) => tools.get(name)?.needsAccount === true,
+    needsAccount: (name) => tools.has(name) && !tools.get(name)!.isAnonymous,
     handle: (request, message, exchange) =>
       handler.fetch(request, {
         parsedBody: message,
@@ -103,17 +108,30 @@ export function openToolServer({
   }
 }
 
-/** Maximum characters of a text argument; the contents of files are in a list. */
-const MAX_TEXT_LENGTH = 2000
-
 interface CallContext {
   exchange: Exchange
   api: ApiClient
+  siteDomain: string
+}
+
+/** The entry of a tool in the list, with the marks by which clients that can mix know which calls need a token. */
+function describeTool({ name, title, description, input, output, annotations, ...access }: Tool) {
+  const oauth2 = { type: 'oauth2', scopes: [access.scope] }
+  return {
+    name,
+    title,
+    description,
+    inputSchema: { ...withSingleTypes(input), additionalProperties: false, type: 'object' as const },
+    ...(output === undefined ? {} : { outputSchema: brief(output) as { type: 'object' } }),
+    annotations,
+    _meta: { securitySchemes: access.isAnonymous ? [{ type: 'noauth' }, oauth2] : [oauth2] },
+  }
 }
 
 /** The result of a call. A refusal of the API is a result too, from which a model learns what to do next. */
-async function callTool(tool: Tool, args: Arguments, context: CallContext) {
+async function callTool(tool: Tool, given: object, context: CallContext) {
   const { api, exchange } = context
+  const args = { ...given } as Arguments
   try {
     checkArguments(tool, args, context)
     const result = (await tool.call(api, args)) as Record<string, unknown>
@@ -138,18 +156,19 @@ function toText(text: string) {
   return { type: 'text' as const, text }
 }
 
-/** Checks what the routes of the API do not: the arguments of which their paths are made. */
-function checkArguments({ input }: Tool, args: Arguments, { exchange, api }: CallContext): void {
-  const validate = exchange.request.compileValidationSchema(withoutItems(input), 'body')
-  const problems = Object.entries(args).flatMap(([field, value]) =>
-    typeof value === 'string' && value.length > MAX_TEXT_LENGTH
-      ? [{ field, message: `must have at most ${MAX_TEXT_LENGTH} characters` }]
-      : [],
-  )
-  if (!validate(args))
+/** Checks what the routes of the API do not, and replaces the URL of a site by its slug. */
+function checkArguments(tool: Tool, args: Arguments, { exchange, api, siteDomain }: CallContext): void {
+  const problems = findProblems(args, tool)
+  const validate = exchange.request.compileValidationSchema(withoutItems(tool.input), 'body')
+  if (problems.length === 0 && !validate(args))
     problems.push(...toFieldErrors({ validation: validate.errors, validationContext: 'body' } as never))
-  if (problems.length === 0) return
-  throw new CallError(errorBody(validationError(problems), api.baseUrl))
+  if (problems.length === 0 && args.slug !== undefined) {
+    const slug = readSlug(String(args.slug), siteDomain)
+    if (slug === undefined)
+      problems.push({ field: 'slug', message: `must be a slug, or a URL below ${siteDomain}` })
+    args.slug = slug
+  }
+  if (problems.length > 0) throw new CallError(errorBody(validationError(problems), api.baseUrl))
 }
 
 const checkedSchemas = new WeakMap<Schema, Schema>()

@@ -1,3 +1,4 @@
+import type { ProgramScope } from '../../../protocol/api/programs.ts'
 import type { Schema } from '../schemas/schema.ts'
 
 /** The arguments of a call, which match the input schema of its tool. */
@@ -15,11 +16,11 @@ export interface ApiClient {
   baseUrl: string
   /** The response to a call of the route with this id. CallError when the API refuses the call. */
   call<T>(routeId: string, call?: ApiCall): Promise<T>
-  /** The first `maxBytes` of a response. CallError when the API refuses the call. */
-  read(routeId: string, call: ApiCall, maxBytes: number): Promise<FileStart>
+  /** At most `maxBytes` of a response, from byte `offset`. CallError when the API refuses the call. */
+  read(routeId: string, call: ApiCall, part: { offset: number; maxBytes: number }): Promise<FilePart>
 }
 
-interface FileStart {
+export interface FilePart {
   type: string
   bytes: Buffer
   /** Whether the response has more bytes. */
@@ -30,37 +31,30 @@ interface FileStart {
 export interface Tool {
   name: string
   title: string
+  /** What it does and when to use it, for a model. */
   description: string
   input: Schema
-  output: Schema
+  /** Only of a tool whose result a program reads: schemas fill the context of a model. */
+  output?: Schema
   annotations: ToolAnnotations
-  /** Whether a call needs an account: a claim token does not suffice. */
-  needsAccount: boolean
+  /** What a token must permit. */
+  scope: ProgramScope
+  /** Whether a call can do without an account. */
+  isAnonymous?: true
   call(api: ApiClient, args: Arguments): Promise<object>
 }
 
-/** What clients show before a call; see the specification of the protocol, "Tools". */
+/** What clients show before a call; see the specification of the protocol, "Tools". Some require all of these. */
 interface ToolAnnotations {
   readOnlyHint: boolean
   destructiveHint: boolean
-  idempotentHint: boolean
   openWorldHint: boolean
 }
 
-export const READ: ToolAnnotations = {
-  readOnlyHint: true,
-  destructiveHint: false,
-  idempotentHint: true,
-  openWorldHint: false,
-}
-export const ADD: ToolAnnotations = {
-  readOnlyHint: false,
-  destructiveHint: false,
-  idempotentHint: false,
-  openWorldHint: true,
-}
+export const READ: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: false }
+export const ADD: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
 /** Visitors see something else afterwards. */
-export const REPLACE: ToolAnnotations = { ...ADD, destructiveHint: true, idempotentHint: true }
+export const REPLACE: ToolAnnotations = { ...ADD, destructiveHint: true }
 
 /** Maximum bytes of the files whose contents are in a call, together. */
 export const MAX_INLINE_BYTES = 4 * 2 ** 20

@@ -1,19 +1,22 @@
 import { isUtf8 } from 'node:buffer'
 import type { VersionList } from '../../../protocol/api/sites.ts'
 import { formatLimit } from '../../../protocol/format.ts'
-import { bool, integer, list, object, text } from '../schemas/schema.ts'
-import { slug, versionId } from '../schemas/site.ts'
+import { integer, object, text } from '../schemas/schema.ts'
 import * as shape from '../schemas/versions.ts'
-import { itemOf, pick, project } from './projection.ts'
+import { site } from './arguments.ts'
+import { itemOf, project } from './projection.ts'
 import { published } from './publish-tools.ts'
 import { type ApiClient, type Arguments, dashboardUrl, MAX_LISTED, READ, REPLACE, type Tool } from './tool.ts'
 
 /** What `read_file` returns at most: about 12,000 tokens. */
 const MAX_READ_BYTES = 50_000
 
+/** Bytes that `read_file` skips at most: the file is read up to them. */
+const MAX_OFFSET_BYTES = 20_000_000
+
 const DEFAULT_LISTED = 10
 
-const version = project(
+export const version = project(
   itemOf(shape.versionList, 'versions'),
   ['versionId'],
   [
@@ -22,20 +25,20 @@ const version = project(
   ],
 )
 
-const path = text('Path of the file, such as index.html')
-
 export const VERSION_TOOLS: readonly Tool[] = [
   {
     name: 'read_file',
     title: 'Read a file of a site',
-    description: `Returns a text file, at most its first ${formatLimit(MAX_READ_BYTES)}; of any other file, the type.`,
-    input: object({ slug, path }, pick(shape.versionQuery, 'versionId')),
-    output: object(
-      { path, contentType: text('MIME type') },
-      { content: text('Absent when the file is not text'), truncated: bool('The file has more') },
+    description: `Returns ${formatLimit(MAX_READ_BYTES)} of a text file of a site, and nextOffset if it has more; of other files, the type.`,
+    input: object(
+      { slug: site, path: text('Such as index.html') },
+      {
+        offset: integer('Byte to begin at; default 0', { minimum: 0, maximum: MAX_OFFSET_BYTES }),
+        versionId: text('Default: the live version'),
+      },
     ),
     annotations: READ,
-    needsAccount: true,
+    scope: 'read',
     call: readFile,
   },
   {
@@ -43,18 +46,11 @@ export const VERSION_TOOLS: readonly Tool[] = [
     title: 'List versions',
     description: 'Lists the kept versions of a site, newest first: who published what and when.',
     input: object(
-      { slug },
-      {
-        limit: integer(`Versions to list; default ${DEFAULT_LISTED}`, { minimum: 1, maximum: MAX_LISTED }),
-      },
+      { slug: site },
+      { limit: integer(`Default ${DEFAULT_LISTED}`, { minimum: 1, maximum: MAX_LISTED }) },
     ),
-    output: object({
-      versions: list(version.schema, 'Newest first'),
-      total: integer('Kept versions'),
-      dashboardUrl: text('The page of the site in the dashboard, with all versions'),
-    }),
     annotations: READ,
-    needsAccount: true,
+    scope: 'read',
     call: async (api, { slug, limit = DEFAULT_LISTED }) => {
       const { versions } = await api.call<VersionList>('listVersions', { params: { slug } })
       return {
@@ -67,30 +63,31 @@ export const VERSION_TOOLS: readonly Tool[] = [
   {
     name: 'restore_version',
     title: 'Restore a version',
-    description: 'Makes an earlier version of a site live again, without uploads.',
-    input: object({ slug, versionId }),
-    output: published.schema,
+    description: 'Makes an earlier version or a draft of a site live.',
+    input: object({ slug: site, versionId: text('From list_versions') }),
     annotations: REPLACE,
-    needsAccount: true,
+    scope: 'publish',
     call: async (api, { slug, versionId }) =>
       published.of(await api.call('restoreVersion', { params: { slug, versionId } })),
   },
 ]
 
-async function readFile(api: ApiClient, { slug, path, versionId }: Arguments): Promise<object> {
+async function readFile(api: ApiClient, { slug, path, versionId, offset = 0 }: Arguments): Promise<object> {
   const call = { params: { slug, '*': path }, query: { versionId } }
-  const { type, bytes, isCut } = await api.read('downloadFile', call, MAX_READ_BYTES)
-  const text = decode(bytes, isCut)
-  return {
-    path,
-    contentType: type,
-    ...(text === undefined ? {} : { content: text, ...(isCut ? { truncated: true } : {}) }),
-  }
+  const start = Number(offset)
+  const { type, bytes, isCut } = await api.read('downloadFile', call, {
+    offset: start,
+    maxBytes: MAX_READ_BYTES,
+  })
+  const whole = wholeCharacters(bytes, { isFirst: start === 0, isCut })
+  if (!isUtf8(whole) || whole.includes(0)) return { path, contentType: type }
+  const end = start + whole.byteOffset - bytes.byteOffset + whole.length
+  return { path, contentType: type, content: whole.toString(), ...(isCut ? { nextOffset: end } : {}) }
 }
 
-/** The text of bytes in UTF-8; undefined for others. A file that was cut may end within a character. */
-function decode(bytes: Buffer, isCut: boolean): string | undefined {
-  const end = isCut ? bytes.findLastIndex((byte) => (byte & 0xc0) !== 0x80) : bytes.length
-  const whole = bytes.subarray(0, end)
-  return isUtf8(whole) && !whole.includes(0) ? whole.toString() : undefined
+/** The characters of UTF-8 that are whole in a part of a file. */
+function wholeCharacters(bytes: Buffer, { isFirst, isCut }: { isFirst: boolean; isCut: boolean }): Buffer {
+  const isStart = (byte: number) => (byte & 0xc0) !== 0x80
+  const start = isFirst ? 0 : Math.max(0, bytes.findIndex(isStart))
+  return bytes.subarray(start, isCut ? bytes.findLastIndex(isStart) : bytes.length)
 }
