@@ -44,11 +44,6 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'the caller stops at the first bracket that is not closed, the only part that is read twice',
   },
   {
-    file: 'server/accounts/email-address.ts',
-    expression: String.raw`/^[^\s@<>"(),:;[\]\\]{1,64}@[^\s@<>"(),:;[\]\\]+\.[^\s@<>"(),:;[\]\\]+$/`,
-    reason: 'reads 254 characters at most',
-  },
-  {
     file: 'server/domains/dns-check.ts',
     expression: String.raw`/^[\s"]+|[\s"]+$/g`,
     reason: 'reads 255 characters at most',

@@ -12,10 +12,9 @@ export const MAX_TYPE_LENGTH = 255
 
 /** RFC 9110, 5.6.2 and 8.3: type "/" subtype and parameters with token or quoted values. */
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-/** RFC 6838, 4.2: without the `*` of a range of types. */
-const TYPE_NAME = '[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*'
+// Not `text/*`, which is a range of types.
 const MIME_TYPE = new RegExp(
-  `^${TYPE_NAME}/${TYPE_NAME}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"(?:[ !#-\\[\\]-~]|\\\\[ -~])*"))*$`,
+  `^(?!\\*/)${TOKEN}/(?!\\*(?:[ \\t;]|$))${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"(?:[ !#-\\[\\]-~]|\\\\[ -~])*"))*$`,
 )
 
 /**

@@ -172,6 +172,20 @@ describe('ttlSeconds', () => {
     assert.equal((await api.visit(siteUrl)).status, 410)
     await expectFailure(owner.client.details(slug), 'SITE_EXPIRED')
   })
+
+  test('is refused for an anonymous site, also in an update, and its end stays', async () => {
+    const files = toManifest({ 'index.html': 'x' })
+    const { slug, claimToken, expiresAt } = await api.publish(api.anonymous, { 'index.html': 'x' })
+    for (const given of [{ ttlSeconds: 31_536_000 }, { viewer: { ttlSeconds: 31_536_000 } }]) {
+      const refused = await expectFailure(
+        api.anonymous.update(slug, { files, claimToken: claimToken!, ...given }),
+        'VALIDATION_ERROR',
+      )
+      assert.match(refused.message, /ttlSeconds: requires an account/)
+    }
+    api.clock.now = Date.parse(expiresAt!)
+    await expectFailure(api.anonymous.update(slug, { files, claimToken: claimToken! }), 'SITE_EXPIRED')
+  })
 })
 
 test('a pending site is deleted after a day, and not earlier', async () => {

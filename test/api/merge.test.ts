@@ -46,6 +46,13 @@ describe('merge', () => {
     })
   }
 
+  test('replaces a file whose live name is decomposed, as the same name', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, { ...SITE, 'cafe\u0301.txt': 'old' })
+    await api.publish(owner.client, { 'caf\u00e9.txt': 'new' }, { slug, merge: true })
+    assert.equal((await livePaths(slug)).length, Object.keys(SITE).length + 1)
+    assert.equal((await api.visit(siteUrl, '/caf%C3%A9.txt')).text, 'new')
+  })
+
   const refusals: [name: string, request: Partial<PublishRequest>, fields: string[]][] = [
     ['delete without merge', { delete: ['index.html'] }, ['delete']],
     ['unknown paths', { merge: true, delete: ['index.html', 'no', 'a'] }, ['delete[1]', 'delete[2]']],

@@ -276,6 +276,21 @@ describe('a blocked file', () => {
     await owner.client.publishContents(archive)
   })
 
+  test('is served by none of 501 sites that have it', async () => {
+    const owner = await api.account()
+    const { slug: first, siteUrl } = await api.publish(owner.client, { 'index.html': 'same' })
+    const slugs = await insertSites(api, owner, 501, 'same')
+    const visits = async () => {
+      const answers = slugs.map((slug) => api.visit(siteUrl.replace(first, slug)))
+      return new Set((await Promise.all(answers)).map(({ status }) => status))
+    }
+    assert.deepEqual(await visits(), new Set([200]))
+    const target = { kind: 'hash', value: sha256('same') }
+    await call('POST', 'blocks', { ...target, ...REASON })
+    assert.deepEqual(await visits(), new Set([451]))
+    await call('DELETE', 'blocks', target)
+  })
+
   test('is not shown as a thumbnail either', async () => {
     const { owner, slug, older, live } = await publishedSite()
     const picture = webp(1, 2)

@@ -255,6 +255,25 @@ describe('a newer upload of a file replaces one in progress', () => {
     assert.ok((await api.visit(upload.siteUrl, '/a.bin')).body.equals(BYTES))
   })
 
+  test('and no upload of another version of the site', async () => {
+    const { slug } = await api.publish(owner.client, { 'index.html': 'live' })
+    const files = [toEntry('a.bin', BYTES)]
+    const objects = await watchObjects(api)
+    const answers = []
+    const bodies = [1, 2].map(() => pausedBody(HALF, BYTES.subarray(SIZE / 2)))
+    for (const { body } of bodies) {
+      const { upload } = await owner.client.update(slug, { files })
+      const begun = objects.begun()
+      answers.push(put(upload.uploads[0]!, body))
+      await waitFor(() => objects.begun() > begun)
+    }
+    for (const { resume } of bodies) resume()
+    assert.deepEqual(
+      (await Promise.all(answers)).map(({ status }) => status),
+      [200, 200],
+    )
+  })
+
   test('and keeps an earlier complete copy until the new one is complete', async () => {
     const upload = await createUpload(toEntry('a.bin', BYTES))
     assert.equal((await put(upload.target, BYTES)).status, 200)

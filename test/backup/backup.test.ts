@@ -374,12 +374,20 @@ describe('a backup', () => {
   test('without a file that the service has lost is made, and names it', async () => {
     const target = await newFolder()
     await using operator = await openOperator(service, SETTINGS)
-    const { slug: damaged } = await service.client(key).publish({ files: toFiles({ 'lost.txt': 'lost' }) })
-    const { object } = (await operator.store.read.blobs.find(sha256('lost')))!
-    await rm(join(data, 'blobs', object.slice(0, 2), object))
-    assert.deepEqual((await backUp(data, target)).damaged, [sha256('lost')])
+    const { slug: damaged } = await service
+      .client(key)
+      .publish({ files: toFiles({ 'a.txt': 'lost', 'b.txt': 'cut off', 'c.txt': 'changed' }) })
+    const place = async (text: string) => {
+      const { object } = (await operator.store.read.blobs.find(sha256(text)))!
+      return join(data, 'blobs', object.slice(0, 2), object)
+    }
+    await rm(await place('lost'))
+    await writeFile(await place('cut off'), 'cut')
+    await writeFile(await place('changed'), 'CHANGED')
+    const hashes = ['lost', 'cut off', 'changed'].map(sha256).sort()
+    assert.deepEqual((await backUp(data, target)).damaged.toSorted(), hashes)
     const restored = await newFolder({ exists: false })
-    assert.deepEqual((await restore(target, restored)).damaged, [sha256('lost')])
+    assert.deepEqual((await restore(target, restored)).damaged.toSorted(), hashes)
     await assertServes(restored, slug)
     await service.client(key).delete(damaged, { permanent: true })
   })

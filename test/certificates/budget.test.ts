@@ -1,17 +1,28 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { countCertificate, countFailure, reserve } from '../../server/certificates/ca-rate-limits.ts'
+import {
+  countCertificate,
+  countFailure,
+  reserve,
+  type Share,
+} from '../../server/certificates/ca-rate-limits.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { siteRow } from '../store/rows.ts'
 import { activate, type Issuing, NAME, startIssuing } from './fixture.ts'
 
+interface OrderOptions {
+  renewal?: boolean
+  left?: number
+  share?: Share
+}
+
 function earliestOrder(
   issuing: Issuing,
   name: string,
-  { renewal: isRenewal = false, left: lifeLeft = 0 } = {},
+  { renewal: isRenewal = false, left: lifeLeft = 0, share }: OrderOptions = {},
 ) {
   const { store, time } = issuing
-  return store.write('relaxed', {}, (tx) => reserve(tx, { name, isRenewal, lifeLeft }, time.now))
+  return store.write('relaxed', {}, (tx) => reserve(tx, { name, isRenewal, lifeLeft, share }, time.now))
 }
 
 /** More than the CA accepts in three hours. */
@@ -60,6 +71,8 @@ test('the budget is four certificates for the same names in 7 days, and four fai
     await count()
   }
   assert.equal(await earliestOrder(issuing, '*.sites.test'), start + 7 * DAY_MS)
+  const share = { accountId: 'ann', root: 'sites.test' }
+  assert.equal(await earliestOrder(issuing, '*.sites.test', { share }), start + 7 * DAY_MS)
   assert.equal(await earliestOrder(issuing, NAME), undefined)
   time.now = start + 7 * DAY_MS + SECOND_MS
   assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)

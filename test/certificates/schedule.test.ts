@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AcmeError, type AcmeErrorKind } from '../../server/certificates/acme/acme.ts'
-import { firstPlan, nextRetry, planFromAri, retryTime } from '../../server/certificates/schedule.ts'
+import {
+  firstPlan,
+  nextRetry,
+  planFromAri,
+  planWithoutAri,
+  retryTime,
+} from '../../server/certificates/schedule.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { CertificateSummary } from '../../server/store/contract/certificates.ts'
 
@@ -64,6 +70,17 @@ test('renewal information moves a renewal only within safe limits', () => {
     assert.ok(renewAt >= least && renewAt <= most, `${why}: ${new Date(renewAt).toISOString()}`)
   }
   assert.equal(planFromAri(lived(90 * DAY_MS), undefined, NOW).renewAt, rule, 'the default schedule')
+})
+
+test('a failed request for renewal information delays no renewal', () => {
+  const life = lived(90 * DAY_MS)
+  const rule = firstPlan(life, NOW).renewAt
+  for (const [planned, expected] of [
+    [rule - DAY_MS, rule - DAY_MS],
+    [rule + DAY_MS, rule],
+    [null, rule],
+  ] as const)
+    assert.equal(planWithoutAri(life, planned, NOW).renewAt, expected)
 })
 
 test('renewal information is requested again as Retry-After says, between a minute and six hours', () => {

@@ -230,6 +230,9 @@ describe('the notice before anonymous sites', () => {
     const url = `http://${edge.host(slug)}`
     for (const [sent, expected] of [
       [{ 'sec-fetch-site': 'cross-site' }, 200],
+      // A neighboring site.
+      [{ 'sec-fetch-site': 'same-site' }, 200],
+      [{ 'sec-fetch-site': 'same-origin' }, 303],
       // Over HTTP, without Fetch Metadata.
       [{ origin: 'http://another.test' }, 200],
       [{ origin: 'null' }, 200],

@@ -30,7 +30,7 @@ export function isWritablePath(path: string, platform: string): boolean {
 /** On every system, since the folder may be on a drive of Windows or macOS. */
 function isProtectedName(name: string): boolean {
   const [base = ''] = name.replace(IGNORED_BY_HFS, '').toLowerCase().split(':')
-  return PROTECTED_NAME.test(base.replace(/[. ]+$/, ''))
+  return PROTECTED_NAME.test(base.replace(/(?<![. ])[. ]+$/, ''))
 }
 
 /** Writes files below a folder, never through a symbolic link below `base`, which is the folder or contains it. */
