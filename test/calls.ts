@@ -26,6 +26,8 @@ export interface Call {
    * keys, its domains, its trash (`ACCOUNT_REFUSALS`).
    */
   right?: SiteRight | 'own'
+  /** A request that the claim token of a site without an owner permits in place of a key, and the token. */
+  unowned?: (fixture: CallFixture) => Promise<{ request: CallRequest; claimToken: string }>
   /** Whether it has a durable write. */
   writes: boolean
   /** Creates through the API what must exist, and returns a request that succeeds. */

@@ -1,5 +1,14 @@
-import { openSite } from './account.ts'
-import { type Command, printResult, SITE_OPTIONS, YES_OPTION } from './command.ts'
+import type { DeleteResponse } from '../../protocol/api/sites.ts'
+import { isSlipwayError } from '../sdk/slipway-error.ts'
+import { accountClient, type ChosenSite, chooseSite } from './account.ts'
+import {
+  type Command,
+  type CommandContext,
+  type OptionValues,
+  printResult,
+  SITE_OPTIONS,
+  YES_OPTION,
+} from './command.ts'
 import { confirmByName } from './terminal/choose.ts'
 
 /** `slipway delete` */
@@ -10,7 +19,9 @@ export const remove: Command = {
   summary: 'Delete a site',
   about: `
 Deletes a site for visitors, and disconnects its domains. It can be restored with undelete for a time (30 days by
-default), unless --permanent. Its name can't be reused. Asks you to type the name of the site, unless --yes.`,
+default), unless --permanent. Its name can't be reused. Asks you to type the name of the site, unless --yes.
+
+A site that was published from this folder without an account is deleted permanently; you don't need an account.`,
   options: {
     permanent: {
       type: 'boolean',
@@ -21,15 +32,35 @@ default), unless --permanent. Its name can't be reused. Asks you to type the nam
   },
   async run(work, options) {
     const { terminal, siteMemory, settings } = work
-    const { slug, server, slipway } = await openSite(work, options)
-    const permanent = options.permanent === true
+    const site = await chooseSite(work, options)
+    const { slug, server } = site
+    const permanent = options.permanent === true || site.remembered?.claimToken !== undefined
     const what = permanent ? `permanently deletes ${slug}` : `deletes ${slug}`
     if (options.yes !== true) await confirmByName(terminal, slug, `This ${what}.`)
-    const deleted = await slipway.delete(slug, permanent ? { permanent } : {})
+    const deleted = await deleteSite(work, options, site)
     siteMemory.forget(slug, server)
     printResult(work, options, deleted, () => {
       terminal.printDone(`Deleted ${slug}${permanent ? ' permanently' : ''}`)
       if (!permanent) terminal.printNote(`Restore it: ${settings.program} undelete ${slug}`)
     })
   },
+}
+
+/** By the claim token of a site without an owner, else as the account. */
+async function deleteSite(
+  work: CommandContext,
+  options: OptionValues,
+  { server, slug, remembered }: ChosenSite,
+): Promise<DeleteResponse> {
+  const claimToken = remembered?.claimToken
+  if (claimToken !== undefined) {
+    try {
+      return await work.connect(server, undefined).delete(slug, { claimToken })
+    } catch (error) {
+      // It was claimed in a browser.
+      if (!isSlipwayError(error, 'UNAUTHORIZED')) throw error
+    }
+  }
+  const permanent = options.permanent === true
+  return accountClient(work, options, server).delete(slug, permanent ? { permanent } : {})
 }

@@ -65,3 +65,10 @@ export interface ListOptions {
   /** Lists the sites in the trash. */
   deleted?: boolean
 }
+
+export interface DeleteOptions {
+  /** Deletes a site of an account without keeping it in the trash, or from there. */
+  permanent?: boolean
+  /** Of a site without an owner, which is deleted permanently. */
+  claimToken?: string
+}

@@ -60,7 +60,7 @@ import type {
 } from '../../protocol/api/trusts.ts'
 import type { VisitRange, Visits } from '../../protocol/api/visits.ts'
 import { parseRecords } from './events.ts'
-import type { ArchiveOptions, Download, ListOptions, SlipwayOptions } from './options.ts'
+import type { ArchiveOptions, DeleteOptions, Download, ListOptions, SlipwayOptions } from './options.ts'
 import { type PublishOptions, type PublishResult, publish } from './publish.ts'
 import { readBytes, readJson, sendRequest } from './response.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts'
@@ -81,7 +81,7 @@ export type * from '../../protocol/api/publish.ts'
 export type * from '../../protocol/api/reports.ts'
 export type * from '../../protocol/api/sites.ts'
 export type * from '../../protocol/api/visits.ts'
-export type { ArchiveOptions, Download, ListOptions, SlipwayOptions } from './options.ts'
+export type { ArchiveOptions, DeleteOptions, Download, ListOptions, SlipwayOptions } from './options.ts'
 export type {
   PublishOptions,
   PublishResult as Published,
@@ -387,12 +387,10 @@ export class Slipway {
     return this.#call('GET', `${sitePath(slug)}/analytics${buildQuery({ range, timeZone })}`)
   }
 
-  /**
-   * Deletes a site; its slug is never reused. It can be restored for a time, unless `permanent` is set, which also deletes a
-   * site in the trash.
-   */
-  delete(slug: string, { permanent }: { permanent?: boolean } = {}): Promise<DeleteResponse> {
-    return this.#call('DELETE', sitePath(slug) + buildQuery({ permanent }))
+  /** Deletes a site; its slug is never reused. A site of an account can be restored for a time, unless `permanent` is set. */
+  delete(slug: string, { permanent, claimToken }: DeleteOptions = {}): Promise<DeleteResponse> {
+    const path = sitePath(slug) + buildQuery({ permanent })
+    return this.#withClaimToken(claimToken).#call('DELETE', path, { claimToken })
   }
 
   /** Restores a deleted site; its domains are verified again. */

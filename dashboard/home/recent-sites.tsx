@@ -1,6 +1,9 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { pluralize } from '../../protocol/format.ts'
+import { useAction } from '../api/action.ts'
+import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
 import {
   type AnonymousSite,
@@ -12,6 +15,7 @@ import { endJob, isBusy, jobAt } from '../drop/jobs.ts'
 import { anonymousTarget, FRONT_PLACE } from '../drop/page-target.ts'
 import { setElementTarget } from '../drop/window-drop.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
+import { Confirm } from '../kit/dialog.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { TimeLeft, useNow } from '../kit/time.tsx'
 import { showToast } from '../kit/toast.tsx'
@@ -95,9 +99,46 @@ function Row({ site }: { site: AnonymousSite }) {
         <Button variant="link" label={`Remove from list: ${host}`} onClick={forget}>
           Remove from list
         </Button>
+        <DeleteUnclaimed site={site} />
       </div>
     </li>
   )
+}
+
+/** Takes a site down after a confirmation. */
+function DeleteUnclaimed({ site: { slug, siteUrl, claimToken } }: { site: AnonymousSite }) {
+  const { host } = new URL(siteUrl)
+  const [isConfirming, setConfirming] = useState(false)
+  const remove = useAction(async () => {
+    await slipway.delete(slug, { claimToken }).catch(ignoreGone)
+    forgetAnonymous(slug)
+    showToast(`${host} deleted.`)
+  })
+  return (
+    <>
+      <Button variant="link" label={`Delete ${host}`} onClick={() => setConfirming(true)}>
+        Delete
+      </Button>
+      {isConfirming && (
+        <Confirm
+          title={`Delete ${host}?`}
+          verb="Delete site"
+          action={remove}
+          onClose={() => {
+            setConfirming(false)
+            remove.clear()
+          }}
+        >
+          <p>The site goes offline immediately and can't be restored.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+/** Ignores that the site was already deleted in another tab, or has expired. */
+function ignoreGone(error: unknown): void {
+  if (!isSlipwayError(error, 'NOT_FOUND', 'SITE_EXPIRED')) throw error
 }
 
 /** Opens the drop zone of the front page for the next version of a site. */

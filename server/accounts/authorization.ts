@@ -145,6 +145,18 @@ export async function requirePublisher(
 }
 
 /**
+ * The site when it has no owner and the token is its claim token; undefined when it has an owner, or does not exist.
+ * INVALID_CLAIM_TOKEN, and SITE_EXPIRED after its expiry.
+ */
+export async function findUnowned(
+  queries: Queries,
+  { slug, claimToken, now }: { slug: string; claimToken: string; now: number },
+): Promise<Site | undefined> {
+  const site = await queries.sites.bySlug(slug)
+  return site?.ownerId === null ? requireNotExpired(withClaimToken(site, claimToken), now) : undefined
+}
+
+/**
  * The site when it is there, has not expired, is not suspended, and the token is its claim token, whether it was claimed
  * or not.
  */
@@ -221,7 +233,7 @@ function needsKey(hint?: string): ApiError {
   })
 }
 
-function needsKeyOrToken(): ApiError {
+export function needsKeyOrToken(): ApiError {
   return new ApiError(
     'UNAUTHORIZED',
     'API key or claim token required. Send the key as "Authorization: Bearer sl_live_…", or the claim token of an anonymous site as "X-Slipway-Claim-Token".',

@@ -180,8 +180,9 @@ function describe({ description, ...schema }: Schema): { description: unknown; s
 function body({ id, body: shape, archives, bytes }: Route, schemas: SchemaComponents): object | undefined {
   const others = [...(archives ? ARCHIVE_TYPES : []), ...(bytes ? [bytes] : [])]
   if (!shape && others.length === 0) return undefined
+  const isOptional = Array.isArray(shape?.type) && shape.type.includes('null')
   return {
-    required: true,
+    required: !isOptional,
     content: {
       ...(shape
         ? {

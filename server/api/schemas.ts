@@ -377,6 +377,9 @@ export const deleteQuery = object(
   {},
   { permanent: text('true deletes the site permanently, also from the trash', { enum: ['true', 'false'] }) },
 )
+export const deleteRequest = nullable(
+  object({}, { claimToken: text('Of a site without an owner, in place of a key', { maxLength: 100 }) }),
+)
 export const deleteResponse = named('DeletedSite', object({ slug, deleted: bool('Always true') }))
 
 export const claimRequest = named(

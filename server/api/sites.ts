@@ -1,6 +1,7 @@
 import type { FastifyRequest, preHandlerAsyncHookHandler, RouteHandlerMethod } from 'fastify'
 import type { MetadataRequest } from '../../protocol/api/sites.ts'
-import { requireCallerAccount } from './auth.ts'
+import { charge, requireCallerAccount } from './auth.ts'
+import { withClaimToken } from './claim-token.ts'
 import type { ApiServices } from './services.ts'
 
 type SiteServices = Pick<ApiServices, 'sites'>
@@ -57,11 +58,20 @@ export function followRenames({ names }: Pick<ApiServices, 'names'>): preHandler
   }
 }
 
-/** Spec 4.9. */
-export function remove({ trash }: Pick<ApiServices, 'trash'>): RouteHandlerMethod {
-  return (request) => {
+/**
+ * Spec 4.9; contract, "Deleting an anonymous site". A deletion by claim token is not charged: it succeeds once, and a
+ * publisher that has used up its hour must be able to take a site down.
+ */
+export function remove({ trash, limits }: Pick<ApiServices, 'trash' | 'limits'>): RouteHandlerMethod {
+  return async (request, reply) => {
+    const slug = readSlug(request)
+    const { validationError } = request
+    const { claimToken } = validationError ? {} : withClaimToken(request, readOptionalToken(request))
+    if (claimToken === undefined || !(await trash.isUnowned(slug, claimToken)))
+      await charge(limits, request, reply)
+    if (validationError) throw validationError
     const { permanent } = request.query as { permanent?: string }
-    return trash.remove(requireCallerAccount(request), readSlug(request), permanent === 'true')
+    return trash.remove(request.caller, slug, { claimToken, permanent: permanent === 'true' })
   }
 }
 
@@ -84,6 +94,10 @@ export function claimPreview({ sites }: SiteServices): RouteHandlerMethod {
 
 export function readSlug(request: FastifyRequest): string {
   return (request.params as { slug: string }).slug
+}
+
+function readOptionalToken({ body }: FastifyRequest): { claimToken?: string } {
+  return (body ?? {}) as { claimToken?: string }
 }
 
 function readClaimToken(request: FastifyRequest): string {

@@ -1,8 +1,12 @@
 import type { DeleteResponse } from '../../protocol/api/sites.ts'
 import {
   assertNotBeingDeleted,
+  type Caller,
+  findUnowned,
   isInTrash,
+  needsKeyOrToken,
   requireAccess,
+  requireAccount,
   requireNotExpired,
 } from '../accounts/authorization.ts'
 import type { Plans } from '../accounts/plans.ts'
@@ -35,14 +39,23 @@ export class Trash {
 
   /**
    * Spec 4.9: deletes a site; invisible to visitors immediately. It is in the trash afterwards, unless it was never
-   * finalized or `permanent`, with which sites in the trash are deleted, too.
+   * finalized or `permanent`, with which sites in the trash are deleted, too. A site without an owner is deleted
+   * permanently, with its claim token in place of an account.
    */
-  async remove(account: Account, slug: string, permanent = false): Promise<DeleteResponse> {
+  async remove(
+    caller: Caller,
+    slug: string,
+    { claimToken, permanent = false }: { claimToken?: string | undefined; permanent?: boolean } = {},
+  ): Promise<DeleteResponse> {
     const { store, clock, certificates, lifetimeSeconds } = this.#options
+    if (claimToken === undefined && !caller.account) throw needsKeyOrToken()
     const now = clock()
-    const scope = { site: slug, account: account.id }
+    const scope = { site: slug, ...(caller.account && { account: caller.account.id }) }
     const find = ({ domains }: Queries) => domains.bySite(slug)
     await writeWithDomains(store, { scope, find }, async (tx) => {
+      if (claimToken !== undefined && (await findUnowned(tx, { slug, claimToken, now })))
+        return deleteSite(tx, slug, 'deleted', now, certificates)
+      const account = requireAccount(caller)
       const trashed = permanent ? await findInTrash(tx, slug, account) : undefined
       if (trashed) return deleteSite(tx, slug, 'deleted', now, certificates)
       const site = await requireAccess(tx, 'delete', { slug, account, now })
@@ -55,6 +68,13 @@ export class Trash {
         : moveToTrash(tx, site, { keptUntil, now, certificates })
     })
     return { slug, deleted: true }
+  }
+
+  /** Whether `remove` would delete a site without an owner. */
+  async isUnowned(slug: string, claimToken: string): Promise<boolean> {
+    const { store, clock } = this.#options
+    const given = { slug, claimToken, now: clock() }
+    return (await findUnowned(store.read, given).catch(() => undefined)) !== undefined
   }
 
   /**

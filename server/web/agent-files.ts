@@ -91,6 +91,8 @@ To keep or update the site, print the response headers as well:
 X-Slipway-Claim-Url is the link that keeps the site: open it and sign in.
 X-Slipway-Claim-Token is the token that updates it, at its slug, the first part of its host name:
   curl -T site.zip -H 'X-Slipway-Claim-Token: TOKEN' ${baseUrl}/SLUG
+It also deletes the site:
+  curl -X DELETE -H 'X-Slipway-Claim-Token: TOKEN' ${baseUrl}/api/v1/publish/SLUG
 Or get the slug, the token and the link as JSON; excluded lists the files that were not published, such as .env:
   curl -T site.zip -H 'Accept: application/json' ${baseUrl}
 `

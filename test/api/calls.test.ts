@@ -152,6 +152,7 @@ describe('a call is refused to those without the right to it, then succeeds, and
       if (call.right) await assertRights(call, request)
       await assertSucceeds(id, request, leastCredential(call, ofSite))
       if (call.anonymous) await assertSucceeds(id, await call.prepare(fixture), {})
+      await assertClaimToken(id, call)
       if (call.right && ACCOUNT_REFUSALS[call.right].collaborator === undefined) {
         const shared = await call.prepare(fixture)
         await share(slugOf(shared)!)
@@ -160,6 +161,23 @@ describe('a call is refused to those without the right to it, then succeeds, and
       if (call.right) await assertDeleted(call, request)
     })
 })
+
+/** The claim token of a site without an owner, and no other, permits the call in place of a key until it is claimed. */
+async function assertClaimToken(id: string, call: Call): Promise<void> {
+  if (!call.unowned) return
+  const [one, other] = [await call.unowned(fixture), await call.unowned(fixture)]
+  const withToken = (claimToken: string): CallRequest => {
+    const headers = { ...one.request.headers, 'x-slipway-claim-token': claimToken }
+    return { ...one.request, headers }
+  }
+  const refused = await sendCall(api, call, withToken(other.claimToken))
+  assert.equal(refused.json?.code, 'INVALID_CLAIM_TOKEN')
+  await assertSucceeds(id, withToken(one.claimToken), {})
+  const slug = slugOf(other.request)!
+  await owner.client.claim(slug, other.claimToken)
+  const claimed = { ...withToken(other.claimToken), path: other.request.path! }
+  assert.equal((await sendCall(api, call, claimed)).json?.code, 'UNAUTHORIZED')
+}
 
 type KeyOfSite = { key: string } & AsyncDisposable
 

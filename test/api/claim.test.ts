@@ -73,6 +73,30 @@ describe('a claim', () => {
   })
 })
 
+describe('a site without an owner', () => {
+  test('is deleted with its claim token, in the header or the body, and never comes back', async () => {
+    const inBody = async (slug: string, claimToken: string) => {
+      const { json } = await api.request('DELETE', `/api/v1/publish/${slug}`, { json: { claimToken } })
+      return json
+    }
+    const remove = (slug: string, claimToken: string) => api.anonymous.delete(slug, { claimToken })
+    for (const way of [remove, inBody]) {
+      const { slug, siteUrl, versionId, claimToken } = await anonymousSite()
+      assert.deepEqual(await way(slug, claimToken), { slug, deleted: true })
+      assert.equal((await api.visit(siteUrl)).status, 404)
+      await expectFailure(api.anonymous.delete(slug, { claimToken }), 'NOT_FOUND')
+      await expectFailure(owner.client.claim(slug, claimToken), 'NOT_FOUND')
+      await expectFailure(api.anonymous.finalize(slug, { versionId, claimToken }), 'NOT_FOUND')
+      assert.deepEqual((await owner.client.list({ deleted: true })).publishes, [])
+    }
+  })
+
+  test('is deleted also before it was live', async () => {
+    const { slug, claimToken } = await api.anonymous.create({ files: toManifest({ 'index.html': 'x' }) })
+    assert.deepEqual(await api.anonymous.delete(slug, { claimToken: claimToken! }), { slug, deleted: true })
+  })
+})
+
 describe('a claim link', () => {
   test('shows the site before signing in', async () => {
     const contents = { 'index.html': 'home', 'a.txt': 'aa' }

@@ -57,9 +57,12 @@ describe('a request that misses its endpoint', () => {
 
   test('of an anonymous site is answered with how to get a key and claim the site', async () => {
     const { slug } = await api.publish(api.anonymous, { 'index.html': 'x' })
-    for (const method of ['GET', 'DELETE']) {
+    for (const [method, hint] of [
+      ['GET', /request-code.*verify-code.*\/claim/],
+      ['DELETE', /X-Slipway-Claim-Token.*API key/],
+    ] as const) {
       const without = await api.request(method, `/api/v1/publish/${slug}`)
-      assert.match(without.json.hint, /request-code.*verify-code.*\/claim/)
+      assert.match(without.json.hint, hint)
       const stranger = await owner.request(method, `/api/v1/publish/${slug}`)
       assert.match(stranger.json.hint, /\/claim/)
     }

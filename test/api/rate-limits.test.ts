@@ -343,6 +343,22 @@ describe('an admitted publish', () => {
     }
   })
 
+  test('can be taken down at the limit with its claim token; a wrong token and a repetition are charged', async () => {
+    const address = newAddress()
+    const { json } = await publishFrom(api, address)
+    const remove = async (claimToken: string) => {
+      const headers = { 'x-forwarded-for': address, 'x-slipway-claim-token': claimToken }
+      const { status, json: answer } = await api.request('DELETE', `/api/v1/publish/${json.slug}`, {
+        headers,
+      })
+      return answer.code ?? status
+    }
+    for (let round = 0; round < 4; round++) assert.equal(await remove('wrong'), 'INVALID_CLAIM_TOKEN')
+    assert.equal(await remove('wrong'), 'RATE_LIMITED')
+    assert.equal(await remove(json.claimToken), 200)
+    assert.equal(await remove(json.claimToken), 'RATE_LIMITED')
+  })
+
   test('costs one request from manifest to live', async () => {
     const { key, client } = await api.account()
     const remaining = async () => readRemaining(await getAccount(key))

@@ -7,6 +7,7 @@ import { browser } from '../api/browser.ts'
 import { sha256, toManifest } from '../api/content.ts'
 import { jobToken } from '../api/trusted-job.ts'
 import { webp } from '../api/webp.ts'
+import type { CallRequest } from '../calls.ts'
 import { Program } from '../mcp/program.ts'
 import { domainRow } from '../store/rows.ts'
 import type { OidcIssuer } from '../tools/oidc-issuer.ts'
@@ -126,6 +127,12 @@ export class CallFixture {
 
   jobToken(): Promise<string> {
     return jobToken(this.api, this.#issuer)
+  }
+
+  /** A request about a live site without an owner, and its claim token. */
+  async unowned(request: CallRequest = {}) {
+    const { claimToken, ...path } = await this.api.publish(this.api.anonymous, CONTENTS)
+    return { request: { path, ...request }, claimToken: claimToken! }
   }
 
   /** A live site. */

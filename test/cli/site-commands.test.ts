@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { getUrl } from '../support/http-client.ts'
 import { slugOf, useRealService } from './real-cli.ts'
 
@@ -157,6 +158,26 @@ describe('a site of an account', () => {
     assert.deepEqual([final.code, /permanently deletes/.test(final.stderr)], [0, true])
     assert.deepEqual((await runJson('trash')).json.sites, [])
     assert.equal((await cli.run(['undelete', slug])).code, 6)
+  })
+
+  it('can be deleted from its folder without an account until it is claimed, then by its account', async () => {
+    using fixture = start(FILES)
+    const { cli, service, status } = fixture
+    const { stdout: url } = await cli.run(['publish', 'site'])
+    const slug = slugOf(url)
+    assert.equal((await cli.run(['delete'])).code, 2)
+    const deleted = await cli.run(['delete', '--json'], { typed: [slug] })
+    assert.match(deleted.stderr, new RegExp(`This permanently deletes ${slug}\\.`))
+    assert.deepEqual(JSON.parse(deleted.stdout), { slug, deleted: true })
+    assert.equal(await status(url, '/'), 404)
+    const { stdout: another } = await cli.run(['publish', 'site'])
+    const { claimToken } = new SiteMemory(cli.cwd).all()[0]!
+    const owner = await service.signIn('claims-in-a-browser@example.test')
+    await service.client(owner).claim(slugOf(another), claimToken!)
+    assert.equal((await cli.run(['delete', '--yes'])).code, 3)
+    assert.equal(await status(another, '/'), 200)
+    assert.equal((await cli.run(['delete', '--yes'], { env: { SLIPWAY_KEY: owner } })).code, 0)
+    assert.equal(await status(another, '/'), 404)
   })
 
   it('can be shared, listed by its collaborators, and no longer shared', async () => {

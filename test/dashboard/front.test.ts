@@ -119,11 +119,23 @@ describe('the front page', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await list.getByRole('button', { name: `Update ${host}` }).waitFor()
 
+    await list.getByRole('button', { name: `Delete ${host}` }).click()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    assert.equal(await visited(siteUrl), 'Second')
+
     const { page: own } = await web.asOwner()
     const kept = await page.evaluate(() => localStorage.getItem('slipway.anonymous-sites')!)
     await own.evaluate((sites) => localStorage.setItem('slipway.anonymous-sites', sites), kept)
     await own.goto(web.url('/sites'))
     await own.getByRole('link', { name: `Keep ${host}` }).waitFor()
+
+    await list.getByRole('button', { name: `Delete ${host}` }).click()
+    await page.getByText('goes offline immediately').waitFor()
+    await visitor.assertReadable()
+    await page.getByRole('button', { name: 'Delete site' }).click()
+    await page.getByText(`${host} deleted.`).waitFor()
+    await list.getByRole('link', { name: `Keep ${host}` }).waitFor({ state: 'detached' })
+    assert.match(await visited(siteUrl), /404|not found/i)
   })
 
   test('has the command for this server', async () => {

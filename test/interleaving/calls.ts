@@ -213,11 +213,15 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'delete a site': {
     changes: ['bakery', 'shop.test', 'new.test', 'notices'],
-    run: ({ trash }) => trash.remove(ANN, 'bakery'),
+    run: ({ trash }) => trash.remove(by(ANN), 'bakery'),
   },
   'delete a site permanently': {
     changes: ['bakery', 'shop.test', 'new.test', 'blobs', 'usage'],
-    run: ({ trash }) => trash.remove(ANN, 'bakery', true),
+    run: ({ trash }) => trash.remove(by(ANN), 'bakery', { permanent: true }),
+  },
+  'delete a site without an owner': {
+    changes: ['anon', 'blobs', 'usage'],
+    run: ({ trash }) => trash.remove(ANONYMOUS, 'anon', { claimToken: CLAIM_TOKEN }),
   },
   'restore from the trash': {
     changes: ['trashed', 'domains of ann'],
@@ -226,7 +230,7 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'delete from the trash': {
     changes: ['trashed', 'blobs'],
-    run: ({ trash }) => trash.remove(ANN, 'trashed', true),
+    run: ({ trash }) => trash.remove(by(ANN), 'trashed', { permanent: true }),
   },
   'add a collaborator': {
     changes: ['bakery', 'invitations'],
