@@ -14,6 +14,7 @@ const compiled = globSync('{client,protocol}/**/*.{js,d.ts}', {
 }).sort()
 const files = [
   ['package.json', join(root, 'client', 'package.json')],
+  ['README.md', join(root, 'client', 'README.md')],
   ['LICENSE', join(root, 'LICENSE')],
   ['bin/slipway.js', join(root, 'client', 'bin', 'slipway.js')],
   ...compiled.map((name) => [`dist/${name}`, join(folder, name)]),

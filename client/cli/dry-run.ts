@@ -1,9 +1,9 @@
 import { formatBytes, formatFileCount, pluralize } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { diffManifests } from '../../protocol/manifest/manifest-diff.ts'
+import { type FolderScan, skippedPaths } from '../sdk/folder/scan.ts'
 import { type CommandContext, type OptionValues, printResult } from './command.ts'
-import { readFiles, skippedFiles, skippedPaths } from './folder/read-site.ts'
-import type { FolderScan } from './folder/scan.ts'
+import { readFiles, skippedFiles } from './folder/read-site.ts'
 import type { PublishPlan } from './publish-target.ts'
 import { formatDiff } from './version-conflict.ts'
 

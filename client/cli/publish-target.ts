@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FinalizeResponse, SiteMetadata } from '../../protocol/api/publish.ts'
+import type { HashedFile } from '../sdk/folder/digest.ts'
 import {
   type PublishMemory,
   publishRemembered,
@@ -11,7 +12,6 @@ import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand } from './account.ts'
 import { AuthError, type CliError, NameTakenError, RefusedError, UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
-import type { HashedFile } from './folder/digest.ts'
 import { isInTrash } from './format-error.ts'
 import { describeSite, type RememberedSite } from './state/site-memory.ts'
 import { suggestName } from './suggest-name.ts'

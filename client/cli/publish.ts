@@ -1,3 +1,5 @@
+import type { HashedFile } from '../sdk/folder/digest.ts'
+import type { FolderScan } from '../sdk/folder/scan.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand, resolveKey } from './account.ts'
@@ -12,9 +14,7 @@ import {
   stringOption,
 } from './command.ts'
 import { printDryRun } from './dry-run.ts'
-import type { HashedFile } from './folder/digest.ts'
 import { notices, readFiles, scanOrThrow } from './folder/read-site.ts'
-import type { FolderScan } from './folder/scan.ts'
 import {
   assertNotBoth,
   changesPassword,

@@ -6,9 +6,9 @@ import {
   pluralize,
 } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
+import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { type CommandContext, type OptionValues, printResult } from './command.ts'
-import type { HashedFile } from './folder/digest.ts'
 import type { PublishObserver, PublishPlan } from './publish-target.ts'
 import { ProgressView } from './terminal/progress.ts'
 import { formatLocalTime } from './terminal/time.ts'

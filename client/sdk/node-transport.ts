@@ -7,7 +7,7 @@ import { http } from './node-http.ts'
 import { describeRefusal, forwardThrough, type ProxyFor, proxyError, TunnelAgent } from './proxy.ts'
 import type { HttpRequest, HttpResponse, RequestBody, Transport } from './transport.ts'
 
-interface NodeTransportOptions {
+export interface NodeTransportOptions {
   /** Concurrent connections to one host. */
   maxSockets?: number
   /** Idle time-out of a connection in milliseconds. */

@@ -72,3 +72,10 @@ export interface DeleteOptions {
   /** Of a site without an owner, which is deleted permanently. */
   claimToken?: string
 }
+
+/** Without final slashes; a page of the server itself may pass an empty one. */
+export function readBaseUrl(baseUrl: unknown): string {
+  if (typeof baseUrl === 'string' && (baseUrl === '' || /^https?:\/\//i.test(baseUrl)))
+    return baseUrl.replace(/\/+$/, '')
+  throw new TypeError('baseUrl must be the URL of a Slipway server, such as https://slipway.example')
+}

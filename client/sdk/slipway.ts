@@ -60,7 +60,14 @@ import type {
 } from '../../protocol/api/trusts.ts'
 import type { VisitRange, Visits } from '../../protocol/api/visits.ts'
 import { parseRecords } from './events.ts'
-import type { ArchiveOptions, DeleteOptions, Download, ListOptions, SlipwayOptions } from './options.ts'
+import {
+  type ArchiveOptions,
+  type DeleteOptions,
+  type Download,
+  type ListOptions,
+  readBaseUrl,
+  type SlipwayOptions,
+} from './options.ts'
 import { type PublishOptions, type PublishResult, publish } from './publish.ts'
 import { readBytes, readJson, sendRequest } from './response.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts'
@@ -124,9 +131,10 @@ export class Slipway {
   readonly #send: Transport
   readonly #retryPolicy: RetryPolicy
 
+  /** TypeError when `baseUrl` is not the address of a server. */
   constructor(options: SlipwayOptions) {
     this.#options = { ...options, key: options.key || undefined }
-    this.#baseUrl = options.baseUrl.replace(/\/+$/, '')
+    this.#baseUrl = readBaseUrl(options.baseUrl)
     this.#send = options.send ?? fetchTransport
     this.#retryPolicy = options.retryPolicy ?? defaultRetryPolicy
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,8 @@ import { delimiter, dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, it, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
+import { publishFolder } from '../../client/sdk/node.ts'
+import { Slipway, type SlipwayOptions } from '../../client/sdk/slipway.ts'
 import { selfSigned } from '../http2/self-signed.ts'
 import { CliHarness } from './cli-harness.ts'
 import { FakeServer } from './fake-server.ts'
@@ -29,6 +31,28 @@ describe('the installed program', () => {
       assert.ok(existsSync(join(installed, types)), types)
       assert.ok(Object.keys(await import(join(installed, code))).length > 0, code)
     }
+  })
+
+  it('has a README, whose examples run as they are', async () => {
+    const readme = readFileSync(join(root, 'client/README.md'), 'utf8')
+    const examples = [...readme.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code!)
+    assert.equal(examples.length, 3)
+    await using server = await FakeServer.start()
+    using cli = new CliHarness()
+    cli.write({ 'dist/index.html': '<h1>hi</h1>', 'dist/.env': 'SECRET=1', 'dist/empty.txt': '' })
+    mkdirSync(join(cli.cwd, 'node_modules'))
+    symlinkSync(installed, join(cli.cwd, 'node_modules/slipway'))
+    for (const [at, code] of examples.entries()) {
+      const example = code.replace('http://localhost:8080', server.url).replace(", { slug: 'bakery' }", '')
+      cli.write({ 'example.mjs': example })
+      const child = spawn(process.execPath, ['example.mjs'], { cwd: cli.cwd })
+      const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
+      assert.equal(stderr, '')
+      assert.match(stdout, /http:\/\/site-\d\.sites\.test\/|11 of 11 bytes/)
+      if (at === 0)
+        assert.match(stdout, /path: '\.env', reason: 'secret'[\s\S]*path: 'empty\.txt', reason: 'empty'/)
+    }
+    assert.deepEqual([...server.live('site-1').keys()], ['index.html'])
   })
 
   for (const node of new Set([process.execPath, installedNode()])) {
@@ -112,6 +136,19 @@ describe('the installed program', () => {
     const [stdout, stderr] = await output
     return { code, stdout, stderr }
   }
+})
+
+test('the SDK says what is wrong when its server has no address', () => {
+  for (const baseUrl of [undefined, 8080, 'slipway.example', 'ftp://slipway.example'])
+    assert.throws(() => new Slipway({ baseUrl } as SlipwayOptions), /^TypeError: baseUrl must be the URL of/)
+})
+
+test('the SDK publishes a folder without files only with an error that names it', async () => {
+  using cli = new CliHarness()
+  cli.write({ 'site/.env': 'SECRET=1' })
+  const slipway = new Slipway({ baseUrl: 'http://127.0.0.1:1' })
+  const published = publishFolder(slipway, join(cli.cwd, 'site'))
+  await assert.rejects(published, { code: 'VALIDATION_ERROR', message: /site has no files to publish$/ })
 })
 
 test('the SDK imports nothing of Node, so that it runs in a browser', () => {

@@ -5,11 +5,11 @@ import type { ExclusionReason } from '../../../protocol/ignore/ignore-rules.ts'
 import { caseCollisions, validateFolder } from '../../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../../protocol/manifest/root-document.ts'
+import { digestAll, type HashedFile } from '../../sdk/folder/digest.ts'
+import { type FolderScan, type FoundFile, isExcludedFile, scan } from '../../sdk/folder/scan.ts'
 import { RefusedError } from '../cli-error.ts'
 import type { CommandContext } from '../command.ts'
 import { ProgressView } from '../terminal/progress.ts'
-import { digestAll, type HashedFile } from './digest.ts'
-import { type FolderScan, type FoundFile, isExcludedFile, scan } from './scan.ts'
 
 type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
 
@@ -101,17 +101,6 @@ const REASON_NOUNS: Record<ExclusionReason, string> = {
   system: 'system file',
   repository: 'repository folder',
   ignored: 'ignored file',
-}
-
-/** The files of the folder that will not be in the site, for programs. */
-export function skippedPaths({ ignored, reasons, empty, links, unsupported }: FolderScan) {
-  const withReason = (paths: string[], reason: string) => paths.map((path) => ({ path, reason }))
-  return [
-    ...ignored.map((path) => ({ path, reason: reasons.get(path) ?? 'ignored' })),
-    ...withReason(empty, 'empty'),
-    ...withReason(links, 'link'),
-    ...withReason(unsupported, 'special'),
-  ]
 }
 
 /** The paths, or without `all` the first ones and the number of the others. */

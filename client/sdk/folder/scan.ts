@@ -56,6 +56,24 @@ export function scan(root: string): FolderScan {
   return found
 }
 
+/** A path that is not in the site, and why. */
+export interface SkippedPath {
+  path: string
+  reason: ExclusionReason | 'empty' | 'link' | 'special'
+}
+
+/** The files of the folder that will not be in the site, for programs. */
+export function skippedPaths({ ignored, reasons, empty, links, unsupported }: FolderScan): SkippedPath[] {
+  const withReason = (paths: string[], reason: SkippedPath['reason']) =>
+    paths.map((path): SkippedPath => ({ path, reason }))
+  return [
+    ...ignored.map((path): SkippedPath => ({ path, reason: reasons.get(path) ?? 'ignored' })),
+    ...withReason(empty, 'empty'),
+    ...withReason(links, 'link'),
+    ...withReason(unsupported, 'special'),
+  ]
+}
+
 /** Whether the rules exclude a single file, the target of a link included. By default with the rules of its folder. */
 export function isExcludedFile(file: string, slipwayignore = readIgnoreFile(dirname(file))): boolean {
   const rules = ignoreRules(slipwayignore)

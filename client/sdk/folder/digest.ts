@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream, readFileSync } from 'node:fs'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
-import { SlipwayError } from '../../sdk/slipway-error.ts'
-import type { PublishFile } from '../../sdk/upload.ts'
+import { SlipwayError } from '../slipway-error.ts'
+import type { PublishFile } from '../upload.ts'
 import type { FoundFile } from './scan.ts'
 
 /** Files up to this size are read as a whole, in bytes. */

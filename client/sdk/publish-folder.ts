@@ -1,0 +1,53 @@
+import { validateFolder } from '../../protocol/manifest/folder.ts'
+import { digestAll } from './folder/digest.ts'
+import { type SkippedPath, scan, skippedPaths } from './folder/scan.ts'
+import type { PublishOptions, PublishResult } from './publish.ts'
+import type { Slipway } from './slipway.ts'
+import { SlipwayError } from './slipway-error.ts'
+import type { PublishFile } from './upload.ts'
+
+/** The files of a folder, and the paths that are left out. */
+export interface FolderFiles {
+  files: PublishFile[]
+  skipped: SkippedPath[]
+}
+
+export type FolderOptions = Omit<PublishOptions, 'files'>
+
+export interface FolderResult extends PublishResult {
+  /** Paths that were left out. */
+  skipped: SkippedPath[]
+}
+
+/**
+ * Publishes a folder or a file of this machine, with the rules of `slipway publish`: hidden files, secrets, dependencies
+ * and what `.slipwayignore` excludes are left out, links outside the folder are not followed, and files that the server
+ * has are not uploaded. Rejects as `Slipway.publish`, with VALIDATION_ERROR when the folder cannot be published, and with
+ * the error of the operating system when it cannot be read.
+ */
+export async function publishFolder(
+  slipway: Pick<Slipway, 'publish'>,
+  path: string,
+  options: FolderOptions = {},
+): Promise<FolderResult> {
+  const { files, skipped } = await readFolder(path, options)
+  return { ...(await slipway.publish({ ...options, files })), skipped }
+}
+
+/** The files that `publishFolder` publishes, with their hashes. */
+export async function readFolder(
+  path: string,
+  { signal }: { signal?: AbortSignal | undefined } = {},
+): Promise<FolderFiles> {
+  const found = scan(path)
+  const refused = validateFolder(found.files)
+  if (found.files.length === 0) refused.push(`${path} has no files to publish`)
+  if (refused.length > 0)
+    throw new SlipwayError(refused[0]!, {
+      code: 'VALIDATION_ERROR',
+      status: 0,
+      details: refused.map((message) => ({ field: 'files', message })),
+    })
+  const files = await digestAll(found.files, { signal })
+  return { files: files.filter(({ size }) => size > 0), skipped: skippedPaths(found) }
+}
