@@ -119,6 +119,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning: 'The site belongs to another account.',
     hint: 'Sign in with the account that claimed the site.',
   },
+  ALREADY_DECIDED: {
+    meaning: 'The user has already allowed or denied this request of a program.',
+    hint: 'Connect again in the program.',
+  },
   SITE_PENDING: {
     meaning: 'The site has no published version.',
     hint: 'Finalize a version first.',

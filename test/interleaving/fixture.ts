@@ -128,7 +128,7 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
     [sha256('an expired program'), NOW - HOUR_MS],
   ] as const)
     await tx.oauth.save({
-      ...{ idHash, kind: 'Grant', grantHash: idHash, accountId: ANN.id, payload: {} },
+      ...{ idHash, kind: 'Grant', grantHash: idHash, accountId: ANN.id, payload: { hasStarted: true } },
       ...{ createdAt: NOW - DAY_MS, expiresAt, consumedAt: null },
     })
   await tx.trusts.add(trustRow('a trust', { createdAt: NOW, site: 'bakery' }))

@@ -39,8 +39,8 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/publish/scan/content-scan.ts check',
   ],
   'the decision about a request, which the library of OAuth keeps': [
-    'server/accounts/oauth/programs.ts #extend',
-    'server/accounts/oauth/programs.ts #makeRoom',
+    'server/accounts/oauth/access.ts startAccess',
+    'server/accounts/oauth/programs.ts #decideOnce',
   ],
   'a lease, whose tests are in test/store and test/backup': [
     'server/jobs/job-lease.ts #fence',

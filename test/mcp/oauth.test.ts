@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
-import { oauthAdapter, oauthIdHash } from '../../server/accounts/oauth/oauth-records.ts'
+import { oauthIdHash } from '../../server/accounts/oauth/access.ts'
+import { oauthAdapter } from '../../server/accounts/oauth/oauth-records.ts'
 import { Programs } from '../../server/accounts/oauth/programs.ts'
 import { authorizationCookies } from '../../server/api/cookies.ts'
 import { DAY_SECONDS, HOUR_MS } from '../../server/lib/time.ts'
@@ -365,6 +366,46 @@ describe('the authorization of programs', () => {
     const another = await program.begin()
     for (const cookie of ['', another.cookie])
       assert.equal((await program.decide({ ...begun, cookie }, account.key)).status, 404)
+  })
+
+  test('a request is decided once, also at the same time, and without tokens it leaves no program', async () => {
+    const own = await api.account()
+    const begun = await program.begin()
+    const decisions = await Promise.all(
+      [true, true, true, false].map((allow) => program.decide(begun, own.key, allow)),
+    )
+    assert.deepEqual(decisions.map(({ status }) => status).sort(), [200, 409, 409, 409])
+    const refused = await Promise.all(decisions.map((one) => one.json() as Promise<{ code?: string }>))
+    assert.equal(refused.filter(({ code }) => code === 'ALREADY_DECIDED').length, 3)
+    const names = async () => (await own.client.programs()).programs.map(({ id }) => id)
+    assert.deepEqual(await names(), [])
+    const { access_token: token } = await program.tokens(own.key)
+    const [first] = await names()
+    for (let requests = 0; requests < 3; requests++) await program.code(own.key)
+    assert.deepEqual([await names(), await statusOf(token)], [[first], 200])
+    // The limit counts those with tokens.
+    const { store } = await api.operator()
+    const { id: accountId } = (await store.read.accounts.byEmail(own.email))!
+    for (let index = 1; index <= 50; index++) {
+      const clock = () => api.clock.now + index
+      const adapter = (kind: string) => oauthAdapter(kind, { store, clock }, () => new Error('used before'))
+      await adapter('Grant').upsert(`of ${index}`, { accountId, clientId: program.clientId }, 60)
+      await adapter('RefreshToken').upsert(`token ${index}`, { accountId, grantId: `of ${index}` }, 60)
+      if (index >= 49)
+        assert.deepEqual([(await names()).length, (await names()).includes(first!)], [50, index === 49])
+    }
+    assert.equal(await statusOf(token), 401)
+  })
+
+  test('an access lasts from its first tokens, as does the registration of its program', async () => {
+    const { store } = await api.operator()
+    const own = await Program.register(api.baseUrl)
+    const expiry = async () =>
+      (await store.read.oauth.find(oauthIdHash('Client', own.clientId), 0))?.expiresAt
+    const code = await own.code(account.key)
+    assert.equal(await expiry(), api.clock.now + DAY_MS)
+    assert.equal((await own.exchange(code)).status, 200)
+    assert.equal(await expiry(), api.clock.now + 90 * DAY_MS)
   })
 
   test('a user who denies access is returned to the program without a code', async () => {

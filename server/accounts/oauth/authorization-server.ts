@@ -6,6 +6,7 @@ import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
 import { computeMac, deriveKeys, type Secrets } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
+import { GRANT_LIFETIME_SECONDS } from './access.ts'
 import { oauthAdapter } from './oauth-records.ts'
 
 /** The paths of the authorization server. */
@@ -21,11 +22,10 @@ export const OAUTH_ROUTES = {
 export const PROGRAM_GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_GRANT_TYPE] as const
 
 /** Lifetimes in seconds. A refresh token lives as long as its authorization, unless it is not used. */
-export const GRANT_LIFETIME_SECONDS = 90 * DAY_SECONDS
 const REFRESH_TOKEN_LIFETIME_SECONDS = 30 * DAY_SECONDS
 const ACCESS_TOKEN_LIFETIME_SECONDS = HOUR_SECONDS
 const CODE_LIFETIME_SECONDS = 60
-const INTERACTION_LIFETIME_SECONDS = 600
+export const INTERACTION_LIFETIME_SECONDS = 600
 
 export interface AuthorizationServerOptions {
   baseUrl: string

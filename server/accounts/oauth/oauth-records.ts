@@ -1,10 +1,8 @@
-import { hash } from 'node:crypto'
 import type { Adapter, AdapterPayload } from 'oidc-provider'
-import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import { encodeFields } from '../../lib/tokens.ts'
 import type { OAuthRecord } from '../../store/contract/oauth.ts'
-import { type Durability, INDEPENDENT, type Store } from '../../store/store.ts'
+import type { Durability, Store } from '../../store/store.ts'
+import { deleteTokens, oauthIdHash, startAccess, UNUSED_GRANT_LIFETIME_MS } from './access.ts'
 
 /** How long a registered program is remembered that has no authorization: registrations need no credential. */
 const CLIENT_LIFETIME_MS = DAY_MS
@@ -21,20 +19,12 @@ const CONSUMED_LIFETIME_MS = 2 * HOUR_MS
  */
 const REPEAT_MS = MINUTE_MS
 
-/** Records per statement, so that none holds the store for long. */
-const RECORDS_PER_STATEMENT = 100
-
 /** Kinds that a power cut must not take back; others are requested again. */
 const DURABLE_KINDS: ReadonlySet<string> = new Set(['Client', 'Grant', 'RefreshToken'])
 
 interface OAuthRecordsOptions {
   store: Store
   clock: () => number
-}
-
-/** The stored id of a record: ids of codes and tokens are secrets. */
-export function oauthIdHash(kind: string, id: string): string {
-  return hash('sha256', encodeFields([kind, id]))
 }
 
 /**
@@ -57,15 +47,19 @@ export function oauthAdapter(
       if (!isStored) return
       const now = clock()
       const { jti: _, ...rest } = payload
+      const { accountId } = payload
       const grantId = kind === 'Grant' ? id : payload.grantId
+      const grantHash = grantId === undefined ? null : oauthIdHash('Grant', grantId)
+      const isFirstToken = kind === 'RefreshToken' && !payload.rotations
+      if (isFirstToken && grantHash && accountId) await startAccess(store, { grantHash, accountId }, now)
       const record: OAuthRecord = {
         idHash: oauthIdHash(kind, id),
         kind,
-        grantHash: grantId === undefined ? null : oauthIdHash('Grant', grantId),
-        accountId: payload.accountId ?? null,
+        grantHash,
+        accountId: accountId ?? null,
         payload: rest,
         createdAt: now,
-        expiresAt: now + (expiresIn === undefined ? CLIENT_LIFETIME_MS : expiresIn * 1000),
+        expiresAt: now + lifetimeMs(kind, expiresIn),
         consumedAt: null,
       }
       await store.execute(durability, ({ oauth }) => oauth.save(record))
@@ -97,11 +91,9 @@ export function oauthAdapter(
   }
 }
 
-/** Deletes the codes and tokens of an authorization that has ended, which are not accepted any more. */
-export async function deleteTokens(store: Store, grantHash: string): Promise<void> {
-  await repeatUntilEmpty(() =>
-    store.write('relaxed', INDEPENDENT, ({ oauth }) => oauth.deleteOfGrant(grantHash, RECORDS_PER_STATEMENT)),
-  )
+function lifetimeMs(kind: string, expiresIn: number | undefined): number {
+  if (kind === 'Grant') return UNUSED_GRANT_LIFETIME_MS
+  return expiresIn === undefined ? CLIENT_LIFETIME_MS : expiresIn * 1000
 }
 
 function toPayload({ payload, consumedAt }: OAuthRecord, id: string): AdapterPayload {

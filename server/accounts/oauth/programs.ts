@@ -18,16 +18,13 @@ import type { Account } from '../../store/contract/accounts.ts'
 import type { OAuthRecord } from '../../store/contract/oauth.ts'
 import { assertNotBeingDeleted } from '../authorization.ts'
 import type { Grant } from '../permissions.ts'
+import { deleteTokens, GRANT_LIFETIME_SECONDS, hasStarted, oauthIdHash } from './access.ts'
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
-  GRANT_LIFETIME_SECONDS,
+  INTERACTION_LIFETIME_SECONDS,
   openAuthorizationServer,
 } from './authorization-server.ts'
-import { deleteTokens, oauthIdHash } from './oauth-records.ts'
-
-/** Maximum number of programs with access to one account; beyond it the oldest access ends. */
-const MAX_PROGRAMS = 50
 
 const PROGRAM_ID_LENGTH = 16
 
@@ -118,7 +115,7 @@ export class Programs {
     }
   }
 
-  /** Gives the program access to the account, or refuses it; see `describe`. */
+  /** Gives the program access to the account, or refuses it, once: ALREADY_DECIDED after that. See also `describe`. */
   async decide(
     account: Account,
     { id, cookie, allow }: { id: string; cookie: string | undefined; allow: boolean },
@@ -126,15 +123,14 @@ export class Programs {
     const { resource } = this.#options
     const { provider } = await this.server()
     const interaction = await this.#interaction(id, cookie)
+    await this.#decideOnce(account, id)
     if (allow) {
-      await this.#makeRoom(account)
       const grant = new provider.Grant({
         accountId: account.id,
         clientId: interaction.params.client_id,
       })
       grant.addResourceScope(resource, scopesUpTo(widest(interaction.params.scope)))
       const grantId = await grant.save()
-      await this.#extend(interaction.params.client_id)
       interaction.result = { login: { accountId: account.id, remember: false }, consent: { grantId } }
     } else interaction.result = { error: 'access_denied', error_description: 'The user denied access' }
     await interaction.persist()
@@ -144,7 +140,7 @@ export class Programs {
   async list({ id }: Account): Promise<ProgramList> {
     const { store, clock } = this.#options
     const now = clock()
-    const grants = await store.read.oauth.list(id, 'Grant', now)
+    const grants = (await store.read.oauth.list(id, 'Grant', now)).filter(hasStarted)
     const clientHash = (grant: OAuthRecord) => oauthIdHash('Client', String(grant.payload.clientId))
     const clients = await store.read.oauth.findAll([...new Set(grants.map(clientHash))], now)
     const names = new Map(clients.map((client) => [client.idHash, client.payload.client_name]))
@@ -156,7 +152,7 @@ export class Programs {
     const { store, clock } = this.#options
     const { idHash } = await store.write('durable', { account: account.id }, async (tx) => {
       const grants = await tx.oauth.list(account.id, 'Grant', clock())
-      const found = grants.find((grant) => programId(grant) === id)
+      const found = grants.find((grant) => hasStarted(grant) && programId(grant) === id)
       if (!found) throw new ApiError('NOT_FOUND', 'Program not found. Its access may have ended.')
       await tx.oauth.delete(found.idHash)
       return found
@@ -175,25 +171,14 @@ export class Programs {
     })
   }
 
-  /** Remembers the program as long as its access. */
-  async #extend(clientId: string): Promise<void> {
+  async #decideOnce(account: Account, id: string): Promise<void> {
     const { store, clock } = this.#options
-    const client = await store.read.oauth.find(oauthIdHash('Client', clientId), clock())
-    const expiresAt = clock() + GRANT_LIFETIME_SECONDS * 1000
-    if (client && client.expiresAt < expiresAt)
-      await store.execute('durable', ({ oauth }) => oauth.save({ ...client, expiresAt }))
-  }
-
-  async #makeRoom(account: Account): Promise<void> {
-    const { store, clock } = this.#options
-    const ended = await store.write('durable', { account: account.id }, async (tx) => {
+    const now = clock()
+    const isFirst = await store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
-      const grants = await tx.oauth.list(account.id, 'Grant', clock())
-      const oldest = grants.slice(MAX_PROGRAMS - 1)
-      for (const { idHash } of oldest) await tx.oauth.delete(idHash)
-      return oldest
+      return tx.oauth.consume(oauthIdHash('Interaction', id), now, now + INTERACTION_LIFETIME_SECONDS * 1000)
     })
-    for (const { idHash } of ended) await deleteTokens(store, idHash)
+    if (!isFirst) throw new ApiError('ALREADY_DECIDED', 'The request of this program was decided before')
   }
 
   #summarize(grant: OAuthRecord, name: unknown): AuthorizedProgram {
