@@ -24,7 +24,7 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'reads the digits of one number',
   },
   {
-    file: 'client/sdk/slipway.ts',
+    file: 'client/sdk/options.ts',
     expression: String.raw`/\/+$/`,
     reason: 'reads the address that the caller configured',
   },

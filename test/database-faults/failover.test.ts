@@ -46,6 +46,18 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     assert.deepEqual(changes.names, ['quick', 'slow'])
   })
 
+  test('a durable write of one statement waits for the standby', async () => {
+    await using stack = new AsyncDisposableStack()
+    const url = await cluster.createDatabase()
+    const store = stack.use(await cluster.openStore(url))
+    stack.defer(() => cluster.replication.resume())
+    cluster.replication.stop()
+    const adding = store.execute('durable', (tx) => tx.sites.insert(siteRow('alone')))
+    await cluster.untilCommitWaits(url)
+    cluster.replication.resume()
+    await adding
+  })
+
   test('a commit that an operator stops waiting for its standby is not reported as done', async () => {
     await using stack = new AsyncDisposableStack()
     const url = await cluster.createDatabase()

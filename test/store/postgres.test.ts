@@ -154,6 +154,24 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     assert.deepEqual(notified.slice(1), [undefined])
   })
 
+  test('a change that was trimmed before a node has read it is a change of everything', async () => {
+    await using database = await databases.next()
+    const store = await database.open()
+    const notified: (readonly string[] | undefined)[] = []
+    store.onChange((names) => void notified.push(names))
+    const trim =
+      'with gone as (delete from changes returning xid) update changes_trimmed set xid = (select xid from gone)'
+    await run(database.address, "insert into changes (name) values ('read')")
+    await store.pollChanges()
+    await run(database.address, trim)
+    await store.pollChanges()
+    assert.deepEqual(notified, [['read']])
+    // In one transaction: the store polls in intervals as well.
+    await run(database.address, `begin; insert into changes (name) values ('missed'); ${trim}; commit`)
+    await store.pollChanges()
+    assert.deepEqual(notified.slice(1), [undefined])
+  })
+
   test('after crash recovery, a change of another node with the transaction id of a lost own change is noticed', async () => {
     // The feed of an open store would begin the next epoch.
     await using database = await (await sharedPostgres()).createDatabase()
