@@ -28,11 +28,12 @@ export function uploadDirectly(
     const { slug: name = '' } = request.params as { slug?: string }
     const slug = name === '' || name.includes('.') ? undefined : name
     const answer = await publishBody(request, services, { name, slug })
-    reply.code(slug === undefined ? 201 : 200).header('Location', answer.siteUrl)
+    const url = answer.preview?.url ?? answer.siteUrl
+    reply.code(slug === undefined ? 201 : 200).header('Location', url)
     if (answer.claimUrl !== undefined) reply.header('X-Slipway-Claim-Url', answer.claimUrl)
     if (answer.claimToken !== undefined) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)
     if (request.headers.accept?.includes('application/json')) return answer
-    return reply.type('text/plain; charset=utf-8').send(`${answer.siteUrl}\n`)
+    return reply.type('text/plain; charset=utf-8').send(`${url}\n`)
   }
 }
 

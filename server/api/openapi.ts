@@ -211,7 +211,9 @@ function success({ id, answer: [, shape], archives, bytes }: Route, schemas: Sch
   const json = { 'application/json': { schema, examples } }
   // A direct upload.
   const content =
-    archives && bytes ? { 'text/plain': { schema: text('The URL of the site') }, ...json } : json
+    archives && bytes
+      ? { 'text/plain': { schema: text('The URL of the site, or of the preview') }, ...json }
+      : json
   return { description: 'Success', headers, content }
 }
 

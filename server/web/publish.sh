@@ -2,7 +2,9 @@
 # Publishes a folder as a static site with curl and tar, and prints its URL. From the server that served this script:
 #
 #   curl -fsSL {base_url}/publish.sh | sh -s ./folder
+#   curl -fsSL {base_url}/publish.sh | sh -s ./folder --preview NAME
 #
+# With --preview, the preview of SLIPWAY_SITE with this name shows the folder, and the site stays as it is; needs a key.
 # Without an account the site is new, and expires unless it is claimed. These variables change that:
 #
 #   SLIPWAY_KEY           API key: the site belongs to its account
@@ -17,13 +19,31 @@ server={server}
 
 # A function, so that an incompletely downloaded script does nothing.
 main() {
-  [ $# -eq 1 ] || fail 2 'Name one folder: sh -s ./folder'
-  folder=$1
+  folder= preview=
+  while [ $# -gt 0 ]; do
+    case $1 in
+    --preview)
+      [ $# -gt 1 ] || fail 2 '--preview needs a name: sh -s ./folder --preview NAME'
+      preview=$2
+      shift
+      ;;
+    *)
+      [ -z "$folder" ] || fail 2 'Name one folder: sh -s ./folder'
+      folder=$1
+      ;;
+    esac
+    shift
+  done
+  [ -n "$folder" ] || fail 2 'Name one folder: sh -s ./folder'
   [ -d "$folder" ] || fail 2 "Folder not found: $folder"
   site=${SLIPWAY_SITE:-}
   case $site in
   *[!a-z0-9-]*) fail 2 'SLIPWAY_SITE must be the name of a site, such as bakery' ;;
   esac
+  case $preview in
+  *[!a-z0-9-]*) fail 2 '--preview must be a name, such as pr-1' ;;
+  esac
+  [ -z "$preview" ] || [ -n "$site" ] || fail 2 'Set SLIPWAY_SITE to the name of the site of the preview'
   for program in curl tar; do
     command -v "$program" >/dev/null || fail 1 "$program is not installed"
   done
@@ -61,7 +81,7 @@ upload() {
   elif [ -n "${SLIPWAY_CLAIM_TOKEN:-}" ]; then
     header "X-Slipway-Claim-Token: $SLIPWAY_CLAIM_TOKEN"
   fi
-  url="$server/$site?ifChanged=true&keepTopFolder=true"
+  url="$server/$site?ifChanged=true&keepTopFolder=true${preview:+&preview=$preview}"
   status=$(curl -sS -T "$work/site.tar.gz" -H 'Content-Type: application/gzip' -H 'Accept: text/plain' \
     -H 'X-Slipway-Client: publish.sh' --config "$work/headers" -D "$work/answer-headers" -o "$work/answer" \
     -w '%{http_code}' "$url") || fail 5 "Cannot reach $server"
@@ -81,10 +101,20 @@ report() {
     message=$(field error)
     hint=$(field hint)
     case $status in
-    401 | 403) code=3 ;;
+    401 | 403)
+      code=3
+      hint='Set SLIPWAY_KEY to an API key with access to the site, or, for a site without an account, SLIPWAY_CLAIM_TOKEN'
+      ;;
     413 | 429) code=4 ;;
     408 | 5??) code=5 ;;
     *) code=6 ;;
+    esac
+    # The archive is made by this script.
+    case $message in
+    *'; create the archive with '*)
+      message=${message%%; create the archive with *}
+      hint='Put the file itself in its place, or remove the link'
+      ;;
     esac
     [ -z "$hint" ] || message="$message
   $hint"
@@ -118,7 +148,7 @@ answer_header() {
 }
 
 fail() {
-  echo "slipway: $2" >&2
+  printf 'slipway: %s\n' "$2" >&2
   exit "$1"
 }
 

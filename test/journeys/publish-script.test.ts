@@ -61,6 +61,19 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       assert.equal((await getUrl(`${run.stdout.trim()}blog/`)).text, 'blog')
     })
 
+    it(`publishes to a preview, which leaves the site as it is, with ${shell}`, async () => {
+      using user = new Machine(shell)
+      user.write({ 'index.html': 'live' })
+      const key = await service.signIn(`preview-${shell}@example.test`)
+      const url = (await user.publish(service, '.', { SLIPWAY_KEY: key })).stdout.trim()
+      const slug = new URL(url).hostname.split('.')[0]!
+      user.write({ 'index.html': 'preview' })
+      const env = { SLIPWAY_KEY: key, SLIPWAY_SITE: slug }
+      const { stdout, stderr } = await user.publish(service, ['.', '--preview', 'pr-1'], env)
+      assert.equal(stdout, `${url.replace('//', '//pr-1--')}\n`, stderr)
+      assert.deepEqual([(await getUrl(stdout.trim())).text, (await getUrl(url)).text], ['preview', 'live'])
+    })
+
     const failures: [
       name: string,
       folder: string,
@@ -71,6 +84,23 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       ['a folder that does not exist', './none', {}, 2, /^slipway: Folder not found: \.\/none\n$/],
       ['the name of a site that is a path', '.', { SLIPWAY_SITE: '../x' }, 2, /must be the name of a site/],
       ['an invalid key', '.', { SLIPWAY_KEY: 'sl_live_no' }, 3, /^slipway: .+\n {2}.+\n$/],
+      [
+        'a site of an account without a key',
+        '.',
+        { SLIPWAY_SITE: 'otter' },
+        3,
+        /^slipway: .+\n {2}Set SLIPWAY_KEY to an API key .+, SLIPWAY_CLAIM_TOKEN\n$/,
+      ],
+      [
+        'a link to a file outside the folder',
+        './linked',
+        {},
+        6,
+        /^slipway: .*a symbolic link\n {2}Put the file itself in its place, or remove the link\n$/,
+      ],
+      ['a preview without a site', '. --preview pr-1', {}, 2, /Set SLIPWAY_SITE/],
+      ['a preview without a name', '. --preview', {}, 2, /--preview needs a name/],
+      ['two folders', '. linked', {}, 2, /Name one folder/],
       ['a key with a line break', '.', { SLIPWAY_KEY: 'a\nb' }, 3, /has invalid characters/],
       ['a site of another account', '.', { SLIPWAY_SITE: 'otter', SLIPWAY_KEY: 'KEY' }, 6, /^slipway: .+\n/],
       [
@@ -84,9 +114,10 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
     for (const [name, folder, { SERVER: server, ...env }, code, message] of failures) {
       it(`fails with exit code ${code} for ${name}, with ${shell}`, async () => {
         using user = new Machine(shell)
-        user.write({ 'index.html': 'x' })
+        user.write({ 'index.html': 'x', 'linked/index.html': 'x' })
+        symlinkSync('/etc/hostname', join(user.cwd, 'linked/file.txt'))
         if (env.SLIPWAY_KEY === 'KEY') env.SLIPWAY_KEY = await service.signIn(`other-${shell}@example.test`)
-        const run = await user.publish(service, folder, env, server)
+        const run = await user.publish(service, folder.split(' '), env, server)
         assert.deepEqual([run.code, run.stdout], [code, ''], run.stderr)
         assert.match(run.stderr, message)
         assert.deepEqual(readdirSync(user.temporary), [])
@@ -111,12 +142,17 @@ class Machine extends CliHarness {
     if (shell === 'busybox') symlinkSync('/usr/bin/curl', join(this.home, 'bin/curl'))
   }
 
-  async publish(service: RunningService, folder: string, env: Record<string, string> = {}, server?: string) {
+  async publish(
+    service: RunningService,
+    folder: string | string[],
+    env: Record<string, string> = {},
+    server?: string,
+  ) {
     const { text } = await getUrl(`${service.baseUrl}/publish.sh`)
     const script = server === undefined ? text : text.replace(/^server=.*$/m, `server=${server}`)
     const { path } = SHELLS[this.#shell]
     const PATH = this.#shell === 'busybox' ? join(this.home, 'bin') : process.env.PATH
-    const args = [...(this.#shell === 'busybox' ? ['sh'] : []), '-s', '--', folder]
+    const args = [...(this.#shell === 'busybox' ? ['sh'] : []), '-s', '--', ...[folder].flat()]
     const options = { cwd: this.cwd, env: { PATH, TMPDIR: this.temporary, ...env } }
     const { promise, resolve } = Promise.withResolvers<{
       code: number | null
