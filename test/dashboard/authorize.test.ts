@@ -31,17 +31,29 @@ test(
     await web.writeCode(page, email)
     await page.getByRole('heading', { name: 'Give Test chat access?' }).waitFor()
     await page.getByText(`returns to 127.0.0.1:${program.port}`).waitFor()
-    await page.getByText('Change the settings of your sites, delete them, and manage your domains').waitFor()
+    await page.getByText('Publish new sites, and new versions of your sites').waitFor()
+    const manages = page.getByText('Change the settings of your sites, delete them, and manage your domains')
+    assert.equal(await manages.count(), 0)
     await visitor.assertReadableInAllViewports()
     await page.getByRole('button', { name: 'Allow' }).click()
     await program.finish()
     await page.getByText('Return to the program.').waitFor()
+    // The page of the program, which is of another origin.
+    const challenge = await page.evaluate(async (url) => {
+      const headers = { authorization: 'Bearer invalid', 'content-type': 'application/json' }
+      return (await fetch(url, { method: 'POST', headers, body: '{}' })).headers.get('www-authenticate')
+    }, `${web.service.baseUrl}/mcp`)
+    assert.match(challenge ?? '', /^Bearer error="invalid_token", scope="read publish", resource_metadata=/)
     await agent.call('claim_site', claim)
     const changed = await agent.call('update_files', {
       slug: site.slug,
       files: [{ path: 'a.txt', content: 'a' }],
     })
     await agent.call('restore_version', { slug: site.slug, versionId: changed.previousVersionId })
+
+    await assert.rejects(agent.call('set_metadata', { slug: site.slug, title: 'T' }), UnauthorizedError)
+    await page.goto(program.authorizationUrl)
+    await manages.waitFor()
 
     await page.goto(web.url('/account'))
     await page.getByRole('button', { name: 'End access of Test chat' }).click()

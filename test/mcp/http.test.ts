@@ -65,7 +65,7 @@ describe('the messages of programs over HTTP', () => {
   })
 
   test('need a token at the address for clients that sign in only when they are refused', async () => {
-    const challenge = `Bearer resource_metadata="${api.baseUrl}/.well-known/oauth-protected-resource/mcp/account"`
+    const challenge = `Bearer scope="read publish", resource_metadata="${api.baseUrl}/.well-known/oauth-protected-resource/mcp/account"`
     for (const method of ['GET', 'POST', 'DELETE']) {
       for (const body of method === 'POST' ? ['{', JSON.stringify(listTools)] : [null]) {
         const headers = { 'content-type': 'application/json' }

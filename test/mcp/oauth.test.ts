@@ -135,6 +135,50 @@ describe('the authorization of programs', () => {
     assert.equal((await agent.call('get_site', { slug })).title, undefined)
   })
 
+  test('a refusal says what to ask for, also to a program that is a page of another origin', async () => {
+    const { access_token: token } = await program.tokens(account.key, { scope: 'read' })
+    const { slug } = await api.publish(account.client, { 'index.html': 'x' })
+    const REFUSED: [
+      token: string | undefined,
+      tool: string | undefined,
+      status: number,
+      parameters: string,
+    ][] = [
+      [undefined, undefined, 401, 'scope="read publish"'],
+      [undefined, 'list_sites', 401, 'scope="read"'],
+      [undefined, 'delete_site', 401, 'scope="read publish manage"'],
+      ['invalid', 'list_sites', 401, 'error="invalid_token", scope="read publish"'],
+      ['sl_live_invalid', undefined, 401, 'error="invalid_token", scope="read publish"'],
+      [token, 'update_files', 403, 'error="insufficient_scope", scope="read publish"'],
+      [token, 'delete_site', 403, 'error="insufficient_scope", scope="read publish manage"'],
+    ]
+    for (const [key, tool, status, parameters] of REFUSED) {
+      const path = tool === undefined ? '/mcp/account' : '/mcp'
+      const args = { slug, ...(tool === 'update_files' ? { delete: ['index.html'] } : {}) }
+      const response = await fetch(api.baseUrl + path, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          origin: 'http://localhost:1',
+          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        },
+        body: JSON.stringify({
+          ...{ jsonrpc: '2.0', id: 1, method: tool === undefined ? 'ping' : 'tools/call' },
+          ...(tool === undefined
+            ? {}
+            : { params: { name: tool, arguments: tool === 'list_sites' ? {} : args } }),
+        }),
+      })
+      const metadata = `resource_metadata="${api.baseUrl}/.well-known/oauth-protected-resource${path}"`
+      assert.deepEqual(
+        [response.status, response.headers.get('www-authenticate')],
+        [status, `Bearer ${parameters}, ${metadata}`],
+        `${key} ${tool}`,
+      )
+      assert.match(response.headers.get('access-control-expose-headers')!, /(^|, )WWW-Authenticate(,|$)/)
+    }
+  })
+
   test('the list of the tools names the scope that each one needs', async () => {
     const { tokens, slug } = {
       tokens: await Promise.all(

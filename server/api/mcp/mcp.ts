@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type { KeyScope } from '../../../protocol/api/keys.ts'
+import type { ProgramScope } from '../../../protocol/api/programs.ts'
 import type { RateLimits } from '../../accounts/rate-limits.ts'
 import { acceptsMediaType } from '../../lib/accept.ts'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
@@ -10,8 +10,9 @@ import { charge } from '../auth.ts'
 import { foreignPages } from '../local-pages.ts'
 import { methodError, preflight } from '../unrouted.ts'
 import { withToolHint } from './call-error.ts'
+import { challenge } from './challenge.ts'
 import { calledTool, eventData, readMessages, withoutArguments } from './messages.ts'
-import { MCP_ACCOUNT_PATH, MCP_PATH, resourceMetadataUrl } from './resource.ts'
+import { MCP_ACCOUNT_PATH, MCP_PATH } from './resource.ts'
 import { MAX_INLINE_BYTES } from './tool.ts'
 import type { Exchange, ToolServer, ToolServerOptions } from './tool-server.ts'
 
@@ -41,10 +42,10 @@ export async function mcp(app: FastifyInstance, options: McpOptions): Promise<vo
   const handler = withOwnPages(baseUrl, messageHandler(options))
   const config = { access: 'any', charge: 'message', programs: true, anonymousBodyLimit } as const
   for (const path of [MCP_PATH, MCP_ACCOUNT_PATH]) {
-    const challenge = `Bearer resource_metadata="${resourceMetadataUrl(baseUrl, path)}"`
     const hooks = {
-      onSend: async (_: FastifyRequest, reply: FastifyReply, payload: unknown) => {
-        if (reply.statusCode === 401) reply.header('WWW-Authenticate', challenge)
+      onSend: async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
+        if (reply.statusCode === 401 && !reply.hasHeader('WWW-Authenticate'))
+          reply.header('WWW-Authenticate', challenge(request, baseUrl))
         return payload
       },
       errorHandler: (error: Error) => {
@@ -76,8 +77,13 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
     // A service that no program calls does not need the tools and the library of the protocol.
     opening ??= import('./tool-server.ts').then(({ openToolServer }) => openToolServer(options))
     const server = await opening
+    const askForToken = (tool: unknown) =>
+      reply.header('WWW-Authenticate', challenge(request, options.baseUrl, { scope: server.scopeOf(tool) }))
     const refused = caller.account ? undefined : messages.map(calledTool).find(server.needsAccount)
-    if (refused !== undefined) throw new ApiError('UNAUTHORIZED', `${refused} needs an account`)
+    if (refused !== undefined) {
+      askForToken(refused)
+      throw new ApiError('UNAUTHORIZED', `${refused} needs an account`)
+    }
     const call = new AbortController()
     const timer = setTimeout(() => call.abort(), MAX_CALL_MS)
     reply.raw.once('close', () => call.abort())
@@ -110,7 +116,10 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
           )
         }
         const { status, text, missing } = await handle(messages[0])
-        if (missing instanceof ApiError) throw missing
+        if (missing instanceof ApiError) {
+          askForToken(calledTool(messages[0]))
+          throw missing
+        }
         return missing ? refuseScope(request, reply, missing, options.baseUrl) : send(reply, status, text)
       })
     } finally {
@@ -126,18 +135,14 @@ function send(reply: FastifyReply, status: number, text: string): FastifyReply {
 
 /** Asks the program for a token that permits more (RFC 6750, section 3.1). */
 function refuseScope(
-  { routeOptions }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
-  scope: KeyScope,
+  scope: ProgramScope,
   baseUrl: string,
 ): FastifyReply {
-  const url = resourceMetadataUrl(baseUrl, routeOptions.url!.replace(/\/$/, ''))
   return reply
     .code(403)
-    .header(
-      'WWW-Authenticate',
-      `Bearer error="insufficient_scope", scope="${scope}", resource_metadata="${url}"`,
-    )
+    .header('WWW-Authenticate', challenge(request, baseUrl, { scope, error: 'insufficient_scope' }))
     .send({ error: 'insufficient_scope', scope })
 }
 

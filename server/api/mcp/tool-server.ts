@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import type { FastifyRequest } from 'fastify'
-import type { KeyScope } from '../../../protocol/api/keys.ts'
+import type { ProgramScope } from '../../../protocol/api/programs.ts'
 import type { Branding } from '../../../protocol/branding.ts'
 import type { Caller } from '../../accounts/authorization.ts'
 import { ApiError, errorBody, validationError } from '../../lib/errors.ts'
@@ -43,13 +43,15 @@ export interface Exchange {
   /** Ends the call of a tool. */
   signal: AbortSignal
   /** UNAUTHORIZED, or a missing scope: the client can ask its user for it and repeat the call. */
-  missing?: ApiError | KeyScope | undefined
+  missing?: ApiError | ProgramScope | undefined
 }
 
 /** The tools behind the library of the protocol. */
 export interface ToolServer {
   /** Whether the tool of this name needs an account; false for an unknown one. */
   needsAccount(name: unknown): boolean
+  /** What a token must permit for the tool of this name; undefined for an unknown one. */
+  scopeOf(name: unknown): ProgramScope | undefined
   /** Handles a message, without the arguments of a call. */
   handle(request: Request, message: unknown, exchange: Exchange): Promise<Response>
 }
@@ -99,6 +101,7 @@ export function openToolServer({
     onerror: (error) => log.debug('a message to /mcp was refused', { error: error.message }),
   })
   return {
+    scopeOf: (name) => tools.get(name)?.scope,
     needsAccount: (name) => tools.has(name) && !tools.get(name)!.isAnonymous,
     handle: (request, message, exchange) =>
       handler.fetch(request, {
@@ -149,7 +152,7 @@ async function callTool(tool: Tool, given: object, context: CallContext) {
 function findMissing({ body }: CallError, { account, keyHash }: Caller): Exchange['missing'] {
   if (body.code === 'UNAUTHORIZED' && !account) return new ApiError(body.code, body.error)
   if (body.code !== 'INSUFFICIENT_SCOPE' || keyHash !== undefined) return undefined
-  return (body.details as { requiredScope?: KeyScope }).requiredScope
+  return (body.details as { requiredScope?: ProgramScope }).requiredScope
 }
 
 function toText(text: string) {
