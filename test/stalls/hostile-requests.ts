@@ -1,3 +1,5 @@
+import { OAUTH_ROUTES } from '../../server/accounts/oauth/authorization-server.ts'
+
 /** A request that is expensive for parsers of quadratic cost. */
 export interface HostileRequest {
   title: string
@@ -146,6 +148,18 @@ const MESSAGES: [title: string, body: string][] = [
   ['a batch', `[${fill(`${message('ping', '{}')},`, 2_400_000)}1]`],
 ]
 
+/** As long as the authorization server accepts. */
+const FORMS: [title: string, body: string][] = [
+  ...['a&', 'a=b&', '%CC%81', '+=', 'scope=a+', 'resource=a&'].map((piece): [string, string] => [
+    `a form of ${piece}`,
+    fill(piece, 16_000),
+  ]),
+  ['a form with a long scope', `grant_type=refresh_token&scope=${fill('read+', 15_000)}`],
+  ['brackets', fill('[', 16_000)],
+  ['redirect URIs', `{"redirect_uris":[${fill('"https://a.example/",', 15_000)}"a:b"]}`],
+  ['members', `{${members(1300)}}`],
+]
+
 function json(title: string, path: string, body: string): HostileRequest {
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
   return { title, method: 'POST', path, headers, body }
@@ -187,6 +201,13 @@ export const HOSTILE_REQUESTS: HostileRequest[] = [
     json(`a message of ${title}`, '/mcp', body),
     { ...json(`a message of ${title}, with an account`, '/mcp', body), signedIn: true },
   ]),
+  ...Object.values(OAUTH_ROUTES).flatMap((path) =>
+    FORMS.map(([title, body]): HostileRequest => {
+      const type =
+        path === OAUTH_ROUTES.registration ? 'application/json' : 'application/x-www-form-urlencoded'
+      return { title: `${title} to ${path}`, method: 'POST', path, headers: { 'content-type': type }, body }
+    }),
+  ),
   ...ADDRESSES.map((email, index) =>
     json(`email address ${index + 1}`, '/api/auth/agent/request-code', JSON.stringify({ email })),
   ),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { OAUTH_ROUTES } from '../../server/accounts/oauth/authorization-server.ts'
-import { MCP_PATH } from '../../server/api/mcp/resource.ts'
+import { MCP_ACCOUNT_PATH, MCP_PATH } from '../../server/api/mcp/resource.ts'
 import { buildRouteTable } from '../../server/edge/resolve/route-table.ts'
 import { zip } from '../archive/zip-file.ts'
 import { CALLS } from '../calls.ts'
@@ -71,6 +71,7 @@ describe('no query holds the event loop for more than 50 ms', () => {
     ...[...others, OAUTH_ROUTES.authorization, authorization].map((path) => ['GET', path] as const),
     ...[
       MCP_PATH,
+      MCP_ACCOUNT_PATH,
       OAUTH_ROUTES.token,
       OAUTH_ROUTES.registration,
       OAUTH_ROUTES.revocation,
