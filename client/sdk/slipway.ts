@@ -211,6 +211,7 @@ export class Slipway {
     return this.#call('POST', '/api/v1/me/device/decision', { json: { userCode, allow } })
   }
 
+  /** The account of the key or session, with its limits, its usage, and what the key permits. */
   me(): Promise<Me> {
     return this.#call('GET', '/api/v1/me')
   }
@@ -255,6 +256,7 @@ export class Slipway {
     return this.#call('GET', '/api/v1/me/trusts')
   }
 
+  /** Lets the CI jobs of a repository that meet the conditions publish to a site without a stored key. */
   createTrust(request: CreateTrustRequest): Promise<Trust> {
     return this.#call('POST', '/api/v1/me/trusts', { json: request })
   }
@@ -269,6 +271,7 @@ export class Slipway {
     return this.#call('GET', '/api/v1/me/sessions')
   }
 
+  /** Signs one browser out. */
   endSession(id: string): Promise<SessionsEndedResponse> {
     return this.#call('DELETE', `/api/v1/me/sessions/${encodeURIComponent(id)}`)
   }
@@ -278,10 +281,12 @@ export class Slipway {
     return this.#call('GET', `/api/v1/authorizations/${encodeURIComponent(id)}`)
   }
 
+  /** Allows or refuses the access that a program asks for; the result is where the browser continues. */
   decideAuthorization(id: string, allow: boolean): Promise<programs.AuthorizationResult> {
     return this.#call('POST', `/api/v1/authorizations/${encodeURIComponent(id)}`, { json: { allow } })
   }
 
+  /** The programs that have access to the account. */
   programs(): Promise<programs.ProgramList> {
     return this.#call('GET', '/api/v1/me/programs')
   }
@@ -348,6 +353,7 @@ export class Slipway {
     return this.#call('POST', `${sitePath(slug)}/finalize`, { json: request })
   }
 
+  /** The settings of a site and the files of its live version. */
   details(slug: string): Promise<SiteDetails> {
     return this.#call('GET', sitePath(slug))
   }
@@ -367,6 +373,7 @@ export class Slipway {
     } while (cursor !== null)
   }
 
+  /** Changes settings of a site: absent fields stay, `null` clears. */
   setMetadata(slug: string, change: MetadataRequest): Promise<SiteDetails> {
     return this.#call('PATCH', `${sitePath(slug)}/metadata`, { json: change })
   }
@@ -386,6 +393,7 @@ export class Slipway {
     return this.#call('GET', `/api/v1/names/${encodeURIComponent(name)}`)
   }
 
+  /** Copies a site to a new one, which is live immediately. The password, the domains and the expiry are not copied. */
   duplicate(slug: string): Promise<DuplicateResponse> {
     return this.#call('POST', `${sitePath(slug)}/duplicate`)
   }
@@ -416,6 +424,7 @@ export class Slipway {
     return this.#call('POST', `${sitePath(slug)}/collaborators`, { json: { email } })
   }
 
+  /** Ends the access of a collaborator; a collaborator can end its own. */
   removeCollaborator(slug: string, email: string): Promise<RemoveCollaboratorResponse> {
     return this.#call('DELETE', `${sitePath(slug)}/collaborators`, { json: { email } })
   }
@@ -430,6 +439,7 @@ export class Slipway {
     return this.#call('POST', `${sitePath(slug)}/claim/preview`, { json: { claimToken } })
   }
 
+  /** The kept versions of a site, the newest first. */
   versions(slug: string): Promise<VersionList> {
     return this.#call('GET', `${sitePath(slug)}/versions`)
   }
@@ -444,6 +454,7 @@ export class Slipway {
     return this.#call('POST', `${versionPath(slug, versionId)}/restore`)
   }
 
+  /** Deletes a version permanently; VERSION_LIVE for the live one. */
   deleteVersion(slug: string, versionId: string): Promise<DeleteVersionResponse> {
     return this.#call('DELETE', versionPath(slug, versionId))
   }
@@ -453,6 +464,7 @@ export class Slipway {
     return this.#call('GET', `${sitePath(slug)}/previews`)
   }
 
+  /** A preview with the version that it shows. */
   preview(slug: string, name: string): Promise<Preview> {
     return this.#call('GET', previewPath(slug, name))
   }
@@ -462,6 +474,7 @@ export class Slipway {
     return this.#call('POST', `${previewPath(slug, name)}/promote${buildQuery({ versionId })}`)
   }
 
+  /** Deletes a preview, and its version unless that was ever live. */
   deletePreview(slug: string, name: string): Promise<DeletePreviewResponse> {
     return this.#call('DELETE', previewPath(slug, name))
   }
@@ -493,10 +506,12 @@ export class Slipway {
     return this.#download(`${sitePath(slug)}/archive${buildQuery({ versionId, format })}`)
   }
 
+  /** The domains of the account, with the DNS records of each. */
   domains(): Promise<DomainList> {
     return this.#call('GET', '/api/v1/domains')
   }
 
+  /** Adds a domain to a site; it is pending until its DNS records are found. */
   addDomain(domain: string, siteSlug: string): Promise<DomainRecord> {
     return this.#call('POST', '/api/v1/domains', { json: { domain, siteSlug } })
   }
@@ -519,6 +534,7 @@ export class Slipway {
     yield* parseRecords(readBytes(await sendRequest(this.#send, request, this.#retryPolicy.now), request))
   }
 
+  /** Removes a domain; the site stays online at its own address. */
   removeDomain(domain: string): Promise<DeleteDomainResponse> {
     return this.#call('DELETE', `/api/v1/domains/${encodeURIComponent(domain)}`)
   }

@@ -33,6 +33,15 @@ describe('the installed program', () => {
     }
   })
 
+  it('describes every method of its client to editors', () => {
+    const types = readFileSync(join(installed, 'dist/client/sdk/slipway.d.ts'), 'utf8')
+    const [, client = ''] = /^export declare class Slipway \{\n(.*?)^\}/ms.exec(types) ?? []
+    const methods = [...client.matchAll(/(.*)\n {4}(\w+)\(/g)]
+    assert.ok(methods.length >= 70, `${methods.length}`)
+    const undescribed = methods.filter(([, before]) => !before!.endsWith('*/')).map(([, , name]) => name)
+    assert.deepEqual(undescribed, [])
+  })
+
   it('has a README, whose examples run as they are', async () => {
     const readme = readFileSync(join(root, 'client/README.md'), 'utf8')
     const examples = [...readme.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code!)
