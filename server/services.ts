@@ -6,6 +6,7 @@ import { Blocklist } from './accounts/blocklist.ts'
 import { DeviceSignIns } from './accounts/device-sign-in.ts'
 import { Invitations } from './accounts/invitations.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
+import { knownClients } from './accounts/oauth/known-clients.ts'
 import { Programs } from './accounts/oauth/programs.ts'
 import { DEFAULT_PLAN, fileLimits, Plans } from './accounts/plans.ts'
 import { Quotas } from './accounts/quotas.ts'
@@ -219,6 +220,7 @@ export function createServices(
       baseUrl,
       resource: baseUrl + MCP_PATH,
       cookies: authorizationCookies(baseUrl),
+      clients: knownClients(config.oauthClients),
       secret,
       store,
       clock,

@@ -25,6 +25,7 @@ import {
   link,
   mailAddress,
   networks,
+  oauthClients,
   oneOf,
   optional,
   origin,
@@ -223,6 +224,10 @@ export const settings = {
   oidcIssuers: issuers(
     'SLIPWAY_OIDC_ISSUERS',
     'Forges whose CI jobs can publish without a stored secret: `github`, `gitlab`, and others with the URL of their issuer, such as `gitlab=https://gitlab.example.com`, separated by commas; or `off`.',
+  ),
+  oauthClients: oauthClients(
+    'SLIPWAY_OAUTH_CLIENTS',
+    'Programs that name themselves by the URL of a client ID metadata document, which is never fetched, beside the well-known ones: `Name=https://program.example/client.json https://program.example/callback`, with one or more redirect URIs; separated by commas.',
   ),
   secret: secret(
     'SLIPWAY_SECRET',

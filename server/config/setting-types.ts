@@ -15,6 +15,8 @@ import {
   TIME_UNITS,
   type Units,
 } from '../../protocol/quantity.ts'
+import type { KnownClient } from '../accounts/oauth/known-clients.ts'
+import { isRedirectUri } from '../accounts/oauth/redirect-uri.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
 import { PRIVATE_NETWORKS } from '../lib/private-networks.ts'
@@ -261,6 +263,28 @@ export function issuers(
   }
   const defaultLabel = FORGES.join(',')
   return { name, defaultValue: read(defaultLabel), defaultLabel, description, read }
+}
+
+/** Programs with the URL of their document and their redirect URIs. */
+export function oauthClients(name: string, description: string): Setting<readonly KnownClient[]> {
+  const read = (given: string) => {
+    if (given === 'none') return []
+    return given.split(',').map((one) => {
+      const [, program = '', rest = ''] = /^([^=]{1,64})=(.+)$/.exec(one.trim()) ?? []
+      const [id = '', ...redirectUris] = rest.split(/ +/)
+      if (
+        /^https:\/\/[^/]+\/./.test(id) &&
+        URL.canParse(id) &&
+        redirectUris.length > 0 &&
+        redirectUris.every(isRedirectUri)
+      )
+        return { id, name: program.trim(), redirectUris }
+      throw new Error(
+        'it must be like Name=https://program.example/client.json https://program.example/callback, separated by commas',
+      )
+    })
+  }
+  return { name, defaultValue: [], defaultLabel: 'none', description, read }
 }
 
 /** Whether a text is the URL of an issuer as its tokens state it: without a final slash. */

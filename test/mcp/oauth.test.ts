@@ -25,7 +25,9 @@ describe('the authorization of programs', () => {
   let account: Account
   let program: Program
   before(async () => {
-    api = await Api.start({ SECRET })
+    const OAUTH_CLIENTS =
+      'TV=https://tv.example/client.json https://tv.example/cb,My Zed=https://zed.dev/oauth/client-metadata.json https://zed.example/cb'
+    api = await Api.start({ SECRET, OAUTH_CLIENTS })
     // The library reads the time of the machine.
     api.clock.now = Date.now()
     account = await api.account()
@@ -394,6 +396,40 @@ describe('the authorization of programs', () => {
     assert.match(await stranger.code(account.key, { redirect_uri: redirectUris[0] }), /^[\w-]{43}$/)
   })
 
+  test('the port of a redirect URI on a loopback address may differ, and no other part', async () => {
+    const registered = ['http://127.0.0.1:1/cb', 'http://localhost/cb', 'https://localhost:1/cb']
+    const own = await Program.register(api.baseUrl, { redirect_uris: registered })
+    for (const redirect_uri of ['http://127.0.0.1:2/cb', 'http://127.0.0.1/cb', 'http://localhost:2/cb'])
+      assert.ok((await own.begin({ redirect_uri })).id)
+    for (const redirect_uri of ['http://127.0.0.1:2/', 'http://[::1]:1/cb', 'https://localhost:2/cb'])
+      await assert.rejects(own.begin({ redirect_uri }), /did not match/)
+  })
+
+  test('a program on the list of the service is known by the URL of its document, which nothing fetches', async () => {
+    const KNOWN: [url: string, name: string, redirectUri: string][] = [
+      ['https://vscode.dev/oauth/client-metadata.json', 'Visual Studio Code', 'http://127.0.0.1:5/'],
+      ['https://claude.ai/oauth/claude-code-client-metadata', 'Claude Code', 'http://localhost:5/callback'],
+      ['https://tv.example/client.json', 'TV', 'https://tv.example/cb'],
+      ['https://zed.dev/oauth/client-metadata.json', 'My Zed', 'https://zed.example/cb'],
+    ]
+    const own = await api.account()
+    for (const [client_id, name, redirect_uri] of KNOWN) {
+      const code = await program.code(own.key, { client_id, redirect_uri })
+      const tokens = await program.exchange(code, { client_id, redirect_uri })
+      assert.equal(tokens.status, 200)
+      assert.equal((await own.client.programs()).programs[0]!.program, name)
+    }
+    for (const [client_id, redirect_uri] of [
+      ['https://vscode.dev/oauth/other.json', 'http://127.0.0.1:5/'],
+      ['https://vscode.dev/oauth/client-metadata.json', 'https://evil.example/'],
+    ]) {
+      const response = await fetch(program.authorizationUrl({ client_id, redirect_uri }), {
+        redirect: 'manual',
+      })
+      assert.deepEqual([response.status, response.headers.get('location')], [400, null])
+    }
+  })
+
   test('a code is of no use without its verifier, and to another program', async () => {
     const other = await Program.register(api.baseUrl)
     for (const changes of [
@@ -525,6 +561,7 @@ describe('the authorization of programs', () => {
     [['https://[::1]:3000/cb', 'http://127.0.0.1/cb', 'https://chat.example/cb'], 201],
     [['cursor://anysphere.cursor-retrieval/oauth/callback', 'https://chat.example/cb'], 201],
     [['com.example.app:/callback'], 201],
+    [['cursor://a/callback', 'https://localhost/cb', 'http://127.0.0.1/cb'], 201],
   ]
 
   test('a registration has redirect URIs to which a browser can return, and an error says which do not', async () => {
@@ -576,6 +613,7 @@ async function startNode(api: Api): Promise<{ url: string } & AsyncDisposable> {
     baseUrl: api.baseUrl,
     resource: `${api.baseUrl}/mcp`,
     cookies: authorizationCookies(api.baseUrl),
+    clients: [],
     secret: SECRET,
     store,
     clock: () => api.clock.now,

@@ -150,6 +150,7 @@ const ROWS: readonly Row[] = [
   ['lets a program without tokens end the access of one with tokens', 'server/accounts/oauth/access.ts', 'startAccess', "(await oauth.list(accountId, 'Grant', now)).filter(hasStarted)", "(await oauth.list(accountId, 'Grant', now))", OAUTH],
   ['lists programs without tokens', 'server/accounts/oauth/programs.ts', 'Programs.list', '.filter(hasStarted)', '', OAUTH],
   ['gives any number of programs access to an account', 'server/accounts/oauth/access.ts', 'startAccess', '.slice(MAX_PROGRAMS - 1)', '.slice(1e9)', OAUTH],
+  ['refuses another port of a loopback address', 'server/api/oauth/registration.ts', 'readRegistration', "application_type: 'native'", "application_type: 'web'", OAUTH],
   ['hides from pages of other origins how to ask for access', 'server/api/auth.ts', 'module', ', WWW-Authenticate', '', OAUTH],
   ['asks users for more than a tool needs', 'server/api/mcp/challenge.ts', 'challenge', 'scopesUpTo(scope)', "scopesUpTo('manage')", OAUTH],
   ['accepts tokens of programs for the whole API', 'server/api/auth.ts', 'authenticate', 'request.routeOptions.config.programs && !isApiKey(value)', '!isApiKey(value)', OAUTH],

@@ -78,6 +78,17 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
     ],
     allowed: /github, gitlab or gitlab=https/,
   },
+  OAUTH_CLIENTS: {
+    values: [
+      'https://a.example/c.json https://a.example/',
+      'A=http://a.example/c.json https://a.example/',
+      'A=https://a.example/c.json',
+      'A=https://a.example https://a.example/',
+      'A=https://a.example/c.json http://a.example/',
+      'A=https://a.example/c.json https://a.example/,',
+    ],
+    allowed: /Name=https:\/\/program\.example\/client\.json/,
+  },
   DNS_SERVERS: {
     values: ['resolver.example', '192.0.2.1:dns', '192.0.2.1;192.0.2.2', '192.0.2.1:70000', '127.0.0.1:0'],
     allowed: /addresses with or without a port/,

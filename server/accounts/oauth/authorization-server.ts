@@ -7,6 +7,7 @@ import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
 import { computeMac, deriveKeys, type Secrets } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
 import { GRANT_LIFETIME_SECONDS } from './access.ts'
+import type { KnownClient } from './known-clients.ts'
 import { oauthAdapter } from './oauth-records.ts'
 
 /** The paths of the authorization server. */
@@ -33,6 +34,8 @@ export interface AuthorizationServerOptions {
   resource: string
   /** The names of the cookies of an authorization in progress. */
   cookies: { interaction: string; resume: string }
+  /** Programs that are known without a registration. */
+  clients: readonly KnownClient[]
   secret: Secrets
   store: Store
   clock: () => number
@@ -60,6 +63,9 @@ export async function openAuthorizationServer(
   })
   // The forwarded protocol and host are those of the base URL, which the caller sets.
   provider.proxy = true
+  // Checked by `isRedirectUri`. The library would let the port differ for native programs only, and refuse
+  // `https://localhost` for them.
+  provider.Client.Schema.prototype.redirectUris = () => undefined
   // Makes the library accept the name. The service handles its requests itself (`DeviceSignIns`).
   provider.registerGrantType(DEVICE_GRANT_TYPE, () => Promise.reject(new errors.InvalidGrant()))
   deriveSuccessors(Provider, provider, options.secret)
@@ -76,8 +82,9 @@ function deriveSuccessors(library: typeof Provider, { RefreshToken }: Provider, 
   }
 }
 
-function settings({ resource, cookies, secret, store }: AuthorizationServerOptions): object {
+function settings({ resource, cookies, clients, secret, store }: AuthorizationServerOptions): object {
   return {
+    clients: clients.map(describeClient),
     routes: OAUTH_ROUTES,
     // Those of programs are scopes of the resource.
     scopes: [],
@@ -132,6 +139,13 @@ function settings({ resource, cookies, secret, store }: AuthorizationServerOptio
         getResourceServerInfo: (_: unknown, indicator: string) => resourceServer(indicator, resource),
       },
     },
+  }
+}
+
+function describeClient({ id, name, redirectUris }: KnownClient): object {
+  return {
+    ...{ client_id: id, client_name: name, redirect_uris: redirectUris, application_type: 'native' },
+    grant_types: ['authorization_code', 'refresh_token'],
   }
 }
 

@@ -54,7 +54,10 @@ declare module 'oidc-provider' {
       clientId: string
     }) => Grant
     RefreshToken: { prototype: RefreshToken }
-    Client: { find(id: string): Promise<Client | undefined> }
+    Client: {
+      find(id: string): Promise<Client | undefined>
+      Schema: { prototype: { redirectUris(): void } }
+    }
   }
 
   export const errors: Record<'InvalidGrant' | 'InvalidTarget', new (detail?: string) => Error>

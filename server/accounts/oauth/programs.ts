@@ -143,7 +143,10 @@ export class Programs {
     const grants = (await store.read.oauth.list(id, 'Grant', now)).filter(hasStarted)
     const clientHash = (grant: OAuthRecord) => oauthIdHash('Client', String(grant.payload.clientId))
     const clients = await store.read.oauth.findAll([...new Set(grants.map(clientHash))], now)
-    const names = new Map(clients.map((client) => [client.idHash, client.payload.client_name]))
+    const names = new Map([
+      ...this.#options.clients.map(({ id, name }) => [oauthIdHash('Client', id), name] as const),
+      ...clients.map((client) => [client.idHash, client.payload.client_name] as const),
+    ])
     return { programs: grants.map((grant) => this.#summarize(grant, names.get(clientHash(grant)))) }
   }
 

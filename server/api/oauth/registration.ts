@@ -1,6 +1,6 @@
-import { isLoopbackUrl } from '../../../protocol/loopback.ts'
 import { PROGRAM_GRANT_TYPES } from '../../accounts/oauth/authorization-server.ts'
 import type { OAuthProblem } from '../../accounts/oauth/oauth-problem.ts'
+import { isRedirectUri } from '../../accounts/oauth/redirect-uri.ts'
 
 /** What a registration stores at most. */
 const MAX_CLIENT_NAME_LENGTH = 64
@@ -21,7 +21,6 @@ export function readRegistration(body: unknown): { metadata: string } | OAuthPro
   const redirects = types.includes('authorization_code') || (Array.isArray(uris) && uris.length > 0)
   const problem = redirects ? findProblem(uris) : undefined
   if (problem) return { error: 'invalid_redirect_uri', error_description: `redirect_uris ${problem}` }
-  const isNative = redirects && (uris as string[]).some((uri) => !/^https?:/.test(new URL(uri).protocol))
   return {
     metadata: JSON.stringify({
       ...(typeof name === 'string' && name !== ''
@@ -30,14 +29,13 @@ export function readRegistration(body: unknown): { metadata: string } | OAuthPro
       redirect_uris: redirects ? uris : [],
       response_types: redirects ? ['code'] : [],
       grant_types: types,
-      // Only native programs have schemes of their own (RFC 8252).
-      application_type: isNative ? 'native' : 'web',
+      application_type: 'native',
       token_endpoint_auth_method: 'none',
     }),
   }
 }
 
-/** What is wrong with the redirect URIs of a registration. The library refuses schemes that run in a browser. */
+/** What is wrong with the redirect URIs of a registration. */
 function findProblem(uris: unknown): string | undefined {
   if (!Array.isArray(uris) || uris.length === 0 || uris.length > MAX_REDIRECT_URIS)
     return `must have 1 to ${MAX_REDIRECT_URIS} URIs`
@@ -46,14 +44,6 @@ function findProblem(uris: unknown): string | undefined {
   const invalid = uris.find((uri) => !isRedirectUri(uri))
   if (invalid === undefined) return undefined
   return `has ${invalid}: expected https, http on a loopback address, or a scheme of the program followed by a slash`
-}
-
-/** Whether a browser can return there. `urn:ietf:wg:oauth:2.0:oob` is no address. */
-function isRedirectUri(uri: string): boolean {
-  if (!URL.canParse(uri)) return false
-  const { protocol, hash, username, password } = new URL(uri)
-  if (hash !== '' || username !== '' || password !== '') return false
-  return protocol === 'http:' ? isLoopbackUrl(uri) : /^[a-z][a-z0-9+.-]*:\//i.test(uri)
 }
 
 function parse(body: unknown): Record<string, unknown> | undefined {
