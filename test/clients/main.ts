@@ -15,6 +15,8 @@ const { values, positionals } = parseArgs({
   options: { cache: { type: 'string', default: join(process.env.HOME ?? '/tmp', '.cache/slipway-clients') } },
 })
 
+const TABLE_START = '`npm run clients`'
+
 const rows: string[] = []
 let hasFailed = false
 for (const client of CLIENTS) {
@@ -38,18 +40,20 @@ async function tryClient(client: (typeof CLIENTS)[number]): Promise<Outcome> {
   }
 }
 
+/** Replaces the table in docs/agents.md, which ends its section. */
 function writeTable(rows: readonly string[]): void {
   const page = join(root, 'docs/agents.md')
   const text = readFileSync(page, 'utf8')
-  const [from, to] = ['<!-- clients -->', '<!-- end of clients -->']
-  const [start, end] = [text.indexOf(from) + from.length, text.indexOf(to)]
-  const day = new Date().toISOString().slice(0, 10)
+  const start = text.indexOf(TABLE_START)
+  if (start === -1) throw new Error(`${page} has no line that begins with ${TABLE_START}`)
+  const next = text.indexOf('\n## ', start)
   const table = [
-    `\`npm run clients\` on ${day}:`,
+    `${TABLE_START} on ${new Date().toISOString().slice(0, 10)}:`,
     '',
     '| client | version | signs in | publishes | result |',
     '|---|---|---|---|---|',
     ...rows,
+    '',
   ]
-  writeFileSync(page, `${text.slice(0, start)}\n\n${table.join('\n')}\n\n${text.slice(end)}`)
+  writeFileSync(page, text.slice(0, start) + table.join('\n') + (next === -1 ? '' : text.slice(next)))
 }
