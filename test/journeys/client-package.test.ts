@@ -35,11 +35,13 @@ describe('the client of a service', () => {
       using machine = new Machine()
       const docs = readFileSync(join(import.meta.dirname, '../../docs/publish.md'), 'utf8')
       const [, install = ''] = /^```sh\n(npm install http.*)\n```$/m.exec(docs) ?? []
-      const [, example = ''] = /^```ts\n(import \{ Slipway \}[\s\S]*?)^```$/m.exec(docs) ?? []
+      const [, setUp = ''] = /^```js\n(import \{ Slipway \}[\s\S]*?new Slipway.*\n)/m.exec(docs) ?? []
+      const [, publish = ''] = /^```ts\n(const page = [\s\S]*?)^```$/m.exec(docs) ?? []
+      const example = setUp + publish
       const here = (text: string) => text.replaceAll('http://localhost:8080', service.baseUrl)
       machine.write('example.mjs', `${here(example)}\nconsole.log(siteUrl)\n`)
       const [, address = '', name = ''] =
-        /^npm install (\S+)[\s\S]* from '(.+)'$/m.exec(`${install}\n${example}`) ?? []
+        /^npm install (\S+)[\s\S]*? from '(.+)'$/m.exec(`${install}\n${example}`) ?? []
       assert.ok(address.endsWith('/cli.tgz'), install)
       // As npm does in the test above, whose start takes seconds of CPU time.
       const unpack = `mkdir -p node_modules/${name} && curl -fsS ${here(address)} | tar -xzC node_modules/${name} --strip-components=1`
@@ -102,6 +104,20 @@ describe('the client of a service', () => {
       assert.equal(again.code, 0, again.stderr)
       assert.match(again.stdout, /^Publish a folder: slipway publish \.\/folder$/m)
       assert.doesNotMatch(again.stdout, /export PATH/)
+    })
+
+    it('installs there also where only the folder of commands cannot be written', async () => {
+      using machine = new Machine()
+      const prefix = join(machine.home, 'global')
+      mkdirSync(join(prefix, 'lib/node_modules'), { recursive: true })
+      writeFileSync(join(prefix, 'bin'), '')
+      const npm = `[ "$1" = prefix ] && echo '${prefix}' || printf '%s\\n' "$@"`
+      machine.usePrograms({ node: 'echo 22', npm })
+      const { code, stdout, stderr } = await machine.shell(
+        `. ${await machine.download(service, '/install.sh')}`,
+      )
+      assert.equal(code, 0, stderr)
+      assert.ok(stdout.includes(`\n--prefix\n${join(machine.home, '.local')}\n`), stdout)
     })
 
     testVariant('installs into the global folder with permission', async () => {
