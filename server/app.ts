@@ -279,8 +279,9 @@ export async function startService(config: Config, given: StartOptions): Promise
       if (!isAmbiguous && (edge.servesHost(request.headers.host) || isChallenge(request.url ?? '')))
         return handleNodeRequest(edge, request, response)
       serviceRequests.handle(request, response, () => {
+        if (isAmbiguous) return
         if (sendsHsts && isTls(request.socket)) response.setHeader(...HSTS)
-        if (isAmbiguous || (https && redirectToHttps(https, baseUrl, request, response))) return
+        if (https && redirectToHttps(https, baseUrl, request, response)) return
         api.routing(request, response)
       })
     },
