@@ -31,7 +31,7 @@ describe('the pages about the API', () => {
       ['text/html', { accept: '*/*', 'accept-encoding': 'gzip, deflate' }],
       ['text/plain', { accept: '*/*' }],
       ['text/plain', { accept: 'text/markdown, text/plain;q=0.9', 'accept-encoding': 'gzip' }],
-      ['text/plain', { accept: 'application/json' }],
+      ['text/plain', { accept: 'application/json', 'accept-encoding': 'gzip' }],
     ] as const) {
       const answer = await api.request('GET', '/', { headers })
       assert.equal(answer.status, 200)
