@@ -231,8 +231,8 @@ interface JobDetails {
 }
 
 /** An argument as a shell reads it. */
-function quoteArgument(text: string): string {
-  return /^[\w./@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+export function quoteArgument(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 function suggestTrust(job: JobDetails | undefined, program: string): string[] {
@@ -247,7 +247,7 @@ function suggestTrust(job: JobDetails | undefined, program: string): string[] {
           ? '--pull-requests'
           : undefined
   if (rule === undefined) return ['Publish in a job of a push, a release or a schedule.']
-  const command = `${program} trust ${forge} ${quoteArgument(repository)} --site ${site ?? 'SITE'} ${rule}`
+  const command = `${program} trust ${forge} ${quoteArgument(repository)} --site ${quoteArgument(site ?? 'SITE')} ${rule}`
   return [`To trust it, run on a signed-in machine: ${command}`]
 }
 

@@ -1,9 +1,12 @@
-import { existsSync } from 'node:fs'
-import { join, parse, resolve } from 'node:path'
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { isAbsolute, join, parse, relative, resolve } from 'node:path'
+import { isPrivateFolder } from '../sdk/folder/scan.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
 import { builtFolder } from './folder/read-site.ts'
+import { quoteArgument } from './format-error.ts'
 import { namedServer } from './server.ts'
+import { SiteMemory } from './state/site-memory.ts'
 import { choose } from './terminal/choose.ts'
 
 /** Files of which one at the top of a folder says that its site has to be built. */
@@ -33,6 +36,7 @@ export async function chooseFolder(
   const name = operand ?? rememberedFolder(work, options) ?? (await projectFolder(work)) ?? '.'
   const folder = resolve(work.cwd, name)
   assertFolder(work, folder, name)
+  assertNoLinkOutside(work, folder)
   return folder
 }
 
@@ -47,7 +51,7 @@ function rememberedFolder(
   if (!siteMemory.isInside(folder))
     throw new UsageError(
       `The last publish from here was of ${folder}, which is outside this folder`,
-      `To publish it again, name it: ${settings.program} publish ${folder}`,
+      `To publish it again, name it: ${settings.program} publish ${quoteArgument(folder)}`,
       `To publish this folder: ${settings.program} publish .`,
     )
   if (folder !== '.') terminal.printNote(`Publishing ${folder}, like last time.`)
@@ -75,18 +79,49 @@ async function projectFolder({ cwd, terminal, settings }: CommandContext): Promi
   return chosen === 'built' ? built : '.'
 }
 
-/** Throws an error for a folder that does not exist, or that holds more than one site. */
-export function assertFolder({ settings }: CommandContext, folder: string, operand: string): void {
+/**
+ * Throws a UsageError for a folder or file below the working folder that a link leads out of it. The link may have come
+ * with the folder: what it leads to has to be named.
+ */
+export function assertNoLinkOutside(
+  { cwd, settings: { program } }: Pick<CommandContext, 'cwd' | 'settings'>,
+  folder: string,
+): void {
+  const name = relative(cwd, folder)
+  if (name === '..' || /^\.\.[/\\]/.test(name) || isAbsolute(name)) return
+  if (!existsSync(folder) || new SiteMemory(cwd).isInside(folder)) return
+  const target = realpathSync(folder)
+  throw new UsageError(
+    `${name} is a link to ${target}, which is outside this folder`,
+    `To publish that, name it: ${program} publish ${quoteArgument(target)}`,
+  )
+}
+
+/** Throws an error for a folder that does not exist, is private, or holds more than one site. */
+export function assertFolder(
+  { settings, cwd }: Pick<CommandContext, 'cwd' | 'settings'>,
+  folder: string,
+  operand: string,
+): void {
   if (!existsSync(folder)) {
     throw new UsageError(
       `Folder not found: ${operand}`,
       `To publish the current folder: ${settings.program} publish .`,
     )
   }
-  if (folder === resolve(settings.home) || folder === parse(folder).root) {
+  const [target, top] = [realpathSync(folder), realpathSync(cwd)]
+  const isHome = folder === resolve(settings.home) || isSameFolder(target, settings.home)
+  const isPrivate =
+    statSync(target).isDirectory() &&
+    [relative(cwd, folder), relative(top, target)].some((path) => isPrivateFolder(path))
+  if (isHome || isPrivate || target === parse(target).root) {
     throw new RefusedError(
       `Refusing to publish ${folder}`,
       `Name the folder of your site: ${settings.program} publish ./folder`,
     )
   }
+}
+
+function isSameFolder(target: string, other: string): boolean {
+  return existsSync(other) && realpathSync(other) === target
 }

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -39,9 +39,7 @@ link in the folder.`,
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
     const { files } = await slipway.version(slug, versionId)
     const wanted = files.filter(({ path }) => isWritablePath(path, platform))
-    // A folder that was not named may be a link that came with the working folder.
-    const place = operand === undefined ? { base: cwd, folder: [slug] } : { base: folder, folder: [] }
-    const writer = new FolderWriter({ ...place, signal })
+    const writer = new FolderWriter({ ...placeOf(folder, cwd), signal })
     for (const { path } of wanted) writer.check(path)
     await download(work, slipway, { slug, versionId, writer, files: wanted })
     if (options.version === undefined) rememberPulled(work, { slug, server, folder, versionId })
@@ -60,6 +58,13 @@ link in the folder.`,
       terminal.print(relative(cwd, folder) || '.')
     })
   },
+}
+
+/** A folder below the working folder may be a link that came with it. */
+function placeOf(folder: string, cwd: string): { base: string; folder: string[] } {
+  const names = relative(cwd, folder).split(sep)
+  const isBelow = names[0] !== '' && names[0] !== '..' && !isAbsolute(relative(cwd, folder))
+  return isBelow ? { base: cwd, folder: names } : { base: folder, folder: [] }
 }
 
 function assertEmpty(folder: string): void {

@@ -1,4 +1,5 @@
 import { RefusedError, UsageError } from './cli-error.ts'
+import { quoteArgument } from './format-error.ts'
 import type { Settings } from './settings.ts'
 import type { CredentialStore } from './state/credentials.ts'
 import { confirmRisk } from './terminal/choose.ts'
@@ -45,7 +46,8 @@ async function confirmServer(
 ): Promise<void> {
   const situation = `The .slipway folder here names a server that you haven't used on this machine: ${server}`
   const unless = "If you didn't publish this folder yourself, delete its .slipway folder."
-  if (!terminal.interactive) throw new UsageError(situation, `If you trust it: --server ${server}`, unless)
+  if (!terminal.interactive)
+    throw new UsageError(situation, `If you trust it: --server ${quoteArgument(server)}`, unless)
   terminal.printNote(situation)
   if (!(await confirmRisk(terminal, 'Use this server?')))
     throw new RefusedError('Nothing was sent', 'To use another server: --server URL', unless)

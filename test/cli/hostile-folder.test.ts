@@ -178,4 +178,58 @@ describe('a folder that a stranger wrote', () => {
     }
     assert.deepEqual(own.log, [])
   })
+
+  it('does not lead out of it by a link in place of the folder or file that is named', async () => {
+    const { own, cli } = fixture
+    using victim = new CliHarness()
+    victim.write({ 'index.html': 'private', 'inner/notes.txt': 'private' })
+    cli.write({ 'package.json': '{}', 'inner/x.txt': 'x' })
+    fixture.writeState({ server: own.url })
+    const links = { dist: '', page: 'index.html', 'inner/up': 'inner', 'to$(id)': '' }
+    for (const [link, target] of Object.entries(links))
+      symlinkSync(join(victim.cwd, target), join(cli.cwd, link))
+    for (const link of Object.keys(links)) {
+      for (const command of ['publish', 'diff']) {
+        const { code, stderr } = await cli.run([command, link])
+        assert.equal(code, 2, stderr)
+        assert.ok(stderr.includes(`${link} is a link to ${join(victim.cwd, links[link as 'dist'])}`), stderr)
+      }
+      const call = { name: 'publish_folder', arguments: { path: join(cli.cwd, link) } }
+      const line = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call })
+      assert.match(
+        (await cli.run(['mcp'], { typed: [line] })).stdout,
+        /USAGE: .* is a link to .*"isError":true/,
+      )
+    }
+    cli.write({ '.slipway/site.json': '{}' })
+    assert.equal((await cli.run(['publish'], { typed: ['1'] })).code, 2, 'the built site of a project')
+    assert.deepEqual(own.log, [])
+    cli.env.HOME = victim.cwd
+    assert.equal((await cli.run(['publish', victim.cwd])).code, 6, 'the home folder')
+    symlinkSync(victim.cwd, join(cli.home, 'home'))
+    cli.env.HOME = join(cli.home, 'home')
+    assert.equal((await cli.run(['publish', victim.cwd])).code, 6, 'the home folder by a link')
+  })
+
+  it('does not choose the data of a repository or a folder of secrets to publish', async () => {
+    const { own, cli } = fixture
+    cli.write({ '.git/config': 'x', '.git/hooks/x': 'x', 'a/.ssh/config': 'x' })
+    symlinkSync('.git', join(cli.cwd, 'linked'))
+    for (const folder of ['.git', '.git/hooks', 'a/.ssh', 'linked']) {
+      fixture.writeState({ folder, server: own.url, claimToken: 'secret' })
+      for (const args of [['publish'], ['publish', folder]]) {
+        const { code, stderr } = await cli.run(args)
+        assert.equal(code, 6, stderr)
+        assert.match(stderr, /Refusing to publish /)
+      }
+    }
+    assert.deepEqual(own.log, [])
+  })
+
+  it('puts no commands for a shell into the hints', async () => {
+    fixture.writeState({ folder: '..;id', server: fixture.own.url })
+    assert.match((await fixture.cli.run(['publish'])).stderr, /name it: slipway publish '\.\.;id'\n/)
+    fixture.writeState({ server: `${fixture.author.url}/;id` })
+    assert.match((await fixture.cli.run(['publish'])).stderr, /--server 'http:\S+\/;id'\n/)
+  })
 })

@@ -191,6 +191,7 @@ describe('the site of this folder', () => {
     cli.write({ 'copy/index.html': 'before' })
     symlinkSync(outside.cwd, join(cli.cwd, 'copy/link'))
     symlinkSync(outside.cwd, join(cli.cwd, 'otter'))
+    symlinkSync(outside.cwd, join(cli.cwd, 'linked'))
     symlinkSync(join(outside.cwd, 'target.txt'), join(cli.cwd, 'copy/file.txt'))
     const refused: [paths: string[], args: string[]][] = [
       [
@@ -202,12 +203,13 @@ describe('the site of this folder', () => {
         ['pull', 'copy', '--force'],
       ],
       [['index.html'], ['pull', '--force']],
+      [['index.html'], ['pull', 'linked', '--force']],
     ]
     for (const [paths, args] of refused) {
       serveArchive(paths)
       const { code, stderr } = await cli.run(args, keyed)
       assert.equal(code, 6, stderr)
-      assert.match(stderr, /Refusing to write through the symbolic link \S+(link|otter)\n/)
+      assert.match(stderr, /Refusing to write through the symbolic link \S+(link|otter|linked)\n/)
       assert.equal(readFileSync(join(cli.cwd, 'copy/index.html'), 'utf8'), 'before', 'nothing is written')
     }
     serveArchive(['file.txt', 'index.html', 'link'])

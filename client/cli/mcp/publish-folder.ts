@@ -6,6 +6,7 @@ import { UsageError } from '../cli-error.ts'
 import type { CommandContext, OptionValues } from '../command.ts'
 import { describeError, type ErrorReport } from '../format-error.ts'
 import { publish } from '../publish.ts'
+import { assertNoLinkOutside } from '../publish-folder.ts'
 import { SiteMemory } from '../state/site-memory.ts'
 import { Terminal } from '../terminal/terminal.ts'
 
@@ -72,6 +73,7 @@ export async function publishFolder(
   try {
     const { options, path } = readArguments(args)
     const folder = resolve(work.cwd, path)
+    for (const top of [work.cwd, dirname(folder)]) assertNoLinkOutside({ ...work, cwd: top }, folder)
     const cwd = existsSync(join(folder, '.slipway')) ? folder : dirname(folder)
     const context = { ...work, cwd, terminal, streams, siteMemory: new SiteMemory(cwd) }
     const operand = cwd === folder ? '.' : basename(folder)

@@ -77,10 +77,14 @@ export function skippedPaths({ ignored, reasons, empty, links, unsupported }: Fo
 /** Whether the rules exclude a single file, the target of a link included. By default with the rules of its folder. */
 export function isExcludedFile(file: string, slipwayignore = readIgnoreFile(dirname(file))): boolean {
   const rules = ignoreRules(slipwayignore)
-  const isPrivateFolder = (name: string) => PRIVATE_REASONS.has(rules.reasonFor(name, true))
   return [file, realpathSync(file)].some(
-    (path) => rules.ignores(basename(path), false) || dirname(path).split(sep).some(isPrivateFolder),
+    (path) => rules.ignores(basename(path), false) || isPrivateFolder(dirname(path), rules),
   )
+}
+
+/** Whether a folder of this path is that of a repository, or usually holds secrets. */
+export function isPrivateFolder(path: string, rules: IgnoreRules = ignoreRules('')): boolean {
+  return path.split(sep).some((name) => PRIVATE_REASONS.has(rules.reasonFor(name, true)))
 }
 
 const PRIVATE_REASONS = new Set<ExclusionReason | undefined>(['secret', 'repository'])
