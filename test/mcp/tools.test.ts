@@ -210,6 +210,10 @@ describe('the tools for programs', () => {
     ]
     for (const [tool, args, refusal] of refusals) assert.match(await owner.refusal(tool, args), refusal)
     await assert.rejects(owner.client.callTool({ name: 'no_tool' }), /Unknown tool: no_tool/)
+    for (const args of ['a text', ['a', 'list'], 1, true]) {
+      const call = owner.client.callTool({ name: 'list_sites', arguments: args as never })
+      await assert.rejects(call, /arguments must be an object/)
+    }
   })
 
   test('a call counts as the requests that it sends', async () => {

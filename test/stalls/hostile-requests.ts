@@ -136,6 +136,8 @@ const MESSAGES: [title: string, body: string][] = [
   ['as many members of _meta as are accepted', initialize(members(2500))],
   ['members of _meta of a call', message('tools/call', `{"name":"list_sites","_meta":{${members(24_000)}}}`)],
   ['arguments that no tool has', call(`{${members(24_000)}}`)],
+  ['arguments that are a text', call(`"${fill('a', LARGEST_BODY - 1000)}"`)],
+  ['arguments that are a list', call(`[${fill('1,', 90_000)}1]`)],
   ['arguments of files that no tool has', call(`{"files":[{${members(24_000)}}]}`)],
   ['an argument of a wrong type', call(`{"slug":[${fill('1,', 90_000)}1]}`)],
   ['a slug', call(`{"slug":"${fill('https://', LARGEST_MESSAGE)}"}`, 'get_site')],

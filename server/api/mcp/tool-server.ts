@@ -90,8 +90,12 @@ export function openToolServer({
       if (!tool)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name.slice(0, 100)}`)
       const { signal, request } = exchange
+      const args = exchange.args ?? {}
+      // The library does not get them to check. Each character of a text would become an argument.
+      if (typeof args !== 'object' || Array.isArray(args))
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'arguments must be an object')
       const api = internalClient({ baseUrl, routes, handle, caller: request.caller, signal })
-      return callTool(tool, exchange.args ?? {}, { exchange, api, siteDomain })
+      return callTool(tool, args, { exchange, api, siteDomain })
     })
     return server
   }
