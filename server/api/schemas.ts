@@ -33,17 +33,17 @@ const liveReload = 'With preview: open pages of the preview reload after each up
 
 const status = { type: 'string', enum: ['pending', 'active'] }
 
+const ttlSeconds = integer('Seconds until an owned site expires, counted from finalize', {
+  minimum: TTL_SECONDS.min,
+  maximum: TTL_SECONDS.max,
+})
+
 const viewerFields = {
   title: nullable(text('Page title', { maxLength: MAX_TITLE_LENGTH })),
   description: nullable(text('Meta description', { maxLength: MAX_DESCRIPTION_LENGTH })),
   ogImagePath: nullable(text('Path of an image in the manifest')),
   spaMode: bool('Navigations to unknown paths get index.html'),
-  ttlSeconds: nullable(
-    integer('Seconds until an owned site expires, counted from finalize', {
-      minimum: TTL_SECONDS.min,
-      maximum: TTL_SECONDS.max,
-    }),
-  ),
+  ttlSeconds: nullable(ttlSeconds),
 }
 
 const claimToken = text('The claim token of an anonymous site')
@@ -224,20 +224,18 @@ export const archiveQuery = object(
     title: text('Page title', { maxLength: MAX_TITLE_LENGTH }),
     description: text('Meta description', { maxLength: MAX_DESCRIPTION_LENGTH }),
     ogImagePath: text('Path of an image in the archive'),
-    spaMode: text('true or false', { enum: ['true', 'false'] }),
-    ttlSeconds: text('Seconds until an owned site expires', { pattern: '^[0-9]{1,9}$' }),
-    live: text('false keeps the version as a draft', { enum: ['true', 'false'] }),
+    spaMode: viewerFields.spaMode,
+    ttlSeconds,
+    live: bool('false keeps the version as a draft; default true'),
     include: text('dotfiles, secrets, or both with a comma: files that are excluded by default'),
-    merge: text('true adds the files to those of the live version', { enum: ['true', 'false'] }),
-    keepTopFolder: text('true keeps a top folder that all files share; merge keeps it by default', {
-      enum: ['true', 'false'],
-    }),
+    merge: bool('Add the files to those of the live version'),
+    keepTopFolder: bool('Keep a top folder that all files share; merge keeps it by default'),
     name,
     message,
     preview,
-    liveReload: text(liveReload, { enum: ['true', 'false'] }),
+    liveReload: bool(liveReload),
     baseVersionId: text('Refuse unless this version is live, or shown by the preview'),
-    ifChanged: text('true drops the version if it equals the live one', { enum: ['true', 'false'] }),
+    ifChanged: bool('Drop the version if it equals the live one'),
     claimToken,
   },
 )
@@ -332,10 +330,10 @@ export const siteList = named(
 export const listQuery = object(
   {},
   {
-    limit: text('Sites per page, 1 to 100; default 50', { pattern: '^([1-9][0-9]?|100)$' }),
+    limit: integer('Sites per page; default 50', { minimum: 1, maximum: 100 }),
     cursor: text('nextCursor of the previous page', { maxLength: 200 }),
     q: text('Words that all occur in the title or the slug', { maxLength: 100 }),
-    deleted: text('true lists the sites in the trash', { enum: ['true', 'false'] }),
+    deleted: bool('List the sites in the trash'),
   },
 )
 
@@ -373,10 +371,7 @@ export const duplicateResponse = named(
   'DuplicateResponse',
   object({ slug, siteUrl, versionId, copiedFrom: text('The source'), status }),
 )
-export const deleteQuery = object(
-  {},
-  { permanent: text('true deletes the site permanently, also from the trash', { enum: ['true', 'false'] }) },
-)
+export const deleteQuery = object({}, { permanent: bool('Delete the site permanently, also from the trash') })
 export const deleteRequest = nullable(
   object({}, { claimToken: text('Of a site without an owner, in place of a key', { maxLength: 100 }) }),
 )

@@ -47,6 +47,25 @@ describe('the OpenAPI document', () => {
     }
   })
 
+  test('has the types of the values that the text of a query stands for', () => {
+    const types = operations(document).flatMap(([, { parameters = [] }]) =>
+      parameters.flatMap(({ in: place, name, schema }) => {
+        const { type } = schema as { type: string }
+        return place === 'query' && type !== 'string' ? [`${name} ${type}`] : []
+      }),
+    )
+    assert.deepEqual([...new Set(types)].sort(), [
+      ...['deleted boolean', 'ifChanged boolean', 'keepTopFolder boolean', 'limit integer', 'live boolean'],
+      ...[
+        'liveReload boolean',
+        'merge boolean',
+        'permanent boolean',
+        'spaMode boolean',
+        'ttlSeconds integer',
+      ],
+    ])
+  })
+
   test('passes a public linter without a warning', async () => {
     const { json } = await api.request('GET', '/api/openapi.json')
     const config = await createConfig({ extends: ['recommended'] })

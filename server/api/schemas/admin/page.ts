@@ -1,13 +1,11 @@
 import { ADMIN_PAGE_SIZES } from '../../../../protocol/api/admin/page.ts'
-import { list, named, nullable, object, type Schema, text } from '../schema.ts'
+import { integer, list, named, nullable, object, type Schema, text } from '../schema.ts'
 
 const { default: standard, max } = ADMIN_PAGE_SIZES
 
 /** Query parameters of every list. */
 export const pageQuery = {
-  limit: text(`Rows per page, 1 to ${max}; default ${standard}`, {
-    pattern: '^([1-9][0-9]?|1[0-9]{2}|200)$',
-  }),
+  limit: integer(`Rows per page; default ${standard}`, { minimum: 1, maximum: max }),
   cursor: text('nextCursor of the previous page', { maxLength: 1000 }),
 }
 
