@@ -18,6 +18,9 @@ import { suggestName } from './suggest-name.ts'
 import { confirm } from './terminal/choose.ts'
 import { formatWarnings } from './warnings.ts'
 
+/** In place of a version that a folder should have seen: no version has this id. */
+export const UNKNOWN_VERSION = 'unknown'
+
 /** What to publish, and where. */
 export interface PublishPlan {
   folder: string
@@ -68,6 +71,8 @@ export async function publishToSite(
   const merge = plan.mode === 'merge'
   const isDraft = !plan.live && preview === undefined
   const baseVersionId = isDraft || merge ? undefined : plan.baseVersionId
+  // A version that was staged before the site was remembered is resumed.
+  const seenVersionId = baseVersionId === UNKNOWN_VERSION ? undefined : baseVersionId
   try {
     const result = await publishRemembered({
       ...viewer,
@@ -81,7 +86,7 @@ export async function publishToSite(
       ...(merge && { merge }),
       slug,
       baseVersionId,
-      manifest: manifestDigest({ ...viewer, message, preview, baseVersionId }, files, merge),
+      manifest: manifestDigest({ ...viewer, message, preview, baseVersionId: seenVersionId }, files, merge),
       memory: createMemory(work, plan),
       hasAccount: key !== undefined,
       connect: (withAccount) => work.connect(server, withAccount ? key : undefined),

@@ -23,7 +23,7 @@ import {
   readPassword,
 } from './metadata-options.ts'
 import { chooseFolder } from './publish-folder.ts'
-import { type PublishPlan, publishToSite } from './publish-target.ts'
+import { type PublishPlan, publishToSite, UNKNOWN_VERSION } from './publish-target.ts'
 import { confirmReplacement, MergeInstead } from './replacement.ts'
 import { progressObserver, publishedUrl, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
@@ -101,7 +101,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
     const found = scanOrThrow(folder)
     const planned = await buildPlan(work, options, folder)
     if (options['dry-run'] === true) return printDryRun(work, options, planned, found)
-    const plan = await claimRemembered(work, planned)
+    const plan = withBase(await claimRemembered(work, planned), options)
     assertCanPreview(work, plan)
     await assertName(work, plan)
     const password = await passwordFor(work, options, plan)
@@ -203,6 +203,16 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
     baseVersionId:
       isNew || options.overwrite === true || preview !== undefined ? undefined : known?.liveVersionId,
   }
+}
+
+/**
+ * The plan, for which any live version is a conflict if the state of the folder names a site of the account, but no
+ * version that was published or seen here: a stranger who knows the name of the site may have written it.
+ */
+function withBase(plan: PublishPlan, options: OptionValues): PublishPlan {
+  const { key, slug, remembered, live, mode, baseVersionId = UNKNOWN_VERSION } = plan
+  const isNamed = slug !== undefined || remembered === undefined || options.overwrite === true
+  return key === undefined || isNamed || !live || mode === 'merge' ? plan : { ...plan, baseVersionId }
 }
 
 /** Throws an AuthError when the plan is a preview of a site without an owner. */

@@ -7,7 +7,7 @@ import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { ConflictError, RefusedError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { listPaths } from './folder/read-site.ts'
-import type { PublishPlan } from './publish-target.ts'
+import { type PublishPlan, UNKNOWN_VERSION } from './publish-target.ts'
 import { describeSite } from './state/site-memory.ts'
 import { choose } from './terminal/choose.ts'
 import { formatLocalTime } from './terminal/time.ts'
@@ -34,6 +34,7 @@ export async function resolveConflict(
   const slug = plan.slug ?? known?.slug
   if (preview !== undefined && !(await unlessMissing(work.connect(server, key).preview(slug!, preview))))
     return { baseVersionId: currentVersionId ?? undefined }
+  if (!currentVersionId && plan.baseVersionId === UNKNOWN_VERSION) return { baseVersionId: undefined }
   if (!currentVersionId) throw error
   if (plan.remembered?.pending?.versionId === currentVersionId) return { baseVersionId: currentVersionId }
   const isOwned = key !== undefined && slug !== undefined && known?.claimToken === undefined

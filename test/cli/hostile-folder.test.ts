@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { COMMANDS } from '../../client/cli/command-line.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
 import { startForEachTest } from '../support/each-test.ts'
+import { startTestService } from '../support/service.ts'
 import { CliHarness } from './cli-harness.ts'
 import { errorResponse, FakeServer } from './fake-server.ts'
 
@@ -231,5 +232,31 @@ describe('a folder that a stranger wrote', () => {
     assert.match((await fixture.cli.run(['publish'])).stderr, /name it: slipway publish '\.\.;id'\n/)
     fixture.writeState({ server: `${fixture.author.url}/;id` })
     assert.match((await fixture.cli.run(['publish'])).stderr, /--server 'http:\S+\/;id'\n/)
+  })
+
+  it('does not choose another site of the user to replace without a question', async () => {
+    await using service = await startTestService()
+    const key = await service.signIn('owner-of-a-blog@example.test')
+    using blog = new CliHarness()
+    using clone = new CliHarness()
+    blog.env = { SLIPWAY_KEY: key, HOME: clone.home }
+    new CredentialStore(join(clone.home, '.config/slipway/config.json')).remember(service.baseUrl, {
+      key,
+      email: 'owner-of-a-blog@example.test',
+    })
+    blog.write({ 'index.html': 'mine' })
+    const published = await blog.run(['publish', '--json', '.'])
+    const { slug } = JSON.parse(published.stdout) as { slug: string }
+    clone.write({ 'index.html': 'of a stranger' })
+    for (const change of [{}, { claimToken: 'x' }, { pending: { versionId: 'x', manifest: 'x' } }]) {
+      const site = { folder: '.', server: service.baseUrl, slug, ...change }
+      clone.write({ '.slipway/site.json': JSON.stringify({ sites: [site] }) })
+      assert.equal((await clone.run(['publish'])).code, 7)
+      const asked = await clone.run(['publish'], { typed: ['n', '3'] })
+      assert.match(asked.stderr, new RegExp(`Another version of ${slug} at ${service.baseUrl} is live`))
+      assert.equal(asked.code, 6)
+    }
+    assert.equal((await blog.run(['publish'])).code, 0, 'the folder of the site itself')
+    assert.equal((await clone.run(['publish', '--overwrite'])).code, 0)
   })
 })
