@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { realpathSync, symlinkSync } from 'node:fs'
+import { mkdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { isWritablePath } from '../../client/cli/folder/folder-writer.ts'
@@ -76,6 +76,22 @@ describe('scanning a folder', () => {
       assert.deepEqual({ ...scanned, files: paths }, { ...none, ...found })
     })
   }
+
+  it('ends for links that make any number of paths, and for an ignore file without an end', () => {
+    using cli = new CliHarness()
+    cli.write({ 'index.html': 'hi', '40/.keep': 'x' })
+    for (let at = 0; at < 40; at++) {
+      mkdirSync(join(cli.cwd, String(at)))
+      for (const name of ['a', 'b']) symlinkSync(`../${at + 1}`, join(cli.cwd, String(at), name))
+    }
+    assert.throws(() => scan(cli.cwd), /Links lead to more than 10,000 folders/)
+    const ignore = join(cli.cwd, '.slipwayignore')
+    symlinkSync('/dev/zero', ignore)
+    assert.throws(() => scan(cli.cwd), /\.slipwayignore is not a file of at most 262 kB/)
+    rmSync(ignore)
+    cli.write({ '.slipwayignore': Buffer.alloc(300_000, '\n') })
+    assert.throws(() => scan(cli.cwd), /\.slipwayignore is not a file of at most 262 kB/)
+  })
 
   it('publishes a single file as a site, unless the rules of its folder exclude it', () => {
     using cli = new CliHarness()

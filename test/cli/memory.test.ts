@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -71,6 +72,13 @@ describe('the file of published sites', () => {
       cli.write({ '.slipway/site.json': content })
       assert.throws(() => new SiteMemory(cli.cwd).all(), /site\.json is not /, content)
     }
+  })
+
+  it('is not read from a pipe, which has no end', { skip: process.platform === 'win32' }, () => {
+    using cli = new CliHarness()
+    mkdirSync(join(cli.cwd, '.slipway'))
+    execFileSync('mkfifo', [join(cli.cwd, '.slipway/site.json')])
+    assert.throws(() => new SiteMemory(cli.cwd).all(), /is a special file/)
   })
 
   it('is not read or written through a symbolic link', () => {

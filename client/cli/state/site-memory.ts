@@ -114,8 +114,11 @@ export class SiteMemory {
   /** A link would lead the state of another folder, or files elsewhere, into this one. */
   #assertNoLinks(): void {
     for (const path of [this.#folder, this.#file]) {
-      if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+      const found = lstatSync(path, { throwIfNoEntry: false })
+      if (found?.isSymbolicLink())
         throw new RefusedError(`${path} is a symbolic link`, 'Delete the link to start over.')
+      if (found && !found.isFile() && !found.isDirectory())
+        throw new RefusedError(`${path} is a special file`, 'Delete it to start over.')
     }
   }
 

@@ -1,5 +1,6 @@
 import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
+import { formatLimit, formatNumber } from '../../../protocol/format.ts'
 import { ignoreRules } from '../../../protocol/ignore/default-rules.ts'
 import type { ExclusionReason, IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
 import type { NamedFile } from '../../../protocol/manifest/folder.ts'
@@ -7,6 +8,11 @@ import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 
 /** The command's own folder, which no list needs to name. */
 const STATE_FOLDER = '.slipway'
+
+/** Maximum size of `.slipwayignore`. */
+const MAX_IGNORE_BYTES = 256 * 1024
+/** Maximum number of folders that are read through links: a few links to each other make any number of paths. */
+const MAX_LINKED_FOLDERS = 10_000
 
 export interface FoundFile extends NamedFile {
   /** Path on this machine. */
@@ -89,9 +95,14 @@ export function isPrivateFolder(path: string, rules: IgnoreRules = ignoreRules('
 
 const PRIVATE_REASONS = new Set<ExclusionReason | undefined>(['secret', 'repository'])
 
+/** A device or a pipe, to which a link may lead, has no end. */
 function readIgnoreFile(folder: string): string {
+  const file = join(folder, '.slipwayignore')
   try {
-    return readFileSync(join(folder, '.slipwayignore'), 'utf8')
+    const found = statSync(file)
+    if (!found.isFile() || found.size > MAX_IGNORE_BYTES)
+      throw new Error(`${file} is not a file of at most ${formatLimit(MAX_IGNORE_BYTES)}`)
+    return readFileSync(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
     throw error
@@ -108,6 +119,7 @@ class FolderWalker {
   readonly #top: string
   readonly #rules: IgnoreRules
   readonly #scan: FolderScan
+  #linkedFolders = 0
 
   constructor(top: string, rules: IgnoreRules, found: FolderScan) {
     this.#top = top
@@ -117,6 +129,8 @@ class FolderWalker {
 
   /** `above` are the real paths of the folders on the way, including this one. */
   folder(source: string, prefix: string, above: string[]): void {
+    if (source !== join(this.#top, prefix.slice(0, -1)) && ++this.#linkedFolders > MAX_LINKED_FOLDERS)
+      throw new Error(`Links lead to more than ${formatNumber(MAX_LINKED_FOLDERS)} folders, as in ${prefix}`)
     this.#scan.folders.push(source)
     for (const entry of readdirSync(source, { withFileTypes: true })) {
       this.#entry(entry, join(source, entry.name), prefix + entry.name, above)
