@@ -38,7 +38,10 @@ export function describeError(error: unknown, work: CommandContext, caller?: Las
   }
   if (error instanceof CliError) return describeCliError(error)
   if (isSlipwayError(error)) {
-    const hints = [...formatDetails(error), ...suggestNextSteps(error, work, caller)]
+    const hints = unlessMalformed(
+      () => [...formatDetails(error), ...suggestNextSteps(error, work, caller)],
+      [],
+    )
     const { code, status, details } = error
     return {
       message: formatMessage(error),
@@ -46,12 +49,21 @@ export function describeError(error: unknown, work: CommandContext, caller?: Las
       code,
       status,
       details,
-      exitCode: exitCodeOf(error),
+      exitCode: unlessMalformed(() => exitCodeOf(error), EXIT_CODES.refused),
     }
   }
   const { code = 'FAILED' } = (error ?? {}) as NodeJS.ErrnoException
   const message = systemErrorMessage(error)
   return { message, hints: [], code, status: 0, exitCode: EXIT_CODES.failed }
+}
+
+/** A server may send details in any form: then nothing is said about them. */
+function unlessMalformed<T>(describe: () => T, otherwise: T): T {
+  try {
+    return describe()
+  } catch {
+    return otherwise
+  }
 }
 
 /** The message; of a rate limit without the time of its reset, which is a hint in local time. */

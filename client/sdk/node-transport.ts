@@ -57,6 +57,9 @@ interface Route {
   forwarder?: URL | undefined
 }
 
+/** Maximum size of a response that is read as a whole, in bytes: no server can use up the memory. */
+const MAX_TEXT_BYTES = 64 * 1024 * 1024
+
 const REPEATABLE_METHODS = new Set(['GET', 'HEAD', 'PUT'])
 
 function exchange(request: HttpRequest, route: Route): Promise<HttpResponse> {
@@ -142,7 +145,12 @@ function toHttpResponse(message: IncomingMessage): HttpResponse {
 function readMessage(message: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
-    message.on('data', (chunk) => chunks.push(chunk))
+    let size = 0
+    message.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > MAX_TEXT_BYTES) message.destroy(new Error('the response is too long'))
+    })
     message.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
     message.on('error', reject)
   })

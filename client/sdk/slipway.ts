@@ -369,7 +369,7 @@ export class Slipway {
     do {
       const page: SiteList = await this.list({ ...options, limit: 100, ...(cursor !== null && { cursor }) })
       yield* page.publishes
-      cursor = page.nextCursor
+      cursor = page.nextCursor ?? null
     } while (cursor !== null)
   }
 
