@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { browse } from '../../client/cli/terminal/browser.ts'
 import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { errorResponse } from './fake-server.ts'
@@ -66,6 +67,14 @@ describe('login in a browser', () => {
   it('opens the page on a terminal with a browser', async () => {
     await fixture.cli.run(['login'], { typed: [], env: { DISPLAY: ':0' } })
     assert.deepEqual(fixture.cli.launched, [['xdg-open', `${fixture.server.url}/device?code=ABCD-EFGH`]])
+  })
+
+  it('starts the program of Windows by its full path, and none of the working folder', async () => {
+    const launched: string[] = []
+    const launch = async (program: string) => launched.push(program) > 0
+    for (const env of [{ SystemRoot: 'D:\\Win' }, {}])
+      await browse('https://slipway.test/', { platform: 'win32', env, launch })
+    assert.deepEqual(launched, ['D:\\Win\\System32\\rundll32.exe', 'C:\\Windows\\System32\\rundll32.exe'])
   })
 
   it('is refused when the page is on another server, which a relay would name', async () => {

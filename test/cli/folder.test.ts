@@ -154,6 +154,8 @@ describe('a path that a server sends', () => {
     ['.git . ./config', false, false],
     ['.git::$INDEX_ALLOCATION/config', false, false],
     ['.g\u200cit/config', false, false],
+    ['.\u017flipway/site.json', false, false],
+    ['.\u017fvn/x', false, false],
     // Names that only Windows changes.
     ['a:stream', true, false],
     ['a. /x', true, false],

@@ -29,7 +29,8 @@ export function isWritablePath(path: string, platform: string): boolean {
 
 /** On every system, since the folder may be on a drive of Windows or macOS. */
 function isProtectedName(name: string): boolean {
-  const [base = ''] = name.replace(IGNORED_BY_HFS, '').toLowerCase().split(':')
+  // In upper case first: a long s (U+017F) is an s for macOS.
+  const [base = ''] = name.replace(IGNORED_BY_HFS, '').toUpperCase().toLowerCase().split(':')
   return PROTECTED_NAME.test(base.replace(/(?<![. ])[. ]+$/, ''))
 }
 

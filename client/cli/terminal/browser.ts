@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { win32 } from 'node:path'
 
 /** Starts a program and returns whether it started. */
 export type Launch = (program: string, args: string[]) => Promise<boolean>
@@ -11,7 +12,11 @@ export async function browse(
   if (!/^https?:\/\//i.test(address)) return false
   if (platform === 'darwin') return launch('open', [address])
   // Not `start`: its shell would interpret the `&` in a URL.
-  if (platform === 'win32') return launch('rundll32', ['url.dll,FileProtocolHandler', address])
+  // And by its full path: Windows looks for a program without one in the working folder first.
+  if (platform === 'win32') {
+    const program = win32.join(env.SystemRoot || 'C:\\Windows', 'System32', 'rundll32.exe')
+    return launch(program, ['url.dll,FileProtocolHandler', address])
+  }
   if (!env.DISPLAY && !env.WAYLAND_DISPLAY) return false
   return launch('xdg-open', [address])
 }
