@@ -57,7 +57,7 @@ export function describeError(error: unknown, work: CommandContext, caller?: Las
   return { message, hints: [], code, status: 0, exitCode: EXIT_CODES.failed }
 }
 
-/** A server may send details in any form: then nothing is said about them. */
+/** A server may send details in any form: those that cannot be described are left out. */
 function unlessMalformed<T>(describe: () => T, otherwise: T): T {
   try {
     return describe()

@@ -12,7 +12,7 @@ export async function browse(
   if (!/^https?:\/\//i.test(address)) return false
   if (platform === 'darwin') return launch('open', [address])
   // Not `start`: its shell would interpret the `&` in a URL.
-  // And by its full path: Windows looks for a program without one in the working folder first.
+  // And by its full path: without one, Windows starts a program of the working folder first.
   if (platform === 'win32') {
     const program = win32.join(env.SystemRoot || 'C:\\Windows', 'System32', 'rundll32.exe')
     return launch(program, ['url.dll,FileProtocolHandler', address])
