@@ -3,11 +3,14 @@ import { normalizeNfc } from './unicode.ts'
 /** In characters: code points. */
 export const MAX_PATH_LENGTH = 500
 
+/** In UTF-16 units: a message has few of them, and a path in a message to the service can have millions. */
+const MAX_INSPECTED_LENGTH = 100_000
+
 /** Why a path is invalid, or undefined (spec 4.3, rules 4 to 6, and the contract's). */
 export function validatePath(path: string): string | undefined {
   if (path === '') return 'must not be empty'
   if (path.includes('\0')) return 'must not contain a null byte'
-  if (isTooLong(path)) return `must have at most ${MAX_PATH_LENGTH} characters, not ${[...path].length}`
+  if (isTooLong(path)) return `must have at most ${MAX_PATH_LENGTH} characters${describeLength(path)}`
   if (path.startsWith('/')) return "must be relative: it must not start with '/'"
   if (path.includes('\\')) return "must not contain a backslash; separate folders with '/'"
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -43,7 +46,7 @@ export function findCollisions(paths: readonly unknown[]): PathCollisions {
 
 /** Formats a path for a message: short and without control characters. */
 export function sanitizePath(path: string): string {
-  const visible = path.replace(/[^\P{C}]/gu, '?')
+  const visible = path.slice(0, MAX_INSPECTED_LENGTH).replace(/[^\P{C}]/gu, '?')
   return visible.length > 80 ? `${visible.slice(0, 77)}...` : visible
 }
 
@@ -51,6 +54,10 @@ export function sanitizePath(path: string): string {
 function isTooLong(path: string): boolean {
   if (path.length <= MAX_PATH_LENGTH) return false
   return path.length > 2 * MAX_PATH_LENGTH || [...path].length > MAX_PATH_LENGTH
+}
+
+function describeLength(path: string): string {
+  return path.length > MAX_INSPECTED_LENGTH ? '' : `, not ${[...path].length}`
 }
 
 /**

@@ -146,6 +146,7 @@ const MESSAGES: [title: string, body: string][] = [
   ['a note', call(`{"message":"${fill('\\"', LARGEST_MESSAGE)}","files":[]}`)],
   ['a query', call(`{"q":"${fill('%', LARGEST_MESSAGE)}"}`, 'list_sites')],
   ['a file', call(`{"files":[{"path":"index.html","content":"${fill('\\"', LARGEST_MESSAGE)}"}]}`)],
+  ['a file with a long path', call(`{"files":[{"path":"${fill('a', LARGEST_BODY - 1000)}","content":"x"}]}`)],
   ['1,000 files', call(`{"files":${JSON.stringify((JSON.parse(manifest(1000, (n) => `${n}/${'a/'.repeat(240)}`)) as { files: object[] }).files)}}`)],
   ['a batch', `[${fill(`${message('ping', '{}')},`, 2_400_000)}1]`],
 ]
