@@ -43,7 +43,7 @@ function findProblem(uris: unknown): string | undefined {
     return `must be strings of at most ${MAX_REDIRECT_URI_LENGTH} characters`
   const invalid = uris.find((uri) => !isRedirectUri(uri))
   if (invalid === undefined) return undefined
-  return `has ${invalid}: expected https, http on a loopback address, or a scheme of the program followed by a slash`
+  return `has ${invalid}: expected https, http on a loopback address, or a scheme of the program followed by a slash, and no error in the query`
 }
 
 function parse(body: unknown): Record<string, unknown> | undefined {
