@@ -12,9 +12,12 @@ export const PRIVATE_NETWORKS = [
   'fe80::/10',
 ]
 
-/** Names of private networks (RFC 6762, RFC 8375, and what ICANN and routers reserve or use). */
+/** Addresses that no public service has, either: any of this machine, and those behind a carrier or an overlay (RFC 6598). */
+const SHARED_NETWORKS = ['0.0.0.0/8', '::/128', '100.64.0.0/10']
+
+/** Names of private networks (RFC 6761, RFC 6762, RFC 8375, and what ICANN and routers reserve or use). */
 const PRIVATE_NAME =
-  /^[^.]+$|\.(local|localhost|internal|intranet|private|corp|home|lan|localdomain|home\.arpa)$/
+  /^[^.]+$|\.(local|localhost|test|internal|intranet|private|corp|home|lan|localdomain|home\.arpa)$/
 
 /**
  * Whether the host of a URL is of this machine or of a private network by its spelling: a private address, or a name
@@ -30,7 +33,7 @@ export function isPrivateUrl(url: string): boolean {
 
 function privateAddresses(): BlockList {
   const list = new BlockList()
-  for (const network of PRIVATE_NETWORKS) {
+  for (const network of [...PRIVATE_NETWORKS, ...SHARED_NETWORKS]) {
     const [address = '', prefix] = network.split('/')
     list.addSubnet(address, Number(prefix), isIP(address) === 4 ? 'ipv4' : 'ipv6')
   }
