@@ -7,8 +7,11 @@ const DOTLESS_DOMAINS = new Map([
   ['googlemail.com', 'gmail.com'],
 ])
 
-/** Control, format (zero width, text direction), surrogate, private and unassigned characters (Unicode category C). */
-const INVISIBLE = /\p{C}/u
+/**
+ * Control, format (zero width, text direction), surrogate, private and unassigned characters (Unicode category C), and
+ * others that nothing shows, such as fillers and variation selectors.
+ */
+const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}]/u
 
 /**
  * Normalizes an address for storage and comparison: trimmed, lower case, the domain in A-labels, as mail servers get

@@ -68,7 +68,7 @@ describe('requesting a code', () => {
   test('is refused for what is not an address, and names invisible characters', async () => {
     for (const email of invalid)
       assertInvalid(await api.request('POST', '/api/auth/agent/request-code', { json: { email } }), 'email')
-    for (const character of ['\u0007', '\u202e', '\u2066', '\u200b', '\u007f'])
+    for (const character of ['\u0007', '\u202e', '\u2066', '\u200b', '\u007f', '\u034f', '\u3164', '\ufe0f'])
       for (const email of [`a${character}b@example.org`, `a@exa${character}mple.org`]) {
         const { message } = await expectFailure(api.anonymous.requestCode(email), 'VALIDATION_ERROR')
         assert.match(message, /email: must not contain control characters, invisible characters or text-dir/)
