@@ -153,10 +153,15 @@ describe('the authorization of programs', () => {
       ['sl_live_invalid', undefined, 401, 'error="invalid_token", scope="read publish"'],
       [token, 'update_files', 403, 'error="insufficient_scope", scope="read publish"'],
       [token, 'delete_site', 403, 'error="insufficient_scope", scope="read publish manage"'],
+      [token, 'delete_preview', 403, 'error="insufficient_scope", scope="read publish"'],
     ]
     for (const [key, tool, status, parameters] of REFUSED) {
       const path = tool === undefined ? '/mcp/account' : '/mcp'
-      const args = { slug, ...(tool === 'update_files' ? { delete: ['index.html'] } : {}) }
+      const args = {
+        slug,
+        ...(tool === 'update_files' ? { delete: ['index.html'] } : {}),
+        ...(tool === 'delete_preview' ? { preview: 'x' } : {}),
+      }
       const response = await fetch(api.baseUrl + path, {
         method: 'POST',
         headers: {

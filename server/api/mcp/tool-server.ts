@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import type { FastifyRequest } from 'fastify'
-import type { ProgramScope } from '../../../protocol/api/programs.ts'
+import { type ProgramScope, widestScope } from '../../../protocol/api/programs.ts'
 import type { Branding } from '../../../protocol/branding.ts'
 import type { Caller } from '../../accounts/authorization.ts'
 import { ApiError, errorBody, validationError } from '../../lib/errors.ts'
@@ -146,17 +146,20 @@ async function callTool(tool: Tool, given: object, context: CallContext) {
   } catch (error) {
     if (!(error instanceof CallError)) throw error
     const { account } = exchange.request.caller
-    exchange.missing = findMissing(error, exchange.request.caller)
+    exchange.missing = findMissing(error, tool, exchange.request.caller)
     const explained = account ? await describeConflict(error, args, api) : error
     return { content: [toText(formatCallError(explained))], isError: true }
   }
 }
 
-/** A scope that is missing, for a token of a program: its user can allow more, and a key stays as it is. */
-function findMissing({ body }: CallError, { account, keyHash }: Caller): Exchange['missing'] {
+/**
+ * A scope that is missing, for a token of a program: its user can allow more, and a key stays as it is. Keys have scopes
+ * that programs cannot ask for.
+ */
+function findMissing({ body }: CallError, tool: Tool, { account, keyHash }: Caller): Exchange['missing'] {
   if (body.code === 'UNAUTHORIZED' && !account) return new ApiError(body.code, body.error)
   if (body.code !== 'INSUFFICIENT_SCOPE' || keyHash !== undefined) return undefined
-  return (body.details as { requiredScope?: ProgramScope }).requiredScope
+  return widestScope((body.details as { requiredScope: string }).requiredScope) ?? tool.scope
 }
 
 function toText(text: string) {
