@@ -8,8 +8,10 @@ import { type Html, html } from '../lib/html.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
 import { sendPage } from '../web/pages.ts'
 import { readBody } from './bodies.ts'
+import { foreignPages } from './local-pages.ts'
 
 interface ReportPageOptions {
+  baseUrl: string
   reports: Reports
   blocklist: Blocklist
   pages: ErrorPages
@@ -33,6 +35,7 @@ const LABELS: Record<(typeof REPORT_REASONS)[number], string> = {
 /** The form for reports of visitors: a page without scripts. */
 export async function reportPage(app: FastifyInstance, options: ReportPageOptions): Promise<void> {
   const { reports, blocklist, pages, clientIp } = options
+  const isForeignPage = foreignPages(options.baseUrl)
   const send = (reply: FastifyReply, status: number, main: Html) =>
     sendPage(reply, pages.render({ status, language: 'en', title: 'Report a page', main }))
   const sendForm = (reply: FastifyReply, content: FormContent) =>
@@ -45,6 +48,8 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
   app.post(PATH, { bodyLimit: MAX_FORM_BYTES }, async (request, reply) => {
     const fields = Object.fromEntries(new URLSearchParams(String(request.body ?? '')))
     try {
+      if (isForeignPage(request.headers))
+        throw new ApiError('UNAUTHORIZED', 'Reports are accepted from this page only. Send it again.')
       const address = clientIp(request.raw)
       await blocklist.assertCaller(address)
       await reports.add(readReport(fields), address)

@@ -484,9 +484,9 @@ describe('reports of visitors', () => {
 })
 
 describe('the page for reports', () => {
-  const post = (fields: Record<string, string>) =>
+  const post = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
     api.request('POST', '/report', {
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
       body: new URLSearchParams(fields).toString(),
     })
 
@@ -503,8 +503,10 @@ describe('the page for reports', () => {
       assert.equal(refused.status, 400)
       assert.match(refused.text, /role="alert"/)
     }
+    for (const origin of ['https://evil.example', 'null'])
+      assert.equal((await post(fields, { origin })).status, 401, origin)
     assert.match((await post({ ...fields, reason: 'x' })).text, /a &#60;b&#62; file/)
-    const accepted = await post(fields)
+    const accepted = await post(fields, { origin: api.baseUrl })
     assert.deepEqual([accepted.status, /Report received/.test(accepted.text)], [200, true])
     const { rows } = await call('GET', 'reports')
     assert.equal(rows.find((row: { slug: string }) => row.slug === slug).latest[0].text, 'a <b> file')
