@@ -27,6 +27,8 @@ interface Operation {
 }
 
 interface DocumentedResponse {
+  /** Of an error: its codes, separated by commas. */
+  description?: string
   content?: Content
 }
 
@@ -169,6 +171,7 @@ function operation(call: Call): Html {
             ${parameterList(call, 'query')}
             <pre><code>${buildExample(call)}</code></pre>
             ${Object.entries(responses).map(renderResponse)}
+            ${errorCodes(responses)}
           </article>`
 }
 
@@ -218,6 +221,15 @@ function renderResponse([status, { content }]: [string, DocumentedResponse]): Ht
     ({ value }) => html`<pre><code>${JSON.stringify(value, null, 2)}</code></pre>`,
   )
   return html`<details class="answer"><summary><b>${status}</b> <span>Response</span></summary>${samples}${fieldList(schema, 'optional')}</details>`
+}
+
+/** Links to the errors that the operation responds with. */
+function errorCodes(responses: Record<string, DocumentedResponse>): Html | undefined {
+  const errors = Object.entries(responses).filter(([status]) => /^[45]/.test(status))
+  const codes = errors.flatMap(([, { description }]) => description?.split(', ') ?? [])
+  if (codes.length === 0) return undefined
+  const links = codes.map((code, index) => html`${index > 0 ? ', ' : ''}<a href="#${code}">${code}</a>`)
+  return html`<details class="answer"><summary>Errors</summary><p>${links}</p></details>`
 }
 
 function buildExample({ method, path, base, security, parameters = [], requestBody }: Call): string {

@@ -245,8 +245,6 @@ const ANONYMOUS = {
     'Save claimToken and claimUrl: they are shown only once, and the site expires unless you claim it.',
 }
 
-const DOCS = 'https://slipway.example.net/docs'
-
 const FILE_CONTENTS = { files: [{ path: 'index.html', content: '<h1>Hello</h1>' }] }
 
 /** Further requests, by the id of the operation and a name. */
@@ -273,34 +271,6 @@ const RESPONSES: Record<string, Record<string, unknown>> = {
     uploadVersion: { ...LIVE, previousVersionId: OLDER_VERSION, removal: REMOVAL, changes: CHANGES },
   },
   refreshUploads: { refreshUploads: { slug: LIVE.slug, siteUrl: SITE, upload: PLAN, changes: CHANGES } },
-  clientError: {
-    clientError: {
-      error: "files[0].path: must not contain a '..' segment ('../index.html')",
-      code: 'VALIDATION_ERROR',
-      status: 400,
-      hint: 'Correct the fields in details and send the request again.',
-      docs: `${DOCS}#VALIDATION_ERROR`,
-      details: [{ field: 'files[0].path', message: "must not contain a '..' segment ('../index.html')" }],
-    },
-  },
-  rateLimited: {
-    rateLimited: {
-      error: 'Hourly limit reached. Try again at 2026-11-22T17:00:00.000Z.',
-      code: 'RATE_LIMITED',
-      status: 429,
-      hint: 'Wait for the number of seconds in Retry-After. Published sites stay online.',
-      docs: `${DOCS}#RATE_LIMITED`,
-    },
-  },
-  serverError: {
-    serverError: {
-      error: 'The server is busy. Try again shortly.',
-      code: 'UNAVAILABLE',
-      status: 503,
-      hint: 'Try again after the number of seconds in Retry-After.',
-      docs: `${DOCS}#UNAVAILABLE`,
-    },
-  },
 }
 
 /** The examples of a request with this body by name. */

@@ -1,4 +1,8 @@
+import type { ErrorCode } from '../../protocol/api/errors.ts'
 import type { Branding } from '../../protocol/branding.ts'
+import { STATUS } from '../lib/errors.ts'
+import { describeRoute } from './openapi-description.ts'
+import { codesOf, errorComponent, errorExample, routeErrors } from './openapi-errors.ts'
 import { example, requestExamples, responseExamples } from './openapi-examples.ts'
 import type { Route } from './route.ts'
 import { integer, type Schema, text } from './schemas/schema.ts'
@@ -16,7 +20,9 @@ const TAGS = {
   Publish: 'Send a manifest, upload the files to signed URLs, finalize: the site is live.',
   Sites: 'List, change, copy, claim and delete your sites.',
   Versions: 'Every publish creates a version. Kept versions can be restored.',
+  Previews: 'Show versions at addresses of their own. A preview can be made live.',
   Domains: 'Serve a site at your own domain, with HTTPS.',
+  Reports: 'Tell the operator of the service about a page.',
   Administration:
     'For administrators of the service: with a key of scope `admin`, or a browser session, which must be at most 12 hours old for changes. For all others these paths do not exist.',
 }
@@ -40,6 +46,9 @@ const RATE_LIMIT_HEADERS = {
   'X-RateLimit-Remaining': integer('Requests left in this hour'),
   'X-RateLimit-Reset': integer('Unix time at which the hour ends'),
 }
+
+/** No operation has it. */
+const { METHOD_NOT_ALLOWED } = STATUS
 
 const RETRY_AFTER = { 'Retry-After': integer('Seconds until a retry makes sense') }
 
@@ -134,14 +143,13 @@ function operation(route: Route, schemas: SchemaComponents): object {
     operationId: id,
     tags: [tag],
     summary,
+    description: describeRoute(route),
     security: security(route),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(requestBody && method !== 'GET' ? { requestBody } : {}),
     responses: {
       [route.answer[0]]: success(route, schemas),
-      429: { $ref: '#/components/responses/RateLimited' },
-      '4XX': { $ref: '#/components/responses/ClientError' },
-      '5XX': { $ref: '#/components/responses/ServerError' },
+      ...Object.fromEntries([...routeErrors(route)].map(referError)),
     },
   }
 }
@@ -217,29 +225,27 @@ function success({ id, answer: [, shape], archives, bytes }: Route, schemas: Sch
   return { description: 'Success', headers, content }
 }
 
+/** A reference may have a description of its own (OpenAPI 3.1, Reference Object): the codes that this route has. */
+function referError([status, codes]: [number, ErrorCode[]]): [number, object] {
+  const $ref = `#/components/responses/${errorComponent(status)}`
+  return [status, { $ref, description: codes.join(', ') }]
+}
+
 function errorResponses(schemas: SchemaComponents): object {
   const schema = schemas.reference(errorResponse)
-  const describeError = (description: string, code: string, headers: Record<string, Schema>) => ({
-    description,
-    headers: referHeaders(headers),
-    content: { 'application/json': { schema, examples: responseExamples(code, errorResponse) } },
-  })
-  return {
-    ClientError: describeError(
-      'The request was refused; `code` says why, and `hint` what to do next',
-      'clientError',
-      RATE_LIMIT_HEADERS,
-    ),
-    RateLimited: describeError('The limit of requests an hour is reached', 'rateLimited', {
-      ...RATE_LIMIT_HEADERS,
-      ...RETRY_AFTER,
-    }),
-    ServerError: describeError(
-      'The service failed; with UNAVAILABLE, the header Retry-After says when to retry',
-      'serverError',
-      { ...RATE_LIMIT_HEADERS, ...RETRY_AFTER },
-    ),
+  const describeStatus = (status: number) => {
+    const codes = codesOf(status)
+    const hasRetry = status === 429 || status === 503
+    return {
+      description: codes.join(', '),
+      headers: referHeaders({ ...RATE_LIMIT_HEADERS, ...(hasRetry ? RETRY_AFTER : {}) }),
+      content: {
+        'application/json': { schema, examples: { [codes[0]!]: { value: errorExample(codes[0]!) } } },
+      },
+    }
   }
+  const documented = [...new Set(Object.values(STATUS))].filter((status) => status !== METHOD_NOT_ALLOWED)
+  return Object.fromEntries(documented.map((status) => [errorComponent(status), describeStatus(status)]))
 }
 
 function describeHeaders(headers: Record<string, Schema>): object {

@@ -1,4 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
+import type { ErrorCode } from '../../protocol/api/errors.ts'
 import type { RouteAccess } from './auth.ts'
 import type * as shape from './schemas/schema.ts'
 
@@ -10,11 +11,15 @@ export interface Route {
   url: string
   tag: string
   summary: string
+  /** Sentences of the OpenAPI document that do not follow from the other fields, such as what is permanent. */
+  details?: string
   body?: shape.Schema
   query?: shape.Schema
   headers?: shape.Schema
   /** Status and schema of success; 'bytes' for a file, 'events' for an event stream. */
   answer: [number, shape.Schema | 'bytes' | 'events']
+  /** The errors that do not follow from the other fields (`routeErrors`). */
+  errors?: readonly ErrorCode[]
   /** See `auth.ts`; default `api`. */
   charge?: 'sign-in' | 'none' | 'handler'
   /** See `auth.ts`. */

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../protocol/api/errors.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
 import { MAX_THUMBNAIL_BYTES } from '../../protocol/api/sites.ts'
 import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
@@ -53,6 +54,20 @@ function forAccount(scope: KeyScope): RouteAccess {
   return { scope, reach: 'account' }
 }
 
+/** Those of a publish, from its manifest until it is live. */
+const PUBLISH_ERRORS: readonly ErrorCode[] = [
+  'SITE_SUSPENDED',
+  'NAME_TAKEN',
+  'VERSION_CONFLICT',
+  'SITE_PENDING',
+  'SITE_EXPIRED',
+  'QUOTA_EXCEEDED',
+  'PAYLOAD_TOO_LARGE',
+  'PREVIEW_LIMIT_REACHED',
+  'CONTENT_REFUSED',
+  'SCAN_UNAVAILABLE',
+]
+
 /** Every route of the API (spec 4, contract). */
 export function routes(services: ApiServices): Route[] {
   return [
@@ -71,29 +86,29 @@ export function routes(services: ApiServices): Route[] {
 function signInRoutes(services: ApiServices): Route[] {
   const tag = 'Sign-in'
   return [
-    { id: 'requestCode', method: 'POST', url: '/api/auth/agent/request-code', tag, summary: 'Send a sign-in code by email', body: accountShape.requestCodeRequest, answer: [200, accountShape.requestCodeResponse], charge: 'sign-in', access: 'public', handle: signIn.requestCode(services) },
-    { id: 'verifyCode', method: 'POST', url: '/api/auth/agent/verify-code', tag, summary: 'Exchange a code for an API key, which replaces the earlier key; with keyName, only the key of the same name', body: accountShape.verifyKeyRequest, answer: [200, accountShape.verifyCodeResponse], charge: 'sign-in', access: 'public', handle: signIn.verifyCode(services) },
-    { id: 'openSession', method: 'POST', url: '/api/auth/session', tag, summary: 'Sign a browser in with a code; the API key stays valid', body: accountShape.verifyCodeRequest, answer: [200, accountShape.sessionResponse], charge: 'sign-in', access: 'public', handle: signIn.openSession(services) },
+    { id: 'requestCode', method: 'POST', url: '/api/auth/agent/request-code', tag, summary: 'Send a sign-in code by email', details: 'The code is valid for 10 minutes. An address without an account gets one where accounts are open.', body: accountShape.requestCodeRequest, answer: [200, accountShape.requestCodeResponse], errors: ['SIGN_UP_CLOSED'], charge: 'sign-in', access: 'public', handle: signIn.requestCode(services) },
+    { id: 'verifyCode', method: 'POST', url: '/api/auth/agent/verify-code', tag, summary: 'Exchange a code for an API key, which replaces the earlier key; with keyName, only the key of the same name', details: 'The response shows the key once.', body: accountShape.verifyKeyRequest, answer: [200, accountShape.verifyCodeResponse], errors: ['INVALID_CODE', 'SIGN_UP_CLOSED', 'KEY_LIMIT_REACHED'], charge: 'sign-in', access: 'public', handle: signIn.verifyCode(services) },
+    { id: 'openSession', method: 'POST', url: '/api/auth/session', tag, summary: 'Sign a browser in with a code; the API key stays valid', body: accountShape.verifyCodeRequest, answer: [200, accountShape.sessionResponse], errors: ['INVALID_CODE', 'SIGN_UP_CLOSED'], charge: 'sign-in', access: 'public', handle: signIn.openSession(services) },
     { id: 'closeSession', method: 'DELETE', url: '/api/auth/session', tag, summary: 'Sign the browser out', answer: [200, accountShape.signedOutResponse], charge: 'sign-in', ends: 'dashboard', access: 'any', auth: 'optional', handle: signIn.closeSession(services) },
-    { id: 'getDeviceRequest', method: 'POST', url: '/api/v1/me/device', tag, summary: 'Get what the program asks for that shows this code', body: deviceShape.deviceRequestQuestion, answer: [200, deviceShape.deviceRequest], access: FOR_CREDENTIALS, handle: device.describe(services) },
-    { id: 'decideDeviceRequest', method: 'POST', url: '/api/v1/me/device/decision', tag, summary: 'Give the program that shows this code a key, or refuse it', body: deviceShape.deviceDecisionRequest, answer: [200, deviceShape.deviceDecision], access: FOR_CREDENTIALS, handle: device.decide(services) },
+    { id: 'getDeviceRequest', method: 'POST', url: '/api/v1/me/device', tag, summary: 'Get what the program asks for that shows this code', body: deviceShape.deviceRequestQuestion, answer: [200, deviceShape.deviceRequest], errors: ['INVALID_CODE'], access: FOR_CREDENTIALS, handle: device.describe(services) },
+    { id: 'decideDeviceRequest', method: 'POST', url: '/api/v1/me/device/decision', tag, summary: 'Give the program that shows this code a key, or refuse it', details: 'A decision is final.', body: deviceShape.deviceDecisionRequest, answer: [200, deviceShape.deviceDecision], errors: ['INVALID_CODE'], access: FOR_CREDENTIALS, handle: device.decide(services) },
     { id: 'getAccount', method: 'GET', url: '/api/v1/me', tag, summary: 'Get the account, its limits and its usage', answer: [200, accountShape.meResponse], access: 'any', handle: me.show(services) },
     { id: 'updateAccount', method: 'PATCH', url: '/api/v1/me', tag, summary: 'Turn emails about events on or off', body: accountShape.meChange, answer: [200, accountShape.meChangeResponse], access: forAccount('manage'), handle: me.update(services) },
-    { id: 'deleteAccount', method: 'DELETE', url: '/api/v1/me', tag, summary: 'Delete the account with all its sites and domains permanently', body: accountShape.deleteAccountRequest, answer: [200, accountShape.deleteAccountResponse], access: FOR_CREDENTIALS, handle: me.deleteAccount(services) },
+    { id: 'deleteAccount', method: 'DELETE', url: '/api/v1/me', tag, summary: 'Delete the account with all its sites and domains permanently', details: 'It cannot be undone.', body: accountShape.deleteAccountRequest, answer: [200, accountShape.deleteAccountResponse], errors: ['LAST_ADMINISTRATOR', 'ACCOUNT_SUSPENDED'], access: FOR_CREDENTIALS, handle: me.deleteAccount(services) },
     { id: 'listSessions', method: 'GET', url: '/api/v1/me/sessions', tag, summary: 'List the signed-in browsers, newest first', answer: [200, accountShape.sessionList], access: forAccount('manage'), handle: me.sessions(services) },
     { id: 'endOtherSessions', method: 'DELETE', url: '/api/v1/me/sessions', tag, summary: 'Sign out every other browser', answer: [200, accountShape.sessionsEndedResponse], access: forAccount('manage'), handle: me.endOtherSessions(services) },
     { id: 'endSession', method: 'DELETE', url: '/api/v1/me/sessions/:id', tag, summary: 'Sign one browser out', answer: [200, accountShape.sessionsEndedResponse], access: forAccount('manage'), handle: me.endSession(services) },
-    { id: 'renewKey', method: 'POST', url: '/api/v1/me/key', tag, summary: 'Create an API key, which replaces the earlier one', answer: [200, accountShape.newKeyResponse], access: FOR_CREDENTIALS, handle: me.renewKey(services) },
+    { id: 'renewKey', method: 'POST', url: '/api/v1/me/key', tag, summary: 'Create an API key, which replaces the earlier one', details: 'The response shows the key once; the earlier key stops working immediately.', answer: [200, accountShape.newKeyResponse], access: FOR_CREDENTIALS, handle: me.renewKey(services) },
     { id: 'listKeys', method: 'GET', url: '/api/v1/me/keys', tag, summary: 'List the named API keys, newest first', answer: [200, keyShape.keyList], access: forAccount('manage'), handle: keys.list(services) },
-    { id: 'createKey', method: 'POST', url: '/api/v1/me/keys', tag, summary: 'Create a named API key with a scope, optionally limited to sites and a lifetime; the response shows it once', body: keyShape.createKeyRequest, answer: [201, keyShape.createdKey], access: FOR_CREDENTIALS, handle: keys.create(services) },
-    { id: 'revokeKey', method: 'DELETE', url: '/api/v1/me/keys/:id', tag, summary: 'Revoke a named API key', answer: [200, keyShape.keyRevokedResponse], access: forAccount('manage'), handle: keys.revoke(services) },
-    { id: 'exchangeIdToken', method: 'POST', url: '/api/auth/oidc/exchange', tag, summary: 'Exchange the OpenID Connect token of a CI job for a key of 15 minutes, once', body: trustShape.exchangeRequest, answer: [200, trustShape.exchangeResponse], charge: 'handler', access: 'public', handle: trusts.exchange(services) },
+    { id: 'createKey', method: 'POST', url: '/api/v1/me/keys', tag, summary: 'Create a named API key with a scope, optionally limited to sites and a lifetime; the response shows it once', body: keyShape.createKeyRequest, answer: [201, keyShape.createdKey], errors: ['NAME_TAKEN', 'KEY_LIMIT_REACHED', 'SIGN_IN_AGAIN', 'NOT_FOUND', 'OWNER_REQUIRED', 'SITE_SUSPENDED', 'SITE_EXPIRED'], access: FOR_CREDENTIALS, handle: keys.create(services) },
+    { id: 'revokeKey', method: 'DELETE', url: '/api/v1/me/keys/:id', tag, summary: 'Revoke a named API key', details: 'The key stops working immediately.', answer: [200, keyShape.keyRevokedResponse], access: forAccount('manage'), handle: keys.revoke(services) },
+    { id: 'exchangeIdToken', method: 'POST', url: '/api/auth/oidc/exchange', tag, summary: 'Exchange the OpenID Connect token of a CI job for a key of 15 minutes, once', details: 'An exchange counts as one request of the account, a refused one towards the limit of sign-ins of the network.', body: trustShape.exchangeRequest, answer: [200, trustShape.exchangeResponse], errors: ['INVALID_ID_TOKEN', 'NOT_TRUSTED', 'NOT_FOUND'], charge: 'handler', access: 'public', handle: trusts.exchange(services) },
     { id: 'listTrusts', method: 'GET', url: '/api/v1/me/trusts', tag, summary: 'List the repositories whose CI jobs get keys, newest first', answer: [200, trustShape.trustList], access: forAccount('manage'), handle: trusts.list(services) },
-    { id: 'createTrust', method: 'POST', url: '/api/v1/me/trusts', tag, summary: 'Let CI jobs of a repository get keys of a site', body: trustShape.createTrustRequest, answer: [201, trustShape.createdTrust], access: FOR_CREDENTIALS, handle: trusts.create(services) },
+    { id: 'createTrust', method: 'POST', url: '/api/v1/me/trusts', tag, summary: 'Let CI jobs of a repository get keys of a site', body: trustShape.createTrustRequest, answer: [201, trustShape.createdTrust], errors: ['TRUST_LIMIT_REACHED', 'NOT_FOUND', 'OWNER_REQUIRED', 'SITE_SUSPENDED', 'SITE_EXPIRED'], access: FOR_CREDENTIALS, handle: trusts.create(services) },
     { id: 'removeTrust', method: 'DELETE', url: '/api/v1/me/trusts/:id', tag, summary: 'Remove a trust and end its keys', answer: [200, trustShape.trustRemovedResponse], access: forAccount('manage'), handle: trusts.remove(services) },
     { id: 'endKey', method: 'DELETE', url: '/api/v1/me/key', tag, summary: 'Revoke the API key of the request', answer: [200, accountShape.keyEndedResponse], ends: 'key', access: 'any', handle: me.endKey(services) },
     { id: 'getAuthorization', method: 'GET', url: '/api/v1/authorizations/:id', tag, summary: 'Get what a program asks for, in the browser in which it asks', answer: [200, programShape.authorizationRequest], access: forAccount('manage'), handle: programs.describe(services) },
-    { id: 'decideAuthorization', method: 'POST', url: '/api/v1/authorizations/:id', tag, summary: 'Give a program access to the account, or refuse it', body: programShape.authorizationDecision, answer: [200, programShape.authorizationResult], access: FOR_CREDENTIALS, handle: programs.decide(services) },
+    { id: 'decideAuthorization', method: 'POST', url: '/api/v1/authorizations/:id', tag, summary: 'Give a program access to the account, or refuse it', details: 'A decision is final. The browser continues at the URL of the response.', body: programShape.authorizationDecision, answer: [200, programShape.authorizationResult], errors: ['ALREADY_DECIDED'], access: FOR_CREDENTIALS, handle: programs.decide(services) },
     { id: 'listPrograms', method: 'GET', url: '/api/v1/me/programs', tag, summary: 'List the programs with access to the account, newest first', answer: [200, programShape.programList], access: forAccount('manage'), handle: programs.list(services) },
     { id: 'revokeProgram', method: 'DELETE', url: '/api/v1/me/programs/:id', tag, summary: 'End the access of a program', answer: [200, programShape.programRevokedResponse], access: forAccount('manage'), handle: programs.revoke(services) },
   ]
@@ -104,14 +119,14 @@ function publishRoutes(services: ApiServices): Route[] {
   const publishRequest = shape.publishRequest(services.pendingVersions.maxFiles)
   const tag = 'Publish'
   return [
-    { id: 'createSite', method: 'POST', url: '/api/v1/publish', tag, summary: 'Create a site from a manifest, from contents or from an archive', body: publishRequest, query: shape.archiveQuery, answer: [201, shape.createResponse], archives: true, access: forAccount('publish'), auth: 'optional', handle: publish.create(services) },
-    { id: 'updateSite', method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', body: publishRequest, query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, access: FOR_PUBLISHING, auth: 'optional', handle: publish.update(services) },
-    { id: 'uploadSite', method: 'PUT', url: '/', tag, summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', query: shape.archiveQuery, answer: [201, shape.createResponse], archives: true, bytes: '*/*', access: forAccount('publish'), auth: 'optional', handle: uploadDirectly(services) },
-    { id: 'uploadVersion', method: 'PUT', url: DIRECT_UPLOAD_PATH, tag, summary: 'Publish a new version from an archive or a page of any type', query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], archives: true, bytes: '*/*', access: FOR_PUBLISHING, auth: 'optional', handle: uploadDirectly(services) },
-    { id: 'uploadBundle', method: 'PUT', url: `${UPLOAD_PATH}:slug/:versionId`, tag, summary: 'Upload several files in one tar', query: bundleShape.bundleQuery, answer: [200, bundleShape.bundleReceipt], charge: 'none', access: 'public', bytes: 'application/x-tar', handle: uploads.receiveBundle(services) },
-    { id: 'uploadFile', method: 'PUT', url: `${UPLOAD_PATH}*`, tag, summary: 'Upload one file to its signed URL', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], charge: 'none', access: 'public', bytes: '*/*', handle: uploads.receive(services) },
-    { id: 'refreshUploads', method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Get new upload URLs for the missing files', body: shape.refreshRequest, headers: shape.claimTokenHeader, answer: [200, shape.refreshResponse], access: FOR_PUBLISHING, auth: 'optional', handle: publish.refresh(services) },
-    { id: 'finalizeVersion', method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', body: shape.finalizeRequest, headers: shape.claimTokenHeader, answer: [200, shape.finalizeResponse], charge: 'handler', access: FOR_PUBLISHING, auth: 'optional', handle: publish.finalize(services) },
+    { id: 'createSite', method: 'POST', url: '/api/v1/publish', tag, summary: 'Create a site from a manifest, from contents or from an archive', details: 'A manifest gets URLs to which the files are uploaded, and nothing is live until finalizeVersion; contents and archives are live with the response. Without a key, the site expires unless it is claimed.', body: publishRequest, query: shape.archiveQuery, answer: [201, shape.createResponse], errors: PUBLISH_ERRORS, archives: true, access: forAccount('publish'), auth: 'optional', handle: publish.create(services) },
+    { id: 'updateSite', method: 'PUT', url: SITE, tag, summary: 'Publish a new version; files of the live version need no upload', details: 'A manifest gets URLs to which the files are uploaded, and the site stays as it is until finalizeVersion; contents and archives are live with the response.', body: publishRequest, query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], errors: PUBLISH_ERRORS, archives: true, access: FOR_PUBLISHING, auth: 'optional', handle: publish.update(services) },
+    { id: 'uploadSite', method: 'PUT', url: '/', tag, summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', details: 'The site is live with the response: its URL as text, or JSON when Accept has application/json. Without a key, it expires unless it is claimed.', query: shape.archiveQuery, answer: [201, shape.createResponse], errors: PUBLISH_ERRORS, archives: true, bytes: '*/*', access: forAccount('publish'), auth: 'optional', handle: uploadDirectly(services) },
+    { id: 'uploadVersion', method: 'PUT', url: DIRECT_UPLOAD_PATH, tag, summary: 'Publish a new version from an archive or a page of any type', details: 'The version is live with the response: the URL of the site as text, or JSON when Accept has application/json.', query: shape.archiveQuery, headers: shape.claimTokenHeader, answer: [200, shape.updateResponse], errors: PUBLISH_ERRORS, archives: true, bytes: '*/*', access: FOR_PUBLISHING, auth: 'optional', handle: uploadDirectly(services) },
+    { id: 'uploadBundle', method: 'PUT', url: `${UPLOAD_PATH}:slug/:versionId`, tag, summary: 'Upload several files in one tar', details: 'The signed URL, from the response of a publish, is the credential.', query: bundleShape.bundleQuery, answer: [200, bundleShape.bundleReceipt], errors: ['INVALID_UPLOAD_TOKEN', 'CONTENT_TYPE_MISMATCH', 'HASH_MISMATCH', 'UPLOAD_EXPIRED', 'SITE_EXPIRED'], charge: 'none', access: 'public', bytes: 'application/x-tar', handle: uploads.receiveBundle(services) },
+    { id: 'uploadFile', method: 'PUT', url: `${UPLOAD_PATH}*`, tag, summary: 'Upload one file to its signed URL', details: 'The signed URL, from the response of a publish, is the credential. The Content-Type is that of the file in the manifest; a range such as */* states none.', query: shape.uploadQuery, answer: [200, shape.uploadReceipt], errors: ['INVALID_UPLOAD_TOKEN', 'CONTENT_TYPE_MISMATCH', 'HASH_MISMATCH', 'UPLOAD_EXPIRED', 'SITE_EXPIRED'], charge: 'none', access: 'public', bytes: '*/*', handle: uploads.receive(services) },
+    { id: 'refreshUploads', method: 'POST', url: `${SITE}/uploads/refresh`, tag, summary: 'Get new upload URLs for the missing files', body: shape.refreshRequest, headers: shape.claimTokenHeader, answer: [200, shape.refreshResponse], errors: ['UPLOAD_EXPIRED'], access: FOR_PUBLISHING, auth: 'optional', handle: publish.refresh(services) },
+    { id: 'finalizeVersion', method: 'POST', url: `${SITE}/finalize`, tag, summary: 'Make an uploaded version live, or keep it as a draft', details: 'All files change together. The first finalize of a version is not counted; one that changes nothing counts as one request.', body: shape.finalizeRequest, headers: shape.claimTokenHeader, answer: [200, shape.finalizeResponse], errors: [...PUBLISH_ERRORS, 'UPLOADS_MISSING'], charge: 'handler', access: FOR_PUBLISHING, auth: 'optional', handle: publish.finalize(services) },
   ]
 }
 
@@ -123,16 +138,16 @@ function siteRoutes(services: ApiServices): Route[] {
     { id: 'getSite', method: 'GET', url: SITE, tag, summary: 'Get the details of a site', answer: [200, shape.siteDetails], access: forSite('read'), handle: sites.details(services) },
     { id: 'updateMetadata', method: 'PATCH', url: `${SITE}/metadata`, tag, summary: 'Change the title, password and other settings of a site', body: shape.metadataRequest, answer: [200, shape.siteDetails], access: forSite('manage'), handle: sites.updateMetadata(services) },
     { id: 'getVisits', method: 'GET', url: `${SITE}/analytics`, tag, summary: 'Get the visits of a site, with the most requested paths', query: visitShape.visitsQuery, answer: [200, visitShape.visitsResponse], access: forSite('read'), handle: visits.show(services) },
-    { id: 'renameSite', method: 'PATCH', url: `${SITE}/name`, tag, summary: 'Rename a site; the former name redirects for 30 days', body: shape.renameRequest, answer: [200, shape.renameResponse], access: forSite('manage'), handle: sites.rename(services) },
+    { id: 'renameSite', method: 'PATCH', url: `${SITE}/name`, tag, summary: 'Rename a site; the former name redirects for 30 days', body: shape.renameRequest, answer: [200, shape.renameResponse], errors: ['NAME_TAKEN'], access: forSite('manage'), handle: sites.rename(services) },
     { id: 'checkName', method: 'GET', url: '/api/v1/names/:name', tag, summary: 'Check whether a name is available', answer: [200, shape.nameCheck], access: forAccount('read'), handle: sites.checkName(services) },
-    { id: 'duplicateSite', method: 'POST', url: `${SITE}/duplicate`, tag, summary: 'Copy a site to a new site, which is live immediately', answer: [201, shape.duplicateResponse], access: forAccount('publish'), handle: sites.duplicate(services) },
-    { id: 'deleteSite', method: 'DELETE', url: SITE, tag, summary: 'Delete a site; one of an account can be restored for 30 days by default', body: shape.deleteRequest, query: shape.deleteQuery, headers: shape.claimTokenHeader, answer: [200, shape.deleteResponse], charge: 'handler', access: forSite('manage'), auth: 'optional', handle: sites.remove(services) },
-    { id: 'undeleteSite', method: 'POST', url: `${SITE}/undelete`, tag, summary: 'Restore a deleted site from the trash', answer: [200, shape.siteDetails], access: forSite('manage'), handle: sites.undelete(services) },
+    { id: 'duplicateSite', method: 'POST', url: `${SITE}/duplicate`, tag, summary: 'Copy a site to a new site, which is live immediately', answer: [201, shape.duplicateResponse], errors: ['SITE_PENDING', 'QUOTA_EXCEEDED', 'CONTENT_REFUSED'], access: forAccount('publish'), handle: sites.duplicate(services) },
+    { id: 'deleteSite', method: 'DELETE', url: SITE, tag, summary: 'Delete a site; one of an account can be restored for 30 days by default', details: 'A site without an owner, and one that is deleted with permanent, cannot be restored. It counts as one request, except with the claim token.', body: shape.deleteRequest, query: shape.deleteQuery, headers: shape.claimTokenHeader, answer: [200, shape.deleteResponse], charge: 'handler', access: forSite('manage'), auth: 'optional', handle: sites.remove(services) },
+    { id: 'undeleteSite', method: 'POST', url: `${SITE}/undelete`, tag, summary: 'Restore a deleted site from the trash', answer: [200, shape.siteDetails], errors: ['QUOTA_EXCEEDED'], access: forSite('manage'), handle: sites.undelete(services) },
     { id: 'listCollaborators', method: 'GET', url: `${SITE}/collaborators`, tag, summary: 'List the collaborators of a site', answer: [200, collaboratorShape.collaboratorList], access: forSite('manage'), handle: collaborators.list(services) },
-    { id: 'addCollaborator', method: 'POST', url: `${SITE}/collaborators`, tag, summary: 'Let an account publish to a site, and notify it by email', body: collaboratorShape.collaboratorRequest, answer: [201, collaboratorShape.collaborator], access: FOR_CREDENTIALS, handle: collaborators.add(services) },
+    { id: 'addCollaborator', method: 'POST', url: `${SITE}/collaborators`, tag, summary: 'Let an account publish to a site, and notify it by email', body: collaboratorShape.collaboratorRequest, answer: [201, collaboratorShape.collaborator], errors: ['COLLABORATOR_LIMIT_REACHED'], access: FOR_CREDENTIALS, handle: collaborators.add(services) },
     { id: 'removeCollaborator', method: 'DELETE', url: `${SITE}/collaborators`, tag, summary: 'Remove a collaborator from a site, or leave it', body: collaboratorShape.collaboratorRequest, answer: [200, collaboratorShape.removeCollaboratorResponse], access: forSite('manage'), handle: collaborators.remove(services) },
-    { id: 'claimSite', method: 'POST', url: `${SITE}/claim`, tag, summary: 'Claim an anonymous site', body: shape.claimRequest, answer: [200, shape.claimResponse], access: forAccount('publish'), handle: sites.claim(services) },
-    { id: 'previewClaim', method: 'POST', url: `${SITE}/claim/preview`, tag, summary: 'Get the site of a claim link', body: shape.claimRequest, answer: [200, shape.claimPreview], charge: 'sign-in', access: 'public', handle: sites.claimPreview(services) },
+    { id: 'claimSite', method: 'POST', url: `${SITE}/claim`, tag, summary: 'Claim an anonymous site', details: 'The site no longer expires.', body: shape.claimRequest, answer: [200, shape.claimResponse], errors: ['INVALID_CLAIM_TOKEN', 'ALREADY_CLAIMED', 'QUOTA_EXCEEDED'], access: forAccount('publish'), handle: sites.claim(services) },
+    { id: 'previewClaim', method: 'POST', url: `${SITE}/claim/preview`, tag, summary: 'Get the site of a claim link', body: shape.claimRequest, answer: [200, shape.claimPreview], errors: ['INVALID_CLAIM_TOKEN', 'SITE_EXPIRED'], charge: 'sign-in', access: 'public', handle: sites.claimPreview(services) },
   ]
 }
 
@@ -141,14 +156,14 @@ function versionRoutes(services: ApiServices): Route[] {
   const tag = 'Versions'
   return [
     { id: 'listVersions', method: 'GET', url: `${SITE}/versions`, tag, summary: 'List the kept versions, newest first', answer: [200, versionShape.versionList], access: forSite('read'), handle: versions.list(services) },
-    { id: 'getVersion', method: 'GET', url: `${SITE}/versions/:versionId`, tag, summary: 'Get a version with its files and changes', answer: [200, versionShape.versionDetails], access: forSite('read'), handle: versions.details(services) },
-    { id: 'restoreVersion', method: 'POST', url: `${SITE}/versions/:versionId/restore`, tag, summary: 'Make a kept version live again', answer: [200, shape.finalizeResponse], access: forSite('publish'), handle: versions.restore(services) },
-    { id: 'deleteVersion', method: 'DELETE', url: `${SITE}/versions/:versionId`, tag, summary: 'Delete a version permanently', answer: [200, versionShape.deleteVersionResponse], access: forSite('manage'), handle: versions.remove(services) },
-    { id: 'createPreviewLink', method: 'POST', url: `${SITE}/preview`, tag, summary: 'Create a URL that shows the site without its password for 10 minutes', query: versionShape.versionQuery, answer: [200, versionShape.previewLink], access: forSite('read'), handle: versions.createPreviewLink(services) },
-    { id: 'putThumbnail', method: 'PUT', url: `${SITE}/versions/:versionId/thumbnail`, tag, summary: 'Store the thumbnail of a version: WebP of at most 20,000 bytes', headers: shape.claimTokenHeader, answer: [200, versionShape.thumbnailResponse], charge: 'handler', bytes: 'image/webp', bodyLimit: MAX_THUMBNAIL_BYTES, access: forSite('publish'), auth: 'optional', handle: versions.putThumbnail(services) },
-    { id: 'getThumbnail', method: 'GET', url: `${SITE}/versions/:versionId/thumbnail`, tag, summary: 'Get the thumbnail of a version', query: versionShape.thumbnailQuery, answer: [200, 'bytes'], charge: 'none', access: forSite('read'), auth: 'optional', handle: versions.thumbnail(services) },
-    { id: 'downloadFile', method: 'GET', url: `${SITE}/files/*`, tag, summary: 'Download one file', query: versionShape.versionQuery, answer: [200, 'bytes'], access: forSite('read'), handle: versions.file(services) },
-    { id: 'downloadArchive', method: 'GET', url: `${SITE}/archive`, tag, summary: 'Download a version as tar.gz or zip', query: versionShape.archiveQuery, answer: [200, 'bytes'], access: forSite('read'), handle: versions.archive(services) },
+    { id: 'getVersion', method: 'GET', url: `${SITE}/versions/:versionId`, tag, summary: 'Get a version with its files and changes', answer: [200, versionShape.versionDetails], errors: ['SITE_PENDING'], access: forSite('read'), handle: versions.details(services) },
+    { id: 'restoreVersion', method: 'POST', url: `${SITE}/versions/:versionId/restore`, tag, summary: 'Make a kept version live again', details: 'Nothing is uploaded; all files change together.', answer: [200, shape.finalizeResponse], errors: ['SITE_PENDING', 'UPLOADS_MISSING', 'CONTENT_REFUSED'], access: forSite('publish'), handle: versions.restore(services) },
+    { id: 'deleteVersion', method: 'DELETE', url: `${SITE}/versions/:versionId`, tag, summary: 'Delete a version permanently', details: 'It cannot be undone.', answer: [200, versionShape.deleteVersionResponse], errors: ['VERSION_LIVE'], access: forSite('manage'), handle: versions.remove(services) },
+    { id: 'createPreviewLink', method: 'POST', url: `${SITE}/preview`, tag, summary: 'Create a URL that shows the site without its password for 10 minutes', query: versionShape.versionQuery, answer: [200, versionShape.previewLink], errors: ['SITE_PENDING'], access: forSite('read'), handle: versions.createPreviewLink(services) },
+    { id: 'putThumbnail', method: 'PUT', url: `${SITE}/versions/:versionId/thumbnail`, tag, summary: 'Store the thumbnail of a version: WebP of at most 20,000 bytes', details: 'Pictures count as one request when they are refused or replace another.', headers: shape.claimTokenHeader, answer: [200, versionShape.thumbnailResponse], errors: ['SITE_PENDING', 'CONTENT_REFUSED'], charge: 'handler', bytes: 'image/webp', bodyLimit: MAX_THUMBNAIL_BYTES, access: forSite('publish'), auth: 'optional', handle: versions.putThumbnail(services) },
+    { id: 'getThumbnail', method: 'GET', url: `${SITE}/versions/:versionId/thumbnail`, tag, summary: 'Get the thumbnail of a version', query: versionShape.thumbnailQuery, answer: [200, 'bytes'], errors: ['SITE_PENDING'], charge: 'none', access: forSite('read'), auth: 'optional', handle: versions.thumbnail(services) },
+    { id: 'downloadFile', method: 'GET', url: `${SITE}/files/*`, tag, summary: 'Download one file', query: versionShape.versionQuery, answer: [200, 'bytes'], errors: ['SITE_PENDING'], access: forSite('read'), handle: versions.file(services) },
+    { id: 'downloadArchive', method: 'GET', url: `${SITE}/archive`, tag, summary: 'Download a version as tar.gz or zip', query: versionShape.archiveQuery, answer: [200, 'bytes'], errors: ['SITE_PENDING'], access: forSite('read'), handle: versions.archive(services) },
   ]
 }
 
@@ -158,8 +173,8 @@ function previewRoutes(services: ApiServices): Route[] {
   return [
     { id: 'listPreviews', method: 'GET', url: `${SITE}/previews`, tag, summary: 'List the previews of a site, the last changed one first', answer: [200, previewShape.previewList], access: forSite('read'), handle: previews.list(services) },
     { id: 'getPreview', method: 'GET', url: `${SITE}/previews/:name`, tag, summary: 'Get a preview', answer: [200, previewShape.preview], access: forSite('read'), handle: previews.details(services) },
-    { id: 'promotePreview', method: 'POST', url: `${SITE}/previews/:name/promote`, tag, summary: 'Make the version of a preview live', query: previewShape.promoteQuery, answer: [200, shape.finalizeResponse], access: forSite('publish'), handle: previews.promote(services) },
-    { id: 'deletePreview', method: 'DELETE', url: `${SITE}/previews/:name`, tag, summary: 'Delete a preview', answer: [200, previewShape.deletePreviewResponse], access: forSite('preview'), handle: previews.remove(services) },
+    { id: 'promotePreview', method: 'POST', url: `${SITE}/previews/:name/promote`, tag, summary: 'Make the version of a preview live', details: 'All files of the site change together.', query: previewShape.promoteQuery, answer: [200, shape.finalizeResponse], errors: ['VERSION_CONFLICT', 'CONTENT_REFUSED'], access: forSite('publish'), handle: previews.promote(services) },
+    { id: 'deletePreview', method: 'DELETE', url: `${SITE}/previews/:name`, tag, summary: 'Delete a preview', details: 'Its URL ends; the site stays as it is.', answer: [200, previewShape.deletePreviewResponse], access: forSite('preview'), handle: previews.remove(services) },
   ]
 }
 
@@ -168,10 +183,10 @@ function domainRoutes(services: ApiServices): Route[] {
   const tag = 'Domains'
   return [
     { id: 'listDomains', method: 'GET', url: '/api/v1/domains', tag, summary: 'List your domains', answer: [200, shape.domainList], access: forAccount('read'), handle: domains.list(services) },
-    { id: 'addDomain', method: 'POST', url: '/api/v1/domains', tag, summary: 'Add a domain to a site', body: shape.domainRequest, answer: [201, shape.domainResponse], access: forAccount('manage'), handle: domains.add(services) },
+    { id: 'addDomain', method: 'POST', url: '/api/v1/domains', tag, summary: 'Add a domain to a site', details: 'The response has the DNS records to enter.', body: shape.domainRequest, answer: [201, shape.domainResponse], errors: ['DOMAIN_TAKEN', 'DOMAIN_LIMIT_REACHED', 'NOT_FOUND', 'OWNER_REQUIRED', 'SITE_SUSPENDED', 'SITE_EXPIRED'], access: forAccount('manage'), handle: domains.add(services) },
     { id: 'checkDomain', method: 'GET', url: '/api/v1/domains/:domain', tag, summary: 'Check the DNS records of a domain now', answer: [200, shape.domainResponse], access: forAccount('read'), handle: domains.check(services) },
     { id: 'followDomain', method: 'GET', url: '/api/v1/domains/:domain/events', tag, summary: 'Follow a domain: get its record now and after each change', answer: [200, 'events'], access: forAccount('read'), handle: domainEvents(services) },
-    { id: 'removeDomain', method: 'DELETE', url: '/api/v1/domains/:domain', tag, summary: 'Remove a domain', answer: [200, shape.deleteDomainResponse], access: forAccount('manage'), handle: domains.remove(services) },
+    { id: 'removeDomain', method: 'DELETE', url: '/api/v1/domains/:domain', tag, summary: 'Remove a domain', details: 'The site stays at its own URL.', answer: [200, shape.deleteDomainResponse], access: forAccount('manage'), handle: domains.remove(services) },
   ]
 }
 
@@ -184,7 +199,9 @@ function reportRoutes(services: ApiServices): Route[] {
       tag: 'Reports',
       summary: 'Report a page of a site to the operator of the service',
       body: reportShape.reportRequest,
+      details: 'Reports have an hourly limit of their own.',
       answer: [202, reportShape.reportReceived],
+      errors: ['RATE_LIMITED'],
       // Reports have a limit of their own, so that they do not use up the requests of the network.
       charge: 'none',
       access: 'public',

@@ -126,7 +126,7 @@ export class PublishService {
   ): Promise<UploadReceipt> {
     const { targets } = this.#options
     const upload = targets.verify(key, query)
-    if (!isSameMediaType(headers.contentType, upload.contentType)) {
+    if (headers.contentType !== ANY_TYPE && !isSameMediaType(headers.contentType, upload.contentType)) {
       const sentence = `'${upload.path}' must be uploaded with Content-Type: ${upload.contentType}`
       throw new ApiError('CONTENT_TYPE_MISMATCH', sentence)
     }
@@ -213,6 +213,12 @@ export class PublishService {
     }
   }
 }
+
+/**
+ * The media range of the request in the OpenAPI document. Some generated clients send it as the Content-Type, which then
+ * states no type; the signed one applies.
+ */
+const ANY_TYPE = '*/*'
 
 /** Compares media types, ignoring case and surrounding spaces. */
 function isSameMediaType(one: string | undefined, other: string): boolean {

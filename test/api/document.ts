@@ -7,6 +7,7 @@ export interface ApiDocument {
   openapi: string
   info: { title: string; version: string; description?: string }
   servers: { url: string }[]
+  tags: { name: string }[]
   paths: Record<string, Record<string, Operation>>
   components: { securitySchemes: Record<string, object> }
 }
@@ -14,6 +15,7 @@ export interface ApiDocument {
 interface Operation {
   operationId: string
   summary?: string
+  description?: string
   tags?: string[]
   security: Record<string, unknown>[]
   parameters?: { name: string; in: string; required?: boolean; schema: object }[]
@@ -50,8 +52,11 @@ export class Conformance {
     const [template, operation] = this.#find(method, path) ?? []
     if (!template || !operation) return
     const name = `${method} ${template} ${status}`
-    const answer = operation.responses[status] ?? operation.responses[`${Math.floor(status / 100)}XX`]
-    assert.ok(answer, `${name} is documented`)
+    const answer = operation.responses[status]
+    assert.ok(answer, `${name} is documented: ${JSON.stringify(body)}`)
+    const { code } = body as { code?: string }
+    if (status >= 400)
+      assert.ok(answer.description.split(', ').includes(code!), `${code} of ${name} is documented`)
     const schema = answer.content?.['application/json']?.schema
     assert.ok(schema, `${name} is documented as JSON`)
     const valid = this.#ajv.validate(schema, body)

@@ -48,7 +48,7 @@ function auditRoutes(services: ApiServices): AdminRoute[] {
   return [
     { id: 'listAuditEntries', method: 'GET', url: '/api/admin/audit', summary: 'List the changes that administrators made', query: auditShape.auditQuery, answer: [200, auditShape.auditPage], handle: audit.list(services) },
     { id: 'setPlan', method: 'PUT', url: '/api/admin/accounts/:id/plan', summary: 'Set the plan of an account, and exceptions from its limits', body: accountShape.planChange, answer: [200, accountShape.accountPlan], handle: administrators.setPlan(services) },
-    { id: 'setAdministrator', method: 'PUT', url: '/api/admin/accounts/:id/administrator', summary: 'Let an account administer the service, or no longer', body: auditShape.administratorChange, answer: [200, auditShape.administratorChange], handle: administrators.set(services) },
+    { id: 'setAdministrator', method: 'PUT', url: '/api/admin/accounts/:id/administrator', summary: 'Let an account administer the service, or no longer', body: auditShape.administratorChange, answer: [200, auditShape.administratorChange], errors: ['LAST_ADMINISTRATOR'], handle: administrators.set(services) },
   ]
 }
 

@@ -1,0 +1,75 @@
+import type { ErrorBody, ErrorCode } from '../../protocol/api/errors.ts'
+import { ERROR_CODES } from '../lib/error-codes.ts'
+import { STATUS } from '../lib/errors.ts'
+import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
+import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
+import type { Route } from './route.ts'
+
+/** The name of the component that describes the responses with an error of this status. */
+export function errorComponent(status: number): string {
+  return `Error${status}`
+}
+
+/** The codes of the errors that a route responds with, by their status: those that follow from its facts, and its own. */
+export function routeErrors(route: Route): Map<number, ErrorCode[]> {
+  const codes = new Set([...ofService(route), ...ofCaller(route), ...ofBody(route), ...(route.errors ?? [])])
+  const inOrder = (Object.keys(STATUS) as ErrorCode[]).filter((code) => codes.has(code))
+  return Map.groupBy(inOrder, (code) => STATUS[code])
+}
+
+/** An error that a service with default settings responds with. */
+export function errorExample(code: ErrorCode): ErrorBody {
+  const { meaning: error, hint } = ERROR_CODES[code]
+  return { error, code, status: STATUS[code], hint, docs: `https://slipway.example.net/docs#${code}` }
+}
+
+/** The codes of the errors of a status, of which a response may have each. */
+export function codesOf(status: number): ErrorCode[] {
+  return (Object.keys(STATUS) as ErrorCode[]).filter((code) => STATUS[code] === status)
+}
+
+/** VALIDATION_ERROR for a query that is too long, which each route refuses. */
+function ofService({ method, charge }: Route): ErrorCode[] {
+  return [
+    'VALIDATION_ERROR',
+    'BLOCKED',
+    'INTERNAL',
+    'UNAVAILABLE',
+    ...when(charge !== 'none', 'RATE_LIMITED'),
+    ...when(method !== 'GET', 'INSUFFICIENT_STORAGE'),
+  ]
+}
+
+/** UNAUTHORIZED without need of a key: on a service of a private network, for pages of other origins. */
+function ofCaller({ access, method, url, headers }: Route): ErrorCode[] {
+  const isChange = method !== 'GET'
+  const isRefused = access !== 'public' || (isChange && !url.startsWith(UPLOAD_PATH))
+  const isScoped = typeof access === 'object'
+  const isOfSite = isScoped && url.includes(':slug')
+  return [
+    ...when(isRefused, 'UNAUTHORIZED'),
+    ...when(/[:*]/.test(url) || access === 'admin', 'NOT_FOUND'),
+    ...when(access === 'admin' && isChange, 'SIGN_IN_AGAIN'),
+    ...when(isScoped, 'INSUFFICIENT_SCOPE'),
+    ...when(isScoped && isChange && method !== 'DELETE', 'ACCOUNT_SUSPENDED'),
+    ...when(isOfSite, 'SITE_EXPIRED'),
+    ...when(isOfSite && isChange, 'SITE_SUSPENDED', 'OWNER_REQUIRED'),
+    ...when(
+      headers !== undefined && CLAIM_TOKEN_HEADER in (headers.properties as object),
+      'INVALID_CLAIM_TOKEN',
+    ),
+  ]
+}
+
+function ofBody({ body, bytes, archives }: Route): ErrorCode[] {
+  const takesBody = body !== undefined || bytes !== undefined || archives === true
+  return [
+    ...when(takesBody, 'REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'),
+    ...when(body !== undefined, 'INVALID_JSON'),
+    ...when(bytes !== undefined, 'SIZE_MISMATCH'),
+  ]
+}
+
+function when(isSo: boolean, ...codes: ErrorCode[]): ErrorCode[] {
+  return isSo ? codes : []
+}
