@@ -7,6 +7,9 @@ import type { CommandContext } from './command.ts'
 import { assertOwnPage } from './server.ts'
 import { browse } from './terminal/browser.ts'
 
+/** A server cannot make the client wait longer between its requests, or not at all. */
+const MAX_INTERVAL_SECONDS = 60
+
 /** What a client adds to the interval of its requests when it is too fast (RFC 8628, section 3.5). */
 const SLOWER_SECONDS = 5
 
@@ -33,7 +36,7 @@ export async function signInByDevice(
     terminal.printNote(line)
   if (terminal.interactive) await browse(code.verification_uri_complete, work)
   const end = retryPolicy.now() + code.expires_in * 1000
-  let { interval } = code
+  let interval = Math.min(Math.max(code.interval, 1), MAX_INTERVAL_SECONDS)
   while (retryPolicy.now() < end) {
     await retryPolicy.wait(interval * 1000, signal)
     try {

@@ -15,6 +15,8 @@ import { printWarnings } from './warnings.ts'
 
 /** Changes up to this size are sent in one request, in bytes; the server accepts 2 MiB, of base64 too. */
 const MAX_INLINE_BYTES = 1024 * 1024
+const HOUR_SECONDS = 60 * 60
+
 /** Minimum interval between the beginnings of two publishes. */
 const MIN_INTERVAL_MS = 200
 /** Pause after a failed publish, without a Retry-After. */
@@ -200,7 +202,9 @@ async function reportFailure(work: CommandContext, error: unknown): Promise<bool
   terminal.printError(message)
   for (const hint of hints) terminal.printNote(`  ${hint}`)
   if (!isSlipwayError(error)) return false
-  const { retryAfterSeconds } = error
+  const { retryAfterSeconds: given } = error
+  // Limits are of an hour; a timer has a maximum.
+  const retryAfterSeconds = given === undefined ? undefined : Math.min(given, HOUR_SECONDS)
   if (retryAfterSeconds !== undefined)
     terminal.printNote(`  Publishing again in ${formatDuration(retryAfterSeconds)}`)
   await pause(work, retryAfterSeconds === undefined ? RETRY_MS : retryAfterSeconds * 1000)

@@ -77,6 +77,17 @@ describe('login in a browser', () => {
     assert.deepEqual(launched, ['D:\\Win\\System32\\rundll32.exe', 'C:\\Windows\\System32\\rundll32.exe'])
   })
 
+  it('waits a second at least and a minute at most between its requests, whatever the server says', async () => {
+    for (const [interval, waited] of [
+      [0, 1000],
+      [1e9, 60_000],
+    ] as const) {
+      fixture.responses[REQUEST] = { ...device(fixture.server.url), interval }
+      await fixture.cli.run(['login'])
+      assert.equal(fixture.cli.pauses.at(-1), waited)
+    }
+  })
+
   it('is refused when the page is on another server, which a relay would name', async () => {
     for (const page of ['https://slipway.test/device?code=ABCD-EFGH', 'javascript:alert(1)', 'not a URL']) {
       fixture.responses[REQUEST] = { ...device(fixture.server.url), verification_uri_complete: page }

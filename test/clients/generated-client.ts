@@ -33,7 +33,7 @@ const GENERATORS: readonly Generator[] = [
     packages: ['orval@8.38.0', TYPESCRIPT],
     command: 'orval',
     async args(baseUrl, folder) {
-      // It joins the types of all bodies of a request, unless it is told which to use.
+      // Without this option it joins the types of all bodies of a request.
       const override = { contentType: { include: ['application/json', '*/*'] } }
       const output = { target: 'generated.ts', client: 'fetch', baseUrl, override }
       const config = { slipway: { input: 'openapi.json', output } }
