@@ -10,6 +10,7 @@ import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { sendPage } from '../web/pages.ts'
 import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
+import { readAuthorizationCookie } from './cookies.ts'
 import { RESOURCE_METADATA_PATH, RESOURCE_PATHS, unifyResources } from './mcp/resource.ts'
 import { authorizeDevice, exchangeDevice, refuse } from './oauth/device.ts'
 import { readRegistration } from './oauth/registration.ts'
@@ -148,6 +149,13 @@ function relay(forward: Forward): Respond {
 function authorize(forward: Forward, { baseUrl, pages }: OAuthOptions): Respond {
   return async (request, reply) => {
     const isBeginning = request.routeOptions.url === OAUTH_ROUTES.authorization
+    // The cookie of the library for this path can be set by a neighboring site; that with the prefix cannot.
+    const { uid } = request.params as { uid?: string }
+    if (!isBeginning && readAuthorizationCookie(request, baseUrl) !== uid)
+      return sendPage(
+        reply,
+        renderProblem(pages, 'invalid_request: it has expired, or began in another browser'),
+      )
     const target = isBeginning ? authorizationTarget(request, baseUrl) : toForwarded(request).target
     const response = await forward(request, { target })
     const { location, 'set-cookie': cookies = [] } = response.headers

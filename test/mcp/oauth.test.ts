@@ -399,6 +399,16 @@ describe('the authorization of programs', () => {
       await isPage(answer, 'evil.example', 'got no access to your account. Return to it?')
     }
     assert.match(await stranger.code(account.key, { redirect_uri: redirectUris[0] }), /^[\w-]{43}$/)
+    // A neighboring site can set the cookies without a prefix, of an access that the stranger has allowed itself.
+    const tossed = await stranger.begin({ redirect_uri: redirectUris[0] })
+    const { url } = (await (await stranger.decide(tossed, account.key)).json()) as { url: string }
+    const cookie = tossed.cookie
+      .split('; ')
+      .filter((one) => one.includes('resume'))
+      .join('; ')
+    assert.ok(cookie)
+    const refused = await fetch(url, { headers: { cookie }, redirect: 'manual' })
+    assert.deepEqual([refused.status, refused.headers.get('location')], [400, null])
   })
 
   test('the port of a redirect URI on a loopback address may differ, and no other part', async () => {
