@@ -13,12 +13,15 @@ test(
     const { page, owner } = await web.asOwner(undefined, {
       permissions: ['clipboard-read', 'clipboard-write'],
     })
-    const publish = (title: string, slug?: string) => {
+    const publish = (title: string, slug?: string, live = true) => {
       const files = toFiles({ 'index.html': `<title>${title}</title>` })
-      return owner.client.publish({ files, ...(slug && { slug }) })
+      return owner.client.publish({ files, live, ...(slug && { slug }) })
     }
     const { slug, siteUrl } = await publish('Marlow Street Bakery')
     // The ids of versions grow with time.
+    web.service.clock.now += 1
+    // A draft was never live.
+    await publish('Draft', slug, false)
     web.service.clock.now += 1
     await publish('Second', slug)
     await page.goto(web.url('/account'))
