@@ -29,5 +29,5 @@ function describeCharge({ charge, ends }: Route): string | undefined {
   if (charge === 'handler') return undefined
   return ends
     ? 'It does not count towards the hourly limit of requests.'
-    : 'It counts as one request of the hour.'
+    : 'It counts towards the hourly limit of requests.'
 }

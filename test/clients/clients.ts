@@ -3,7 +3,6 @@ import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Agent } from '../mcp/agent.ts'
-import { GENERATED_CLIENTS } from './generated-client.ts'
 import type { Surroundings } from './run-client.ts'
 import { runProgram } from './run-program.ts'
 
@@ -115,7 +114,6 @@ export const CLIENTS: readonly Client[] = [
     calls: 'a call of `publish_site`',
     run: (surroundings) => runScript('langchain.mjs', surroundings),
   },
-  ...GENERATED_CLIENTS,
 ]
 
 /** A list of servers says that this one needs a sign-in: at `/mcp`, both agents say that they are connected. */

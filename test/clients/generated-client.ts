@@ -33,7 +33,7 @@ const GENERATORS: readonly Generator[] = [
     packages: ['orval@8.38.0', TYPESCRIPT],
     command: 'orval',
     async args(baseUrl, folder) {
-      // Without this option it joins the types of all bodies of a request.
+      // By default, it joins the types of all bodies of a request.
       const override = { contentType: { include: ['application/json', '*/*'] } }
       const output = { target: 'generated.ts', client: 'fetch', baseUrl, override }
       const config = { slipway: { input: 'openapi.json', output } }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { root } from '../../scripts/root.mjs'
 import { CLIENTS } from './clients.ts'
+import { GENERATED_CLIENTS } from './generated-client.ts'
 import { installClient } from './install.ts'
 import { type Outcome, runClient } from './run-client.ts'
 
@@ -19,7 +20,7 @@ const TABLE_START = '`npm run clients`'
 
 const rows: string[] = []
 let hasFailed = false
-for (const client of CLIENTS) {
+for (const client of [...CLIENTS, ...GENERATED_CLIENTS]) {
   if (positionals.length > 0 && !positionals.some((part) => client.name.includes(part))) continue
   const outcome = await tryClient(client)
   hasFailed ||= outcome.failure !== undefined
