@@ -3,6 +3,7 @@ import { formatDuration, pluralize } from '../../protocol/format.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { CliError, EXIT_CODES, InterruptedError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { formatLocalTime } from './terminal/time.ts'
 
 /** The last request of the program. */
@@ -240,11 +241,6 @@ interface JobDetails {
   tag?: string
   pullRequest?: string
   mergeQueue?: string
-}
-
-/** An argument as a shell reads it. */
-export function quoteArgument(text: string): string {
-  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 function suggestTrust(job: JobDetails | undefined, program: string): string[] {

@@ -1,5 +1,5 @@
 import { RefusedError, UsageError } from './cli-error.ts'
-import { quoteArgument } from './format-error.ts'
+import { quoteArgument } from './quote-argument.ts'
 import type { Settings } from './settings.ts'
 import type { CredentialStore } from './state/credentials.ts'
 import { confirmRisk } from './terminal/choose.ts'
