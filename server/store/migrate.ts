@@ -28,7 +28,7 @@ import * as figures from './migrations/024-figures.ts'
 import * as moderation from './migrations/025-moderation.ts'
 import * as quotas from './migrations/026-quotas.ts'
 import * as mail from './migrations/027-mail.ts'
-import * as trustWorkflows from './migrations/028-trust-workflows.ts'
+import * as trustsAndDevices from './migrations/028-trusts-and-devices.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -133,7 +133,7 @@ export const migrations: readonly Migration[] = [
     compatibleWith: '014-growing-tables',
     indexes: mail.certificateStates,
   },
-  { name: '028-trust-workflows', compatibleWith: '014-growing-tables', up: trustWorkflows.up },
+  { name: '028-trusts-and-devices', compatibleWith: '014-growing-tables', up: trustsAndDevices.up },
 ]
 
 interface MigrationTables {

@@ -16,8 +16,6 @@ export async function up({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('user_code_hash', 'text', (c) => c.notNull().unique())
     .addColumn('program', 'text', (c) => c.notNull())
     .addColumn('machine', 'text', (c) => c.notNull())
-    .addColumn('network', 'text', (c) => c.notNull())
-    .addColumn('scope', 'text', (c) => c.notNull())
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addColumn('expires_at', 'bigint', (c) => c.notNull())
     .addColumn('interval_ms', 'bigint', (c) => c.notNull())
