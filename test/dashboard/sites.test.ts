@@ -323,6 +323,8 @@ async function severalSites({ client }: Account) {
   const harbour = await client.publish({ title: 'The harbour', files: toFiles(FILES) })
   const headers = { 'User-Agent': 'Firefox' }
   await sendRequest(web.service.port, { site: harbour.slug, headers })
+  // Writes the visit before the clock passes the end of its day, after which visitors are not counted.
+  await client.visits(harbour.slug)
   clock.now += 60 * MINUTE_MS
   const songs = await client.publish({
     title: 'Songs',
