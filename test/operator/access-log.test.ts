@@ -88,7 +88,7 @@ describe('the access log', () => {
     const from = '127.0.0.0 https://a.test/from'
     assert.deepEqual(summaries.sort(), [
       `GET site /?utm=1 HTTP/1.1 200 true ${from}`,
-      `GET slipway.test /api/v1/me HTTP/1.1 401 true ${from}`,
+      `GET slipway.example /api/v1/me HTTP/1.1 401 true ${from}`,
       `GET www.example.test /.well-known/acme-challenge/x HTTP/2.0 404 true 127.0.0.0 `,
       `GET www.example.test /h2 HTTP/2.0 404 true 127.0.0.0 `,
       `POST site /missing HTTP/1.1 405 true ${from}`,

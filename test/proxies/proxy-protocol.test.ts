@@ -160,23 +160,28 @@ describe('with SLIPWAY_PROXY_PROTOCOL', () => {
 
   test('HTTPS and HTTP/2 take the client of the header, which precedes the handshake', async () => {
     await using service = await SecureService.start({ PROXY_PROTOCOL: 'private', RATE_ANONYMOUS: '1' })
-    await service.certify('slipway.test')
+    await service.certify('slipway.example')
     const handshake = async (client: string, protocol: string): Promise<TLSSocket> => {
       const raw = connect(service.port, '127.0.0.1')
       raw.write(version2(client))
-      const options = { socket: raw, servername: 'slipway.test', ca: issuer.root, ALPNProtocols: [protocol] }
+      const options = {
+        socket: raw,
+        servername: 'slipway.example',
+        ca: issuer.root,
+        ALPNProtocols: [protocol],
+      }
       const socket = connectTls(options)
       await once(socket, 'secureConnect')
       return socket
     }
     const publish = async (client: string) => {
       const socket = await handshake(client, 'http/1.1')
-      socket.write(PUBLISH.replace('localhost', 'slipway.test'))
+      socket.write(PUBLISH.replace('localhost', 'slipway.example'))
       return statusOf(await text(socket))
     }
     const publishByHttp2 = async (client: string) => {
       const socket = await handshake(client, 'h2')
-      const session = connectHttp2('https://slipway.test', { createConnection: () => socket })
+      const session = connectHttp2('https://slipway.example', { createConnection: () => socket })
       const fields = { ':method': 'POST', ':path': '/api/v1/publish', 'content-type': 'application/json' }
       const stream = session.request(fields)
       stream.end('{}')

@@ -17,7 +17,7 @@ import { openTestStore } from '../support/engines.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 
 /** The base URL and the site domain of services in these tests. */
-export const BASE = 'slipway.test'
+export const BASE = 'slipway.example'
 export const SITES = 'sites.test'
 
 /** The lifetime of certificates of public CAs. */
