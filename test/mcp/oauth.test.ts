@@ -20,6 +20,12 @@ const uris = (count: number, length: number) =>
 
 const SECRET = 'a secret that the nodes have in common'
 
+/** Of the storage alone, whose tokens have no successors. */
+const UNDERIVED = {
+  successorOf: (token: string) => `after ${token}`,
+  alreadyUsed: () => new Error('used before'),
+}
+
 describe('the authorization of programs', () => {
   let api: Api
   let account: Account
@@ -242,8 +248,7 @@ describe('the authorization of programs', () => {
 
   test('a stored code is used once, also at the same time, and a stored token is accepted for its resource and until the access ends', async () => {
     const { store } = await api.operator()
-    const adapter = (kind: string) =>
-      oauthAdapter(kind, { store, clock: () => api.clock.now }, () => new Error('used before'))
+    const adapter = (kind: string) => oauthAdapter(kind, { ...UNDERIVED, store, clock: () => api.clock.now })
     const { id: accountId } = (await store.read.accounts.byEmail(account.email))!
     await adapter('AuthorizationCode').upsert('code', { accountId }, 60)
     const uses = await Promise.allSettled([1, 2, 3].map(() => adapter('AuthorizationCode').consume('code')))
@@ -296,15 +301,20 @@ describe('the authorization of programs', () => {
     assert.equal(await statusOf(next.access_token), 200)
   })
 
-  test('a refresh token that is used again after a minute ends the access', async () => {
-    const { refresh_token: first } = await program.tokens(account.key)
-    const next = await refreshed(program, first)
-    api.clock.now += MINUTE_MS
-    assert.equal((await program.refresh(first)).status, 400)
-    api.clock.now -= MINUTE_MS
-    assert.equal(await statusOf(next.access_token), 401)
-    assert.equal((await program.refresh(next.refresh_token)).status, 400)
-  })
+  for (const [when, late, uses] of [
+    ['a minute', MINUTE_MS, 1],
+    ['days, when it is not stored any more', 20 * DAY_MS, 65],
+  ] as const)
+    test(`a refresh token that is used again after ${when} ends the access`, async () => {
+      const { refresh_token: first } = await program.tokens(account.key)
+      let last: Tokens = await refreshed(program, first)
+      for (let count = 1; count < uses; count++) last = await refreshed(program, last.refresh_token)
+      api.clock.now += late
+      assert.equal((await program.refresh(first)).status, 400)
+      api.clock.now -= late
+      assert.equal(await statusOf(last.access_token), 401)
+      assert.equal((await program.refresh(last.refresh_token)).status, 400)
+    })
 
   test('requests for tokens count as requests of the account, and a refused one can be repeated', async () => {
     await using limited = await Api.start({ RATE_FREE: '4' })
@@ -483,7 +493,7 @@ describe('the authorization of programs', () => {
     const { id: accountId } = (await store.read.accounts.byEmail(own.email))!
     for (let index = 1; index <= 50; index++) {
       const clock = () => api.clock.now + index
-      const adapter = (kind: string) => oauthAdapter(kind, { store, clock }, () => new Error('used before'))
+      const adapter = (kind: string) => oauthAdapter(kind, { ...UNDERIVED, store, clock })
       await adapter('Grant').upsert(`of ${index}`, { accountId, clientId: program.clientId }, 60)
       await adapter('RefreshToken').upsert(`token ${index}`, { accountId, grantId: `of ${index}` }, 60)
       if (index >= 49)

@@ -57,9 +57,10 @@ export async function openAuthorizationServer(
 ): Promise<AuthorizationServer> {
   const { Provider, errors } = await import('oidc-provider')
   const alreadyUsed = () => new errors.InvalidGrant('it was used before')
+  const successorOf = refreshTokenSuccessors(options.secret)
   const provider = new Provider(options.baseUrl, {
     ...settings(options),
-    adapter: (kind: string) => oauthAdapter(kind, options, alreadyUsed),
+    adapter: (kind: string) => oauthAdapter(kind, { ...options, successorOf, alreadyUsed }),
   })
   // The forwarded protocol and host are those of the base URL, which the caller sets.
   provider.proxy = true
@@ -68,17 +69,25 @@ export async function openAuthorizationServer(
   provider.Client.Schema.prototype.redirectUris = () => undefined
   // Makes the library accept the name. The service handles its requests itself (`DeviceSignIns`).
   provider.registerGrantType(DEVICE_GRANT_TYPE, () => Promise.reject(new errors.InvalidGrant()))
-  deriveSuccessors(Provider, provider, options.secret)
+  deriveSuccessors(Provider, provider, successorOf)
   return { provider, handle: provider.callback() }
 }
 
-/** Makes a refresh token that replaces another one a MAC of that: all nodes and repetitions make the same one. */
-function deriveSuccessors(library: typeof Provider, { RefreshToken }: Provider, secret: Secrets): void {
+/** A refresh token that replaces another one is a MAC of that: all nodes and repetitions make the same one. */
+function refreshTokenSuccessors(secret: Secrets): (token: string) => string {
   const [key] = deriveKeys(secret, 'oauth refresh tokens')
+  return (token) => computeMac(key, [token]).toString('base64url')
+}
+
+function deriveSuccessors(
+  library: typeof Provider,
+  { RefreshToken }: Provider,
+  successorOf: (token: string) => string,
+): void {
   const { generateTokenId } = RefreshToken.prototype
   RefreshToken.prototype.generateTokenId = function () {
     const replaced = library.ctx?.oidc.entities.RotatedRefreshToken
-    return replaced ? computeMac(key, [replaced.jti]).toString('base64url') : generateTokenId.call(this)
+    return replaced ? successorOf(replaced.jti) : generateTokenId.call(this)
   }
 }
 

@@ -9,9 +9,14 @@ const CLIENT_LIFETIME_MS = DAY_MS
 
 /**
  * How long a used refresh token is remembered: a second use of it shows that it was stolen, and ends the access. An
- * active program uses its refresh token when its access token expires, after an hour.
+ * active program uses its refresh token when its access token expires, after an hour. Later, it is recognized by its
+ * successors.
  */
 const CONSUMED_LIFETIME_MS = 2 * HOUR_MS
+
+/** Of an hour each, for as long as the access of a program may last. */
+const MAX_SUCCESSORS = 90 * 24
+const SUCCESSORS_PER_QUERY = 60
 
 /**
  * How long after its first use a refresh token gives its successor again: two windows of a program may use it at the
@@ -25,16 +30,19 @@ const DURABLE_KINDS: ReadonlySet<string> = new Set(['Client', 'Grant', 'RefreshT
 interface OAuthRecordsOptions {
   store: Store
   clock: () => number
+  /** The refresh token that replaces one. */
+  successorOf: (token: string) => string
+  /** The error of a second use. */
+  alreadyUsed: () => Error
 }
 
 /**
  * The storage of the library of OAuth, for one kind of record. A record with `consume` is used once over all processes:
- * a second use rejects with what `alreadyUsed` makes. For a minute after the first use, a refresh token is as unused.
+ * a second use rejects with `alreadyUsed`. For a minute after the first use, a refresh token is as unused.
  */
 export function oauthAdapter(
   kind: string,
-  { store, clock }: OAuthRecordsOptions,
-  alreadyUsed: () => Error,
+  { store, clock, successorOf, alreadyUsed }: OAuthRecordsOptions,
 ): Adapter {
   const durability: Durability = DURABLE_KINDS.has(kind) ? 'durable' : 'relaxed'
   // A browser stays signed in to the dashboard only, so that each authorization is confirmed there.
@@ -67,6 +75,7 @@ export function oauthAdapter(
     async find(id) {
       if (!isStored) return undefined
       const record = await find(id)
+      if (!record && kind === 'RefreshToken') await endReplayed(id, { store, clock, successorOf })
       return record && toPayload(mayRepeat(record) ? { ...record, consumedAt: null } : record, id)
     },
     findByUserCode: async () => undefined,
@@ -83,11 +92,29 @@ export function oauthAdapter(
     async destroy(id) {
       await store.execute(durability, ({ oauth }) => oauth.delete(oauthIdHash(kind, id)))
     },
-    async revokeByGrantId(grantId) {
-      const grantHash = oauthIdHash('Grant', grantId)
-      await store.execute('durable', ({ oauth }) => oauth.delete(grantHash))
-      await deleteTokens(store, grantHash)
-    },
+    revokeByGrantId: (grantId) => endAccess(store, oauthIdHash('Grant', grantId)),
+  }
+}
+
+async function endAccess(store: Store, grantHash: string): Promise<void> {
+  await store.execute('durable', ({ oauth }) => oauth.delete(grantHash))
+  await deleteTokens(store, grantHash)
+}
+
+/** Ends the access of a refresh token that is no longer remembered, but has successors that are. */
+async function endReplayed(
+  token: string,
+  { store, clock, successorOf }: Pick<OAuthRecordsOptions, 'store' | 'clock' | 'successorOf'>,
+): Promise<void> {
+  let last = token
+  for (let number = 0; number < MAX_SUCCESSORS; number += SUCCESSORS_PER_QUERY) {
+    const hashes: string[] = []
+    while (hashes.length < SUCCESSORS_PER_QUERY) {
+      last = successorOf(last)
+      hashes.push(oauthIdHash('RefreshToken', last))
+    }
+    const [found] = await store.read.oauth.findAll(hashes, clock())
+    if (found?.grantHash) return endAccess(store, found.grantHash)
   }
 }
 
