@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Slipway } from '../sdk/slipway.ts'
 import { AuthError, CliError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
@@ -76,14 +77,16 @@ export async function openSite(
   return { ...site, slipway: accountClient(work, options, site.server) }
 }
 
-/** The named site, or the one that was published from here; on a terminal it asks which of several. */
+/** The site named by its slug or by the folder that it was published from, or the one that was published from here; on a terminal it asks which of several. */
 export async function chooseSite(work: CommandContext, options: OptionValues): Promise<ChosenSite> {
   const named = namedServer(stringOption(options, 'server'), work.settings)
   const known = work.siteMemory.all(named)
   const slug = stringOption(options, 'site')
   if (slug !== undefined) {
-    const remembered = known.find((site) => site.slug === slug)
-    return { server: await chooseServer(named, remembered?.server, work), slug, remembered }
+    const ofFolder = work.siteMemory.find(resolve(work.cwd, slug), named)
+    const remembered = known.find((site) => site.slug === slug) ?? ofFolder
+    const server = await chooseServer(named, remembered?.server, work)
+    return { server, slug: remembered?.slug ?? slug, remembered }
   }
   if (known.length === 0) {
     const hint = `Name a site: --site SLUG (list them: ${work.settings.program} sites)`

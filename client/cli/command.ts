@@ -73,6 +73,11 @@ export const SITE_OPTION: CommandOption = {
   help: 'Site to use (default: SLIPWAY_SITE, then the one published from this folder)',
 }
 
+export const SECRETS_OPTION: CommandOption = {
+  type: 'boolean',
+  help: 'Include private keys and other known secrets; hidden ones need a line in .slipwayignore as well',
+}
+
 export const JSON_OPTION: CommandOption = { type: 'boolean', help: 'Print JSON on stdout, errors included' }
 
 /** The options of a command about the account. */

@@ -1,6 +1,6 @@
 import { diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { openSite } from './account.ts'
-import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
+import { type Command, printResult, SECRETS_OPTION, SITE_OPTIONS, stringOption } from './command.ts'
 import { readFiles, scanOrThrow } from './folder/read-site.ts'
 import { chooseFolder } from './publish-folder.ts'
 import { namedServer } from './server.ts'
@@ -17,6 +17,7 @@ Lists the files that differ between a folder and the live version, or another on
 has, M for different contents, D for those that only the site has. Nothing is published.`,
   options: {
     version: { type: 'string', value: 'ID', help: 'Another saved version; the start of its id is enough' },
+    'include-secrets': SECRETS_OPTION,
     ...SITE_OPTIONS,
   },
   async run(work, options, [operand]) {
@@ -28,7 +29,7 @@ has, M for different contents, D for those that only the site has. Nothing is pu
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
     const [{ files }, local] = await Promise.all([
       slipway.version(slug, versionId),
-      readFiles(work, scanOrThrow(folder).files),
+      readFiles(work, scanOrThrow(folder, { secrets: options['include-secrets'] === true }).files),
     ])
     const changes = diffManifests(files, local)
     printResult(work, options, { slug, versionId, ...changes }, () => {

@@ -1,12 +1,11 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
-import { isAbsolute, join, parse, relative, resolve } from 'node:path'
-import { isPrivateFolder } from '../sdk/folder/scan.ts'
+import { join, parse, relative, resolve } from 'node:path'
+import { isPrivateFolder, linkTarget } from '../sdk/folder/scan.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
 import { builtFolder } from './folder/read-site.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { namedServer } from './server.ts'
-import { SiteMemory } from './state/site-memory.ts'
 import { choose } from './terminal/choose.ts'
 
 /** Files of which one at the top of a folder says that its site has to be built. */
@@ -87,12 +86,10 @@ export function assertNoLinkOutside(
   { cwd, settings: { program } }: Pick<CommandContext, 'cwd' | 'settings'>,
   folder: string,
 ): void {
-  const name = relative(cwd, folder)
-  if (name === '..' || /^\.\.[/\\]/.test(name) || isAbsolute(name)) return
-  if (!existsSync(folder) || new SiteMemory(cwd).isInside(folder)) return
-  const target = realpathSync(folder)
+  const target = linkTarget(cwd, folder)
+  if (target === undefined) return
   throw new UsageError(
-    `${name} is a link to ${target}, which is outside this folder`,
+    `${relative(cwd, folder)} is a link to ${target}, which is outside this folder`,
     `To publish that, name it: ${program} publish ${quoteArgument(target)}`,
   )
 }

@@ -38,6 +38,8 @@ export interface PublishPlan {
   live: boolean
   /** The name of the preview to publish to. */
   preview: string | undefined
+  /** See `ScanOptions`. */
+  secrets: boolean
   /** Open pages of the preview reload after each update. */
   liveReload: boolean
   /** A conflict is a question on a terminal, otherwise always an error. */
@@ -179,7 +181,13 @@ function createMemory(
     remember(site) {
       const liveVersionId = remembered?.slug === site.slug ? remembered.liveVersionId : undefined
       credentials.addServer(server)
-      siteMemory.remember(folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
+      const seal = site.claimToken === undefined ? undefined : credentials.sealOf(server, site.claimToken)
+      siteMemory.remember(folder, {
+        ...site,
+        server,
+        ...(liveVersionId && { liveVersionId }),
+        ...(seal && { seal }),
+      })
     },
     forget: (slug) => siteMemory.forget(slug, server),
   }

@@ -10,6 +10,7 @@ import {
   type CommandContext,
   JSON_OPTION,
   type OptionValues,
+  SECRETS_OPTION,
   SERVER_OPTION,
   stringOption,
 } from './command.ts'
@@ -28,8 +29,9 @@ import { confirmReplacement, MergeInstead } from './replacement.ts'
 import { progressObserver, publishedUrl, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
 import { applyName, assertName, NAME_OPTION } from './site-name.ts'
-import { describeSite } from './state/site-memory.ts'
+import { describeSite, type RememberedSite } from './state/site-memory.ts'
 import { browse } from './terminal/browser.ts'
+import { choose } from './terminal/choose.ts'
 import { type ConflictResolution, resolveConflict } from './version-conflict.ts'
 import { watchFolder } from './watch.ts'
 
@@ -53,8 +55,9 @@ You don't need an account. Sites without an account expire (by default after 24 
 the link shown.
 
 Skipped, unless .slipwayignore includes them with !name: names that start with a dot (except .well-known),
-node_modules, __MACOSX, Thumbs.db, desktop.ini, temporary files of editors (*~ *.swp *.swo #*#), and private keys
-(id_rsa, id_dsa, id_ecdsa, id_ed25519, *.pem *.key *.p12 *.pfx *.jks *.keystore *.kdbx).
+node_modules, __MACOSX, Thumbs.db, desktop.ini, and temporary files of editors (*~ *.swp *.swo #*#).
+Skipped, unless --include-secrets: private keys (id_rsa, id_dsa, id_ecdsa, id_ed25519, *.pem *.key *.p12 *.pfx *.jks
+*.keystore *.kdbx), .env and other files that usually hold secrets.
 Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
 .slipwayignore, in the top folder, uses the syntax of .gitignore. A single file is refused if it would be skipped.`,
   options: {
@@ -83,6 +86,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
       help: 'Note about this version, shown in the list of versions',
     },
     ...METADATA_OPTIONS,
+    'include-secrets': SECRETS_OPTION,
     strict: { type: 'boolean', help: 'Treat warnings as errors: the site stays as it is (exit code 6)' },
     watch: {
       type: 'boolean',
@@ -98,7 +102,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore, and empty files.
   },
   async run(work, options, [operand]) {
     const folder = await chooseFolder(work, options, operand)
-    const found = scanOrThrow(folder)
+    const found = scanOrThrow(folder, { secrets: options['include-secrets'] === true })
     const planned = await buildPlan(work, options, folder)
     if (options['dry-run'] === true) return printDryRun(work, options, planned, found)
     const plan = withBase(await claimRemembered(work, planned), options)
@@ -135,7 +139,7 @@ async function watchPublished(
     const fixed = { name: undefined, password: undefined, baseVersionId: overwrites ? undefined : seen }
     const again = { ...plan, slug: site.slug, remembered, asksOnConflict: false, ...fixed }
     const mode = plan.mode ?? 'replace'
-    return toPublished(await publishWithReread(work, { ...again, mode }, scanOrThrow(plan.folder)))
+    return toPublished(await publishWithReread(work, { ...again, mode }, scanOrThrow(plan.folder, plan)))
   }
   await watchFolder(work, { plan, site, first: toPublished(first), publishAll })
 }
@@ -173,13 +177,14 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
   for (const other of ['draft', 'strict', 'json']) assertNotBoth(options, 'watch', other)
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
   const server = await chooseServer(named, known?.server, work)
+  const remembered = isNew || known === undefined ? undefined : await ownSite(work, known, slug)
   if (isNew && known?.claimUrl) {
     work.terminal.printNote(
       `Your previous site is unclaimed: ${describeSite(known)}. To keep it: ${known.claimUrl}`,
     )
   }
   const mode = publishMode(options)
-  if (mode === 'merge' && (isNew || (slug ?? known) === undefined)) {
+  if (mode === 'merge' && (slug ?? remembered) === undefined) {
     throw new UsageError(
       "There's no site to add files to",
       'Publish without --merge, or name the site: --site SLUG',
@@ -190,19 +195,49 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
     server,
     key: resolveKey(work, options, server),
     slug,
-    remembered: isNew ? undefined : known,
+    remembered,
     viewer: readMetadata(options),
     name: stringOption(options, 'name'),
     message: stringOption(options, 'message'),
     live: options.draft !== true && preview === undefined,
     preview,
+    secrets: options['include-secrets'] === true,
     strict: options.strict === true,
     mode,
     liveReload: options.watch === true && preview !== undefined,
     asksOnConflict: true,
     baseVersionId:
-      isNew || options.overwrite === true || preview !== undefined ? undefined : known?.liveVersionId,
+      options.overwrite === true || preview !== undefined ? undefined : remembered?.liveVersionId,
   }
+}
+
+/**
+ * The site of the folder's state, or undefined for a new one. A site without an owner is controlled by anyone with its
+ * claim token: one that this user did not publish has to be named by `--site`, or on a terminal confirmed.
+ */
+async function ownSite(
+  { credentials, terminal }: CommandContext,
+  known: RememberedSite,
+  slug: string | undefined,
+): Promise<RememberedSite | undefined> {
+  const { server, claimToken, seal } = known
+  if (claimToken === undefined || slug !== undefined || credentials.hasSealed(server, claimToken, seal))
+    return known
+  const situation = `The .slipway folder here names a site without an owner that you haven't published: ${describeSite(known)}`
+  if (!terminal.interactive) {
+    const hints = [
+      'To publish a new site: --new',
+      `If you published it on another machine: --site ${known.slug}`,
+    ]
+    throw new UsageError(situation, ...hints)
+  }
+  const chosen = await choose(terminal, `${situation}. Its author can claim it.`, [
+    ['new', 'Publish a new site'],
+    ['this', `Publish to ${known.slug}`],
+    ['cancel', 'Cancel'],
+  ])
+  if (chosen === 'cancel') throw new RefusedError('Nothing was published')
+  return chosen === 'new' ? undefined : known
 }
 
 /**
@@ -286,7 +321,7 @@ async function publishWithReread(
   }
   const remembered = work.siteMemory.find(plan.folder, plan.server)
   try {
-    return await publishOnce(work, { ...plan, remembered }, scanOrThrow(plan.folder))
+    return await publishOnce(work, { ...plan, remembered }, scanOrThrow(plan.folder, plan))
   } catch (error) {
     if (!isSlipwayError(error, ...FILE_CHANGED_CODES)) throw toStoppedError(work, error)
     throw new CliError(

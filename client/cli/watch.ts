@@ -50,12 +50,12 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
   using watcher = new FolderWatcher({ platform, signal })
   const published = new PublishedFiles(options.first)
   terminal.printNote(`Watching ${folder}. Ctrl-C stops.`)
-  let isDue = watcher.watch(scanOrThrow(folder).folders)
+  let isDue = watcher.watch(scanOrThrow(folder, options.plan).folders)
   while (isDue || (await watcher.next())) {
     isDue = false
     const startedAt = performance.now()
     try {
-      const found = scanOrThrow(folder)
+      const found = scanOrThrow(folder, options.plan)
       isDue = watcher.watch(found.folders)
       const change = await published.compare(found)
       if (change !== undefined) {

@@ -1,6 +1,6 @@
 import { validateFolder } from '../../protocol/manifest/folder.ts'
 import { digestAll } from './folder/digest.ts'
-import { type SkippedPath, scan, skippedPaths } from './folder/scan.ts'
+import { linkTarget, type ScanOptions, type SkippedPath, scan, skippedPaths } from './folder/scan.ts'
 import type { PublishOptions, PublishResult } from './publish.ts'
 import type { Slipway } from './slipway.ts'
 import { SlipwayError } from './slipway-error.ts'
@@ -12,7 +12,7 @@ export interface FolderFiles {
   skipped: SkippedPath[]
 }
 
-export type FolderOptions = Omit<PublishOptions, 'files'>
+export type FolderOptions = Omit<PublishOptions, 'files'> & ScanOptions
 
 export interface FolderResult extends PublishResult {
   /** Paths that were left out. */
@@ -28,19 +28,22 @@ export interface FolderResult extends PublishResult {
 export async function publishFolder(
   slipway: Pick<Slipway, 'publish'>,
   path: string,
-  options: FolderOptions = {},
+  { secrets, ...options }: FolderOptions = {},
 ): Promise<FolderResult> {
-  const { files, skipped } = await readFolder(path, options)
+  const { files, skipped } = await readFolder(path, { secrets, signal: options.signal })
   return { ...(await slipway.publish({ ...options, files })), skipped }
 }
 
 /** The files that `publishFolder` publishes, with their hashes. */
 export async function readFolder(
   path: string,
-  { signal }: { signal?: AbortSignal | undefined } = {},
+  { signal, secrets }: ScanOptions & { signal?: AbortSignal | undefined } = {},
 ): Promise<FolderFiles> {
-  const found = scan(path)
+  const outside = linkTarget(process.cwd(), path)
+  const found = scan(path, { secrets })
   const refused = validateFolder(found.files)
+  if (outside !== undefined)
+    refused.push(`${path} is a link to ${outside}, which is outside the working folder: name that folder`)
   if (found.files.length === 0) refused.push(`${path} has no files to publish`)
   if (refused.length > 0)
     throw new SlipwayError(refused[0]!, {

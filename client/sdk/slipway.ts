@@ -79,6 +79,7 @@ import {
   type Transport,
 } from './transport.ts'
 import type { UploadOptions } from './upload.ts'
+import { uploadRequest } from './upload-targets.ts'
 
 export type * from '../../protocol/api/account.ts'
 export type * from '../../protocol/api/domains.ts'
@@ -544,11 +545,13 @@ export class Slipway {
   }
 
   async #put<T>(
-    { method, url, headers }: Pick<UploadTarget, 'method' | 'url' | 'headers'>,
+    target: Pick<UploadTarget, 'url' | 'headers'>,
     body: Bytes,
     sending: UploadOptions,
   ): Promise<T> {
-    const request = this.#buildRequest(method, url, headers, { body, ...sending })
+    const { url, contentType } = uploadRequest(this.#baseUrl, target)
+    const headers = contentType === undefined ? {} : { 'Content-Type': contentType }
+    const request = this.#buildRequest('PUT', url, headers, { body, ...sending })
     return readJson(await sendRequest(this.#send, request, this.#retryPolicy.now), request)
   }
 

@@ -1,4 +1,26 @@
 import type { BundleTarget, UpdateResponse, UploadPlan, UploadTarget } from '../../protocol/api/publish.ts'
+import { isPrivateUrl } from '../../protocol/private-url.ts'
+import { SlipwayError } from './slipway-error.ts'
+
+/**
+ * The request of an upload target, whose server may be hostile: nothing but a `Content-Type` is sent beside the bytes,
+ * over HTTPS if the server uses it, and a public server names no target in the network of this machine. Throws BAD_ANSWER.
+ */
+export function uploadRequest(
+  baseUrl: string,
+  { url, headers }: Pick<UploadTarget, 'url' | 'headers'>,
+): { url: string; contentType: string | undefined } {
+  if (baseUrl !== '') {
+    const isWeb = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
+    const isDowngrade = /^https:/i.test(baseUrl) && !/^https:/i.test(url)
+    if (!isWeb || isDowngrade || (isPrivateUrl(url) && !isPrivateUrl(baseUrl)))
+      throw new SlipwayError(`${baseUrl} sent an upload target that it cannot have: ${url.slice(0, 200)}`, {
+        code: 'BAD_ANSWER',
+      })
+  }
+  const [, contentType] = Object.entries(headers).find(([name]) => /^content-type$/i.test(name)) ?? []
+  return { url, contentType }
+}
 
 /** A target this close to its expiry is renewed first, in milliseconds. */
 const REFRESH_MARGIN_MS = 30_000

@@ -1,6 +1,6 @@
 import { type ExclusionReason, IgnoreRules } from './ignore-rules.ts'
 
-/** Default exclusions that a publisher can lift. */
+/** Default exclusions that a publisher can lift. The author of a folder lifts `dotfiles` for names that they list. */
 export interface IncludeOptions {
   /** Includes hidden names, except known secrets and repositories. */
   dotfiles?: boolean
@@ -62,14 +62,17 @@ const ALWAYS_EXCLUDED = [
   parse('.git\n.hg\n.svn', 'repository'),
 ]
 
-/** The rules for a folder whose `.slipwayignore` holds this text; it can include what is excluded by default. */
+/**
+ * The rules for a folder whose `.slipwayignore` holds this text; it can include what is excluded by default, but no
+ * secrets: another author may have written it.
+ */
 export function ignoreRules(slipwayignore: string, { dotfiles, secrets }: IncludeOptions = {}): IgnoreRules {
   return IgnoreRules.concatenate([
     ...(dotfiles ? [] : [parse(DOTFILES, 'dotfile')]),
-    ...(secrets ? [] : [parse(SECRETS, 'secret')]),
     parse(DEPENDENCIES, 'dependencies'),
     parse(SYSTEM_FILES, 'system'),
     IgnoreRules.parse(slipwayignore, { reason: 'ignored' }),
+    ...(secrets ? [] : [parse(SECRETS, 'secret')]),
     ...ALWAYS_EXCLUDED,
   ])
 }

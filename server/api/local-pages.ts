@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
-import { isPrivateUrl } from '../lib/private-networks.ts'
+import { isPrivateUrl } from '../../protocol/private-url.ts'
 
 /**
  * Recognizes requests of pages from outside to a service of this machine or of a private network, which visitors inside

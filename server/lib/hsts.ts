@@ -1,4 +1,4 @@
-import { isPrivateUrl } from './private-networks.ts'
+import { isPrivateUrl } from '../../protocol/private-url.ts'
 
 /** Browsers use only HTTPS for the host, for a year (RFC 6797, 6.1). Other hosts of the domain are not included. */
 export const HSTS = ['Strict-Transport-Security', 'max-age=31536000'] as const

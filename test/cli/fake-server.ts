@@ -45,6 +45,8 @@ export class FakeServer implements AsyncDisposable {
   /** The only valid API key. */
   key = 'sl_live_00000000000000000000000000000000'
   expiresInSeconds = 3600
+  /** The URL in its responses, if another one leads to it. */
+  publicUrl: string | undefined
   /** Maximum bytes of a bundle; undefined for a server without bundles. */
   bundleBytes: number | undefined
   readonly #server: Server
@@ -146,7 +148,7 @@ export class FakeServer implements AsyncDisposable {
     this.sites.set(slug, site)
     const extras = claimToken && {
       claimToken,
-      claimUrl: `${this.url}/claim?slug=${slug}&token=${claimToken}`,
+      claimUrl: `${this.publicUrl ?? this.url}/claim?slug=${slug}&token=${claimToken}`,
       expiresAt: '2030-01-02T00:00:00.000Z',
       anonymous: true,
       warning: 'Save it',
@@ -177,15 +179,15 @@ export class FakeServer implements AsyncDisposable {
     const uploads = missing.map(({ path, contentType }) => ({
       path,
       method: 'PUT',
-      url: `${this.url}/api/v1/_upload/${slug}/${versionId}/${encodeURIComponent(path)}?token=t${this.calls.length}`,
+      url: `${this.publicUrl ?? this.url}/api/v1/_upload/${slug}/${versionId}/${encodeURIComponent(path)}?token=t${this.calls.length}`,
       headers: { 'Content-Type': contentType },
     }))
     const skipped = [...arrived.keys()].map((path) => ({ path, reason: 'hash_match' }))
-    const finalizeUrl = `${this.url}/api/v1/publish/${slug}/finalize`
+    const finalizeUrl = `${this.publicUrl ?? this.url}/api/v1/publish/${slug}/finalize`
     const bundle = this.bundleBytes !== undefined &&
       missing.length > 0 && {
         method: 'PUT',
-        url: `${this.url}/api/v1/_upload/${slug}/${versionId}?token=t${this.calls.length}`,
+        url: `${this.publicUrl ?? this.url}/api/v1/_upload/${slug}/${versionId}?token=t${this.calls.length}`,
         headers: { 'Content-Type': 'application/x-tar' },
         maxBytes: this.bundleBytes,
       }

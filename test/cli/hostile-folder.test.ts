@@ -248,7 +248,7 @@ describe('a folder that a stranger wrote', () => {
     const published = await blog.run(['publish', '--json', '.'])
     const { slug } = JSON.parse(published.stdout) as { slug: string }
     clone.write({ 'index.html': 'of a stranger' })
-    for (const change of [{}, { claimToken: 'x' }, { pending: { versionId: 'x', manifest: 'x' } }]) {
+    for (const change of [{}, { pending: { versionId: 'x', manifest: 'x' } }]) {
       const site = { folder: '.', server: service.baseUrl, slug, ...change }
       clone.write({ '.slipway/site.json': JSON.stringify({ sites: [site] }) })
       assert.equal((await clone.run(['publish'])).code, 7)
@@ -258,5 +258,45 @@ describe('a folder that a stranger wrote', () => {
     }
     assert.equal((await blog.run(['publish'])).code, 0, 'the folder of the site itself')
     assert.equal((await clone.run(['publish', '--overwrite'])).code, 0)
+  })
+
+  it('does not choose a site without an owner, which its author can claim, without a question', async () => {
+    const { cli, own, writeState } = fixture
+    const key = { env: { SLIPWAY_KEY: own.key, SLIPWAY_URL: own.url } }
+    using author = new CliHarness()
+    author.write({ 'index.html': 'x' })
+    await author.run(['publish', '--server', own.url])
+    const claimToken = own.sites.get('site-1')!.claimToken!
+    for (const [session, seal] of [[{}], [key], [{}, 'f'.repeat(64)]] as const) {
+      writeState({ server: own.url, slug: 'site-1', claimToken, ...(seal && { seal }) })
+      own.calls.length = 0
+      const run = await cli.run(['publish', '--server', own.url], session)
+      assert.equal(run.code, 2, run.stderr)
+      assert.match(run.stderr, /names a site without an owner that you haven't published: site-1 at/)
+      const asked = await cli.run(['publish', '--server', own.url], { ...session, typed: ['3'] })
+      assert.equal(asked.code, 6, asked.stderr)
+      assert.deepEqual(own.log, [])
+    }
+    const named = await cli.run(['publish', '--server', own.url, '--site', 'site-1', '--replace'], {
+      env: { HOME: author.home },
+    })
+    assert.equal(named.code, 0, named.stderr)
+    const isNew = await cli.run(['publish', '--server', own.url], {
+      typed: ['1'],
+      env: { HOME: author.home },
+    })
+    assert.equal(isNew.code, 0, 'the user who published it is not asked')
+    assert.equal(own.sites.size, 1)
+  })
+
+  it('does not publish its secrets, whatever its .slipwayignore includes', async () => {
+    const { cli, own } = fixture
+    const secrets = ['.env', '.ssh/id_rsa', 'server.key']
+    for (const path of secrets) cli.write({ [`site/${path}`]: 'SECRET=1' })
+    cli.write({ 'site/.slipwayignore': '!*\n!.env\n!.ssh\n!id_rsa\n!**\n', 'site/.note': 'x' })
+    const publish = ['publish', 'site', '--new', '--server', own.url, '--dry-run']
+    assert.equal((await cli.run(publish)).stdout, '.note\nindex.html\n')
+    const wanted = await cli.run([...publish, '--include-secrets'])
+    assert.deepEqual(wanted.stdout.trim().split('\n').sort(), ['.note', 'index.html', ...secrets].sort())
   })
 })

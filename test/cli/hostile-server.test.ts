@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
+import { uploadRequest } from '../../client/sdk/upload-targets.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { CliHarness } from './cli-harness.ts'
 import { errorResponse, FakeServer } from './fake-server.ts'
@@ -60,5 +61,42 @@ describe('a hostile server', () => {
     fixture.server.reply(/./, [200, { publishes: [] }])
     assert.equal((await fixture.cli.run(['sites'])).code, 0)
     assert.equal(fixture.server.calls.length, 1)
+  })
+
+  it('chooses neither the method nor the headers of an upload, nor a target that it cannot have', async () => {
+    const { server, cli } = fixture
+    cli.write({ 'index.html': 'home' })
+    const seen: object[] = []
+    server.intercept = (call, request, response) => {
+      if (call.path === '/elsewhere') seen.push({ method: call.method, ...request.headers })
+      if (call.path !== '/api/v1/publish') return false
+      const headers = { 'content-type': 'text/html', Authorization: 'Basic eDp5', 'X-Kill': '1' }
+      const uploads = [{ path: 'index.html', method: 'POST', url: `${server.url}/elsewhere`, headers }]
+      const upload = { versionId: 'v1', uploads, skipped: [], finalizeUrl: server.url, expiresInSeconds: 60 }
+      response.writeHead(200, { 'Content-Type': 'application/json' })
+      response.end(JSON.stringify({ slug: 'otter', siteUrl: 'http://otter.test/', upload }))
+      return true
+    }
+    await cli.run(['publish'])
+    const [{ method, 'content-type': type, ...headers }] = seen as [Record<string, string>]
+    assert.deepEqual([method, type], ['PUT', 'text/html'])
+    assert.deepEqual(Object.keys(headers).sort(), ['connection', 'content-length', 'host'])
+
+    const urls: [base: string, target: string, isAccepted: boolean][] = [
+      ['https://slipway.example', 'https://upload.example/x', true],
+      ['https://slipway.example', 'http://slipway.example/x', false],
+      ['https://slipway.example', 'https://127.0.0.1:9200/x', false],
+      ['https://slipway.example', 'https://[::ffff:7f00:1]/x', false],
+      ['http://slipway.example', 'http://router.lan/x', false],
+      ['http://slipway.example', 'file:///etc/passwd', false],
+      ['http://slipway.example', '/x', false],
+      ['http://127.0.0.1:8080', 'http://localhost:8080/x', true],
+      ['', '/api/v1/_upload/x', true],
+    ]
+    for (const [base, url, isAccepted] of urls) {
+      const build = () => uploadRequest(base, { url, headers: {} })
+      if (isAccepted) assert.equal(build().url, url)
+      else assert.throws(build, { code: 'BAD_ANSWER' }, `${base} ${url}`)
+    }
   })
 })

@@ -62,6 +62,12 @@ describe('the installed program', () => {
         assert.match(stdout, /path: '\.env', reason: 'secret'[\s\S]*path: 'empty\.txt', reason: 'empty'/)
     }
     assert.deepEqual([...server.live('site-1').keys()], ['index.html'])
+    using outside = new CliHarness()
+    outside.write({ 'index.html': 'private' })
+    rmSync(join(cli.cwd, 'dist'), { recursive: true })
+    symlinkSync(outside.cwd, join(cli.cwd, 'dist'))
+    const child = spawn(process.execPath, ['example.mjs'], { cwd: cli.cwd })
+    assert.match(await text(child.stderr), /dist is a link to .*, which is outside the working folder/)
   })
 
   for (const node of new Set([process.execPath, installedNode()])) {
@@ -79,6 +85,7 @@ describe('the installed program', () => {
 
     it(`publishes to an HTTPS server through a proxy on Node ${nodeVersion}`, async () => {
       await using server = await FakeServer.start()
+      server.publicUrl = 'https://slipway.test'
       using cli = new CliHarness()
       cli.write({ 'site/index.html': '<h1>hi</h1>', 'ca.pem': certificate.cert })
       const secure = createTlsServer(certificate, (socket) =>
@@ -95,7 +102,7 @@ describe('the installed program', () => {
         HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
         NODE_EXTRA_CA_CERTS: join(cli.cwd, 'ca.pem'),
       }
-      const args = ['publish', 'site', '--server', 'https://slipway.test']
+      const args = ['publish', 'site', '--server', server.publicUrl]
       const { code, stdout, stderr } = await run(node, args, { cli, env })
       assert.deepEqual([code, stdout], [0, 'http://site-1.sites.test/\n'], stderr)
       assert.ok(targets.length > 0)

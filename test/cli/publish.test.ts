@@ -216,7 +216,7 @@ describe('publish', () => {
         [
           'site/.env',
           6,
-          /Refusing to publish \.env: .*\n {2}To publish it, add .*\/\.slipwayignore: !\.env\n/,
+          /Refusing to publish \.env: .*\n {2}To publish it, pass --include-secrets, and add .*\/\.slipwayignore: !\.env\n/,
         ],
         ['site/.git/config', 6, /Refusing to publish config: .*\.slipwayignore\n$/],
         ['link.txt', 6, /Refusing to publish link\.txt: /],

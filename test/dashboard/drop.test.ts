@@ -45,14 +45,14 @@ describe('the front page', requiresBrowser, () => {
     await begin()
     const many = Array.from({ length: 230 }, (_, at) => [`img/${at}.txt`, `picture ${at}`])
     const published: Contents = {
-      ...{ 'index.html': PAGE, 'a/b/c.css': 'c', 'caf\u00e9.txt': 'cafe', 'a.key': 'public' },
+      ...{ 'index.html': PAGE, 'a/b/c.css': 'c', 'caf\u00e9.txt': 'cafe', '.note': 'public' },
       ...Object.fromEntries(many),
     }
     const excluded: Contents = {
       ...{ '.env': 'KEY=1', id_rsa: 'key', '.git/HEAD': 'ref', 'node_modules/a/b.js': 'b' },
       ...{ 'empty.txt': '', 'draft.md': 'draft' },
     }
-    const ignore = { '.slipwayignore': '!a.key\ndraft.md\n', '.DS_Store': 'x' }
+    const ignore = { '.slipwayignore': '!.note\n!id_rsa\ndraft.md\n', '.DS_Store': 'x' }
     await dropOn(page, 'main', disk.folder('harbour', { ...published, ...ignore, ...excluded }))
     const siteUrl = await liveAt(page)
     await page
@@ -60,7 +60,7 @@ describe('the front page', requiresBrowser, () => {
       .click()
     for (const name of ['id_rsa', 'node_modules/']) await page.getByRole('listitem').getByText(name).waitFor()
     await page.getByText('Skipped 1 empty file: empty.txt').waitFor()
-    for (const path of ['index.html', 'a/b/c.css', 'caf\u00e9.txt', 'a.key', 'img/99.txt', 'img/229.txt'])
+    for (const path of ['index.html', 'a/b/c.css', 'caf\u00e9.txt', '.note', 'img/99.txt', 'img/229.txt'])
       assert.equal(await visited(siteUrl, encodeURI(path)), published[path], path)
     for (const [path, content] of Object.entries(excluded))
       assert.notEqual(await visited(siteUrl, path), content, path)

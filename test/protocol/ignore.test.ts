@@ -73,8 +73,12 @@ describe('default exclusions', () => {
     assert.equal(ignoreRules('drafts/').ignoresWithin('drafts/one.html', false), true)
   })
   it('.slipwayignore can include what is excluded by default', () => {
-    assert.equal(ignoreRules('!.nojekyll\n!talk.key').ignoresWithin('talk.key', false), false)
+    assert.equal(ignoreRules('!.nojekyll\n!.note').ignoresWithin('.note', false), false)
     assert.equal(ignoreRules('!node_modules').ignoresWithin('node_modules/x/index.js', false), false)
+  })
+  it('.slipwayignore cannot include secrets, which only the publisher can', () => {
+    assert.equal(ignoreRules('!talk.key').ignoresWithin('talk.key', false), true)
+    assert.equal(ignoreRules('', { secrets: true }).ignoresWithin('talk.key', false), false)
   })
   it('the folders .slipway and .git are always excluded', () => {
     for (const path of ['.git/config', '.slipway/site.json', '.slipwayignore']) {

@@ -6,7 +6,13 @@ import { caseCollisions, validateFolder } from '../../../protocol/manifest/folde
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../../protocol/manifest/root-document.ts'
 import { digestAll, type HashedFile } from '../../sdk/folder/digest.ts'
-import { type FolderScan, type FoundFile, isExcludedFile, scan } from '../../sdk/folder/scan.ts'
+import {
+  type FolderScan,
+  type FoundFile,
+  isExcludedFile,
+  type ScanOptions,
+  scan,
+} from '../../sdk/folder/scan.ts'
 import { RefusedError } from '../cli-error.ts'
 import type { CommandContext } from '../command.ts'
 import { ProgressView } from '../terminal/progress.ts'
@@ -17,8 +23,8 @@ type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
 const MAX_LISTED_PATHS = 8
 
 /** Scans the files to publish. Throws a CliError when the service would reject them. */
-export function scanOrThrow(folder: string): FolderScan {
-  const found = scan(folder)
+export function scanOrThrow(folder: string, include: ScanOptions = {}): FolderScan {
+  const found = scan(folder, include)
   const [excluded] = found.ignored
   if (excluded !== undefined && !statSync(folder).isDirectory()) throw excludedFile(folder, excluded)
   const refused = validateFolder(found.files)
@@ -31,12 +37,19 @@ export function scanOrThrow(folder: string): FolderScan {
   return found
 }
 
+/** Names the option, the line of `.slipwayignore`, or both, that let the file be published, if anything does. */
 function excludedFile(file: string, name: string): RefusedError {
   const rule = `!${name}`
-  const include = `To publish it, add this line to ${join(dirname(file), '.slipwayignore')}: ${rule}`
+  const line = `add this line to ${join(dirname(file), '.slipwayignore')}: ${rule}`
+  const ways: [way: string, include: ScanOptions, slipwayignore?: string][] = [
+    [line, {}, rule],
+    ['pass --include-secrets', { secrets: true }],
+    [`pass --include-secrets, and ${line}`, { secrets: true }, rule],
+  ]
+  const way = ways.find(([, ...included]) => !isExcludedFile(file, ...included))
   return new RefusedError(
     `Refusing to publish ${name}: it is private, a system file, or excluded by .slipwayignore`,
-    ...(isExcludedFile(file, rule) ? [] : [include]),
+    ...(way ? [`To publish it, ${way[0]}`] : []),
   )
 }
 

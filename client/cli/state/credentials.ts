@@ -1,3 +1,4 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readPrivate, writePrivate } from './private-file.ts'
 
 interface StoredKey {
@@ -15,6 +16,8 @@ interface StoredKeys {
   attempts?: Record<string, { email: string; attempt: string }>
   /** Servers that the user has published to or confirmed. */
   servers?: string[]
+  /** Key of the seals of claim tokens. */
+  sealKey?: string
 }
 
 /** Keys received by `slipway login`, by server, and the servers that the user has used. */
@@ -41,6 +44,25 @@ export class CredentialStore {
     if (this.knows(server)) return
     const remembered = this.#read()
     writePrivate(this.#file, { ...remembered, servers: [...(remembered.servers ?? []), server] })
+  }
+
+  /**
+   * A proof that this user received the claim token from the server: the state of a folder, which a stranger may have
+   * written, keeps it beside the token.
+   */
+  sealOf(server: string, claimToken: string): string {
+    const stored = this.#read()
+    const sealKey = stored.sealKey ?? randomBytes(32).toString('hex')
+    if (stored.sealKey === undefined) writePrivate(this.#file, { ...stored, sealKey })
+    return sealWith(sealKey, server, claimToken)
+  }
+
+  /** Whether `sealOf` made the seal, on this machine or another one of the user with the same file. */
+  hasSealed(server: string, claimToken: string, seal: string | undefined): boolean {
+    const { sealKey } = this.#read()
+    if (sealKey === undefined || seal === undefined) return false
+    const [expected, given] = [Buffer.from(sealWith(sealKey, server, claimToken)), Buffer.from(seal)]
+    return expected.length === given.length && timingSafeEqual(expected, given)
   }
 
   keyFor(server: string): string | undefined {
@@ -84,6 +106,12 @@ export class CredentialStore {
   #read(): StoredKeys {
     return (readPrivate(this.#file) ?? {}) as StoredKeys
   }
+}
+
+function sealWith(key: string, server: string, claimToken: string): string {
+  return createHmac('sha256', key)
+    .update(JSON.stringify([server, claimToken]))
+    .digest('hex')
 }
 
 function ownProperty<T>(table: Record<string, T> | undefined, name: string): T | undefined {

@@ -15,6 +15,8 @@ export interface RememberedSite extends StoredSite {
   server: string
   /** The live version that this folder last published or saw. */
   liveVersionId?: string | undefined
+  /** Of `CredentialStore.sealOf`, while there is a claim token. */
+  seal?: string | undefined
 }
 
 /** The sites that were published from one working folder, in its `.slipway/site.json`; the latest first. */
@@ -75,7 +77,7 @@ export class SiteMemory {
 
   /** Records that a site has an owner now, and deletes its claim token. */
   markClaimed(slug: string, server: string): void {
-    this.#change(slug, server, ({ claimToken: _token, expiresAt: _end, ...site }) => site)
+    this.#change(slug, server, ({ claimToken: _token, expiresAt: _end, seal: _seal, ...site }) => site)
   }
 
   #change(slug: string, server: string, change: (site: RememberedSite) => RememberedSite): void {
@@ -135,7 +137,7 @@ export function describeSite({ slug, server }: { slug: string; server: string })
 function isSite(value: unknown): value is RememberedSite {
   if (typeof value !== 'object' || value === null) return false
   const { folder, server, slug, pending, ...site } = value as Record<string, unknown>
-  const texts = [site.claimToken, site.expiresAt, site.liveVersionId]
+  const texts = [site.claimToken, site.expiresAt, site.liveVersionId, site.seal]
   return (
     typeof folder === 'string' &&
     isServerAddress(server) &&

@@ -1,5 +1,5 @@
 import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { formatLimit, formatNumber } from '../../../protocol/format.ts'
 import { ignoreRules } from '../../../protocol/ignore/default-rules.ts'
 import type { ExclusionReason, IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
@@ -10,7 +10,7 @@ import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 const STATE_FOLDER = '.slipway'
 
 /** Maximum size of `.slipwayignore`. */
-const MAX_IGNORE_BYTES = 256 * 1024
+const MAX_IGNORE_BYTES = 32 * 1024
 /** Maximum number of folders that are read through links: a few links to each other make any number of paths. */
 const MAX_LINKED_FOLDERS = 10_000
 
@@ -36,8 +36,14 @@ export interface FolderScan {
   unsupported: string[]
 }
 
+/** What a scan includes beside what a folder publishes by default. */
+export interface ScanOptions {
+  /** Private keys and other known secrets, which `.slipwayignore` cannot include. */
+  secrets?: boolean | undefined
+}
+
 /** Scans a folder or a single file. Reads names and sizes only. Results are sorted by path. */
-export function scan(root: string): FolderScan {
+export function scan(root: string, include: ScanOptions = {}): FolderScan {
   const found: FolderScan = {
     files: [],
     folders: [],
@@ -51,11 +57,11 @@ export function scan(root: string): FolderScan {
   const top = realpathSync(isFolder ? root : dirname(root))
   if (!isFolder) {
     found.folders.push(top)
-    if (isExcludedFile(root)) found.ignored.push(basename(root))
+    if (isExcludedFile(root, include)) found.ignored.push(basename(root))
     else addFile(found, root, basename(root))
     return found
   }
-  const rules = ignoreRules(readIgnoreFile(top))
+  const rules = rulesFor(readIgnoreFile(top), include)
   new FolderWalker(top, rules, found).folder(top, '', [top])
   for (const list of [found.ignored, found.empty, found.links, found.unsupported]) list.sort()
   found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
@@ -81,11 +87,29 @@ export function skippedPaths({ ignored, reasons, empty, links, unsupported }: Fo
 }
 
 /** Whether the rules exclude a single file, the target of a link included. By default with the rules of its folder. */
-export function isExcludedFile(file: string, slipwayignore = readIgnoreFile(dirname(file))): boolean {
-  const rules = ignoreRules(slipwayignore)
+export function isExcludedFile(
+  file: string,
+  include: ScanOptions = {},
+  slipwayignore = readIgnoreFile(dirname(file)),
+): boolean {
+  const rules = rulesFor(slipwayignore, include)
   return [file, realpathSync(file)].some(
     (path) => rules.ignores(basename(path), false) || isPrivateFolder(dirname(path), rules),
   )
+}
+
+/**
+ * Where a path below a folder leads by a link, when that is outside the folder: the link may have come with the folder.
+ * Undefined for every other path, also one outside, and one that does not exist.
+ */
+export function linkTarget(folder: string, path: string): string | undefined {
+  const full = resolve(folder, path)
+  const name = relative(folder, full)
+  if (name === '..' || /^\.\.[/\\]/.test(name) || isAbsolute(name)) return undefined
+  const target = realPathOrUndefined(full)
+  if (target === undefined) return undefined
+  const top = realpathSync(folder)
+  return target === top || target.startsWith(withSeparator(top)) ? undefined : target
 }
 
 /** Whether a folder of this path is that of a repository, or usually holds secrets. */
@@ -94,6 +118,10 @@ export function isPrivateFolder(path: string, rules: IgnoreRules = ignoreRules('
 }
 
 const PRIVATE_REASONS = new Set<ExclusionReason | undefined>(['secret', 'repository'])
+
+function rulesFor(slipwayignore: string, { secrets = false }: ScanOptions): IgnoreRules {
+  return ignoreRules(slipwayignore, { secrets })
+}
 
 /** A device or a pipe, to which a link may lead, has no end. */
 function readIgnoreFile(folder: string): string {

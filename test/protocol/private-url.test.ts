@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isPrivateUrl } from '../../server/lib/private-networks.ts'
+import { isPrivateUrl } from '../../protocol/private-url.ts'
 
 test('the URL of a service says by its spelling whether it is of a private network', () => {
   const hosts = {
@@ -18,7 +18,7 @@ test('the URL of a service says by its spelling whether it is of a private netwo
         'NAS.lan',
       ],
       ...['build.internal', 'nas.home.arpa', 'wiki.corp', 'slipway.test'],
-      ...['0.0.0.0', '[::]', '100.64.0.1', '100.127.255.254'],
+      ...['0.0.0.0', '[::]', '[::ffff:192.168.1.1]', '100.64.0.1', '100.127.255.254'],
     ],
     public: [
       'example.com',
@@ -27,6 +27,7 @@ test('the URL of a service says by its spelling whether it is of a private netwo
       '11.0.0.1',
       ...['100.63.0.1', '100.128.0.1', 'test.example.com', 'latest.dev'],
       '[2001:db8::1]',
+      '[::ffff:8.8.8.8]',
       'lan.example',
       'my-lan.net',
     ],
