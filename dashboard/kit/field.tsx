@@ -123,23 +123,22 @@ interface SwitchProps {
   onSwitch: (on: boolean) => unknown
 }
 
-/** A switch with immediate effect. */
+/**
+ * A switch, which shows `on` whatever the browser would do on its own: it reports what the user wants, and moves when its
+ * owner agrees. While it is busy it keeps focus and ignores clicks.
+ */
 export function Switch({ label, hint, on, busy = false, onSwitch }: SwitchProps) {
   const id = useId()
   return (
     <div class="switch">
-      <input
+      <button
         id={id}
-        type="checkbox"
+        type="button"
         role="switch"
-        checked={on}
         aria-checked={on}
         aria-disabled={busy}
         aria-describedby={hint ? `${id}-hint` : undefined}
-        onClick={(event) => {
-          event.preventDefault()
-          if (!busy) void onSwitch(!on)
-        }}
+        onClick={() => void (busy || onSwitch(!on))}
       />
       <div>
         <label for={id}>{label}</label>

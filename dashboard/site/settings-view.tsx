@@ -86,7 +86,7 @@ function toShownSections({ role }: SiteDetails): ShownSections {
 function submitOnEnter(event: KeyboardEvent, submit: () => void): void {
   const { key, target } = event
   if (key !== 'Enter' || !(target instanceof HTMLInputElement)) return
-  if (target.type === 'checkbox' || target.closest('dialog')) return
+  if (target.closest('dialog')) return
   event.preventDefault()
   submit()
 }

@@ -392,7 +392,8 @@ function faults(): string[] {
   function isNameless(element: HTMLElement): boolean {
     if (element instanceof HTMLInputElement) return (element.labels?.length ?? 0) === 0
     if (element instanceof HTMLImageElement) return !element.hasAttribute('alt')
-    return element.matches('a, button') && element.textContent.trim() === ''
+    const isLabeled = element instanceof HTMLButtonElement && element.labels.length > 0
+    return element.matches('a, button') && !isLabeled && element.textContent.trim() === ''
   }
 
   /** 2.5.8: 24 by 24 pixels, unless it stands in a line of text. */

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import type { Locator, Page } from 'playwright-core'
+
+/**
+ * Uses each switch of a page by mouse, keys and label: each use changes its state, and what it shows is its state, however
+ * that was reached.
+ */
+export async function assertSwitchesMove(page: Page): Promise<void> {
+  const switches = await page.getByRole('switch').all()
+  assert.ok(switches.length > 0)
+  for (const element of switches) {
+    const label = page.locator(`label[for="${await element.getAttribute('id')}"]`)
+    const uses = [
+      () => element.click(),
+      () => element.press(' '),
+      () => element.press('Enter'),
+      () => label.click(),
+    ]
+    const shown = new Map<boolean, string>()
+    for (const use of [...uses, ...uses]) {
+      const wasOn = (await element.getAttribute('aria-checked')) === 'true'
+      await use()
+      await element.and(page.locator(`[aria-checked="${!wasOn}"][aria-disabled="false"]`)).waitFor()
+      const picture = await paintedWithin(page, element)
+      const name = `${await label.textContent()} ${wasOn ? 'off' : 'on'}`
+      assert.equal(picture, shown.get(!wasOn) ?? picture, name)
+      shown.set(!wasOn, picture)
+    }
+    assert.notEqual(shown.get(true), shown.get(false))
+  }
+}
+
+/** What is painted in an element but for its edges, where a focus ring may be. */
+async function paintedWithin(page: Page, element: Locator): Promise<string> {
+  await element.scrollIntoViewIfNeeded()
+  const { x, y, width, height } = (await element.boundingBox())!
+  const inset = 4
+  const clip = {
+    x: Math.ceil(x) + inset,
+    y: Math.ceil(y) + inset,
+    width: Math.floor(width) - 2 * inset,
+    height: Math.floor(height) - 2 * inset,
+  }
+  return (await page.screenshot({ clip, animations: 'disabled' })).toString('base64')
+}
