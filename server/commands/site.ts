@@ -14,7 +14,7 @@ export const site: Command = {
   usage: [
     [
       'site list',
-      'list the newest 50 sites; with --search TEXT those whose name, title, domain or owner begins with it; also --sort age|bytes|visits, --limit N',
+      'list the newest 50 sites; with --search TEXT up to 200 whose name, title, domain or owner begins with it; also --sort age|bytes|visits, --limit N',
     ],
     ['site show SLUG', 'show the owner, the domains, the suspension and the reports of a site'],
     [

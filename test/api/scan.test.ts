@@ -7,6 +7,7 @@ import { type Clamd, INFECTED, startClamd } from '../tools/clamd.ts'
 import { requires } from '../tools/part.ts'
 import { temporaryFolder } from '../tools/temporary-folder.ts'
 import { Api, DAY_MS, expectFailure } from './api.ts'
+import { assertKeepsNothing, make, send } from './archive-requests.ts'
 import { toFiles } from './content.ts'
 
 /** A service whose scanner is a program, and what the program was given. */
@@ -98,6 +99,11 @@ describe('the program that scans files', () => {
       assert.equal(status, 403)
       assert.deepEqual(details, { path: 'dir/bad.txt', reason: 'a forbidden word' })
       assert.match(message, /refuses the file 'dir\/bad\.txt': a forbidden word/)
+    }
+    const archive = make('tar', bad)
+    for (const options of [{ key: owner.key }, { key: owner.key, slug }, {}]) {
+      const { json } = await assertKeepsNothing(api, owner, () => send(api, 'tar', archive, options))
+      assert.deepEqual([json.code, json.details.path], ['CONTENT_REFUSED', 'dir/bad.txt'])
     }
     assert.equal((await api.visit(siteUrl)).text, 'good')
     assert.equal((await api.visit(siteUrl, '/dir/bad.txt')).status, 404)

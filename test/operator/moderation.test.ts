@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { AdminSite } from '../../protocol/api/admin/lists.ts'
 import { startApi } from '../api/api.ts'
 import { sha256 } from '../api/content.ts'
+import { insertSites } from '../api/stored-sites.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { run } from './program.ts'
 
@@ -14,6 +15,15 @@ async function command(...args: string[]) {
   assert.equal(code, 0, `${args}: ${stderr}`)
   return args.includes('--json') ? JSON.parse(lines.at(-1)!) : lines.join('\n')
 }
+
+test('as many sites are listed as the operator asks for, also from several pages', async () => {
+  const owner = await api.account()
+  await insertSites(api, owner, 450, 'many')
+  for (const limit of [1, 200, 201, 450]) {
+    const { sites } = await command('site', 'list', '--limit', `${limit}`, '--json')
+    assert.equal(new Set(sites.map(({ slug }: AdminSite) => slug)).size, limit)
+  }
+})
 
 test('the operator stops abuse from the command line while the service runs, and undoes it', async () => {
   const owner = await api.account()
