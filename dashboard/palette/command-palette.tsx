@@ -11,6 +11,7 @@ import { ErrorNotice } from '../kit/notice.tsx'
 import { useFoundSites } from '../sites/own-sites.ts'
 import { toSiteOption, usePageOptions } from './options.ts'
 import type { PaletteOption } from './page-commands.ts'
+import { ranked } from './rank.ts'
 
 /** Sites that are offered before anything is typed. */
 const RECENT_SITES = 5
@@ -120,7 +121,7 @@ function useOptions(words: string, signOut: () => unknown) {
   const found = useFoundSites(isSignedIn ? words : '')
   const sites = ((words === '' ? recent : found).value?.publishes ?? []).map(toSiteOption)
   return {
-    options: words === '' ? [...pages, ...sites] : [...sites, ...pages],
+    options: words === '' ? [...pages, ...sites] : ranked([...pages, ...sites], words),
     error: found.error ?? recent.error,
     isComplete: !isSignedIn || found.value !== undefined,
   }

@@ -3,6 +3,7 @@ import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { type PaletteOption, pageCommands } from './page-commands.ts'
+import { hasWords } from './rank.ts'
 
 const PUBLISH: PaletteOption = { key: 'publish', name: 'Publish a site', icon: 'upload', target: '/' }
 const DOCS: PaletteOption = { key: 'docs', name: 'Docs', icon: 'document', target: '/docs' }
@@ -36,8 +37,7 @@ export function usePageOptions(words: string, signOut: () => unknown): readonly 
     ...pages.filter(({ key }) => isShown[key] ?? true),
     ...(isSignedIn ? [{ key: 'sign-out', name: 'Sign out', icon: 'leave' as const, target: signOut }] : []),
   ]
-  const wanted = words.toLowerCase().split(/\s+/)
-  return all.filter(({ name }) => wanted.every((word) => name.toLowerCase().includes(word)))
+  return all.filter((option) => hasWords(option, words))
 }
 
 export function toSiteOption({ slug, siteUrl, title }: SiteSummary): PaletteOption {
