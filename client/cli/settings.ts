@@ -1,5 +1,5 @@
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { homedir, userInfo } from 'node:os'
+import { isAbsolute, join } from 'node:path'
 import { npxCommand } from '../../protocol/client-package.ts'
 
 /** Settings of the environment, read once. */
@@ -24,10 +24,13 @@ export interface Settings {
   program: string
 }
 
-/** Reads the settings of the command line. Empty variables count as absent. */
+/**
+ * Reads the settings of the command line. Empty variables count as absent, and so do relative paths of `HOME` and
+ * `XDG_CONFIG_HOME` (XDG Base Directory Specification): the files of the working folder may be those of a stranger.
+ */
 export function readSettings(env: Record<string, string | undefined>, packageServer?: string): Settings {
-  const home = env.HOME || homedir()
-  const configFolder = env.XDG_CONFIG_HOME || join(home, '.config')
+  const home = [env.HOME, homedir()].find(isAbsolutePath) ?? userInfo().homedir
+  const configFolder = [env.XDG_CONFIG_HOME].find(isAbsolutePath) ?? join(home, '.config')
   return Object.freeze({
     server: env.SLIPWAY_URL || undefined,
     key: env.SLIPWAY_KEY || undefined,
@@ -40,4 +43,8 @@ export function readSettings(env: Record<string, string | undefined>, packageSer
     isNpx: env.npm_command === 'exec',
     program: env.npm_command && packageServer !== undefined ? npxCommand(packageServer) : 'slipway',
   })
+}
+
+function isAbsolutePath(path: string | undefined): path is string {
+  return path !== undefined && isAbsolute(path)
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { COMMANDS } from '../../client/cli/command-line.ts'
+import { readSettings } from '../../client/cli/settings.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { startTestService } from '../support/service.ts'
@@ -151,6 +152,27 @@ describe('a folder that a stranger wrote', () => {
     assert.equal((await other.run(['publish', '--server', fixture.author.url], session)).code, 0)
     assert.equal((await cli.run(['publish', '--new'])).code, 0)
     assert.deepEqual(own.log, [])
+  })
+
+  it('is not read in place of the settings of the user, whatever the environment is', async () => {
+    const { author, own, cli } = fixture
+    const file = JSON.stringify({ server: author.url, servers: [author.url] })
+    cli.write({ '.config/slipway/config.json': file, 'config/slipway/config.json': file })
+    author.intercept = own.intercept = () => false
+    const { code, stderr } = await cli.run(['publish', 'site', '--new'], {
+      env: { XDG_CONFIG_HOME: 'config' },
+    })
+    assert.equal(code, 2, stderr)
+    assert.deepEqual(author.log, [])
+    const { HOME: home } = process.env
+    try {
+      for (const HOME of ['', '.', 'config']) {
+        process.env.HOME = HOME
+        assert.ok(isAbsolute(readSettings({ HOME, XDG_CONFIG_HOME: '' }).keysFile), HOME)
+      }
+    } finally {
+      process.env.HOME = home
+    }
   })
 
   it('does not control the terminal', async () => {
