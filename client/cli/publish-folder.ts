@@ -86,10 +86,10 @@ export function assertNoLinkOutside(
   { cwd, settings: { program } }: Pick<CommandContext, 'cwd' | 'settings'>,
   folder: string,
 ): void {
-  const target = linkTarget(cwd, folder)
+  const target = linkTarget(folder)
   if (target === undefined) return
   throw new UsageError(
-    `${relative(cwd, folder)} is a link to ${target}, which is outside this folder`,
+    `${relative(cwd, folder)} is a link to ${target}, which is outside the folder of the link`,
     `To publish that, name it: ${program} publish ${quoteArgument(target)}`,
   )
 }

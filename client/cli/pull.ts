@@ -6,6 +6,7 @@ import { createGunzip } from 'node:zlib'
 import type { FileEntry } from '../../protocol/api/publish.ts'
 import { formatFileCount } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
+import { linkTarget } from '../sdk/folder/scan.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'
 import { RefusedError } from './cli-error.ts'
@@ -24,7 +25,7 @@ export const pull: Command = {
   about: `
 Downloads the files of the live version, or of another one, into a folder: by default a new one with the name of the
 site. Every file is verified against its SHA-256 before it replaces another one, and none is written through a symbolic
-link in the folder.`,
+link in the folder, or one that leads there.`,
   options: {
     version: { type: 'string', value: 'ID', help: 'Another saved version; the start of its id is enough' },
     force: { type: 'boolean', help: 'Write into a folder that is not empty, and replace files in it' },
@@ -34,6 +35,8 @@ link in the folder.`,
     const { terminal, cwd, platform, signal } = work
     const { slug, server, slipway } = await openSite(work, options)
     const folder = resolve(cwd, operand ?? slug)
+    if (linkTarget(folder) !== undefined)
+      throw new RefusedError(`Refusing to write through the symbolic link ${folder}`)
     if (options.force !== true) assertEmpty(folder)
     const typed = stringOption(options, 'version')
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })

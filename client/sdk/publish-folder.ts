@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { validateFolder } from '../../protocol/manifest/folder.ts'
 import { digestAll } from './folder/digest.ts'
 import { linkTarget, type ScanOptions, type SkippedPath, scan, skippedPaths } from './folder/scan.ts'
@@ -39,11 +40,11 @@ export async function readFolder(
   path: string,
   { signal, secrets }: ScanOptions & { signal?: AbortSignal | undefined } = {},
 ): Promise<FolderFiles> {
-  const outside = linkTarget(process.cwd(), path)
+  const outside = linkTarget(resolve(path))
   const found = scan(path, { secrets })
   const refused = validateFolder(found.files)
   if (outside !== undefined)
-    refused.push(`${path} is a link to ${outside}, which is outside the working folder: name that folder`)
+    refused.push(`${path} is a link to ${outside}, which is outside the folder of the link: name that folder`)
   if (found.files.length === 0) refused.push(`${path} has no files to publish`)
   if (refused.length > 0)
     throw new SlipwayError(refused[0]!, {

@@ -36,6 +36,12 @@ main() {
   done
   [ -n "$folder" ] || fail 2 'Name one folder: sh -s ./folder'
   [ -d "$folder" ] || fail 2 "Folder not found: $folder"
+  case $folder in
+  /*) ;;
+  *) folder=./$folder ;;
+  esac
+  CDPATH=
+  refuse_links
   site=${SLIPWAY_SITE:-}
   case $site in
   *[!a-z0-9-]*) fail 2 'SLIPWAY_SITE must be the name of a site, such as bakery' ;;
@@ -57,10 +63,35 @@ main() {
   report
 }
 
+# A link may be of another author than what it leads to, which has to be named if it is outside the folder of the link.
+refuse_links() {
+  path=$(without_slashes "$folder")
+  while [ "$path" != "${path%/*}" ]; do
+    above=$(without_slashes "${path%/*}")
+    if [ -L "$path" ]; then
+      target=$(cd -- "$path" && pwd -P)
+      top=$(cd -- "$above/" && pwd -P)
+      case $target in
+      "${top%/}"/*) ;;
+      *) fail 2 "$path is a link to $target, which is outside the folder of the link: name that folder" ;;
+      esac
+    fi
+    path=$above
+  done
+}
+
+# A path without its final slashes.
+without_slashes() {
+  name=$1
+  while [ "$name" != "${name%/}" ]; do
+    name=${name%/}
+  done
+  printf '%s\n' "$name"
+}
+
 # Leaves out node_modules and hidden files, such as .git and .env. The server leaves out those of subfolders.
 pack() {
   (
-    CDPATH=
     cd -- "$folder"
     set --
     for name in * .well-known; do

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, symlinkSync } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
+import { isAbsolute, join, relative } from 'node:path'
 import { describe, it } from 'node:test'
 import { COMMANDS } from '../../client/cli/command-line.ts'
 import { readSettings } from '../../client/cli/settings.ts'
@@ -224,6 +224,20 @@ describe('a folder that a stranger wrote', () => {
         /USAGE: .* is a link to .*"isError":true/,
       )
     }
+    using elsewhere = new CliHarness()
+    elsewhere.env = { HOME: cli.home }
+    for (const path of [join(cli.cwd, 'dist/inner'), relative(elsewhere.cwd, join(cli.cwd, 'dist'))]) {
+      const { code, stderr } = await elsewhere.run(['publish', path])
+      assert.deepEqual(
+        [code, /is a link to .* outside the folder of the link\n/.test(stderr)],
+        [2, true],
+        stderr,
+      )
+      const call = { name: 'publish_folder', arguments: { path } }
+      const line = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call })
+      assert.match((await elsewhere.run(['mcp'], { typed: [line] })).stdout, /"isError":true/)
+    }
+    assert.equal(existsSync(join(victim.cwd, '.slipway')), false)
     cli.write({ '.slipway/site.json': '{}' })
     assert.equal((await cli.run(['publish'], { typed: ['1'] })).code, 2, 'the built site of a project')
     assert.deepEqual(own.log, [])

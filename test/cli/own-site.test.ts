@@ -192,6 +192,8 @@ describe('the site of this folder', () => {
     symlinkSync(outside.cwd, join(cli.cwd, 'copy/link'))
     symlinkSync(outside.cwd, join(cli.cwd, 'otter'))
     symlinkSync(outside.cwd, join(cli.cwd, 'linked'))
+    using clone = new CliHarness()
+    symlinkSync(outside.cwd, join(clone.cwd, 'linked'))
     symlinkSync(join(outside.cwd, 'target.txt'), join(cli.cwd, 'copy/file.txt'))
     const refused: [paths: string[], args: string[]][] = [
       [
@@ -204,6 +206,7 @@ describe('the site of this folder', () => {
       ],
       [['index.html'], ['pull', '--force']],
       [['index.html'], ['pull', 'linked', '--force']],
+      [['index.html'], ['pull', join(clone.cwd, 'linked'), '--force']],
     ]
     for (const [paths, args] of refused) {
       serveArchive(paths)

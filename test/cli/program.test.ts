@@ -67,7 +67,7 @@ describe('the installed program', () => {
     rmSync(join(cli.cwd, 'dist'), { recursive: true })
     symlinkSync(outside.cwd, join(cli.cwd, 'dist'))
     const child = spawn(process.execPath, ['example.mjs'], { cwd: cli.cwd })
-    assert.match(await text(child.stderr), /dist is a link to .*, which is outside the working folder/)
+    assert.match(await text(child.stderr), /dist is a link to .*, which is outside the folder of the link/)
   })
 
   for (const node of new Set([process.execPath, installedNode()])) {

@@ -101,6 +101,20 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       ['a preview without a site', '. --preview pr-1', {}, 2, /Set SLIPWAY_SITE/],
       ['a preview without a name', '. --preview', {}, 2, /--preview needs a name/],
       ['two folders', '. linked', {}, 2, /Name one folder/],
+      [
+        'a link that leads out of its folder',
+        'out',
+        {},
+        2,
+        /out is a link to \/usr\/share, which is outside/,
+      ],
+      [
+        'a folder behind such a link',
+        './/out//doc/',
+        {},
+        2,
+        /out is a link to \/usr\/share, which is outside/,
+      ],
       ['a key with a line break', '.', { SLIPWAY_KEY: 'a\nb' }, 3, /has invalid characters/],
       ['a site of another account', '.', { SLIPWAY_SITE: 'otter', SLIPWAY_KEY: 'KEY' }, 6, /^slipway: .+\n/],
       [
@@ -116,6 +130,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         using user = new Machine(shell)
         user.write({ 'index.html': 'x', 'linked/index.html': 'x' })
         symlinkSync('/etc/hostname', join(user.cwd, 'linked/file.txt'))
+        symlinkSync('/usr/share', join(user.cwd, 'out'))
         if (env.SLIPWAY_KEY === 'KEY') env.SLIPWAY_KEY = await service.signIn(`other-${shell}@example.test`)
         const run = await user.publish(service, folder.split(' '), env, server)
         assert.deepEqual([run.code, run.stdout], [code, ''], run.stderr)

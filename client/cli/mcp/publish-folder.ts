@@ -73,7 +73,7 @@ export async function publishFolder(
   try {
     const { options, path } = readArguments(args)
     const folder = resolve(work.cwd, path)
-    for (const top of [work.cwd, dirname(folder)]) assertNoLinkOutside({ ...work, cwd: top }, folder)
+    assertNoLinkOutside(work, folder)
     const cwd = existsSync(join(folder, '.slipway')) ? folder : dirname(folder)
     const context = { ...work, cwd, terminal, streams, siteMemory: new SiteMemory(cwd) }
     const operand = cwd === folder ? '.' : basename(folder)

@@ -1,5 +1,5 @@
-import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, parse, relative, sep } from 'node:path'
 import { formatLimit, formatNumber } from '../../../protocol/format.ts'
 import { ignoreRules } from '../../../protocol/ignore/default-rules.ts'
 import type { ExclusionReason, IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
@@ -99,17 +99,23 @@ export function isExcludedFile(
 }
 
 /**
- * Where a path below a folder leads by a link, when that is outside the folder: the link may have come with the folder.
- * Undefined for every other path, also one outside, and one that does not exist.
+ * Where a path leads by a link out of the folder that the link is in: both may be of another author than what the link
+ * leads to. Undefined when no link does, or the first one that does leads nowhere.
  */
-export function linkTarget(folder: string, path: string): string | undefined {
-  const full = resolve(folder, path)
-  const name = relative(folder, full)
-  if (name === '..' || /^\.\.[/\\]/.test(name) || isAbsolute(name)) return undefined
-  const target = realPathOrUndefined(full)
-  if (target === undefined) return undefined
-  const top = realpathSync(folder)
-  return target === top || target.startsWith(withSeparator(top)) ? undefined : target
+export function linkTarget(path: string): string | undefined {
+  const { root } = parse(path)
+  const names = path.slice(root.length).split(sep)
+  for (const at of names.keys()) {
+    const [above, link] = [at, at + 1].map((count) => join(root, ...names.slice(0, count))) as [
+      string,
+      string,
+    ]
+    if (!lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink()) continue
+    const target = realPathOrUndefined(link)
+    if (target === undefined) return undefined
+    if (!target.startsWith(withSeparator(realpathSync(above)))) return join(target, ...names.slice(at + 1))
+  }
+  return undefined
 }
 
 /** Whether a folder of this path is that of a repository, or usually holds secrets. */
