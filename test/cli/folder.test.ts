@@ -84,7 +84,11 @@ describe('scanning a folder', () => {
       mkdirSync(join(cli.cwd, String(at)))
       for (const name of ['a', 'b']) symlinkSync(`../${at + 1}`, join(cli.cwd, String(at), name))
     }
-    assert.throws(() => scan(cli.cwd), /Links lead to more than 10,000 folders/)
+    assert.throws(() => scan(cli.cwd), /Links lead to more than 100,000 files/)
+    using wide = new CliHarness()
+    wide.write(Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`files/.${at}`, ''])))
+    for (let at = 0; at < 100; at++) symlinkSync('files', join(wide.cwd, `link-${at}`))
+    assert.throws(() => scan(wide.cwd), /Links lead to more than 100,000 files/)
     const ignore = join(cli.cwd, '.slipwayignore')
     symlinkSync('/dev/zero', ignore)
     assert.throws(() => scan(cli.cwd), /\.slipwayignore is not a file of at most 32 kB/)

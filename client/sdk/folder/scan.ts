@@ -11,8 +11,8 @@ const STATE_FOLDER = '.slipway'
 
 /** Maximum size of `.slipwayignore`. */
 const MAX_IGNORE_BYTES = 32 * 1024
-/** Maximum number of folders that are read through links: a few links to each other make any number of paths. */
-const MAX_LINKED_FOLDERS = 10_000
+/** Maximum number of entries of folders that are read through links: a few links make any number of paths. */
+const MAX_LINKED_ENTRIES = 100_000
 
 export interface FoundFile extends NamedFile {
   /** Path on this machine. */
@@ -153,7 +153,7 @@ class FolderWalker {
   readonly #top: string
   readonly #rules: IgnoreRules
   readonly #scan: FolderScan
-  #linkedFolders = 0
+  #linkedEntries = 0
 
   constructor(top: string, rules: IgnoreRules, found: FolderScan) {
     this.#top = top
@@ -163,12 +163,14 @@ class FolderWalker {
 
   /** `above` are the real paths of the folders on the way, including this one. */
   folder(source: string, prefix: string, above: string[]): void {
-    if (source !== join(this.#top, prefix.slice(0, -1)) && ++this.#linkedFolders > MAX_LINKED_FOLDERS)
-      throw new Error(`Links lead to more than ${formatNumber(MAX_LINKED_FOLDERS)} folders, as in ${prefix}`)
     this.#scan.folders.push(source)
-    for (const entry of readdirSync(source, { withFileTypes: true })) {
-      this.#entry(entry, join(source, entry.name), prefix + entry.name, above)
-    }
+    const entries = readdirSync(source, { withFileTypes: true })
+    if (source !== join(this.#top, prefix.slice(0, -1))) this.#linkedEntries += 1 + entries.length
+    if (this.#linkedEntries > MAX_LINKED_ENTRIES)
+      throw new Error(
+        `Links lead to more than ${formatNumber(MAX_LINKED_ENTRIES)} files and folders, as in ${prefix}`,
+      )
+    for (const entry of entries) this.#entry(entry, join(source, entry.name), prefix + entry.name, above)
   }
 
   #entry(entry: Dirent, source: string, path: string, above: string[]): void {
