@@ -1,8 +1,10 @@
-import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { request } from './request.mjs'
 
 /** What the client gets of the environment of the job: no token of the job, and nothing that requests one. */
@@ -13,8 +15,8 @@ const PASSED = [
 
 /**
  * Downloads the client that the server serves, so that both have one version; over HTTPS only, except from this machine.
- * Rejects when its SHA-256 is not the given one, if any. Returns a function that runs it with arguments and variables,
- * and returns the JSON that it prints; throws its error with the `code`.
+ * Rejects when its SHA-256 is not the given one, if any. Resolves to a function that runs it with arguments and variables,
+ * and resolves to the JSON that it prints, or rejects with its error, which has its `code`.
  */
 export async function downloadClient(server, { folder = tmpdir(), sha256 = '' } = {}) {
   assertSecure(server)
@@ -43,15 +45,22 @@ function assertSecure(server) {
     )
 }
 
-function run(program, args, variables) {
+/**
+ * What the client says about the folder and the server may be text of a stranger: the runner takes no commands from it.
+ * It goes to one stream, because the runner reads two in any order.
+ */
+async function run(program, args, variables) {
   const passed = PASSED.filter((name) => process.env[name] !== undefined)
-  const { stdout, error } = spawnSync(process.execPath, [program, ...args, '--json'], {
+  const child = spawn(process.execPath, [program, ...args, '--json'], {
     env: { ...Object.fromEntries(passed.map((name) => [name, process.env[name]])), ...variables },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    encoding: 'utf8',
-    maxBuffer: 2 ** 24,
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  if (error) throw error
+  const end = randomUUID()
+  process.stdout.write(`::stop-commands::${end}\n`)
+  child.stderr.pipe(process.stdout, { end: false })
+  const [stdout] = await Promise.all([text(child.stdout), once(child, 'close')]).finally(() =>
+    process.stdout.write(`\n::${end}::\n`),
+  )
   const result = JSON.parse(stdout)
   if (typeof result.error !== 'string') return result
   const message = [result.error, result.hint].filter(Boolean).join('. ')

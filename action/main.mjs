@@ -20,17 +20,18 @@ async function run() {
   })
   const slipway = await signIn(client, server, site)
   if (number !== undefined && event.action === 'closed') {
-    deletePreview(slipway, preview)
+    await deletePreview(slipway, preview)
     await comment(number, site, `The preview \`${preview}\` was deleted.`)
     return
   }
   const options = [...(preview === '' ? [] : ['--preview', preview]), ...(strict ? ['--strict'] : [])]
-  const published = slipway('publish', folder, '--replace', ...options)
-  const text = describe(published, event)
+  const published = await slipway('publish', folder, '--replace', ...options)
+  const text = describe(published, preview, event)
   for (const { file, line, message } of published.warnings ?? [])
     command('warning', message, { file: `${folder}/${file}`, line })
-  append('GITHUB_OUTPUT', `url=${published.siteUrl}\nversion=${published.versionId}`)
-  append('GITHUB_OUTPUT', `preview-url=${published.preview?.url ?? ''}`)
+  output('url', published.siteUrl)
+  output('version', published.versionId)
+  output('preview-url', published.preview?.url ?? '')
   append('GITHUB_STEP_SUMMARY', text)
   if (number !== undefined) await comment(number, site, text)
 }
@@ -65,9 +66,9 @@ async function requestToken(server) {
   return value
 }
 
-function deletePreview(slipway, name) {
+async function deletePreview(slipway, name) {
   try {
-    slipway('previews', 'delete', name)
+    await slipway('previews', 'delete', name)
   } catch (error) {
     if (error.code !== 'REFUSED' && error.code !== 'NOT_FOUND') throw error
   }
@@ -90,16 +91,16 @@ async function comment(number, site, text) {
 }
 
 /** Markdown for the summary and the comment. */
-function describe({ siteUrl, preview, files, bytes, unchanged, changes, warnings = [] }, event) {
+function describe({ siteUrl, preview, files, bytes, unchanged, changes, warnings = [] }, name, event) {
   const counts =
     changes && !unchanged ? Object.entries(changes).map(([kind, count]) => `${count} ${kind}`) : []
   // The commit of a pull request is not that of the job, which merges it.
   const commit = event.pull_request?.head?.sha ?? env.GITHUB_SHA ?? ''
   const run = `${env.GITHUB_SERVER_URL}/${env.GITHUB_REPOSITORY}/actions/runs/${env.GITHUB_RUN_ID}`
   const rows = [
-    ['Address', preview?.url ?? siteUrl],
+    ['Address', escapeMarkdown(preview?.url ?? siteUrl)],
     ['Files', `${files} (${bytes} bytes)`],
-    ['Changes', unchanged ? 'none' : counts.join(', ')],
+    ['Changes', unchanged ? 'none' : escapeMarkdown(counts.join(', '))],
     ['Commit', commit.slice(0, 7)],
     ['Job', env.GITHUB_RUN_ID ? `[run ${env.GITHUB_RUN_NUMBER}](${run})` : ''],
   ].filter(([, value]) => value !== '')
@@ -108,12 +109,12 @@ function describe({ siteUrl, preview, files, bytes, unchanged, changes, warnings
     const place = line === undefined ? file : `${file}:${line}`
     return `- ${escapeMarkdown(place)}: ${escapeMarkdown(message)}`
   })
-  return [preview ? `Preview \`${preview.name}\`` : 'Published', '', ...table, '', ...notes].join('\n')
+  return [preview ? `Preview \`${name}\`` : 'Published', '', ...table, '', ...notes].join('\n')
 }
 
 /** Plain text in Markdown. */
 function escapeMarkdown(text) {
-  return text.replace(/[\r\n]+/g, ' ').replace(/[\\`*_[\]<>|#@]/g, '\\$&')
+  return oneLine(text).replace(/[\\`*_[\]<>|#@]/g, '\\$&')
 }
 
 function input(name) {
@@ -132,6 +133,15 @@ function readBoolean(name) {
   if (['true', 'True', 'TRUE'].includes(value)) return true
   if (['', 'false', 'False', 'FALSE'].includes(value)) return false
   throw new Error(`The input ${name} must be true or false`)
+}
+
+/** Texts of the server, whose lines would be outputs as well. */
+function output(name, value) {
+  append('GITHUB_OUTPUT', `${name}=${oneLine(value)}`)
+}
+
+function oneLine(text) {
+  return String(text).replace(/[\r\n]+/g, ' ')
 }
 
 function append(variable, lines) {

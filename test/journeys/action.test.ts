@@ -117,7 +117,7 @@ describe('the GitHub Action', () => {
     assert.deepEqual([outputs.url, outputs.version, outputs['preview-url']], [siteUrl, versionId, ''])
     assert.equal(await readPage(siteUrl), 'from main')
     assert.match(summary, /\| Files \| 1 \(9 bytes\) \|\n\| Changes \| 0 added, 1 changed, 0 removed \|/)
-    assert.match(stdout, /^::add-mask::eyJ.*\n::add-mask::sl_live_\w{32}$/m)
+    assert.match(withoutStopped(stdout), /^::add-mask::eyJ.*\n\n::add-mask::sl_live_\w{32}$/m)
     assert.equal(log.match(/sl_live_/g)?.length, 1)
     assert.deepEqual(github.comments, [])
   })
@@ -179,19 +179,43 @@ describe('the GitHub Action', () => {
     assert.equal(await readPage((await client.details(site)).siteUrl), '1')
   })
 
-  it('gives the client of a server no token of the job and nothing that requests one', async () => {
-    const program = "console.log(JSON.stringify({ error: Object.keys(process.env).sort().join(' ') }))"
+  /** A server whose client is this program. */
+  async function startHostile(program: string) {
     const archive = gzipSync(
       tar([
         { name: 'package/package.json', data: Buffer.from('{ "bin": "x.mjs" }') },
         { name: 'package/x.mjs', data: Buffer.from(program) },
       ]),
     )
-    await using hostile = createServer((_, response) => response.end(archive)).listen(0, '127.0.0.1')
+    const hostile = createServer((_, response) => response.end(archive)).listen(0, '127.0.0.1')
     await once(hostile, 'listening')
     const INPUT_SERVER = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`
-    const { stdout } = await runJob('bakery', '', { variables: { INPUT_SERVER, GITHUB_TOKEN: 'secret' } })
+    return { variables: { INPUT_SERVER, GITHUB_TOKEN: 'secret' }, [Symbol.dispose]: () => hostile.close() }
+  }
+
+  it('gives the client of a server no token of the job and nothing that requests one', async () => {
+    using hostile = await startHostile(
+      "console.log(JSON.stringify({ error: Object.keys(process.env).sort().join(' ') }))",
+    )
+    const { stdout } = await runJob('bakery', '', hostile)
     assert.match(stdout, /^::error::CI HOME PATH SLIPWAY_ID_TOKEN SLIPWAY_URL$/m)
+  })
+
+  it('takes neither a command of the runner nor an output from a text of a server or of a folder', async () => {
+    const site = await createSite()
+    const named = await runJob(site, 'x', { files: { '##[set-output name=url]x': '' } })
+    using hostile = await startHostile(`
+      console.error('::set-output name=url::x')
+      const published = { siteUrl: 'http://a.test/\\nversion=x', versionId: 'v1', unchanged: true }
+      console.log(JSON.stringify(process.argv[2] === 'trust' ? { apiKey: 'sl_live_1' } : published))`)
+    const printed = await runJob(site, '', hostile)
+    for (const { code, stdout, log } of [named, printed]) {
+      assert.equal(log, stdout, 'the runner reads one stream')
+      assert.match(log, /^.*(##\[|::)set-output/m)
+      assert.doesNotMatch(withoutStopped(log), /set-output/)
+      assert.equal(code, 0, log)
+    }
+    assert.deepEqual([printed.outputs.url, printed.outputs.version], ['http://a.test/ version=x', 'v1'])
   })
 
   testVariant('publishes each of two pushes to one branch at the same time', async () => {
@@ -228,3 +252,8 @@ describe('the GitHub Action', () => {
     }
   })
 })
+
+/** The lines that the runner reads as commands. */
+function withoutStopped(log: string): string {
+  return log.replace(/^::stop-commands::([^\n]+)\n.*?\n::\1::$/gms, '')
+}
