@@ -11,6 +11,7 @@ import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-li
 import type { Sessions } from '../accounts/session.ts'
 import { ERROR_CODES } from '../lib/error-codes.ts'
 import { ApiError } from '../lib/errors.ts'
+import { SECOND_MS } from '../lib/time.ts'
 import { isApiKey } from '../lib/tokens.ts'
 import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -24,6 +25,13 @@ declare module 'fastify' {
     caller: Caller
     /** The session cookie's value when the caller signed in with it. */
     sessionToken: string | undefined
+    /** What the caller was authenticated with last, and when. */
+    admission: { credential: Credential; at: number } | undefined
+    /**
+     * Rejects when the credential of the caller has ended, or permits less, since it was checked. For a handler that has
+     * read a body itself, before it changes anything.
+     */
+    confirmCaller(): Promise<void>
   }
   interface FastifyContextConfig {
     /** The rate limit that a request is charged to; `handler` leaves it to the route. Default `api`. */
@@ -51,6 +59,12 @@ export const CLIENT_HEADER = 'x-slipway-client'
  */
 export type RouteAccess = Access | 'admin' | 'any' | 'public'
 
+/**
+ * After this time a credential is checked again. A body may take hours, and its request must not change anything when its
+ * key, session or program has ended since it began.
+ */
+const CONFIRM_AFTER_MS = SECOND_MS
+
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 interface AdmissionOptions {
@@ -61,26 +75,35 @@ interface AdmissionOptions {
   blocklist: Blocklist
   limits: RateLimits
   baseUrl: string
+  clock: () => number
   clientIp: (request: IncomingMessage) => string
 }
 
 /**
  * Authenticates the caller, charges the rate limit and checks the permissions of the credential before the body is
- * read. Every response under /api/ carries the three headers of spec 8.1, and is not stored by caches unless its handler
+ * read; checks the credential again when the body took long. Every response under /api/ carries the three headers of spec 8.1, and is not stored by caches unless its handler
  * sets another `Cache-Control`.
  */
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
-  const { limits, clientIp } = options
+  const { limits, clock, clientIp } = options
   const isForeignPage = foreignPages(options.baseUrl)
   app.decorateRequest('caller')
   app.decorateRequest('sessionToken')
+  app.decorateRequest('admission')
+  app.decorateRequest('confirmCaller', async function () {
+    const { caller, admission } = this
+    if (!caller.account || !admission || clock() - admission.at < CONFIRM_AFTER_MS) return
+    await authenticate(this, admission.credential, options)
+    if (!caller.account) throw invalidCredential(this)
+    await assertPermitted(this, options)
+  })
 
   app.addHook('onRequest', async (request, reply) => {
     reply
       .header('Access-Control-Allow-Origin', '*')
       .header('Access-Control-Expose-Headers', EXPOSED)
       .header('Cache-Control', 'no-store')
-    const { charge = 'api', auth = 'required', access, ends, programs } = request.routeOptions.config
+    const { charge = 'api', access, ends, programs } = request.routeOptions.config
     if (access === undefined) throw new Error('The route does not declare its access')
     const internal = findInternalRequest(request.raw)
     const caller: Caller = internal
@@ -115,14 +138,25 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     const isOpen = SAFE_METHODS.has(request.method) || request.url.startsWith(UPLOAD_PATH) || programs
     if (!isOpen && access !== 'admin' && !caller.account && isForeignPage(request.headers))
       throw foreignPage(request)
-    if (access === 'public') return
-    if (access === 'admin') return assertAdministration(request, options.administrators)
-    const { slug } = request.params as { slug?: string }
-    if (auth === 'required') requireAccount(caller, slug === undefined ? undefined : SITE_HINT)
-    if (access !== 'any' && !isAllowedWhileSuspended(request) && caller.account)
-      assertAccountNotSuspended(caller.account)
-    if (access !== 'any') await options.namedKeys.assertPermitted(caller, access, slug)
+    await assertPermitted(request, options)
   })
+  app.addHook('preHandler', (request) => request.confirmCaller())
+}
+
+/** Checks what the route needs of the credential. */
+async function assertPermitted(
+  request: FastifyRequest,
+  { administrators, namedKeys }: AdmissionOptions,
+): Promise<void> {
+  const { caller, routeOptions } = request
+  const { access, auth = 'required' } = routeOptions.config
+  if (access === 'public') return
+  if (access === 'admin') return assertAdministration(request, administrators)
+  const { slug } = request.params as { slug?: string }
+  if (auth === 'required') requireAccount(caller, slug === undefined ? undefined : SITE_HINT)
+  if (access === 'any') return
+  if (caller.account && !isAllowedWhileSuspended(request)) assertAccountNotSuspended(caller.account)
+  await namedKeys.assertPermitted(caller, access!, slug)
 }
 
 function foreignPage({ headers: { origin = '' } }: FastifyRequest): ApiError {
@@ -154,13 +188,16 @@ function readClient({ headers }: FastifyRequest): Pick<Caller, 'client'> {
   return typeof client === 'string' && /^[\w][\w ./-]{0,59}$/.test(client) ? { client } : {}
 }
 
-/** Sets the caller's account when the credential is valid. */
+/** Sets the caller's account when the credential is valid, and clears it otherwise. */
 async function authenticate(
   request: FastifyRequest,
-  { kind, value }: Credential,
-  { namedKeys, programs, sessions, limits }: AdmissionOptions,
+  credential: Credential,
+  { namedKeys, programs, sessions, limits, clock }: AdmissionOptions,
 ): Promise<void> {
   const { caller } = request
+  const { kind, value } = credential
+  request.admission = { credential, at: clock() }
+  caller.account = undefined
   if (kind === 'session') {
     const session = await sessions.find(value)
     if (!session) return

@@ -96,6 +96,7 @@ function readDirectRequest(
     ifChanged: ifChanged === true,
     include: readInclude(request),
     keepTopFolder: true,
+    confirmCaller: () => request.confirmCaller(),
   }
 }
 
@@ -207,6 +208,7 @@ export function readArchiveRequest(
     include: readInclude(request),
     // Paths of a merged archive are relative to the site.
     keepTopFolder: (keepTopFolder ?? merge) === 'true',
+    confirmCaller: () => request.confirmCaller(),
   }
 }
 

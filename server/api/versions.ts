@@ -68,7 +68,9 @@ export function thumbnail({ thumbnails }: Pick<ApiServices, 'thumbnails'>): Rout
 async function readThumbnail(request: FastifyRequest, type: string | undefined): Promise<Buffer> {
   if (type !== 'image/webp')
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'A thumbnail must have Content-Type: image/webp')
-  return readBody(request, request.raw)
+  const bytes = await readBody(request, request.raw)
+  await request.confirmCaller()
+  return bytes
 }
 
 /** Returns one file. The bytes are the publisher's: they must not act as a page of this service. */

@@ -42,6 +42,8 @@ export interface ArchiveRequest {
   include: IncludeOptions
   /** Keeps a top folder that all files share; otherwise its contents are the site. */
   keepTopFolder: boolean
+  /** Rejects when the credential of the caller has ended while the files arrived. */
+  confirmCaller: () => Promise<void>
 }
 
 const REPLACED = 'Newer uploads of this site have replaced this one before it was complete'
@@ -116,6 +118,7 @@ export class ArchivePublisher {
     const received: StoredBlob[] = []
     try {
       unpacked = await this.#unpack(received, caller, request, limits)
+      await request.confirmCaller()
       staged = await stage({ ...request.fields, files: unpacked.files }, versionId)
       await this.#recordReceived(versionId, received.splice(0))
       const { live, ifChanged } = request

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CreateKeyRequest } from '../../protocol/api/keys.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
+import { pausedBody } from '../support/paused-body.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
 import { make, send } from './archive-requests.ts'
 import { browser } from './browser.ts'
 import { toManifest } from './content.ts'
+import { webp } from './webp.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -223,6 +226,55 @@ describe('the list of keys', () => {
     const { id, client } = await keyWith({})
     assert.deepEqual(await owner.client.revokeKey(id), { id, revoked: true })
     await expectFailure(client.me(), 'UNAUTHORIZED')
+  })
+
+  test('or a session changes nothing by a request whose body arrives afterwards', async () => {
+    const { read } = (await api.operator()).store
+    const { id: account } = (await read.accounts.byEmail(owner.email))!
+    const state = async () => [
+      await read.keys.list(account),
+      await read.sites.byOwner(account, { limit: 100 }),
+    ]
+    const withKey = async () => {
+      const { apiKey, id, name } = await keyWith({})
+      return {
+        headers: { authorization: `Bearer ${apiKey}` },
+        isAuthenticated: async () =>
+          (await read.keys.list(account)).find((key) => key.name === name)!.lastUsedAt !== null,
+        end: () => owner.client.revokeKey(id),
+      }
+    }
+    const withSession = async () => {
+      const { headers } = await browser(api, owner)
+      const hour = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
+      const requests = () => read.counters.value(`session:${account}`, hour)
+      const before = await requests()
+      return {
+        headers,
+        isAuthenticated: async () => (await requests()) > before,
+        end: () => owner.client.endOtherSessions(),
+      }
+    }
+    const key = Buffer.from(JSON.stringify({ name: 'late', scope: 'manage' }))
+    const thumbnail = `/api/v1/publish/${own.slug}/versions/${own.versionId}/thumbnail`
+    for (const [signIn, method, target, type, bytes] of [
+      [withKey, 'POST', '/api/v1/me/keys', 'application/json', key],
+      [withSession, 'POST', '/api/v1/me/keys', 'application/json', key],
+      [withKey, 'POST', '/api/v1/publish', 'application/x-tar', make('tar', home)],
+      [withKey, 'PUT', '/', 'text/html', Buffer.from('<!doctype html><p>late')],
+      [withKey, 'PUT', thumbnail, 'image/webp', webp(10, 10)],
+    ] as const) {
+      const { headers, isAuthenticated, end } = await signIn()
+      const { body, resume } = pausedBody(bytes.subarray(0, 9), bytes.subarray(9))
+      const late = api.request(method, target, { headers: { ...headers, 'content-type': type }, body })
+      await waitFor(isAuthenticated)
+      await end()
+      const known = await state()
+      api.pass(1000)
+      resume()
+      assert.equal((await late).status, 401, `${method} ${target}`)
+      assert.deepEqual(await state(), known)
+    }
   })
 
   test('has at most fifty, each of another name; expired ones make room', async () => {

@@ -125,6 +125,7 @@ export const CALLS: Record<string, CallSpec> = {
         ifChanged: false,
         include: {},
         keepTopFolder: false,
+        confirmCaller: async () => undefined,
       })
     },
   },

@@ -12,6 +12,8 @@ import { Programs } from '../../server/accounts/oauth/programs.ts'
 import { authorizationCookies } from '../../server/api/cookies.ts'
 import { DAY_SECONDS, HOUR_MS } from '../../server/lib/time.ts'
 import { type Account, Api, DAY_MS, MINUTE_MS } from '../api/api.ts'
+import { pausedBody } from '../support/paused-body.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { Agent } from './agent.ts'
 import { Program, REDIRECT_URI, register, type Tokens } from './program.ts'
 
@@ -278,6 +280,29 @@ describe('the authorization of programs', () => {
       60,
     )
     assert.equal(await statusOf('late'), 401)
+  })
+
+  test('a message whose body arrives after the end of the access changes nothing', async () => {
+    const { access_token: token } = await program.tokens(account.key)
+    const { read } = (await api.operator()).store
+    const { id } = (await read.accounts.byEmail(account.email))!
+    const hour = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
+    const messages = () => read.counters.value(`message:account:${id}`, hour)
+    const call = { name: 'publish_site', arguments: { files: [{ path: 'index.html', content: 'late' }] } }
+    const message = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }))
+    const { body, resume } = pausedBody(message.subarray(0, 9), message.subarray(9))
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const before = await messages()
+    const late = api.request('POST', '/mcp', { headers, body })
+    await waitFor(async () => (await messages()) > before)
+    const [newest] = (await account.client.programs()).programs
+    await account.client.revokeProgram(newest!.id)
+    const sites = await account.client.list()
+    api.clock.now += 1000
+    resume()
+    const { status, headers: answer } = await late
+    assert.deepEqual([status, /error="invalid_token"/.test(answer['www-authenticate']!)], [401, true])
+    assert.deepEqual(await account.client.list(), sites)
   })
 
   const refreshed = async (program: Program, token: string) =>

@@ -106,6 +106,7 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
           const answers: string[] = []
           for (const [index, message] of messages.entries()) {
             if (index > 0) await charge(options.limits, request, reply, 'message')
+            await request.confirmCaller()
             const { text } = await handle(message)
             if (text !== '') answers.push(text)
           }
