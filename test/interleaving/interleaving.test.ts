@@ -18,7 +18,6 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/accounts/quotas.ts #noticeRefusal',
     'server/accounts/named-keys.ts #recordUse',
     'server/accounts/device-sign-in.ts #slowDown',
-    'server/accounts/oauth/oauth-records.ts endAccess',
     'server/accounts/oauth/oauth-records.ts oauthAdapter',
     'server/analytics/retention.ts deleteVisitsOfDeletedSites',
     'server/analytics/retention.ts truncateYesterday',
@@ -39,8 +38,9 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/publish/finalize.ts #promote',
     'server/publish/scan/content-scan.ts check',
   ],
-  'the decision about a request, which the library of OAuth keeps': [
+  'the decision about a request, which the library of OAuth keeps, and what follows': [
     'server/accounts/oauth/access.ts startAccess',
+    'server/accounts/oauth/oauth-records.ts endAccess',
     'server/accounts/oauth/programs.ts #decideOnce',
   ],
   'a lease, whose tests are in test/store and test/backup': [

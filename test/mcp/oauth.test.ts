@@ -9,6 +9,7 @@ import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
 import { oauthIdHash } from '../../server/accounts/oauth/access.ts'
 import { oauthAdapter } from '../../server/accounts/oauth/oauth-records.ts'
 import { Programs } from '../../server/accounts/oauth/programs.ts'
+import { RefreshTokens } from '../../server/accounts/oauth/refresh-tokens.ts'
 import { authorizationCookies } from '../../server/api/cookies.ts'
 import { DAY_SECONDS, HOUR_MS } from '../../server/lib/time.ts'
 import { type Account, Api, DAY_MS, MINUTE_MS } from '../api/api.ts'
@@ -22,9 +23,9 @@ const uris = (count: number, length: number) =>
 
 const SECRET = 'a secret that the nodes have in common'
 
-/** Of the storage alone, whose tokens have no successors. */
-const UNDERIVED = {
-  successorOf: (token: string) => `after ${token}`,
+/** Of the storage alone. */
+const STORAGE = {
+  refreshTokens: new RefreshTokens(SECRET),
   alreadyUsed: () => new Error('used before'),
 }
 
@@ -248,13 +249,15 @@ describe('the authorization of programs', () => {
     assert.equal(await statusOf(token), 401)
   })
 
-  test('a stored code is used once, also at the same time, and a stored token is accepted for its resource and until the access ends', async () => {
+  test('a stored code is used once, also at the same time, which ends the access; and a stored token is accepted for its resource and until the access ends', async () => {
     const { store } = await api.operator()
-    const adapter = (kind: string) => oauthAdapter(kind, { ...UNDERIVED, store, clock: () => api.clock.now })
+    const adapter = (kind: string) => oauthAdapter(kind, { ...STORAGE, store, clock: () => api.clock.now })
     const { id: accountId } = (await store.read.accounts.byEmail(account.email))!
-    await adapter('AuthorizationCode').upsert('code', { accountId }, 60)
+    await adapter('Grant').upsert('twice', { accountId })
+    await adapter('AuthorizationCode').upsert('code', { accountId, grantId: 'twice' }, 60)
     const uses = await Promise.allSettled([1, 2, 3].map(() => adapter('AuthorizationCode').consume('code')))
     assert.deepEqual(uses.map(({ status }) => status).sort(), ['fulfilled', 'rejected', 'rejected'])
+    assert.equal(await adapter('Grant').find('twice'), undefined)
     await assert.rejects(adapter('AuthorizationCode').consume('code'), /used before/)
     await adapter('RefreshToken').upsert('used', { accountId }, 30 * DAY_SECONDS)
     await adapter('RefreshToken').consume('used')
@@ -340,6 +343,15 @@ describe('the authorization of programs', () => {
       assert.equal(await statusOf(last.access_token), 401)
       assert.equal((await program.refresh(last.refresh_token)).status, 400)
     })
+
+  test('a refresh token that the service has not made ends no access', async () => {
+    const tokens = await program.tokens(account.key)
+    const others = await program.tokens(account.key)
+    const forged = tokens.refresh_token.slice(0, 43) + others.refresh_token.slice(43)
+    for (const token of [forged, `${tokens.refresh_token}a`, tokens.refresh_token.slice(0, 128), ''])
+      assert.equal((await program.refresh(token)).status, 400)
+    assert.equal(await statusOf(tokens.access_token), 200)
+  })
 
   test('requests for tokens count as requests of the account, and a refused one can be repeated', async () => {
     await using limited = await Api.start({ RATE_FREE: '4' })
@@ -518,7 +530,7 @@ describe('the authorization of programs', () => {
     const { id: accountId } = (await store.read.accounts.byEmail(own.email))!
     for (let index = 1; index <= 50; index++) {
       const clock = () => api.clock.now + index
-      const adapter = (kind: string) => oauthAdapter(kind, { ...UNDERIVED, store, clock })
+      const adapter = (kind: string) => oauthAdapter(kind, { ...STORAGE, store, clock })
       await adapter('Grant').upsert(`of ${index}`, { accountId, clientId: program.clientId }, 60)
       await adapter('RefreshToken').upsert(`token ${index}`, { accountId, grantId: `of ${index}` }, 60)
       if (index >= 49)

@@ -4,11 +4,12 @@ import type { Provider } from 'oidc-provider'
 import { DEVICE_GRANT_TYPE } from '../../../protocol/api/device.ts'
 import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
-import { computeMac, deriveKeys, type Secrets } from '../../lib/tokens.ts'
+import { deriveKeys, type Secrets } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
-import { GRANT_LIFETIME_SECONDS } from './access.ts'
+import { GRANT_LIFETIME_SECONDS, oauthIdHash } from './access.ts'
 import type { KnownClient } from './known-clients.ts'
 import { oauthAdapter } from './oauth-records.ts'
+import { RefreshTokens } from './refresh-tokens.ts'
 
 /** The paths of the authorization server. */
 export const OAUTH_ROUTES = {
@@ -57,10 +58,10 @@ export async function openAuthorizationServer(
 ): Promise<AuthorizationServer> {
   const { Provider, errors } = await import('oidc-provider')
   const alreadyUsed = () => new errors.InvalidGrant('it was used before')
-  const successorOf = refreshTokenSuccessors(options.secret)
+  const refreshTokens = new RefreshTokens(options.secret)
   const provider = new Provider(options.baseUrl, {
     ...settings(options),
-    adapter: (kind: string) => oauthAdapter(kind, { ...options, successorOf, alreadyUsed }),
+    adapter: (kind: string) => oauthAdapter(kind, { ...options, refreshTokens, alreadyUsed }),
   })
   // The forwarded protocol and host are those of the base URL, which the caller sets.
   provider.proxy = true
@@ -69,25 +70,14 @@ export async function openAuthorizationServer(
   provider.Client.Schema.prototype.redirectUris = () => undefined
   // Makes the library accept the name. The service handles its requests itself (`DeviceSignIns`).
   provider.registerGrantType(DEVICE_GRANT_TYPE, () => Promise.reject(new errors.InvalidGrant()))
-  deriveSuccessors(Provider, provider, successorOf)
+  nameGrants(Provider, provider, refreshTokens)
   return { provider, handle: provider.callback() }
 }
 
-/** A refresh token that replaces another one is a MAC of that: all nodes and repetitions make the same one. */
-function refreshTokenSuccessors(secret: Secrets): (token: string) => string {
-  const [key] = deriveKeys(secret, 'oauth refresh tokens')
-  return (token) => computeMac(key, [token]).toString('base64url')
-}
-
-function deriveSuccessors(
-  library: typeof Provider,
-  { RefreshToken }: Provider,
-  successorOf: (token: string) => string,
-): void {
-  const { generateTokenId } = RefreshToken.prototype
+function nameGrants(library: typeof Provider, { RefreshToken }: Provider, tokens: RefreshTokens): void {
   RefreshToken.prototype.generateTokenId = function () {
     const replaced = library.ctx?.oidc.entities.RotatedRefreshToken
-    return replaced ? successorOf(replaced.jti) : generateTokenId.call(this)
+    return tokens.create(oauthIdHash('Grant', this.grantId), replaced?.jti)
   }
 }
 

@@ -3,20 +3,16 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import type { OAuthRecord } from '../../store/contract/oauth.ts'
 import type { Durability, Store } from '../../store/store.ts'
 import { deleteTokens, oauthIdHash, startAccess, UNUSED_GRANT_LIFETIME_MS } from './access.ts'
+import type { RefreshTokens } from './refresh-tokens.ts'
 
 /** How long a registered program is remembered that has no authorization: registrations need no credential. */
 const CLIENT_LIFETIME_MS = DAY_MS
 
 /**
  * How long a used refresh token is remembered: a second use of it shows that it was stolen, and ends the access. An
- * active program uses its refresh token when its access token expires, after an hour. Later, it is recognized by its
- * successors.
+ * active program uses its refresh token when its access token expires, after an hour. Later, the token names its grant.
  */
 const CONSUMED_LIFETIME_MS = 2 * HOUR_MS
-
-/** Of an hour each, for as long as the access of a program may last. */
-const MAX_SUCCESSORS = 90 * 24
-const SUCCESSORS_PER_QUERY = 60
 
 /**
  * How long after its first use a refresh token gives its successor again: two windows of a program may use it at the
@@ -30,8 +26,7 @@ const DURABLE_KINDS: ReadonlySet<string> = new Set(['Client', 'Grant', 'RefreshT
 interface OAuthRecordsOptions {
   store: Store
   clock: () => number
-  /** The refresh token that replaces one. */
-  successorOf: (token: string) => string
+  refreshTokens: RefreshTokens
   /** The error of a second use. */
   alreadyUsed: () => Error
 }
@@ -42,7 +37,7 @@ interface OAuthRecordsOptions {
  */
 export function oauthAdapter(
   kind: string,
-  { store, clock, successorOf, alreadyUsed }: OAuthRecordsOptions,
+  { store, clock, refreshTokens, alreadyUsed }: OAuthRecordsOptions,
 ): Adapter {
   const durability: Durability = DURABLE_KINDS.has(kind) ? 'durable' : 'relaxed'
   // A browser stays signed in to the dashboard only, so that each authorization is confirmed there.
@@ -75,7 +70,7 @@ export function oauthAdapter(
     async find(id) {
       if (!isStored) return undefined
       const record = await find(id)
-      if (!record && kind === 'RefreshToken') await endReplayed(id, { store, clock, successorOf })
+      if (!record && kind === 'RefreshToken') await endAccess(store, refreshTokens.findGrant(id), clock())
       return record && toPayload(mayRepeat(record) ? { ...record, consumedAt: null } : record, id)
     },
     findByUserCode: async () => undefined,
@@ -87,35 +82,23 @@ export function oauthAdapter(
       )
       if (isFirst) return
       const record = await find(id)
-      if (!record || !mayRepeat(record)) throw alreadyUsed()
+      if (record && mayRepeat(record)) return
+      await endAccess(store, record?.grantHash, now)
+      throw alreadyUsed()
     },
     async destroy(id) {
       await store.execute(durability, ({ oauth }) => oauth.delete(oauthIdHash(kind, id)))
     },
-    revokeByGrantId: (grantId) => endAccess(store, oauthIdHash('Grant', grantId)),
+    revokeByGrantId: (grantId) => endAccess(store, oauthIdHash('Grant', grantId), clock()),
   }
 }
 
-async function endAccess(store: Store, grantHash: string): Promise<void> {
-  await store.execute('durable', ({ oauth }) => oauth.delete(grantHash))
-  await deleteTokens(store, grantHash)
-}
-
-/** Ends the access of a refresh token that is no longer remembered, but has successors that are. */
-async function endReplayed(
-  token: string,
-  { store, clock, successorOf }: Pick<OAuthRecordsOptions, 'store' | 'clock' | 'successorOf'>,
-): Promise<void> {
-  let last = token
-  for (let number = 0; number < MAX_SUCCESSORS; number += SUCCESSORS_PER_QUERY) {
-    const hashes: string[] = []
-    while (hashes.length < SUCCESSORS_PER_QUERY) {
-      last = successorOf(last)
-      hashes.push(oauthIdHash('RefreshToken', last))
-    }
-    const [found] = await store.read.oauth.findAll(hashes, clock())
-    if (found?.grantHash) return endAccess(store, found.grantHash)
-  }
+/** Ends an access that has not ended. The lock is that of its first tokens, which otherwise could make it last. */
+async function endAccess(store: Store, grantHash: string | null | undefined, now: number): Promise<void> {
+  const grant = grantHash ? await store.read.oauth.find(grantHash, now) : undefined
+  if (!grant) return
+  await store.write('durable', { account: grant.accountId! }, ({ oauth }) => oauth.delete(grant.idHash))
+  await deleteTokens(store, grant.idHash)
 }
 
 function lifetimeMs(kind: string, expiresIn: number | undefined): number {

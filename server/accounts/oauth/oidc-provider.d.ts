@@ -38,6 +38,7 @@ declare module 'oidc-provider' {
 
   interface RefreshToken {
     jti: string
+    grantId: string
     generateTokenId(): string
   }
 
