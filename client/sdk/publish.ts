@@ -11,6 +11,7 @@ import type {
   UpdateResponse,
   UploadPlan,
 } from '../../protocol/api/publish.ts'
+import { separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { groupIntoBundles, type PutBundle, uploadBundle } from './bundle.ts'
 import { type RetryPolicy, withRetry } from './retry.ts'
@@ -194,8 +195,10 @@ class PublishRun {
     const { title, description, ogImagePath, spaMode, ttlSeconds, merge, slug } = this.#options
     const { delete: deleted, name, message, baseVersionId, claimToken } = this.#options
     const { preview, liveReload } = this.#options
+    const { files, emptyFiles } = separateEmpty(this.#options.files)
     return {
-      files: this.#options.files.map(toFileEntry),
+      files: files.map(toFileEntry),
+      ...(emptyFiles.length > 0 && { emptyFiles }),
       ...(title !== undefined && { title }),
       ...(description !== undefined && { description }),
       ...(ogImagePath !== undefined && { ogImagePath }),

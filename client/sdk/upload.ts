@@ -5,7 +5,9 @@ import type { Bytes } from './transport.ts'
 /** A file to publish: its manifest entry and a function that opens its bytes, possibly several times. */
 export interface PublishFile {
   path: string
+  /** 0 for an empty file, which is not opened. */
   size: number
+  /** That of an empty file is determined by the server. */
   contentType: string
   hash?: string
   /** All bytes of a small file, a stream (or a browser's `File`) for a large one. */

@@ -32,6 +32,8 @@ export interface SiteMetadata {
 
 export interface PublishRequest extends SiteMetadata {
   files: FileEntry[]
+  /** Paths of empty files, which need no upload: an entry of `files` has a positive size. */
+  emptyFiles?: string[]
   /**
    * Of an update: lays `files` over those of the live version, which becomes the base: finalize fails with
    * VERSION_CONFLICT when another version went live.

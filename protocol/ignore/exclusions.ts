@@ -3,7 +3,7 @@ import type { ExclusionReason, IgnoreRules } from './ignore-rules.ts'
 /** A file, or a folder with a final `/`, that is not published. */
 export interface Exclusion {
   path: string
-  reason: ExclusionReason | 'empty'
+  reason: ExclusionReason
 }
 
 /** Applies rules to the files of a list. Folders are checked once, however many files they hold. */

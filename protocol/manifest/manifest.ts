@@ -17,24 +17,47 @@ const MIME_TYPE = new RegExp(
   `^(?!\\*/)${TOKEN}/(?!\\*(?:[ \\t;]|$))${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"(?:[ !#-\\[\\]-~]|\\\\[ -~])*"))*$`,
 )
 
+/** The files of a publish, of any shape. */
+interface ManifestFields {
+  files: unknown
+  emptyFiles?: unknown
+}
+
 /**
- * All violations in a manifest (spec 2.2 and 4.3, contract "Publish"): one per broken rule, in the order of
- * the files. Accepts a value of any shape.
+ * All violations in a manifest (spec 2.2 and 4.3, contract "Publish" and "Empty files"): one per broken rule, in the order
+ * of the files. `minFiles` counts those with bytes.
  */
-export function validateManifest(files: unknown, limits: FileLimits): FieldError[] {
+export function validateManifest(
+  { files, emptyFiles = [] }: ManifestFields,
+  limits: FileLimits,
+  minFiles: 0 | 1 = 1,
+): FieldError[] {
   if (!Array.isArray(files)) return [{ field: 'files', message: 'must be an array of files' }]
-  if (files.length === 0) return [{ field: 'files', message: 'must contain at least 1 file' }]
-  if (files.length > limits.files) return [tooManyFiles(files, limits.files)]
+  if (!Array.isArray(emptyFiles)) return [{ field: 'emptyFiles', message: 'must be an array of paths' }]
+  if (files.length < minFiles) {
+    const which = emptyFiles.length > 0 ? ' that is not empty' : ''
+    return [{ field: 'files', message: `must contain at least 1 file${which}` }]
+  }
+  const paths = listPaths({ files, emptyFiles })
+  if (paths.length > limits.files) return [tooManyFiles({ files, emptyFiles }, limits.files)]
   const entries = files.flatMap((file: unknown, index) => validateEntry(file, `files[${index}]`, limits))
-  return [...entries, ...validateCollisions(files), ...validateTotal(files, limits)]
+  const empty = paths.slice(files.length).flatMap((one) => validateEmptyFile(one) ?? [])
+  return [...entries, ...empty, ...validateCollisions(paths), ...validateTotal(files, limits)]
+}
+
+/** The number of files in a manifest of any shape. */
+export function countFiles({ files, emptyFiles }: ManifestFields): number {
+  const count = (list: unknown) => (Array.isArray(list) ? list.length : 0)
+  return count(files) + count(emptyFiles)
 }
 
 /** Names the largest folders, since one of them often does not belong to the site. */
-export function tooManyFiles(files: readonly unknown[], max: number): FieldError {
-  const paths = files.map((file) => (file as { path?: unknown } | null)?.path)
-  const largest = largestFolders(paths.filter((path) => typeof path === 'string'))
+export function tooManyFiles(manifest: ManifestFields, max: number): FieldError {
+  const largest = largestFolders(
+    listPaths(manifest).flatMap(({ path }) => (typeof path === 'string' ? path : [])),
+  )
   const where = largest.map(([folder, count]) => `${sanitizePath(folder)} has ${count}`).join(', ')
-  const message = `must contain at most ${formatNumber(max)} files, not ${formatNumber(files.length)}`
+  const message = `must contain at most ${formatNumber(max)} files, not ${formatNumber(countFiles(manifest))}`
   return { field: 'files', message: where ? `${message} (${where})` : message }
 }
 
@@ -51,6 +74,29 @@ export function largestFolders(paths: readonly string[]): [folder: string, files
 /** The sum of the sizes in bytes. */
 export function sumSizes(files: readonly { size: number }[]): number {
   return files.reduce((sum, file) => sum + file.size, 0)
+}
+
+/** A path of a manifest, of any type, and the field that has it. */
+interface NamedPath {
+  field: string
+  path: unknown
+}
+
+function listPaths({ files, emptyFiles }: ManifestFields): NamedPath[] {
+  const entries = Array.isArray(files) ? files : []
+  const empty = Array.isArray(emptyFiles) ? emptyFiles : []
+  return [
+    ...entries.map((file, index) => {
+      return { field: `files[${index}].path`, path: (file as { path?: unknown } | null)?.path }
+    }),
+    ...empty.map((path: unknown, index) => ({ field: `emptyFiles[${index}]`, path })),
+  ]
+}
+
+function validateEmptyFile({ field, path }: NamedPath): FieldError | undefined {
+  if (typeof path !== 'string') return { field, message: 'must be a path' }
+  const problem = validatePath(path)
+  return problem === undefined ? undefined : { field, message: `${problem} ('${sanitizePath(path)}')` }
 }
 
 function validateEntry(file: unknown, field: string, limits: FileLimits): FieldError[] {
@@ -76,7 +122,7 @@ function validateEntry(file: unknown, field: string, limits: FileLimits): FieldE
 function validateSize(size: unknown, limits: FileLimits): string | undefined {
   if (size === undefined) return 'must be the number of bytes, or send content or contentBase64'
   if (!Number.isSafeInteger(size) || Number(size) <= 0) {
-    return 'must be a positive whole number of bytes; empty files cannot be published'
+    return 'must be a positive whole number of bytes; name empty files in emptyFiles'
   }
   if (Number(size) > limits.fileBytes) return `must be at most ${limits.fileBytes} bytes, not ${size}`
   return undefined
@@ -88,15 +134,14 @@ function validateType(type: unknown): string | undefined {
   return MIME_TYPE.test(type) ? undefined : "must be a MIME type such as 'text/html; charset=utf-8'"
 }
 
-function validateCollisions(files: readonly unknown[]): FieldError[] {
-  const paths = files.map((file) => (file as { path?: unknown } | null)?.path)
-  const collisions = findCollisions(paths)
+function validateCollisions(paths: readonly NamedPath[]): FieldError[] {
+  const collisions = findCollisions(paths.map(({ path }) => path))
   const repeated = [...collisions.repeated].flatMap(([path, [first, ...others]]) =>
-    others.map((index) => ({ index, message: `repeats files[${first}].path ('${sanitizePath(path)}')` })),
+    others.map((index) => ({ index, message: `repeats ${paths[first!]!.field} ('${sanitizePath(path)}')` })),
   )
   repeated.sort((a, b) => a.index - b.index)
   return [...repeated, ...collisions.filesAsFolders].map(({ index, message }) => ({
-    field: `files[${index}].path`,
+    field: paths[index]!.field,
     message,
   }))
 }

@@ -9,7 +9,7 @@ import type {
   PublishRequest,
 } from '../../protocol/api/publish.ts'
 import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
-import { tooManyFiles, validateManifest } from '../../protocol/manifest/manifest.ts'
+import { countFiles, tooManyFiles, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { validationError } from '../lib/errors.ts'
@@ -80,17 +80,20 @@ function readDirectRequest(
   if (kind) return readArchiveRequest(request, kind, request.body as Readable)
   const body = request.body as (PublishRequest & { live?: unknown; ifChanged?: unknown }) | null | undefined
   if (!hasContents(body?.files)) return undefined
-  const { files, live, ifChanged, ...fields } = body as typeof body & {}
+  const { files, emptyFiles = [], live, ifChanged, ...fields } = body as typeof body & {}
   const found = toFieldErrors(request.validationError).filter(({ field }) => !RULE_CHECKED_FIELDS.test(field))
   const contents = readContentFiles(files, findInternalRequest(request.raw)?.maxContentBytes)
   const problems = [
-    ...validateManifest(contents.map(toManifestEntry), pendingVersions.limitsFor(request.caller)),
+    ...validateManifest(
+      { files: contents.map(toManifestEntry), emptyFiles },
+      pendingVersions.limitsFor(request.caller),
+    ),
     ...pendingVersions.validateFields(fields),
     ...found,
   ]
   if (problems.length > 0) throw validationError(problems)
   return {
-    source: { kind: 'contents', files: contents },
+    source: { kind: 'contents', files: [...contents, ...emptyFiles.map(toEmptyContent)] },
     fields: withClaimToken(request, fields),
     live: live !== false,
     ifChanged: ifChanged === true,
@@ -100,7 +103,11 @@ function readDirectRequest(
   }
 }
 
-/** Empty files are excluded later. */
+function toEmptyContent(path: string): ContentFile {
+  return { path, bytes: Buffer.alloc(0) }
+}
+
+/** An entry with its position in the request, also for an empty file, which a manifest names apart. */
 function toManifestEntry({ path, bytes, contentType = mediaType(path) }: ContentFile): FileEntry {
   return { path, size: Math.max(bytes.length, 1), contentType }
 }
@@ -137,9 +144,10 @@ export function assertManifestSize(
   manifestBytes: number,
 ) {
   return async ({ body, bodyBytes, caller }: FastifyRequest): Promise<void> => {
-    const files = (body as { files?: unknown } | null | undefined)?.files
+    const { files, emptyFiles } = (body ?? {}) as { files?: unknown; emptyFiles?: unknown }
     const max = pendingVersions.limitsFor(caller).files
-    if (Array.isArray(files) && files.length > max) throw validationError([tooManyFiles(files, max)])
+    if (countFiles({ files, emptyFiles }) > max)
+      throw validationError([tooManyFiles({ files, emptyFiles }, max)])
     if (bodyBytes > manifestBytes && bodyBytes - contentTextBytes(files) > manifestBytes)
       throw tooLarge(manifestBytes)
     // Parsing the body and validating it may take 20 ms each.
@@ -163,7 +171,7 @@ function readManifest(request: FastifyRequest, staging: PendingVersionStore): Pu
 }
 
 const RULE_CHECKED_FIELDS =
-  /^(files\b|message$|preview$|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
+  /^((files|emptyFiles)\b|message$|preview$|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
 
 /** The names of `include`: what is excluded from archives by default. */
 const INCLUDABLE = new Set(['dotfiles', 'secrets'])

@@ -14,6 +14,7 @@ import {
   base64File,
   fileEntry,
   kind,
+  publishedFile,
   siteUrl,
   slug,
   suspension,
@@ -60,7 +61,12 @@ export function publishRequest(maxFiles: number): Schema {
     'The complete manifest, or all files with their contents; with merge, the files to add and replace',
     { maxItems: maxFiles },
   )
-  return object({ files }, publishFields, { title: 'PublishRequest' })
+  const emptyFiles = list(
+    text('Path of an empty file', { minLength: 1, maxLength: MAX_PATH_LENGTH }),
+    'Empty files: entries of files have a positive size. They need no upload, and count as files',
+    { maxItems: maxFiles },
+  )
+  return object({ files }, { emptyFiles, ...publishFields }, { title: 'PublishRequest' })
 }
 
 const publishFields = {
@@ -165,7 +171,7 @@ const archiveFields = {
       'Exclusion',
       object({
         path: text('The file, or the folder with a final slash'),
-        reason: text('dotfile, secret, dependencies, system, repository or empty'),
+        reason: text('dotfile, secret, dependencies, system or repository'),
       }),
     ),
     'Files of the archive that were not published',
@@ -291,7 +297,7 @@ export const siteDetails = named(
       ogImagePath: nullable(text('Open Graph image')),
       spaMode: bool('Navigations to unknown paths get index.html'),
       hasPassword: bool('Visitors need a password'),
-      files: list(fileEntry, 'The files of the current version'),
+      files: list(publishedFile, 'The files of the current version'),
     },
     { ownerEmail, suspension },
   ),

@@ -1,4 +1,5 @@
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
+import { EMPTY_HASH } from '../../protocol/manifest/empty-files.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { BlobLocation, Blobs, ByteRange, StoredBlob } from './blobs.ts'
 
@@ -7,7 +8,7 @@ export interface BlobIndex {
   find(hash: string): Promise<BlobLocation | undefined>
 }
 
-/** Reads blobs by their hash. */
+/** Reads blobs by their hash. The empty content needs no blob. */
 export class BlobReader {
   readonly #blobs: Pick<Blobs, 'bytes' | 'read'>
   readonly #index: BlobIndex
@@ -27,11 +28,13 @@ export class BlobReader {
 
   /** All bytes of a blob, or of a known location of it; undefined when absent. UNAVAILABLE when it cannot be read. */
   async bytes(blob: string | BlobLocation): Promise<Buffer | undefined> {
+    if (blob === EMPTY_HASH) return Buffer.alloc(0)
     return this.#read(blob, (location) => this.#blobs.bytes(location))
   }
 
   /** A stream of a blob's bytes, or of a range of them; undefined when absent. UNAVAILABLE when it cannot be read. */
   async read(hash: string, range?: ByteRange): Promise<Readable | undefined> {
+    if (hash === EMPTY_HASH) return Readable.from([])
     return this.#read(hash, (location) => this.#blobs.read(location, range))
   }
 

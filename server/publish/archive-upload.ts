@@ -1,10 +1,5 @@
 import type { Readable } from 'node:stream'
-import type {
-  ArchiveResponse,
-  FileLimits,
-  FinalizeResponse,
-  PublishRequest,
-} from '../../protocol/api/publish.ts'
+import type { ArchiveResponse, FinalizeResponse, PublishRequest } from '../../protocol/api/publish.ts'
 import { type IncludeOptions, ignoreRules } from '../../protocol/ignore/default-rules.ts'
 import { commonFolder, type Exclusion, Exclusions } from '../../protocol/ignore/exclusions.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
@@ -24,6 +19,7 @@ import type { ContentFile } from './archive/content.ts'
 import { Receipts } from './archive/receipts.ts'
 import type { SpoolSpace } from './archive/spool.ts'
 import type { Finalizer } from './finalize.ts'
+import { needsNoFiles } from './merge.ts'
 import type { PendingVersionStore, StagedVersion } from './stage.ts'
 
 /** The files of a publish that come with the request. */
@@ -35,7 +31,7 @@ type ArchiveSource =
 export interface ArchiveRequest {
   source: ArchiveSource
   /** As in a JSON publish. */
-  fields: Omit<PublishRequest, 'files'>
+  fields: Omit<PublishRequest, 'files' | 'emptyFiles'>
   live: boolean
   /** Drops the version if it equals the live one. */
   ifChanged: boolean
@@ -64,6 +60,7 @@ interface ArchivePublisherOptions {
 
 interface UnpackedArchive {
   files: StoredFile[]
+  emptyFiles: string[]
   excluded: Exclusion[]
   /** The top folder that was removed from the paths, with its `/`; empty when there was none. */
   removedFolder: string
@@ -107,7 +104,6 @@ export class ArchivePublisher {
     stage: (manifest: PublishRequest, versionId: string) => Promise<StagedVersion>,
   ): Promise<ArchiveResponse> {
     const { pendingVersions, finalizer, blobs, clock } = this.#options
-    const limits = pendingVersions.limitsFor(caller)
     const problems = pendingVersions.validateFields(request.fields)
     if (problems.length > 0) throw validationError(problems)
     await blobs.assertSpace()
@@ -117,9 +113,10 @@ export class ArchivePublisher {
     let unpacked: UnpackedArchive
     const received: StoredBlob[] = []
     try {
-      unpacked = await this.#unpack(received, caller, request, limits)
+      unpacked = await this.#unpack(received, caller, request)
       await request.confirmCaller()
-      staged = await stage({ ...request.fields, files: unpacked.files }, versionId)
+      const { files, emptyFiles } = unpacked
+      staged = await stage({ ...request.fields, files, emptyFiles }, versionId)
       await this.#recordReceived(versionId, received.splice(0))
       const { live, ifChanged } = request
       finalized = await finalizer.finalize(caller, staged.slug, { versionId, live, ifChanged })
@@ -166,19 +163,21 @@ export class ArchivePublisher {
       await this.#options.store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.discard(objects))
   }
 
-  /** Adds to `received` what the caller has to record or to discard, in the order of the files. */
+  /** Adds to `received` what the publish has to record or to discard, in the order of the files. */
   async #unpack(
     received: StoredBlob[],
-    { address, account }: Caller,
-    { source, include, keepTopFolder }: ArchiveRequest,
-    limits: FileLimits,
+    caller: Caller,
+    { source, fields, include, keepTopFolder }: ArchiveRequest,
   ): Promise<UnpackedArchive> {
-    const { blobs, spoolFolder, clock, pendingLifetime } = this.#options
+    const { address, account } = caller
+    const { blobs, spoolFolder, clock, pendingLifetime, pendingVersions } = this.#options
+    const limits = pendingVersions.limitsFor(caller)
     const endsAt = clock() + pendingLifetime * SECOND_MS
     const spoolSpace = this.#options.spoolSpace.shareOf(rateLimitSubnet(address))
     const network = account ? undefined : this.#options.quotas.hashNetwork(address)
     using receipt = this.#receipts.open(network)
     const found: StoredFile[] = []
+    const empty: string[] = []
     const archiveLimits = {
       files: limits.files,
       fileBytes: limits.fileBytes,
@@ -187,11 +186,11 @@ export class ArchivePublisher {
       exclusions: new Exclusions(ignoreRules('', include)),
     }
     const store = async ({ path, size, body, contentType = mediaType(path) }: ArchiveFile) => {
+      if (size === 0) return void empty.push(path)
       await receipt.add(size)
       const blob = await blobs.put(body, { size })
       received.push(blob)
       if (clock() > endsAt) throw tooLong()
-
       found.push({ path, size, contentType, hash: blob.hash })
     }
     const assertSpace = (bytes: number) => blobs.assertSpace(bytes)
@@ -199,12 +198,15 @@ export class ArchivePublisher {
       source.kind === 'contents'
         ? await readContents({ ...source, limits: archiveLimits }, store)
         : await readArchive({ ...source, spoolFolder, spoolSpace, assertSpace, limits: archiveLimits }, store)
-    if (found.length === 0 && excluded.length > 0) throw nothingLeft(source, excluded)
-    const removedFolder = keepTopFolder ? '' : commonFolder(found.map(({ path }) => path))
+    const paths = [...found.map(({ path }) => path), ...empty]
+    if (paths.length === 0 && excluded.length > 0) throw nothingLeft(source, excluded)
+    const removedFolder = keepTopFolder ? '' : commonFolder(paths)
     const files = found.map((file) => ({ ...file, path: file.path.slice(removedFolder.length) }))
-    const problems = validateManifest(files, limits)
+    const emptyFiles = empty.map((path) => path.slice(removedFolder.length))
+    const minFiles = needsNoFiles({ ...fields, emptyFiles }) ? 0 : 1
+    const problems = validateManifest({ files, emptyFiles }, limits, minFiles)
     if (problems.length > 0) throw validationError(problems)
-    return { files, excluded, removedFolder }
+    return { files, emptyFiles, excluded, removedFolder }
   }
 }
 

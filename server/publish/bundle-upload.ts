@@ -79,7 +79,8 @@ export class BundleUploads {
     const record = this.#bundleWriter({ slug, versionId })
     const take = async (file: ArchiveFile) => {
       const expected = findExpected(file, awaited)
-      if (!expected) return
+      // Empty files need no upload.
+      if (!expected || expected.size === 0) return
       const { path, size, hash, fileNumber } = expected
       const place = arrived.push(undefined) - 1
       held.use(slots.take({ slug, versionId, fileNumber }, active))

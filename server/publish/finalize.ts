@@ -27,7 +27,7 @@ import type { UrlBuilder } from '../sites/urls.ts'
 import { activateVersion, assertBaseIsCurrent, requireVersion } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
-import { type Arrival, sumUploads, type Version } from '../store/contract/versions.ts'
+import { type Arrival, needsUpload, sumUploads, type Version } from '../store/contract/versions.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import { loadDocument } from './load-document.ts'
 import { loadRules } from './load-rules.ts'
@@ -211,7 +211,7 @@ export class Finalizer implements AsyncDisposable {
     const arrivals = new Map(arrived.map((row) => [row.fileNumber, row]))
     assertComplete(
       files,
-      files.flatMap((file, index) => (file.known || arrivals.has(index) ? [] : [index])),
+      files.flatMap((file, index) => (needsUpload(file) && !arrivals.has(index) ? [index] : [])),
     )
     if (arrived.length > 0) await blobs.assertSpace()
     const missing = new Set((await blobs.commit(arrived)).map(({ object }) => object))

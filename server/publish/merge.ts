@@ -1,5 +1,6 @@
 import type { FieldError } from '../../protocol/api/errors.ts'
 import type { FileEntry, FileLimits, PublishRequest } from '../../protocol/api/publish.ts'
+import { joinEmpty, separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import { type StoredFile, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
@@ -13,15 +14,13 @@ export function validateMerge({
   return deleted !== undefined && merge !== true ? [{ field: 'delete', message: 'requires merge: true' }] : []
 }
 
-/** Whether a request without files is one that only deletes. */
-export function onlyDeletes({ files, merge, delete: deleted }: PublishRequest): boolean {
-  return (
-    merge === true &&
-    Array.isArray(files) &&
-    files.length === 0 &&
-    Array.isArray(deleted) &&
-    deleted.length > 0
-  )
+/** Whether a request needs no file with bytes: it deletes files, or adds empty ones. */
+export function needsNoFiles({
+  merge,
+  delete: deleted,
+  emptyFiles,
+}: Pick<PublishRequest, 'merge' | 'delete' | 'emptyFiles'>): boolean {
+  return merge === true && [deleted, emptyFiles].some((list) => Array.isArray(list) && list.length > 0)
 }
 
 /**
@@ -29,17 +28,19 @@ export function onlyDeletes({ files, merge, delete: deleted }: PublishRequest): 
  * stay, then the others. Throws a VALIDATION_ERROR when the result is not a valid manifest.
  */
 export function mergeManifest(
-  { files, delete: deleted = [] }: Pick<PublishRequest, 'files' | 'delete'>,
+  { files, emptyFiles = [], delete: deleted = [] }: Pick<PublishRequest, 'files' | 'emptyFiles' | 'delete'>,
   live: readonly StoredFile[],
   limits: FileLimits,
 ): FileEntry[] {
-  const replaced = new Set(files.map(({ path }) => normalizeNfc(path)))
+  const added = joinEmpty({ files, emptyFiles })
+  const replaced = new Set(added.map(({ path }) => normalizeNfc(path)))
   const livePaths = live.map(({ path }) => normalizeNfc(path))
   const removed = deletedPaths(deleted, replaced, new Set(livePaths))
   const kept = live.filter((_, at) => !replaced.has(livePaths[at]!) && !removed.has(livePaths[at]!))
-  const merged = [...files, ...kept]
-  const problems = validateManifest(merged, limits)
-  if (problems.length > 0) throw validationError(problems.map((one) => withoutKeptIndex(one, files.length)))
+  const merged = [...added, ...kept]
+  const problems = validateManifest(separateEmpty(merged), limits)
+  const requested = { files: files.length, emptyFiles: emptyFiles.length }
+  if (problems.length > 0) throw validationError(problems.map((one) => withoutKeptIndex(one, requested)))
   return merged
 }
 
@@ -48,7 +49,7 @@ function deletedPaths(deleted: string[], replaced: Set<string>, live: Set<string
   const problems = deleted.flatMap((path, index) => {
     const normalized = normalizeNfc(path)
     const problem = replaced.has(normalized)
-      ? 'is also in files'
+      ? 'is also in files or emptyFiles'
       : removed.has(normalized)
         ? 'is repeated'
         : live.has(normalized)
@@ -64,7 +65,10 @@ function deletedPaths(deleted: string[], replaced: Set<string>, live: Set<string
 }
 
 /** Files of the live version have no number in the request. */
-function withoutKeptIndex({ field, message }: FieldError, requested: number): FieldError {
-  const [, index] = /^files\[(\d+)\]/.exec(field) ?? []
-  return { field: Number(index) >= requested ? 'files' : field, message }
+function withoutKeptIndex(
+  { field, message }: FieldError,
+  requested: { files: number; emptyFiles: number },
+): FieldError {
+  const [, list, index] = /^(files|emptyFiles)\[(\d+)\]/.exec(field) ?? []
+  return { field: Number(index) >= requested[list as keyof typeof requested] ? 'files' : field, message }
 }

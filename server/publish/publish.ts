@@ -194,7 +194,7 @@ export class PublishService {
     const { slug, versionId, files, skipped, removal, changes } = staged
     const uploads: UploadPlan['uploads'] = []
     files.forEach(({ path, size, contentType, hash }, fileNumber) => {
-      if (skipped.has(fileNumber) || arrived.has(fileNumber)) return
+      if (size === 0 || skipped.has(fileNumber) || arrived.has(fileNumber)) return
       uploads.push(targets.target({ slug, versionId, path, fileNumber, size, contentType, hash }))
     })
     return {

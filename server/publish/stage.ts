@@ -9,6 +9,7 @@ import type {
   Removal,
   SiteMetadata,
 } from '../../protocol/api/publish.ts'
+import { joinEmpty } from '../../protocol/manifest/empty-files.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { findRemoval } from '../../protocol/manifest/removal.ts'
@@ -44,7 +45,7 @@ import { assertBaseIsCurrent, deleteVersions } from '../sites/version.ts'
 import { emptySite, type Site } from '../store/contract/sites.ts'
 import { emptyVersion, sumUploads, type Version, type VersionChanges } from '../store/contract/versions.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
-import { mergeManifest, onlyDeletes, validateMerge } from './merge.ts'
+import { mergeManifest, needsNoFiles, validateMerge } from './merge.ts'
 
 interface PendingVersionStoreOptions {
   store: Store
@@ -105,7 +106,7 @@ export class PendingVersionStore {
   /** All violations in a publish request (spec 4.3); callers check them before staging. */
   validate(caller: Caller, request: PublishRequest): FieldError[] {
     return [
-      ...(onlyDeletes(request) ? [] : validateManifest(request.files, this.limitsFor(caller))),
+      ...validateManifest(request, this.limitsFor(caller), needsNoFiles(request) ? 0 : 1),
       ...this.validateFields(request),
     ]
   }
@@ -149,12 +150,13 @@ export class PendingVersionStore {
   /** Stages the first version of a new site; the manifest has been checked. */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
     const { store, blocklist, clock, addresses, quotas, anonymousLifetime } = this.#options
-    const { files, merge, name } = request
+    const { merge, name } = request
     if (merge) throw validationError([{ field: 'merge', message: 'requires an existing site' }])
     const now = clock()
     const { metadata, preview } = this.#separatePreview(request, now)
     if (!caller.account) assertNoPreview(preview)
     if (!caller.account) assertTimeToLive(metadata)
+    const files = joinEmpty(request)
     assertKnownImage(files, metadata)
     await this.assertMayCreate(caller, name)
     await blocklist.assertFiles(files)
@@ -227,7 +229,7 @@ export class PendingVersionStore {
       const { live, replaced } = await findManifests(tx, site.liveVersionId, replacedId)
       const files = request.merge
         ? mergeManifest(request, requireReplaced(replaced), this.limitsFor(caller))
-        : request.files
+        : joinEmpty(request)
       assertKnownImage(files, metadata)
       const skipped = findReusableFiles([...(live ?? []), ...(replaced ?? [])], files)
       const base = request.merge ? replacedId : request.baseVersionId
@@ -385,12 +387,12 @@ async function findManifests(
 }
 
 /**
- * Files with the hash and size of a file in these versions, which are the site's own: no caller can obtain other bytes by
+ * Files with the hash and size of a file with bytes in these versions, which are the site's own: no caller can obtain other bytes by
  * naming a hash.
  */
 function findReusableFiles(present: readonly StoredFile[], files: readonly FileEntry[]): Set<number> {
   const sizes = new Map<string, number>()
-  for (const file of present) sizes.set(file.hash!, file.size)
+  for (const file of present) if (file.size > 0) sizes.set(file.hash!, file.size)
   return new Set(
     files.flatMap((file, index) => (file.hash && sizes.get(file.hash) === file.size ? [index] : [])),
   )

@@ -7,6 +7,7 @@ import type {
   SiteList,
   SiteSummary,
 } from '../../protocol/api/sites.ts'
+import { separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import {
   assertNotBeingDeleted,
   type Caller,
@@ -162,7 +163,7 @@ export class Sites {
       const version = { ...versionCopy(live, copy, versionId, now), ...describePublisher(caller) }
       await tx.sites.insert(siteCopy({ ...site, ownerId: account.id }, copy, versionId, now), version)
       await copyThumbnail(tx, live, versionId)
-      const contents = live.files.map(({ hash, size }) => ({ hash: hash!, size }))
+      const contents = separateEmpty(live.files).files.map(({ hash, size }) => ({ hash: hash!, size }))
       await tx.blobs.addReferences(
         copy,
         contents.map(({ hash }) => hash),

@@ -57,15 +57,12 @@ describe('files with their contents in the request', () => {
     assert.equal((await api.visit(siteUrl)).text, 'new')
   })
 
-  test('leave out secrets and empty files, as an archive does, unless they are included', async () => {
-    const secret = [{ path: '.env', content: 'A=1' }, { path: 'empty.txt', content: '' }, ...files]
+  test('leave out secrets, as an archive does, unless they are included', async () => {
+    const secret = [{ path: '.env', content: 'A=1' }, ...files]
     const { excluded } = (await publish({ files: secret })).json
-    assert.deepEqual(excluded, [
-      { path: '.env', reason: 'secret' },
-      { path: 'empty.txt', reason: 'empty' },
-    ])
+    assert.deepEqual(excluded, [{ path: '.env', reason: 'secret' }])
     const included = await publish({ files: secret }, { query: '?include=dotfiles,secrets' })
-    assert.deepEqual(included.json.excluded, [{ path: 'empty.txt', reason: 'empty' }])
+    assert.deepEqual(included.json.excluded, [])
   })
 
   test('keep the rules of a manifest, and a refused request keeps nothing', async () => {
@@ -106,7 +103,7 @@ test('an HTML body is a site of one page', async () => {
   const { status, json } = await api.request('POST', '/api/v1/publish', { headers: html, body: '<p>one</p>' })
   assert.deepEqual([status, json.status, json.fileCount], [201, 'active', 1])
   assert.equal((await api.visit(json.siteUrl)).text, '<p>one</p>')
-  assertInvalid(await api.request('POST', '/api/v1/publish', { headers: html, body: '' }), 'body')
+  assertInvalid(await api.request('POST', '/api/v1/publish', { headers: html, body: '' }), 'files')
   const body = 'x'.repeat(2 * MIB + 1)
   assert.equal((await api.request('POST', '/api/v1/publish', { headers: html, body })).status, 413)
 })

@@ -15,6 +15,7 @@ const owner = await api.account()
 
 const contents: Contents = {
   'index.html': '<script>alert(1)</script>',
+  'empty.css': '',
   'a b/c+d.txt': 'plus',
   '100%.txt': 'percent',
   'what?.txt': 'question',

@@ -245,6 +245,8 @@ describe('a blocked network', () => {
     const refused = ['0.0.0.0/0', '10.0.0.0/7', '2000::/3', 'x', '192.0.2.1/33', '192.0.2.0/24/8', '10.1.2.3']
     for (const value of refused)
       assertInvalid(await admin('POST', 'blocks', { kind: 'network', value, ...REASON }), 'value')
+    // It is that of every empty file.
+    assertInvalid(await admin('POST', 'blocks', { kind: 'hash', value: sha256(''), ...REASON }), 'value')
   })
 })
 

@@ -46,7 +46,7 @@ describe('excluded files, folders and names', () => {
     ['.ENV', 'PASSWORD=1', 'secret'],
     ['server.key', 'key', 'secret'],
     ['.nojekyll', '', 'dotfile'],
-    ['empty.css', '', 'empty'],
+    ['empty.css', ''],
   ]
   const invalid = [
     ...['/etc/slipway-was-here', '../slipway-was-here', 'a/../../b', 'a\\b', 'C:\\b', 'a//b', './a'],
@@ -67,6 +67,7 @@ describe('excluded files, folders and names', () => {
           ['assets/app.js', 'js'],
           ['kept.DS_Store', 'kept'],
           ['.well-known/security.txt', 'contact'],
+          ['empty.css', ''],
         ],
       )
       assert.deepEqual(
@@ -171,6 +172,16 @@ describe('entries that cannot be published', () => {
     const archive = zip([{ name: 'fine', data: text('x') }, odd])
     test(`zip: ${what}`, () => assertRefused('zip', archive, { message, before: 0 }))
   }
+
+  test('zip: folders without a final slash are those of their attributes', async () => {
+    const folders = [
+      { name: 'css', data: text(''), mode: 0o040755 },
+      { name: 'img', data: text(''), attributes: 0x10 },
+    ]
+    const files = ['css/a.css', 'img/a.txt'].map((name) => ({ name, data: text('x') }))
+    const paths = (await read('zip', zip([...folders, ...files]))).files.map(({ path }) => path)
+    assert.deepEqual(paths, ['css/a.css', 'img/a.txt'])
+  })
 
   test('zip: all of them are reported together', async () => {
     const names = ['a', 'b', 'c']

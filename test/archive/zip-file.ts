@@ -6,6 +6,8 @@ export interface ZipPart extends Part {
   method?: number
   flags?: number
   mode?: number
+  /** External attributes, if they are not those of `mode`. */
+  attributes?: number
   extra?: Buffer
   /** The compressed bytes, if they are not those of `data`. */
   raw?: Buffer
@@ -49,7 +51,14 @@ export function extraHeader(id: number, length: number): Buffer {
 }
 
 function zipPart(part: ZipPart, at: number): { local: Buffer; central: Buffer } {
-  const { data, method = data.length > 0 ? 8 : 0, flags = 0, mode = 0o100644, extra = text('') } = part
+  const {
+    data,
+    method = data.length > 0 ? 8 : 0,
+    flags = 0,
+    mode = 0o100644,
+    attributes = (mode << 16) >>> 0,
+    extra = text(''),
+  } = part
   const name = Buffer.from(part.name as string)
   const raw = part.raw ?? (method === 8 ? deflateRawSync(data) : data)
   const both = Buffer.alloc(26)
@@ -63,7 +72,7 @@ function zipPart(part: ZipPart, at: number): { local: Buffer; central: Buffer } 
   const local = Buffer.concat([signature(0x04034b50), both, name, raw])
   both.writeUInt16LE(extra.length, 24)
   const rest = Buffer.alloc(14)
-  rest.writeUInt32LE((mode << 16) >>> 0, 6)
+  rest.writeUInt32LE(attributes, 6)
   rest.writeUInt32LE(part.offset ?? at, 10)
   const central = Buffer.concat([signature(0x02014b50), Buffer.from([20, 3]), both, rest, name, extra])
   return { local, central }

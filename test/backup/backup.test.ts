@@ -41,10 +41,12 @@ const SURROUNDINGS = { log: silentLog, version: '1.2.3', deadlines: PATIENT }
 /** More files than a page of rows has, and one of several pieces. */
 const CONTENTS: Record<string, string | Buffer> = {
   'index.html': compressibleText('home', 3000),
+  'empty.css': '',
   'large.bin': deterministicBytes(1, 3 * 2 ** 20 + 1),
   ...Object.fromEntries(Array.from({ length: 250 }, (_, number) => [`${number}.txt`, `text ${number}`])),
 }
-const FILES = Object.keys(CONTENTS).length
+/** Those that are stored. */
+const FILES = Object.values(CONTENTS).filter(({ length }) => length > 0).length
 
 function configOf(data: string) {
   return readConfig({ SLIPWAY_DATA: data, SLIPWAY_SECRET: SECRET, SLIPWAY_LOG: 'silent' })
@@ -106,7 +108,7 @@ function fail(): never {
 async function assertServes(data: string, slug: string): Promise<void> {
   await using service = await startTestService({ DATA: data })
   using visitor = new SiteVisitor(service.port)
-  for (const path of ['index.html', 'large.bin', '0.txt', '249.txt']) {
+  for (const path of ['index.html', 'empty.css', 'large.bin', '0.txt', '249.txt']) {
     const { status, body } = await visitor.get(slug, path)
     assert.ok(status === 200 && body.equals(Buffer.from(CONTENTS[path]!)), path)
   }

@@ -158,13 +158,14 @@ describe('the form for reports', () => {
 
   test('is linked in the HTML of anonymous sites with SLIPWAY_ANONYMOUS_NOTICE=link', async () => {
     await using linking = await EdgeFixture.start({ environment: { SLIPWAY_ANONYMOUS_NOTICE: 'link' } })
-    const files = { 'index.html': '<p>x', 'a.txt': 'x' }
+    const files = { 'index.html': '<p>x', 'a.txt': 'x', 'empty.html': '' }
     const anonymous = await linking.publish(files)
     const owned = await linking.publish(files, { ownerId: 'ann' })
     const url = `http://api.test:8080/report?url=${encodeURIComponent(`http://${linking.host(anonymous)}:8080/`)}`
     const { text } = await linking.get(anonymous)
     assert.ok(text.startsWith('<p>x'))
-    assert.equal(link(text), url)
+    for (const page of [text, (await linking.get(anonymous, '/empty.html')).text])
+      assert.equal(link(page), url)
     assert.deepEqual(
       [(await linking.get(anonymous, '/a.txt')).text, (await linking.get(owned)).text],
       ['x', '<p>x'],

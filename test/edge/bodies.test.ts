@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { beforeEach, describe, test } from 'node:test'
+import { EMPTY_HASH } from '../../protocol/manifest/empty-files.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { BodyCache } from '../../server/edge/body/body-cache.ts'
 import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
@@ -11,7 +12,7 @@ import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { sha256 } from '../api/content.ts'
 import { MIB } from '../support/units.ts'
-import { EdgeFixture, noise } from './fixture.ts'
+import { EdgeFixture, noise, type RequestOptions } from './fixture.ts'
 
 describe('the bodies of files', () => {
   const edge = EdgeFixture.shared()
@@ -36,6 +37,30 @@ describe('the bodies of files', () => {
       assert.equal((await edge.get(slug, '/a/b.bin')).status, 200)
     })
   }
+
+  test('an empty file is served by HTTP without a blob, also at a cold visit', async () => {
+    const slug = await edge.publish({ 'a.css': '', 'index.html': 'x' })
+    using _ = edge.loseBlobs()
+    const etag = `"${EMPTY_HASH.slice(0, 32)}"`
+    const rows: [request: RequestOptions, status: number, length?: string, range?: string][] = [
+      [{}, 200, '0'],
+      [{ method: 'HEAD' }, 200, '0'],
+      [{ headers: { 'accept-encoding': 'br, gzip, identity;q=0' } }, 200, '0'],
+      [{ headers: { 'if-none-match': etag } }, 304],
+      [{ headers: { 'if-match': '"other"' } }, 412],
+      [{ headers: { range: 'bytes=-5' } }, 200, '0'],
+      [{ headers: { range: 'bytes=0-' } }, 416, '', 'bytes */0'],
+      [{ headers: { range: 'bytes=0-', 'if-range': '"other"' } }, 200, '0'],
+    ]
+    for (const [request, status, length, range] of rows) {
+      const answer = await edge.get(slug, '/a.css', request)
+      assert.deepEqual([answer.status, answer.headers['content-range']], [status, range])
+      if (status >= 400) continue
+      const { etag: tag, 'content-length': bytes } = answer.headers
+      assert.deepEqual([tag, bytes, answer.text], [etag, length, ''], JSON.stringify(request))
+    }
+    assert.deepEqual(edge.logged, [])
+  })
 
   test('a truncated blob never appears complete', async () => {
     const bytes = noise(MIB)

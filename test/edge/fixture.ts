@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { after, before } from 'node:test'
+import { EMPTY_HASH } from '../../protocol/manifest/empty-files.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { BlobLocation, Blobs, StoredBlob } from '../../server/blobs/blobs.ts'
@@ -218,6 +219,10 @@ export class EdgeFixture {
     const stored: StoredBlob[] = []
     for (const [path, content] of Object.entries(contents)) {
       const { type, body } = typed(path, content)
+      if (body.length === 0) {
+        files.push({ path, contentType: type, hash: EMPTY_HASH, size: 0 })
+        continue
+      }
       const blob = await this.blobs.put(Readable.from([body]), { size: body.length })
       files.push({ path, contentType: type, hash: blob.hash, size: blob.size })
       stored.push(blob)

@@ -68,6 +68,11 @@ describe('a Range header of a file of ten bytes', () => {
     })
   }
 
+  test('of an empty file has no byte of it, and a suffix is the whole file', () => {
+    const expected = { 'bytes=0-': 'none', 'bytes=0-0': 'none', 'bytes=-0': 'none', 'bytes=-1': 'whole' }
+    for (const [value, part] of Object.entries(expected)) assert.equal(parseRange(value, 0), part, value)
+  })
+
   test('is parsed in linear time at any length', () => {
     for (const part of [' ', ',', '0', '-', '0-1,', ', ']) {
       assert.equal(typeof parseRange(`bytes=${part.repeat(100_000)}x`, 10), 'string')

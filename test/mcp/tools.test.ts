@@ -114,7 +114,8 @@ describe('the tools for programs', () => {
     const bytes = Buffer.from('uploaded')
     const hash = createHash('sha256').update(bytes).digest('hex')
     const entry = { path: 'index.html', size: bytes.length, hash }
-    const { versionId, uploads } = await publish({ slug, files: [entry] })
+    const empty = { path: 'a.css', size: 0, hash: createHash('sha256').digest('hex') }
+    const { versionId, uploads } = await publish({ slug, files: [entry, empty] })
     assert.deepEqual([uploads.count, uploads.paths], [1, ['index.html']])
     const body = make('tar', { 'index.html': bytes })
     const receipt = await fetch(uploads.url, {
@@ -124,10 +125,10 @@ describe('the tools for programs', () => {
     })
     assert.equal(receipt.status, 200)
     assert.equal((await publish({ slug, versionId })).status, 'active')
-    assert.match(await visit(siteUrl), /uploaded/)
+    assert.deepEqual([await visit(siteUrl), await visit(siteUrl, '/a.css')], ['uploaded', ''])
     const countVersions = async () => (await owner.call('list_versions', { slug })).versions.length
     const before = await countVersions()
-    const again = await publish({ slug, files: [entry] })
+    const again = await publish({ slug, files: [entry, empty] })
     assert.deepEqual([again.unchanged, again.versionId, await countVersions()], [true, versionId, before])
     // The live version has these bytes already, so that nothing is left to upload.
     const copied = await publish({ slug, files: [entry, { ...entry, path: 'b.html' }] })

@@ -236,7 +236,7 @@ const ROWS: readonly Row[] = [
   ['lets two uploads of one file run at the same time', 'server/publish/publish.ts', 'PublishService.upload', 'using _slot = this.#slots.take(upload, active)', '', UPLOADS],
 
   // Contents in the request
-  ['publishes secrets whose contents are in the request', 'server/publish/archive/content.ts', 'contentFiles', 'if (budget.excludeByName(path, bytes.length) || budget.excludeEmpty(path, bytes.length)) continue', 'if (budget.excludeEmpty(path, bytes.length)) continue', 'test/api/contents.test.ts'],
+  ['publishes secrets whose contents are in the request', 'server/publish/archive/content.ts', 'contentFiles', 'budget.excludeByName(path, bytes.length)', 'false', 'test/api/contents.test.ts'],
   ['does not report the files that an archive removes', 'server/publish/archive-upload.ts', 'ArchivePublisher.#publish', '...(staged.removal && { removal: staged.removal }),', '', 'test/api/merge.test.ts'],
   ['keeps the claim token of a direct upload from its publisher', 'server/api/direct-upload.ts', 'uploadDirectly', 'if (answer.claimToken !== undefined) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)', 'if (false) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)', 'test/api/contents.test.ts'],
   ['documents examples with names in place of values', 'server/api/openapi-examples.ts', 'example', 'const known = VALUES[`${owner}.${name}`] ?? VALUES[name]', 'const known = undefined', 'test/api/openapi.test.ts'],
@@ -310,7 +310,7 @@ const ROWS: readonly Row[] = [
   ['runs two finalizes of one version at the same time', 'server/publish/finalize.ts', 'Finalizer.finalize', 'this.#running.set(versionId, { live, response })', '', 'test/blobs/races.test.ts', RATES],
   ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', 'Finalizer.finalize', "const isRepeat = version.state === 'ready' || this.#running.has(versionId)", 'const isRepeat = false', RATES],
   ['merges with a version that is not live any more', 'server/publish/stage.ts', 'PendingVersionStore.newVersion', 'const base = request.merge ? replacedId : request.baseVersionId', 'const base = request.baseVersionId', 'test/api/merge.test.ts'],
-  ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'mergeManifest', 'const problems = validateManifest(merged, limits)', 'const problems = validateManifest(files, limits)', 'test/api/merge.test.ts'],
+  ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'mergeManifest', 'validateManifest(separateEmpty(merged), limits)', 'validateManifest(separateEmpty(added), limits)', 'test/api/merge.test.ts'],
   ['replaces a site without a question', 'client/cli/replacement.ts', 'confirmReplacement', 'if (!removal || !removesMuch(removal)) return', 'return', 'test/cli/publish-choices.test.ts'],
   ['replaces a site by a drop without a question', 'protocol/manifest/removal.ts', 'removesMuch', 'index || files > liveFiles / 2', 'false', 'test/dashboard/drop.test.ts'],
   ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', 'confirmUnloadOfDrafts', "if (findUnsavedSites().length > 0) addEventListener('beforeunload', confirmUnload)", 'if (findUnsavedSites().length > 0) return', 'test/dashboard/settings.test.ts'],
@@ -619,6 +619,7 @@ const ROWS: readonly Row[] = [
   ['blocks a network on the node of the operator only', 'server/operations/moderation/blocks.ts', 'Blocks.add', 'await tx.notifyChanged(BLOCKS_CHANGED) const details', 'const details', MODERATION, 'test/fleet/two-nodes.test.ts'],
   ['unblocks a network on the node of the operator only', 'server/operations/moderation/blocks.ts', 'Blocks.#remove', 'await tx.notifyChanged(BLOCKS_CHANGED) if (actor)', 'if (actor)', MODERATION, 'test/fleet/two-nodes.test.ts'],
   ['stores any number of blocks', 'server/operations/moderation/blocks.ts', 'Blocks.add', 'if ((await tx.blocks.count(kind)) >= MAX_BLOCKS) throw tooManyBlocks()', '', MODERATION],
+  ['blocks the empty files of all sites', 'server/operations/moderation/blocks.ts', 'readContentHash', 'hash !== EMPTY_HASH', 'true', MODERATION],
   ['blocks networks of proxies', 'server/operations/moderation/blocks.ts', 'findProblem', 'LOCAL_NETWORKS.some((local) => overlaps(network, local))', 'false', MODERATION],
   ['keeps blocks for ever', 'server/operations/moderation/blocks.ts', 'Blocks.removeExpired', 'for (const block of expired) await this.#remove(block, { store, endedBy: this.#clock() })', 'for (const block of expired.slice(1)) await this.#remove(block, { store, endedBy: this.#clock() })', MODERATION],
   ['shows the banner on the node of the operator only', 'server/operations/administration/banners.ts', 'Banners.set', "await tx.operatorSettings.put('banner', banner) await tx.notifyChanged(OPERATOR_SETTINGS_CHANGED)", "await tx.operatorSettings.put('banner', banner)", 'test/api/banner.test.ts'],

@@ -72,6 +72,7 @@ const ORDINARY: Record<string, string | Buffer> = {
   'photo.png': noise(5000),
   'letters.txt': 'abcdefghijklmnopqrstuvwxyz',
   'one.txt': '1',
+  'empty.css': '',
   'big.bin': noise(60_000),
   noending: 'plain',
   'docs/index.html': page('Docs'),

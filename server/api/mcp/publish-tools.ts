@@ -1,6 +1,7 @@
 import type { ArchiveResponse, FinalizeResponse, UpdateResponse } from '../../../protocol/api/publish.ts'
 import { formatLimit } from '../../../protocol/format.ts'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
+import { hasContents } from '../../publish/content-files.ts'
 import { bool, integer, list, object, type Schema, text } from '../schemas/schema.ts'
 import * as shape from '../schemas.ts'
 import { site } from './arguments.ts'
@@ -129,7 +130,7 @@ export function publishTools(maxFiles: number): Tool[] {
 async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Arguments): Promise<object> {
   const { claimToken, live } = fields
   if (versionId !== undefined) return finalize(api, { slug, versionId, claimToken, live })
-  const body = { ...fields, files: withTypes(fields.files), ifChanged: true }
+  const body = { ...fields, ...readFiles(fields.files), ifChanged: true }
   const answer =
     slug === undefined
       ? await api.call<UpdateResponse | ArchiveResponse>('createSite', { body })
@@ -150,12 +151,21 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
   }
 }
 
-/** The entries of a manifest with the type that those with contents have by default. */
-function withTypes(files: unknown): unknown {
-  if (!Array.isArray(files)) return files
-  return files.map((file) =>
-    typeof file?.path === 'string' && 'size' in file ? { contentType: mediaType(file.path), ...file } : file,
-  )
+/** The entries of a manifest with the type that those with contents have by default; those with size 0 are empty files. */
+function readFiles(files: unknown): { files: unknown; emptyFiles?: string[] } {
+  if (!Array.isArray(files)) return { files }
+  const isEmpty = (file: Record<string, unknown> | null) =>
+    file?.size === 0 && typeof file.path === 'string' && !hasContents([file])
+  const others = files.filter((file) => !isEmpty(file))
+  const emptyFiles = files.filter(isEmpty).map(({ path }) => path as string)
+  return {
+    files: others.map((file) =>
+      typeof file?.path === 'string' && 'size' in file
+        ? { contentType: mediaType(file.path), ...file }
+        : file,
+    ),
+    ...(emptyFiles.length > 0 && { emptyFiles }),
+  }
 }
 
 async function finalize(api: ApiClient, { slug, ...body }: Arguments): Promise<object> {

@@ -16,16 +16,22 @@ export const suspension = object(
   { title: 'Suspension', description: 'Present while the operator has suspended it' },
 )
 
+const mimeType = text('MIME type', { maxLength: MAX_TYPE_LENGTH })
+const hash = text('SHA-256, 64 lowercase hex characters; enables deduplication', {
+  pattern: '^[0-9a-f]{64}$',
+})
+
 export const fileEntry = object(
-  {
-    path,
-    size: integer('Bytes', { minimum: 1 }),
-    contentType: text('MIME type', { maxLength: MAX_TYPE_LENGTH }),
-  },
-  {
-    hash: text('SHA-256, 64 lowercase hex characters; enables deduplication', { pattern: '^[0-9a-f]{64}$' }),
-  },
+  { path, size: integer('Bytes', { minimum: 1 }), contentType: mimeType },
+  { hash },
   { title: 'File' },
+)
+
+/** A file of a version, which may be empty. */
+export const publishedFile = object(
+  { path, size: integer('Bytes', { minimum: 0 }), contentType: mimeType },
+  { hash },
+  { title: 'PublishedFile' },
 )
 
 const contentType = text('MIME type; by default that of the extension', { maxLength: MAX_TYPE_LENGTH })

@@ -1,5 +1,5 @@
 import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
-import { fileEntry, slug, versionId } from './site.ts'
+import { publishedFile, slug, versionId } from './site.ts'
 
 export const fileChanges = object({
   added: integer('New paths'),
@@ -58,7 +58,7 @@ export const versionDetails = named(
   'VersionDetails',
   object({
     ...summary,
-    files: list(fileEntry, 'Its files'),
+    files: list(publishedFile, 'Its files'),
     comparedWith: nullable(
       text('The version with which it is compared: the one that it replaced, a draft with the live one'),
     ),

@@ -21,7 +21,9 @@ const MAX_CONCURRENT_READS = 256
 /** Number of recently requested chunks of large files. */
 const MAX_REMEMBERED_REQUESTS = 10_000
 
-/** File contents: from the cache, otherwise from the blobs. */
+const NO_BYTES = Buffer.alloc(0)
+
+/** File contents: from the cache, otherwise from the blobs. An empty file has none. */
 export class BodyCache {
   readonly #blobs: Blobs
   readonly #budget: MemoryBudget
@@ -42,6 +44,7 @@ export class BodyCache {
   /** The requested bytes, when they are cached as a whole. */
   peek(content: BlobSlice): Buffer | undefined {
     if (content.size > MAX_BUFFERED_FILE_BYTES) return undefined
+    if (content.size === 0) return NO_BYTES
     const bytes = this.#cache.get(cacheKey(content))
     return bytes && sliceRange(bytes, content)
   }

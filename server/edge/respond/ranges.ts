@@ -17,6 +17,8 @@ export function parseRange(header: string, size: number): ByteRange | 'whole' | 
   return { start: Number(first), end: last === '' ? size - 1 : Math.min(Number(last), size - 1) }
 }
 
-function suffixRange(length: number, size: number): ByteRange | 'none' {
-  return length === 0 ? 'none' : { start: Math.max(0, size - length), end: size - 1 }
+/** The suffix of an empty representation is satisfiable, but no Content-Range can describe it. */
+function suffixRange(length: number, size: number): ByteRange | 'whole' | 'none' {
+  if (length === 0) return 'none'
+  return size === 0 ? 'whole' : { start: Math.max(0, size - length), end: size - 1 }
 }

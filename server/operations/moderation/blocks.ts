@@ -1,3 +1,4 @@
+import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { formatNetwork, type Network, NetworkSet, overlaps, parseNetwork } from '../../lib/network.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
@@ -52,7 +53,7 @@ export class Blocks {
   async add(actor: AuditActor, request: BlockRequest, ownAddress?: string): Promise<Block> {
     const { kind, reason, seconds, force = false } = request
     const value =
-      kind === 'hash' ? readHash(request.value) : readNetwork(request.value, { force, ownAddress })
+      kind === 'hash' ? readContentHash(request.value) : readNetwork(request.value, { force, ownAddress })
     const now = this.#clock()
     const expiresAt = seconds === undefined ? null : now + seconds * 1000
     const block: Block = { kind, value, reason, createdAt: now, expiresAt }
@@ -111,6 +112,13 @@ export class Blocks {
       after = slugs.at(-1)!
     }
   }
+}
+
+/** VALIDATION_ERROR for the hash of every empty file, of which no site has more than another. */
+function readContentHash(typed: string): string {
+  const hash = readHash(typed)
+  if (hash !== EMPTY_HASH) return hash
+  throw validationError([{ field: 'value', message: 'is the SHA-256 of every empty file' }])
 }
 
 function readHash(typed: string): string {

@@ -21,7 +21,7 @@ export async function* contentFiles(
   budget: ArchiveLimits,
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
   for (const { path, bytes, contentType } of files) {
-    if (budget.excludeByName(path, bytes.length) || budget.excludeEmpty(path, bytes.length)) continue
+    if (budget.excludeByName(path, bytes.length)) continue
     budget.admit(path, bytes.length)
     yield { ...bufferedEntry(path, bytes), ...(contentType === undefined ? {} : { contentType }) }
   }

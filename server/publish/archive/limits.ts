@@ -10,7 +10,7 @@ export interface ArchiveLimitValues {
   pathCharacters: number
   /** Maximum bytes on the wire; by default what such files and the headers of any archiver can take. */
   wireBytes?: number
-  /** What to exclude, with empty files; nothing when it is absent. */
+  /** What to exclude; nothing when it is absent. */
   exclusions?: Exclusions
 }
 
@@ -55,13 +55,6 @@ export class ArchiveLimits {
     const exclusion = this.#limits.exclusions?.find(path)
     if (exclusion) this.#exclude(exclusion, size)
     return exclusion !== undefined
-  }
-
-  /** Excludes an empty file. Returns false when it is to be published. */
-  excludeEmpty(path: string, size: number): boolean {
-    if (size > 0 || !this.#limits.exclusions) return false
-    this.#exclude({ path, reason: 'empty' }, 0)
-    return true
   }
 
   /** Counts a file before it is read. */

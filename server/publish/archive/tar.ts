@@ -115,14 +115,13 @@ async function* readEntry(
       },
     ])
   }
-  if (isFolder(path)) budget.countOverhead(size)
-  else if (!budget.excludeEmpty(path, size)) {
-    budget.admit(path, size)
-    return yield* size <= MAX_BUFFERED_FILE_BYTES
-      ? readBuffered(path, size, chunks)
-      : readStreamed(path, size, chunks)
+  if (isFolder(path)) {
+    budget.countOverhead(size)
+    await skipBytes(padToBlock(size), chunks)
+    return
   }
-  await skipBytes(padToBlock(size), chunks)
+  budget.admit(path, size)
+  yield* size <= MAX_BUFFERED_FILE_BYTES ? readBuffered(path, size, chunks) : readStreamed(path, size, chunks)
 }
 
 async function* readBuffered(

@@ -15,7 +15,10 @@ const OPTIONS = { lazyEntries: true, autoClose: false, decodeStrings: false, val
 const UTF8_FLAG = 0x800
 const FILE_TYPE = 0o170000
 const SYMBOLIC_LINK = 0o120000
-const REGULAR_FILE_TYPES = new Set([0, 0o100000, 0o040000])
+const FOLDER = 0o040000
+const REGULAR_FILE_TYPES = new Set([0, 0o100000, FOLDER])
+/** The attribute of a folder in FAT, which archivers set beside those of other file systems. */
+const FAT_FOLDER = 0x10
 const DEFLATED = 8
 const CENTRAL_HEADER_SIGNATURE = 0x02014b50
 
@@ -44,11 +47,10 @@ export async function readDirectory(spool: Spool, budget: ArchiveLimits): Promis
     for await (const entry of zip.eachEntry()) {
       const path = decodeEntryPath(entry)
       budget.countOverhead(entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength)
-      if (isFolder(path)) continue
+      if (isFolder(path) || isEmptyFolder(entry)) continue
       if (budget.excludeByName(path, entry.uncompressedSize)) continue
       const message = unsupportedReason(entry)
       if (message) problems.push({ field: sanitizeArchivePath(path), message })
-      else if (budget.excludeEmpty(path, entry.uncompressedSize)) continue
       budget.admit(path, entry.uncompressedSize)
       entries.push(toZipEntry(entry, path))
     }
@@ -112,6 +114,12 @@ function toZipEntry(entry: Entry, path: string): ZipEntry {
     deflated: entry.compressionMethod === DEFLATED,
     crc32: entry.crc32,
   }
+}
+
+/** Whether the attributes of an entry without a final slash are those of a folder, which has no bytes. */
+function isEmptyFolder({ externalFileAttributes, uncompressedSize }: Entry): boolean {
+  const isFolderType = ((externalFileAttributes >>> 16) & FILE_TYPE) === FOLDER
+  return uncompressedSize === 0 && (isFolderType || (externalFileAttributes & FAT_FOLDER) !== 0)
 }
 
 /** Why an entry cannot be published, or undefined. */

@@ -108,6 +108,11 @@ export interface ManifestFile extends StoredFile {
   known?: true
 }
 
+/** Whether the bytes of a file of a pending version are to be received: the site has them not, and it is not empty. */
+export function needsUpload({ size, known }: ManifestFile): boolean {
+  return size > 0 && known !== true
+}
+
 /** The preview of a version in lists of sites. */
 export interface SitePreview {
   kind: SiteKind
