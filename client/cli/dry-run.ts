@@ -47,7 +47,9 @@ async function compareWithLive(work: CommandContext, plan: PublishPlan, found: F
     readFiles(work, found.files),
   ])
   const present = new Set(live.files.map(({ hash }) => hash))
-  const upload = files.filter(({ hash }) => !present.has(hash)).map(({ path, size }) => ({ path, size }))
+  const upload = files
+    .filter(({ hash, size }) => size > 0 && !present.has(hash))
+    .map(({ path, size }) => ({ path, size }))
   const { added, changed, removed } = diffManifests(live.files, files)
   return {
     slug,

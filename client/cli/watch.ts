@@ -64,6 +64,7 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
         rememberLive(work, options.plan, done, true)
         report(work, change, done, startedAt)
       }
+      isDue ||= published.hasEmptied
     } catch (error) {
       if (signal.aborted) return
       isDue = isSlipwayError(error, ...OUTDATED_CODES)
@@ -86,6 +87,8 @@ interface FolderChange {
 /** The published files with the state of each on the disk, so that only files that may have changed are read. */
 class PublishedFiles {
   readonly #hashes = new Map<string, string>()
+  /** The states of files that were empty: a program may be about to write them. */
+  #emptied: ReadonlyMap<string, string> = new Map()
   #stamps: ReadonlyMap<string, string> = new Map()
   versionId = ''
 
@@ -99,20 +102,31 @@ class PublishedFiles {
     for (const { path, hash } of files) this.#hashes.set(path, hash)
   }
 
-  /** Undefined without a change. A file that is empty while it is written keeps its contents. */
-  async compare({ files, empty }: FolderScan): Promise<FolderChange | undefined> {
+  /** Whether files were empty in the last comparison and may be written soon. */
+  get hasEmptied(): boolean {
+    return this.#emptied.size > 0
+  }
+
+  /** Undefined without a change. A file that has become empty counts as changed if it still is the next time. */
+  async compare({ files }: FolderScan): Promise<FolderChange | undefined> {
     const stamps = new Map(files.map((file) => [file.path, stampOf(file)]))
     const candidates = files.filter(({ path }) => stamps.get(path) !== this.#stamps.get(path))
-    const changed = (await digestAll(candidates)).filter(
-      ({ path, hash, size }) => size > 0 && this.#hashes.get(path) !== hash,
+    const sources = new Map(files.map(({ path, source }) => [path, source]))
+    const differing = (await digestAll(candidates)).filter(
+      ({ path, hash }) => this.#hashes.get(path) !== hash,
     )
-    const present = new Set([...stamps.keys(), ...empty])
-    const removed = [...this.#hashes.keys()].filter((path) => !present.has(path))
+    const isEmptied = ({ path, size }: HashedFile) =>
+      size === 0 && this.#emptied.get(path) !== stamps.get(path)
+    const changed = differing.filter((file) => !isEmptied(file))
+    const emptied = differing.filter(isEmptied)
+    this.#emptied = new Map(emptied.map(({ path }) => [path, stamps.get(path)!]))
+    const removed = [...this.#hashes.keys()].filter((path) => !sources.has(path))
+    for (const { path } of emptied) stamps.delete(path)
     if (changed.length === 0 && removed.length === 0) {
       this.#stamps = stamps
       return undefined
     }
-    return { changed, removed, stamps, sources: new Map(files.map(({ path, source }) => [path, source])) }
+    return { changed, removed, stamps, sources }
   }
 
   apply({ changed, removed, stamps }: FolderChange, versionId: string): void {

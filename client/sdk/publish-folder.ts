@@ -52,6 +52,5 @@ export async function readFolder(
       status: 0,
       details: refused.map((message) => ({ field: 'files', message })),
     })
-  const files = await digestAll(found.files, { signal })
-  return { files: files.filter(({ size }) => size > 0), skipped: skippedPaths(found) }
+  return { files: await digestAll(found.files, { signal }), skipped: skippedPaths(found) }
 }

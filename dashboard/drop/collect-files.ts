@@ -21,8 +21,6 @@ export interface CollectedFiles {
   files: CollectedFile[]
   /** OS metadata, secrets, and matches of `.slipwayignore`. */
   ignored: string[]
-  /** Empty files, which the service rejects. */
-  empty: string[]
   /** Name of its zip. */
   zip?: string
 }
@@ -164,14 +162,13 @@ async function parseRules(own: Blob | undefined): Promise<IgnoreRules> {
 
 function applyIgnoreRules(files: readonly Candidate[], rules: IgnoreRules): CollectedFiles {
   const leftOut = new Set<string>()
-  const found: CollectedFiles = { files: [], ignored: [], empty: [] }
+  const found: CollectedFiles = { files: [], ignored: [] }
   const exclusions = new Exclusions(rules)
   for (const { path: local, ...file } of files) {
     const exclusion = isTooDeep(local) ? undefined : exclusions.find(local)
     if (exclusion) leftOut.add(exclusion.path)
-    else if (file.size === 0) found.empty.push(local)
     else found.files.push({ path: normalizeNfc(local), local, ...file })
   }
   found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
-  return { ...found, ignored: [...leftOut].sort(), empty: found.empty.sort() }
+  return { ...found, ignored: [...leftOut].sort() }
 }

@@ -50,13 +50,8 @@ export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProp
 }
 
 /** Files of the drop that are not in the site. */
-export function IgnoredFiles({ preflight: { ignored, empty } }: { preflight: Preflight }) {
-  return (
-    <>
-      <NameList kind="private or system file" names={ignored} />
-      <NameList kind="empty file" names={empty} />
-    </>
-  )
+export function IgnoredFiles({ preflight: { ignored } }: { preflight: Preflight }) {
+  return <NameList kind="private or system file" names={ignored} />
 }
 
 function MessageList({ sign, sentences }: { sign: 'wrong' | 'warning'; sentences: readonly string[] }) {

@@ -4,7 +4,7 @@ import { pluralize, stripControlChars } from '../../protocol/format.ts'
 const MAX_VISIBLE_NAMES = 3
 
 interface NameListProps {
-  /** What the names are, in the singular: "empty file". */
+  /** What the names are, in the singular: "system file". */
   kind: string
   names: readonly string[]
 }

@@ -45,13 +45,12 @@ export function runPreflight(gathered: CollectedFiles, limits: FileLimits): Pref
 export function preflightFolder(found: Preflight, folder: string, limits: FileLimits): Preflight {
   const within = (path: string) => path.startsWith(folder)
   const cut = (path: string) => path.slice(folder.length)
-  const { ignored, empty, zip } = found
+  const { ignored, zip } = found
   const files = found.files.filter(({ path }) => within(path))
   return runPreflight(
     {
       files: files.map((file) => ({ ...file, path: cut(file.path), local: cut(file.local) })),
       ignored: ignored.filter(within).map(cut),
-      empty: empty.filter(within).map(cut),
       ...(zip !== undefined && { zip }),
     },
     limits,

@@ -42,7 +42,7 @@ export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditor
   const text = written ?? value?.text ?? ''
   const isChanged = value !== undefined && text !== value.text
   const save = useAction(async (baseVersionId: string | null = versionId) => {
-    if (!isChanged || text === '') return
+    if (!isChanged) return
     const lines = value.hasCarriageReturns ? text.replaceAll('\n', '\r\n') : text
     const change = { put: { [path]: new Blob([lines]) }, baseVersionId }
     await publishChange(site, { ...change, message: `Edit ${path}`, done: `${path} saved.` }, onLive)
@@ -54,21 +54,14 @@ export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditor
         <ErrorNotice error={original.error} onRetry={original.reload} />
         {!value && original.loading && <Loading what="the file" />}
         {value && !value.isText && <p>This file isn't UTF-8 text, so it can't be edited here.</p>}
-        {value?.isText && (
-          <TextArea
-            label="Content"
-            value={text}
-            error={text === '' ? "Empty files can't be published. Delete the file instead." : undefined}
-            onWrite={write}
-          />
-        )}
+        {value?.isText && <TextArea label="Content" value={text} onWrite={write} />}
         {save.error?.code === 'VERSION_CONFLICT' ? (
           <NewerVersion slug={slug} path={path} onSave={save} />
         ) : (
           <ErrorNotice error={save.error} />
         )}
         <div class="choices">
-          <Button variant="main" busy={save.busy} disabled={!isChanged || text === ''}>
+          <Button variant="main" busy={save.busy} disabled={!isChanged}>
             Save as new version
           </Button>
           <Button disabled={save.busy} onClick={onClose}>

@@ -19,7 +19,7 @@ export function AddFiles(props: AddFilesProps) {
   const input = useRef<HTMLInputElement>(null)
   const [picked, pick] = useState<File[]>([])
   const take = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
-    pick([...(currentTarget.files ?? [])].filter(({ size }) => size > 0))
+    pick([...(currentTarget.files ?? [])])
     currentTarget.value = ''
   }
   return (

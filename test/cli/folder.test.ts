@@ -26,9 +26,9 @@ describe('scanning a folder', () => {
       files: { 'index.html': 'hi', 'node_modules/a/index.js': 'x', '.env': 'SECRET=1', 'b/.DS_Store': 'x' },
       found: { files: ['index.html'], ignored: ['.env', 'b/.DS_Store', 'node_modules/'] },
     },
-    'skips empty files and names them': {
+    'finds empty files': {
       files: { 'index.html': 'hi', 'b/empty.txt': '' },
-      found: { files: ['index.html'], empty: ['b/empty.txt'] },
+      found: { files: ['b/empty.txt', 'index.html'] },
     },
     'follows links to files and folders inside': {
       files: { 'v2/index.html': 'two', 'real.txt': 'text' },
@@ -71,7 +71,7 @@ describe('scanning a folder', () => {
       const { folders, reasons, ...scanned } = scan(cli.cwd)
       assert.equal(folders[0], realpathSync(cli.cwd))
       assert.deepEqual([...reasons.keys()].sort(), scanned.ignored)
-      const none = { ignored: [], empty: [], links: [], unsupported: [] }
+      const none = { ignored: [], links: [], unsupported: [] }
       const paths = scanned.files.map(({ path }) => path)
       assert.deepEqual({ ...scanned, files: paths }, { ...none, ...found })
     })

@@ -142,6 +142,8 @@ describe('a folder that is watched', () => {
     cli.write({ 'site/a.txt': '', 'site/_redirects': '/a /b 999\n' })
     await until(/1 file changed in \d+ ms\nWarning: _redirects:1: /)
     assert.equal(await read('/a.txt'), 'a', 'an empty file may be one that is being written')
+    await until(/1 file changed/)
+    assert.equal(await read('/a.txt'), '')
     await client.deletePreview(slug, 'pr-1')
     rmSync(join(cli.cwd, 'site/_redirects'))
     await until(/Published the whole folder/)

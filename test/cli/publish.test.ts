@@ -206,12 +206,11 @@ describe('publish', () => {
 
   describe('of what cannot be published', () => {
     it('sends nothing, and names invalid files, private ones, an empty folder, a missing one, and the home folder', async () => {
-      fixture.cli.write({ 'empty/.keep': 'x', 'void/nothing.txt': '', 'bad/a\\b.txt': 'x' })
+      fixture.cli.write({ 'empty/.keep': 'x', 'bad/a\\b.txt': 'x' })
       fixture.cli.write({ 'site/.env': 'SECRET=1', 'site/.git/config': 'x' })
       symlinkSync('site/.env', join(fixture.cli.cwd, 'link.txt'))
       for (const [folder, code, message] of [
         ['empty', 6, /No files to publish in /],
-        ['void', 6, /Skipped 1 empty file: nothing\.txt/],
         ['missing', 2, /Folder not found: missing/],
         [
           'site/.env',
@@ -231,7 +230,7 @@ describe('publish', () => {
     })
   })
 
-  describe('leaves out private, system and empty files', () => {
+  describe('leaves out private and system files', () => {
     it('and lists them in a short line', async () => {
       fixture.cli.write({
         'site/.env': 'SECRET=1',
@@ -244,19 +243,16 @@ describe('publish', () => {
       const { stderr } = await fixture.publish()
       const names = /Skipped 4 private or system files: \.env, \.slipwayignore, draft\.md, node_modules\/\n/
       assert.match(stderr, names)
-      assert.match(stderr, /Skipped 1 empty file: empty\.txt\n/)
-      const published = ['.well-known/security.txt', 'index.html', 'style.css']
+      const published = ['.well-known/security.txt', 'empty.txt', 'index.html', 'style.css']
       assert.deepEqual([...fixture.server.live('site-1').keys()].sort(), published)
     })
 
     it('and lists them in full with --dry-run, with what would be published, and sends nothing', async () => {
       const secrets = Array.from({ length: 10 }, (_, at) => `keys/${at}.pem`)
       fixture.cli.write(Object.fromEntries(secrets.map((path) => [`site/${path}`, 'x'])))
-      fixture.cli.write({ 'site/void/empty.txt': '' })
       const { code, stdout, stderr } = await fixture.publish('--dry-run')
       assert.deepEqual([code, stdout], [0, 'index.html\nstyle.css\n'])
-      const all = `Skipped 10 secret files: ${secrets.join(', ')}\nSkipped 1 empty file: void/empty.txt\n`
-      assert.ok(stderr.includes(all))
+      assert.ok(stderr.includes(`Skipped 10 secret files: ${secrets.join(', ')}\n`))
       assert.match(stderr, /2 files \(16 bytes\) would be published\./)
       assert.equal(fixture.server.calls.length, 0)
       assert.match((await fixture.publish()).stderr, /keys\/7\.pem and 2 more \(list all: --dry-run\)\n/)

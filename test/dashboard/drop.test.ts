@@ -41,16 +41,22 @@ describe('the front page', requiresBrowser, () => {
     calls.length = 0
   }
 
-  test('publishes a dropped folder without its own name, completely but for junk, secrets, empty files and what .slipwayignore excludes, and names those', async () => {
+  test('publishes a dropped folder without its own name, completely but for junk, secrets and what .slipwayignore excludes, and names those', async () => {
     await begin()
     const many = Array.from({ length: 230 }, (_, at) => [`img/${at}.txt`, `picture ${at}`])
     const published: Contents = {
-      ...{ 'index.html': PAGE, 'a/b/c.css': 'c', 'caf\u00e9.txt': 'cafe', '.note': 'public' },
+      ...{
+        'index.html': PAGE,
+        'a/b/c.css': 'c',
+        'caf\u00e9.txt': 'cafe',
+        '.note': 'public',
+        'vp-icons.css': '',
+      },
       ...Object.fromEntries(many),
     }
     const excluded: Contents = {
       ...{ '.env': 'KEY=1', id_rsa: 'key', '.git/HEAD': 'ref', 'node_modules/a/b.js': 'b' },
-      ...{ 'empty.txt': '', 'draft.md': 'draft' },
+      ...{ 'draft.md': 'draft' },
     }
     const ignore = { '.slipwayignore': '!.note\n!id_rsa\ndraft.md\n', '.DS_Store': 'x' }
     await dropOn(page, 'main', disk.folder('harbour', { ...published, ...ignore, ...excluded }))
@@ -59,8 +65,9 @@ describe('the front page', requiresBrowser, () => {
       .getByText(/^Skipped \d private or system files: .DS_Store, .env, .git\/ and \d others$/)
       .click()
     for (const name of ['id_rsa', 'node_modules/']) await page.getByRole('listitem').getByText(name).waitFor()
-    await page.getByText('Skipped 1 empty file: empty.txt').waitFor()
-    for (const path of ['index.html', 'a/b/c.css', 'caf\u00e9.txt', '.note', 'img/99.txt', 'img/229.txt'])
+    for (const path of [
+      ...['index.html', 'a/b/c.css', 'caf\u00e9.txt', '.note', 'img/99.txt', 'img/229.txt', 'vp-icons.css'],
+    ])
       assert.equal(await visited(siteUrl, encodeURI(path)), published[path], path)
     for (const [path, content] of Object.entries(excluded))
       assert.notEqual(await visited(siteUrl, path), content, path)

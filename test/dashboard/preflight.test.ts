@@ -84,8 +84,8 @@ test('what can be left out, or is probably a mistake, is offered and named', asy
     'A.txt and a.txt differ only in case',
     'No index.html found. Visitors will see a list of files.',
   ])
-  const litter = await preflight({ '.DS_Store': 'x', 'empty.txt': '' })
-  assert.deepEqual([litter.files, litter.ignored, litter.empty], [[], ['.DS_Store'], ['empty.txt']])
+  const litter = await preflight({ '.DS_Store': 'x' })
+  assert.deepEqual([litter.files, litter.ignored], [[], ['.DS_Store']])
   const project = await preflight({
     ...{ 'package.json': '{}', 'src/main.ts': 'x', 'node_modules/a/b.js': 'x' },
     ...{ 'dist/index.html': 'Built', 'dist/a.js': 'a' },

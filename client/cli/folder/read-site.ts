@@ -67,8 +67,7 @@ export async function readFiles(
   const onFile = () => {
     progress.filesDone++
   }
-  const hashed = await digestAll(files, { signal, onBytes, onFile })
-  return hashed.filter((file) => file.size > 0)
+  return digestAll(files, { signal, onBytes, onFile })
 }
 
 /** Notices before publishing: excluded files, and likely mistakes. Files that are added need no `index.html`. */
@@ -89,14 +88,13 @@ export function builtFolder(folder: string): string | undefined {
 
 /** Files of the folder that will not be in the site: all of them, or a few of each kind. */
 export function skippedFiles(found: FolderScan, all = false): string[] {
-  const { ignored, reasons, empty, links, unsupported } = found
+  const { ignored, reasons, links, unsupported } = found
   const byReason = Object.entries(REASON_NOUNS).map(([reason, noun]): [string, string[]] => [
     noun,
     ignored.filter((path) => reasons.get(path) === reason),
   ])
   const kinds: [noun: string, paths: string[], suffix?: string][] = [
     ...(all ? byReason : [['private or system file', ignored] as [string, string[]]]),
-    ['empty file', empty],
     ['symlink', links, ' pointing outside the folder'],
     ['special file', unsupported],
   ]

@@ -28,8 +28,6 @@ export interface FolderScan {
   ignored: string[]
   /** Of each path in `ignored`. */
   reasons: Map<string, ExclusionReason>
-  /** Empty files, which the service rejects. */
-  empty: string[]
   /** Links that lead outside the folder, in a loop or nowhere. */
   links: string[]
   /** Neither file nor folder, such as sockets. */
@@ -49,7 +47,6 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
     folders: [],
     ignored: [],
     reasons: new Map(),
-    empty: [],
     links: [],
     unsupported: [],
   }
@@ -63,7 +60,7 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
   }
   const rules = rulesFor(readIgnoreFile(top), include)
   new FolderWalker(top, rules, found).folder(top, '', [top])
-  for (const list of [found.ignored, found.empty, found.links, found.unsupported]) list.sort()
+  for (const list of [found.ignored, found.links, found.unsupported]) list.sort()
   found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
   return found
 }
@@ -71,16 +68,15 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
 /** A path that is not in the site, and why. */
 export interface SkippedPath {
   path: string
-  reason: ExclusionReason | 'empty' | 'link' | 'special'
+  reason: ExclusionReason | 'link' | 'special'
 }
 
 /** The files of the folder that will not be in the site, for programs. */
-export function skippedPaths({ ignored, reasons, empty, links, unsupported }: FolderScan): SkippedPath[] {
+export function skippedPaths({ ignored, reasons, links, unsupported }: FolderScan): SkippedPath[] {
   const withReason = (paths: string[], reason: SkippedPath['reason']) =>
     paths.map((path): SkippedPath => ({ path, reason }))
   return [
     ...ignored.map((path): SkippedPath => ({ path, reason: reasons.get(path) ?? 'ignored' })),
-    ...withReason(empty, 'empty'),
     ...withReason(links, 'link'),
     ...withReason(unsupported, 'special'),
   ]
@@ -145,8 +141,7 @@ function readIgnoreFile(folder: string): string {
 
 function addFile(found: FolderScan, source: string, local: string): void {
   const { size } = statSync(source)
-  if (size === 0) found.empty.push(local)
-  else found.files.push({ path: normalizeNfc(local), local, source, size })
+  found.files.push({ path: normalizeNfc(local), local, source, size })
 }
 
 class FolderWalker {
