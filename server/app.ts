@@ -21,6 +21,7 @@ import {
 import type { Blobs } from './blobs/blobs.ts'
 import { type ReencryptedKeys, type ReencryptOptions, reencryptKeys } from './certificates/reencrypt-keys.ts'
 import { type Config, ConfigError } from './config/settings.ts'
+import { canReceiveDomains } from './domains/name.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
@@ -431,7 +432,7 @@ function pageSettings(config: Config, baseUrl: string, version: string): PageSet
     trashLifetime: config.trashLifetime,
     visits: config.visits === 'on',
     mail: config.smtpUrl ? 'smtp' : 'log',
-    customDomains: !/^(.+\.)?localhost$/.test(config.proxyHost),
+    customDomains: canReceiveDomains(config.proxyHost),
     issuesCertificates: config.httpsPort !== undefined,
   }
 }

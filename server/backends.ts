@@ -306,7 +306,7 @@ export async function checkService(
     machines,
     inspectDatabase: inspectDatabase && (() => inspectDatabase(databaseUrl)),
     checkMachine: async () => [
-      ...(await checkPorts(config)),
+      ...(await checkPorts(config, current)),
       ...(await checkFolder(config)),
       ...checkAccessLog(config),
       checkSecret(config),

@@ -65,10 +65,10 @@ export function SiteRow({ site, onChanged }: SiteRowProps) {
   )
 }
 
+/** The state of a site that is not live. */
 function StatusBadge({ site: { status, suspension } }: { site: SiteSummary }) {
   if (suspension) return <Badge tone="wrong">Suspended</Badge>
-  if (status === 'pending') return <Badge tone="warn">Not live yet</Badge>
-  return <Badge tone="good">Live</Badge>
+  return status === 'pending' ? <Badge tone="warn">Not live yet</Badge> : null
 }
 
 function SiteMenu({ site, onDeleted }: { site: SiteSummary; onDeleted: () => void }) {

@@ -13,7 +13,7 @@ export function Thumbnail({ site }: ThumbnailProps) {
   const url = [thumbnailUrl, iconUrl, imageUrl].find((one) => one !== null && !broken.includes(one))
   if (!url) return <div class="thumbnail letter">{firstLetter(title ?? slug)}</div>
   return (
-    <div class={`thumbnail ${url === thumbnailUrl ? 'start-page' : ''}`}>
+    <div class={`thumbnail ${url === thumbnailUrl ? 'start-page' : url === iconUrl ? 'icon' : ''}`}>
       <img
         src={toSameOrigin(url)}
         alt=""

@@ -7,7 +7,7 @@ import { ApiError } from '../lib/errors.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Domain } from '../store/contract/domains.ts'
 import type { Queries } from '../store/store.ts'
-import { parseDomain, parseHostName, proofName, wwwCounterpart } from './name.ts'
+import { canReceiveDomains, parseDomain, parseHostName, proofName, wwwCounterpart } from './name.ts'
 import { toDomainRecord } from './record.ts'
 import { newDomain, removeDomain } from './status.ts'
 import { DomainVerifier, type DomainVerifierOptions } from './verifier.ts'
@@ -63,9 +63,11 @@ export class DomainService implements Disposable {
     return this.#record(checked)
   }
 
-  /** DOMAIN_LIMIT_REACHED beyond the plan, DOMAIN_TAKEN when it is active elsewhere or already added. */
+  /** DOMAINS_UNAVAILABLE on a local service, DOMAIN_LIMIT_REACHED beyond the plan, DOMAIN_TAKEN when it is active elsewhere or already added. */
   async add(account: Account, typed: string, slug: string): Promise<DomainRecord> {
-    const { store, clock } = this.#options
+    const { store, clock, proxyHost } = this.#options
+    if (!canReceiveDomains(proxyHost))
+      throw new ApiError('DOMAINS_UNAVAILABLE', "Custom domains aren't available on this server")
     const domain = await parseDomain(typed, this.#own)
     await requireAccess(store.read, 'manage', { slug, account, now: clock() })
     const previousOwner = await this.#findOwnerWithoutProof(account, domain)

@@ -14,16 +14,27 @@ interface NameParts {
   root: string
 }
 
+/** Top-level domains without a public registry, for which no certificate authority can certify a name. */
+const NO_CERTIFICATES = new Set(['alt', 'arpa', 'internal', 'invalid', 'local', 'localhost', 'onion'])
+
+/** Whether custom domains can point to this host: the default of a local service leads each device to itself. */
+export function canReceiveDomains(proxyHost: string): boolean {
+  return !/(^|\.)localhost$/.test(proxyHost)
+}
+
 /** Normalizes a typed host name to lower-case IDNA A-labels. VALIDATION_ERROR when it is not a host name. */
 export function parseHostName(typed: string): string {
   const name = toHostName(typed.trim().replace(/\.$/, ''))
-  if (name === undefined) throw invalidDomain('must be a host name such as www.example.com')
+  if (name === undefined) {
+    const reason = typed.includes('_') ? ', without an underscore, for which there are no certificates' : ''
+    throw invalidDomain(`must be a host name such as www.example.com${reason}`)
+  }
   return name
 }
 
 /**
  * The same for a name to be added. VALIDATION_ERROR also for names that cannot be custom domains: IP
- * addresses, single labels, public suffixes, and the service's `own` names and names below them.
+ * addresses, single labels, public suffixes, names without certificates, and the service's `own` names and names below them.
  */
 export async function parseDomain(typed: string, own: readonly string[]): Promise<string> {
   const { parse } = await import('tldts')
@@ -31,6 +42,11 @@ export async function parseDomain(typed: string, own: readonly string[]): Promis
   const parsed = parse(domain, { allowPrivateDomains: true })
   if (parsed.isIp) throw invalidDomain('must be a host name, not an IP address')
   if (!domain.includes('.')) throw invalidDomain('must have at least two labels, such as example.com')
+  const top = domain.slice(domain.lastIndexOf('.') + 1)
+  if (NO_CERTIFICATES.has(top))
+    throw invalidDomain(
+      `must be a domain of the public DNS; no certificate authority certifies .${top} names`,
+    )
   if (parsed.domain === null)
     throw invalidDomain(`must be a domain that you own; ${domain} is a public suffix`)
   if (own.some((name) => domain === name || domain.endsWith(`.${name}`)))

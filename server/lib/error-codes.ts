@@ -127,6 +127,10 @@ export const ERROR_CODES: Record<ErrorCode, CodeDescription> = {
     meaning: 'The site has no published version.',
     hint: 'Finalize a version first.',
   },
+  DOMAINS_UNAVAILABLE: {
+    meaning: 'The server has no public host name that custom domains could point to.',
+    hint: 'Ask the administrator to set SLIPWAY_PROXY_HOST to a public host name that points to the server.',
+  },
   DOMAIN_TAKEN: {
     meaning: 'The domain is already connected to a site.',
     hint: 'Remove the domain from that site first, or choose another domain.',

@@ -163,6 +163,24 @@ describe('a name that cannot be a custom domain', () => {
       assertInvalid(await request('POST', '/api/v1/domains', { domain, siteSlug: slug }), 'domain')
     for (const [json, fields] of bodies)
       assertInvalid(await request('POST', '/api/v1/domains', json), ...fields)
+    for (const [domain, why] of Object.entries({
+      'nas.local': /no certificate authority certifies \.local names/,
+      'wiki.corp.internal': /certifies \.internal names/,
+      'a.onion': /certifies \.onion names/,
+      'my_site.example.com': /without an underscore, for which there are no certificates/,
+    })) {
+      const { json } = await request('POST', '/api/v1/domains', { domain, siteSlug: slug })
+      assert.match(json.details[0].message, why, domain)
+    }
+  })
+
+  test('is refused on a server without a public host name, and counts for no limit', async () => {
+    await using local = await startApi({ PROXY_HOST: '' })
+    const { client } = await local.account()
+    const { slug } = await local.publish(client, { 'index.html': 'home' })
+    const { hint } = await expectFailure(client.addDomain('www.example.com', slug), 'DOMAINS_UNAVAILABLE')
+    assert.match(hint!, /SLIPWAY_PROXY_HOST/)
+    assert.equal((await client.me()).usage.domains, 0)
   })
 })
 

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { testVariant } from '../support/variants.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
 import { type Account, type Owner, requiresBrowser, textsAre, undone } from './web-fixture.ts'
@@ -49,12 +50,12 @@ describe('the sites of an account', requiresBrowser, () => {
   test('are listed with title, address and state, and searched by title and address while typing', async () => {
     await openList()
     await ada.assertReadableInAllViewports()
-    const harbour = `${toHost(slugs.harbour)}\\s*8 files, \\d+ bytes · Updated 4 hours ago\\s*Live`
+    const harbour = `${toHost(slugs.harbour)}\\s*8 files, \\d+ bytes · Updated 4 hours ago`
     for (const [title, expected] of [
       [slugs.pending, /2 files, 3\.1 kB · Updated .*Not live yet/],
-      ['Locked away', /Live ?Password/],
+      ['Locked away', /Password/],
       ['Short-lived', /Expires in 5\d min/],
-      ['Songs', /Updated 3 hours ago\s*Live ?Expires .*\d{4}/],
+      ['Songs', /Updated 3 hours ago\s*Expires .*\d{4}/],
       ['The harbour', new RegExp(harbour)],
     ] as const)
       await rows(page)
@@ -64,6 +65,12 @@ describe('the sites of an account', requiresBrowser, () => {
     await rows(page).filter({ hasText: 'Locked away' }).locator('.letter').waitFor()
     const picture = rows(page).filter({ hasText: 'The harbour' }).locator('img')
     await picture.evaluate((image: HTMLImageElement) => image.decode())
+    const [icon, box] = await Promise.all([picture.boundingBox(), picture.locator('..').boundingBox()])
+    assert.deepEqual(
+      [icon!.width, icon!.height, icon!.y > box!.y],
+      [32, 32, true],
+      'a whole icon of its size',
+    )
 
     const search = page.getByRole('searchbox', { name: 'Search' })
     for (const [typed, found] of [
@@ -154,16 +161,34 @@ describe('the sites of an account', requiresBrowser, () => {
     await page.getByRole('link', { name: 'Locked away' }).click()
     await preview(page).getByRole('heading', { name: 'Harbour' }).waitFor()
   })
+})
 
-  test('have domains from before the server switched them off, without a form that cannot work', async () => {
-    await page.getByRole('link', { name: 'Account', exact: true }).click()
-    await page.getByRole('link', { name: 'Domains' }).click()
+test(
+  'domains from before the server switched them off are listed, without a form that cannot work',
+  requiresBrowser,
+  async () => {
+    await using folder = await memoryFolder()
+    const DATA = folder.path
+    const addDomain = async () => {
+      await using before = await web.another({ DATA })
+      const account = await before.createAccount()
+      const { slug } = await account.client.publish({ files: toFiles({ 'index.html': 'la' }) })
+      await account.client.addDomain('www.songs.example', slug)
+      return account
+    }
+    const account = await addDomain()
+    await using other = await web.another({ DATA, PROXY_HOST: '' })
+    const owner = await other.owner({ account })
+    const { page } = owner
+    await page.goto(other.url('/domains'))
     await page.getByText("Custom domains aren't available on this server").waitFor()
     await page.getByRole('listitem').filter({ hasText: 'www.songs.example' }).getByText('Pending').waitFor()
-    assert.equal(await page.getByRole('link', { name: 'Add domain' }).count(), 0)
-    await ada.assertReadable()
-  })
-})
+    assert.equal(await page.getByText('Add domain').count(), 0)
+    await page.goto(other.url('/account'))
+    await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor()
+    assert.equal(await page.getByRole('navigation').getByRole('link', { name: 'Domains' }).count(), 0)
+  },
+)
 
 describe('a site', requiresBrowser, () => {
   test('is deleted by the menu of the list once its name is typed, and restored from the trash or deleted permanently', async () => {
@@ -336,7 +361,6 @@ async function severalSites({ client }: Account) {
     ttlSeconds: 30 * 86_400,
     files: toFiles({ 'a.mp3': 'la', 'b.mp3': 'la la' }),
   })
-  await client.addDomain('www.songs.example', songs.slug)
   clock.now += 180 * MINUTE_MS
   await client.publish({ title: 'Short-lived', ttlSeconds: 3600, files: toFiles({ 'index.html': 'short' }) })
   clock.now += 1

@@ -115,6 +115,16 @@ describe('a check of one machine', () => {
     other.close()
   })
 
+  test('passes beside the running service, and not beside another one', async () => {
+    await using service = await startTestService()
+    const PORT = String(service.port)
+    assert.equal(
+      await findLine('port', { PORT, DATA: service.data }),
+      `ok      port: SLIPWAY_PORT: the service is running, and listens on ${PORT}`,
+    )
+    assert.match(await findLine('port', { PORT }), /^FAILED {2}port: Port \d+ is in use/)
+  })
+
   test('fails with less free space than the reserve', async () => {
     const line = await findLine('disk space', { DISK_RESERVE: '900GB' })
     assert.match(line, /^FAILED {2}disk space: .* are free of .*less than SLIPWAY_DISK_RESERVE .*make room/)

@@ -58,6 +58,8 @@ export async function startTestService(
     RATE_SIGN_IN: '1000000',
     // No DNS server listens there, so that tests send no queries to the internet.
     DNS_SERVERS: '127.0.0.1:1',
+    // A public name, which custom domains need.
+    PROXY_HOST: 'domains.slipway-test.net',
     // Independent of the free space of the test machine.
     DISK_RESERVE: '0',
     READY_SECONDS: '0',

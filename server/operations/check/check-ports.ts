@@ -1,12 +1,20 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { Config } from '../../config/settings.ts'
+import { fetchJson } from '../../lib/fetch-json.ts'
+import { PROBE_HEADER, ProbeToken } from '../../lib/probe-token.ts'
+import { SECOND_MS } from '../../lib/time.ts'
+import type { Secrets } from '../../lib/tokens.ts'
 import { ListenError, listenOn } from '../../net/ports.ts'
 import { type CheckResult, failed, ok, warning } from './check-result.ts'
 
-/** Whether the ports can be listened on, or which process has them. */
-export async function checkPorts(config: Config): Promise<CheckResult[]> {
+const TIMEOUT_MS = 10 * SECOND_MS
+const MAX_BYTES = 10_000
+
+/** Whether the ports can be listened on, or which process has them: the service with this secret may be running. */
+export async function checkPorts(config: Config, secret: Secrets | undefined): Promise<CheckResult[]> {
   const { host, port, httpsPort, internalHost, internalPort } = config
+  const isRunning = secret !== undefined && port !== 0 && (await isService({ host, port, secret }))
   const wanted = [
     { host, port, setting: 'SLIPWAY_PORT' },
     { host, port: httpsPort, setting: 'SLIPWAY_HTTPS_PORT' },
@@ -14,7 +22,7 @@ export async function checkPorts(config: Config): Promise<CheckResult[]> {
   ]
   return Promise.all(
     wanted.flatMap(({ host, port, setting }) =>
-      port === undefined ? [] : checkPort({ host, port, setting }),
+      port === undefined ? [] : checkPort({ host, port, setting, isRunning }),
     ),
   )
 }
@@ -27,9 +35,11 @@ interface WantedPort {
   host: string
   port: number
   setting: string
+  /** Whether the service listens on its port. */
+  isRunning: boolean
 }
 
-async function checkPort({ host, port, setting }: WantedPort): Promise<CheckResult> {
+async function checkPort({ host, port, setting, isRunning }: WantedPort): Promise<CheckResult> {
   const name = 'port'
   try {
     const probes = await listenOn({ host, port, setting, shared: false }, () => createServer())
@@ -39,11 +49,35 @@ async function checkPort({ host, port, setting }: WantedPort): Promise<CheckResu
     const { message } = error as Error
     const code = error instanceof ListenError ? error.code : ''
     if (code === 'EACCES') return warning(name, `${message} ${CAPABILITY_ADVICE}`)
-    const owner = code === 'EADDRINUSE' ? findListener(port) : undefined
+    if (code !== 'EADDRINUSE') return failed(name, message)
+    if (isRunning) return ok(name, `${setting}: the service is running, and listens on ${port}`)
+    const owner = findListener(port)
     if (owner === undefined) return failed(name, message)
-    return owner.command.includes('slipway-server')
-      ? ok(name, `${setting}: Slipway listens on ${port}, process ${owner.id}`)
-      : failed(name, `${message} It is process ${owner.id}: ${owner.command.slice(0, MAX_COMMAND_LENGTH)}`)
+    return failed(name, `${message} It is process ${owner.id}: ${owner.command.slice(0, MAX_COMMAND_LENGTH)}`)
+  }
+}
+
+/** Whether the service with this secret answers at a port. */
+async function isService({
+  host,
+  port,
+  secret,
+}: {
+  host: string
+  port: number
+  secret: Secrets
+}): Promise<boolean> {
+  const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
+  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}/health`
+  const headers = { [PROBE_HEADER]: new ProbeToken(secret).create(Date.now()) }
+  const signal = AbortSignal.timeout(TIMEOUT_MS)
+  try {
+    const found = (await fetchJson(url, { signal, maxBytes: MAX_BYTES, headers })) as {
+      forwardedFor?: unknown
+    }
+    return typeof found.forwardedFor === 'number'
+  } catch {
+    return false
   }
 }
 
