@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import type { Slipway } from '../sdk/slipway.ts'
-import { AuthError, CliError, UsageError } from './cli-error.ts'
+import { AuthError, CliError, RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
 import { chooseServer, defaultServer, isKnownServer, keyFor, namedServer } from './server.ts'
 import { describeSite, type RememberedSite } from './state/site-memory.ts'
-import { choose } from './terminal/choose.ts'
+import { choose, confirmRisk } from './terminal/choose.ts'
 
 /** The site of a command, with its server. */
 export interface ChosenSite {
@@ -77,23 +77,51 @@ export async function openSite(
   return { ...site, slipway: accountClient(work, options, site.server) }
 }
 
-/** The site named by its slug or by the folder that it was published from, or the one that was published from here; on a terminal it asks which of several. */
+/**
+ * The site that is named by its slug or, as in `./folder`, by the folder that it was published from, or the one that was
+ * published from here; on a terminal it asks which of several. One that only the state of the folder names, which a
+ * stranger may have written, is a question, and without a terminal a UsageError.
+ */
 export async function chooseSite(work: CommandContext, options: OptionValues): Promise<ChosenSite> {
   const named = namedServer(stringOption(options, 'server'), work.settings)
   const known = work.siteMemory.all(named)
-  const slug = stringOption(options, 'site')
-  if (slug !== undefined) {
-    const ofFolder = work.siteMemory.find(resolve(work.cwd, slug), named)
-    const remembered = known.find((site) => site.slug === slug) ?? ofFolder
-    const server = await chooseServer(named, remembered?.server, work)
-    return { server, slug: remembered?.slug ?? slug, remembered }
-  }
+  const name = stringOption(options, 'site')
+  const ofSlug = known.find((site) => site.slug === name)
+  const site = name === undefined ? await siteFromHere(work, known) : (ofSlug ?? siteOf(work, name, named))
+  const server = await chooseServer(named, site?.server, work)
+  if (site && !ofSlug && !site.isOwn) await confirmSite(work, site)
+  return { server, slug: site?.slug ?? name!, remembered: site }
+}
+
+async function siteFromHere(work: CommandContext, known: RememberedSite[]): Promise<RememberedSite> {
   if (known.length === 0) {
     const hint = `Name a site: --site SLUG (list them: ${work.settings.program} sites)`
     throw new CliError('No site was published from this folder', hint)
   }
-  const site = known.length === 1 ? known[0]! : await pickSite(work, known)
-  return { server: await chooseServer(named, site.server, work), slug: site.slug, remembered: site }
+  return known.length === 1 ? known[0]! : await pickSite(work, known)
+}
+
+/** A name that can be a slug is never that of a folder, whose state could give it to any site. */
+function siteOf(
+  { siteMemory, cwd }: CommandContext,
+  name: string,
+  server: string | undefined,
+): RememberedSite | undefined {
+  return /^[a-z0-9-]+$/.test(name) ? undefined : siteMemory.find(resolve(cwd, name), server)
+}
+
+async function confirmSite({ terminal }: CommandContext, site: RememberedSite): Promise<void> {
+  const situation = foreignSite(site)
+  if (!terminal.interactive) throw new UsageError(situation, `If you mean that site: --site ${site.slug}`)
+  terminal.printNote(situation)
+  if (!(await confirmRisk(terminal, 'Use this site?')))
+    throw new RefusedError('Nothing was changed', 'To use another site: --site SLUG')
+}
+
+/** The situation that only the state of a folder names a site. */
+export function foreignSite(site: RememberedSite): string {
+  const kind = site.claimToken === undefined ? 'a site' : 'a site without an owner'
+  return `The .slipway folder here names ${kind} that you haven't published from it: ${describeSite(site)}`
 }
 
 async function pickSite({ terminal }: CommandContext, known: RememberedSite[]): Promise<RememberedSite> {

@@ -37,7 +37,7 @@ the site that was published from this folder. Signs you in first, if needed.`,
 export async function claimRemembered(work: CommandContext, plan: PublishPlan): Promise<PublishPlan> {
   const { server, key, remembered } = plan
   if (key === undefined || remembered?.claimToken === undefined) return plan
-  const { claimToken, claimUrl: _url, expiresAt: _end, seal: _seal, ...owned } = remembered
+  const { claimToken, claimUrl: _url, expiresAt: _end, ...owned } = remembered
   const { terminal, siteMemory } = work
   const question = `${describeSite(remembered)} is unclaimed. Claim it for your account?`
   if (terminal.interactive && !(await confirm(terminal, question))) return plan

@@ -41,6 +41,7 @@ export async function main(invocation: Invocation): Promise<number> {
   const retryPolicy = invocation.retryPolicy ?? defaultRetryPolicy
   const banners = new ReceivedBanners()
   let caller: LastRequest | undefined
+  const credentials = new CredentialStore(settings.keysFile)
   const work: CommandContext = {
     cwd: invocation.cwd,
     env: invocation.env,
@@ -49,8 +50,8 @@ export async function main(invocation: Invocation): Promise<number> {
     settings,
     terminal,
     streams: invocation,
-    credentials: new CredentialStore(settings.keysFile),
-    siteMemory: new SiteMemory(invocation.cwd),
+    credentials,
+    siteMemory: new SiteMemory(invocation.cwd, credentials),
     retryPolicy,
     signal: invocation.signal,
     launch: invocation.launch ?? launchDetached,

@@ -181,13 +181,7 @@ function createMemory(
     remember(site) {
       const liveVersionId = remembered?.slug === site.slug ? remembered.liveVersionId : undefined
       credentials.addServer(server)
-      const seal = site.claimToken === undefined ? undefined : credentials.sealOf(server, site.claimToken)
-      siteMemory.remember(folder, {
-        ...site,
-        server,
-        ...(liveVersionId && { liveVersionId }),
-        ...(seal && { seal }),
-      })
+      siteMemory.remember(folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
     },
     forget: (slug) => siteMemory.forget(slug, server),
   }

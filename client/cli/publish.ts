@@ -2,7 +2,7 @@ import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan } from '../sdk/folder/scan.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
-import { loginCommand, resolveKey } from './account.ts'
+import { foreignSite, loginCommand, resolveKey } from './account.ts'
 import { claimRemembered } from './claim.ts'
 import { AuthError, CliError, InterruptedError, RefusedError, UsageError } from './cli-error.ts'
 import {
@@ -212,26 +212,23 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
 }
 
 /**
- * The site of the folder's state, or undefined for a new one. A site without an owner is controlled by anyone with its
- * claim token: one that this user did not publish has to be named by `--site`, or on a terminal confirmed.
+ * The site of the folder's state, or undefined for a new one. A stranger may have chosen a site that this user has not
+ * published, such as another one of the user, or one without an owner, which its author can claim: it has to be named by
+ * `--site`, or on a terminal confirmed.
  */
 async function ownSite(
-  { credentials, terminal }: CommandContext,
+  { terminal }: CommandContext,
   known: RememberedSite,
   slug: string | undefined,
 ): Promise<RememberedSite | undefined> {
-  const { server, claimToken, seal } = known
-  if (claimToken === undefined || slug !== undefined || credentials.hasSealed(server, claimToken, seal))
-    return known
-  const situation = `The .slipway folder here names a site without an owner that you haven't published: ${describeSite(known)}`
+  if (slug !== undefined || known.isOwn) return known
+  const situation = foreignSite(known)
   if (!terminal.interactive) {
-    const hints = [
-      'To publish a new site: --new',
-      `If you published it on another machine: --site ${known.slug}`,
-    ]
+    const hints = ['To publish a new site: --new', `If you mean that site: --site ${known.slug}`]
     throw new UsageError(situation, ...hints)
   }
-  const chosen = await choose(terminal, `${situation}. Its author can claim it.`, [
+  const question = known.claimToken === undefined ? situation : `${situation}. Its author can claim it.`
+  const chosen = await choose(terminal, question, [
     ['new', 'Publish a new site'],
     ['this', `Publish to ${known.slug}`],
     ['cancel', 'Cancel'],

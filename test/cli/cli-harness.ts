@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { main } from '../../client/cli/main.ts'
+import { CredentialStore } from '../../client/cli/state/credentials.ts'
+import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import type { RetryPolicy } from '../../client/sdk/retry.ts'
 
 // Times are printed in the time zone of the machine.
@@ -34,6 +36,11 @@ export class CliHarness implements Disposable {
   /** Programs that commands launched, with their arguments. */
   readonly launched: string[][] = []
   now = Date.parse('2030-01-01T00:00:00.000Z')
+
+  /** What the user has stored about the sites of the working folder. */
+  get siteMemory(): SiteMemory {
+    return new SiteMemory(this.cwd, new CredentialStore(join(this.home, '.config/slipway/config.json')))
+  }
 
   readonly retryPolicy: RetryPolicy = {
     ...recordPauses(this.pauses),

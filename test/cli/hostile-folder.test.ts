@@ -282,18 +282,44 @@ describe('a folder that a stranger wrote', () => {
     })
     blog.write({ 'index.html': 'mine' })
     const published = await blog.run(['publish', '--json', '.'])
-    const { slug } = JSON.parse(published.stdout) as { slug: string }
-    clone.write({ 'index.html': 'of a stranger' })
-    for (const change of [{}, { pending: { versionId: 'x', manifest: 'x' } }]) {
+    const { slug, versionId } = JSON.parse(published.stdout) as { slug: string; versionId: string }
+    const writeState = (change: object) => {
       const site = { folder: '.', server: service.baseUrl, slug, ...change }
       clone.write({ '.slipway/site.json': JSON.stringify({ sites: [site] }) })
-      assert.equal((await clone.run(['publish'])).code, 7)
-      const asked = await clone.run(['publish'], { typed: ['n', '3'] })
+    }
+    const commands = [
+      'publish',
+      'publish --merge',
+      'publish --draft',
+      'publish --preview pr-1',
+      'settings --title x',
+      'rollback',
+      'pull copy',
+      'people add mallory@example.test',
+      'trust github mallory/x --branch main',
+      'delete --yes',
+    ]
+    clone.write({ 'index.html': 'of a stranger', 'fs/index.html': 'x' })
+    const pending = { versionId: 'x', manifest: 'x' }
+    for (const change of [{}, { liveVersionId: versionId, pending, seal: 'f'.repeat(64) }]) {
+      writeState(change)
+      for (const command of commands) {
+        const { code, stderr } = await clone.run(command.split(' '))
+        assert.equal(code, 2, `${command}: ${stderr}`)
+        assert.match(stderr, new RegExp(`names a site that you haven't published from it: ${slug} at`))
+      }
+      assert.equal((await clone.run(['publish'], { typed: ['3'] })).code, 6)
+      assert.equal((await clone.run(['delete', '--yes'], { typed: ['n'] })).code, 6)
+      const asked = await clone.run(['publish'], { typed: ['2', 'n', '3'] })
       assert.match(asked.stderr, new RegExp(`Another version of ${slug} at ${service.baseUrl} is live`))
       assert.equal(asked.code, 6)
     }
+    writeState({ folder: 'otter' })
+    assert.equal((await clone.run(['delete', '--site', 'otter', '--yes'])).code, 6, 'it is another site')
+    assert.equal((await clone.run(['delete', '--site', './otter', '--yes'])).code, 2)
     assert.equal((await blog.run(['publish'])).code, 0, 'the folder of the site itself')
-    assert.equal((await clone.run(['publish', '--overwrite'])).code, 0)
+    assert.equal((await clone.run(['publish', '.', '--site', slug])).code, 0, 'named')
+    assert.equal((await clone.run(['publish', '.'])).code, 0)
   })
 
   it('does not choose a site without an owner, which its author can claim, without a question', async () => {
@@ -308,7 +334,7 @@ describe('a folder that a stranger wrote', () => {
       own.calls.length = 0
       const run = await cli.run(['publish', '--server', own.url], session)
       assert.equal(run.code, 2, run.stderr)
-      assert.match(run.stderr, /names a site without an owner that you haven't published: site-1 at/)
+      assert.match(run.stderr, /names a site without an owner that you haven't published from it: site-1 at/)
       const asked = await cli.run(['publish', '--server', own.url], { ...session, typed: ['3'] })
       assert.equal(asked.code, 6, asked.stderr)
       assert.deepEqual(own.log, [])

@@ -6,7 +6,6 @@ import { describe, it } from 'node:test'
 import { chooseServer, keyFor, namedServer, serverAddress } from '../../client/cli/server.ts'
 import { readSettings } from '../../client/cli/settings.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
-import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import type { Terminal } from '../../client/cli/terminal/terminal.ts'
 import { CliHarness } from './cli-harness.ts'
 
@@ -19,7 +18,7 @@ const mode = (path: string) => statSync(path).mode & 0o777
 describe('the file of published sites', () => {
   it('is hidden from git and readable by its owner only, also when its permissions were changed', () => {
     using cli = new CliHarness()
-    const memory = new SiteMemory(cli.cwd)
+    const memory = cli.siteMemory
     const [folder, file] = [join(cli.cwd, '.slipway'), join(cli.cwd, '.slipway/site.json')]
     for (const _ of ['created', 'changed']) {
       memory.remember(cli.cwd, { ...site, claimToken: 'secret' })
@@ -33,7 +32,7 @@ describe('the file of published sites', () => {
 
   it('keeps a site for each folder and each server', () => {
     using cli = new CliHarness()
-    const memory = new SiteMemory(cli.cwd)
+    const memory = cli.siteMemory
     memory.remember(join(cli.cwd, 'a'), { ...site, slug: 'one' })
     memory.remember(join(cli.cwd, 'b'), { ...site, slug: 'two' })
     memory.remember(join(cli.cwd, 'a'), { ...site, slug: 'three', server: 'http://localhost:8080' })
@@ -45,11 +44,41 @@ describe('the file of published sites', () => {
 
   it('has no claim token once the site is claimed', () => {
     using cli = new CliHarness()
-    const memory = new SiteMemory(cli.cwd)
+    const memory = cli.siteMemory
     memory.remember(cli.cwd, { ...site, claimToken: 'secret', expiresAt: 'y' })
     assert.equal(memory.find(cli.cwd)?.claimUrl, `${SERVER}/claim?slug=calm-otter&token=secret`)
     memory.markClaimed(site.slug, SERVER)
-    assert.deepEqual(memory.find(cli.cwd), { ...site, folder: '.' })
+    assert.deepEqual(memory.find(cli.cwd), { ...site, folder: '.', isOwn: true })
+  })
+
+  it('is that of the user only with the seal of this user, also after a rename', () => {
+    using cli = new CliHarness()
+    using stranger = new CliHarness()
+    const path = '.slipway/site.json'
+    const readState = () => readFileSync(join(cli.cwd, path), 'utf8')
+    const isOwn = () => {
+      const { isOwn, liveVersionId, pending } = cli.siteMemory.find(cli.cwd)!
+      assert.deepEqual([liveVersionId, pending?.versionId], isOwn ? ['v1', 'v2'] : [undefined, undefined])
+      return isOwn
+    }
+    const stored = { ...site, liveVersionId: 'v1', pending: { versionId: 'v2', manifest: 'x' } }
+    stranger.siteMemory.remember(stranger.cwd, stored)
+    cli.siteMemory.remember(cli.cwd, stored)
+    assert.equal(isOwn(), true)
+    cli.siteMemory.rename(site.slug, SERVER, 'brave-otter')
+    assert.equal(isOwn(), true)
+    const own = readState()
+    for (const text of [
+      readFileSync(join(stranger.cwd, path), 'utf8'),
+      own.replaceAll('brave-otter', site.slug),
+      own.replaceAll(SERVER, 'https://other.test'),
+      own.replace(/"seal".*/, '"seal": ""'),
+    ]) {
+      cli.write({ [path]: text })
+      assert.equal(isOwn(), false)
+    }
+    cli.siteMemory.remember(join(cli.cwd, 'b'), site)
+    assert.equal(isOwn(), false, 'nor is it after another one was stored')
   })
 
   it('is named in the error when it is invalid', () => {
@@ -70,7 +99,7 @@ describe('the file of published sites', () => {
     for (const content of invalid) {
       using cli = new CliHarness()
       cli.write({ '.slipway/site.json': content })
-      assert.throws(() => new SiteMemory(cli.cwd).all(), /site\.json is not /, content)
+      assert.throws(() => cli.siteMemory.all(), /site\.json is not /, content)
     }
   })
 
@@ -78,7 +107,7 @@ describe('the file of published sites', () => {
     using cli = new CliHarness()
     mkdirSync(join(cli.cwd, '.slipway'))
     execFileSync('mkfifo', [join(cli.cwd, '.slipway/site.json')])
-    assert.throws(() => new SiteMemory(cli.cwd).all(), /is a special file/)
+    assert.throws(() => cli.siteMemory.all(), /is a special file/)
   })
 
   it('is not read or written through a symbolic link', () => {
@@ -90,7 +119,7 @@ describe('the file of published sites', () => {
       if (linked !== '.slipway') mkdirSync(join(cli.cwd, '.slipway'))
       const target = { '.slipway': '', '.slipway/site.json': 'site.json' }[linked] ?? 'created'
       symlinkSync(join(elsewhere.cwd, target), join(cli.cwd, linked))
-      const memory = new SiteMemory(cli.cwd)
+      const memory = cli.siteMemory
       if (target === 'created') memory.remember(cli.cwd, site)
       else {
         assert.throws(() => memory.all(), /is a symbolic link/)

@@ -3,7 +3,6 @@ import { lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { concat, padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { CliHarness } from './cli-harness.ts'
@@ -110,7 +109,7 @@ describe('the site of this folder', () => {
     const right = await fixture.cli.run(['delete'], { ...keyed, typed: ['otter'] })
     assert.equal(right.code, 0)
     assert.match(right.stderr, /Deleted otter/)
-    assert.equal(new SiteMemory(fixture.cli.cwd).all().length, 0)
+    assert.equal(fixture.cli.siteMemory.all().length, 0)
     fixture.remember('otter')
     assert.equal((await fixture.cli.run(['delete', '--yes'], keyed)).code, 0)
   })
@@ -245,7 +244,7 @@ describe('the site of this folder', () => {
     assert.deepEqual([code, stdout], [0, 'http://otter.sites.test/\n'])
     assert.match(stderr, /otter is now yours and won't expire/)
     assert.deepEqual(fixture.bodies(), [{ claimToken: 'secret' }])
-    assert.equal(new SiteMemory(fixture.cli.cwd).all()[0]!.claimToken, undefined)
+    assert.equal(fixture.cli.siteMemory.all()[0]!.claimToken, undefined)
   })
 
   it('claim signs in first when necessary, but not for a deleted site', async () => {

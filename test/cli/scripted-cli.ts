@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { CliHarness } from './cli-harness.ts'
 import { errorResponse, FakeServer } from './fake-server.ts'
 
@@ -38,7 +37,7 @@ export async function startScriptedCli(overrides: Record<string, unknown> = {}) 
     config: join(cli.home, '.config/slipway/config.json'),
     remember: (slug: string, more: object = {}) => {
       const site = { server: server.url, slug, ...more }
-      new SiteMemory(cli.cwd).remember(join(cli.cwd, slug), site)
+      cli.siteMemory.remember(join(cli.cwd, slug), site)
     },
     bodies: () => server.calls.map(({ body }) => (body.length > 0 ? JSON.parse(body.toString()) : undefined)),
     async [Symbol.asyncDispose]() {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { getUrl } from '../support/http-client.ts'
 import { slugOf, useRealService } from './real-cli.ts'
 
@@ -171,7 +170,7 @@ describe('a site of an account', () => {
     assert.deepEqual(JSON.parse(deleted.stdout), { slug, deleted: true })
     assert.equal(await status(url, '/'), 404)
     const { stdout: another } = await cli.run(['publish', 'site'])
-    const { claimToken } = new SiteMemory(cli.cwd).all()[0]!
+    const { claimToken } = cli.siteMemory.all()[0]!
     const owner = await service.signIn('claims-in-a-browser@example.test')
     await service.client(owner).claim(slugOf(another), claimToken!)
     assert.equal((await cli.run(['delete', '--yes'])).code, 3)

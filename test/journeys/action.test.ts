@@ -203,7 +203,8 @@ describe('the GitHub Action', () => {
 
   it('takes neither a command of the runner nor an output from a text of a server or of a folder', async () => {
     const site = await createSite()
-    const named = await runJob(site, 'x', { files: { '##[set-output name=url]x': '' } })
+    const names = ['##[set-output name=url]x', '##[set-output name=url]X']
+    const named = await runJob(site, 'x', { files: Object.fromEntries(names.map((name) => [name, 'x'])) })
     using hostile = await startHostile(`
       console.error('::set-output name=url::x')
       const published = { siteUrl: 'http://a.test/\\nversion=x', versionId: 'v1', unchanged: true }

@@ -75,7 +75,7 @@ export async function publishFolder(
     const folder = resolve(work.cwd, path)
     assertNoLinkOutside(work, folder)
     const cwd = existsSync(join(folder, '.slipway')) ? folder : dirname(folder)
-    const context = { ...work, cwd, terminal, streams, siteMemory: new SiteMemory(cwd) }
+    const context = { ...work, cwd, terminal, streams, siteMemory: new SiteMemory(cwd, work.credentials) }
     const operand = cwd === folder ? '.' : basename(folder)
     await publish.run(context, { ...options, server, json: true }, [operand])
     return {

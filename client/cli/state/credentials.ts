@@ -16,7 +16,7 @@ interface StoredKeys {
   attempts?: Record<string, { email: string; attempt: string }>
   /** Servers that the user has published to or confirmed. */
   servers?: string[]
-  /** Key of the seals of claim tokens. */
+  /** Key of the seals of sites. */
   sealKey?: string
 }
 
@@ -47,21 +47,21 @@ export class CredentialStore {
   }
 
   /**
-   * A proof that this user received the claim token from the server: the state of a folder, which a stranger may have
-   * written, keeps it beside the token.
+   * A proof that this user has used a site of a server: the state of a folder, which a stranger may have written, keeps it
+   * beside the name of the site.
    */
-  sealOf(server: string, claimToken: string): string {
+  sealOf(server: string, slug: string): string {
     const stored = this.#read()
     const sealKey = stored.sealKey ?? randomBytes(32).toString('hex')
     if (stored.sealKey === undefined) writePrivate(this.#file, { ...stored, sealKey })
-    return sealWith(sealKey, server, claimToken)
+    return sealWith(sealKey, server, slug)
   }
 
   /** Whether `sealOf` made the seal, on this machine or another one of the user with the same file. */
-  hasSealed(server: string, claimToken: string, seal: string | undefined): boolean {
+  hasSealed(server: string, slug: string, seal: string | undefined): boolean {
     const { sealKey } = this.#read()
     if (sealKey === undefined || seal === undefined) return false
-    const [expected, given] = [Buffer.from(sealWith(sealKey, server, claimToken)), Buffer.from(seal)]
+    const [expected, given] = [Buffer.from(sealWith(sealKey, server, slug)), Buffer.from(seal)]
     return expected.length === given.length && timingSafeEqual(expected, given)
   }
 
@@ -108,9 +108,9 @@ export class CredentialStore {
   }
 }
 
-function sealWith(key: string, server: string, claimToken: string): string {
+function sealWith(key: string, server: string, slug: string): string {
   return createHmac('sha256', key)
-    .update(JSON.stringify([server, claimToken]))
+    .update(JSON.stringify([server, slug]))
     .digest('hex')
 }
 

@@ -3,6 +3,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import type { StoredSite } from '../../sdk/resume.ts'
 import { RefusedError } from '../cli-error.ts'
 import { serverAddress } from '../server.ts'
+import type { CredentialStore } from './credentials.ts'
 import { invalidFile, readPrivate, writePrivate } from './private-file.ts'
 
 /**
@@ -15,18 +16,23 @@ export interface RememberedSite extends StoredSite {
   server: string
   /** The live version that this folder last published or saw. */
   liveVersionId?: string | undefined
-  /** Of `CredentialStore.sealOf`, while there is a claim token. */
-  seal?: string | undefined
+  /** Whether this user has published, linked, pulled or claimed the site: only then has it more than names and a token. */
+  isOwn: boolean
 }
+
+/** Proofs that the user, and no stranger, stored a site. */
+type Seals = Pick<CredentialStore, 'sealOf' | 'hasSealed'>
 
 /** The sites that were published from one working folder, in its `.slipway/site.json`; the latest first. */
 export class SiteMemory {
   readonly #cwd: string
+  readonly #seals: Seals
   readonly #folder: string
   readonly #file: string
 
-  constructor(cwd: string) {
+  constructor(cwd: string, seals: Seals) {
     this.#cwd = cwd
+    this.#seals = seals
     this.#folder = join(cwd, '.slipway')
     this.#file = join(this.#folder, 'site.json')
   }
@@ -52,8 +58,8 @@ export class SiteMemory {
   }
 
   /** Stores this site in place of the folder's earlier one on its server. */
-  remember(folder: string, site: Omit<RememberedSite, 'folder'>): void {
-    const entry = { ...site, folder: this.#key(folder) }
+  remember(folder: string, site: Omit<RememberedSite, 'folder' | 'isOwn'>): void {
+    const entry = { ...site, folder: this.#key(folder), isOwn: true }
     const others = this.all().filter((one) => one.folder !== entry.folder || one.server !== entry.server)
     this.#write([entry, ...others])
   }
@@ -72,12 +78,12 @@ export class SiteMemory {
 
   /** Stores the live version that the caller has seen, for all folders of the site. */
   setLiveVersion(slug: string, server: string, liveVersionId: string): void {
-    this.#change(slug, server, (site) => ({ ...site, liveVersionId }))
+    this.#change(slug, server, (site) => ({ ...site, liveVersionId, isOwn: true }))
   }
 
   /** Records that a site has an owner now, and deletes its claim token. */
   markClaimed(slug: string, server: string): void {
-    this.#change(slug, server, ({ claimToken: _token, expiresAt: _end, seal: _seal, ...site }) => site)
+    this.#change(slug, server, ({ claimToken: _, expiresAt: __, ...site }) => ({ ...site, isOwn: true }))
   }
 
   #change(slug: string, server: string, change: (site: RememberedSite) => RememberedSite): void {
@@ -91,18 +97,22 @@ export class SiteMemory {
     const { sites = [] } = (readPrivate(this.#file) ?? {}) as { sites?: unknown }
     if (!Array.isArray(sites) || !sites.every(isSite))
       throw invalidFile(this.#file, 'is not the state of a folder')
-    return sites.map((site) => {
-      const { slug, claimToken, server } = site
-      if (claimToken === undefined) return site
-      const query = new URLSearchParams({ slug, token: claimToken })
-      return { ...site, claimUrl: `${server}/claim?${query}` }
+    return sites.map((stored: RememberedSite & { seal?: string }) => {
+      const { seal, ...own } = stored
+      const { liveVersionId: _, pending: __, ...named } = own
+      const { slug, claimToken, server } = named
+      const isOwn = this.#seals.hasSealed(server, slug, seal)
+      const query = new URLSearchParams({ slug, token: claimToken ?? '' })
+      const claim = claimToken !== undefined && { claimUrl: `${server}/claim?${query}` }
+      return { ...(isOwn ? own : named), isOwn, ...claim }
     })
   }
 
   #write(sites: RememberedSite[]): void {
     this.#assertNoLinks()
     const stored = sites.map(
-      ({ claimUrl: _, siteUrl: __, ...site }: RememberedSite & { siteUrl?: string }) => site,
+      ({ claimUrl: _, siteUrl: __, isOwn, ...site }: RememberedSite & { siteUrl?: string }) =>
+        isOwn ? { ...site, seal: this.#seals.sealOf(site.server, site.slug) } : site,
     )
     writePrivate(this.#file, { sites: stored })
     try {
