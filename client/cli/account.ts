@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { Slipway } from '../sdk/slipway.ts'
 import { AuthError, CliError, RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { chooseServer, defaultServer, isKnownServer, keyFor, namedServer } from './server.ts'
 import { describeSite, type RememberedSite } from './state/site-memory.ts'
 import { choose, confirmRisk } from './terminal/choose.ts'
@@ -32,7 +33,7 @@ export function signInServer(work: CommandContext, options: OptionValues): strin
 /** The command that signs in at a server. */
 export function loginCommand(work: CommandContext, server: string): string {
   const login = `${work.settings.program} login`
-  return signInServer(work, {}) === server ? login : `${login} --server ${server}`
+  return signInServer(work, {}) === server ? login : `${login} --server ${quoteArgument(server)}`
 }
 
 /** The key for a server, if there is one. Prints a note when SLIPWAY_KEY belongs to another server. */

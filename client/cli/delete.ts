@@ -9,6 +9,7 @@ import {
   SITE_OPTIONS,
   YES_OPTION,
 } from './command.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { confirmByName } from './terminal/choose.ts'
 
 /** `slipway delete` */
@@ -41,7 +42,7 @@ A site that was published from this folder without an account is deleted permane
     siteMemory.forget(slug, server)
     printResult(work, options, deleted, () => {
       terminal.printDone(`Deleted ${slug}${permanent ? ' permanently' : ''}`)
-      if (!permanent) terminal.printNote(`Restore it: ${settings.program} undelete ${slug}`)
+      if (!permanent) terminal.printNote(`Restore it: ${settings.program} undelete ${quoteArgument(slug)}`)
     })
   },
 }

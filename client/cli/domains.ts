@@ -15,6 +15,7 @@ import {
 } from './command.ts'
 import { add } from './domain/add.ts'
 import { formatDomainList, formatFindings } from './domain/record.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { confirmByName } from './terminal/choose.ts'
 
 const ACTIONS: Record<string, Action> = {
@@ -62,7 +63,8 @@ async function list(work: CommandContext, options: OptionValues, domain: string 
       )
     for (const line of formatDomainList(found, retryPolicy.now())) terminal.print(line)
     const unsettled = found.find(({ reason }) => reason !== null)
-    if (unsettled) terminal.printNote(`Details: ${settings.program} domains check ${unsettled.domain}`)
+    if (unsettled)
+      terminal.printNote(`Details: ${settings.program} domains check ${quoteArgument(unsettled.domain)}`)
   })
 }
 
@@ -99,7 +101,7 @@ async function withKnownDomain<T extends Pick<DomainRecord, 'domain'>>(
     throw new RefusedError(
       `${domain} is not one of your domains`,
       `List them: ${settings.program} domains`,
-      `Add it: ${settings.program} domains add ${domain}`,
+      `Add it: ${settings.program} domains add ${quoteArgument(domain)}`,
     )
   }
 }

@@ -255,7 +255,7 @@ function suggestTrust(job: JobDetails | undefined, program: string): string[] {
           ? '--pull-requests'
           : undefined
   if (rule === undefined) return ['Publish in a job of a push, a release or a schedule.']
-  const command = `${program} trust ${forge} ${quoteArgument(repository)} --site ${quoteArgument(site ?? 'SITE')} ${rule}`
+  const command = `${program} trust ${quoteArgument(forge)} ${quoteArgument(repository)} --site ${quoteArgument(site ?? 'SITE')} ${rule}`
   return [`To trust it, run on a signed-in machine: ${command}`]
 }
 

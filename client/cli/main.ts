@@ -9,6 +9,7 @@ import { UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTION } from './command.ts'
 import { findCommand, isCommand, parseCommandLine } from './command-line.ts'
 import { describeError, type ErrorReport, type LastRequest, toErrorJson } from './format-error.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { readSettings } from './settings.ts'
 import { CredentialStore } from './state/credentials.ts'
 import { SiteMemory } from './state/site-memory.ts'
@@ -102,7 +103,10 @@ async function run(work: CommandContext, args: string[]): Promise<void> {
   }
   if (name === '--help' || name === '-h') return run(work, ['help', ...rest])
   if (looksLikeFolder(name)) {
-    throw new UsageError(`Unknown command "${name}"`, `To publish a folder: ${program} publish ${name}`)
+    throw new UsageError(
+      `Unknown command "${name}"`,
+      `To publish a folder: ${program} publish ${quoteArgument(name)}`,
+    )
   }
   const command = await findCommand(name, program)
   const { options, operands } = parseCommandLine(command, rest, program)

@@ -40,7 +40,7 @@ export async function chooseFolder(
 }
 
 function rememberedFolder(
-  { siteMemory, settings, terminal }: CommandContext,
+  { cwd, siteMemory, settings, terminal }: CommandContext,
   options: OptionValues,
 ): string | undefined {
   const slug = stringOption(options, 'site')
@@ -50,7 +50,7 @@ function rememberedFolder(
   if (!siteMemory.isInside(folder))
     throw new UsageError(
       `The last publish from here was of ${folder}, which is outside this folder`,
-      `To publish it again, name it: ${settings.program} publish ${quoteArgument(folder)}`,
+      `To publish it again, name it: ${settings.program} publish ${quoteArgument(resolve(cwd, folder))}`,
       `To publish this folder: ${settings.program} publish .`,
     )
   if (folder !== '.') terminal.printNote(`Publishing ${folder}, like last time.`)

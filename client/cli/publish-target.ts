@@ -13,6 +13,7 @@ import { loginCommand } from './account.ts'
 import { AuthError, type CliError, NameTakenError, RefusedError, UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { isInTrash } from './format-error.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { describeSite, type RememberedSite } from './state/site-memory.ts'
 import { suggestName } from './suggest-name.ts'
 import { confirm } from './terminal/choose.ts'
@@ -165,7 +166,7 @@ async function confirmNewSite(
   const situation = `${describeSite(site)} ${refusal.code === 'SITE_EXPIRED' ? 'has expired' : why}`
   if (!isDeleted && (refusal.code === 'SITE_EXPIRED' || claimToken !== undefined))
     return terminal.printNote(`${situation}. Publishing a new site.`)
-  const restore = isDeleted ? [`To restore it: ${program} undelete ${slug}`] : []
+  const restore = isDeleted ? [`To restore it: ${program} undelete ${quoteArgument(slug)}`] : []
   if (!terminal.interactive)
     throw new UsageError(situation, ...restore, `To publish a new site: ${program} publish --new`)
   for (const line of [situation, ...restore]) terminal.printNote(line)

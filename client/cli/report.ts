@@ -10,6 +10,7 @@ import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { type CommandContext, type OptionValues, printResult } from './command.ts'
 import type { PublishObserver, PublishPlan } from './publish-target.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { ProgressView } from './terminal/progress.ts'
 import { formatLocalTime } from './terminal/time.ts'
 import { printWarnings } from './warnings.ts'
@@ -81,8 +82,10 @@ export function publishedUrl({ published }: Pick<ResumableResult, 'published'>, 
 
 /** Only an owner can restore. */
 function suggestNextStep({ published, site }: PublishSummary, program: string): string {
-  if (published.preview) return `${program} promote ${published.preview.name}`
-  return site.claimToken === undefined ? `${program} restore ${published.versionId}` : `${program} publish`
+  if (published.preview) return `${program} promote ${quoteArgument(published.preview.name)}`
+  return site.claimToken === undefined
+    ? `${program} restore ${quoteArgument(published.versionId)}`
+    : `${program} publish`
 }
 
 /** ": 1 added, 2 changed, 3 unchanged," */

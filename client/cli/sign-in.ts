@@ -8,6 +8,7 @@ import { loginCommand } from './account.ts'
 import { UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { signInByDevice } from './device-sign-in.ts'
+import { quoteArgument } from './quote-argument.ts'
 
 /** How often a code may be typed; the server ends a code after five wrong tries. */
 const MAX_CODE_TRIES = 3
@@ -72,7 +73,7 @@ async function signInByEmail(
 
 /** The options of the second command of a sign-in in two steps. */
 function sameKey(name: string | undefined, printsKey: boolean): string {
-  const named = name === undefined ? '' : ` --key-name '${name.replaceAll("'", "'\\\\''")}'`
+  const named = name === undefined ? '' : ` --key-name ${quoteArgument(name)}`
   return printsKey ? `${named} --print-key` : named
 }
 
@@ -105,7 +106,9 @@ async function requestAndVerify(
   terminal.printNote(`${where} It expires in ${formatDuration(expiresInSeconds)}.`)
   if (terminal.interactive) return verifyTyped(work, slipway, { email, attempt, keyName, delivery })
   if (attempt) credentials.rememberAttempt(server, email, attempt)
-  terminal.printNote(`Then run: ${loginCommand(work, server)} --email ${email} --code CODE${again}`)
+  terminal.printNote(
+    `Then run: ${loginCommand(work, server)} --email ${quoteArgument(email)} --code CODE${again}`,
+  )
   return undefined
 }
 

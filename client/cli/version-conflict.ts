@@ -8,6 +8,7 @@ import { ConflictError, RefusedError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { listPaths } from './folder/read-site.ts'
 import { type PublishPlan, UNKNOWN_VERSION } from './publish-target.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { describeSite } from './state/site-memory.ts'
 import { choose } from './terminal/choose.ts'
 import { formatLocalTime } from './terminal/time.ts'
@@ -129,10 +130,10 @@ function nextSteps(
   { preview }: PublishPlan,
   currentVersionId: string,
 ): string[] {
-  const command = `${program} publish${preview === undefined ? '' : ` --preview ${preview}`}`
+  const command = `${program} publish${preview === undefined ? '' : ` --preview ${quoteArgument(preview)}`}`
   return [
     `To overwrite that version: ${command} --overwrite`,
     `To add your files to it: ${command} --merge`,
-    `To download it: ${program} pull${preview === undefined ? '' : ` --version ${currentVersionId}`}`,
+    `To download it: ${program} pull${preview === undefined ? '' : ` --version ${quoteArgument(currentVersionId)}`}`,
   ]
 }

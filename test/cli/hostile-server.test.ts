@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { quoteArgument } from '../../client/cli/quote-argument.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
 import { uploadRequest } from '../../client/sdk/upload-targets.ts'
 import { startForEachTest } from '../support/each-test.ts'
@@ -40,6 +41,19 @@ describe('a hostile server', () => {
       assert.notEqual(exitCode, 0)
       assert.match(stderr, new RegExp(`Error: The server says ${code}`))
     }
+  })
+
+  it('puts no commands for a shell into the hints', async () => {
+    const { server, cli } = fixture
+    const evil = '$(id)'
+    const job = { forge: evil, repository: evil, site: evil, branch: evil }
+    server.reply(/./, errorResponse(403, 'NOT_TRUSTED', job) as [number, unknown])
+    const { stderr } = await cli.run(['whoami'])
+    assert.match(stderr, /slipway trust '\$\(id\)' '\$\(id\)' --site '\$\(id\)' --branch '\$\(id\)'\n/)
+    assert.equal(quoteArgument("a'b"), `'a'\\''b'`)
+    assert.equal(quoteArgument('C:\\my site', 'win32'), '"C:\\my site"')
+    for (const text of ["a'b", 'a"b', 'a&b', '%PATH%', '$(id)', 'a`b', 'a^b'])
+      assert.equal(quoteArgument(text, 'win32'), '…', text)
   })
 
   it('cannot use up the memory by a response without an end', async () => {

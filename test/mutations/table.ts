@@ -344,6 +344,7 @@ const ROWS: readonly Row[] = [
   ['follows a link out of a cloned folder from another working folder', 'client/sdk/folder/scan.ts', 'linkTarget', 'withSeparator(realpathSync(above))', 'withSeparator(root)', 'test/cli/hostile-folder.test.ts', 'test/cli/own-site.test.ts'],
   ['reads any number of files through the links of a cloned folder', 'client/sdk/folder/scan.ts', 'FolderWalker.folder', '1 + entries.length', '1', 'test/cli/folder.test.ts'],
   ['lets a file name command the runner of a job', 'action/client.mjs', 'run', 'process.stdout.write(`::stop-commands::${end}\\n`)', '', 'test/journeys/action.test.ts'],
+  ['puts a command of a server into a hint to copy', 'client/cli/format-error.ts', 'suggestTrust', 'trust ${quoteArgument(forge)}', 'trust ${forge}', 'test/cli/hostile-server.test.ts'],
   ['stores the state of a folder through a symbolic link', 'client/cli/state/site-memory.ts', 'SiteMemory.#assertNoLinks', '?.isSymbolicLink()', '?.isSocket()', 'test/cli/memory.test.ts'],
   ['lets a pulled site replace the files of git', 'client/cli/folder/folder-writer.ts', 'isProtectedName', "return PROTECTED_NAME.test(base.replace(/(?<![. ])[. ]+$/, ''))", 'return false && base', 'test/cli/own-site.test.ts', 'test/cli/folder.test.ts'],
   ['lets a pulled site write outside its folder', 'client/cli/folder/folder-writer.ts', 'isWritablePath', 'if (validatePath(path) !== undefined) return false', '', 'test/cli/own-site.test.ts'],

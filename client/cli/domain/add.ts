@@ -3,6 +3,7 @@ import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError } from '../../sdk/slipway-error.ts'
 import { openSite } from '../account.ts'
 import type { CommandContext, OptionValues } from '../command.ts'
+import { quoteArgument } from '../quote-argument.ts'
 import { confirm } from '../terminal/choose.ts'
 import { domainUrl, formatDnsEntries, toZone } from './record.ts'
 import { waitUntilActive } from './wait.ts'
@@ -56,7 +57,7 @@ async function addAlternate(
   { alternate, domain, siteSlug }: DomainRecord,
 ): Promise<DomainRecord | undefined> {
   if (alternate === null) return undefined
-  const command = `${settings.program} domains add ${alternate} --site ${siteSlug}`
+  const command = `${settings.program} domains add ${quoteArgument(alternate)} --site ${quoteArgument(siteSlug)}`
   if (!terminal.interactive) {
     terminal.printNote(`To redirect ${alternate} to ${domain}: ${command}`)
     return undefined
@@ -84,5 +85,6 @@ function printRecords({ terminal }: CommandContext, record: DomainRecord): void 
 
 function printCheckHint({ terminal, settings }: CommandContext, all: readonly DomainRecord[]): void {
   terminal.printNote('The domain becomes active automatically once DNS has them. Check it:')
-  for (const { domain } of all) terminal.printNote(`  ${settings.program} domains check ${domain}`)
+  for (const { domain } of all)
+    terminal.printNote(`  ${settings.program} domains check ${quoteArgument(domain)}`)
 }

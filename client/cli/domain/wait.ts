@@ -4,6 +4,7 @@ import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../../sdk/slipway-error.ts'
 import { InterruptedError } from '../cli-error.ts'
 import type { CommandContext } from '../command.ts'
+import { quoteArgument } from '../quote-argument.ts'
 import { formatLocalTime } from '../terminal/time.ts'
 import { formatFound, formatRecordName } from './record.ts'
 
@@ -121,7 +122,7 @@ function printStopped(
 ): undefined {
   terminal.printNote(why)
   terminal.printNote(resumeHint(domain))
-  terminal.printNote(`Check it: ${settings.program} domains check ${domain}`)
+  terminal.printNote(`Check it: ${settings.program} domains check ${quoteArgument(domain)}`)
 }
 
 function rateLimitMessage({ retryPolicy }: CommandContext, { retryAfterSeconds }: SlipwayError): string {
@@ -136,7 +137,7 @@ function interrupted({ settings }: CommandContext, { domain }: DomainRecord): In
   return new InterruptedError(
     'Stopped waiting',
     resumeHint(domain),
-    `Check it: ${settings.program} domains check ${domain}`,
+    `Check it: ${settings.program} domains check ${quoteArgument(domain)}`,
   )
 }
 
