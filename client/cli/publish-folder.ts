@@ -44,8 +44,12 @@ function rememberedFolder(
   options: OptionValues,
 ): string | undefined {
   const slug = stringOption(options, 'site')
+  const isNamed = slug !== undefined || options.new === true
   const sites = siteMemory.all(namedServer(stringOption(options, 'server'), settings))
-  const folder = sites.find((site) => slug === undefined || site.slug === slug)?.folder
+  // Without a name, a site that the user has not published is a question later; with one, the folder has to be theirs.
+  const folder = sites.find(
+    (site) => (slug === undefined || site.slug === slug) && (site.isOwn || !isNamed),
+  )?.folder
   if (folder === undefined) return undefined
   if (!siteMemory.isInside(folder))
     throw new UsageError(
@@ -106,7 +110,7 @@ export function assertFolder(
       `To publish the current folder: ${settings.program} publish .`,
     )
   }
-  const [target, top] = [realpathSync(folder), realpathSync(cwd)]
+  const [target, top] = [realpathSync.native(folder), realpathSync.native(cwd)]
   const isHome = folder === resolve(settings.home) || isSameFolder(target, settings.home)
   const isPrivate =
     statSync(target).isDirectory() &&
@@ -120,5 +124,5 @@ export function assertFolder(
 }
 
 function isSameFolder(target: string, other: string): boolean {
-  return existsSync(other) && realpathSync(other) === target
+  return existsSync(other) && realpathSync.native(other) === target
 }

@@ -91,10 +91,13 @@ describe('scanning a folder', () => {
     assert.throws(() => scan(wide.cwd), /Links lead to more than 100,000 files/)
     const ignore = join(cli.cwd, '.slipwayignore')
     symlinkSync('/dev/zero', ignore)
-    assert.throws(() => scan(cli.cwd), /\.slipwayignore is not a file of at most 32 kB/)
+    assert.throws(() => scan(cli.cwd), /\.slipwayignore is not a file in this folder of at most 32 kB/)
+    rmSync(ignore)
+    symlinkSync(join(wide.cwd, 'files/.1'), ignore)
+    assert.throws(() => scan(cli.cwd), /\.slipwayignore is not a file in this folder/)
     rmSync(ignore)
     cli.write({ '.slipwayignore': Buffer.alloc(40_000, '\n') })
-    assert.throws(() => scan(cli.cwd), /\.slipwayignore is not a file of at most 32 kB/)
+    assert.throws(() => scan(cli.cwd), /\.slipwayignore is not a file in this folder of at most 32 kB/)
   })
 
   it('publishes a single file as a site, unless the rules of its folder exclude it', () => {
@@ -165,6 +168,9 @@ describe('a path that a server sends', () => {
     ['a. /x', true, false],
     ['.. /x', true, false],
     ['x/aux.txt', true, false],
+    ['nul .txt', true, false],
+    ['COM\u00b9', true, false],
+    ['command.txt', true, true],
     ['../x', false, false],
     ['/x', false, false],
     ['a\\b', false, false],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, symlinkSync } from 'node:fs'
 import { isAbsolute, join, relative } from 'node:path'
 import { describe, it } from 'node:test'
 import { COMMANDS } from '../../client/cli/command-line.ts'
@@ -53,7 +53,7 @@ describe('a folder that a stranger wrote', () => {
     const aboutSite = [
       'publish',
       'publish site',
-      'publish --new',
+      'publish site --new',
       'publish --dry-run',
       'publish --site otter',
       'settings',
@@ -134,10 +134,10 @@ describe('a folder that a stranger wrote', () => {
     }
     assert.deepEqual(author.log, [])
     author.intercept = () => false
-    const accepted = await cli.run(['publish', '--new'], { typed: ['y'] })
+    const accepted = await cli.run(['publish', 'site', '--new'], { typed: ['y'] })
     assert.equal(accepted.code, 0, accepted.stderr)
     assert.ok(author.calls.every(({ key }) => key === undefined))
-    const again = await cli.run(['publish', '--new'])
+    const again = await cli.run(['publish', 'site', '--new'])
     assert.equal(again.code, 0, again.stderr)
   })
 
@@ -150,7 +150,7 @@ describe('a folder that a stranger wrote', () => {
     assert.notEqual(first.code, 2, 'named')
     fixture.author.intercept = () => false
     assert.equal((await other.run(['publish', '--server', fixture.author.url], session)).code, 0)
-    assert.equal((await cli.run(['publish', '--new'])).code, 0)
+    assert.equal((await cli.run(['publish', 'site', '--new'])).code, 0)
     assert.deepEqual(own.log, [])
   })
 
@@ -200,6 +200,38 @@ describe('a folder that a stranger wrote', () => {
       assert.match(stderr, /which is outside this folder\n.*name it: slipway publish /)
     }
     assert.deepEqual(own.log, [])
+  })
+
+  it('does not choose what is in it to publish to a site that the user names', async () => {
+    const { own, cli } = fixture
+    cli.write({ '.terraform/state.json': 'password', '.terraform/index.html': 'x' })
+    fixture.writeState({ folder: '.terraform', server: own.url })
+    for (const args of [['--new'], ['--site', 'otter']]) {
+      const { stdout, stderr } = await cli.run(['publish', '--dry-run', '--server', own.url, ...args])
+      assert.ok(!(stdout + stderr).includes('state.json'), stdout)
+    }
+  })
+
+  it('does not lead out of it by a link that comes while it is watched', async () => {
+    const { own, cli } = fixture
+    using victim = new CliHarness()
+    victim.write({ 'index.html': 'private' })
+    const stop = new AbortController()
+    let isSwapped = false
+    const { stderr } = await cli.run(['publish', 'site', '--new', '--server', own.url, '--watch'], {
+      env: { HOME: victim.home },
+      signal: stop.signal,
+      onStderr(text) {
+        if (!isSwapped && text.includes('Watching')) {
+          isSwapped = true
+          renameSync(join(cli.cwd, 'site'), join(cli.cwd, 'before'))
+          symlinkSync(victim.cwd, join(cli.cwd, 'site'))
+        }
+        if (/has become a link|1 file changed/.test(text)) stop.abort()
+      },
+    })
+    assert.match(stderr, /site has become a link to /)
+    assert.equal(own.live('site-1').get('index.html')?.toString(), 'home')
   })
 
   it('does not lead out of it by a link in place of the folder or file that is named', async () => {

@@ -17,7 +17,8 @@ const PROTECTED_NAME = /^(\.git|\.hg|\.svn|\.slipway|(git|hg|svn|slipwa)~\d+)$/
 const IGNORED_BY_HFS = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
 
 /** Names that Windows gives another meaning: devices, streams, and those whose end it drops. */
-const SPECIAL_ON_WINDOWS = /[<>:"|?*]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d|conin\$|conout\$)(\.|$)/i
+const SPECIAL_ON_WINDOWS =
+  /[<>:"|?*]|[. ]$|^(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin\$|conout\$) *(\.|$)/i
 
 /** Whether a path that a server sent may be written below a folder of this machine. */
 export function isWritablePath(path: string, platform: string): boolean {

@@ -10,6 +10,7 @@ import {
   type FolderScan,
   type FoundFile,
   isExcludedFile,
+  linkTarget,
   type ScanOptions,
   scan,
 } from '../../sdk/folder/scan.ts'
@@ -22,8 +23,10 @@ type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
 /** Maximum number of listed paths of one kind. */
 const MAX_LISTED_PATHS = 8
 
-/** Scans the files to publish. Throws a CliError when the service would reject them. */
+/** Scans the files to publish. Throws a CliError when the service would reject them, or a link has replaced the folder. */
 export function scanOrThrow(folder: string, include: ScanOptions = {}): FolderScan {
+  const target = linkTarget(folder)
+  if (target !== undefined) throw new RefusedError(`${folder} has become a link to ${target}`)
   const found = scan(folder, include)
   const [excluded] = found.ignored
   if (excluded !== undefined && !statSync(folder).isDirectory()) throw excludedFile(folder, excluded)

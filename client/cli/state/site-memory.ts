@@ -20,6 +20,9 @@ export interface RememberedSite extends StoredSite {
   isOwn: boolean
 }
 
+/** Maximum size of the state. */
+const MAX_STATE_BYTES = 1024 * 1024
+
 /** Proofs that the user, and no stranger, stored a site. */
 type Seals = Pick<CredentialStore, 'sealOf' | 'hasSealed'>
 
@@ -53,7 +56,7 @@ export class SiteMemory {
   isInside(folder: string): boolean {
     const path = resolve(this.#cwd, folder)
     if (!existsSync(path)) return !relative(this.#cwd, path).startsWith('..')
-    const [top, target] = [realpathSync(this.#cwd), realpathSync(path)]
+    const [top, target] = [realpathSync.native(this.#cwd), realpathSync.native(path)]
     return target === top || target.startsWith(top.endsWith(sep) ? top : top + sep)
   }
 
@@ -131,6 +134,7 @@ export class SiteMemory {
         throw new RefusedError(`${path} is a symbolic link`, 'Delete the link to start over.')
       if (found && !found.isFile() && !found.isDirectory())
         throw new RefusedError(`${path} is a special file`, 'Delete it to start over.')
+      if (found && found.size > MAX_STATE_BYTES) throw invalidFile(path, 'is too long')
     }
   }
 

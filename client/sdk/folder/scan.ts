@@ -51,7 +51,7 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
     unsupported: [],
   }
   const isFolder = statSync(root).isDirectory()
-  const top = realpathSync(isFolder ? root : dirname(root))
+  const top = realpathSync.native(isFolder ? root : dirname(root))
   if (!isFolder) {
     found.folders.push(top)
     if (isExcludedFile(root, include)) found.ignored.push(basename(root))
@@ -89,7 +89,7 @@ export function isExcludedFile(
   slipwayignore = readIgnoreFile(dirname(file)),
 ): boolean {
   const rules = rulesFor(slipwayignore, include)
-  return [file, realpathSync(file)].some(
+  return [file, realpathSync.native(file)].some(
     (path) => rules.ignores(basename(path), false) || isPrivateFolder(dirname(path), rules),
   )
 }
@@ -109,7 +109,8 @@ export function linkTarget(path: string): string | undefined {
     if (!lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink()) continue
     const target = realPathOrUndefined(link)
     if (target === undefined) return undefined
-    if (!target.startsWith(withSeparator(realpathSync(above)))) return join(target, ...names.slice(at + 1))
+    if (!target.startsWith(withSeparator(realpathSync.native(above))))
+      return join(target, ...names.slice(at + 1))
   }
   return undefined
 }
@@ -125,13 +126,13 @@ function rulesFor(slipwayignore: string, { secrets = false }: ScanOptions): Igno
   return ignoreRules(slipwayignore, { secrets })
 }
 
-/** A device or a pipe, to which a link may lead, has no end. */
+/** A device or a pipe, to which a link may lead, has no end; and lines of a file elsewhere would show in what is left out. */
 function readIgnoreFile(folder: string): string {
   const file = join(folder, '.slipwayignore')
   try {
     const found = statSync(file)
-    if (!found.isFile() || found.size > MAX_IGNORE_BYTES)
-      throw new Error(`${file} is not a file of at most ${formatLimit(MAX_IGNORE_BYTES)}`)
+    if (!found.isFile() || found.size > MAX_IGNORE_BYTES || linkTarget(file) !== undefined)
+      throw new Error(`${file} is not a file in this folder of at most ${formatLimit(MAX_IGNORE_BYTES)}`)
     return readFileSync(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
@@ -206,7 +207,7 @@ class FolderWalker {
 
 function realPathOrUndefined(link: string): string | undefined {
   try {
-    return realpathSync(link)
+    return realpathSync.native(link)
   } catch {
     return undefined
   }
