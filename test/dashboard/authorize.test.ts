@@ -10,7 +10,9 @@ import {
   StreamableHTTPClientTransport,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
+import { MINUTE_MS } from '../../server/lib/time.ts'
 import { Agent } from '../mcp/agent.ts'
+import { Program } from '../mcp/program.ts'
 import { web } from './shared.ts'
 import { newAddress, requiresBrowser } from './web-fixture.ts'
 
@@ -59,6 +61,39 @@ test(
     await page.getByRole('button', { name: 'End access of Test chat' }).click()
     await page.getByText('Test chat has no access any more.').waitFor()
     await assert.rejects(agent.call('list_sites'), /grant request is invalid/)
+  },
+)
+
+test(
+  'the page on which a program asks for access allows it by a click only when it has been in view for a second, so that a page that asks for fast clicks and then leads to it gets nothing',
+  requiresBrowser,
+  async () => {
+    const { page } = await web.asOwner()
+    await using listener = await BrowserProgram.start()
+    const redirect_uri = `http://127.0.0.1:${listener.port}/callback`
+    const program = await Program.register(web.service.baseUrl, { redirect_uris: [redirect_uri] })
+    const allow = page.getByRole('button', { name: 'Allow' })
+    await page.clock.install()
+    await page.clock.pauseAt(Date.now() + MINUTE_MS)
+    await page.goto(program.authorizationUrl({ redirect_uri }))
+    const decisions: string[] = []
+    page.on('request', (request) => request.method() === 'POST' && decisions.push(request.url()))
+    const clickTooEarly = async () => {
+      await allow.click({ force: true })
+      await page.evaluate(() => undefined)
+      assert.deepEqual(decisions, [])
+    }
+    for (let clicks = 0; clicks < 3; clicks++) {
+      await page.clock.runFor(900)
+      await clickTooEarly()
+    }
+    await page.clock.runFor(2000)
+    // Another window was above the page, and closes between two clicks.
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')))
+    await clickTooEarly()
+    await page.clock.runFor(2000)
+    await allow.click()
+    await page.getByText('Return to the program.').waitFor()
   },
 )
 

@@ -168,6 +168,7 @@ const ROWS: readonly Row[] = [
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'requestSiteCertificates', 'if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return', '', 'test/certificates/budget.test.ts'],
   ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', 'SqlCertificateQueries.findOfSite', "selectFrom('sites').select('slug').where('slug', '=', slug).where('gone_at', 'is', null)", "selectFrom('sites').select('slug').where('slug', '=', slug)", 'test/tls/service.test.ts'],
   ['sends two emails about one event', 'server/operations/notices/notices.ts', 'Notices.#claim', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
+  ['allows a program by the second of two fast clicks', 'dashboard/app/decision.tsx', 'Decision', '!isSettled', 'false', 'test/dashboard/authorize.test.ts'],
   ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'LinkSignIn', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
 
   // Several nodes on PostgreSQL
