@@ -7,6 +7,7 @@ import type {
 } from '../../protocol/api/keys.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
+import { isVisible } from '../lib/plain-line.ts'
 import { MINUTE_MS, toIso, toIsoOrNull } from '../lib/time.ts'
 import { hashToken, newApiKey } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -155,10 +156,14 @@ const MAX_NAME_CHARACTERS = 64
 
 export const NAME_RULE = `must be 1 to ${MAX_NAME_CHARACTERS} characters, without control characters`
 
-/** A name without surrounding spaces. VALIDATION_ERROR when it is empty, too long or contains control characters. */
+/**
+ * A name without surrounding spaces. VALIDATION_ERROR when nothing of it shows, when it is too long, or contains characters
+ * of control or text direction.
+ */
 export function readKeyName(typed: string, field = 'keyName'): string {
   const name = typed.trim()
-  if (name !== '' && [...name].length <= MAX_NAME_CHARACTERS && !/[\p{Cc}\p{Cs}]/u.test(name)) return name
+  const isPlain = !/[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name)
+  if (isVisible(name) && isPlain && [...name].length <= MAX_NAME_CHARACTERS) return name
   throw validationError([{ field, message: NAME_RULE }])
 }
 

@@ -295,14 +295,14 @@ describe('the list of keys', () => {
     const valid = { name: 'ci', scope: 'read' }
     for (const [field, change] of [
       ['name', { name: ' ' }],
-      ['name', { name: 'a\u0007b' }],
+      ...['a\u0007b', 'a\u202eb', 'a\ud83d', '\u200b\u3164'].map((name) => ['name', { name }] as const),
       ['scope', { scope: 'admin' }],
       ['scope', { scope: undefined }],
       ['sites', { sites: [] }],
       ['sites', { sites: Array(51).fill(own.slug) }],
       ['expiresInSeconds', { expiresInSeconds: 0 }],
       ['expiresInSeconds', { expiresInSeconds: 1e12 }],
-    ] as const)
+    ] as [field: string, change: object][])
       assertInvalid(await owner.request('POST', '/api/v1/me/keys', { ...valid, ...change }), field)
   })
 })

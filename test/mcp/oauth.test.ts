@@ -416,6 +416,7 @@ describe('the authorization of programs', () => {
     const stranger = await Program.register(api.baseUrl, { redirect_uris: redirectUris })
     const isPage = async (response: Response, host: string, text: string) => {
       const page = await response.text()
+      assert.ok(!page.includes('null:'), page)
       assert.equal(response.headers.get('location'), null)
       assert.match(
         response.headers.get('content-security-policy')!,
@@ -625,6 +626,9 @@ describe('the authorization of programs', () => {
     [['https://localhost:3000/cb'], 201],
     [['https://[::1]:3000/cb', 'http://127.0.0.1/cb', 'https://chat.example/cb'], 201],
     [['cursor://anysphere.cursor-retrieval/oauth/callback', 'https://chat.example/cb'], 201],
+    [['https://chat.example/\r\nSet-Cookie: a=b'], 400],
+    [[' http://127.0.0.1/cb'], 400],
+    [['https://chat.example/\u202egpj'], 400],
     [['com.example.app:/callback'], 201],
     [['cursor://a/callback', 'https://localhost/cb', 'http://127.0.0.1/cb'], 201],
   ]
@@ -637,6 +641,29 @@ describe('the authorization of programs', () => {
       if (status === 400) assert.match(`${error}: ${text}`, /^invalid_redirect_uri: redirect_uris /)
     }
     for (const body of ['', '[]', 'null', '1']) assert.equal((await register(api.baseUrl, body)).status, 400)
+  })
+
+  test('a program has a name that shows and changes nothing around it, whatever name it registers', async () => {
+    for (const [client_name, name] of [
+      [undefined, 'Unnamed program'],
+      ['', 'Unnamed program'],
+      [{ a: 'b' }, 'Unnamed program'],
+      ['\u3164\u200b \u2800', 'Unnamed program'],
+      ['a\u0000b\r\nc\u202e', 'ab c'],
+      [`${'x'.repeat(63)}😀y`, `${'x'.repeat(63)}😀`],
+      ['a\ud83d', 'a\ufffd'],
+    ]) {
+      const own = await Program.register(api.baseUrl, { client_name })
+      const { id, cookie } = await own.begin()
+      const path = `/api/v1/authorizations/${id}`
+      const { json } = await api.request('GET', path, { key: account.key, headers: { cookie } })
+      assert.equal(json.program, name)
+      const device = await fetch(`${api.baseUrl}/oauth/device_authorization`, {
+        method: 'POST',
+        body: new URLSearchParams({ client_id: own.clientId }),
+      })
+      assert.equal(device.status, 200)
+    }
   })
 
   test('a registration gets the grant types, response types and method that exist in place of others', async () => {

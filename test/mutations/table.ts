@@ -169,6 +169,8 @@ const ROWS: readonly Row[] = [
   ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', 'SqlCertificateQueries.findOfSite', "selectFrom('sites').select('slug').where('slug', '=', slug).where('gone_at', 'is', null)", "selectFrom('sites').select('slug').where('slug', '=', slug)", 'test/tls/service.test.ts'],
   ['sends two emails about one event', 'server/operations/notices/notices.ts', 'Notices.#claim', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
   ['allows a program by the second of two fast clicks', 'dashboard/app/decision.tsx', 'Decision', '!isSettled', 'false', 'test/dashboard/authorize.test.ts'],
+  ['shows a program without a name', 'server/accounts/oauth/programs.ts', 'programName', 'isVisible(line)', 'true', OAUTH],
+  ['accepts a redirect URI with a line end', 'server/accounts/oauth/redirect-uri.ts', 'isRedirectUri', '/[\\s\\p{C}]/u.test(uri) || !URL.canParse(uri)', '!URL.canParse(uri)', OAUTH],
   ['signs in by a link in any browser', 'dashboard/sign-in/link-sign-in.tsx', 'LinkSignIn', 'if (!requested)', 'if (false)', 'test/dashboard/sign-in.test.ts'],
 
   // Several nodes on PostgreSQL

@@ -10,8 +10,8 @@ import {
   scopesUpTo,
   widestScope,
 } from '../../../protocol/api/programs.ts'
-import { stripControlChars } from '../../../protocol/format.ts'
 import { ApiError } from '../../lib/errors.ts'
+import { isVisible, toPlainLine } from '../../lib/plain-line.ts'
 import { toIso } from '../../lib/time.ts'
 import { constantTimeEqual } from '../../lib/tokens.ts'
 import type { Account } from '../../store/contract/accounts.ts'
@@ -201,9 +201,10 @@ function programId({ idHash }: OAuthRecord): string {
   return idHash.slice(0, PROGRAM_ID_LENGTH)
 }
 
-function programName(name: unknown): string {
-  const clean = stripControlChars(String(name ?? '')).trim()
-  return clean === '' ? 'Unnamed program' : clean.slice(0, MAX_NAME_LENGTH)
+/** The name that a program gives itself, as one line in which something shows. */
+export function programName(name: unknown): string {
+  const line = toPlainLine(typeof name === 'string' ? name : '', MAX_NAME_LENGTH)
+  return isVisible(line) ? line : 'Unnamed program'
 }
 
 /** The widest of the scopes of a request or token; the narrowest for one without. */

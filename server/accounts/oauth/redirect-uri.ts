@@ -8,7 +8,8 @@ const ERROR_PARAMETERS = ['error', 'error_description']
 
 /** Whether a browser can return to a program there. `urn:ietf:wg:oauth:2.0:oob` is no address. */
 export function isRedirectUri(uri: string): boolean {
-  if (!URL.canParse(uri)) return false
+  // The parser removes some characters that a header or a page would not.
+  if (/[\s\p{C}]/u.test(uri) || !URL.canParse(uri)) return false
   const { protocol, hash, username, password, searchParams } = new URL(uri)
   if (ERROR_PARAMETERS.some((name) => searchParams.has(name))) return false
   if (hash !== '' || username !== '' || password !== '' || BROWSER_SCHEMES.has(protocol)) return false

@@ -1,9 +1,9 @@
 import { PROGRAM_GRANT_TYPES } from '../../accounts/oauth/authorization-server.ts'
 import type { OAuthProblem } from '../../accounts/oauth/oauth-problem.ts'
+import { programName } from '../../accounts/oauth/programs.ts'
 import { isRedirectUri } from '../../accounts/oauth/redirect-uri.ts'
 
 /** What a registration stores at most. */
-const MAX_CLIENT_NAME_LENGTH = 64
 const MAX_REDIRECT_URIS = 10
 const MAX_REDIRECT_URI_LENGTH = 512
 
@@ -23,9 +23,7 @@ export function readRegistration(body: unknown): { metadata: string } | OAuthPro
   if (problem) return { error: 'invalid_redirect_uri', error_description: `redirect_uris ${problem}` }
   return {
     metadata: JSON.stringify({
-      ...(typeof name === 'string' && name !== ''
-        ? { client_name: name.slice(0, MAX_CLIENT_NAME_LENGTH) }
-        : {}),
+      client_name: programName(name),
       redirect_uris: redirects ? uris : [],
       response_types: redirects ? ['code'] : [],
       grant_types: types,

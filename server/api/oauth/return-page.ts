@@ -23,8 +23,8 @@ export function hasCode(location: string): boolean {
  * (RFC 9700, section 4.11.2).
  */
 export function renderReturn(pages: ErrorPages, location: string): EdgeResponse {
-  const url = new URL(location)
-  const parameters = url.search === '' ? new URLSearchParams(url.hash.slice(1)) : url.searchParams
+  const { searchParams, hash } = new URL(location)
+  const parameters = new URLSearchParams([...searchParams, ...new URLSearchParams(hash.slice(1))])
   const target = returnTarget(location)
   const program = html`The program at <strong>${target}</strong>`
   const content =
