@@ -7,13 +7,14 @@ const PERMISSIONS: Record<ProgramScope, string> = {
   manage: 'Change the settings of your sites, delete them, and manage your domains',
 }
 
-/** What a program may do with access of this scope. */
-export function Permissions({ scope }: { scope: ProgramScope }) {
+/** What a program may do with access of this scope; a key of the whole account also gives access to others. */
+export function Permissions({ scope, withKey = false }: { scope: ProgramScope; withKey?: boolean }) {
   return (
     <ul>
       {PROGRAM_SCOPES.slice(0, PROGRAM_SCOPES.indexOf(scope) + 1).map((one) => (
         <li key={one}>{PERMISSIONS[one]}</li>
       ))}
+      {withKey && scope === 'manage' && <li>Create more keys, share your sites, and delete your account</li>}
     </ul>
   )
 }

@@ -97,7 +97,7 @@ function Question({ asked }: { asked: DeviceRequest }) {
           It gets a key of your account <bdi>{email}</bdi>, until you revoke the key on the account page.
           {asked.replacesKey && ' The key that this machine has now stops working.'} It may:
         </p>
-        <Permissions scope={asked.scope} />
+        <Permissions scope={asked.scope} withKey />
         <p>
           Continue only if you started this yourself and the program shows exactly this code. The names are
           those that the program gave itself.

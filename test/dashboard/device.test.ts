@@ -10,8 +10,8 @@ test(
   requiresBrowser,
   async () => {
     await using proxied = await web.another({ TRUSTED_PROXIES: '1' })
-    const begin = async (address: string) => {
-      const asked = { client_id: COMMAND_LINE_CLIENT, machine: 'ann@desk', scope: 'read publish' }
+    const begin = async (address: string, scope: string) => {
+      const asked = { client_id: COMMAND_LINE_CLIENT, machine: 'ann@desk', scope }
       const response = await fetch(`${proxied.service.baseUrl}/oauth/device_authorization`, {
         method: 'POST',
         headers: { 'x-forwarded-for': address },
@@ -19,16 +19,18 @@ test(
       })
       return (await response.json()) as DeviceAuthorization
     }
-    const { device_code: code, user_code: userCode } = await begin('127.0.0.1')
-    const elsewhere = await begin('203.0.113.77')
+    const { device_code: code, user_code: userCode } = await begin('127.0.0.1', 'read publish')
+    const elsewhere = await begin('203.0.113.77', 'manage')
     await using owner = await proxied.owner({ viewport: PHONE })
     const { page } = owner
     const next = page.getByRole('button', { name: 'Continue' })
+    const wholeAccount = page.getByText('Create more keys, share your sites, and delete your account')
     const warning = page.getByText('The program asks from another network than yours.')
     await page.goto(elsewhere.verification_uri_complete)
     await next.click()
     await page.getByText('203.0.113.0/24').waitFor()
     await warning.waitFor()
+    await wholeAccount.waitFor()
     await owner.assertReadable()
     await page.goto(`${proxied.service.baseUrl}/device?code=ABCD-2345`)
     await next.click()
@@ -40,7 +42,7 @@ test(
       'Publish new sites, and new versions of your sites',
     ])
       await page.getByText(text).waitFor()
-    assert.equal(await warning.count(), 0)
+    assert.deepEqual([await warning.count(), await wholeAccount.count()], [0, 0])
     await page.getByRole('button', { name: 'Allow' }).click()
     await page.getByRole('heading', { name: 'Program connected' }).waitFor()
     const client = proxied.service.client()
