@@ -217,6 +217,20 @@ describe('the tools for programs', () => {
     }
   })
 
+  test('a text with half of a character is refused by the name of its argument, for each tool', async () => {
+    const { tools } = await owner.client.listTools()
+    for (const { name, inputSchema } of tools)
+      for (const [argument, { type }] of Object.entries(inputSchema.properties ?? {}) as [
+        string,
+        { type: unknown },
+      ][])
+        if ([type].flat().includes('string'))
+          assert.match(
+            await owner.refusal(name, { [argument]: 'a\ud83d' }),
+            new RegExp(`^VALIDATION_ERROR: .*${argument}: must have no half of a surrogate pair`),
+          )
+  })
+
   test('a call counts as the requests that it sends', async () => {
     const remaining = async () => {
       const { headers } = await account.request('GET', '/api/v1/publishes')

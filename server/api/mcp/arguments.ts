@@ -13,7 +13,7 @@ export const site = text('The site: the first label of its URL, or the URL')
 
 /**
  * Problems of the arguments that the routes of the API do not find: names that the tool does not have, which would be
- * ignored without a word, and texts that would become long URLs.
+ * ignored without a word, and texts that would become long URLs, or none.
  */
 export function findProblems(args: Arguments, { name, input }: Tool): FieldError[] {
   const problems: FieldError[] = []
@@ -21,9 +21,12 @@ export function findProblems(args: Arguments, { name, input }: Tool): FieldError
     problems.push(problem)
     if (problems.length === MAX_PROBLEMS) return problems
   }
-  for (const [field, value] of Object.entries(args))
-    if (typeof value === 'string' && value.length > MAX_TEXT_LENGTH)
+  for (const [field, value] of Object.entries(args)) {
+    if (typeof value !== 'string') continue
+    if (value.length > MAX_TEXT_LENGTH)
       problems.push({ field, message: `must have at most ${MAX_TEXT_LENGTH} characters` })
+    if (!value.isWellFormed()) problems.push({ field, message: 'must have no half of a surrogate pair' })
+  }
   return problems
 }
 
