@@ -134,6 +134,7 @@ describe('the command in a script', () => {
       'site/index.html': 'changed',
       'other/index.html': 'new',
       'other/b.txt': 'm',
+      'other/b/empty': '',
       'other/k.pem': 'k',
     })
     const { code, stdout, stderr } = await own.cli.run([
@@ -147,7 +148,10 @@ describe('the command in a script', () => {
     assert.equal(code, 0, stderr)
     const { upload, added, changed, removed, skipped } = JSON.parse(stdout)
     assert.deepEqual(upload, [{ path: 'index.html', size: 3 }])
-    assert.deepEqual([added, changed, removed], [['b.txt'], ['index.html'], ['moved.txt', 'old.txt']])
+    assert.deepEqual(
+      [added, changed, removed],
+      [['b.txt', 'b/empty'], ['index.html'], ['moved.txt', 'old.txt', 'empty']],
+    )
     assert.deepEqual(skipped, [{ path: 'k.pem', reason: 'secret' }])
     assert.match(stderr, /Skipped 1 secret file: k\.pem\n[\s\S]*1 file \(3 bytes\) would be uploaded/)
     const { versions } = await client.versions(slug)
@@ -156,6 +160,6 @@ describe('the command in a script', () => {
       ['slipway-cli/1.2.3'],
     )
     const { stdout: differences } = await own.cli.run(['diff', 'other', '--site', slug])
-    assert.equal(differences, 'A b.txt\nM index.html\nD moved.txt\nD old.txt\n')
+    assert.equal(differences, 'A b.txt\nA b/empty\nM index.html\nD moved.txt\nD old.txt\nD empty\n')
   })
 })
