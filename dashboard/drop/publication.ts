@@ -2,7 +2,6 @@ import type { Progress, PublishFile } from '../../client/sdk/slipway.ts'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
-import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { type DisplayError, toDisplayError } from '../api/display-error.ts'
 import { invalidate } from '../api/resource.ts'
 import { rememberSignedIn, signedInAs } from '../api/session.ts'
@@ -182,24 +181,32 @@ export class Publication {
     const draw = (done: { files: number; bytes: number }) =>
       this.#draw('reading', { files: files.length, filesDone: done.files, bytes, bytesDone: done.bytes }, eta)
     draw({ files: 0, bytes: 0 })
-    const sources = files.map(({ source }) => source)
-    const { hashes, bytes: buffered } = await this.#reader!.digest(sources, draw).catch((fault: unknown) => {
+    const sources = files.map(({ path, source }) => ({ path, source }))
+    const digest = await this.#reader!.digest(sources, draw).catch((fault: unknown) => {
       throw withFileName(fault, files)
     })
-    return files.map((file, at) => this.#publishFile(file, hashes[at]!, buffered[at]))
+    const { hashes, types, bytes: buffered } = digest
+    return files.map((file, at) => {
+      const read = { hash: hashes[at]!, contentType: types[at]! }
+      return { ...read, ...this.#publishFile(file, buffered[at]) }
+    })
   }
 
-  #publishFile({ path, size, source }: CollectedFile, hash: string, buffered?: Uint8Array): PublishFile {
+  #publishFile(
+    { path, size, source }: CollectedFile,
+    buffered?: Uint8Array,
+  ): Pick<PublishFile, 'path' | 'size' | 'open'> {
     const open = () => {
       if (buffered) return buffered
       return typeof source === 'number' ? this.#reader!.inflate(source) : source
     }
-    return { path, size, contentType: mediaType(path), hash, open }
+    return { path, size, open }
   }
 
   async #digestManifest(files: PublishFile[], mode: UpdateMode): Promise<string> {
     const entries = [mode === 'merge', ...files.map(({ path, size, hash }) => [path, size, hash])]
-    const { hashes } = await this.#reader!.digest([new Blob([JSON.stringify(entries)])])
+    const source = new Blob([JSON.stringify(entries)])
+    const { hashes } = await this.#reader!.digest([{ path: '', source }])
     return hashes[0]!
   }
 

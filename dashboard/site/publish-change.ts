@@ -1,6 +1,5 @@
 import type { Published, PublishFile } from '../../client/sdk/slipway.ts'
 import type { SiteDetails } from '../../protocol/api/sites.ts'
-import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { showToast } from '../kit/toast.tsx'
@@ -32,13 +31,15 @@ export async function publishChange(
   onLive: () => void,
 ): Promise<Published> {
   const types = new Map(known.map(({ path, contentType }) => [path, contentType]))
-  const files = Object.entries(put).map(
-    ([path, bytes]): PublishFile => ({
-      path,
-      size: bytes.size,
-      contentType: types.get(path) ?? mediaType(path),
-      open: () => bytes,
-    }),
+  const files = await Promise.all(
+    Object.entries(put).map(
+      async ([path, bytes]): Promise<PublishFile> => ({
+        path,
+        size: bytes.size,
+        contentType: types.get(path) ?? (await findType(path, bytes)),
+        open: () => bytes,
+      }),
+    ),
   )
   const published = await slipway.publish({
     slug,
@@ -71,4 +72,10 @@ export async function publishChange(
   const manifest = known.filter(({ path }) => !deleted?.includes(path))
   void drawVersion(published, atHand, manifest)
   return published
+}
+
+/** Loads the table of types when a file is added. */
+async function findType(path: string, bytes: Blob): Promise<string> {
+  const { mediaType, SNIFFED_BYTES } = await import('../../protocol/manifest/media-type.ts')
+  return mediaType(path, new Uint8Array(await bytes.slice(0, SNIFFED_BYTES).arrayBuffer()))
 }

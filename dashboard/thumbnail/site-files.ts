@@ -1,5 +1,3 @@
-import { mediaType } from '../../protocol/manifest/media-type.ts'
-
 /** A file of a site that is drawn. */
 export interface SourceFile {
   path: string
@@ -50,6 +48,7 @@ export class SiteFiles {
     if (/^data:/i.test(url)) return isType.test(url.slice('data:'.length)) ? url : undefined
     const path = this.resolve(url, from)
     if (path === undefined) return undefined
+    const { mediaType } = await import('../../protocol/manifest/media-type.ts')
     const type = mediaType(path)
     if (!isType.test(type)) return undefined
     const file = this.#files.get(path)!

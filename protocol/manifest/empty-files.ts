@@ -1,5 +1,4 @@
 import type { FileEntry } from '../api/publish.ts'
-import { mediaType } from './media-type.ts'
 
 /** SHA-256 of no bytes, which is that of every empty file. No object holds them. */
 export const EMPTY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
@@ -16,19 +15,4 @@ export function separateEmpty<File extends Pick<FileEntry, 'path' | 'size'>>(
 ): SeparatedFiles<File> {
   const emptyFiles = all.filter(({ size }) => size === 0).map(({ path }) => path)
   return { files: all.filter(({ size }) => size !== 0), emptyFiles }
-}
-
-/** All files of a version: those with bytes first, so that their numbers are those of the request. */
-export function joinEmpty({
-  files,
-  emptyFiles = [],
-}: {
-  files: readonly FileEntry[]
-  emptyFiles?: readonly string[] | undefined
-}): FileEntry[] {
-  return [...files, ...emptyFiles.map(toEmptyFile)]
-}
-
-function toEmptyFile(path: string): FileEntry {
-  return { path, size: 0, contentType: mediaType(path), hash: EMPTY_HASH }
 }

@@ -185,12 +185,14 @@ export class ArchivePublisher {
       pathCharacters: MAX_PATH_LENGTH,
       exclusions: new Exclusions(ignoreRules('', include)),
     }
-    const store = async ({ path, size, body, contentType = mediaType(path) }: ArchiveFile) => {
+    const store = async (file: ArchiveFile) => {
+      const { path, size, body } = file
       if (size === 0) return void empty.push(path)
       await receipt.add(size)
       const blob = await blobs.put(body, { size })
       received.push(blob)
       if (clock() > endsAt) throw tooLong()
+      const { contentType = mediaType(path, file.start) } = file
       found.push({ path, size, contentType, hash: blob.hash })
     }
     const assertSpace = (bytes: number) => blobs.assertSpace(bytes)

@@ -1,10 +1,11 @@
 import type { FieldError } from '../../protocol/api/errors.ts'
 import type { FileEntry, FileLimits, PublishRequest } from '../../protocol/api/publish.ts'
-import { joinEmpty, separateEmpty } from '../../protocol/manifest/empty-files.ts'
+import { separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import { type StoredFile, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { validationError } from '../lib/errors.ts'
+import { listRequestedFiles } from './requested-files.ts'
 
 /** Violations that do not depend on the live version. */
 export function validateMerge({
@@ -32,7 +33,7 @@ export function mergeManifest(
   live: readonly StoredFile[],
   limits: FileLimits,
 ): FileEntry[] {
-  const added = joinEmpty({ files, emptyFiles })
+  const added = listRequestedFiles({ files, emptyFiles })
   const replaced = new Set(added.map(({ path }) => normalizeNfc(path)))
   const livePaths = live.map(({ path }) => normalizeNfc(path))
   const removed = deletedPaths(deleted, replaced, new Set(livePaths))

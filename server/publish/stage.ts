@@ -9,7 +9,6 @@ import type {
   Removal,
   SiteMetadata,
 } from '../../protocol/api/publish.ts'
-import { joinEmpty } from '../../protocol/manifest/empty-files.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { findRemoval } from '../../protocol/manifest/removal.ts'
@@ -46,6 +45,7 @@ import { emptySite, type Site } from '../store/contract/sites.ts'
 import { emptyVersion, sumUploads, type Version, type VersionChanges } from '../store/contract/versions.ts'
 import type { Queries, Store, WriteTransaction } from '../store/store.ts'
 import { mergeManifest, needsNoFiles, validateMerge } from './merge.ts'
+import { listRequestedFiles } from './requested-files.ts'
 
 interface PendingVersionStoreOptions {
   store: Store
@@ -156,7 +156,7 @@ export class PendingVersionStore {
     const { metadata, preview } = this.#separatePreview(request, now)
     if (!caller.account) assertNoPreview(preview)
     if (!caller.account) assertTimeToLive(metadata)
-    const files = joinEmpty(request)
+    const files = listRequestedFiles(request)
     assertKnownImage(files, metadata)
     await this.assertMayCreate(caller, name)
     await blocklist.assertFiles(files)
@@ -229,7 +229,7 @@ export class PendingVersionStore {
       const { live, replaced } = await findManifests(tx, site.liveVersionId, replacedId)
       const files = request.merge
         ? mergeManifest(request, requireReplaced(replaced), this.limitsFor(caller))
-        : joinEmpty(request)
+        : listRequestedFiles(request)
       assertKnownImage(files, metadata)
       const skipped = findReusableFiles([...(live ?? []), ...(replaced ?? [])], files)
       const base = request.merge ? replacedId : request.baseVersionId

@@ -25,6 +25,11 @@ const SITE: Contents = {
   'data/a b.json': '{"a": 1}',
   'ünï/日本.txt': 'text',
   'large.bin': randomBytes(700_000),
+  'empty.css': '',
+  'site/NEWS': 'Grüße',
+  'large-text': 'Grüße '.repeat(50_000),
+  'large-binary': randomBytes(300_000),
+  '.well-known/matrix/client': '{}',
   [`${'long/'.repeat(60)}name.txt`]: 'a long way down',
 }
 
@@ -37,7 +42,7 @@ async function serves(siteUrl: string, contents: Contents): Promise<void> {
   for (const [path, content] of Object.entries(contents)) {
     const visit = await api.visit(siteUrl, `/${path.split('/').map(encodeURIComponent).join('/')}`)
     assert.deepEqual(visit.body, Buffer.from(content), path)
-    assert.equal(visit.headers['content-type'], toEntry(path, '').contentType, path)
+    assert.equal(visit.headers['content-type'], toEntry(path, content).contentType, path)
   }
 }
 

@@ -13,7 +13,7 @@ export function sha256(content: string | Buffer): string {
 /** The manifest entry of a file, with its hash. */
 export function toEntry(path: string, content: string | Buffer): Required<FileEntry> {
   const bytes = Buffer.from(content)
-  return { path, size: bytes.length, contentType: mediaType(path), hash: sha256(bytes) }
+  return { path, size: bytes.length, contentType: mediaType(path, bytes), hash: sha256(bytes) }
 }
 
 export function toManifest(contents: Contents): Required<FileEntry>[] {

@@ -38,7 +38,7 @@ describe('an update', () => {
       for (const [path, content] of Object.entries(next)) {
         const visit = await api.visit(siteUrl, `/${path.replace(' ', '%20')}`)
         assert.equal(visit.text, content)
-        assert.equal(visit.headers['content-type'], toEntry(path, '').contentType)
+        assert.equal(visit.headers['content-type'], toEntry(path, content).contentType)
       }
     }
   })

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
 import type { FileEntry } from '../../protocol/api/publish.ts'
-import { joinEmpty } from '../../protocol/manifest/empty-files.ts'
+import { listRequestedFiles } from '../../server/publish/requested-files.ts'
 import { sha256 } from '../api/content.ts'
 
 export interface Call {
@@ -131,7 +131,7 @@ export class FakeServer implements AsyncDisposable {
     if (first === '_upload') return this.#upload(second, decodeURIComponent(rest.join('/')), call, request)
     if (first !== 'publish') return errorResponse(404, 'NOT_FOUND')
     const body = call.body.length > 0 ? JSON.parse(call.body.toString()) : {}
-    if (second === '') return this.#create(joinEmpty(body), call.key)
+    if (second === '') return this.#create(listRequestedFiles(body), call.key)
     const site = this.sites.get(second)
     if (!site) return errorResponse(404, 'NOT_FOUND')
     if (rest.join('/') === 'finalize') return this.#finalize(second, site, body)
@@ -139,7 +139,7 @@ export class FakeServer implements AsyncDisposable {
       return site.claimToken ? errorResponse(403, 'INVALID_CLAIM_TOKEN') : errorResponse(401, 'UNAUTHORIZED')
     }
     if (rest.join('/') === 'uploads/refresh') return this.#refresh(second, site, body.versionId)
-    return [200, this.#stage(second, site, joinEmpty(body))]
+    return [200, this.#stage(second, site, listRequestedFiles(body))]
   }
 
   #create(files: FileEntry[], key: string | undefined): [number, unknown] {

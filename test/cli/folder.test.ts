@@ -114,16 +114,21 @@ describe('scanning a folder', () => {
 })
 
 describe('reading files', () => {
-  it('returns SHA-256, size and bytes of each file, large and small', async () => {
+  it('returns SHA-256, size, type and bytes of each file, large and small', async () => {
     using cli = new CliHarness()
     const large = randomBytes(3 * 1024 * 1024 + 1)
-    cli.write({ 'small.txt': 'small', 'large.bin': large })
+    cli.write({ NEWS: 'small', 'large.bin': large })
     const files = await digestAll(scan(cli.cwd).files)
     assert.deepEqual(
-      files.map(({ path, size, hash }) => ({ path, size, hash })),
+      files.map(({ open: _, ...file }) => file),
       [
-        { path: 'large.bin', size: large.length, hash: sha256(large) },
-        { path: 'small.txt', size: 5, hash: sha256('small') },
+        { path: 'NEWS', size: 5, contentType: 'text/plain; charset=utf-8', hash: sha256('small') },
+        {
+          path: 'large.bin',
+          size: large.length,
+          contentType: 'application/octet-stream',
+          hash: sha256(large),
+        },
       ],
     )
     for (const file of files) {

@@ -7,6 +7,8 @@ import { noise, text } from '../archive/bytes.ts'
 import { MIB } from '../support/units.ts'
 import { buildZip } from './file-drop.ts'
 
+const toSource = (bytes: Buffer) => ({ path: 'a.bin', source: new Blob([new Uint8Array(bytes)]) })
+
 describe('hashing in a browser', () => {
   const contents = [text('small'), noise(64 * 1024), noise(4 * MIB), noise(4 * MIB + 1), noise(9 * MIB)]
   const expected = contents.map(sha256)
@@ -14,21 +16,30 @@ describe('hashing in a browser', () => {
 
   test('is correct for files of every size, and reports its progress', async () => {
     const reports: { files: number; bytes: number }[] = []
-    const { hashes } = await digestAll(
-      contents.map((bytes) => new Blob([new Uint8Array(bytes)])),
-      (done) => reports.push({ ...done }),
-    )
+    const { hashes } = await digestAll(contents.map(toSource), (done) => reports.push({ ...done }))
     assert.deepEqual(hashes, expected)
     assert.deepEqual(reports.at(-1), { files: contents.length, bytes: total })
     assert.ok(reports.every(({ bytes }, at) => at === 0 || bytes >= reports[at - 1]!.bytes))
   })
 
+  test('finds the type of a file by its name and its first bytes, in a file and in a zip', async () => {
+    const files: [path: string, content: Buffer, type: string][] = [
+      ['a.css', text(''), 'text/css; charset=utf-8'],
+      ['NEWS', text('Grüße'), 'text/plain; charset=utf-8'],
+      ['data', text('a\0'), 'application/octet-stream'],
+      ['large', Buffer.alloc(5 * MIB, 'text'), 'text/plain; charset=utf-8'],
+    ]
+    const toStream = (bytes: Buffer) => () => new Blob([new Uint8Array(bytes)]).stream()
+    for (const make of [(bytes: Buffer) => toSource(bytes).source, toStream]) {
+      const named = files.map(([path, bytes]) => ({ path, source: make(bytes) }))
+      const expected = files.map(([, , type]) => type)
+      assert.deepEqual((await digestAll(named, () => {})).types, expected)
+    }
+  })
+
   test('keeps the bytes of small files for sending', async () => {
     const many = Array.from({ length: 300 }, (_, at) => noise(1 + ((at * 997) % 9000)))
-    const { hashes, bytes } = await digestAll(
-      [...many, noise(MIB)].map((one) => new Blob([new Uint8Array(one)])),
-      () => {},
-    )
+    const { hashes, bytes } = await digestAll([...many, noise(MIB)].map(toSource), () => {})
     assert.deepEqual(hashes.slice(0, -1), many.map(sha256))
     assert.ok(many.every((one, at) => one.equals(bytes[at]!)))
     assert.equal(bytes.at(-1), undefined)
@@ -36,15 +47,14 @@ describe('hashing in a browser', () => {
 
   test('is correct without HTTPS, where browsers offer no SubtleCrypto', async (t) => {
     t.mock.getter(globalThis, 'crypto', () => undefined as unknown as Crypto)
-    const blobs = contents.map((bytes) => new Blob([new Uint8Array(bytes)]))
-    assert.deepEqual((await digestAll(blobs, () => {})).hashes, expected)
+    assert.deepEqual((await digestAll(contents.map(toSource), () => {})).hashes, expected)
   })
 
   test('names a file that cannot be read', async () => {
     const broken = () =>
       new ReadableStream<Uint8Array>({ pull: () => Promise.reject(new Error('unreadable')) })
     await assert.rejects(
-      digestAll([new Blob(['a']), broken, new Blob(['b'])], () => {}),
+      digestAll([toSource(text('a')), { path: 'b', source: broken }, toSource(text('c'))], () => {}),
       { at: 1, message: 'unreadable' },
     )
   })

@@ -65,27 +65,3 @@ describe('files that the service would refuse', () => {
     assert.equal(lines.at(-1), 'and 5 more')
   })
 })
-
-describe('content types', () => {
-  const expected = {
-    'index.html': 'text/html; charset=utf-8',
-    'INDEX.HTM': 'text/html; charset=utf-8',
-    'a/app.mjs': 'text/javascript; charset=utf-8',
-    'style.css': 'text/css; charset=utf-8',
-    'logo.svg': 'image/svg+xml; charset=utf-8',
-    'app.js.map': 'application/json; charset=utf-8',
-    'site.webmanifest': 'application/manifest+json; charset=utf-8',
-    'photo.JPG': 'image/jpeg',
-    'font.woff2': 'font/woff2',
-    'program.wasm': 'application/wasm',
-    'film.mp4': 'video/mp4',
-    _redirects: 'text/plain; charset=utf-8',
-    '.well-known/apple-app-site-association': 'application/json',
-    'no-extension': 'application/octet-stream',
-    'strange.constructor': 'application/octet-stream',
-    'v1.2/data': 'application/octet-stream',
-  }
-  it('are those of the extensions of files', () => {
-    for (const [path, type] of Object.entries(expected)) assert.equal(mediaType(path), type, path)
-  })
-})

@@ -42,7 +42,7 @@ async function digestSmall(files: FoundFile[], hashed: Map<string, HashedFile>, 
   for (const file of files) {
     const bytes = readFileSync(file.source)
     const hash = createHash('sha256').update(bytes).digest('hex')
-    hashed.set(file.path, publishFile(file, bytes.byteLength, hash))
+    hashed.set(file.path, publishFile(file, { size: bytes.byteLength, hash, start: bytes }))
     options.onFile?.()
     options.onBytes?.(bytes.byteLength)
     bytesSinceYield += bytes.byteLength
@@ -67,18 +67,28 @@ async function digestLarge(files: FoundFile[], hashed: Map<string, HashedFile>, 
 async function digestStream(file: FoundFile, { signal, onBytes }: DigestOptions): Promise<HashedFile> {
   const hash = createHash('sha256')
   let size = 0
+  let start: Uint8Array | undefined
   for await (const chunk of createReadStream(file.source, { highWaterMark: MAX_BUFFERED_FILE_BYTES })) {
     signal?.throwIfAborted()
+    start ??= chunk
     hash.update(chunk)
     size += chunk.length
     onBytes?.(chunk.length)
   }
-  return publishFile(file, size, hash.digest('hex'))
+  return publishFile(file, { size, hash: hash.digest('hex'), start })
 }
 
-function publishFile({ path, source }: FoundFile, size: number, hash: string): HashedFile {
+/** What was read of a file. */
+interface ReadFile {
+  size: number
+  hash: string
+  /** The first bytes. */
+  start: Uint8Array | undefined
+}
+
+function publishFile({ path, source }: FoundFile, { size, hash, start }: ReadFile): HashedFile {
   const open = () => (size <= MAX_BUFFERED_FILE_BYTES ? readSmall(path, source) : readLarge(path, source))
-  return { path, size, contentType: mediaType(path), hash, open }
+  return { path, size, contentType: mediaType(path, start), hash, open }
 }
 
 function readSmall(path: string, source: string): Uint8Array {

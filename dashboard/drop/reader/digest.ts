@@ -1,5 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
+import { mediaType, SNIFFED_BYTES } from '../../../protocol/manifest/media-type.ts'
 import type { Digest, DigestProgress } from './messages.ts'
 
 /** Files up to this many bytes are hashed by the browser in one call, in secure contexts. */
@@ -26,15 +27,23 @@ export class UnreadableSourceError extends Error {
   }
 }
 
+/** A file to be read. */
+interface ReadableFile {
+  path: string
+  source: Source
+}
+
 /**
- * The SHA-256 of each in hex, and the bytes of small ones. Rejects with an
+ * The SHA-256 in hex and the content type of each, and the bytes of small ones. Rejects with an
  * UnreadableSourceError for the first that cannot be read.
  */
 export async function digestAll(
-  sources: readonly Source[],
+  files: readonly ReadableFile[],
   onProgress: (done: DigestProgress) => void,
 ): Promise<Digest> {
+  const sources = files.map(({ source }) => source)
   const hashes: string[] = new Array(sources.length)
+  const types: string[] = new Array(sources.length)
   const bytes: (Uint8Array<ArrayBuffer> | undefined)[] = new Array(sources.length)
   const done: DigestProgress = { files: 0, bytes: 0 }
   let [reported, kept] = [0, 0]
@@ -51,12 +60,13 @@ export async function digestAll(
         group.length > 1 ? await readTogether(group.map((at) => sources[at] as Blob)) : undefined
       for (const [position, at] of group.entries()) {
         const read = together?.[position]
-        hashes[at] = await (read ? digestBytes(read, count) : digest(sources[at]!, count)).catch(
-          (cause: unknown) => {
-            groups.length = 0
-            throw new UnreadableSourceError(at, cause)
-          },
-        )
+        const reading = read ? digestBytes(read, count) : digest(sources[at]!, count)
+        const { hash, start } = await reading.catch((cause: unknown) => {
+          groups.length = 0
+          throw new UnreadableSourceError(at, cause)
+        })
+        hashes[at] = hash
+        types[at] = mediaType(files[at]!.path, start)
         if (read && kept + read.byteLength <= MAX_KEPT_BYTES) {
           kept += read.byteLength
           bytes[at] = read
@@ -67,7 +77,7 @@ export async function digestAll(
   }
   await Promise.all(Array.from({ length: MAX_CONCURRENT_READS }, worker))
   onProgress(done)
-  return { hashes, bytes }
+  return { hashes, types, bytes }
 }
 
 type Source = Blob | (() => ReadableStream<Uint8Array>)
@@ -106,13 +116,23 @@ async function readTogether(blobs: readonly Blob[]): Promise<Uint8Array<ArrayBuf
   })
 }
 
-async function digestBytes(bytes: Uint8Array<ArrayBuffer>, count: (bytes: number) => void): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', bytes)
-  count(bytes.byteLength)
-  return bytesToHex(new Uint8Array(hash))
+/** What was read of a file. */
+interface ReadContent {
+  hash: string
+  /** The first bytes. */
+  start: Uint8Array
 }
 
-async function digest(source: Source, count: (bytes: number) => void): Promise<string> {
+async function digestBytes(
+  bytes: Uint8Array<ArrayBuffer>,
+  count: (bytes: number) => void,
+): Promise<ReadContent> {
+  const hash = await crypto.subtle.digest('SHA-256', bytes)
+  count(bytes.byteLength)
+  return { hash: bytesToHex(new Uint8Array(hash)), start: bytes }
+}
+
+async function digest(source: Source, count: (bytes: number) => void): Promise<ReadContent> {
   if (!(source instanceof Blob)) return digestStream(source(), count)
   if (source.size > MAX_WHOLE_FILE_BYTES || !globalThis.crypto?.subtle)
     return digestStream(source.stream(), count)
@@ -122,12 +142,14 @@ async function digest(source: Source, count: (bytes: number) => void): Promise<s
 async function digestStream(
   stream: ReadableStream<Uint8Array>,
   count: (bytes: number) => void,
-): Promise<string> {
+): Promise<ReadContent> {
   const hash = sha256.create()
   const reader = stream.getReader()
+  const start: number[] = []
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return bytesToHex(hash.digest())
+    if (done) return { hash: bytesToHex(hash.digest()), start: Uint8Array.from(start) }
+    if (start.length < SNIFFED_BYTES) start.push(...value.subarray(0, SNIFFED_BYTES - start.length))
     hash.update(value)
     count(value.byteLength)
   }

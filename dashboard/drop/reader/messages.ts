@@ -1,11 +1,17 @@
 /** The bytes of a file: a file of the disk, or an entry of the current zip by number. */
 export type Source = Blob | number
 
+/** A source and the path of its file. */
+export interface NamedSource {
+  path: string
+  source: Source
+}
+
 /** What the worker can do. */
 export type WorkerTask =
   | { kind: 'list'; zip: Blob }
   | { kind: 'inflate'; entry: number }
-  | { kind: 'digest'; sources: Source[] }
+  | { kind: 'digest'; files: NamedSource[] }
 
 export interface ZipListing {
   /** As in the zip; untrusted until it is checked. */
@@ -16,9 +22,10 @@ export interface ZipListing {
   problem?: string
 }
 
-/** The SHA-256 of each source in hex, and the bytes of small ones where they are buffered. */
+/** The SHA-256 in hex and the content type of each file, and the bytes of small ones where they are buffered. */
 export interface Digest {
   hashes: string[]
+  types: string[]
   bytes: (Uint8Array<ArrayBuffer> | undefined)[]
 }
 

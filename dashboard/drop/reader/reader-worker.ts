@@ -31,7 +31,9 @@ async function work(task: WorkerTask, onProgress: Parameters<typeof digestAll>[1
       return zip!.blob(task.entry)
     case 'digest':
       return digestAll(
-        task.sources.map((source) => (typeof source === 'number' ? () => zip!.stream(source) : source)),
+        task.files.map(({ path, source }) => {
+          return { path, source: typeof source === 'number' ? () => zip!.stream(source) : source }
+        }),
         onProgress,
       )
   }

@@ -2,7 +2,7 @@ import type {
   Digest,
   DigestProgress,
   Fault,
-  Source,
+  NamedSource,
   WorkerRequest,
   WorkerResponse,
   WorkerTask,
@@ -55,9 +55,9 @@ export class Reader implements Disposable {
     return this.#run({ kind: 'inflate', entry })
   }
 
-  /** The SHA-256 of each in hex, and the bytes of small ones. */
-  digest(sources: Source[], onProgress?: (progress: DigestProgress) => void): Promise<Digest> {
-    return this.#run({ kind: 'digest', sources }, onProgress)
+  /** The SHA-256 in hex and the content type of each, and the bytes of small ones. */
+  digest(files: NamedSource[], onProgress?: (progress: DigestProgress) => void): Promise<Digest> {
+    return this.#run({ kind: 'digest', files }, onProgress)
   }
 
   [Symbol.dispose](): void {

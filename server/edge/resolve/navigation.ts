@@ -1,7 +1,16 @@
-import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import type { RequestHeaders } from '../../net/http-handler.ts'
 
-const UNKNOWN = mediaType('file')
+/**
+ * Extensions of files that sites usually have. Not all that have a media type: the last part of a route is often one as
+ * well, such as a domain or a name.
+ */
+const FILE_EXTENSIONS = new Set(
+  `3gp 7z aac aif aiff apng appcache atom avi avif bmp br bz2 cjs css csv cur doc docx eot epub flac geojson gif glb gltf gz
+heic heif htc htm html ico ics jfif jpeg jpg js json json5 jsonld jsx jxl log m4a m4v map markdown md mid midi mjs mkv mov
+mp3 mp4 mpeg mpg odp ods odt oga ogg ogv opus otf pdf png ppt pptx rar rdf rss rtf srt stl svg tar text tgz tif tiff
+topojson tsv ttf txt usdz vcard vcf vtt wasm wav weba webm webmanifest webp woff woff2 xhtml xls xlsx xml xsl xslt yaml yml
+zip zst`.split(/\s/),
+)
 
 /** The request headers that `isNavigation` depends on, for `Vary`. */
 export const NAVIGATION_HEADERS = 'Accept, Sec-Fetch-Mode'
@@ -19,8 +28,8 @@ export function isPageRequest({ accept = '', 'sec-fetch-mode': mode = 'navigate'
   return mode === 'navigate' && accept.includes('text/html')
 }
 
-/** Whether a path ends in a known file extension, so that it names a file and not a page. */
+/** Whether a path ends in the extension of a file, so that it does not name a page. */
 export function hasExtension(path: string): boolean {
   const [, extension] = /\.([^./]+)$/.exec(path) ?? []
-  return extension !== undefined && mediaType(`file.${extension}`) !== UNKNOWN
+  return extension !== undefined && FILE_EXTENSIONS.has(extension.toLowerCase())
 }

@@ -11,7 +11,7 @@ export const MAX_CONTENT_BYTES = 2 * 2 ** 20
 export interface ContentFile {
   path: string
   bytes: Buffer
-  /** By default that of its extension. */
+  /** By default that of its name and its first bytes. */
   contentType?: string
 }
 

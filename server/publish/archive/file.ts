@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { SNIFFED_BYTES } from '../../../protocol/manifest/media-type.ts'
 
 /** One file of an archive. */
 export interface ArchiveFile {
@@ -7,8 +8,10 @@ export interface ArchiveFile {
   /** Exact length of the body in bytes. */
   size: number
   body: Readable
-  /** Undefined for that of its extension. */
+  /** Undefined for that of its name and its first bytes. */
   contentType?: string
+  /** Its first bytes, up to `SNIFFED_BYTES`, when they were read. */
+  start: Buffer
 }
 
 /** A file as an engine returns it. */
@@ -27,14 +30,18 @@ export function bufferedEntry(path: string, bytes: Buffer): ArchiveEntry {
   const body = new Readable({ read() {} })
   body.push(bytes)
   body.push(null)
-  return { path, size: bytes.length, body, isBuffered: true }
+  return { path, size: bytes.length, body, start: bytes.subarray(0, SNIFFED_BYTES), isBuffered: true }
 }
 
 /** A streamed file. `closeEntry` must be awaited before its source is read further. */
 export function streamedEntry(path: string, size: number, chunks: AsyncIterable<Buffer>): ArchiveEntry {
   async function* watched(): AsyncGenerator<Buffer, void, undefined> {
     try {
-      yield* chunks
+      for await (const chunk of chunks) {
+        if (file.start.length < SNIFFED_BYTES)
+          file.start = Buffer.concat([file.start, chunk.subarray(0, SNIFFED_BYTES - file.start.length)])
+        yield chunk
+      }
     } catch (error) {
       file.sourceError = error
       throw error
@@ -43,7 +50,7 @@ export function streamedEntry(path: string, size: number, chunks: AsyncIterable<
   const body = Readable.from(watched(), { objectMode: false })
   // `sourceError` is checked after the file was used; without a listener an error would end the process.
   body.on('error', () => {})
-  const file: ArchiveEntry = { path, size, body, isBuffered: false }
+  const file: ArchiveEntry = { path, size, body, start: Buffer.alloc(0), isBuffered: false }
   return file
 }
 

@@ -43,10 +43,15 @@ const ALLOWED_SOURCES: Record<MediaKind, PageContent['allowedSource']> = {
   download: undefined,
 }
 
+/** Images that a browser shows. */
+const SHOWN_IMAGE =
+  /^image\/(?:a?png|jpeg|gif|webp|avif|svg\+xml|bmp|x-icon|vnd\.microsoft\.icon|jxl|hei[cf]|tiff)$/
+
 function mediaKind(contentType: string): MediaKind {
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
   const [group] = type.split('/')
-  if (group === 'image' || group === 'video' || group === 'audio') return group
+  if (group === 'video' || group === 'audio') return group
+  if (group === 'image') return SHOWN_IMAGE.test(type) ? 'image' : 'download'
   if (/^(?:application\/(?:pdf|xhtml\+xml)|text\/html)$/.test(type)) return 'frame'
   return /^text\/|[/+](?:json5?|xml|ya?ml|toml|sql|(?:java|ecma)script|graphql)$/.test(type)
     ? 'text'

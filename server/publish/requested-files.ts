@@ -1,0 +1,17 @@
+import type { FileEntry, PublishRequest } from '../../protocol/api/publish.ts'
+import { EMPTY_HASH } from '../../protocol/manifest/empty-files.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
+
+const NO_BYTES = new Uint8Array()
+
+/** All files of a request: those with bytes first, so that their numbers are those of the request. */
+export function listRequestedFiles({
+  files,
+  emptyFiles = [],
+}: Pick<PublishRequest, 'files' | 'emptyFiles'>): FileEntry[] {
+  return [...files, ...emptyFiles.map(toEmptyFile)]
+}
+
+function toEmptyFile(path: string): FileEntry {
+  return { path, size: 0, contentType: mediaType(path, NO_BYTES), hash: EMPTY_HASH }
+}
