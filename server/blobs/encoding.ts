@@ -9,20 +9,41 @@ const MIN_BYTES = 256
 /** For larger files the highest level takes minutes and hundreds of megabytes. */
 const MAX_BYTES = 16 * 2 ** 20
 
-/** Compressible types beside `text/*` and those ending in `+json`, `+xml` or `+text`. */
+/**
+ * Compressible types beside `text/*` and those ending in `+json`, `+xml` or `+text`: all that mime-db calls so, and others
+ * whose files are text or uncompressed.
+ */
 const COMPRESSIBLE_SUBTYPES = new Set([
   ...[
-    ...['json', 'ld+json', 'json5', 'jsonl', 'ndjson', 'x-ndjson', 'geo+json', 'xml', 'xml-dtd'],
-    ...['javascript', 'x-javascript', 'ecmascript', 'typescript', 'x-typescript', 'wasm'],
-    ...['yaml', 'x-yaml', 'toml', 'graphql', 'sql', 'x-sh', 'x-tex', 'rtf', 'postscript'],
-    ...['vnd.ms-fontobject', 'font-sfnt', 'x-font-ttf', 'x-font-truetype', 'x-font-otf', 'x-font-opentype'],
+    ...['json', 'json5', 'jsonl', 'ndjson', 'x-ndjson', 'xml', 'xml-dtd', 'x-www-form-urlencoded'],
+    ...['javascript', 'x-javascript', 'ecmascript', 'typescript', 'x-typescript', 'dart', 'vnd.dart', 'wasm'],
+    ...[
+      'yaml',
+      'x-yaml',
+      'raml+yaml',
+      'toml',
+      'graphql',
+      'sql',
+      'x-sh',
+      'x-tex',
+      'x-httpd-php',
+      'rtf',
+      'postscript',
+    ],
+    ...['vnd.ms-fontobject', 'vnd.ms-opentype', 'font-sfnt', 'x-font-ttf', 'x-font-truetype', 'x-font-otf'],
+    ...['x-font-opentype', 'octet-stream', 'tar', 'x-tar', 'x-ns-proxy-autoconfig'],
+    ...['hdd', 'ova', 'ovf', 'vbox', 'vdi', 'vhd', 'vmdk'].map((name) => `x-virtualbox-${name}`),
   ].map((name) => `application/${name}`),
   ...['ttf', 'otf', 'sfnt', 'collection'].map((name) => `font/${name}`),
-  ...['bmp', 'x-bmp', 'x-ms-bmp', 'x-icon', 'vnd.microsoft.icon'].map((name) => `image/${name}`),
-  ...['obj', 'mtl', 'stl'].map((name) => `model/${name}`),
+  ...['bmp', 'x-bmp', 'x-ms-bmp', 'x-icon', 'vnd.microsoft.icon', 'vnd.adobe.photoshop', 'vnd.ms-dds'].map(
+    (name) => `image/${name}`,
+  ),
+  ...['obj', 'mtl', 'stl', 'gltf-binary'].map((name) => `model/${name}`),
+  'message/rfc822',
+  ...['fragment', 'vertex'].map((name) => `x-shader/x-${name}`),
 ])
 
-/** Whether files of this declared type are compressible. Unknown types are not. */
+/** Whether files of this declared type may be compressible: not whether their bytes are. Types that are not listed are not. */
 export function isCompressible(contentType: string): boolean {
   const type = contentType.split(';', 1)[0]!.trim().toLowerCase()
   return type.startsWith('text/') || /\+(?:json|xml|text)$/.test(type) || COMPRESSIBLE_SUBTYPES.has(type)

@@ -41,7 +41,7 @@ describe('Accept-Encoding', () => {
 const ALL: EncodedSizes = { br: 10, zstd: 20, gzip: 30 }
 
 describe('a file with encodings', () => {
-  const table = buildTable(['a.css', 'b.css', '404.html', 'c.png', 'bare.js'], {
+  const table = buildTable(['a.css', 'b.css', '404.html', 'c.zip', 'bare.js'], {
     encodings: new Map([
       [toStoredFile('a.css').hash!, ALL],
       [toStoredFile('b.css').hash!, { br: null, zstd: null, gzip: 30 }],
@@ -64,11 +64,11 @@ describe('a file with encodings', () => {
       ['b.css', 'gzip, deflate, br, zstd', 'gzip'],
       ['b.css', 'br, *;q=0', undefined],
       ['bare.js', 'gzip, br', undefined],
-      ['c.png', 'gzip, br', undefined],
+      ['c.zip', 'gzip, br', undefined],
     ]
     for (const [path, accepts, encoding] of rows) {
       const answer = getResponse(table, `/${path}`, { 'accept-encoding': accepts })
-      const vary = path === 'c.png' ? undefined : 'Accept-Encoding'
+      const vary = path === 'c.zip' ? undefined : 'Accept-Encoding'
       assert.equal(answer.content!.encoding, encoding)
       assert.deepEqual(
         ['content-encoding', 'etag', 'content-length', 'vary'].map((name) => header(answer, name)),

@@ -52,6 +52,7 @@ const TYPES: Record<string, string> = {
   js: 'text/javascript',
   txt: 'text/plain',
   json: 'application/json',
+  zip: 'application/zip',
 }
 
 export type RequestOptions = Pick<RequestSpec, 'method' | 'headers' | 'body'>

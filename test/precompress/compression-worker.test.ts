@@ -147,7 +147,7 @@ const TYPES: Record<string, boolean> = {
   'application/zip': false,
   'application/gzip': false,
   'application/epub+zip': false,
-  'application/octet-stream': false,
+  'application/octet-stream': true,
   'application/x-unheard-of': false,
   'application/jsonsomething': false,
   'x-text/html': false,

@@ -31,18 +31,26 @@ describe('after a publish', () => {
       'app.js': compressibleText('script', 70_000),
       'data.json': compressibleText('data', 20_000),
       'drawing.svg': compressibleText('drawing', 2000),
+      'program.bin': compressibleText('a program', 5000),
+      'large.bin': compressibleText('a large program', 200_000),
     }
     const others: Contents = {
       'photo.png': compressibleText('not really a photo', 5000),
-      'program.bin': compressibleText('a program', 5000),
+      'film.mp4': compressibleText('not really a film', 5000),
       'tiny.txt': compressibleText('tiny', 255),
     }
-    const noise = deterministicBytes('noise', 5000)
-    const { slug, versionId } = await publish({ ...compressible, ...others, 'noise.txt': noise })
+    const noises = [5000, 200_000].map((size) => deterministicBytes('noise', size))
+    const { slug, versionId } = await publish({
+      ...compressible,
+      ...others,
+      'noise.txt': noises[0]!,
+      'noise.bin': noises[1]!,
+    })
     for (const content of Object.values(compressible)) await assertPrepared(slug, content)
     for (const content of Object.values(others)) assert.equal(await encodingsOf(slug, content), null)
     const tried = { br: null, zstd: null, gzip: null }
-    assert.deepEqual(await encodingsOf(slug, noise), tried, 'it is not tried again')
+    for (const noise of noises)
+      assert.deepEqual(await encodingsOf(slug, noise), tried, 'it is not tried again')
     const { store } = await api.operator()
     assert.equal((await store.read.versions.header(versionId))?.isEncoded, true)
   })

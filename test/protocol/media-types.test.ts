@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { EXCEPTIONS, mediaType, SNIFFED_BYTES } from '../../protocol/manifest/media-type.ts'
 import { mimeDb, renderTable, TABLE_FILE } from '../../scripts/media-types.ts'
+import { isCompressible } from '../../server/blobs/encoding.ts'
 
 const TEXT = 'text/plain; charset=utf-8'
 const BINARY = 'application/octet-stream'
@@ -89,4 +90,10 @@ describe('the content type of an unknown name', () => {
     assert.equal(mediaType('page.html', Buffer.from('\0')), 'text/html; charset=utf-8')
     assert.equal(mediaType('image.png', Buffer.from('text')), 'image/png')
   })
+})
+
+test('all types that mime-db calls compressible have encodings, and none that it calls incompressible', () => {
+  for (const [type, { compressible }] of Object.entries(mimeDb))
+    if (compressible !== undefined && !type.startsWith('text/'))
+      assert.equal(isCompressible(type), compressible, type)
 })

@@ -32,7 +32,7 @@ function files(version: string): PublishOptions['files'] {
     path,
     size: content.length,
     hash: sha256(content),
-    contentType: path.endsWith('.bin') ? 'application/octet-stream' : 'text/html; charset=utf-8',
+    contentType: path.endsWith('.bin') ? 'application/zip' : 'text/html; charset=utf-8',
     open: () => content,
   }))
 }

@@ -9,6 +9,9 @@ import { ENCODINGS, type Encoding, isWorthKeeping } from '../../blobs/encoding.t
 /** The highest level with a window of 8 MiB; browsers need not accept a larger one (RFC 9659, 3). */
 const ZSTD_LEVEL = 19
 
+/** Larger files, in bytes, whose bytes the lowest level does not reduce are not tried at the highest, which takes seconds. */
+const PROBED_BYTES = 64 * 1024
+
 /** Output chunk size: larger than Node's 16 KiB to save turns. */
 const chunkSize = 64 * 1024
 
@@ -28,10 +31,16 @@ const encode: Record<Encoding, (bytes: Buffer) => Buffer> = {
 }
 
 for (let bytes = next(); bytes; bytes = next()) {
+  const isTried = isReducible(bytes)
   for (const encoding of ENCODINGS) {
-    const encoded = encode[encoding](bytes)
+    const encoded = isTried ? encode[encoding](bytes) : bytes
     answer(isWorthKeeping(bytes.length, encoded.length) ? encoded : Buffer.alloc(0))
   }
+}
+
+function isReducible(bytes: Buffer): boolean {
+  if (bytes.length <= PROBED_BYTES) return true
+  return isWorthKeeping(bytes.length, gzipSync(bytes, { chunkSize, level: constants.Z_BEST_SPEED }).length)
 }
 
 /** The next file's bytes; undefined at the end of the input. */
