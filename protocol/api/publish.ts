@@ -213,6 +213,8 @@ export interface ArchiveResponse extends FinalizeResponse, Partial<AnonymousExtr
   totalBytes: number
   /** Files, and folders with a final `/`, that were not published. */
   excluded: Exclusion[]
+  /** What was guessed about the archive, in sentences. */
+  notes?: string[]
   /** The top folder that all files shared, with a final `/`; its contents are the site. */
   removedFolder?: string
   /** Absent when the version removes no file of the live one. */

@@ -1,9 +1,17 @@
 import type { ExclusionReason, IgnoreRules } from './ignore-rules.ts'
 
+/** Why a path is not published: a rule, or what it is. */
+export type SkipReason =
+  | ExclusionReason
+  /** A link that leads outside, in a loop or nowhere. */
+  | 'link'
+  /** Neither file nor folder, such as a socket. */
+  | 'special'
+
 /** A file, or a folder with a final `/`, that is not published. */
 export interface Exclusion {
   path: string
-  reason: ExclusionReason
+  reason: SkipReason
 }
 
 /** Applies rules to the files of a list. Folders are checked once, however many files they hold. */

@@ -97,3 +97,12 @@ function findFirst(sorted: readonly string[], text: string): number {
   }
   return low
 }
+
+/**
+ * The names of a zip with slashes between folders. Older programs for Windows write backslashes, though APPNOTE 4.4.17.1
+ * demands slashes; other programs read them as slashes when no name has both.
+ */
+export function withSlashes(names: readonly string[]): string[] {
+  const isPath = names.some((name) => name.includes('\\') && name.includes('/'))
+  return isPath ? [...names] : names.map((name) => name.replaceAll('\\', '/'))
+}

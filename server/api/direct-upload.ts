@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { formatAlternatives } from '../../protocol/format.ts'
+import { formatAlternatives, formatNumber } from '../../protocol/format.ts'
+import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { publishScope } from '../accounts/permissions.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
@@ -32,9 +33,26 @@ export function uploadDirectly(
     reply.code(slug === undefined ? 201 : 200).header('Location', url)
     if (answer.claimUrl !== undefined) reply.header('X-Slipway-Claim-Url', answer.claimUrl)
     if (answer.claimToken !== undefined) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)
+    if (answer.expiresAt !== undefined) reply.header('X-Slipway-Expires', formatUtc(answer.expiresAt))
+    if (answer.excluded.length > 0) reply.header('X-Slipway-Skipped', listSkipped(answer.excluded))
+    for (const note of answer.notes ?? []) reply.header('X-Slipway-Note', note)
     if (request.headers.accept?.includes('application/json')) return answer
     return reply.type('text/plain; charset=utf-8').send(`${url}\n`)
   }
+}
+
+const MAX_LISTED_PATHS = 8
+
+/** The first paths, which have only characters of a header. */
+function listSkipped(excluded: readonly Exclusion[]): string {
+  const listed = excluded.slice(0, MAX_LISTED_PATHS).map(({ path }) => encodeURI(path.toWellFormed()))
+  const more = excluded.length - listed.length
+  return listed.join(', ') + (more > 0 ? ` and ${formatNumber(more)} more` : '')
+}
+
+/** `2026-11-28 09:30 UTC` */
+function formatUtc(time: string): string {
+  return `${time.slice(0, 16).replace('T', ' ')} UTC`
 }
 
 /** Leaves an archive in its stream, whatever its Content-Type. */

@@ -171,11 +171,12 @@ const archiveFields = {
       'Exclusion',
       object({
         path: text('The file, or the folder with a final slash'),
-        reason: text('dotfile, secret, dependencies, system or repository'),
+        reason: text('dotfile, secret, dependencies, system, repository, link or special'),
       }),
     ),
     'Files of the archive that were not published',
   ),
+  notes: list(text('A sentence'), 'What was guessed about the archive; absent when nothing was'),
   removedFolder: text('The top folder that all files share; its contents are the site'),
 }
 

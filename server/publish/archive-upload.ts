@@ -16,6 +16,7 @@ import { newId } from '../lib/tokens.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import { type ArchiveFile, type ArchiveKind, readArchive, readContents } from './archive/archive.ts'
 import type { ContentFile } from './archive/content.ts'
+import type { LinkedFile } from './archive/links.ts'
 import { Receipts } from './archive/receipts.ts'
 import type { SpoolSpace } from './archive/spool.ts'
 import type { Finalizer } from './finalize.ts'
@@ -58,8 +59,17 @@ interface ArchivePublisherOptions {
   pendingLifetime: number
 }
 
+/** A file of an archive, and where its bytes are, unless it is empty. */
+interface ReceivedFile {
+  file: StoredFile | { path: string; size: 0 }
+  blob?: StoredBlob
+}
+
 interface UnpackedArchive {
   files: StoredFile[]
+  /** The bytes of `files`, in the same order. */
+  blobs: StoredBlob[]
+  notes: string[]
   emptyFiles: string[]
   excluded: Exclusion[]
   /** The top folder that was removed from the paths, with its `/`; empty when there was none. */
@@ -117,7 +127,9 @@ export class ArchivePublisher {
       await request.confirmCaller()
       const { files, emptyFiles } = unpacked
       staged = await stage({ ...request.fields, files, emptyFiles }, versionId)
-      await this.#recordReceived(versionId, received.splice(0))
+      await this.#recordReceived(versionId, unpacked.blobs)
+      const kept = new Set(unpacked.blobs.map(({ object }) => object))
+      await this.#discard(received.splice(0).filter(({ object }) => !kept.has(object)))
       const { live, ifChanged } = request
       finalized = await finalizer.finalize(caller, staged.slug, { versionId, live, ifChanged })
     } catch (error) {
@@ -135,6 +147,7 @@ export class ArchivePublisher {
       fileCount: staged.files.length,
       totalBytes: sumSizes(staged.files),
       excluded: unpacked.excluded,
+      ...(unpacked.notes.length === 0 ? {} : { notes: unpacked.notes }),
       ...(unpacked.removedFolder === '' ? {} : { removedFolder: unpacked.removedFolder }),
       ...(staged.removal && { removal: staged.removal }),
       ...(staged.changes && { changes: staged.changes }),
@@ -163,7 +176,7 @@ export class ArchivePublisher {
       await this.#options.store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.discard(objects))
   }
 
-  /** Adds to `received` what the publish has to record or to discard, in the order of the files. */
+  /** Adds to `received` what the publish has to record or to discard. */
   async #unpack(
     received: StoredBlob[],
     caller: Caller,
@@ -176,40 +189,83 @@ export class ArchivePublisher {
     const spoolSpace = this.#options.spoolSpace.shareOf(rateLimitSubnet(address))
     const network = account ? undefined : this.#options.quotas.hashNetwork(address)
     using receipt = this.#receipts.open(network)
-    const found: StoredFile[] = []
-    const empty: string[] = []
+    // In the order of the archive, in which a later file of a tar replaces an earlier one of the same path.
+    const found: ReceivedFile[] = []
     const archiveLimits = {
       files: limits.files,
       fileBytes: limits.fileBytes,
       totalBytes: limits.siteBytes,
       pathCharacters: MAX_PATH_LENGTH,
       exclusions: new Exclusions(ignoreRules('', include)),
+      isFolder: true,
     }
     const store = async (file: ArchiveFile) => {
       const { path, size, body } = file
-      if (size === 0) return void empty.push(path)
+      const place = found.push({ file: { path, size: 0 } }) - 1
+      if (size === 0) return
       await receipt.add(size)
       const blob = await blobs.put(body, { size })
       received.push(blob)
       if (clock() > endsAt) throw tooLong()
       const { contentType = mediaType(path, file.start) } = file
-      found.push({ path, size, contentType, hash: blob.hash })
+      found[place] = { file: { path, size, contentType, hash: blob.hash }, blob }
     }
     const assertSpace = (bytes: number) => blobs.assertSpace(bytes)
-    const { excluded } =
+    const { excluded, linked, notes } =
       source.kind === 'contents'
         ? await readContents({ ...source, limits: archiveLimits }, store)
         : await readArchive({ ...source, spoolFolder, spoolSpace, assertSpace, limits: archiveLimits }, store)
-    const paths = [...found.map(({ path }) => path), ...empty]
+    const isTar = source.kind === 'tar' || source.kind === 'tar.gz'
+    const all = withLinks(isTar ? withoutReplaced(found) : found, linked)
+    const paths = all.map(({ file }) => file.path)
     if (paths.length === 0 && excluded.length > 0) throw nothingLeft(source, excluded)
     const removedFolder = keepTopFolder ? '' : commonFolder(paths)
-    const files = found.map((file) => ({ ...file, path: file.path.slice(removedFolder.length) }))
-    const emptyFiles = empty.map((path) => path.slice(removedFolder.length))
+    const inSite = all.map(({ file, blob }) => {
+      return { file: { ...file, path: file.path.slice(removedFolder.length) }, blob }
+    })
+    const files = inSite.flatMap(({ file }) => ('hash' in file ? file : []))
+    const emptyFiles = inSite.flatMap(({ file }) => ('hash' in file ? [] : file.path))
     const minFiles = needsNoFiles({ ...fields, emptyFiles }) ? 0 : 1
     const problems = validateManifest({ files, emptyFiles }, limits, minFiles)
     if (problems.length > 0) throw validationError(problems)
-    return { files, emptyFiles, excluded, removedFolder }
+    return {
+      files,
+      blobs: inSite.flatMap(({ blob }) => blob ?? []),
+      emptyFiles,
+      excluded,
+      notes,
+      removedFolder,
+    }
   }
+}
+
+/** Of several files of one path the last one. */
+function withoutReplaced(files: readonly ReceivedFile[]): ReceivedFile[] {
+  return [...new Map(files.map((one) => [one.file.path, one])).values()]
+}
+
+/** With the files that links stand for, which have the bytes of others. */
+function withLinks(files: readonly ReceivedFile[], linked: readonly LinkedFile[]): ReceivedFile[] {
+  if (linked.length === 0) return [...files]
+  const sources = new Map(files.map((one) => [one.file.path, one]))
+  const replaced = new Set(linked.map(({ path }) => path))
+  const copies = linked.map(({ path, source }): ReceivedFile => {
+    const { file, blob } = sources.get(source)!
+    return 'hash' in file && blob
+      ? { file: { ...file, path, contentType: linkedType(path, file) }, blob }
+      : { file: { path, size: 0 } }
+  })
+  return [...files.filter(({ file }) => !replaced.has(file.path)), ...copies]
+}
+
+const TEXT_TYPE = /^text\//
+/** The start of a text. */
+const NO_BYTES = new Uint8Array()
+
+/** The type of its own name, if that has one, else that of the file, whose bytes may have decided it. */
+function linkedType(path: string, { path: source, contentType }: StoredFile): string {
+  const own = mediaType(path, TEXT_TYPE.test(contentType) ? NO_BYTES : undefined)
+  return own === mediaType(source) ? contentType : own
 }
 
 function tooLong(): ApiError {

@@ -58,6 +58,7 @@ main() {
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' HUP INT TERM
 
+  : >"$work/skipped"
   pack
   upload
   report
@@ -89,15 +90,22 @@ without_slashes() {
   printf '%s\n' "$name"
 }
 
-# Leaves out node_modules and hidden files, such as .git and .env. The server leaves out those of subfolders.
+# Leaves out node_modules and hidden files, such as .git and .env. The server leaves out those of subfolders, follows links
+# that stay inside, and leaves out others.
 pack() {
   (
     cd -- "$folder"
     set --
-    for name in * .well-known; do
-      if [ -e "$name" ] && [ "$name" != node_modules ]; then
-        set -- "$@" "./$name"
+    for name in * .[!.]*; do
+      if [ ! -e "$name" ] && [ ! -L "$name" ]; then
+        continue
       fi
+      case $name in
+      .well-known) set -- "$@" "./$name" ;;
+      .slipway) ;;
+      .* | node_modules) printf '%s\n' "$name" >>"$work/skipped" ;;
+      *) set -- "$@" "./$name" ;;
+      esac
     done
     [ $# -gt 0 ] || fail 6 "No files to publish in $folder"
     tar -czf "$work/site.tar.gz" "$@" || fail 1 "Cannot read $folder"
@@ -140,13 +148,6 @@ report() {
     408 | 5??) code=5 ;;
     *) code=6 ;;
     esac
-    # The archive is made by this script.
-    case $message in
-    *'; create the archive with '*)
-      message=${message%%; create the archive with *}
-      hint='Put the file itself in its place, or remove the link'
-      ;;
-    esac
     [ -z "$hint" ] || message="$message
   $hint"
     fail "$code" "${message:-The server answered with HTTP status $status}"
@@ -155,9 +156,13 @@ report() {
   claim_url=$(answer_header x-slipway-claim-url)
   claim_token=$(answer_header x-slipway-claim-token)
   cat "$work/answer"
+  skipped=$(sed -n 1,8p "$work/skipped" | tr '\n' '|' | tr -d '[:cntrl:]' | sed 's/|/, /g')$(answer_header x-slipway-skipped)
+  skipped=${skipped%, }
+  [ -z "$skipped" ] || echo "Skipped: $skipped" >&2
   if [ -n "$claim_token" ]; then
     name=$(sed -n 's|^[a-z]*://\([^./:]*\).*|\1|p' "$work/answer")
     {
+      echo "Expires: $(answer_header x-slipway-expires)"
       echo "Keep the site: $claim_url"
       echo "To update it, set SLIPWAY_SITE=$name SLIPWAY_CLAIM_TOKEN=$claim_token"
     } >&2

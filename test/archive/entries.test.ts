@@ -76,12 +76,12 @@ describe('excluded files, folders and names', () => {
       )
     })
 
-    test(`${kind}: invalid paths are passed on unchanged, and nothing is written to them`, async () => {
+    test(`${kind}: invalid paths are passed on, and nothing is written to them`, async () => {
       const parts = invalid.map((name) => ({ name: name === './a' ? '././a' : name, data: text('x') }))
       const { files } = await read(kind, buildArchive(kind, parts))
       assert.deepEqual(
         files.map(({ path }) => path),
-        invalid,
+        kind === 'zip' ? invalid.map((name) => name.replaceAll('\\', '/')) : invalid,
       )
       assert.ok(!existsSync('/etc/slipway-was-here'))
       assert.ok(!existsSync(join(spoolFolder, '../slipway-was-here')))

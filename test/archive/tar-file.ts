@@ -6,6 +6,8 @@ export const TAR_END = Buffer.alloc(1024)
 export interface TarPart extends Partial<Part> {
   type?: string
   prefix?: string
+  /** What a link leads to. */
+  linkName?: string
   magic?: string
   /** The size in the header, if it differs from that of the data. */
   declares?: number
@@ -31,6 +33,7 @@ export function tarHeader({
   name = 'a',
   type = '0',
   prefix = '',
+  linkName = 'target',
   magic = 'ustar\x0000',
   ...size
 }: TarPart): Buffer {
@@ -40,7 +43,7 @@ export function tarHeader({
   tarSize(size).copy(block, 124)
   block.write('00000000000\0', 136)
   block.write(type, 156, 'latin1')
-  block.write('target', 157)
+  block.write(linkName, 157)
   block.write(magic, 257, 'latin1')
   block.write(prefix, 345)
   block.fill(' ', 148, 156)

@@ -14,7 +14,7 @@ const LIMITS = { files: 20, fileBytes: 3e6, siteBytes: 4e6 }
 
 const X = Buffer.from('x')
 
-const BAD_NAMES = ['../up', 'a\\b', '/root', 'tab\t', 'n'.repeat(501), `deep${'/a'.repeat(30_000)}`]
+const BAD_NAMES = ['../up', 'a/b\\c', '/root', 'tab\t', 'n'.repeat(501), `deep${'/a'.repeat(30_000)}`]
 
 type Folder = Record<string, string | Buffer>
 type Zip = ZipPart[] | string
@@ -44,7 +44,7 @@ const REFUSED: [what: string, dropped: Folder | Zip, messages: string[]][] = [
     BAD_NAMES.map((name) => ({ name, data: X })),
     [
       "../up: must not contain a '..' segment",
-      "a\\b: must not contain a backslash; separate folders with '/'",
+      "a/b\\c: must not contain a backslash; separate folders with '/'",
       "/root: must be relative: it must not start with '/'",
       'tab?: must not contain control characters',
       'must have at most 500 characters, not 501',
@@ -72,6 +72,14 @@ for (const [what, dropped, messages] of REFUSED)
     const shown = errors.map(stripControlChars).join('\n')
     for (const message of messages) assert.ok(shown.includes(message), `${message} in ${shown}`)
   })
+
+test('backslashes in a zip separate folders, as older programs for Windows write them', async () => {
+  const names = ['index.html', 'css\\app.css', 'img\\']
+  const found = await preflight(
+    names.map((name) => ({ name, data: name.endsWith('\\') ? X.subarray(1) : X })),
+  )
+  assert.deepEqual([found.errors, found.files.map(({ path }) => path)], [[], ['css/app.css', 'index.html']])
+})
 
 test('what can be left out, or is probably a mistake, is offered and named', async () => {
   const large = await preflight({ 'index.html': 'Hello', 'film.mp4': Buffer.alloc(3_500_000) })

@@ -2,6 +2,7 @@ import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync, statSy
 import { basename, dirname, join, parse, relative, sep } from 'node:path'
 import { formatLimit, formatNumber } from '../../../protocol/format.ts'
 import { ignoreRules } from '../../../protocol/ignore/default-rules.ts'
+import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
 import type { ExclusionReason, IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
 import type { NamedFile } from '../../../protocol/manifest/folder.ts'
 import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
@@ -66,10 +67,7 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
 }
 
 /** A path that is not in the site, and why. */
-export interface SkippedPath {
-  path: string
-  reason: ExclusionReason | 'link' | 'special'
-}
+export type SkippedPath = Exclusion
 
 /** The files of the folder that will not be in the site, for programs. */
 export function skippedPaths({ ignored, reasons, links, unsupported }: FolderScan): SkippedPath[] {

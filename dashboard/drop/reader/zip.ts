@@ -1,5 +1,6 @@
 import { type FileEntry, ZipReader } from '@zip.js/zip.js/lib/zip-core-reader.js'
 import { formatNumber } from '../../../protocol/format.ts'
+import { withSlashes } from '../../../protocol/manifest/paths.ts'
 import type { ZipListing } from './messages.ts'
 
 /** Maximum number of entries; a site has far fewer. */
@@ -18,8 +19,10 @@ export class ZipArchive {
   readonly #entries: FileEntry[]
 
   private constructor(entries: FileEntry[]) {
-    this.#entries = entries
-    this.listing = entries.map(toListing)
+    const names = withSlashes(entries.map(decodeName))
+    const isFile = (_: unknown, at: number) => !names[at]!.endsWith('/')
+    this.#entries = entries.filter(isFile)
+    this.listing = entries.map((entry, at) => toListing(entry, names[at]!)).filter(isFile)
   }
 
   /** Rejects files that are no zip, damaged, or beyond the limits. */
@@ -75,9 +78,9 @@ function limitBytes(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   })
 }
 
-function toListing(entry: FileEntry): ZipListing {
+function toListing(entry: FileEntry, path: string): ZipListing {
   const problem = unsupportedReason(entry)
-  return { path: decodeName(entry), size: entry.uncompressedSize, ...(problem && { problem }) }
+  return { path, size: entry.uncompressedSize, ...(problem && { problem }) }
 }
 
 /** UTF-8 if valid, whatever the flag, because many archivers omit it. */

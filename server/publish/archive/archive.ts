@@ -4,6 +4,7 @@ import { BodyReader } from './body-reader.ts'
 import { type ContentFile, contentFiles, htmlFile } from './content.ts'
 import type { ArchiveEntry, ArchiveFile } from './file.ts'
 import { ArchiveLimits, type ArchiveLimitValues } from './limits.ts'
+import { type LinkedFile, resolveLinks } from './links.ts'
 import { processEntries } from './process-entries.ts'
 import type { SpoolShare } from './spool.ts'
 import { gunzip, tarFiles } from './tar.ts'
@@ -43,6 +44,15 @@ const KINDS: Record<string, ArchiveKind> = {
   'text/html': 'html',
 }
 
+/** What an archive has beside the files that were passed on. */
+interface ReadArchive {
+  excluded: Exclusion[]
+  /** What links stand for: files with the contents of others. A path replaces an earlier file. */
+  linked: LinkedFile[]
+  /** What was guessed about the archive, for its publisher. */
+  notes: string[]
+}
+
 /** The format of a body by its Content-Type (parameters are ignored), or undefined. */
 export function archiveKind(contentType: string | undefined): ArchiveKind | undefined {
   const type = (contentType ?? '').replace(/;.*/s, '').trim().toLowerCase()
@@ -55,17 +65,17 @@ export function archiveKind(contentType: string | undefined): ArchiveKind | unde
  * - Resolves only when the archive was complete: every file was passed to `onFile`, and every call has
  *   resolved.
  * - Rejects once nothing runs any more, with the first error: PAYLOAD_TOO_LARGE at a limit, VALIDATION_ERROR
- *   for damaged or unsupported entries (links, devices, encryption), or the error of `body` or `onFile`. `onFile`
+ *   for damaged or unsupported entries (encryption; links and devices unless `isFolder`), or the error of `body` or `onFile`. `onFile`
  *   may have received files before: nothing of a rejected archive may be kept.
  * - A file never has more or fewer bytes than its `size`: its body fails instead. Bytes that `onFile` does not
  *   read are skipped.
  * - Paths are passed as they are in the archive, without a leading `./`. They may be absolute, contain `..`
- *   or repeat: rejecting them is the task of `onFile`. Folders are ignored.
+ *   or repeat: rejecting them is the task of `onFile`, which is called in the order of the archive. Folders are ignored.
  */
 export function readArchive(
   { body, kind, limits, spoolFolder: folder, spoolSpace: space, assertSpace }: ArchiveOptions,
   onFile: (file: ArchiveFile) => Promise<void>,
-): Promise<{ excluded: Exclusion[] }> {
+): Promise<ReadArchive> {
   if (kind === 'tar') return readTar({ body, limits }, onFile)
   if (kind === 'html') return read(body, limits, onFile, htmlFile)
   return read(body, limits, onFile, (chunks, budget) =>
@@ -79,17 +89,17 @@ export function readArchive(
 export async function readContents(
   { files, limits }: { files: readonly ContentFile[]; limits: ArchiveLimitValues },
   onFile: (file: ArchiveFile) => Promise<void>,
-): Promise<{ excluded: Exclusion[] }> {
+): Promise<ReadArchive> {
   const budget = new ArchiveLimits(limits)
   await processEntries(contentFiles(files, budget), onFile, () => {})
-  return { excluded: budget.excluded }
+  return { excluded: budget.excluded, linked: [], notes: [] }
 }
 
 /** The same for tar only. */
 export function readTar(
   { body, limits }: TarOptions,
   onFile: (file: ArchiveFile) => Promise<void>,
-): Promise<{ excluded: Exclusion[] }> {
+): Promise<ReadArchive> {
   return read(body, limits, onFile, tarFiles)
 }
 
@@ -98,13 +108,23 @@ async function read(
   limits: ArchiveLimitValues,
   onFile: (file: ArchiveFile) => Promise<void>,
   parse: (chunks: AsyncIterable<Buffer>, budget: ArchiveLimits) => AsyncIterable<ArchiveEntry>,
-): Promise<{ excluded: Exclusion[] }> {
+): Promise<ReadArchive> {
   const budget = new ArchiveLimits(limits)
   const incoming = new BodyReader(body, budget)
+  const sizes = new Map<string, number>()
+  const record = (file: ArchiveFile) => {
+    sizes.set(file.path, file.size)
+    return onFile(file)
+  }
   try {
-    await processEntries(parse(incoming.chunks(), budget), onFile, (reason) => incoming.stop(reason))
+    await processEntries(parse(incoming.chunks(), budget), record, (reason) => incoming.stop(reason))
   } finally {
     incoming.stop(new Error('Reading of the archive was stopped'))
   }
-  return { excluded: budget.excluded }
+  for (const path of budget.links.keys()) sizes.delete(path)
+  const { files, broken } = resolveLinks(budget.links, [...sizes.keys()])
+  for (const path of broken) budget.excludeAs('link', path)
+  const linked = files.filter(({ path, source }) => !budget.excludeByName(path, sizes.get(source)!))
+  for (const { path, source } of linked) budget.admit(path, sizes.get(source)!)
+  return { excluded: budget.excluded, linked, notes: budget.notes }
 }

@@ -1,6 +1,7 @@
 import { formatLimit, formatNumber } from '../../../protocol/format.ts'
 import type { Exclusion, Exclusions } from '../../../protocol/ignore/exclusions.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
+import type { ArchiveLink } from './links.ts'
 
 /** Limits of an archive. Sizes are decompressed bytes of files. */
 export interface ArchiveLimitValues {
@@ -12,6 +13,8 @@ export interface ArchiveLimitValues {
   wireBytes?: number
   /** What to exclude; nothing when it is absent. */
   exclusions?: Exclusions
+  /** Publishes the folder that the archive holds: links are followed, and special files left out. Otherwise refused. */
+  isFolder?: boolean
 }
 
 /** Allowance for headers, padding and names. Archivers need about 1 KiB per file. */
@@ -29,6 +32,10 @@ const MIN_RECORD_BYTES = 512
  * more bytes than reserved, so that a false size gains nothing.
  */
 export class ArchiveLimits {
+  /** By path; a later file of this path replaces a link. */
+  readonly links = new Map<string, ArchiveLink>()
+  /** What was guessed about the archive, for its publisher. */
+  readonly notes: string[] = []
   readonly #excluded = new Map<string, Exclusion>()
   readonly #limits: ArchiveLimitValues
   #files = 0
@@ -57,9 +64,31 @@ export class ArchiveLimits {
     return exclusion !== undefined
   }
 
+  /** Whether links are followed. */
+  get followsLinks(): boolean {
+    return this.#limits.isFolder === true
+  }
+
+  /** Adds a link, or returns false where links are refused. */
+  addLink(link: ArchiveLink): boolean {
+    if (!this.followsLinks) return false
+    this.#assertPathLength(link.path)
+    this.#assertPathLength(link.target)
+    this.links.set(link.path, link)
+    return true
+  }
+
+  /** Leaves out an entry because of what it is, or returns false where it is refused. */
+  excludeAs(reason: 'link' | 'special', path: string): boolean {
+    if (!this.followsLinks) return false
+    this.#exclude({ path, reason }, 0)
+    return true
+  }
+
   /** Counts a file before it is read. */
   admit(path: string, size: number): void {
     this.#assertPathLength(path)
+    this.links.delete(path)
     const { files, fileBytes } = this.#limits
     if (++this.#files > files)
       throw archiveTooLarge(`The archive has too many files. The limit is ${formatNumber(files)} per site.`)

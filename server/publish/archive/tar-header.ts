@@ -16,11 +16,14 @@ export interface TarHeader {
   size: number
   /** Typeflag, a single character. */
   type: string
+  /** What a link leads to. */
+  linkName: string
 }
 
 /** Attributes that an extended header sets for the next file. */
 export interface PaxExtension {
   path?: string
+  linkName?: string
   size?: number
 }
 
@@ -33,7 +36,9 @@ export function readHeader(block: Buffer): TarHeader {
   // GNU's magic has a space where POSIX has the NUL, and other fields instead of the prefix.
   const prefix = block.toString('latin1', 257, 263) === 'ustar\0' ? readText(block, 345, 155) : ''
   const name = readText(block, 0, 100)
-  return { name: prefix ? `${prefix}/${name}` : name, size, type }
+  // Most headers are of files, whose link name has no meaning.
+  const linkName = type === '1' || type === '2' ? readText(block, 157, 100) : ''
+  return { name: prefix ? `${prefix}/${name}` : name, size, type, linkName }
 }
 
 /**
@@ -45,6 +50,7 @@ export function readExtension(records: Buffer): PaxExtension {
   for (let at = 0; at < records.length; ) {
     const { key, value, end } = readRecord(records, at)
     if (key === 'path') extension.path = decodeUtf8(value)
+    else if (key === 'linkpath') extension.linkName = decodeUtf8(value)
     else if (key === 'size') extension.size = parseSize(value.toString('latin1'))
     else if (key.startsWith('GNU.sparse.')) throw archiveError(SPARSE_FILE_MESSAGE)
     at = end

@@ -38,6 +38,9 @@ const UNSUPPORTED_TYPES: Record<string, string> = {
   S: SPARSE_FILE_MESSAGE,
 }
 
+/** Devices and named pipes. */
+const SPECIAL_TYPES = new Set(['3', '4', '6'])
+
 /**
  * The files of a tar archive, in its order, while it arrives. An archive without the final empty block is
  * truncated and rejected; so is one with data after it, which other readers ignore silently.
@@ -56,8 +59,8 @@ export async function* tarFiles(
     const more = await readExtensionHeader(header, chunks, budget)
     if (more) extension = { ...extension, ...more }
     else {
-      const { path = header.name, size = header.size } = extension
-      yield* readEntry({ type: header.type, name: path, size }, chunks, budget)
+      const { path = header.name, size = header.size, linkName = header.linkName } = extension
+      yield* readEntry({ type: header.type, name: path, size, linkName }, chunks, budget)
       extension = {}
     }
   }
@@ -89,12 +92,13 @@ async function readExtensionHeader(
   }
   const body = (await requireBytes(chunks.readExactly(padToBlock(size)))).subarray(0, size)
   if (type === 'x') return readExtension(body)
-  // Global headers carry comments (git archive), 'K' the target of a link, and links are rejected.
-  return type === 'L' ? { path: readLongName(body) } : {}
+  if (type === 'L') return { path: readLongName(body) }
+  // Global headers carry comments (git archive).
+  return type === 'K' ? { linkName: readLongName(body) } : {}
 }
 
 async function* readEntry(
-  { name, size, type }: TarHeader,
+  { name, size, type, linkName }: TarHeader,
   chunks: ByteReader,
   budget: ArchiveLimits,
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
@@ -108,6 +112,9 @@ async function* readEntry(
     return
   }
   if (!isFile) {
+    if (type === '1' || type === '2') {
+      if (budget.addLink({ path, target: toSitePath(linkName), isSymbolic: type === '2' })) return
+    } else if (SPECIAL_TYPES.has(type) && budget.excludeAs('special', path)) return
     throw validationError([
       {
         field: sanitizeArchivePath(path),

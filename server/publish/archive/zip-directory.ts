@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl'
 import type { FieldError } from '../../../protocol/api/errors.ts'
+import { MAX_PATH_LENGTH, withSlashes } from '../../../protocol/manifest/paths.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { archiveError } from './archive-error.ts'
 import { isFolder, toSitePath } from './file.ts'
@@ -31,6 +32,8 @@ export interface ZipEntry {
   size: number
   deflated: boolean
   crc32: number
+  /** Its bytes are the target of a symbolic link. */
+  isLink: boolean
 }
 
 /**
@@ -44,15 +47,20 @@ export async function readDirectory(spool: Spool, budget: ArchiveLimits): Promis
   try {
     const zip = await fromRandomAccessReaderPromise(reader, spool.size, OPTIONS)
     const start = Number(zip.readEntryCursor)
+    const found: [entry: Entry, path: string][] = []
     for await (const entry of zip.eachEntry()) {
-      const path = decodeEntryPath(entry)
       budget.countOverhead(entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength)
+      found.push([entry, decodeEntryPath(entry)])
+    }
+    for (const [entry, path] of readBackslashes(found, budget)) {
       if (isFolder(path) || isEmptyFolder(entry)) continue
       if (budget.excludeByName(path, entry.uncompressedSize)) continue
-      const message = unsupportedReason(entry)
+      const isLink = fileType(entry) === SYMBOLIC_LINK && entry.uncompressedSize <= MAX_PATH_LENGTH * 4
+      const message = unsupportedReason(entry, budget.followsLinks && isLink)
+      if (message === SPECIAL_FILE && budget.excludeAs('special', path)) continue
       if (message) problems.push({ field: sanitizeArchivePath(path), message })
-      budget.admit(path, entry.uncompressedSize)
-      entries.push(toZipEntry(entry, path))
+      if (!isLink) budget.admit(path, entry.uncompressedSize)
+      entries.push({ ...toZipEntry(entry, path), isLink })
     }
     await assertEntryCount(spool, Number(zip.readEntryCursor))
     entries.sort((one, other) => one.offset - other.offset)
@@ -105,7 +113,7 @@ function decodeEntryPath(entry: Entry): string {
   return toSitePath(getFileNameLowLevel(flags, entry.fileNameRaw, entry.extraFields, true))
 }
 
-function toZipEntry(entry: Entry, path: string): ZipEntry {
+function toZipEntry(entry: Entry, path: string): Omit<ZipEntry, 'isLink'> {
   return {
     path,
     offset: entry.relativeOffsetOfLocalHeader,
@@ -122,11 +130,25 @@ function isEmptyFolder({ externalFileAttributes, uncompressedSize }: Entry): boo
   return uncompressedSize === 0 && (isFolderType || (externalFileAttributes & FAT_FOLDER) !== 0)
 }
 
+/** The entries with names whose folders are separated by slashes. */
+function readBackslashes(found: [Entry, string][], budget: ArchiveLimits): [Entry, string][] {
+  const names = withSlashes(found.map(([, path]) => path))
+  if (found.some(([, path], at) => path !== names[at]))
+    budget.notes.push('Backslashes in the names of the archive were read as folders.')
+  return found.map(([entry], at) => [entry, names[at]!])
+}
+
+function fileType(entry: Entry): number {
+  return (entry.externalFileAttributes >>> 16) & FILE_TYPE
+}
+
+const SPECIAL_FILE = 'is a device, a socket or a pipe'
+
 /** Why an entry cannot be published, or undefined. */
-function unsupportedReason(entry: Entry): string | undefined {
-  const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE
-  if (type === SYMBOLIC_LINK) return 'is a symbolic link'
-  if (!REGULAR_FILE_TYPES.has(type)) return 'is a device, a socket or a pipe'
+function unsupportedReason(entry: Entry, followsLink: boolean): string | undefined {
+  const type = fileType(entry)
+  if (type === SYMBOLIC_LINK && !followsLink) return 'is a symbolic link'
+  if (type !== SYMBOLIC_LINK && !REGULAR_FILE_TYPES.has(type)) return SPECIAL_FILE
   if (entry.isEncrypted()) return 'is encrypted'
   if (!entry.canDecodeFileData())
     return `uses compression method ${entry.compressionMethod}; only deflate is supported`

@@ -27,6 +27,11 @@ export async function* zipFiles(
   await using spool = await Spool.from(source, place)
   for (const entry of await readDirectory(spool, budget)) {
     const start = await findContentsStart(spool, entry)
+    if (entry.isLink) {
+      const target = (await readContents(spool, start, entry)).toString()
+      budget.addLink({ path: entry.path, target, isSymbolic: true })
+      continue
+    }
     if (Math.max(entry.size, entry.compressedSize) <= MAX_BUFFERED_FILE_BYTES) {
       yield bufferedEntry(entry.path, await readContents(spool, start, entry))
     } else yield* readStreamed(spool, start, entry)
