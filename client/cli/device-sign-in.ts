@@ -7,6 +7,9 @@ import type { CommandContext } from './command.ts'
 import { assertOwnPage } from './server.ts'
 import { browse } from './terminal/browser.ts'
 
+/** Between two requests, if the server names no number (RFC 8628, section 3.2). */
+const DEFAULT_INTERVAL_SECONDS = 5
+
 /** A server cannot make the client wait longer between its requests, or not at all. */
 const MAX_INTERVAL_SECONDS = 60
 
@@ -36,8 +39,9 @@ export async function signInByDevice(
     terminal.printNote(line)
   if (terminal.interactive) await browse(code.verification_uri_complete, work)
   const end = retryPolicy.now() + code.expires_in * 1000
-  let interval = Math.min(Math.max(code.interval, 1), MAX_INTERVAL_SECONDS)
+  let interval = Math.max(Number.isFinite(code.interval) ? code.interval : DEFAULT_INTERVAL_SECONDS, 1)
   while (retryPolicy.now() < end) {
+    interval = Math.min(interval, MAX_INTERVAL_SECONDS)
     await retryPolicy.wait(interval * 1000, signal)
     try {
       return await slipway.exchangeDeviceCode(COMMAND_LINE_CLIENT, code.device_code)

@@ -44,7 +44,7 @@ link in the folder, or one that leads there.`,
     const wanted = files.filter(({ path }) => isWritablePath(path, platform))
     const writer = new FolderWriter({ ...placeOf(folder, cwd), signal })
     for (const { path } of wanted) writer.check(path)
-    await download(work, slipway, { slug, versionId, writer, files: wanted })
+    await download(work, slipway, { slug, versionId, writer, files: wanted, maxBytes: maxTarBytes(files) })
     if (options.version === undefined) rememberPulled(work, { slug, server, folder, versionId })
     const skipped = files.filter((file) => !wanted.includes(file)).map(({ path }) => path)
     const result = {
@@ -93,22 +93,49 @@ interface Download {
   versionId: string
   writer: FolderWriter
   files: FileEntry[]
+  /** Maximum size of the archive without compression. */
+  maxBytes: number
+}
+
+/** Maximum size of the headers of a file in the archive. */
+const MAX_HEADER_BYTES = 8 * 1024
+
+/** Room for compression that enlarges. */
+const MAX_EXPANSION = 1.01
+
+function maxTarBytes(files: readonly FileEntry[]): number {
+  const bytes = sumSizes(files) + (files.length + 2) * MAX_HEADER_BYTES
+  if (Number.isSafeInteger(bytes)) return bytes
+  throw new RefusedError('The server sent files of impossible sizes')
+}
+
+/** The chunks of an archive, which a server could continue without an end. */
+async function* limitBytes(chunks: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.byteLength
+    if (bytes > maxBytes)
+      throw new RefusedError("The server's archive is longer than the files of its version")
+    yield chunk
+  }
 }
 
 async function download(
   { terminal, retryPolicy, signal }: CommandContext,
   slipway: Slipway,
-  { slug, versionId, writer, files }: Download,
+  { slug, versionId, writer, files, maxBytes }: Download,
 ): Promise<void> {
   const missing = new Map(files.map((file) => [file.path, file]))
   const view = new ProgressView(terminal, 'Downloading', retryPolicy.now)
   const progress = { files: files.length, filesDone: 0, bytes: sumSizes(files), bytesDone: 0 }
   const { bytes } = await slipway.archive(slug, versionId)
   const unzipped = createGunzip()
-  const unzipping = pipeline(Readable.from(bytes()), unzipped, { signal })
+  const unzipping = pipeline(Readable.from(limitBytes(bytes(), maxBytes * MAX_EXPANSION)), unzipped, {
+    signal,
+  })
   // Its error is thrown where the bytes are read.
   unzipping.catch(() => undefined)
-  for await (const entry of readTar(unzipped)) {
+  for await (const entry of readTar(limitBytes(unzipped, maxBytes))) {
     const file = missing.get(entry.path)
     if (!file) continue
     await writer.write(file, entry)

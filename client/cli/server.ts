@@ -91,11 +91,14 @@ export function assertOwnPage(page: string, server: string): void {
 
 /** Normalizes an address. Without a scheme it is https, or http on this machine. */
 export function serverAddress(text: string): string {
-  const local = /^(localhost|127\.|\[::1\])/i.test(text)
+  const local = /^(localhost|127(\.\d+){3}|\[::1\])(?![^:/])/i.test(text)
   const full = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `${local ? 'http' : 'https'}://${text}`
   const url = parse(full)
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
-    throw new UsageError(`${text} is not a server URL`, 'Example: https://slipway.example')
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {
+    throw new UsageError(
+      `${text.replace(/\/\/[^/]*@/, '//')} is not a server URL`,
+      'Example: https://slipway.example',
+    )
   }
   return url.origin + url.pathname.replace(/\/+$/, '')
 }

@@ -132,7 +132,7 @@ function authorization({ username, password }: URL): Record<string, string> {
 }
 
 function isThisMachine({ hostname }: URL): boolean {
-  return /^(.*\.)?localhost$|^127\.|^\[::1\]$/i.test(hostname)
+  return /^(.*\.)?localhost$|^127(\.\d+){3}$|^\[::1\]$/i.test(hostname)
 }
 
 function matchesHost(rule: string, { protocol, hostname, port }: URL): boolean {

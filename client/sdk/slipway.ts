@@ -71,6 +71,7 @@ import {
 import { type PublishOptions, type PublishResult, publish } from './publish.ts'
 import { readBytes, readJson, sendRequest } from './response.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts'
+import { SlipwayError } from './slipway-error.ts'
 import {
   type Bytes,
   fetchTransport,
@@ -113,6 +114,9 @@ export type {
   Transport as Send,
 } from './transport.ts'
 export type { PublishFile, UploadOptions as Sending } from './upload.ts'
+
+/** Pages of 100 sites: more than any account has. */
+const MAX_LIST_PAGES = 10_000
 
 interface Call extends UploadOptions {
   json?: unknown
@@ -367,11 +371,13 @@ export class Slipway {
   /** All the caller's sites, newest first, or all in its trash, page by page. */
   async *sites(options: Pick<ListOptions, 'deleted'> = {}): AsyncGenerator<SiteSummary> {
     let cursor: string | null = null
-    do {
+    for (let pages = 0; pages < MAX_LIST_PAGES; pages++) {
       const page: SiteList = await this.list({ ...options, limit: 100, ...(cursor !== null && { cursor }) })
       yield* page.publishes
       cursor = page.nextCursor ?? null
-    } while (cursor !== null)
+      if (cursor === null) return
+    }
+    throw new SlipwayError(`${this.#baseUrl} sends a list without an end`, { code: 'BAD_ANSWER' })
   }
 
   /** Changes settings of a site: absent fields stay, `null` clears. */

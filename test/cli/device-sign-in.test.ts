@@ -81,6 +81,8 @@ describe('login in a browser', () => {
     for (const [interval, waited] of [
       [0, 1000],
       [1e9, 60_000],
+      [undefined, 5000],
+      ['soon', 5000],
     ] as const) {
       fixture.responses[REQUEST] = { ...device(fixture.server.url), interval }
       await fixture.cli.run(['login'])

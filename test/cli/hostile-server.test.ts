@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { quoteArgument } from '../../client/cli/quote-argument.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
+import { Slipway } from '../../client/sdk/slipway.ts'
 import { uploadRequest } from '../../client/sdk/upload-targets.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { CliHarness } from './cli-harness.ts'
@@ -69,6 +71,13 @@ describe('a hostile server', () => {
     }
     const { code, stderr } = await cli.run(['whoami'])
     assert.deepEqual([code, /the response is too long/.test(stderr)], [5, true], stderr)
+  })
+
+  it('cannot make a list without an end', async () => {
+    const text = async () => '{"publishes":[],"nextCursor":"more"}'
+    const send = async () => ({ status: 200, header: () => null, text, bytes: () => Readable.from([]) })
+    const slipway = new Slipway({ baseUrl: 'https://slipway.test', send })
+    await assert.rejects(slipway.sites().next(), { code: 'BAD_ANSWER' })
   })
 
   it('ends a list by a page that names no other one', async () => {

@@ -202,9 +202,19 @@ describe('the server', () => {
     assert.equal(serverAddress('Slipway.Test/'), 'https://slipway.test')
     assert.equal(serverAddress('localhost:8080'), LOCAL)
     assert.equal(serverAddress('https://slipway.test:443/base/'), 'https://slipway.test/base')
-    for (const wrong of ['ftp://x', 'http://', 'http://a b', 'https://x/?y', 'https://user@x']) {
+    for (const wrong of [
+      'ftp://x',
+      'http://',
+      'http://a b',
+      'https://x/?y',
+      'https://user@x',
+      'https://:pw@x',
+    ]) {
       assert.throws(() => serverAddress(wrong), /is not a server URL/, wrong)
     }
+    assert.throws(() => serverAddress('https://user:pw@x/'), /^CliError: https:\/\/x\/ is not a server URL/)
+    for (const name of ['localhost.evil.test', '127.evil.test', 'localhostx'])
+      assert.equal(serverAddress(name), `https://${name}`)
   })
 
   it('gets SLIPWAY_KEY only when it was named by the user, not by a folder', () => {

@@ -149,7 +149,7 @@ describe('the site of this folder', () => {
   /** A site with these files, and an archive of the server with these bytes or with files of one byte. */
   function serveArchive(
     paths: string[],
-    { hash, archive }: { hash?: string; archive?: Uint8Array } = {},
+    { hash, archive, members = 0 }: { hash?: string; archive?: Uint8Array; members?: number } = {},
   ): void {
     const size = 1
     fixture.responses['GET /api/v1/publish/otter'] = { currentVersionId: 'v1' }
@@ -159,7 +159,8 @@ describe('the site of this folder', () => {
       Buffer.from('x'),
       padding(size),
     ])
-    const bytes = gzipSync(archive ?? concat([...entries, TAR_END]))
+    const empty = Array.from({ length: members }, () => gzipSync(''))
+    const bytes = concat([...empty, gzipSync(archive ?? concat([...entries, TAR_END]))])
     const respond = fixture.server.intercept
     fixture.server.intercept = (call, request, response) => {
       if (!call.path.includes('/archive')) return respond(call, request, response)
@@ -176,10 +177,21 @@ describe('the site of this folder', () => {
     assert.match(stderr, /Skipped unsafe paths: \.\.\/escaped\.txt, \.git\/hooks/)
     assert.deepEqual(readdirSync(fixture.cli.cwd).sort(), ['.slipway', 'copy'])
     assert.deepEqual(readdirSync(join(fixture.cli.cwd, 'copy')), ['fine.txt'])
-    for (const archive of [tarHeader('fine.txt', 1), Buffer.alloc(2000, 'x'), new Uint8Array()]) {
+    const records = Buffer.from(`${'0'.repeat(20)}1 path=x\n`)
+    const endless: [archive: Uint8Array, message: RegExp][] = [
+      [tarHeader('fine.txt', 1), /incomplete or invalid/],
+      [Buffer.alloc(2000, 'x'), /incomplete or invalid/],
+      [new Uint8Array(), /didn't send fine\.txt/],
+      [concat([tarHeader('junk', 100_000), Buffer.alloc(100_000)]), /longer than the files of its version/],
+      [concat([paxHeader(records.length), records, padding(records.length)]), /incomplete or invalid/],
+    ]
+    for (const [archive, message] of endless) {
       serveArchive(['fine.txt'], { archive })
-      assert.equal((await fixture.cli.run(['pull', 'copy', '--force'], keyed)).code, 6)
+      const { code: refused, stderr: reason } = await fixture.cli.run(['pull', 'copy', '--force'], keyed)
+      assert.deepEqual([refused, message.test(reason)], [6, true], reason)
     }
+    serveArchive(['fine.txt'], { members: 10_000 })
+    assert.match((await fixture.cli.run(['pull', 'copy', '--force'], keyed)).stderr, /longer than the files/)
   })
 
   it('is not downloaded through links, and replaces a link by the file', async () => {
@@ -279,3 +291,10 @@ describe('the site of this folder', () => {
     assert.equal((await fixture.cli.run(['claim', 'https://example.test/'], keyed)).code, 2)
   })
 })
+
+/** The header of an extended header. */
+function paxHeader(size: number): Uint8Array {
+  const header = Uint8Array.from(tarHeader('pax', size))
+  header[156] = 'x'.charCodeAt(0)
+  return header
+}

@@ -121,6 +121,7 @@ describe('the proxy of the environment', () => {
     [{ HTTP_PROXY: 'http://p' }, 'http://localhost:8080/', undefined],
     [{ HTTP_PROXY: 'http://p' }, 'http://site.localhost/', undefined],
     [{ HTTP_PROXY: 'http://p' }, 'http://127.0.0.1/', undefined],
+    [{ HTTP_PROXY: 'http://p' }, 'http://127.evil.test/', 'http://p/'],
     [{ HTTP_PROXY: 'http://p' }, 'http://[::1]/', undefined],
     [{ HTTP_PROXY: 'http://p', NO_PROXY: '*' }, 'http://a.test/', undefined],
     [{ HTTP_PROXY: 'http://p', NO_PROXY: 'b.test, A.test' }, 'http://sub.a.test/', undefined],

@@ -351,6 +351,8 @@ const ROWS: readonly Row[] = [
   ['puts a command of a server into a hint to copy', 'client/cli/format-error.ts', 'suggestTrust', 'trust ${quoteArgument(forge)}', 'trust ${forge}', 'test/cli/hostile-server.test.ts'],
   ['publishes what a link leads to that replaced a watched folder', 'client/cli/folder/read-site.ts', 'scanOrThrow', 'if (target !== undefined) throw', 'if (false) throw', 'test/cli/hostile-folder.test.ts'],
   ['publishes a folder that only a clone names to the site that the user names', 'client/cli/publish-folder.ts', 'rememberedFolder', '(site.isOwn || !isNamed)', 'true', 'test/cli/hostile-folder.test.ts'],
+  ['downloads an archive without an end', 'client/cli/pull.ts', 'limitBytes', 'if (bytes > maxBytes) throw', 'if (false) throw', 'test/cli/own-site.test.ts'],
+  ['sends a name that begins like this machine over http', 'client/cli/server.ts', 'serverAddress', '(?![^:/])', '', 'test/cli/memory.test.ts'],
   ['stores the state of a folder through a symbolic link', 'client/cli/state/site-memory.ts', 'SiteMemory.#assertNoLinks', '?.isSymbolicLink()', '?.isSocket()', 'test/cli/memory.test.ts'],
   ['lets a pulled site replace the files of git', 'client/cli/folder/folder-writer.ts', 'isProtectedName', "return PROTECTED_NAME.test(base.replace(/(?<![. ])[. ]+$/, ''))", 'return false && base', 'test/cli/own-site.test.ts', 'test/cli/folder.test.ts'],
   ['lets a pulled site write outside its folder', 'client/cli/folder/folder-writer.ts', 'isWritablePath', 'if (validatePath(path) !== undefined) return false', '', 'test/cli/own-site.test.ts'],

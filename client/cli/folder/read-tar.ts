@@ -3,6 +3,8 @@ import { RefusedError } from '../cli-error.ts'
 const BLOCK_BYTES = 512
 /** Maximum size of an extended header. */
 const MAX_PAX_BYTES = 64 * 1024
+/** Maximum number of digits of the length of a record in it. */
+const MAX_LENGTH_DIGITS = 6
 
 /** A file in a tar. Its content must be read before the next entry. */
 export interface TarEntry {
@@ -61,7 +63,8 @@ function parsePax(bytes: Buffer): Map<string, string> {
     const space = bytes.indexOf(' ', at)
     const length = Number(bytes.toString('latin1', at, space))
     const equals = bytes.indexOf('=', space)
-    if (!Number.isSafeInteger(length) || length < 1 || space < 0 || equals < 0) throw invalidTar()
+    const isLength = Number.isSafeInteger(length) && length > 0 && space - at <= MAX_LENGTH_DIGITS
+    if (!isLength || space < 0 || equals < 0) throw invalidTar()
     records.set(
       bytes.toString('utf8', space + 1, equals),
       bytes.toString('utf8', equals + 1, at + length - 1),
