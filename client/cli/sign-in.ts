@@ -3,7 +3,7 @@ import type { VerifyCodeResponse } from '../../protocol/api/account.ts'
 import type { DeviceToken } from '../../protocol/api/device.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'
-import { isSlipwayError } from '../sdk/slipway-error.ts'
+import { isSlipwayError, SlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand } from './account.ts'
 import { UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
@@ -14,6 +14,9 @@ import { quoteArgument } from './quote-argument.ts'
 const MAX_CODE_TRIES = 3
 
 const MAX_KEY_NAME_CHARACTERS = 64
+
+/** Maximum length of a text of a server in the configuration. */
+const MAX_STORED_LENGTH = 1000
 
 interface SignInInput {
   email?: string | undefined
@@ -49,9 +52,12 @@ export async function signIn(
       ? toKey(await signInByDevice(work, server, keyName))
       : await signInByEmail(work, server, { email, code, keyName, again: sameKey(givenName, printsKey) })
   if (verified === undefined || printsKey) return verified
-  credentials.remember(server, { key: verified.apiKey, email: verified.email, name: verified.keyName })
-  const greeting = verified.isNewUser ? 'Welcome! Signed' : 'Signed'
-  terminal.printDone(`${greeting} in to ${server} as ${verified.email}`)
+  const { apiKey, email: signedInAs, keyName: name, isNewUser } = verified
+  if (![apiKey, signedInAs, name ?? '-'].every(isStorable) || !/^[!-~]+$/.test(apiKey))
+    throw new SlipwayError(`${server} sent a key that cannot be stored`, { code: 'BAD_ANSWER' })
+  credentials.remember(server, { key: apiKey, email: signedInAs, name })
+  const greeting = isNewUser ? 'Welcome! Signed' : 'Signed'
+  terminal.printDone(`${greeting} in to ${server} as ${signedInAs}`)
   return verified
 }
 
@@ -69,6 +75,11 @@ async function signInByEmail(
   return code === undefined
     ? requestAndVerify(work, slipway, { server, ...given })
     : slipway.verifyCode(email, code, work.credentials.attemptFor(server, email), keyName)
+}
+
+/** Whether a text of a server may take its place in the configuration, which every command reads. */
+function isStorable(text: unknown): text is string {
+  return typeof text === 'string' && text.length > 0 && text.length <= MAX_STORED_LENGTH
 }
 
 /** The options of the second command of a sign-in in two steps. */
@@ -105,7 +116,7 @@ async function requestAndVerify(
       : `We sent a code to ${email}.`
   terminal.printNote(`${where} It expires in ${formatDuration(expiresInSeconds)}.`)
   if (terminal.interactive) return verifyTyped(work, slipway, { email, attempt, keyName, delivery })
-  if (attempt) credentials.rememberAttempt(server, email, attempt)
+  if (isStorable(attempt)) credentials.rememberAttempt(server, email, attempt)
   terminal.printNote(
     `Then run: ${loginCommand(work, server)} --email ${quoteArgument(email)} --code CODE${again}`,
   )

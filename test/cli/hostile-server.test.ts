@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { quoteArgument } from '../../client/cli/quote-argument.ts'
@@ -71,6 +72,41 @@ describe('a hostile server', () => {
     }
     const { code, stderr } = await cli.run(['whoami'])
     assert.deepEqual([code, /the response is too long/.test(stderr)], [5, true], stderr)
+  })
+
+  it('stores nothing on the machine that would fail or slow a later command', async () => {
+    const { server, cli } = fixture
+    const config = `${cli.home}/.config/slipway/config.json`
+    const before = readFileSync(config, 'utf8')
+    const account = { apiKey: 'sl_live_1', email: 'ann@example.test', keyName: 'ann@desk', plan: 'free' }
+    const long = 'x'.repeat(100_000)
+    for (const change of [
+      { apiKey: 'a\nb' },
+      { apiKey: { toString: 1 } },
+      { apiKey: long },
+      { apiKey: undefined },
+      { email: long },
+      { keyName: [] },
+    ]) {
+      server.reply(/./, [200, { ...account, ...change }])
+      const { code, stderr } = await cli.run(['login', '--email', 'ann@example.test', '--code', 'ABCD'])
+      assert.deepEqual([code, /a key that cannot be stored/.test(stderr)], [5, true], stderr)
+    }
+    server.reply(/./, [200, { expiresInSeconds: 600, attempt: long }])
+    assert.equal((await cli.run(['login', '--email', 'ann@example.test'])).code, 0)
+    assert.equal(readFileSync(config, 'utf8'), before)
+    cli.write({ 'index.html': 'x' })
+    for (const change of [
+      { slug: 'A B' },
+      { claimToken: long },
+      { upload: { versionId: long, uploads: [] } },
+    ]) {
+      const upload = { versionId: 'v1', uploads: [], skipped: [], expiresInSeconds: 60 }
+      server.reply(/./, [201, { slug: 'otter', siteUrl: 'http://otter.test/', upload, ...change }])
+      const { code, stderr } = await cli.run(['publish', '.', '--new'])
+      assert.deepEqual([code, /a site that cannot be stored/.test(stderr)], [6, true], stderr)
+      assert.deepEqual(cli.siteMemory.all(), [])
+    }
   })
 
   it('cannot make a list without an end', async () => {

@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, realpathSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve, sep } from 'node:path'
+import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { StoredSite } from '../../sdk/resume.ts'
 import { RefusedError } from '../cli-error.ts'
 import { serverAddress } from '../server.ts'
@@ -22,6 +22,9 @@ export interface RememberedSite extends StoredSite {
 
 /** Maximum size of the state. */
 const MAX_STATE_BYTES = 1024 * 1024
+
+/** Maximum length of a site in it as JSON; a server chooses most of it. */
+const MAX_SITE_LENGTH = 10_000
 
 /** Proofs that the user, and no stranger, stored a site. */
 type Seals = Pick<CredentialStore, 'sealOf' | 'hasSealed'>
@@ -52,10 +55,15 @@ export class SiteMemory {
     return server === undefined ? sites : sites.filter((site) => site.server === server)
   }
 
-  /** Whether a remembered folder is in the working folder, also by the target of each link. */
+  /**
+   * Whether a remembered folder is in the working folder, also by the target of each link. A path outside is not touched:
+   * on Windows it could lead to a server that receives the user's hash (`\\host\share`).
+   */
   isInside(folder: string): boolean {
     const path = resolve(this.#cwd, folder)
-    if (!existsSync(path)) return !relative(this.#cwd, path).startsWith('..')
+    const name = relative(this.#cwd, path)
+    if (name.split(sep)[0] === '..' || isAbsolute(name)) return false
+    if (!existsSync(path)) return true
     const [top, target] = [realpathSync.native(this.#cwd), realpathSync.native(path)]
     return target === top || target.startsWith(top.endsWith(sep) ? top : top + sep)
   }
@@ -113,6 +121,7 @@ export class SiteMemory {
 
   #write(sites: RememberedSite[]): void {
     this.#assertNoLinks()
+    if (!sites.every(isSite)) throw new RefusedError('The server sent a site that cannot be stored')
     const stored = sites.map(
       ({ claimUrl: _, siteUrl: __, isOwn, ...site }: RememberedSite & { siteUrl?: string }) =>
         isOwn ? { ...site, seal: this.#seals.sealOf(site.server, site.slug) } : site,
@@ -158,7 +167,8 @@ function isSite(value: unknown): value is RememberedSite {
     typeof slug === 'string' &&
     /^[a-z0-9-]+$/.test(slug) &&
     texts.every((text) => text === undefined || typeof text === 'string') &&
-    (pending === undefined || isPending(pending))
+    (pending === undefined || isPending(pending)) &&
+    JSON.stringify(value).length <= MAX_SITE_LENGTH
   )
 }
 
