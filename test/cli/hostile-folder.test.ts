@@ -344,6 +344,9 @@ describe('a folder that a stranger wrote', () => {
       }
       assert.equal((await clone.run(['publish'], { typed: ['3'] })).code, 6)
       assert.equal((await clone.run(['delete', '--yes'], { typed: ['n'] })).code, 6)
+      assert.equal((await clone.run(['rollback', '--site', slug])).code, 6, 'there is no version before')
+      await clone.run(['restore', versionId, '--site', slug])
+      assert.equal((await clone.run(['publish'])).code, 2, 'the site was named for another command')
       const asked = await clone.run(['publish'], { typed: ['2', 'n', '3'] })
       assert.match(asked.stderr, new RegExp(`Another version of ${slug} at ${service.baseUrl} is live`))
       assert.equal(asked.code, 6)

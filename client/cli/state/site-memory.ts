@@ -16,7 +16,7 @@ export interface RememberedSite extends StoredSite {
   server: string
   /** The live version that this folder last published or saw. */
   liveVersionId?: string | undefined
-  /** Whether this user has published, linked, pulled or claimed the site: only then has it more than names and a token. */
+  /** Whether this user has published the folder as this site, linked it or claimed the site: only then has it more than names and a token. */
   isOwn: boolean
 }
 
@@ -89,7 +89,7 @@ export class SiteMemory {
 
   /** Stores the live version that the caller has seen, for all folders of the site. */
   setLiveVersion(slug: string, server: string, liveVersionId: string): void {
-    this.#change(slug, server, (site) => ({ ...site, liveVersionId, isOwn: true }))
+    this.#change(slug, server, (site) => ({ ...site, liveVersionId }))
   }
 
   /** Records that a site has an owner now, and deletes its claim token. */
