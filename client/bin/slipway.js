@@ -1,10 +1,14 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// Newer than Node 18: with a warm cache nothing is compiled again.
-module.enableCompileCache?.()
+// Newer than Node 18: with a warm cache nothing is compiled again. Not in the temporary folder, where Node runs the code
+// that another user of the machine has put there.
+const cache = process.env.NODE_COMPILE_CACHE || join(homedir(), '.cache', 'slipway')
+if (isAbsolute(cache)) module.enableCompileCache?.(cache)
 const { main } = await import('../dist/client/cli/main.js')
 
 const require = createRequire(import.meta.url)

@@ -42,12 +42,16 @@ export function isKnownServer(server: string, sources: ServerSources): boolean {
 
 async function confirmServer(
   server: string,
-  { terminal, credentials }: ServerSources & { terminal: Terminal },
+  { terminal, credentials, settings }: ServerSources & { terminal: Terminal },
 ): Promise<void> {
   const situation = `The .slipway folder here names a server that you haven't used on this machine: ${server}`
   const unless = "If you didn't publish this folder yourself, delete its .slipway folder."
   if (!terminal.interactive)
-    throw new UsageError(situation, `If you trust it: --server ${quoteArgument(server)}`, unless)
+    throw new UsageError(
+      situation,
+      `If you trust it${settings.key === undefined ? '' : ' with SLIPWAY_KEY'}: --server ${quoteArgument(server)}`,
+      unless,
+    )
   terminal.printNote(situation)
   if (!(await confirmRisk(terminal, 'Use this server?')))
     throw new RefusedError('Nothing was sent', 'To use another server: --server URL', unless)

@@ -3,12 +3,16 @@
 // every Node since 18 can read it.
 import { existsSync } from 'node:fs'
 import module from 'node:module'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const MIN_NODE = 26
 
 if (Number.parseInt(process.versions.node, 10) >= MIN_NODE) {
-  module.enableCompileCache()
+  // Not in the temporary folder, where Node runs the code that another user of the machine has put there.
+  const cache = process.env.NODE_COMPILE_CACHE || join(homedir(), '.cache', 'slipway-server')
+  if (isAbsolute(cache)) module.enableCompileCache(cache)
   await import('../main.ts')
 } else await startOnPinnedNode()
 

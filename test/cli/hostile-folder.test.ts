@@ -302,6 +302,8 @@ describe('a folder that a stranger wrote', () => {
     assert.doesNotMatch((await fixture.cli.run(['publish'])).stderr, /publish '?-/)
     fixture.writeState({ server: `${fixture.author.url}/;id` })
     assert.match((await fixture.cli.run(['publish'])).stderr, /--server 'http:\S+\/;id'\n/)
+    const keyed = await fixture.cli.run(['publish'], { env: { SLIPWAY_KEY: KEY } })
+    assert.match(keyed.stderr, /If you trust it with SLIPWAY_KEY: --server /)
   })
 
   it('does not choose another site of the user to replace without a question', async () => {

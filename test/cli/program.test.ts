@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -81,6 +90,17 @@ describe('the installed program', () => {
       const { code, stdout } = await run(node, ['publish', '--server', server.url], { cli })
       assert.deepEqual([code, stdout], [0, 'http://site-1.sites.test/\n'])
       assert.equal(server.live('site-1').get('large.bin')!.length, 3_000_000)
+    })
+
+    it(`runs no code that another user has put into the temporary folder on Node ${nodeVersion}`, async () => {
+      using cli = new CliHarness()
+      using shared = new CliHarness()
+      for (const HOME of [cli.home, '']) {
+        const { code } = await run(node, ['--version'], { env: { HOME, TMPDIR: shared.cwd }, cli })
+        assert.equal(code, 0)
+        assert.deepEqual(readdirSync(shared.cwd), [])
+      }
+      assert.deepEqual(readdirSync(cli.cwd), [])
     })
 
     it(`publishes to an HTTPS server through a proxy on Node ${nodeVersion}`, async () => {

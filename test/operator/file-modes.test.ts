@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { chmod, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -46,4 +47,14 @@ test('neither the data folder nor a file in it is readable by other users, even 
   for (const name of ['.', 'blobs', 'spool']) await chmod(join(folder.path, name), 0o750)
   assert.equal((await run(['sweep', 'sign-ins'], { DATA: folder.path, LOG: 'silent' })).code, 0)
   assert.deepEqual(await openToOthers(folder.path), [])
+})
+
+test('a command runs no code that another user has put into the temporary folder', async () => {
+  await using home = await memoryFolder()
+  await using shared = await memoryFolder()
+  const script = join(import.meta.dirname, '../../server/bin/slipway-server.js')
+  const env = { PATH: process.env.PATH, HOME: home.path, TMPDIR: shared.path }
+  execFileSync(process.execPath, [script, 'help'], { env })
+  assert.deepEqual(await readdir(shared.path), [])
+  assert.deepEqual(await readdir(join(home.path, '.cache')), ['slipway-server'])
 })
