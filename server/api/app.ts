@@ -180,6 +180,7 @@ function routeOptions(route: Route, services: ApiServices & { manifestBytes: num
       ends: route.ends,
       access: route.access,
       auth: route.auth ?? 'required',
+      foreignPages: route.foreignPages,
       ...(route.archives ? { accepts: ARCHIVE_TYPES } : {}),
     },
     schema: {

@@ -13,11 +13,10 @@ import { ERROR_CODES } from '../lib/error-codes.ts'
 import { ApiError } from '../lib/errors.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { isApiKey } from '../lib/tokens.ts'
-import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { readCookie } from './cookies.ts'
 import { findInternalRequest } from './internal-requests.ts'
-import { foreignPages } from './local-pages.ts'
+import { recognizeForeignPages } from './local-pages.ts'
 import { unknownEndpoint } from './unknown-endpoint.ts'
 
 declare module 'fastify' {
@@ -44,6 +43,11 @@ declare module 'fastify' {
     auth?: 'required' | 'optional'
     /** Whether tokens of programs are accepted, which are for one resource only. */
     programs?: true
+    /**
+     * Whether pages from outside may write on a private service without a key (`recognizeForeignPages`). By default they
+     * are refused.
+     */
+    foreignPages?: true
     /** Content-Types that the route accepts beside JSON. */
     accepts?: readonly string[]
   }
@@ -86,7 +90,7 @@ interface AdmissionOptions {
  */
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   const { limits, clock, clientIp } = options
-  const isForeignPage = foreignPages(options.baseUrl)
+  const isForeignPage = recognizeForeignPages(options.baseUrl)
   app.decorateRequest('caller')
   app.decorateRequest('sessionToken')
   app.decorateRequest('admission')
@@ -103,7 +107,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       .header('Access-Control-Allow-Origin', '*')
       .header('Access-Control-Expose-Headers', EXPOSED)
       .header('Cache-Control', 'no-store')
-    const { charge = 'api', access, ends, programs } = request.routeOptions.config
+    const { charge = 'api', access, ends, foreignPages } = request.routeOptions.config
     if (access === undefined) throw new Error('The route does not declare its access')
     const internal = findInternalRequest(request.raw)
     const caller: Caller = internal
@@ -121,24 +125,29 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     // An administrator in a blocked network can end the block.
     if (access !== 'admin') await options.blocklist.assertCaller(caller.address)
     const credential = access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
-    const isRefused = () => credential?.kind === 'key' && !caller.account
-    try {
-      if (credential) await authenticate(request, credential, options)
-    } finally {
-      // A request whose lookup failed is charged too, to its address: otherwise its repetitions would have no limit. An
-      // invalid key is charged even where the handler charges, because the handler will not run.
-      const endsCredential = caller.account !== undefined && caller.signedInWith === ends
-      const isFree = charge === 'none' || endsCredential || (charge === 'handler' && !isRefused())
-      if (isFree) setRateLimitHeaders(reply, await limits.peek(caller, kind))
-      else await applyCharge(reply, { limits, caller, kind })
+    const chargeOne = () => applyCharge(reply, { limits, caller, kind })
+    const admitCaller = async () => {
+      try {
+        if (credential) await authenticate(request, credential, options)
+      } finally {
+        // A request whose lookup failed is charged too, to its address: otherwise its repetitions would have no limit.
+        const endsCredential = caller.account !== undefined && caller.signedInWith === ends
+        if (charge === 'none' || charge === 'handler' || endsCredential)
+          setRateLimitHeaders(reply, await limits.peek(caller, kind))
+        else await chargeOne()
+      }
+      if (access === 'admin' && !mayAdminister(caller)) await options.blocklist.assertCaller(caller.address)
+      if (credential?.kind === 'key' && !caller.account) throw invalidCredential(request)
+      const isOpen = SAFE_METHODS.has(request.method) || access === 'admin' || foreignPages
+      if (!isOpen && !caller.account && isForeignPage(request.headers)) throw foreignPage(request)
+      await assertPermitted(request, options)
     }
-    if (access === 'admin' && !mayAdminister(caller)) await options.blocklist.assertCaller(caller.address)
-    if (isRefused()) throw invalidCredential(request)
-    // A signed target is a credential; `/mcp` has its own response.
-    const isOpen = SAFE_METHODS.has(request.method) || request.url.startsWith(UPLOAD_PATH) || programs
-    if (!isOpen && access !== 'admin' && !caller.account && isForeignPage(request.headers))
-      throw foreignPage(request)
-    await assertPermitted(request, options)
+    if (charge !== 'handler') return admitCaller()
+    // A refused request is charged here, because the handler will not run.
+    await admitCaller().catch(async (error: unknown) => {
+      await chargeOne()
+      throw error
+    })
   })
   app.addHook('preHandler', (request) => request.confirmCaller())
 }

@@ -7,7 +7,7 @@ import { isPrivateUrl } from '../../protocol/private-url.ts'
  * the network use without a credential: a page must not act in the place of the user who visits it. Pages of this machine
  * are accepted, such as those of a development server. On a public service no request is recognized.
  */
-export function foreignPages(baseUrl: string): (headers: IncomingHttpHeaders) => boolean {
+export function recognizeForeignPages(baseUrl: string): (headers: IncomingHttpHeaders) => boolean {
   if (!isPrivateUrl(baseUrl)) return () => false
   const own = new URL(baseUrl).origin
   return ({ origin }) =>

@@ -8,7 +8,7 @@ import { type Html, html } from '../lib/html.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
 import { sendPage } from '../web/pages.ts'
 import { readBody } from './bodies.ts'
-import { foreignPages } from './local-pages.ts'
+import { recognizeForeignPages } from './local-pages.ts'
 
 interface ReportPageOptions {
   baseUrl: string
@@ -35,7 +35,7 @@ const LABELS: Record<(typeof REPORT_REASONS)[number], string> = {
 /** The form for reports of visitors: a page without scripts. */
 export async function reportPage(app: FastifyInstance, options: ReportPageOptions): Promise<void> {
   const { reports, blocklist, pages, clientIp } = options
-  const isForeignPage = foreignPages(options.baseUrl)
+  const isForeignPage = recognizeForeignPages(options.baseUrl)
   const send = (reply: FastifyReply, status: number, main: Html) =>
     sendPage(reply, pages.render({ status, language: 'en', title: 'Report a page', main }))
   const sendForm = (reply: FastifyReply, content: FormContent) =>

@@ -28,6 +28,8 @@ export interface Route {
   access: RouteAccess
   /** See `auth.ts`; default `required`. */
   auth?: 'optional'
+  /** See `auth.ts`. */
+  foreignPages?: true
   /** Accepts an archive as its body, beside JSON where it has `body`. */
   archives?: true
   /**

@@ -227,6 +227,24 @@ describe('with a key', () => {
   })
 })
 
+test('requests with a key that does not permit them count for its account, on every route', async () => {
+  const { client } = await api.account()
+  const { slug, versionId } = await api.publish(client, { 'index.html': 'x' })
+  const { apiKey: key } = await client.createKey({ name: 'reader', scope: 'read' })
+  const site = `/api/v1/publish/${slug}`
+  for (const [method, target, json] of [
+    ['PATCH', `${site}/metadata`, { title: 'T' }],
+    ['POST', `${site}/finalize`, { versionId }],
+    ['PUT', `${site}/versions/${versionId}/thumbnail`],
+    ['DELETE', site],
+  ] as const) {
+    const before = readRemaining(await getAccount(key))
+    const refused = await api.request(method, target, { key, json })
+    assert.equal(refused.status, 403, target)
+    assert.deepEqual([readRemaining(refused), readRemaining(await getAccount(key))], [before - 1, before - 2])
+  }
+})
+
 describe('a message to /mcp', () => {
   const message = (method: string, params = {}) => ({ jsonrpc: '2.0', id: 1, method, params })
   const messages: [what: string, target: string, json: unknown, status: number][] = [

@@ -7,7 +7,7 @@ import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
 import { charge } from '../auth.ts'
-import { foreignPages } from '../local-pages.ts'
+import { recognizeForeignPages } from '../local-pages.ts'
 import { methodError, preflight } from '../unrouted.ts'
 import { withToolHint } from './call-error.ts'
 import { challenge } from './challenge.ts'
@@ -40,7 +40,9 @@ interface McpOptions extends ToolServerOptions {
 export async function mcp(app: FastifyInstance, options: McpOptions): Promise<void> {
   const { baseUrl, anonymousBodyLimit } = options
   const handler = withOwnPages(baseUrl, messageHandler(options))
-  const config = { access: 'any', charge: 'message', programs: true, anonymousBodyLimit } as const
+  // Its own response refuses pages from outside, also with a token.
+  const pages = { foreignPages: true } as const
+  const config = { access: 'any', charge: 'message', programs: true, ...pages, anonymousBodyLimit } as const
   for (const path of [MCP_PATH, MCP_ACCOUNT_PATH]) {
     const hooks = {
       onSend: async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
@@ -152,7 +154,7 @@ function refuseScope(
  * warning).
  */
 function withOwnPages(baseUrl: string, handle: RouteHandlerMethod): RouteHandlerMethod {
-  const isForeignPage = foreignPages(baseUrl)
+  const isForeignPage = recognizeForeignPages(baseUrl)
   return function (request, reply) {
     return isForeignPage(request.headers) ? reply.code(403).send() : handle.call(this, request, reply)
   }
