@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { AuditPage } from '../../protocol/api/admin/audit.ts'
+import { COMMAND_LINE_CLIENT } from '../../protocol/api/device.ts'
 import type { ErrorCode } from '../../protocol/api/errors.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
@@ -15,6 +16,7 @@ import {
   type Credential,
   sendCall,
 } from '../calls.ts'
+import type { Tokens } from '../mcp/program.ts'
 import { repeatWrites } from '../support/repeated-writes.ts'
 import { sharedIssuer } from '../tools/oidc-issuer.ts'
 import { Api, DAY_MS } from './api.ts'
@@ -160,6 +162,20 @@ describe('a call is refused to those without the right to it, then succeeds, and
       }
       if (call.right) await assertDeleted(call, request)
     })
+})
+
+test('the requests for tokens, which the document does not have, succeed when each write runs twice', async () => {
+  const { user_code, device_code } = await fixture.device()
+  await owner.client.decideDevice(user_code, true)
+  const { access_token: key } = await api.anonymous.exchangeDeviceCode(COMMAND_LINE_CLIENT, device_code)
+  assert.equal((await api.client(key).me()).email, owner.email)
+  const program = await fixture.program()
+  let { refresh_token } = await program.tokens(owner.key)
+  const next = async () => (await (await program.refresh(refresh_token)).json()) as Tokens
+  for (let uses = 0; uses < 2; uses++) ({ refresh_token } = await next())
+  const body = new URLSearchParams({ client_id: program.clientId, token: refresh_token })
+  assert.equal((await fetch(`${api.baseUrl}/oauth/revoke`, { method: 'POST', body })).status, 200)
+  assert.equal((await program.refresh(refresh_token)).status, 400)
 })
 
 /** The claim token of a site without an owner, and no other, permits the call in place of a key until it is claimed. */
