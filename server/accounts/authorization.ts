@@ -25,6 +25,8 @@ export interface Caller {
   signedInAt?: number
   /** The hash of the API key, if the caller signed in with one. */
   keyHash?: string
+  /** Whether a page of another origin sent the request, and no action of its user (`isOfOtherPage`). */
+  isOfOtherPage?: boolean
 }
 
 /** Who publishes a version, and with what, as versions record it. */

@@ -22,7 +22,8 @@ export interface RateLimitStatus {
 /**
  * `api` counts by address, by account, and separately for the browser sessions of an account, so that the dashboard
  * and the account's API key do not use up each other's requests; `sign-in` and `report` are separate counters by address
- * (contract, "Rate limits"). `message` counts the messages of programs to `/mcp`, by account or address: a client sends
+ * (contract, "Rate limits"). Those of pages of other origins have a counter of their own, so that no page keeps a visitor
+ * from signing in. `message` counts the messages of programs to `/mcp`, by account or address: a client sends
  * three before its first call.
  */
 export type LimitKind = 'api' | 'sign-in' | 'report' | 'message'
@@ -152,7 +153,8 @@ export class RateLimits {
     }
     if (kind !== 'api') {
       const limit = kind === 'sign-in' ? rates.signIn : REPORTS_PER_HOUR
-      return { key: `${kind}:${rateLimitSubnet(caller.address)}`, limit }
+      const origin = caller.isOfOtherPage ? ' of other pages' : ''
+      return { key: `${kind}${origin}:${rateLimitSubnet(caller.address)}`, limit }
     }
     if (caller.account && caller.signedInWith === 'dashboard')
       return { key: sessionKey(caller.account.id), limit: rates.session }

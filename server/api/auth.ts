@@ -116,6 +116,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
           account: undefined,
           address: clientIp(request.raw),
           signedInWith: 'anonymous',
+          isOfOtherPage: isOfOtherPage(request),
           ...readClient(request),
         }
     request.caller = caller
@@ -284,6 +285,16 @@ function readCredential(request: FastifyRequest, baseUrl: string): Credential | 
   if (request.routeOptions.config.programs) return undefined
   const value = readCookie(request, baseUrl, 'session')
   return value && isSameOrigin(request, new URL(baseUrl).origin) ? { kind: 'session', value } : undefined
+}
+
+/**
+ * Whether a page of another origin made the browser send this, such as by an image or a prefetch. A navigation is what a
+ * user does (Fetch Metadata, sections 2.1 to 2.4; `Sec-Purpose`).
+ */
+function isOfOtherPage({ headers }: FastifyRequest): boolean {
+  const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
+  if (site === 'none' || site === 'same-origin') return false
+  return mode !== 'navigate' || destination !== 'document' || headers['sec-purpose'] !== undefined
 }
 
 /**

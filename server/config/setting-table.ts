@@ -280,7 +280,12 @@ export const settings = {
       'Requests per hour for the browser sessions of an account. A number or `unlimited`.',
     ),
   ),
-  rateSignIn: integer('SLIPWAY_RATE_SIGN_IN', 60, [1, 1e9], 'Sign-in requests per hour for an IP address.'),
+  rateSignIn: integer(
+    'SLIPWAY_RATE_SIGN_IN',
+    60,
+    [1, 1e9],
+    'Sign-in requests per hour for an IP address, and as many that pages of other origins send from it.',
+  ),
   planTable: planTable(
     'SLIPWAY_PLANS',
     'Plans beside `free` and `hobby`, and other limits of these: a JSON object, or the path of a file with one. See docs/operate.md.',

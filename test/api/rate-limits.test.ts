@@ -416,6 +416,30 @@ describe('signing in', () => {
   })
 })
 
+test('a page of another origin does not use up the sign-in requests of the network of its visitor', async () => {
+  const address = newAddress()
+  const ask = (headers: Record<string, string>) =>
+    api.request('GET', '/oauth/authorize', { headers: { 'x-forwarded-for': address, ...headers } })
+  const remainingAfter = async (headers: Record<string, string>) => readRemaining(await ask(headers))
+  const own = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
+  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+  assert.deepEqual(
+    [await remainingAfter({}), await remainingAfter(own), await remainingAfter(link)],
+    [59, 58, 57],
+  )
+  for (const [used, headers] of [
+    { ...link, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
+    { ...link, 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' },
+    { ...link, 'sec-fetch-dest': 'iframe' },
+    { ...link, 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'iframe' },
+    { ...link, 'sec-purpose': 'prefetch' },
+  ].entries())
+    assert.equal(await remainingAfter(headers), 59 - used)
+  for (let used = 5; used < 60; used++) await ask({ ...link, 'sec-fetch-dest': 'iframe' })
+  assert.equal((await ask({ ...link, 'sec-fetch-dest': 'iframe' })).status, 429)
+  assert.equal(await remainingAfter(own), 56)
+})
+
 // One finalize of a version runs at a time, and only one that completes a publish is free (contract, "Rates").
 
 /** Creates a site from an address, with one file to upload. */

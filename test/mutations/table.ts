@@ -514,6 +514,7 @@ const ROWS: readonly Row[] = [
   ['creates a key for a key that ended while the body arrived', 'server/api/auth.ts', 'admit', "app.addHook('preHandler', (request) => request.confirmCaller())", '', KEYS],
   ['publishes an archive for a key that ended while it arrived', 'server/publish/archive-upload.ts', 'ArchivePublisher.#publish', 'await request.confirmCaller()', '', KEYS],
   ['stores a thumbnail for a key that ended while it arrived', 'server/api/versions.ts', 'readThumbnail', 'await request.confirmCaller()', '', KEYS],
+  ['lets any page use up the sign-in requests of its visitors', 'server/accounts/rate-limits.ts', 'RateLimits.#budget', "caller.isOfOtherPage ? ' of other pages' : ''", "''", RATES],
   ['keeps a key valid at the rate limit', 'server/api/auth.ts', 'admit', 'caller.signedInWith === ends', 'false', RATES],
   ['admits requests beyond the rate limit', 'server/accounts/rate-limits.ts', 'RateLimits.#toStatus', 'admitted: count <= limit', 'admitted: true', RATES],
   ['counts each IPv6 address of a network as a caller', 'server/lib/client-ip.ts', 'rateLimitSubnet', 'ipv6Groups(bare).slice(0, 4)', 'ipv6Groups(bare)', RATES, 'test/lib/shares.test.ts', PASSWORD],
