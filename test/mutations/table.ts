@@ -484,6 +484,7 @@ const ROWS: readonly Row[] = [
   ['starts the sign-in of a device for a program that is not registered for it', 'server/api/oauth/device.ts', 'authorizeDevice', 'if (!client.grantTypes.includes(DEVICE_GRANT_TYPE))', 'if (false)', DEVICE],
   ['writes for a device that polls beyond the limit', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.#recordPoll', 'polledAt !== null && now < polledAt + intervalMs', 'false', DEVICE],
   ['charges nothing for unknown codes of devices', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.exchange', 'if (!isInTime) await charge()', '', DEVICE],
+  ['charges an account for used tokens of its jobs that others send', 'server/accounts/trusts/trusts.ts', 'Trusts.issueKey', 'if (await this.#store.read.trusts.isTokenUsed(idToken.hash)) throw usedToken()', '', TRUSTS],
   ['accepts a token of a job twice', 'server/accounts/trusts/trusts.ts', 'Trusts.issueKey', 'if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt)))', 'if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt)) && false)', TRUSTS],
   ['accepts a token for another audience', 'server/accounts/trusts/id-tokens.ts', 'IdTokens.verify', '{ issuer, audience, algorithms: ALGORITHMS }', '{ issuer, algorithms: ALGORITHMS }', TRUSTS],
   ['trusts a repository that was registered again', 'server/accounts/trusts/trusts.ts', 'isFor', 'trust.repositoryId === job.repositoryId', 'true', TRUSTS],

@@ -120,6 +120,8 @@ export class Trusts {
     charge: ChargeAccount = async () => undefined,
   ): Promise<ExchangeResponse> {
     const { trust, account } = await this.#findTrust(idToken, slug)
+    // Who repeats a token of a job is not the job.
+    if (await this.#store.read.trusts.isTokenUsed(idToken.hash)) throw usedToken()
     await charge(account)
     const now = this.#clock()
     const expiresAt = now + KEY_LIFETIME_MS
@@ -133,8 +135,7 @@ export class Trusts {
       const [site] = await tx.sites.currentSlugs([trust.site])
       if (!site) throw notTrusted(job, slug)
       await requireAccess(tx, 'publish', { slug: site.slug, account, now })
-      if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt)))
-        throw invalidToken('it was used before')
+      if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt))) throw usedToken()
       await tx.trusts.recordUse(trust.id, job, now)
       const { apiKey } = await mintKey(
         tx,
@@ -289,6 +290,10 @@ function notTrusted(job: Job, site: string | undefined): ApiError {
 const DETAIL_NAMES = {
   ...{ branch: 'branch', tag: 'tag', 'pull request': 'pullRequest', 'merge queue': 'mergeQueue' },
 } as const
+
+function usedToken(): ApiError {
+  return invalidToken('it was used before')
+}
 
 function limitReached(): ApiError {
   return new ApiError(

@@ -43,6 +43,9 @@ export interface TrustQueries {
 
   deleteOfAccount(accountId: string): Promise<void>
 
+  /** Whether the use of a token is recorded. */
+  isTokenUsed(tokenHash: string): Promise<boolean>
+
   /** Records the use of a token until it expires; false when it was used before. */
   useToken(tokenHash: string, expiresAt: number): Promise<boolean>
 

@@ -68,6 +68,15 @@ export class SqlTrustQueries implements TrustQueries {
     await this.#db.deleteFrom('trusts').where('account_id', '=', accountId).execute()
   }
 
+  async isTokenUsed(tokenHash: string) {
+    const used = await this.#db
+      .selectFrom('used_tokens')
+      .select('token_hash')
+      .where('token_hash', '=', tokenHash)
+      .executeTakeFirst()
+    return used !== undefined
+  }
+
   async useToken(tokenHash: string, expiresAt: number) {
     const { numInsertedOrUpdatedRows } = await this.#db
       .insertInto('used_tokens')
