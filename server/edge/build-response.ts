@@ -4,6 +4,7 @@ import { matchRoute, type RouteMatch } from './resolve/route.ts'
 import type { RouteTable } from './resolve/route-table.ts'
 import { conditionalResponse, fileResponse } from './respond/file-response.ts'
 import { ASSET_NOT_FOUND } from './respond/pages/error-pages.ts'
+import { buildRedirect } from './respond/redirect-response.ts'
 import { type EdgeResponse, withHeaders } from './response.ts'
 
 /** The response to a GET at `now`, milliseconds since 1970; a HEAD gets the same without the body. Pure. */
@@ -31,6 +32,8 @@ function matchResponse(
       return fileResponse(match.representation(headers['accept-encoding']), request)
     case 'implied-redirect':
       return match.toResponse(target.query)
+    case 'single-slashes':
+      return buildRedirect(301, match.location + target.query, table.policy)
     case 'rule-redirect':
       return table.redirects!.toResponse(match.redirect)
     case 'page':

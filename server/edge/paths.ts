@@ -47,6 +47,9 @@ export function canonicalize(path: string): string | undefined {
   }
 }
 
+/** What an encoded slash is in a canonical path. */
+export const ENCODED_SLASH = '%00'
+
 /** The same spelled path with its characters composed (Unicode NFC). */
 export function toNfc(path: string): string {
   if (!path.includes('%')) return path

@@ -55,7 +55,8 @@ const cases: Record<string, Record<string, string>> = {
     '404 docs/404.html': '/docs/guide/ /docs/guide/deep',
   },
   'rules are read, never served': {
-    '404 404.html': '/_headers /_redirects /%5Fheaders /%5f%72edirects /_headers/ //_headers /./_headers',
+    '404 404.html': '/_headers /_redirects /%5Fheaders /%5f%72edirects /_headers/ /./_headers',
+    '→ /_headers': '//_headers',
   },
   'percent-encoding': {
     'read me.txt': '/read%20me.txt',
@@ -72,10 +73,22 @@ const cases: Record<string, Record<string, string>> = {
   'nothing escapes': {
     '404 404.html': `
       /folder%2Ffile.txt /folder%2ffile.txt /folder\\file.txt /folder%5Cfile.txt /../index.html /.. /folder/%2e%2e/about.html
-      /folder/./file.txt /folder//file.txt //folder/file.txt //evil.example //evil.example/.. /\\evil.example
-      /%09/evil.example //docs /%2Fdocs /\\docs /docs%2F /toString /__proto__`,
+      /folder/./file.txt /\\evil.example /%09/evil.example /%2Fdocs //%2Fevil.example /go/https://x/y /\\docs /docs%2F /toString /__proto__`,
     '404 text': '/folder/../app.js',
-    '404 docs/404.html': '/docs// /docs/%2e%2e/',
+    '404 docs/404.html': '/docs/%2e%2e/',
+  },
+  'several slashes are one, by a redirect to a path of the site': {
+    '→ /': '// ///',
+    '→ /?a=//b': '//?a=//b',
+    '→ /folder/file.txt': '/folder//file.txt //folder/file.txt ///folder////file.txt',
+    '→ /docs': '//docs',
+    '→ /docs/': '/docs//',
+    '→ /nowhere': '//nowhere',
+    '→ /evil.example': '//evil.example',
+    '→ /evil.example/..': '//evil.example/..',
+    '→ /%5Cevil.example': '//\\evil.example //%5Cevil.example',
+    '→ /q%3F.txt': '//q%3F.txt',
+    '→ /%40evil.example': '//@evil.example',
   },
   'case and Unicode': {
     itself: '/Case.txt /case.txt',

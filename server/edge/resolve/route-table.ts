@@ -39,6 +39,7 @@ export interface RouteTable {
   fallback: ServedFile | undefined
   /** The pages for errors. */
   pages: ErrorPages
+  policy: Policy
   /** Estimated memory in bytes, including the responses when every file was requested. */
   bytes: number
 }
@@ -98,6 +99,7 @@ export function buildRouteTable(published: SiteInput): RouteTable {
     headers: rules?.headers.length ? new SiteHeaders(rules.headers, policy, entries.size) : undefined,
     fallback: spaMode ? findFile(entries, '/') : undefined,
     pages,
+    policy,
   }
   const headBytes = published.injectedIndex?.head.length ?? 0
   return { ...table, bytes: estimateBytes(table, files.length) + headBytes }

@@ -1,7 +1,7 @@
 import type { HttpRequest } from '../../net/http-handler.ts'
 import type { RedirectMatch } from '../../site-rules/match/redirect-matcher.ts'
 import { hasVariables } from '../../site-rules/redirect-rule.ts'
-import { canonicalize, toNfc } from '../paths.ts'
+import { canonicalize, ENCODED_SLASH, toHref, toNfc } from '../paths.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import type { RedirectResponse } from '../respond/redirect-response.ts'
 import type { ServedFile } from '../respond/served-file.ts'
@@ -19,6 +19,8 @@ export type RouteMatch =
   | { kind: 'rule-redirect'; redirect: RedirectMatch }
   /** Navigations and other requests for the path have different responses. */
   | { kind: 'by-request'; found: ServedFile | NotFound | { kind: 'missing-asset' } }
+  /** The same path with single slashes. */
+  | { kind: 'single-slashes'; location: string }
   | { kind: 'malformed' }
 
 const MALFORMED_MATCH: RouteMatch = { kind: 'malformed' }
@@ -26,6 +28,9 @@ const MISSING_ASSET_MATCH: { kind: 'missing-asset' } = { kind: 'missing-asset' }
 const NOT_FOUND_MATCH: NotFound = { kind: 'missing', page: undefined }
 
 const ASSET = /\.(?:[cm]?js|css)$/i
+
+/** Several slashes, except after a colon: a URL may be a part of a route. */
+const REPEATED_SLASHES = /(?<!:)\/{2,}/g
 
 /**
  * Routes a path at `now`, milliseconds since 1970, in the order of the contract ("Serving", 2 to 5). Pure.
@@ -55,6 +60,10 @@ function matchUnknownPath(
   const { previousFiles, root, redirects, fallback } = table
   const rule = redirects?.matchOthers(request)
   if (rule && isRedirect(rule)) return { kind: 'rule-redirect', redirect: rule }
+  const single = spelling.replace(REPEATED_SLASHES, '/')
+  // An encoded slash is no separator: such a path has no other form.
+  if (single !== spelling && !spelling.includes(ENCODED_SLASH))
+    return { kind: 'single-slashes', location: toHref(single) }
   const old =
     previousFiles && now < previousFiles.until ? findEntry(previousFiles.entries, spelling) : undefined
   if (old) return old
