@@ -67,7 +67,6 @@ const cases: [title: string, rows: Row[]][] = [
       ['/* /index.html 200', '//any', '→ /any'],
       ['/* /index.html 200', '/view/https://example.org/a', 'index.html'],
       ['/* /index.html 200', '/any/users.doe', 'index.html'],
-      ['/* /index.html 200', '/any/picture.png', 'index.html'],
       ['/a /caf%C3%A9 200', '/a', 'caf\u00e9.html'],
       ['/a /caf\u00e9.html 200', '/a', 'caf\u00e9.html'],
       ['/a /nowhere 200', '/a', '404 404.html'],
@@ -108,6 +107,20 @@ const cases: [title: string, rows: Row[]][] = [
       ['/v1/*  /:splat 200', '/v1/app.js', 'app.js'],
       ['/* /data.json 200', '/missing.js', 'data.json'],
       ['/missing.js /elsewhere.js 301', '/missing.js', '→ /elsewhere.js'],
+    ],
+  ],
+  [
+    'an image, a font, data or a program is a page only by a forced rule',
+    [
+      ...['png', 'SVG', 'ico', 'woff2', 'ttf', 'json', 'js.map', 'wasm', 'webmanifest'].flatMap(
+        (extension): Row[] => [
+          ['/* /index.html 200', `/missing.${extension}`, '404 404.html'],
+          ['/* /index.html 200!', `/missing.${extension}`, 'index.html'],
+        ],
+      ),
+      ['/* /index.html 200', '/docs/missing.png', '404 docs/404.html'],
+      ['/* /404.html 404', '/missing.png', '404 404.html'],
+      ['/* /data.json 200', '/missing.png', 'data.json'],
     ],
   ],
   [

@@ -527,6 +527,7 @@ const ROWS: readonly Row[] = [
   ['falls back to index.html for a missing asset', 'server/edge/resolve/route.ts', 'matchUnknownPath', 'if (!fallback || hasExtension(spelling)) return findNotFoundPage(table, spelling)', 'if (!fallback) return findNotFoundPage(table, spelling)', 'test/edge/spa.test.ts'],
   ['serves files of the version before for ever', 'server/edge/resolve/route.ts', 'matchUnknownPath', 'now < previousFiles.until', 'true', 'test/edge/previous-version.test.ts'],
   ['redirects visitors of //evil.example to that host', 'server/edge/resolve/route.ts', 'matchUnknownPath', 'toHref(single)', 'toHref(spelling)', 'test/edge/resolve.test.ts'],
+  ['answers a missing image with a page', 'server/edge/resolve/route.ts', 'applyRule', 'isPageForFile && !redirect.rule.force', 'false', 'test/edge/redirects.test.ts'],
   ['applies rules before files', 'server/edge/resolve/route.ts', 'matchRoute', 'return entry ?? findEntry(table.entries, spelling) ?? matchUnknownPath(table, request, { spelling, now })', 'return matchUnknownPath(table, request, { spelling, now })', 'test/edge/redirects.test.ts'],
   ['answers If-None-Match with the whole file', 'server/edge/respond/conditional.ts', 'evaluatePreconditions', "matchesEtag(noneMatch, file.etag, 'weak') ? 304 : 200", '200', 'test/edge/conditional.test.ts'],
   ['gives every encoding the same etag', 'server/edge/respond/served-file.ts', 'Representation.constructor', '`"${tag}-${encoding}"`', '`"${tag}"`', 'test/edge/encodings.test.ts'],

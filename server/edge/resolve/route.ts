@@ -29,6 +29,10 @@ const NOT_FOUND_MATCH: NotFound = { kind: 'missing', page: undefined }
 
 const ASSET = /\.(?:[cm]?js|css)$/i
 
+/** Files that pages and programs load, for which a page is never an answer. */
+const LOADED_FILE =
+  /\.(?:a?png|avif|bmp|gif|ico|jpe?g|jxl|svg|webp|eot|[ot]tf|woff2?|json|map|wasm|webmanifest)$/i
+
 /** Several slashes, except after a colon: a URL may be a part of a route. */
 const REPEATED_SLASHES = /(?<!:)\/{2,}/g
 
@@ -83,6 +87,8 @@ function applyRule(table: RouteTable, redirect: RedirectMatch, spelling: string)
   const file = target === undefined ? undefined : findFile(table.entries, target)
   if (!file) return findNotFoundPage(table, spelling)
   if (file.type.isHtml && ASSET.test(spelling) && !isExplicitOverride(redirect)) return MISSING_ASSET_MATCH
+  const isPageForFile = redirect.status === 200 && file.type.isHtml && LOADED_FILE.test(spelling)
+  if (isPageForFile && !redirect.rule.force) return findNotFoundPage(table, spelling)
   return redirect.status === 404 ? { kind: 'missing', page: file } : file
 }
 
