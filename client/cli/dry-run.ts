@@ -3,7 +3,7 @@ import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { type FolderScan, skippedPaths } from '../sdk/folder/scan.ts'
 import { type CommandContext, type OptionValues, printResult } from './command.ts'
-import { readFiles, skippedFiles } from './folder/read-site.ts'
+import { indexNotices, readFiles, skippedFiles } from './folder/read-site.ts'
 import type { PublishPlan } from './publish-target.ts'
 import { formatDiff } from './version-conflict.ts'
 
@@ -24,7 +24,7 @@ export async function printDryRun(
   printResult(work, options, json, () => {
     for (const file of files) terminal.print(file.path)
   })
-  for (const line of skippedFiles(found, true)) terminal.printNote(line)
+  for (const line of [...skippedFiles(found, true), ...indexNotices(found)]) terminal.printNote(line)
   terminal.printNote(`${formatFileCount(files)} would be published.`)
   if (compared === undefined) return
   const { upload } = compared

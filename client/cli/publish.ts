@@ -102,7 +102,10 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
   },
   async run(work, options, [operand]) {
     const folder = await chooseFolder(work, options, operand)
-    const found = scanOrThrow(folder, { secrets: options['include-secrets'] === true })
+    const found = scanOrThrow(folder, {
+      secrets: options['include-secrets'] === true,
+      mode: publishMode(options),
+    })
     const planned = await buildPlan(work, options, folder)
     if (options['dry-run'] === true) return printDryRun(work, options, planned, found)
     const plan = withBase(await claimRemembered(work, planned), options)

@@ -31,17 +31,19 @@ export async function publishFolder(
   path: string,
   { secrets, ...options }: FolderOptions = {},
 ): Promise<FolderResult> {
-  const { files, skipped } = await readFolder(path, { secrets, signal: options.signal })
+  const { files, skipped } = await readFolder(path, { secrets, signal: options.signal, merge: options.merge })
   return { ...(await slipway.publish({ ...options, files })), skipped }
 }
+
+interface ReadOptions extends Pick<ScanOptions, 'secrets'>, Pick<FolderOptions, 'signal' | 'merge'> {}
 
 /** The files that `publishFolder` publishes, with their hashes. */
 export async function readFolder(
   path: string,
-  { signal, secrets }: ScanOptions & { signal?: AbortSignal | undefined } = {},
+  { signal, secrets, merge }: ReadOptions = {},
 ): Promise<FolderFiles> {
   const outside = linkTarget(resolve(path))
-  const found = scan(path, { secrets })
+  const found = scan(path, { secrets, mode: merge ? 'merge' : undefined })
   const refused = validateFolder(found.files)
   if (outside !== undefined)
     refused.push(`${path} is a link to ${outside}, which is outside the folder of the link: name that folder`)

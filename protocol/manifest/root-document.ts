@@ -19,5 +19,23 @@ function byDepth(one: string, other: string): number {
   return one.split('/').length - other.split('/').length || (one < other ? -1 : 1)
 }
 
+/**
+ * The files that other servers accept as the index of a folder that has no `index.html`, each with the path of that: such as
+ * `INDEX.HTML` and `index.htm`.
+ */
+export function findIndexAliases<File extends { path: string }>(
+  files: readonly File[],
+): { path: string; file: File }[] {
+  const paths = new Set(files.map(({ path }) => path))
+  const aliases = new Map<string, File>()
+  for (const pattern of [/^(.*\/)?index\.html$/i, /^(.*\/)?index\.htm$/i])
+    for (const file of files) {
+      const found = pattern.exec(file.path)
+      const path = `${found?.[1] ?? ''}index.html`
+      if (found && !paths.has(path) && !aliases.has(path)) aliases.set(path, file)
+    }
+  return Array.from(aliases, ([path, file]) => ({ path, file }))
+}
+
 /** Usual output folders of build tools. */
 export const BUILD_OUTPUT_DIRS = ['dist', 'build', 'out', 'public', '_site']

@@ -26,6 +26,25 @@ describe('scanning a folder', () => {
       files: { 'index.html': 'hi', 'node_modules/a/index.js': 'x', '.env': 'SECRET=1', 'b/.DS_Store': 'x' },
       found: { files: ['index.html'], ignored: ['.env', 'b/.DS_Store', 'node_modules/'] },
     },
+    'adds the index.html of folders whose index has another name': {
+      files: {
+        ...{
+          'INDEX.HTML': 'a',
+          'index.htm': 'b',
+          'a/index.htm': 'c',
+          'b/Index.html': 'd',
+          'b/index.html': 'e',
+        },
+        'c/myindex.html': 'f',
+      },
+      found: {
+        files: [
+          ...['INDEX.HTML', 'a/index.htm', 'a/index.html', 'b/Index.html', 'b/index.html', 'c/myindex.html'],
+          ...['index.htm', 'index.html'],
+        ],
+        indexes: ['INDEX.HTML → index.html', 'a/index.htm → a/index.html'],
+      },
+    },
     'finds empty files': {
       files: { 'index.html': 'hi', 'b/empty.txt': '' },
       found: { files: ['b/empty.txt', 'index.html'] },
@@ -68,12 +87,15 @@ describe('scanning a folder', () => {
       using cli = new CliHarness()
       cli.write(files)
       for (const [path, target] of Object.entries(links)) symlinkSync(target, join(cli.cwd, path))
-      const { folders, reasons, ...scanned } = scan(cli.cwd)
+      const { folders, reasons, indexes, ...scanned } = scan(cli.cwd)
       assert.equal(folders[0], realpathSync(cli.cwd))
       assert.deepEqual([...reasons.keys()].sort(), scanned.ignored)
-      const none = { ignored: [], links: [], unsupported: [] }
+      const none = { ignored: [], links: [], unsupported: [], indexes: [] }
       const paths = scanned.files.map(({ path }) => path)
-      assert.deepEqual({ ...scanned, files: paths }, { ...none, ...found })
+      const named = Array.from(indexes, ([path, name]) => `${name} → ${path}`)
+      assert.deepEqual({ ...scanned, files: paths, indexes: named }, { ...none, ...found })
+      const merged = scan(cli.cwd, { mode: 'merge' })
+      assert.equal(merged.files.length, paths.length - named.length)
     })
   }
 

@@ -267,11 +267,16 @@ describe('publish', () => {
       [['a.txt', 'app/index.html', '_redirects'], `${below}, unless _redirects has a rule for /.`],
       [['photo.jpg', '_redirects', '_headers'], undefined],
       [['index.html', 'b.txt'], undefined],
+      [['INDEX.HTML', 'b.txt'], 'INDEX.HTML is also published as index.html'],
     ]
     for (const [at, [files, hint]] of cases.entries()) {
       fixture.cli.write(Object.fromEntries(files.map((name) => [`odd-${at}/${name}`, 'x'])))
       const { stderr } = await fixture.cli.run(['publish', `odd-${at}`])
-      assert.equal(/(No index\.html .*)\n/.exec(stderr)?.[1], hint, files.join(', '))
+      assert.equal(
+        /(No index\.html .*|.* is also published as .*)\n/.exec(stderr)?.[1],
+        hint,
+        files.join(', '),
+      )
     }
     fixture.cli.write({ 'project/package.json': '{}', 'project/a.js': 'x', 'project/dist/index.html': 'x' })
     const { stderr } = await fixture.cli.run(['publish', 'project'])

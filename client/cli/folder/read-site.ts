@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { formatNumber, pluralize } from '../../../protocol/format.ts'
 import type { ExclusionReason } from '../../../protocol/ignore/ignore-rules.ts'
-import { caseCollisions, validateFolder } from '../../../protocol/manifest/folder.ts'
+import { caseCollisions, truncateList, validateFolder } from '../../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../../protocol/manifest/root-document.ts'
 import { digestAll, type HashedFile } from '../../sdk/folder/digest.ts'
@@ -81,7 +81,12 @@ export function notices(
 ): { skipped: string[]; warnings: string[] } {
   const collisions = caseCollisions(found.files).map((names) => `Warning: ${names}`)
   const missing = isMerged ? [] : missingIndexNotice(found.files, folder)
-  return { skipped: skippedFiles(found), warnings: [...collisions, ...missing] }
+  return { skipped: [...skippedFiles(found), ...indexNotices(found)], warnings: [...collisions, ...missing] }
+}
+
+/** The files that are published as an `index.html` as well. */
+export function indexNotices({ indexes }: FolderScan): string[] {
+  return truncateList(Array.from(indexes, ([path, name]) => `${name} is also published as ${path}`))
 }
 
 /** The output folder of a build tool that has a site in it. */

@@ -5,6 +5,7 @@ import { ignoreRules } from '../../../protocol/ignore/default-rules.ts'
 import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
 import type { ExclusionReason, IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
 import type { NamedFile } from '../../../protocol/manifest/folder.ts'
+import { findIndexAliases } from '../../../protocol/manifest/root-document.ts'
 import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 
 /** The command's own folder, which no list needs to name. */
@@ -33,12 +34,16 @@ export interface FolderScan {
   links: string[]
   /** Neither file nor folder, such as sockets. */
   unsupported: string[]
+  /** Files that are published as the `index.html` of their folder as well, by the path of that. */
+  indexes: Map<string, string>
 }
 
 /** What a scan includes beside what a folder publishes by default. */
 export interface ScanOptions {
   /** Private keys and other known secrets, which `.slipwayignore` cannot include. */
   secrets?: boolean | undefined
+  /** Files that are merged with a site, which may have the `index.html` that the folder does not have, get none. */
+  mode?: 'merge' | 'replace' | undefined
 }
 
 /** Scans a folder or a single file. Reads names and sizes only. Results are sorted by path. */
@@ -50,6 +55,7 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
     reasons: new Map(),
     links: [],
     unsupported: [],
+    indexes: new Map(),
   }
   const isFolder = statSync(root).isDirectory()
   const top = realpathSync.native(isFolder ? root : dirname(root))
@@ -62,8 +68,17 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
   const rules = rulesFor(readIgnoreFile(top), include)
   new FolderWalker(top, rules, found).folder(top, '', [top])
   for (const list of [found.ignored, found.links, found.unsupported]) list.sort()
+  if (include.mode !== 'merge') addIndexes(found)
   found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
   return found
+}
+
+/** Adds the `index.html` of folders whose index has another name. */
+function addIndexes(found: FolderScan): void {
+  for (const { path, file } of findIndexAliases(found.files)) {
+    found.files.push({ ...file, path })
+    found.indexes.set(path, file.path)
+  }
 }
 
 /** A path that is not in the site, and why. */
