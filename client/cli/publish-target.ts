@@ -174,18 +174,36 @@ async function confirmNewSite(
 }
 
 function createMemory(
-  { siteMemory, credentials }: CommandContext,
+  { siteMemory, credentials, terminal }: CommandContext,
   { folder, server, remembered }: PublishPlan,
 ): PublishMemory {
   return {
     find: () => remembered,
     remember(site) {
       const liveVersionId = remembered?.slug === site.slug ? remembered.liveVersionId : undefined
-      credentials.addServer(server)
-      siteMemory.remember(folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
+      try {
+        credentials.addServer(server)
+        siteMemory.remember(folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
+      } catch (error) {
+        if (!isReadOnly(error)) throw error
+        // Called again with the same site, once its version is live.
+        if (site.pending === undefined) terminal.printNote(notStored(error, remembered))
+      }
     },
     forget: (slug) => siteMemory.forget(slug, server),
   }
+}
+
+/** Containers of CI jobs mount folders that cannot be written. */
+function isReadOnly(error: unknown): error is NodeJS.ErrnoException {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException
+  return code === 'EACCES' || code === 'EROFS' || code === 'EPERM'
+}
+
+function notStored({ path, code }: NodeJS.ErrnoException, remembered: RememberedSite | undefined): string {
+  const next =
+    remembered === undefined ? '. The next publish from here creates a new site unless you pass --site' : ''
+  return `Can't write ${path} (${code})${next}.`
 }
 
 function ownedError(

@@ -112,7 +112,9 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     assertCanPreview(work, plan)
     await assertName(work, plan)
     const password = await passwordFor(work, options, plan)
-    printNotices(work, options, notices(found, folder, plan.mode === 'merge'))
+    const isMerged = plan.mode === 'merge'
+    const asksForRouting = plan.viewer.spaMode === undefined && isNewSite(plan)
+    printNotices(work, options, notices(found, folder, { isMerged, asksForRouting }))
     const startedAt = work.retryPolicy.now()
     const done = await publishWithReread(work, { ...plan, password }, found)
     if (password === null) await removePassword(work, plan, done.outcome)
@@ -124,6 +126,10 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     if (options.watch === true)
       await watchPublished(work, plan, { ...done, outcome }, options.overwrite === true)
   },
+}
+
+function isNewSite({ slug, remembered }: PublishPlan): boolean {
+  return slug === undefined && remembered === undefined
 }
 
 /** Publishes each change of the folder after the first publish, over changes of others only with `overwrites`. */

@@ -1,7 +1,13 @@
 import { resolve } from 'node:path'
-import { validateFolder } from '../../protocol/manifest/folder.ts'
 import { digestAll } from './folder/digest.ts'
-import { linkTarget, type ScanOptions, type SkippedPath, scan, skippedPaths } from './folder/scan.ts'
+import {
+  folderProblems,
+  linkTarget,
+  type ScanOptions,
+  type SkippedPath,
+  scan,
+  skippedPaths,
+} from './folder/scan.ts'
 import type { PublishOptions, PublishResult } from './publish.ts'
 import type { Slipway } from './slipway.ts'
 import { SlipwayError } from './slipway-error.ts'
@@ -44,7 +50,7 @@ export async function readFolder(
 ): Promise<FolderFiles> {
   const outside = linkTarget(resolve(path))
   const found = scan(path, { secrets, mode: merge ? 'merge' : undefined })
-  const refused = validateFolder(found.files)
+  const refused = folderProblems(found)
   if (outside !== undefined)
     refused.push(`${path} is a link to ${outside}, which is outside the folder of the link: name that folder`)
   if (found.files.length === 0) refused.push(`${path} has no files to publish`)

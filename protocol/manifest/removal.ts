@@ -22,6 +22,11 @@ export function findRemoval(live: readonly WithPath[], files: readonly WithPath[
   }
 }
 
+/** Whether the name of a file has a content hash, as build tools add it. */
+export function hasContentHash(path: string): boolean {
+  return withoutContentHash(path) !== path
+}
+
 /** 'assets/index-BX3k9a2c.js' and 'assets/index.1f2e3d4c.js' without their hashes. */
 function withoutContentHash(path: string): string {
   const start = path.lastIndexOf('/') + 1

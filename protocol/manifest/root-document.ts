@@ -1,3 +1,4 @@
+import { hasContentHash } from './removal.ts'
 import { isRuleFile } from './rule-files.ts'
 
 /**
@@ -39,3 +40,13 @@ export function findIndexAliases<File extends { path: string }>(
 
 /** Usual output folders of build tools. */
 export const BUILD_OUTPUT_DIRS = ['dist', 'build', 'out', 'public', '_site']
+
+/**
+ * Whether these are the files of a single-page application whose routes nothing serves yet: one HTML page, at the top, with
+ * assets that a build tool has named by their contents.
+ */
+export function isLikelySpa(paths: readonly string[]): boolean {
+  const pages = paths.filter((path) => /\.html?$/i.test(path))
+  const hasAssets = paths.some((path) => /\.m?js$/.test(path) && hasContentHash(path))
+  return pages.length === 1 && pages[0] === 'index.html' && hasAssets && !paths.includes('_redirects')
+}

@@ -14,6 +14,8 @@ export interface CliSession {
   /** Runs at a terminal and types these lines; without, stdin is not a terminal. */
   typed?: string[]
   env?: Record<string, string>
+  /** By default the folder of the harness. */
+  cwd?: string
   signal?: AbortSignal
   /** Called with the whole of stderr after each write to it. */
   onStderr?: (stderr: string) => void
@@ -66,7 +68,7 @@ export class CliHarness implements Disposable {
     const code = await main({
       args,
       env: { HOME: this.home, ...this.env, ...session.env },
-      cwd: this.cwd,
+      cwd: session.cwd ?? this.cwd,
       version: '1.2.3',
       stdin,
       stdout: stdout.stream,

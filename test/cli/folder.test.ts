@@ -90,7 +90,7 @@ describe('scanning a folder', () => {
       const { folders, reasons, indexes, ...scanned } = scan(cli.cwd)
       assert.equal(folders[0], realpathSync(cli.cwd))
       assert.deepEqual([...reasons.keys()].sort(), scanned.ignored)
-      const none = { ignored: [], links: [], unsupported: [], indexes: [] }
+      const none = { ignored: [], links: [], unsupported: [], misnamed: [], indexes: [] }
       const paths = scanned.files.map(({ path }) => path)
       const named = Array.from(indexes, ([path, name]) => `${name} → ${path}`)
       assert.deepEqual({ ...scanned, files: paths, indexes: named }, { ...none, ...found })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { RememberedSite } from '../../client/cli/state/site-memory.ts'
@@ -204,7 +204,49 @@ describe('publish', () => {
     })
   })
 
+  describe('from a folder that cannot be written', () => {
+    it('says that the next publish from there creates a new site', async () => {
+      const site = join(fixture.cli.cwd, 'site')
+      // No user can write there.
+      const { code, stdout, stderr } = await fixture.cli.run(['publish', site], { cwd: '/sys' })
+      assert.deepEqual([code, stdout], [0, ADDRESS], stderr)
+      assert.match(
+        stderr,
+        /Can't write \/sys\/\.slipway \(E\w+\)\. The next publish from here creates a new site/,
+      )
+      assert.match(stderr, /Keep it: /)
+    })
+  })
+
+  describe('of a single-page application', () => {
+    it('names the option that serves its routes, once', async () => {
+      fixture.cli.write({ 'app/index.html': 'x', 'app/assets/index-BX3k9a2c.js': 'x' })
+      const hint = /Single-page app\? With --spa, index\.html is served for unknown paths, too\./
+      const publish = (...options: string[]) => fixture.cli.run(['publish', 'app', ...options])
+      assert.match((await publish()).stderr, hint)
+      assert.doesNotMatch((await publish()).stderr, hint)
+      assert.doesNotMatch((await publish('--new', '--no-spa')).stderr, hint)
+      for (const path of ['app/about.html', 'app/_redirects']) {
+        fixture.cli.write({ [path]: '/a /b\n' })
+        assert.doesNotMatch((await publish('--new')).stderr, hint, path)
+        rmSync(join(fixture.cli.cwd, path))
+      }
+    })
+  })
+
   describe('of what cannot be published', () => {
+    it('names all files whose names are not UTF-8', async () => {
+      for (const name of ['caf\xe9.html', '\xff.txt'])
+        writeFileSync(
+          Buffer.concat([Buffer.from(`${fixture.cli.cwd}/site/`), Buffer.from(name, 'latin1')]),
+          'x',
+        )
+      const { code, stderr } = await fixture.publish()
+      assert.equal(code, 6)
+      for (const name of ['caf\uFFFD.html', '\uFFFD.txt'])
+        assert.ok(stderr.includes(`${name}: the name is not UTF-8; rename it`), stderr)
+    })
+
     it('sends nothing, and names invalid files, private ones, an empty folder, a missing one, and the home folder', async () => {
       fixture.cli.write({ 'empty/.keep': 'x', 'bad/a\\b.txt': 'x' })
       fixture.cli.write({ 'site/.env': 'SECRET=1', 'site/.git/config': 'x' })

@@ -2,13 +2,18 @@ import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { formatNumber, pluralize } from '../../../protocol/format.ts'
 import type { ExclusionReason } from '../../../protocol/ignore/ignore-rules.ts'
-import { caseCollisions, truncateList, validateFolder } from '../../../protocol/manifest/folder.ts'
+import { caseCollisions, truncateList } from '../../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
-import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../../protocol/manifest/root-document.ts'
+import {
+  BUILD_OUTPUT_DIRS,
+  isLikelySpa,
+  missingIndexWarning,
+} from '../../../protocol/manifest/root-document.ts'
 import { digestAll, type HashedFile } from '../../sdk/folder/digest.ts'
 import {
   type FolderScan,
   type FoundFile,
+  folderProblems,
   isExcludedFile,
   linkTarget,
   type ScanOptions,
@@ -30,7 +35,7 @@ export function scanOrThrow(folder: string, include: ScanOptions = {}): FolderSc
   const found = scan(folder, include)
   const [excluded] = found.ignored
   if (excluded !== undefined && !statSync(folder).isDirectory()) throw excludedFile(folder, excluded)
-  const refused = validateFolder(found.files)
+  const refused = folderProblems(found)
   if (refused.length > 0) throw new RefusedError("This can't be published yet", ...refused)
   if (found.files.length === 0) {
     const reasons = skippedFiles(found)
@@ -77,12 +82,18 @@ export async function readFiles(
 export function notices(
   found: FolderScan,
   folder: string,
-  isMerged: boolean,
+  { isMerged, asksForRouting }: { isMerged: boolean; asksForRouting: boolean },
 ): { skipped: string[]; warnings: string[] } {
   const collisions = caseCollisions(found.files).map((names) => `Warning: ${names}`)
   const missing = isMerged ? [] : missingIndexNotice(found.files, folder)
-  return { skipped: [...skippedFiles(found), ...indexNotices(found)], warnings: [...collisions, ...missing] }
+  const routing = asksForRouting && isLikelySpa(found.files.map(({ path }) => path)) ? [SPA_HINT] : []
+  return {
+    skipped: [...skippedFiles(found), ...indexNotices(found), ...routing],
+    warnings: [...collisions, ...missing],
+  }
 }
+
+const SPA_HINT = 'Single-page app? With --spa, index.html is served for unknown paths, too.'
 
 /** The files that are published as an `index.html` as well. */
 export function indexNotices({ indexes }: FolderScan): string[] {

@@ -4,7 +4,7 @@ import { formatLimit, formatNumber } from '../../../protocol/format.ts'
 import { ignoreRules } from '../../../protocol/ignore/default-rules.ts'
 import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
 import type { ExclusionReason, IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
-import type { NamedFile } from '../../../protocol/manifest/folder.ts'
+import { type NamedFile, validateFolder } from '../../../protocol/manifest/folder.ts'
 import { findIndexAliases } from '../../../protocol/manifest/root-document.ts'
 import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 
@@ -34,6 +34,8 @@ export interface FolderScan {
   links: string[]
   /** Neither file nor folder, such as sockets. */
   unsupported: string[]
+  /** Files and folders whose names are not UTF-8, and cannot be opened therefore. */
+  misnamed: string[]
   /** Files that are published as the `index.html` of their folder as well, by the path of that. */
   indexes: Map<string, string>
 }
@@ -55,6 +57,7 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
     reasons: new Map(),
     links: [],
     unsupported: [],
+    misnamed: [],
     indexes: new Map(),
   }
   const isFolder = statSync(root).isDirectory()
@@ -67,7 +70,7 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
   }
   const rules = rulesFor(readIgnoreFile(top), include)
   new FolderWalker(top, rules, found).folder(top, '', [top])
-  for (const list of [found.ignored, found.links, found.unsupported]) list.sort()
+  for (const list of [found.ignored, found.links, found.unsupported, found.misnamed]) list.sort()
   if (include.mode !== 'merge') addIndexes(found)
   found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
   return found
@@ -79,6 +82,11 @@ function addIndexes(found: FolderScan): void {
     found.files.push({ ...file, path })
     found.indexes.set(path, file.path)
   }
+}
+
+/** Why the folder cannot be published, a sentence for each problem. */
+export function folderProblems({ files, misnamed }: FolderScan): string[] {
+  return [...misnamed.map((path) => `${path}: the name is not UTF-8; rename it`), ...validateFolder(files)]
 }
 
 /** A path that is not in the site, and why. */
@@ -187,6 +195,7 @@ class FolderWalker {
     if (path === STATE_FOLDER) return
     const reason = this.#rules.reasonFor(path, isFolder)
     if (reason !== undefined) this.#ignore(isFolder ? `${path}/` : path, reason)
+    else if (entry.name.includes('\uFFFD') && !exists(source)) this.#scan.misnamed.push(path)
     else if (isFolder) this.folder(source, `${path}/`, [...above, source])
     else if (entry.isFile()) addFile(this.#scan, source, path)
     else if (entry.isSymbolicLink()) this.#link(source, path, above)
@@ -216,6 +225,11 @@ class FolderWalker {
     this.#scan.ignored.push(path)
     this.#scan.reasons.set(path, reason)
   }
+}
+
+/** Node replaces bytes of a name that are not UTF-8, by which the file is not found. */
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function realPathOrUndefined(link: string): string | undefined {
