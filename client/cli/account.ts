@@ -119,6 +119,23 @@ async function confirmSite({ terminal }: CommandContext, site: RememberedSite): 
     throw new RefusedError('Nothing was changed', 'To use another site: --site SLUG')
 }
 
+/**
+ * Stores the site of a folder, and that the user has used its server. Prints a note when the state came with the folder: a
+ * repository that has it would commit the token of the site.
+ */
+export function rememberSite(
+  { siteMemory, credentials, terminal }: CommandContext,
+  folder: string,
+  site: Parameters<CommandContext['siteMemory']['remember']>[1],
+): void {
+  credentials.addServer(site.server)
+  if (siteMemory.isForeign())
+    terminal.printNote(
+      'The .slipway folder here came with the folder, and stores your site from now on. If it is in a repository: git rm -r --cached .slipway',
+    )
+  siteMemory.remember(folder, site)
+}
+
 /** The situation that only the state of a folder names a site. */
 export function foreignSite(site: RememberedSite): string {
   const kind = site.claimToken === undefined ? 'a site' : 'a site without an owner'

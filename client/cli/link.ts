@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path'
 import type { Slipway } from '../sdk/slipway.ts'
-import { accountClient, resolveServer } from './account.ts'
+import { accountClient, rememberSite, resolveServer } from './account.ts'
 import { CliError, UsageError } from './cli-error.ts'
 import { ACCOUNT_OPTIONS, type Command, type CommandContext, printResult } from './command.ts'
 import { assertFolder } from './publish-folder.ts'
@@ -20,7 +20,7 @@ Connects a folder, by default this one, to a site of your account: the next publ
 omit the site to choose from a list. The connection is stored in .slipway/.`,
   options: ACCOUNT_OPTIONS,
   async run(work, options, [named, operand = '.']) {
-    const { terminal, siteMemory, credentials, settings, cwd } = work
+    const { terminal, settings, cwd } = work
     const folder = resolve(cwd, operand)
     assertFolder(work, folder, operand)
     const server = resolveServer(work, options)
@@ -28,8 +28,7 @@ omit the site to choose from a list. The connection is stored in .slipway/.`,
     const { slug, siteUrl, currentVersionId } = await slipway.details(
       named ?? (await pickSite(work, slipway)),
     )
-    credentials.addServer(server)
-    siteMemory.remember(folder, {
+    rememberSite(work, folder, {
       slug,
       server,
       ...(currentVersionId && { liveVersionId: currentVersionId }),

@@ -9,7 +9,7 @@ import {
   SiteOwnedError,
 } from '../sdk/resume.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
-import { loginCommand } from './account.ts'
+import { loginCommand, rememberSite } from './account.ts'
 import { AuthError, type CliError, NameTakenError, RefusedError, UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { isInTrash } from './format-error.ts'
@@ -173,24 +173,20 @@ async function confirmNewSite(
   if (!(await confirm(terminal, 'Publish a new site?'))) throw new RefusedError('Nothing was published')
 }
 
-function createMemory(
-  { siteMemory, credentials, terminal }: CommandContext,
-  { folder, server, remembered }: PublishPlan,
-): PublishMemory {
+function createMemory(work: CommandContext, { folder, server, remembered }: PublishPlan): PublishMemory {
   return {
     find: () => remembered,
     remember(site) {
       const liveVersionId = remembered?.slug === site.slug ? remembered.liveVersionId : undefined
       try {
-        credentials.addServer(server)
-        siteMemory.remember(folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
+        rememberSite(work, folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
       } catch (error) {
         if (!isReadOnly(error)) throw error
         // Called again with the same site, once its version is live.
-        if (site.pending === undefined) terminal.printNote(notStored(error, remembered))
+        if (site.pending === undefined) work.terminal.printNote(notStored(error, remembered))
       }
     },
-    forget: (slug) => siteMemory.forget(slug, server),
+    forget: (slug) => work.siteMemory.forget(slug, server),
   }
 }
 

@@ -357,8 +357,10 @@ describe('a folder that a stranger wrote', () => {
     assert.equal((await clone.run(['delete', '--site', 'otter', '--yes'])).code, 6, 'it is another site')
     assert.equal((await clone.run(['delete', '--site', './otter', '--yes'])).code, 2)
     assert.equal((await blog.run(['publish'])).code, 0, 'the folder of the site itself')
-    assert.equal((await clone.run(['publish', '.', '--site', slug])).code, 0, 'named')
-    assert.equal((await clone.run(['publish', '.'])).code, 0)
+    const named = await clone.run(['publish', '.', '--site', slug])
+    assert.deepEqual([named.code, /in a repository: git rm -r --cached/.test(named.stderr)], [0, true])
+    const again = await clone.run(['publish', '.'])
+    assert.deepEqual([again.code, /git rm/.test(again.stderr)], [0, false])
   })
 
   it('does not choose a site without an owner, which its author can claim, without a question', async () => {

@@ -26,7 +26,13 @@ describe('the file of published sites', () => {
       chmodSync(folder, 0o755)
       chmodSync(file, 0o644)
     }
-    assert.equal(readFileSync(join(folder, '.gitignore'), 'utf8'), '*\n')
+    const ignore = join(folder, '.gitignore')
+    assert.equal(readFileSync(ignore, 'utf8'), '*\n')
+    for (const text of ['', '!site.json\n']) {
+      cli.write({ '.slipway/.gitignore': text })
+      memory.remember(cli.cwd, { ...site, claimToken: 'secret' })
+      assert.equal(readFileSync(ignore, 'utf8'), '*\n', 'a folder may have come with another one')
+    }
     assert.deepEqual(readdirSync(folder).sort(), ['.gitignore', 'site.json'], 'no temporary files')
   })
 

@@ -354,6 +354,7 @@ const ROWS: readonly Row[] = [
   ['downloads an archive without an end', 'client/cli/pull.ts', 'limitBytes', 'if (bytes > maxBytes) throw', 'if (false) throw', 'test/cli/own-site.test.ts'],
   ['sends a name that begins like this machine over http', 'client/cli/server.ts', 'serverAddress', '(?![^:/])', '', 'test/cli/memory.test.ts'],
   ['stores a key that no request can carry', 'client/cli/sign-in.ts', 'signIn', '|| !/^[!-~]+$/.test(apiKey)', '', 'test/cli/hostile-server.test.ts'],
+  ['lets a clone have the claim token committed', 'client/cli/state/site-memory.ts', 'SiteMemory.#write', "if (!isFile || readFileSync(ignore, 'utf8') !== IGNORE_ALL)", 'if (!isFile)', 'test/cli/memory.test.ts'],
   ['stores the state of a folder through a symbolic link', 'client/cli/state/site-memory.ts', 'SiteMemory.#assertNoLinks', '?.isSymbolicLink()', '?.isSocket()', 'test/cli/memory.test.ts'],
   ['lets a pulled site replace the files of git', 'client/cli/folder/folder-writer.ts', 'isProtectedName', "return PROTECTED_NAME.test(base.replace(/(?<![. ])[. ]+$/, ''))", 'return false && base', 'test/cli/own-site.test.ts', 'test/cli/folder.test.ts'],
   ['lets a pulled site write outside its folder', 'client/cli/folder/folder-writer.ts', 'isWritablePath', 'if (validatePath(path) !== undefined) return false', '', 'test/cli/own-site.test.ts'],

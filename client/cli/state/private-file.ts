@@ -26,12 +26,17 @@ export function invalidFile(file: string, problem: string): CliError {
 
 /** Atomically replaces a file by this JSON, with mode 0600 in a folder with mode 0700. */
 export function writePrivate(file: string, value: unknown): void {
+  writePrivateText(file, `${JSON.stringify(value, undefined, 2)}\n`)
+}
+
+/** The same with this text. A link in place of the file is replaced. */
+export function writePrivateText(file: string, text: string): void {
   const folder = dirname(file)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   chmodSync(folder, 0o700)
   const fresh = `${file}.${randomUUID()}`
   try {
-    writeFileSync(fresh, `${JSON.stringify(value, undefined, 2)}\n`, { mode: 0o600, flag: 'wx' })
+    writeFileSync(fresh, text, { mode: 0o600, flag: 'wx' })
     renameSync(fresh, file)
   } finally {
     rmSync(fresh, { force: true })

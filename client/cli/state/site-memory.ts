@@ -1,10 +1,10 @@
-import { existsSync, lstatSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { StoredSite } from '../../sdk/resume.ts'
 import { RefusedError } from '../cli-error.ts'
 import { serverAddress } from '../server.ts'
 import type { CredentialStore } from './credentials.ts'
-import { invalidFile, readPrivate, writePrivate } from './private-file.ts'
+import { invalidFile, readPrivate, writePrivate, writePrivateText } from './private-file.ts'
 
 /**
  * Stored state of a site that was published from here. A stranger may have written it: `server` is used by
@@ -19,6 +19,9 @@ export interface RememberedSite extends StoredSite {
   /** Whether this user has published the folder as this site, linked it or claimed the site: only then has it more than names and a token. */
   isOwn: boolean
 }
+
+/** A `.gitignore` for a folder of which nothing is committed. */
+const IGNORE_ALL = '*\n'
 
 /** Maximum size of the state. */
 const MAX_STATE_BYTES = 1024 * 1024
@@ -66,6 +69,11 @@ export class SiteMemory {
     if (!existsSync(path)) return true
     const [top, target] = [realpathSync.native(this.#cwd), realpathSync.native(path)]
     return target === top || target.startsWith(top.endsWith(sep) ? top : top + sep)
+  }
+
+  /** Whether the state is not of this user: a repository may have it, and commit what is stored now. */
+  isForeign(): boolean {
+    return existsSync(this.#file) && this.all().every((site) => !site.isOwn)
   }
 
   /** Stores this site in place of the folder's earlier one on its server. */
@@ -126,13 +134,11 @@ export class SiteMemory {
       ({ claimUrl: _, siteUrl: __, isOwn, ...site }: RememberedSite & { siteUrl?: string }) =>
         isOwn ? { ...site, seal: this.#seals.sealOf(site.server, site.slug) } : site,
     )
+    // Before the claim tokens, which must not be committed. The folder may have come with a file of its own.
+    const ignore = join(this.#folder, '.gitignore')
+    const isFile = lstatSync(ignore, { throwIfNoEntry: false })?.isFile()
+    if (!isFile || readFileSync(ignore, 'utf8') !== IGNORE_ALL) writePrivateText(ignore, IGNORE_ALL)
     writePrivate(this.#file, { sites: stored })
-    try {
-      // Claim tokens must not be committed.
-      writeFileSync(join(this.#folder, '.gitignore'), '*\n', { flag: 'wx' })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
   }
 
   /** A link would lead the state of another folder, or files elsewhere, into this one. */
