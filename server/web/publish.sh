@@ -156,15 +156,16 @@ report() {
   claim_url=$(answer_header x-slipway-claim-url)
   claim_token=$(answer_header x-slipway-claim-token)
   cat "$work/answer"
-  skipped=$(sed -n 1,8p "$work/skipped" | tr '\n' '|' | tr -d '[:cntrl:]' | sed 's/|/, /g')$(answer_header x-slipway-skipped)
+  # Names may have control characters, or escapes that echo would make some of.
+  skipped=$(sed -n 1,8p "$work/skipped" | LC_ALL=C tr -c '\040-\176\n' '?' | sed 's/$/,/' | tr '\n' ' ')$(answer_header x-slipway-skipped)
   skipped=${skipped%, }
-  [ -z "$skipped" ] || echo "Skipped: $skipped" >&2
+  [ -z "$skipped" ] || printf 'Skipped: %s\n' "$skipped" >&2
   if [ -n "$claim_token" ]; then
     name=$(sed -n 's|^[a-z]*://\([^./:]*\).*|\1|p' "$work/answer")
     {
-      echo "Expires: $(answer_header x-slipway-expires)"
-      echo "Keep the site: $claim_url"
-      echo "To update it, set SLIPWAY_SITE=$name SLIPWAY_CLAIM_TOKEN=$claim_token"
+      printf 'Expires: %s\n' "$(answer_header x-slipway-expires)"
+      printf 'Keep the site: %s\n' "$claim_url"
+      printf 'To update it, set SLIPWAY_SITE=%s SLIPWAY_CLAIM_TOKEN=%s\n' "$name" "$claim_token"
     } >&2
   fi
 }

@@ -90,4 +90,10 @@ it('the GitLab template publishes the default branch, and a preview of each merg
   assert.deepEqual(written(), [`${marker}\nThe preview of ${site} was deleted.`])
   assert.deepEqual((await client.previews(site)).previews, [])
   assert.equal((await getUrl(siteUrl)).text, 'from main')
+  const evil = String.raw`http://x.test/\nNODE_OPTIONS=--import=evil`
+  const functions = `slipway() { printf '%s\\n' '${evil}'; }; comment() { :; }`
+  const lines = [functions, ...TEMPLATE.slipway_preview!.script].join('\n')
+  await promisify(execFile)('sh', ['-c', lines], { cwd: home })
+  const env = readFileSync(join(home, 'slipway.env'), 'utf8')
+  assert.equal(env, `PREVIEW_URL=${evil}\n`, 'a server adds no variable for later jobs')
 })

@@ -27,6 +27,8 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       user.write({
         'a b/index.html': '<h1>One</h1>',
         'a b/.env': 'SECRET',
+        'a b/.\\033[2J': 'x',
+        'a b/.c\u009b2J': 'x',
         'a b/-x.txt': 'x',
         'a b/css/s.css': 'a{}',
         'a b/css/.DS_Store': 'x',
@@ -44,7 +46,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       )
       assert.equal((await getUrl(`${url}linked.css`)).text, 'a{}')
       assert.equal((await getUrl(`${url}empty.css`)).status, 200)
-      assert.match(first.stderr, /^Skipped: \.env, css\/\.DS_Store, outside\.txt$/m)
+      assert.match(first.stderr, /^Skipped: \.\\033\[2J, \.c\?\?2J, \.env, css\/\.DS_Store, outside\.txt$/m)
       assert.match(first.stderr, /^Expires: \d{4}-\d\d-\d\d \d\d:\d\d UTC$/m)
       assert.match(first.stderr, /^Keep the site: http\S+\/claim\?\S+$/m)
       const [, slug = '', token = ''] =
