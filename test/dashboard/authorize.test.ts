@@ -65,13 +65,18 @@ test(
 )
 
 test(
-  'the page on which a program asks for access allows it by a click only when it has been in view for a second, so that a page that asks for fast clicks and then leads to it gets nothing',
+  'the page on which a program asks for access allows it by a click only when it has been in view for a second, so that a page that asks for fast clicks and then leads to it gets nothing; an invalid request shows the whole host',
   requiresBrowser,
   async () => {
-    const { page } = await web.asOwner()
+    const { page, owner } = await web.asOwner()
     await using listener = await BrowserProgram.start()
     const redirect_uri = `http://127.0.0.1:${listener.port}/callback`
-    const program = await Program.register(web.service.baseUrl, { redirect_uris: [redirect_uri] })
+    const longHost = `https://claude.ai.${'a'.repeat(60)}.${'b'.repeat(60)}.evil.example/`
+    const redirect_uris = [redirect_uri, longHost]
+    const program = await Program.register(web.service.baseUrl, { redirect_uris })
+    // The end of the host tells whose it is.
+    await page.goto(program.authorizationUrl({ redirect_uri: longHost, prompt: 'none' }))
+    await owner.assertReadableInAllViewports()
     const allow = page.getByRole('button', { name: 'Allow' })
     await page.clock.install()
     await page.clock.pauseAt(Date.now() + MINUTE_MS)

@@ -652,6 +652,7 @@ describe('the authorization of programs', () => {
       ['a\u0000b\r\nc\u202e', 'ab c'],
       [`${'x'.repeat(63)}😀y`, `${'x'.repeat(63)}😀`],
       ['a\ud83d', 'a\ufffd'],
+      [`e${'\u0301'.repeat(50)}a`, `e${'\u0301'.repeat(4)}a`],
     ]) {
       const own = await Program.register(api.baseUrl, { client_name })
       const { id, cookie } = await own.begin()

@@ -15,8 +15,8 @@ export const ERROR_HEADERS = ['Cache-Control', 'no-store', 'X-Content-Type-Optio
 
 const CSS = `${THEME}
 body{min-height:100vh;display:grid;place-items:center;padding:1.5rem}
-main{width:100%;max-width:27rem;padding:2rem;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius-large)}
-.above{display:flex;gap:.5rem;align-items:center;margin:0 0 .75rem;color:var(--quiet);font-size:.875rem;overflow-wrap:anywhere}
+main{width:100%;max-width:27rem;padding:2rem;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius-large);overflow-wrap:anywhere}
+.above{display:flex;gap:.5rem;align-items:center;margin:0 0 .75rem;color:var(--quiet);font-size:.875rem}
 svg{flex:none;fill:none;stroke:currentColor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}
 h1{margin:0 0 .5rem;font-size:1.25rem;font-weight:600;line-height:1.3;letter-spacing:-.011em;text-wrap:balance}
 p{margin:0;color:var(--quiet)}
@@ -31,7 +31,7 @@ button:hover{background:var(--accent-strong)}
 .wrong{color:var(--wrong)}
 footer{margin-top:1.5rem;font-size:.8125rem}
 footer a{color:var(--quiet);margin-right:1rem}
-footer span{display:flex;gap:.5rem;align-items:center;margin-bottom:.5rem;color:var(--quiet);overflow-wrap:anywhere}
+footer span{display:flex;gap:.5rem;align-items:center;margin-bottom:.5rem;color:var(--quiet)}
 footer img{flex:none;object-fit:contain}
 `
 
