@@ -24,6 +24,8 @@ declare module 'fastify' {
     caller: Caller
     /** The session cookie's value when the caller signed in with it. */
     sessionToken: string | undefined
+    /** Whether the request has not been charged yet, and is unless its handler runs. */
+    isUncharged: boolean
     /** What the caller was authenticated with last, and when. */
     admission: { credential: Credential; at: number } | undefined
     /**
@@ -93,6 +95,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   const isForeignPage = recognizeForeignPages(options.baseUrl)
   app.decorateRequest('caller')
   app.decorateRequest('sessionToken')
+  app.decorateRequest('isUncharged', false)
   app.decorateRequest('admission')
   app.decorateRequest('confirmCaller', async function () {
     const { caller, admission } = this
@@ -107,7 +110,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       .header('Access-Control-Allow-Origin', '*')
       .header('Access-Control-Expose-Headers', EXPOSED)
       .header('Cache-Control', 'no-store')
-    const { charge = 'api', access, ends, foreignPages } = request.routeOptions.config
+    const { charge: chargedTo = 'api', access, ends, foreignPages } = request.routeOptions.config
     if (access === undefined) throw new Error('The route does not declare its access')
     const internal = findInternalRequest(request.raw)
     const caller: Caller = internal
@@ -121,19 +124,20 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
         }
     request.caller = caller
     request.sessionToken = undefined
-    const kind = charge === 'sign-in' || charge === 'message' ? charge : 'api'
+    const kind = chargedTo === 'sign-in' || chargedTo === 'message' ? chargedTo : 'api'
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
     // An administrator in a blocked network can end the block.
     if (access !== 'admin') await options.blocklist.assertCaller(caller.address)
     const credential = access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
-    const chargeOne = () => applyCharge(reply, { limits, caller, kind })
+    const chargeOne = () => charge(limits, request, reply, kind)
     const admitCaller = async () => {
       try {
         if (credential) await authenticate(request, credential, options)
       } finally {
         // A request whose lookup failed is charged too, to its address: otherwise its repetitions would have no limit.
         const endsCredential = caller.account !== undefined && caller.signedInWith === ends
-        if (charge === 'none' || charge === 'handler' || endsCredential)
+        request.isUncharged = chargedTo === 'handler' || endsCredential
+        if (chargedTo === 'none' || request.isUncharged)
           setRateLimitHeaders(reply, await limits.peek(caller, kind))
         else await chargeOne()
       }
@@ -143,14 +147,23 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       if (!isOpen && !caller.account && isForeignPage(request.headers)) throw foreignPage(request)
       await assertPermitted(request, options)
     }
-    if (charge !== 'handler') return admitCaller()
+    if (chargedTo !== 'handler') return admitCaller()
     // A refused request is charged here, because the handler will not run.
     await admitCaller().catch(async (error: unknown) => {
       await chargeOne()
       throw error
     })
   })
-  app.addHook('preHandler', (request) => request.confirmCaller())
+  app.addHook('preHandler', async (request) => {
+    await request.confirmCaller()
+    request.isUncharged = false
+  })
+  // A body that cannot be read does not reach a handler that would charge it, or end the credential.
+  app.addHook('onError', async (request, reply) => {
+    if (!request.isUncharged) return
+    const kind = request.routeOptions.config.charge === 'sign-in' ? 'sign-in' : 'api'
+    await charge(limits, request, reply, kind)
+  })
 }
 
 /** Checks what the route needs of the credential. */
@@ -232,6 +245,7 @@ export async function charge(
   reply: FastifyReply,
   kind: LimitKind = 'api',
 ): Promise<void> {
+  request.isUncharged = false
   await applyCharge(reply, { limits, caller: request.caller, kind })
 }
 

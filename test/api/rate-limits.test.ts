@@ -245,6 +245,38 @@ test('requests with a key that does not permit them count for its account, on ev
   }
 })
 
+test('requests whose body cannot be read count, also where others are free', async () => {
+  const { key } = await api.account()
+  const { headers: session } = await browser(api, { email: 'unreadable@example.com' })
+  const [json, text] = [{ 'content-type': 'application/json' }, { 'content-type': 'text/plain' }]
+  for (const [method, target, credential] of [
+    ['POST', '/api/v1/publish/x/finalize', { authorization: `Bearer ${key}` }],
+    ['DELETE', '/api/v1/publish/x', { authorization: `Bearer ${key}` }],
+    ['DELETE', '/api/v1/me/key', { authorization: `Bearer ${key}` }],
+    ['DELETE', '/api/auth/session', session],
+    ['POST', '/api/auth/oidc/exchange', { 'x-forwarded-for': newAddress() }],
+  ] as const) {
+    // The document has no errors of bodies for calls that need none.
+    const send = (type: Record<string, string>, body: string) =>
+      fetch(api.baseUrl + target, { method, headers: { ...credential, ...type }, body })
+    const answers = [
+      await send(json, '{'),
+      await send(text, 'x'),
+      await send(json, `"${'x'.repeat(40_000)}"`),
+    ]
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [400, 415, 413],
+      target,
+    )
+    const [first, ...next] = answers.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))
+    assert.deepEqual(next, [first! - 1, first! - 2], target)
+  }
+  const last = { headers: { ...json, 'x-forwarded-for': newAddress() }, body: '{' }
+  for (const remaining of [4, 3, 2, 1, 0, 0])
+    assert.equal(readRemaining(await api.request('POST', '/api/v1/publish/x/finalize', last)), remaining)
+})
+
 describe('a message to /mcp', () => {
   const message = (method: string, params = {}) => ({ jsonrpc: '2.0', id: 1, method, params })
   const messages: [what: string, target: string, json: unknown, status: number][] = [
