@@ -122,7 +122,8 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'old-versions',
     intervalSeconds: HOUR_SECONDS,
-    description: 'deletes versions and drafts beyond the retention limits, and previews that have ended',
+    description:
+      'deletes versions and drafts beyond the retention limits, previews that have ended, and files that left their site more than an hour ago',
     run: pruneVersions,
   },
   {

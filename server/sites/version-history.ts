@@ -19,6 +19,7 @@ import type { Site } from '../store/contract/sites.ts'
 import type { KeptVersions, Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { buildFinalizeResponse } from './finalize-response.ts'
+import { forgetFormerFiles } from './former-files.ts'
 import { describePreview, endPreview } from './preview.ts'
 import type { UrlBuilder } from './urls.ts'
 import { activateVersion, deleteVersions, requireFinalized, requireVersion } from './version.ts'
@@ -174,6 +175,7 @@ export class Versions {
           'The live version cannot be deleted. Restore another version first.',
         )
       }
+      await forgetFormerFiles(tx, site, versionId, now)
       await deleteVersions(tx, slug, [versionId], now)
     })
     return { slug, versionId, deleted: true }
@@ -226,7 +228,7 @@ export class Versions {
 
   /**
    * Deletes the versions that were live and the drafts beyond the numbers that are kept, and drafts that are too old;
-   * never the live version. Ends previews whose time is over; the others are kept and do not count. Drafts do not count as
+   * never the live version. Ends previews and former files whose time is over; the others are kept and do not count. Drafts do not count as
    * versions. A job passes its store. Returns how many it deleted or ended.
    */
   async prune(slug: string, store = this.#store): Promise<number> {
@@ -239,12 +241,16 @@ export class Versions {
         ({ state, previewUntil }) => state === 'ready' && previewUntil !== null && previewUntil <= now,
       )
       for (const version of ended) await endPreview(tx, version, now)
+      const former = versions
+        .filter(({ state, previewUntil }) => state === 'former' && previewUntil! <= now)
+        .map(({ id }) => id)
       const old = this.#findOld(site, versions, {
         now,
         limits: await this.#plans.limitsOfOwner(tx, site.ownerId),
       })
-      if (old.length > 0) await deleteVersions(tx, slug, old, now)
-      return ended.length + old.length
+      const unneeded = [...old, ...former]
+      if (unneeded.length > 0) await deleteVersions(tx, slug, unneeded, now)
+      return ended.length + unneeded.length
     })
   }
 

@@ -4,12 +4,16 @@ import type { Site } from '../store/contract/sites.ts'
 import type { Version } from '../store/contract/versions.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { removeVersions } from './blob-references.ts'
+import { recordFormerFiles } from './former-files.ts'
 import { effectiveMetadata } from './page-metadata/head-metadata.ts'
 import { metadataChange } from './site-metadata.ts'
 
 /** The version when it belongs to that site; NOT_FOUND otherwise. */
-export function requireVersion<V extends { slug: string }>(version: V | undefined, slug: string): V {
-  if (version?.slug !== slug)
+export function requireVersion<V extends Pick<Version, 'slug' | 'state'>>(
+  version: V | undefined,
+  slug: string,
+): V {
+  if (version?.slug !== slug || version.state === 'former')
     throw new ApiError(
       'NOT_FOUND',
       'Version not found. It was deleted, or newer uploads of this site have replaced it.',
@@ -45,6 +49,7 @@ export async function activateVersion(
   { now, change = {} }: { now: number; change?: Partial<Version> },
 ): Promise<void> {
   const first = version.publishedAt === null
+  await recordFormerFiles(tx, site, version, now)
   await tx.sites.update(site.slug, {
     ...(first ? metadataChange(version.metadata, now) : {}),
     ...effectiveMetadata(site, version, version.files),

@@ -265,7 +265,7 @@ export interface CollaboratorRow {
 export interface VersionRow {
   id: string
   slug: string
-  state: 'pending' | 'ready'
+  state: 'pending' | 'ready' | 'former'
   /** JSON of `StoredFile[]`. */
   files: string
   file_count: number

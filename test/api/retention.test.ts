@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Api, DAY_MS, expectFailure, startApi } from './api.ts'
+import { listObjects } from '../blobs/bytes.ts'
+import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 
 const api = await startApi()
 const owner = await api.account()
@@ -93,4 +94,28 @@ test('operators set the number of versions and drafts, and the lifetime of draft
   few.pass(3_601_000)
   await few.sweep('old-versions')
   assert.equal((await client.versions(slug)).versions.length, 2)
+})
+
+test('former files outlive their versions, within their hour, and count for their owner until then', async () => {
+  await using few = await Api.start({ VERSIONS_KEPT: '2', BLOB_GRACE: '0' })
+  const { client } = await few.account()
+  const { blobs } = await few.operator()
+  const publish = (number: number, slug?: string) =>
+    few.publish(client, { 'index.html': 'page', [`app.${number}.js`]: `script ${number}` }, { slug })
+  const { slug, siteUrl, versionId } = await publish(0)
+  for (const number of [1, 2, 3, 4]) await publish(number, slug)
+  const state = async () => {
+    for (const sweep of ['old-versions', 'blobs']) await few.sweep(sweep)
+    const statuses: number[] = []
+    for (const number of [0, 1, 4]) statuses.push((await few.visit(siteUrl, `/app.${number}.js`)).status)
+    return [statuses, (await listObjects(blobs)).length, (await client.me()).usage.heldBytes]
+  }
+  await expectFailure(client.restore(slug, versionId), 'NOT_FOUND')
+  const page = 'page'.length
+  const script = 'script 0'.length
+  assert.deepEqual(await state(), [[200, 200, 200], 6, page + 5 * script])
+  few.pass(HOUR_MS - 1000)
+  assert.deepEqual(await state(), [[200, 200, 200], 6, page + 5 * script])
+  few.pass(2000)
+  assert.deepEqual(await state(), [[404, 404, 200], 3, page + 2 * script])
 })

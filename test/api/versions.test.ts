@@ -92,6 +92,18 @@ describe('deleting a version', () => {
     assert.equal(await text(siteUrl), '2')
   })
 
+  test('ends the hour in which its files stay reachable, except those that another version had', async () => {
+    const contents = { 'index.html': 'page', 'both.js': 'both' }
+    const { slug, siteUrl } = await api.publish(owner.client, contents)
+    const { versionId } = await api.publish(owner.client, { ...contents, 'secret.js': 'secret' }, { slug })
+    await api.publish(owner.client, { 'index.html': 'page' }, { slug })
+    const read = async (path: string) => (await api.visit(siteUrl, path)).text
+    assert.deepEqual([await read('/secret.js'), await read('/both.js')], ['secret', 'both'])
+    await owner.client.deleteVersion(slug, versionId)
+    assert.notEqual(await read('/secret.js'), 'secret')
+    assert.equal(await read('/both.js'), 'both')
+  })
+
   test('is refused for the live one and for those of another site', async () => {
     const { slug, siteUrl, ids } = await siteWith(2)
     await expectFailure(owner.client.deleteVersion(slug, ids[1]!), 'VERSION_LIVE')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { HOUR_MS } from '../../server/lib/time.ts'
 import type { EdgeFixture } from './fixture.ts'
 
 /** Visits that nothing of which is cached; `record` records the statements of an engine until the end of a test. */
@@ -18,16 +19,16 @@ export async function assertColdVisits(
   await edge.addDomain(domain, slug, { accountId: 'an account' })
   await edge.addDomain(www, slug, { accountId: 'an account', primaryDomain: domain })
   const { serving } = edge.store.read
-  const liveSince = edge.clock.now
-  for (const [previousSince, path] of [[liveSince - 1, 'old.txt'] as const, [liveSince] as const]) {
-    const found = await serving.findSite(slug, { previousSince, withLive: true })
-    assert.equal(found?.previousFiles?.[0]?.path, path, 'the previous version, within its hour only')
+  const end = edge.clock.now + HOUR_MS
+  for (const [now, path] of [[end - 1, 'old.txt'] as const, [end] as const]) {
+    const found = await serving.findSite(slug, { now, withLive: true })
+    assert.equal(found?.formerFiles?.[0]?.path, path, 'former files, within their hour only')
   }
   const statements = record(t)
   const host = edge.host(slug)
   const visits: [string, string, string, number][] = [
     ['a site', host, '/a.txt', 1],
-    ['a file of the version before', host, '/old.txt', 1],
+    ['a former file', host, '/old.txt', 1],
     ['a version', edge.host(`${before}--${slug}`), '/old.txt', 1],
     ['a draft', edge.host(`${draft}--${slug}`), '/draft.txt', 1],
     ['a domain', domain, '/a.txt', 1],

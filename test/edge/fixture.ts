@@ -23,6 +23,7 @@ import { newId } from '../../server/lib/tokens.ts'
 import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
 import { Listener } from '../../server/net/listener.ts'
 import { parseRules, type SiteRules } from '../../server/site-rules/site-rules.ts'
+import { forgetFormerFiles } from '../../server/sites/former-files.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { newSlug } from '../../server/sites/slug.ts'
 import { deleteSite } from '../../server/sites/trash.ts'
@@ -304,7 +305,11 @@ export class EdgeFixture {
   }
 
   deleteVersion(slug: string, id: string): Promise<unknown> {
-    return this.#write((tx) => deleteVersions(tx, slug, [id], this.clock.now))
+    return this.#write(async (tx) => {
+      const { now } = this.clock
+      await forgetFormerFiles(tx, (await tx.sites.bySlug(slug))!, id, now)
+      await deleteVersions(tx, slug, [id], now)
+    })
   }
 
   /** Adds an active custom domain, or another row. */

@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { HOUR_MS } from '../../server/lib/time.ts'
+import { HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { EdgeFixture } from './fixture.ts'
 import { buildTable, describeResponse, getResponse, header, NOW, toStoredFile } from './responses.ts'
 
 const UNTIL = NOW + HOUR_MS
 
-describe('the previous version', () => {
-  const previousFiles = {
-    files: 'index.html app.old.js old.html old/index.html same.txt now-a-page _redirects caf\u00e9.txt'
+describe('former files', () => {
+  const formerFiles =
+    'index.html app.old.js old.html old/index.html same.txt now-a-page _redirects caf\u00e9.txt'
       .split(' ')
-      .map(toStoredFile),
-    until: UNTIL,
-  }
+      .map((path) => ({ ...toStoredFile(path), until: UNTIL }))
   const files = ['index.html', 'app.new.js', 'same.txt', 'now-a-page.html', '404.html']
-  const table = (redirects = '', spaMode = false) => buildTable(files, { previousFiles, redirects, spaMode })
+  const table = (redirects = '', spaMode = false) => buildTable(files, { formerFiles, redirects, spaMode })
   const rows: [string, string, string][] = [
     ['', '/app.old.js', 'app.old.js'],
     ['', '/app.old.js?v=1', 'app.old.js'],
@@ -37,17 +35,17 @@ describe('the previous version', () => {
     ['/* /index.html 200\n/old.html / 301', '/old.html', 'old.html'],
     ['/x /old.html 200', '/x', '404 404.html'],
   ]
-  test('serves files that the live version lacks, before its fallbacks', () => {
+  test('are served where the live version lacks them, before its fallbacks', () => {
     for (const [redirects, target, expected] of rows)
       assert.equal(describeResponse(table(redirects), target), expected, `${target} with ${redirects}`)
   })
 
-  test('takes precedence over spaMode', () => {
+  test('take precedence over spaMode', () => {
     assert.equal(describeResponse(table('', true), '/old.html'), 'old.html')
     assert.equal(describeResponse(table('', true), '/now'), 'index.html')
   })
 
-  test('is served like the live version', () => {
+  test('are served like those of the live version', () => {
     const one = table()
     assert.equal(
       header(getResponse(one, '/app.old.js'), 'cache-control'),
@@ -59,10 +57,10 @@ describe('the previous version', () => {
   })
 })
 
-describe('the previous version, over HTTP', () => {
+describe('former files, over HTTP', () => {
   const edge = EdgeFixture.shared()
 
-  test('keeps open pages working for an hour, cached or not, and no longer', async () => {
+  test('keep open pages working for an hour, cached or not, and no longer', async () => {
     const [warm, cold] = [await edge.createSite(), await edge.createSite()]
     for (const slug of [warm, cold]) {
       await edge.createVersion(slug, { 'index.html': 'one', 'app.1.js': 'one' })
@@ -79,7 +77,33 @@ describe('the previous version, over HTTP', () => {
     assert.equal((await edge.get(warm, '/app.2.js')).text, 'two')
   })
 
-  test('is the one that was live before a restore', async () => {
+  test('stay for their hour, whichever version had them, and however many were published since', async () => {
+    const slug = await edge.createSite()
+    const publish = (number: number, more = {}) =>
+      edge.createVersion(slug, { 'index.html': `${number}`, [`app.${number}.js`]: `${number}`, ...more })
+    const status = async (path: string) => (await edge.get(slug, path)).status
+    await publish(0, { 'back.js': 'first' })
+    for (let number = 1; number <= 12; number++) {
+      edge.clock.now += 4 * MINUTE_MS
+      await publish(number)
+    }
+    // The first went away at the first of twelve publishes, 44 minutes ago.
+    for (let number = 0; number <= 12; number++)
+      assert.equal((await edge.get(slug, `/app.${number}.js`)).text, `${number}`)
+    assert.equal((await edge.get(slug, '/back.js')).text, 'first')
+    edge.clock.now += 16 * MINUTE_MS
+    assert.deepEqual([await status('/app.0.js'), await status('/app.1.js')], [404, 200])
+    await publish(13, { 'back.js': 'second' })
+    assert.equal((await edge.get(slug, '/back.js')).text, 'second')
+    await publish(14)
+    assert.equal((await edge.get(slug, '/back.js')).text, 'second')
+    assert.deepEqual([await status('/app.1.js'), await status('/app.2.js')], [200, 200])
+    edge.clock.now += HOUR_MS
+    for (const path of ['/back.js', '/app.2.js', '/app.13.js']) assert.equal(await status(path), 404)
+    assert.equal(await status('/app.14.js'), 200)
+  })
+
+  test('are those of the version that was live before a restore', async () => {
     const slug = await edge.createSite()
     const first = await edge.createVersion(slug, { 'index.html': 'one', 'one.js': 'one' })
     await edge.createVersion(slug, { 'index.html': 'two', 'two.js': 'two' })
@@ -90,7 +114,7 @@ describe('the previous version, over HTTP', () => {
     assert.equal((await edge.get(slug, '/two.js')).status, 404)
   })
 
-  test('is not served when it is deleted', async () => {
+  test('are not served when their version is deleted', async () => {
     const slug = await edge.createSite()
     const first = await edge.createVersion(slug, { 'index.html': 'one', 'one.js': 'one' })
     await edge.createVersion(slug, { 'index.html': 'two' })
@@ -99,7 +123,7 @@ describe('the previous version, over HTTP', () => {
     assert.equal((await edge.get(slug, '/one.js')).status, 404)
   })
 
-  test('has its encodings, and requires the current password', async () => {
+  test('have encodings, and require the current password', async () => {
     const slug = await edge.createSite()
     await edge.createVersion(slug, { 'old.js': 'one' }, { encoded: { 'old.js': { br: 'encoded' } } })
     await edge.createVersion(slug, { 'new.js': 'two' })

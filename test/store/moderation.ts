@@ -29,7 +29,7 @@ export function storeModeration(promises: Promises): void {
       for (const slug of ['own', 'both']) await tx.sites.update(slug, { suspension: OWN })
     })
     const find = async (slug: string) => {
-      const found = await read.serving.findSite(slug, { previousSince: 0, withLive: true })
+      const found = await read.serving.findSite(slug, { now: 0, withLive: true })
       return plain(found!.suspension)
     }
     const findAll = async () => [
@@ -94,7 +94,7 @@ export function storeModeration(promises: Promises): void {
       }
     })
     const marks = async (slug: string) => {
-      const found = await read.serving.findSite(slug, { previousSince: 0, withLive: true })
+      const found = await read.serving.findSite(slug, { now: 0, withLive: true })
       const records = await read.blobs.ofVersions([slug])
       return files.map(({ hash }) => {
         const mark = found!.blobs.get(hash)!.isBlocked

@@ -187,6 +187,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     findThumbnail: ['version_id 7'],
     bySlug: ['slug 7'],
     findFiles: ['id 7'],
+    findFormer: ['slug 7'],
     recordBytes: ['id 7'],
     findPreview: ['slug 7', 'preview_name 7'],
     countPreviews: ['slug 7', 50],
@@ -290,7 +291,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     isHeld: ['name 7', 'holder 7', 7],
   },
   serving: {
-    findSite: ['slug 7', { previousSince: 1, withLive: true, version: { previewName: 'preview_name 7' } }],
+    findSite: ['slug 7', { now: 1, withLive: true, version: { previewName: 'preview_name 7' } }],
     findDomain: ['domain 7', 1],
   },
   jobCursors: { find: ['j'], set: ['j', 'p'] },

@@ -1,5 +1,4 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { HOUR_MS } from '../../lib/time.ts'
 import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
 import type { BlobRecords } from '../../store/contract/blobs.ts'
 import type { ServedSite, ServedVersion } from '../../store/contract/serving.ts'
@@ -16,20 +15,12 @@ import {
 } from '../respond/policy.ts'
 import { buildRouteTable, type RouteTable, type SiteInput } from './route-table.ts'
 
-/** How long files of the previous version stay reachable (contract, "Serving", 4). */
-const PREVIOUS_FILES_TTL_MS = HOUR_MS
-
 /** What a route table is built with. */
 export type BuildOptions = Pick<EdgeOptions, 'addresses' | 'config' | 'injectedDocuments' | 'pages'>
 
-/** Manifests of previous versions are needed of sites that are live since later than this. */
-export function previousFilesSince(now: number): number {
-  return now - PREVIOUS_FILES_TTL_MS
-}
-
 /** The live version of a site; undefined without one. */
 export async function buildLiveSite(
-  { site, live, previousFiles, blobs }: ServedSite,
+  { site, live, formerFiles, blobs }: ServedSite,
   options: BuildOptions,
 ): Promise<RouteTable | undefined> {
   if (!live) return undefined
@@ -37,8 +28,7 @@ export async function buildLiveSite(
   const buildPolicy = site.passwordHash === null ? publicPolicy : passwordPolicy
   const policy = buildPolicy(getTimestamps(site, since))
   const input = await loadSiteInput({ site, version: live, blobs, policy }, options)
-  const until = since + PREVIOUS_FILES_TTL_MS
-  return buildRouteTable({ ...input, previousFiles: previousFiles && { files: previousFiles, until } })
+  return buildRouteTable({ ...input, formerFiles })
 }
 
 /** The requested version of a site, at a host of its own. `tail` is appended to its HTML documents. */

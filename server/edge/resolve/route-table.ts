@@ -5,6 +5,7 @@ import type { SiteRules } from '../../site-rules/site-rules.ts'
 import type { HeadMetadata } from '../../sites/page-metadata/head-metadata.ts'
 import { appendToDocument, type InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
 import type { BlobRecord, BlobRecords } from '../../store/contract/blobs.ts'
+import type { FormerFile } from '../../store/contract/versions.ts'
 import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { ErrorPages } from '../respond/pages/error-pages.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
@@ -21,14 +22,20 @@ export interface NotFound {
   page: ServedFile | undefined
 }
 
+/** A former file, and until when it is served, in milliseconds since 1970. */
+export interface FormerEntry {
+  file: ServedFile
+  until: number
+}
+
 /** The route table of a version: every path and its response. */
 export interface RouteTable {
   /** By canonical path. */
   entries: ReadonlyMap<string, ServedFile | RedirectResponse>
   /** The root when no file is there. */
   root: GeneratedPage | RedirectResponse | undefined
-  /** Names of the previous version, until a time in milliseconds since 1970. */
-  previousFiles: { entries: ReadonlyMap<string, ServedFile>; until: number } | undefined
+  /** Names of former files. */
+  formerFiles: ReadonlyMap<string, FormerEntry>
   /** By folder, with its slash. */
   notFoundPages: ReadonlyMap<string, NotFound>
   /** Length of the longest folder in `notFoundPages`. */
@@ -55,10 +62,9 @@ export interface SiteInput {
   injectedIndex?: InjectedDocument | undefined
   /** Is appended to HTML documents. */
   tail?: Buffer | undefined
-  /** What is stored of the files, of those of the previous version and of the injected document, by hash. */
+  /** What is stored of the files, of former ones and of the injected document, by hash. */
   blobs?: BlobRecords
-  /** The previous version, and until when its files are served. */
-  previousFiles?: { files: readonly StoredFile[]; until: number } | undefined
+  formerFiles?: readonly FormerFile[] | undefined
   metadata: HeadMetadata
   /** The public URL of a file, by its name. */
   toUrl: (name: string) => string
@@ -80,7 +86,7 @@ const NOT_FOUND_PAGE = '404.html'
  * published and in NFC.
  */
 export function buildRouteTable(published: SiteInput): RouteTable {
-  const { policy, pages, rules, previousFiles, spaMode } = published
+  const { policy, pages, rules, formerFiles = [], spaMode } = published
   const files = buildServedFiles(published)
   const entries = buildEntries(files, policy)
   const text = plainTextView(files)
@@ -89,10 +95,7 @@ export function buildRouteTable(published: SiteInput): RouteTable {
   const table = {
     entries,
     root: entries.has('/') ? undefined : fallbackIndex(files, published),
-    previousFiles: previousFiles && {
-      entries: buildPreviousEntries(previousFiles.files, published, entries),
-      until: previousFiles.until,
-    },
+    formerFiles: buildFormerEntries(formerFiles, published, entries),
     notFoundPages,
     maxFolderLength: Math.max(0, ...[...notFoundPages.keys()].map((folder) => folder.length)),
     redirects: rules?.redirects.length ? new SiteRedirects(rules.redirects, policy) : undefined,
@@ -192,17 +195,21 @@ function buildEntries(
   return entries
 }
 
-/** Exact names only: pages of the previous version that are still open request them. */
-function buildPreviousEntries(
-  files: readonly StoredFile[],
+/** Exact names only: pages that are still open request them. */
+function buildFormerEntries(
+  files: readonly FormerFile[],
   published: SiteInput,
   entries: RouteTable['entries'],
-): Map<string, ServedFile> {
-  const before = new Map<string, ServedFile>()
-  for (const file of buildServedFiles({ ...published, files, injectedIndex: undefined })) {
-    for (const form of [file.path, toNfc(file.path)]) if (!entries.has(form)) before.set(form, file)
+): Map<string, FormerEntry> {
+  const former = new Map<string, FormerEntry>()
+  const make = createFileFactory(published)
+  for (const one of files) {
+    if (isRuleFile(one.path)) continue
+    const file = make(one)
+    for (const form of [file.path, toNfc(file.path)])
+      if (!entries.has(form)) former.set(form, { file, until: one.until })
   }
-  return before
+  return former
 }
 
 function buildNotFoundPages(files: readonly ServedFile[]): Map<string, NotFound> {
@@ -219,12 +226,12 @@ const LISTED_FILE_BYTES = 150
 const FILE_BYTES = 750
 
 function estimateBytes(
-  { entries, previousFiles, redirects, headers, root }: Omit<RouteTable, 'bytes'>,
+  { entries, formerFiles, redirects, headers, root }: Omit<RouteTable, 'bytes'>,
   files: number,
 ): number {
-  const old = previousFiles?.entries ?? new Map<string, ServedFile>()
-  let bytes = TABLE_BYTES + FILE_BYTES * (files + old.size) + (redirects?.bytes ?? 0) + (headers?.bytes ?? 0)
+  let bytes =
+    TABLE_BYTES + FILE_BYTES * (files + formerFiles.size) + (redirects?.bytes ?? 0) + (headers?.bytes ?? 0)
   for (const path of entries.keys()) bytes += ENTRY_BYTES + path.length
-  for (const path of old.keys()) bytes += ENTRY_BYTES + path.length
+  for (const path of formerFiles.keys()) bytes += ENTRY_BYTES + path.length
   return root?.kind === 'page' ? bytes + LISTED_FILE_BYTES * (files + 20) : bytes
 }

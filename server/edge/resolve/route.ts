@@ -61,16 +61,15 @@ function matchUnknownPath(
   request: HttpRequest,
   { spelling, now }: { spelling: string; now: number },
 ): RouteMatch {
-  const { previousFiles, root, redirects, fallback } = table
+  const { formerFiles, root, redirects, fallback } = table
   const rule = redirects?.matchOthers(request)
   if (rule && isRedirect(rule)) return { kind: 'rule-redirect', redirect: rule }
   const single = spelling.replace(REPEATED_SLASHES, '/')
   // An encoded slash is no separator: such a path has no other form.
   if (single !== spelling && !spelling.includes(ENCODED_SLASH))
     return { kind: 'single-slashes', location: toHref(single) }
-  const old =
-    previousFiles && now < previousFiles.until ? findEntry(previousFiles.entries, spelling) : undefined
-  if (old) return old
+  const former = findEntry(formerFiles, spelling)
+  if (former && now < former.until) return former.file
   if (rule) return applyRule(table, rule, spelling)
   if (root && spelling === '/') return root
   if (!fallback || hasExtension(spelling)) return findNotFoundPage(table, spelling)

@@ -7,7 +7,7 @@ import type { ServedSite, ServedVersion, VersionReference } from '../../store/co
 import type { Suspension } from '../../store/contract/suspension.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { reloadTag } from '../live-reload.ts'
-import { type BuildOptions, buildLiveSite, buildPreviewSite, previousFilesSince } from './build-site.ts'
+import { type BuildOptions, buildLiveSite, buildPreviewSite } from './build-site.ts'
 import type { Host } from './host.ts'
 import type { Redirect, Resolution, SuspendedSite } from './resolution.ts'
 
@@ -116,7 +116,7 @@ export class SiteResolver {
     requested: { withLive: boolean; version?: VersionReference },
   ): Promise<ServedSite | undefined> {
     const { store, clock } = this.#options
-    return store.read.serving.findSite(slug, { previousSince: previousFilesSince(clock()), ...requested })
+    return store.read.serving.findSite(slug, { now: clock(), ...requested })
   }
 
   async #buildSite(found: ServedSite | undefined): Promise<Resolution> {
@@ -198,7 +198,7 @@ export class SiteResolver {
   /** A secondary name redirects to the primary one; a name with a certificate redirects to HTTPS. */
   async #loadDomain(domain: string, getOwner: GetOwner<CachedHost>): Promise<CachedHost> {
     const { store, https, clock } = this.#options
-    const found = await store.read.serving.findDomain(domain, previousFilesSince(clock()))
+    const found = await store.read.serving.findDomain(domain, clock())
     if (!found) return NOT_FOUND
     const { name, certificateNotAfter } = found
     const isSameName = name === domain

@@ -1,7 +1,7 @@
 import type { BlobRecords } from './blobs.ts'
 import type { Site } from './sites.ts'
 import type { Suspension } from './suspension.ts'
-import type { ManifestFile, Version } from './versions.ts'
+import type { FormerFile, Version } from './versions.ts'
 
 /** The parts of a version that are served. */
 export type ServedVersion = Pick<
@@ -20,8 +20,8 @@ export interface ServedSite {
   live: ServedVersion | undefined
   /** The requested version, when it is a finalized one of this site. */
   requested: ServedVersion | undefined
-  /** The manifest of the previous version, when the live one is newer than requested. */
-  previousFiles: readonly ManifestFile[] | undefined
+  /** Those that had not ended at the time of the request; undefined without a live version. */
+  formerFiles: readonly FormerFile[] | undefined
   /** What is stored of the files of these versions. */
   blobs: BlobRecords
 }
@@ -36,11 +36,11 @@ export interface ServedDomain extends ServedSite {
 
 /** What a visit needs, in one statement each: the parts are consistent with each other. */
 export interface ServingQueries {
-  /** `previousSince`: requests the manifest of the previous version of a site that is live since later. */
+  /** `now`: requests the former files that end later. */
   findSite(
     slug: string,
-    requested: { previousSince: number; withLive: boolean; version?: VersionReference },
+    requested: { now: number; withLive: boolean; version?: VersionReference },
   ): Promise<ServedSite | undefined>
 
-  findDomain(domain: string, previousSince: number): Promise<ServedDomain | undefined>
+  findDomain(domain: string, now: number): Promise<ServedDomain | undefined>
 }

@@ -8,7 +8,8 @@ import type { SiteRules } from '../../site-rules/site-rules.ts'
 export interface VersionHeader {
   id: string
   slug: string
-  state: 'pending' | 'ready'
+  /** `former` is no version: it records the former files of its site, of which each has at most one record. */
+  state: 'pending' | 'ready' | 'former'
   fileCount: number
   totalBytes: number
   /** Of the publish request; applied when the version first goes live. */
@@ -108,6 +109,17 @@ export interface ManifestFile extends StoredFile {
   known?: true
 }
 
+/** A file that a site had; it stays reachable until then. */
+export interface FormerFile extends ManifestFile {
+  until: number
+}
+
+/** The record of the former files of a site, those that went away last first. Its `previewUntil` is that of the first. */
+export interface FormerFiles {
+  id: string
+  files: readonly FormerFile[]
+}
+
 /** Whether the bytes of a file of a pending version are to be received: the site has them not, and it is not empty. */
 export function needsUpload({ size, known }: ManifestFile): boolean {
   return size > 0 && known !== true
@@ -135,7 +147,7 @@ export interface RemovedVersion {
 
 /** The bytes that a pending version may still receive or has received; 0 of a finalized one. */
 export function sumUploads(state: Version['state'], files: readonly ManifestFile[]): number {
-  return state === 'ready' ? 0 : files.reduce((sum, { size, known }) => (known ? sum : sum + size), 0)
+  return state !== 'pending' ? 0 : files.reduce((sum, { size, known }) => (known ? sum : sum + size), 0)
 }
 
 /** How many versions and drafts of a site plans keep. */
@@ -190,7 +202,9 @@ export interface VersionQueries {
 
   findFiles(id: string): Promise<readonly ManifestFile[] | undefined>
 
-  /** The bytes of the manifest and the rules of a version, as they are stored. */
+  findFormer(slug: string): Promise<FormerFiles | undefined>
+
+  /** The bytes of the manifest and the rules of a version, as they are stored; 0 of a record of former files. */
   recordBytes(id: string): Promise<number>
 
   /** The finalized version that a preview of the site shows, the newest one of this name. */
@@ -222,7 +236,7 @@ export interface VersionQueries {
   /** Slugs of sites with drafts, other than previews, from before that time, none of them deleted, in no order. */
   withOldDrafts(before: number, limit: number): Promise<string[]>
 
-  /** Slugs of sites with previews that have ended, none of them deleted, in no order. */
+  /** Slugs of sites with previews or former files that have ended, none of them deleted, in no order. */
   withEndedPreviews(now: number, limit: number): Promise<string[]>
 
   /** The versions among these that are still pending, each with the slug of its site. */

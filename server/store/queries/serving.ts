@@ -7,7 +7,7 @@ import type {
   VersionReference,
 } from '../contract/serving.ts'
 import type { Suspension } from '../contract/suspension.ts'
-import type { ManifestFile } from '../contract/versions.ts'
+import type { FormerFile } from '../contract/versions.ts'
 import { flag, json, RowMapper } from '../row-mapper.ts'
 import type { Schema, SiteRow, VersionRow } from '../schema.ts'
 import { BLOB_RECORDS, BlobRecordLines, JOINED_WITH_BLOBS } from './blob-records.ts'
@@ -26,7 +26,7 @@ const versionMapper = new RowMapper<ServedVersion, VersionRow>({
 })
 
 interface SiteWithVersions extends SiteRow {
-  previous_files: string | null
+  former_files: string | null
   /** JSON of `Suspension`. */
   owner_suspension: string | null
   /** `BLOB_RECORDS`; null without blobs. */
@@ -45,27 +45,24 @@ export class SqlServingQueries implements ServingQueries {
     this.#db = db
   }
 
-  async findSite(
-    slug: string,
-    { previousSince, withLive, version }: Parameters<ServingQueries['findSite']>[1],
-  ) {
+  async findSite(slug: string, { now, withLive, version }: Parameters<ServingQueries['findSite']>[1]) {
     const { rows } = await sql<SiteWithVersions>`
       select sites.*, ${selectVersion('live')}, ${selectVersion('requested')},
-        previous.files as previous_files, ${OWNER_SUSPENSION},
-        ${this.#selectBlobs(['live', 'requested', 'previous'])} as blobs
+        former.files as former_files, ${OWNER_SUSPENSION},
+        ${this.#selectBlobs(['live', 'requested', 'former'])} as blobs
       from sites
       left join versions as live on live.id = sites.live_version_id and ${isTrue(withLive)}
       left join versions as requested
         on requested.id = ${selectId(slug, version)} and requested.slug = sites.slug and requested.state = 'ready'
-      ${joinPrevious(previousSince)}
+      ${joinFormer(now)}
       where sites.slug = ${slug}`.execute(this.#db)
     return rows[0] && toServedSite(rows[0])
   }
 
-  async findDomain(domain: string, previousSince: number): Promise<ServedDomain | undefined> {
+  async findDomain(domain: string, now: number): Promise<ServedDomain | undefined> {
     const { rows } = await sql<DomainWithSite>`
-      select sites.*, ${selectVersion('live')}, previous.files as previous_files, ${OWNER_SUSPENSION},
-        ${this.#selectBlobs(['live', 'previous'])} as blobs,
+      select sites.*, ${selectVersion('live')}, former.files as former_files, ${OWNER_SUSPENSION},
+        ${this.#selectBlobs(['live', 'former'])} as blobs,
         coalesce(target.domain, domains.domain) as name, certificates.not_after as certificate_not_after
       from domains
       join sites on sites.slug = domains.slug
@@ -74,7 +71,7 @@ export class SqlServingQueries implements ServingQueries {
         and target.status = 'active' and target.primary_domain is null and target.slug = domains.slug
       left join certificates on certificates.name = coalesce(target.domain, domains.domain)
       left join versions as live on live.id = sites.live_version_id and target.domain is null
-      ${joinPrevious(previousSince)}
+      ${joinFormer(now)}
       where domains.domain = ${domain} and domains.status = 'active'`.execute(this.#db)
     const [row] = rows
     return row && { ...toServedSite(row), name: row.name, certificateNotAfter: row.certificate_not_after }
@@ -97,11 +94,10 @@ function selectId(slug: string, version: VersionReference | undefined): RawBuild
         and state = 'ready' order by id desc limit 1)`
 }
 
-/** The previous version of the live one, when it is joined and newer. */
-function joinPrevious(since: number): RawBuilder<unknown> {
-  return sql`left join versions as previous
-    on previous.id = sites.previous_version_id and previous.slug = sites.slug and previous.state = 'ready'
-    and live.id is not null and coalesce(sites.live_since, sites.created_at) > ${since}`
+/** The record of former files of which some have not ended, when the live version is joined. */
+function joinFormer(now: number): RawBuilder<unknown> {
+  return sql`left join versions as former
+    on former.slug = sites.slug and former.state = 'former' and former.preview_until > ${now} and live.id is not null`
 }
 
 function selectVersion(name: 'live' | 'requested'): RawBuilder<unknown> {
@@ -123,8 +119,7 @@ function toServedSite(row: SiteWithVersions): ServedSite {
     suspension: site.suspension ?? parseSuspension(row.owner_suspension),
     live: toServedVersion(row, 'live'),
     requested: toServedVersion(row, 'requested'),
-    previousFiles:
-      row.previous_files === null ? undefined : (JSON.parse(row.previous_files) as ManifestFile[]),
+    formerFiles: row.former_files === null ? undefined : (JSON.parse(row.former_files) as FormerFile[]),
     blobs: new BlobRecordLines(row.blobs),
   }
 }

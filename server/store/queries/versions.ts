@@ -3,6 +3,7 @@ import type { PublishWarning } from '../../../protocol/api/publish.ts'
 import {
   type Arrival,
   encodingsLease,
+  type FormerFile,
   type KeptVersions,
   type ManifestFile,
   sumUploads,
@@ -59,7 +60,10 @@ export const versionMapper = new RowMapper<Version, VersionRow>({
   },
 })
 
-const RECORD_BYTES = sql<number>`octet_length(files) + coalesce(octet_length(rules), 0)`.as('record_bytes')
+const RECORD_BYTES =
+  sql<number>`case when state = 'former' then 0 else octet_length(files) + coalesce(octet_length(rules), 0) end`.as(
+    'record_bytes',
+  )
 
 /** Whether a content is known and referenced by the site of the version, for which a row of `arrivals` was received. */
 const IS_REFERENCED = sql<boolean | number>`exists (
@@ -163,6 +167,16 @@ export class SqlVersionQueries implements VersionQueries {
   async findFiles(id: string) {
     const row = await this.#db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
     return row && (JSON.parse(row.files) as ManifestFile[])
+  }
+
+  async findFormer(slug: string) {
+    const row = await this.#db
+      .selectFrom('versions')
+      .select(['id', 'files'])
+      .where('slug', '=', slug)
+      .where('state', '=', 'former')
+      .executeTakeFirst()
+    return row && { id: row.id, files: JSON.parse(row.files) as FormerFile[] }
   }
 
   async recordBytes(id: string) {
@@ -301,7 +315,7 @@ export class SqlVersionQueries implements VersionQueries {
       .select('versions.slug')
       .distinct()
       .where('preview_until', '<=', now)
-      .where('versions.state', '=', 'ready')
+      .where('versions.state', 'in', ['ready', 'former'])
       .where('gone_at', 'is', null)
       .limit(limit)
       .execute()

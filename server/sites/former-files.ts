@@ -1,0 +1,95 @@
+import { releaseHolding } from '../accounts/quotas.ts'
+import { HOUR_MS } from '../lib/time.ts'
+import { newId } from '../lib/tokens.ts'
+import type { Site } from '../store/contract/sites.ts'
+import {
+  emptyVersion,
+  type FormerFile,
+  type FormerFiles,
+  type ManifestFile,
+  type Version,
+} from '../store/contract/versions.ts'
+import type { WriteTransaction } from '../store/store.ts'
+import { countNewBytes, releaseBlobs } from './blob-references.ts'
+
+/** How long a file stays reachable after it went away (contract, "Serving", 4). */
+const FORMER_FILES_TTL_MS = HOUR_MS
+
+/** Maximum number of former files of a site; those that went away first are dropped. */
+const MAX_FORMER_FILES = 5000
+
+/** Records the files of the live version that the next one does not have. Called before the next one is live. */
+export async function recordFormerFiles(
+  tx: WriteTransaction,
+  site: Site,
+  next: Pick<Version, 'files' | 'changes'>,
+  now: number,
+): Promise<void> {
+  const { slug, liveVersionId } = site
+  if (liveVersionId === null) return
+  const former = await tx.versions.findFormer(slug)
+  const { comparedWith, removed } = next.changes ?? {}
+  const isNothingGone = comparedWith === liveVersionId && removed === 0
+  const live = isNothingGone ? [] : ((await tx.versions.findFiles(liveVersionId)) ?? [])
+  const paths = new Set(next.files.map(({ path }) => path))
+  const gone = live
+    .filter(({ path }) => !paths.has(path))
+    .map((file): FormerFile => ({ ...file, until: now + FORMER_FILES_TTL_MS }))
+  for (const { path } of gone) paths.add(path)
+  const others = former?.files.filter(({ path, until }) => until > now && !paths.has(path)) ?? []
+  if (gone.length > 0 || others.length < (former?.files.length ?? 0))
+    await setFormerFiles(tx, site, { former, files: [...gone, ...others].slice(0, MAX_FORMER_FILES) }, now)
+}
+
+/**
+ * Removes the files of a version, which its owner deletes, from the former ones of its site, except those that another
+ * version has.
+ */
+export async function forgetFormerFiles(
+  tx: WriteTransaction,
+  site: Site,
+  versionId: string,
+  now: number,
+): Promise<void> {
+  const former = await tx.versions.findFormer(site.slug)
+  if (!former) return
+  const forgotten = await listFiles(tx, versionId)
+  for (const { id, state } of await tx.versions.bySlug(site.slug))
+    if (state === 'ready' && id !== versionId)
+      for (const file of await listFiles(tx, id)) forgotten.delete(file)
+  const kept = former.files.filter((file) => !forgotten.has(identify(file)))
+  if (kept.length < former.files.length) await setFormerFiles(tx, site, { former, files: kept }, now)
+}
+
+async function listFiles({ versions }: WriteTransaction, id: string): Promise<Set<string>> {
+  return new Set((await versions.findFiles(id))?.map(identify))
+}
+
+function identify({ path, hash }: ManifestFile): string {
+  return `${hash} ${path}`
+}
+
+/** Stores the former files of a site in place of those before, of which it releases those that no version needs. */
+async function setFormerFiles(
+  tx: WriteTransaction,
+  site: Site,
+  { former, files }: { former: FormerFiles | undefined; files: readonly FormerFile[] },
+  now: number,
+): Promise<void> {
+  const { slug } = site
+  const [last] = files
+  if (last && former) await tx.versions.update(former.id, { files, previewUntil: last.until })
+  else if (last)
+    await tx.versions.insert({
+      ...emptyVersion(newId(now), slug, now),
+      state: 'former',
+      files,
+      previewUntil: last.until,
+    })
+  else if (former) await tx.versions.remove(former.id)
+  const kept = new Set(files.map(({ hash }) => hash))
+  const dropped = new Set(former?.files.flatMap(({ hash }) => (kept.has(hash) ? [] : hash!)))
+  if (dropped.size === 0) return
+  const released = await releaseBlobs(tx, slug, { hashes: [...dropped], now })
+  await releaseHolding(tx, site, { bytes: await countNewBytes(tx, site, released), sites: 0 })
+}
