@@ -22,16 +22,17 @@ terminal, leave it out to choose from a list.`,
   },
 }
 
-/** Prints which version is live now, and stores it: the next publish replaces it. */
+/** Prints `done`, by default which version is live now, and stores it: the next publish replaces it. */
 export function reportRestored(
   work: CommandContext,
   options: OptionValues,
   { slug, server }: ChosenSite,
   restored: FinalizeResponse,
+  done = `${restored.versionId} is live`,
 ): void {
   const { terminal } = work
   work.siteMemory.setLiveVersion(slug, server, restored.versionId)
-  terminal.printDone(`${restored.versionId} is live`)
+  terminal.printDone(done)
   printWarnings(terminal, restored)
   printResult(work, options, restored, () => terminal.print(restored.siteUrl))
 }

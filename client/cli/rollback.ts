@@ -2,6 +2,7 @@ import { openSite } from './account.ts'
 import { RefusedError } from './cli-error.ts'
 import { type Command, SITE_OPTIONS } from './command.ts'
 import { reportRestored } from './restore.ts'
+import { formatLocalTime } from './terminal/time.ts'
 
 /** `slipway rollback` */
 export const rollback: Command = {
@@ -23,6 +24,8 @@ version.`,
       const hint = `List the saved versions: ${work.settings.program} versions`
       throw new RefusedError('There is no earlier live version', hint)
     }
-    reportRestored(work, options, site, await slipway.restore(slug, previous.versionId))
+    const restored = await slipway.restore(slug, previous.versionId)
+    const time = formatLocalTime(previous.createdAt, work.retryPolicy.now())
+    reportRestored(work, options, site, restored, `Rolled back to the version of ${time}`)
   },
 }

@@ -11,33 +11,69 @@ export const versions: Command = {
   operands: '',
   maxOperands: 0,
   summary: 'List the saved versions of a site',
-  about:
-    'Lists the saved versions of a site and its drafts: the author, the changes since the previous version, and the preview URL.',
-  options: SITE_OPTIONS,
+  about: `
+Lists the saved versions of a site and its drafts: the author and the changes since the previous version. The start of an
+id is enough for other commands.`,
+  options: {
+    long: {
+      type: 'boolean',
+      short: 'l',
+      help: 'Show whole ids, the programs that published, and preview URLs',
+    },
+    ...SITE_OPTIONS,
+  },
   async run(work, options) {
     const { slug, slipway } = await openSite(work, options)
     const { versions: found } = await slipway.versions(slug)
     printResult(work, options, { slug, versions: found }, () => {
-      for (const line of formatVersions(found, work.retryPolicy.now())) work.terminal.print(line)
+      const lines = formatVersions(found, work.retryPolicy.now(), options.long === true)
+      for (const line of lines) work.terminal.print(line)
       if (found.length > 1) work.terminal.printNote(`Make one live: ${work.settings.program} restore VERSION`)
     })
   },
 }
 
-function formatVersions(found: VersionSummary[], now: number): string[] {
-  const head = ['VERSION', 'STATE', 'CREATED', 'BY', 'CHANGES', 'FILES', 'SIZE', 'URL', 'MESSAGE']
+function formatVersions(found: VersionSummary[], now: number, long: boolean): string[] {
+  const hasMessages = found.some(({ message }) => Boolean(message))
+  const head = [
+    'VERSION',
+    'STATE',
+    'CREATED',
+    'BY',
+    'CHANGES',
+    'FILES',
+    'SIZE',
+    ...(long ? ['URL'] : []),
+    ...(hasMessages ? ['MESSAGE'] : []),
+  ]
+  const length = uniqueLength(found.map(({ versionId }) => versionId))
   const rows = found.map((version) => [
-    version.versionId,
+    long ? version.versionId : version.versionId.slice(0, length),
     formatState(version),
     formatLocalTime(version.createdAt, now),
-    formatAuthor(version),
+    long ? formatAuthor(version) : (version.publishedBy ?? formatAuthor(version)),
     formatChanges(version),
     formatNumber(version.fileCount),
     formatBytes(version.totalBytes),
-    version.previewUrl,
+    ...(long ? [version.previewUrl] : []),
     version.message ?? '',
   ])
   return formatTable([head, ...rows])
+}
+
+/** As the dashboard shows them, where that is unique. */
+const MIN_ID_LENGTH = 8
+
+/** How many characters of the ids differ from those of all others. */
+function uniqueLength(ids: readonly string[]): number {
+  const sorted = ids.toSorted()
+  const shared = sorted.slice(1).map((id, at) => {
+    const before = sorted[at]!
+    let length = 0
+    while (length < id.length && id[length] === before[length]) length++
+    return length + 1
+  })
+  return Math.max(MIN_ID_LENGTH, ...shared)
 }
 
 function formatState({ current, preview, publishedAt }: VersionSummary): string {

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { DeviceRequest } from '../../protocol/api/device.ts'
 import { useAction } from '../api/action.ts'
@@ -29,7 +29,12 @@ function CodeOrRequest() {
   const [code, setCode] = useState(query.code ?? '')
   const [asked, setAsked] = useState<DeviceRequest | undefined>(undefined)
   const find = useAction(async () => setAsked(await slipway.deviceRequest(code)))
+  // The link of the program has the code, which the question shows to be compared.
+  useEffect(() => {
+    if (query.code) void find()
+  }, [])
   if (asked) return <Question asked={asked} />
+  if (query.code && !find.error) return <Page title="Connect a program" narrow />
   return (
     <Page title="Connect a program" narrow>
       <form

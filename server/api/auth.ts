@@ -87,22 +87,18 @@ interface AdmissionOptions {
 
 /**
  * Authenticates the caller, charges the rate limit and checks the permissions of the credential before the body is
- * read; checks the credential again when the body took long. Every response under /api/ carries the three headers of spec 8.1, and is not stored by caches unless its handler
- * sets another `Cache-Control`.
+ * read; checks the credential again when the body took long. Every response under /api/ carries the three headers of
+ * spec 8.1, and is not stored by caches unless its handler sets another `Cache-Control`.
  */
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
-  const { limits, clock, clientIp } = options
+  const { limits, clientIp } = options
   const isForeignPage = recognizeForeignPages(options.baseUrl)
   app.decorateRequest('caller')
   app.decorateRequest('sessionToken')
   app.decorateRequest('isUncharged', false)
   app.decorateRequest('admission')
-  app.decorateRequest('confirmCaller', async function () {
-    const { caller, admission } = this
-    if (!caller.account || !admission || clock() - admission.at < CONFIRM_AFTER_MS) return
-    await authenticate(this, admission.credential, options)
-    if (!caller.account) throw invalidCredential(this)
-    await assertPermitted(this, options)
+  app.decorateRequest('confirmCaller', function () {
+    return confirmCaller(this, options)
   })
 
   app.addHook('onRequest', async (request, reply) => {
@@ -113,15 +109,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     const { charge: chargedTo = 'api', access, ends, foreignPages } = request.routeOptions.config
     if (access === undefined) throw new Error('The route does not declare its access')
     const internal = findInternalRequest(request.raw)
-    const caller: Caller = internal
-      ? { ...internal.caller }
-      : {
-          account: undefined,
-          address: clientIp(request.raw),
-          signedInWith: 'anonymous',
-          isOfOtherPage: isOfOtherPage(request),
-          ...readClient(request),
-        }
+    const caller = internal ? { ...internal.caller } : anonymousCaller(request, clientIp(request.raw))
     request.caller = caller
     request.sessionToken = undefined
     const kind = chargedTo === 'sign-in' || chargedTo === 'message' ? chargedTo : 'api'
@@ -154,6 +142,11 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
       throw error
     })
   })
+  completeAdmission(app, limits)
+}
+
+/** Checks the credential before the handler, and charges a request that does not reach one that would. */
+function completeAdmission(app: FastifyInstance, limits: AdmissionOptions['limits']): void {
   app.addHook('preHandler', async (request) => {
     await request.confirmCaller()
     request.isUncharged = false
@@ -164,6 +157,26 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     const kind = request.routeOptions.config.charge === 'sign-in' ? 'sign-in' : 'api'
     await charge(limits, request, reply, kind)
   })
+}
+
+/** Rejects when the credential of a caller that was admitted some time ago has ended. */
+async function confirmCaller(request: FastifyRequest, options: AdmissionOptions): Promise<void> {
+  const { caller, admission } = request
+  if (!caller.account || !admission || options.clock() - admission.at < CONFIRM_AFTER_MS) return
+  await authenticate(request, admission.credential, options)
+  if (!caller.account) throw invalidCredential(request)
+  await assertPermitted(request, options)
+}
+
+function anonymousCaller(request: FastifyRequest, address: string): Caller {
+  const isOfPage = isOfOtherPage(request)
+  return {
+    account: undefined,
+    address,
+    signedInWith: 'anonymous',
+    isOfOtherPage: isOfPage,
+    ...readClient(request),
+  }
 }
 
 /** Checks what the route needs of the credential. */

@@ -10,9 +10,10 @@ import { fileURLToPath } from 'node:url'
 const MIN_NODE = 26
 
 if (Number.parseInt(process.versions.node, 10) >= MIN_NODE) {
-  // Not in the temporary folder, where Node runs the code that another user of the machine has put there.
-  const cache = process.env.NODE_COMPILE_CACHE || join(homedir(), '.cache', 'slipway-server')
-  if (isAbsolute(cache)) module.enableCompileCache(cache)
+  // Not in the temporary folder, where Node runs the code that another user of the machine has put there. Node has a cache
+  // already where NODE_COMPILE_CACHE names one.
+  const cache = join(homedir(), '.cache', 'slipway-server')
+  if (module.getCompileCacheDir() === undefined && isAbsolute(cache)) module.enableCompileCache(cache)
   await import('../main.ts')
 } else await startOnPinnedNode()
 

@@ -1,3 +1,4 @@
+import { findNearest } from '../../protocol/nearest.ts'
 import { ConfigError } from '../config/settings.ts'
 import { ApiError } from '../lib/errors.ts'
 import { findReason } from '../operations/fleet/wait-for-database.ts'
@@ -45,7 +46,7 @@ export async function runCommand(
     if (name === 'version' || name === '--version') return report(context.version)
     if (name === 'help' || name === '--help' || name === '-h') return report(await describeCommands())
     const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
-    if (load === undefined) throw new UsageError(`Unknown command: ${name}`)
+    if (load === undefined) throw unknownCommand(name)
     const command = await load()
     return await command.run(context, args)
   } catch (error) {
@@ -53,6 +54,11 @@ export async function runCommand(
     environment.writeError(`${error.message}\n\n${await describeCommands()}\n`)
     return 2
   }
+}
+
+function unknownCommand(name: string): UsageError {
+  const near = findNearest(name, [...Object.keys(COMMANDS), 'help', 'version'])
+  return new UsageError(`Unknown command: ${name}.${near ? ` Did you mean slipway-server ${near}?` : ''}`)
 }
 
 async function describeCommands(): Promise<string> {

@@ -64,12 +64,34 @@ describe('the site of this folder', () => {
     const live = { ...draft, versionId: 'v1', publishedAt: draft.createdAt, current: true }
     fixture.responses[VERSIONS] = { versions: [...made, draft, live] }
     fixture.remember('otter')
-    const { stdout, stderr } = await fixture.cli.run(['versions'], keyed)
+    const { stdout, stderr } = await fixture.cli.run(['versions', '--long'], keyed)
     const lines = stdout.split('\n').slice(1)
     for (const [row, [, , , words]] of cases.entries()) assert.match(lines[row]!, words)
     assert.match(lines[4]!, /^v2 +draft +2 Jan, 01:00 +– +– +2 +9 bytes +http:\/\/v2--otter/)
     assert.match(lines[5]!, /^v1 +live /)
     assert.match(stderr, /slipway restore VERSION/)
+  })
+
+  it('versions fits into a terminal, with ids that name one version', async () => {
+    const ids = ['01m8bt88xvvpzm5qb9db8de6gn', '01m8bt88xvaaaaaaaaaaaaaaaa', '01m8bt99aaaaaaaaaaaaaaaaaa']
+    const found = ids.map((versionId) => {
+      return {
+        ...draft,
+        versionId,
+        publishedBy: 'ann@example.test',
+        publishedWith: 'key',
+        publishedClient: 'a/1',
+      }
+    })
+    fixture.responses[VERSIONS] = { versions: found }
+    fixture.remember('otter')
+    const { stdout } = await fixture.cli.run(['versions'], keyed)
+    const lines = stdout.trimEnd().split('\n')
+    assert.deepEqual(
+      lines.slice(1).map((line) => line.slice(0, 12)),
+      ['01m8bt88xvv ', '01m8bt88xva ', '01m8bt99aaa '],
+    )
+    for (const line of lines) assert.ok(line.length <= 80, line)
   })
 
   it('visits shows its period, and pages apart from files', async () => {

@@ -27,7 +27,7 @@ test('results are on the standard output and errors on the standard error, with 
   assert.deepEqual(
     { ...unknown, stderr: unknown.stderr.split('\n')[0] },
     {
-      ...{ code: 2, lines: [], stderr: 'Unknown command: sweeep' },
+      ...{ code: 2, lines: [], stderr: 'Unknown command: sweeep. Did you mean slipway-server sweep?' },
     },
   )
   const failed = await runProcess(['nodes'], { PORT: 'eighty' })
@@ -37,7 +37,8 @@ test('results are on the standard output and errors on the standard error, with 
 
 test('invalid arguments print the help and exit with 2', async () => {
   for (const [args, sentence] of [
-    [['sweeep'], /^Unknown command: sweeep\n/],
+    [['acount'], /^Unknown command: acount\. Did you mean slipway-server account\?\n/],
+    [['unknown'], /^Unknown command: unknown\.\n/],
     [['sweep', 'everything'], /Unknown sweep: everything\. Use one of .*blobs/],
     [['serve', 'now'], /serve takes no arguments: now/],
     [['sweep'], /^The name of a sweep is missing\. Use one of .*blobs/],
