@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { ContentsRequest, FileContent, FinalizeResponse } from '../../protocol/api/publish.ts'
 import { formatDuration, pluralize } from '../../protocol/format.ts'
 import { digestAll, type HashedFile } from '../sdk/folder/digest.ts'
@@ -79,7 +79,6 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
 /** What differs from the published files. */
 interface FolderChange {
   changed: HashedFile[]
-  sources: ReadonlyMap<string, string>
   removed: string[]
   stamps: ReadonlyMap<string, string>
 }
@@ -111,7 +110,7 @@ class PublishedFiles {
   async compare({ files }: FolderScan): Promise<FolderChange | undefined> {
     const stamps = new Map(files.map((file) => [file.path, stampOf(file)]))
     const candidates = files.filter(({ path }) => stamps.get(path) !== this.#stamps.get(path))
-    const sources = new Map(files.map(({ path, source }) => [path, source]))
+    const present = new Set(files.map(({ path }) => path))
     const differing = (await digestAll(candidates)).filter(
       ({ path, hash }) => this.#hashes.get(path) !== hash,
     )
@@ -120,13 +119,13 @@ class PublishedFiles {
     const changed = differing.filter((file) => !isEmptied(file))
     const emptied = differing.filter(isEmptied)
     this.#emptied = new Map(emptied.map(({ path }) => [path, stamps.get(path)!]))
-    const removed = [...this.#hashes.keys()].filter((path) => !sources.has(path))
+    const removed = [...this.#hashes.keys()].filter((path) => !present.has(path))
     for (const { path } of emptied) stamps.delete(path)
     if (changed.length === 0 && removed.length === 0) {
       this.#stamps = stamps
       return undefined
     }
-    return { changed, removed, stamps, sources }
+    return { changed, removed, stamps }
   }
 
   apply({ changed, removed, stamps }: FolderChange, versionId: string): void {
@@ -149,7 +148,7 @@ function stampOf({ source }: FoundFile): string {
 async function publishChange(
   work: CommandContext,
   { plan, site }: WatchOptions,
-  { changed, removed, sources, baseVersionId }: FolderChange & { baseVersionId: string },
+  { changed, removed, baseVersionId }: FolderChange & { baseVersionId: string },
 ): Promise<FinalizeResponse> {
   const { slug, claimToken } = site
   const { server, key, preview, viewer, mode } = plan
@@ -165,10 +164,11 @@ async function publishChange(
   const bytes = changed.reduce((sum, { size }) => sum + size, 0)
   if (changed.length === 0 || bytes > MAX_INLINE_BYTES)
     return client.publish({ ...fields, slug, files: changed })
-  const files = changed.map(({ path }): FileContent => {
-    return { path, contentBase64: readFileSync(sources.get(path)!).toString('base64') }
+  const files = changed.map(async ({ path, open }): Promise<FileContent> => {
+    // Small files are read as a whole.
+    return { path, contentBase64: Buffer.from((await open()) as Uint8Array).toString('base64') }
   })
-  const request: ContentsRequest = { ...fields, files }
+  const request: ContentsRequest = { ...fields, files: await Promise.all(files) }
   return client.publishContents(request, slug)
 }
 

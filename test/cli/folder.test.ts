@@ -122,6 +122,27 @@ describe('scanning a folder', () => {
     assert.throws(() => scan(cli.cwd), /\.slipwayignore is not a file in this folder of at most 32 kB/)
   })
 
+  it('does not read through a link that has come in place of a file or a folder since the scan', async () => {
+    using outside = new CliHarness()
+    const large = Buffer.alloc(1_100_000)
+    outside.write({ 'a.txt': 'private', 'large.bin': large })
+    const changes: [path: string, target: string][] = [
+      ['a.txt', 'a.txt'],
+      ['large.bin', 'large.bin'],
+      ['sub', '.'],
+    ]
+    for (const [path, target] of changes) {
+      using cli = new CliHarness()
+      cli.write({ 'a.txt': 'x', 'large.bin': large, 'sub/a.txt': 'x' })
+      const { files } = scan(cli.cwd)
+      const [file] = await digestAll(files)
+      rmSync(join(cli.cwd, path), { recursive: true })
+      symlinkSync(join(outside.cwd, target), join(cli.cwd, path))
+      await assert.rejects(digestAll(files), { code: 'FILE_CHANGED', message: /has become a link/ })
+      if (path === 'a.txt') assert.throws(() => file!.open(), { code: 'FILE_CHANGED' })
+    }
+  })
+
   it('publishes a single file as a site, unless the rules of its folder exclude it', () => {
     using cli = new CliHarness()
     cli.write({ 'photos/cat.jpg': 'meow', 'photos/dog.jpg': 'woof' })

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, readFileSync } from 'node:fs'
+import { constants, createReadStream, readFileSync, realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { SlipwayError } from '../slipway-error.ts'
@@ -12,6 +13,9 @@ const MAX_BUFFERED_FILE_BYTES = 1024 * 1024
 const MAX_CONCURRENT_FILES = 4
 /** Small files are hashed synchronously up to this many bytes before yielding. */
 const YIELD_AFTER_BYTES = 16 * 1024 * 1024
+
+/** Files are read by their real paths: a link in place of one has come since the scan. Not on Windows. */
+const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)
 
 interface DigestOptions {
   signal?: AbortSignal | undefined
@@ -26,9 +30,11 @@ export type HashedFile = PublishFile & { hash: string }
 
 /**
  * Reads and hashes every file. Sizes are those of the bytes that were read. Rejects with the error of the
- * operating system, or with the signal's reason.
+ * operating system, with FILE_CHANGED when a link has replaced a file or its folder since the scan, or with the signal's
+ * reason.
  */
 export async function digestAll(files: FoundFile[], options: DigestOptions = {}): Promise<HashedFile[]> {
+  assertNoNewLinks(files)
   const hashed = new Map<string, HashedFile>()
   const small = files.filter(({ size }) => size <= MAX_BUFFERED_FILE_BYTES)
   const large = files.filter(({ size }) => size > MAX_BUFFERED_FILE_BYTES)
@@ -40,7 +46,7 @@ export async function digestAll(files: FoundFile[], options: DigestOptions = {})
 async function digestSmall(files: FoundFile[], hashed: Map<string, HashedFile>, options: DigestOptions) {
   let bytesSinceYield = 0
   for (const file of files) {
-    const bytes = readFileSync(file.source)
+    const bytes = readWhole(file.path, file.source)
     const hash = createHash('sha256').update(bytes).digest('hex')
     hashed.set(file.path, publishFile(file, { size: bytes.byteLength, hash, start: bytes }))
     options.onFile?.()
@@ -68,7 +74,7 @@ async function digestStream(file: FoundFile, { signal, onBytes }: DigestOptions)
   const hash = createHash('sha256')
   let size = 0
   let start: Uint8Array | undefined
-  for await (const chunk of createReadStream(file.source, { highWaterMark: MAX_BUFFERED_FILE_BYTES })) {
+  for await (const chunk of readChunks(file.path, file.source, MAX_BUFFERED_FILE_BYTES)) {
     signal?.throwIfAborted()
     start ??= chunk
     hash.update(chunk)
@@ -93,22 +99,53 @@ function publishFile({ path, source }: FoundFile, { size, hash, start }: ReadFil
 
 function readSmall(path: string, source: string): Uint8Array {
   try {
-    return readFileSync(source)
+    return readWhole(path, source)
   } catch (error) {
-    throw fileChanged(path, error)
+    throw fileDisappeared(path, error)
   }
 }
 
 async function* readLarge(path: string, source: string): AsyncIterable<Uint8Array> {
   try {
-    yield* createReadStream(source, { highWaterMark: MAX_BUFFERED_FILE_BYTES / 4 })
+    yield* readChunks(path, source, MAX_BUFFERED_FILE_BYTES / 4)
   } catch (error) {
-    throw fileChanged(path, error)
+    throw fileDisappeared(path, error)
   }
 }
 
-/** Reports that a file has changed or disappeared; passes any other error on. */
-function fileChanged(path: string, error: unknown): unknown {
+/** Throws FILE_CHANGED when a folder of the files has become a link, or is behind one. */
+function assertNoNewLinks(files: FoundFile[]): void {
+  const folders = new Map(files.map(({ path, source }) => [dirname(source), path]))
+  for (const [folder, path] of folders) if (realpathSync.native(folder) !== folder) throw fileChanged(path)
+}
+
+function readWhole(path: string, source: string): Buffer {
+  try {
+    return readFileSync(source, { flag: READ_FLAGS as unknown as string })
+  } catch (error) {
+    throw isLink(error) ? fileChanged(path, error) : error
+  }
+}
+
+async function* readChunks(path: string, source: string, highWaterMark: number): AsyncIterable<Buffer> {
+  try {
+    yield* createReadStream(source, { highWaterMark, flags: READ_FLAGS as unknown as string })
+  } catch (error) {
+    throw isLink(error) ? fileChanged(path, error) : error
+  }
+}
+
+function isLink(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ELOOP'
+}
+
+function fileChanged(path: string, cause?: unknown): SlipwayError {
+  const message = `${path} has become a link while it was being published`
+  return new SlipwayError(message, { code: 'FILE_CHANGED', details: { path }, cause })
+}
+
+/** Reports that a file has disappeared; passes any other error on. */
+function fileDisappeared(path: string, error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error
   return new SlipwayError(`${path} disappeared while it was being published`, {
     code: 'FILE_CHANGED',

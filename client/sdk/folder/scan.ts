@@ -65,7 +65,7 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
   if (!isFolder) {
     found.folders.push(top)
     if (isExcludedFile(root, include)) found.ignored.push(basename(root))
-    else addFile(found, root, basename(root))
+    else addFile(found, realpathSync.native(root), basename(root))
     return found
   }
   const rules = rulesFor(readIgnoreFile(top), include)
