@@ -3,7 +3,7 @@ import type { Slipway } from '../sdk/slipway.ts'
 import { AuthError, CliError, RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
 import { quoteArgument } from './quote-argument.ts'
-import { chooseServer, defaultServer, isKnownServer, keyFor, namedServer } from './server.ts'
+import { chooseServer, defaultServer, keyFor, namedServer } from './server.ts'
 import { describeSite, type RememberedSite } from './state/site-memory.ts'
 import { choose, confirmRisk } from './terminal/choose.ts'
 
@@ -15,14 +15,14 @@ export interface ChosenSite {
 }
 
 /**
- * The server of a command without a site: the named one, otherwise that of the folder's latest site if the user has used
- * it, otherwise the default.
+ * The server of a command without a site: the named one, otherwise that of the latest site that the user has published
+ * from the folder, otherwise the default.
  */
 export function resolveServer(work: CommandContext, options: OptionValues): string {
   const named = namedServer(stringOption(options, 'server'), work.settings)
   if (named !== undefined) return named
-  const [latest] = work.siteMemory.all()
-  return latest && isKnownServer(latest.server, work) ? latest.server : defaultServer(work)
+  const latest = work.siteMemory.all().find((site) => site.isOwn)
+  return latest?.server ?? defaultServer(work)
 }
 
 /** The server of a command that gives a program access to an account, or to this machine. A folder never chooses it. */

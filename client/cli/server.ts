@@ -35,7 +35,7 @@ export async function chooseServer(
 }
 
 /** Whether the user signed in or published there before, or uses it without naming one. */
-export function isKnownServer(server: string, sources: ServerSources): boolean {
+function isKnownServer(server: string, sources: ServerSources): boolean {
   const { packageServer } = sources.settings
   return server === packageServer || server === defaultServer(sources) || sources.credentials.knows(server)
 }

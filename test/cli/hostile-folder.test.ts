@@ -152,6 +152,12 @@ describe('a folder that a stranger wrote', () => {
     assert.equal((await other.run(['publish', '--server', fixture.author.url], session)).code, 0)
     assert.equal((await cli.run(['publish', 'site', '--new'])).code, 0)
     assert.deepEqual(own.log, [])
+    fixture.writeState()
+    fixture.author.calls.length = 0
+    for (const command of ['keys create ci --scope manage', 'trust', 'undelete otter', 'link otter site'])
+      await cli.run(command.split(' '))
+    assert.deepEqual(fixture.author.log, [], 'which is not that of commands about the account')
+    assert.equal(own.log[0], 'POST /api/v1/me/keys')
   })
 
   it('is not read in place of the settings of the user, whatever the environment is', async () => {
