@@ -6,6 +6,7 @@ import { getUrl } from '../support/http-client.ts'
 import { slugOf, useRealService } from './real-cli.ts'
 
 const FILES = {
+  'site/empty.css': '',
   'site/index.html': 'one',
   'site/a.txt': 'a',
   [`site/${'long-folder-name/'.repeat(8)}ü.txt`]: 'deep',
