@@ -26,6 +26,8 @@ export function readEmail(typed: string): string {
   // A last label of digits is an IPv4 address to `domainToASCII`.
   if (
     local === undefined ||
+    // Mail servers refuse these (RFC 5321, 4.1.2).
+    /^\.|\.\.|\.$/.test(local) ||
     !domain ||
     !/\.(?!\d+$)[^.]+$/.test(domain) ||
     local.length + domain.length > 253

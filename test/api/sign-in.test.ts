@@ -50,6 +50,7 @@ describe('requesting a code', () => {
 
   const invalid = [
     ...['', ' ', 'no-at-sign', '@example.org', 'a@', 'a@b', 'a b@example.org', 'a@exa mple.org'],
+    ...['a@b..example', 'a@example.org.', '.a@example.org', 'a.@example.org', 'a..b@example.org'],
     ...['<a@example.org>', 'a@example.org\r\nBcc: b@example.org', 'a@example.org, b@example.org'],
     ...[
       'a@b@example.org',
