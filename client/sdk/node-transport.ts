@@ -85,6 +85,8 @@ function exchange(request: HttpRequest, route: Route): Promise<HttpResponse> {
         return resolve(exchange(request, route))
       reject(forwarder ? proxyError(forwarder, `failed: ${error.message}`) : error)
     })
+    // After a response of another kind, such as 101, Node reports neither a response nor an error.
+    outgoing.on('close', () => reject(new Error('the connection was closed without a response')))
     outgoing.on('response', (message) => {
       isAnswered = true
       if (forwarder && message.statusCode === 407) {

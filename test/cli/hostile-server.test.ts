@@ -109,6 +109,13 @@ describe('a hostile server', () => {
     }
   })
 
+  it('gets an error reported when it switches to another protocol', async () => {
+    fixture.server.intercept = (_call, _request, { socket }) =>
+      socket!.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n')
+    const { code, stderr } = await fixture.cli.run(['whoami'])
+    assert.deepEqual([code, /closed without a response/.test(stderr)], [5, true], stderr)
+  })
+
   it('cannot make a list without an end', async () => {
     const text = async () => '{"publishes":[],"nextCursor":"more"}'
     const send = async () => ({ status: 200, header: () => null, text, bytes: () => Readable.from([]) })

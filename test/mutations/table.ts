@@ -357,6 +357,7 @@ const ROWS: readonly Row[] = [
   ['lets a clone have the claim token committed', 'client/cli/state/site-memory.ts', 'SiteMemory.#write', "if (!isFile || readFileSync(ignore, 'utf8') !== IGNORE_ALL)", 'if (!isFile)', 'test/cli/memory.test.ts'],
   ['reads a file through a link that came after the scan', 'client/sdk/folder/digest.ts', 'module', 'constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)', 'constants.O_RDONLY', 'test/cli/folder.test.ts'],
   ['makes a key at the server that a cloned folder names', 'client/cli/account.ts', 'resolveServer', 'find((site) => site.isOwn)', 'find(() => true)', 'test/cli/hostile-folder.test.ts'],
+  ['waits without an end for a server that switches to another protocol', 'client/sdk/node-transport.ts', 'exchange', "outgoing.on('close', () => reject(new Error('the connection was closed without a response')))", '', 'test/cli/hostile-server.test.ts'],
   ['stores the state of a folder through a symbolic link', 'client/cli/state/site-memory.ts', 'SiteMemory.#assertNoLinks', '?.isSymbolicLink()', '?.isSocket()', 'test/cli/memory.test.ts'],
   ['lets a pulled site replace the files of git', 'client/cli/folder/folder-writer.ts', 'isProtectedName', "return PROTECTED_NAME.test(base.replace(/(?<![. ])[. ]+$/, ''))", 'return false && base', 'test/cli/own-site.test.ts', 'test/cli/folder.test.ts'],
   ['lets a pulled site write outside its folder', 'client/cli/folder/folder-writer.ts', 'isWritablePath', 'if (validatePath(path) !== undefined) return false', '', 'test/cli/own-site.test.ts'],
