@@ -30,6 +30,7 @@ test(
       SMTP_URL: 'smtp://127.0.0.1:1',
       BASE_URL: `http://localhost:${port}`,
       BLOB_GRACE: '0',
+      PROXY_HOST: 'domains.slipway-test.net',
     }
     const running = stack.use(await startServiceWithInternals({ ...settings, PORT: `${port}` }))
     const { service, operator } = running
