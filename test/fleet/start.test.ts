@@ -25,6 +25,7 @@ describe('nodes of one database', requires('postgres'), () => {
       SMTP_URL: 'smtp://127.0.0.1:1',
       BASE_URL: `http://localhost:${ports[0]}`,
       DATA: path,
+      PROXY_HOST: 'domains.slipway-test.net',
     }
     return [
       { ...common, PORT: `${ports[0]}` },
