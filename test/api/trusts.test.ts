@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { UnsecuredJWT } from 'jose'
 import type { CreateTrustRequest, Forge, TrustRules } from '../../protocol/api/trusts.ts'
+import { readJob } from '../../server/accounts/trusts/job.ts'
+import { Trusts } from '../../server/accounts/trusts/trusts.ts'
 import { GITHUB_TOKENS, type RecordedToken } from '../recorded/github.ts'
 import { GITLAB_TOKENS } from '../recorded/gitlab.ts'
 import { OidcIssuer, sharedIssuer } from '../tools/oidc-issuer.ts'
@@ -74,9 +76,21 @@ describe('a job of a trusted repository', () => {
     const exchanges = Array.from({ length: 5 }, () => api.anonymous.exchangeIdToken({ token, site }))
     const outcomes = await Promise.allSettled(exchanges)
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
+    const { store } = await api.operator()
+    const trusts = new Trusts({ store, clock: () => api.clock.now, issuers: [], tokens: undefined as never })
+    const job = readJob('github', GITHUB_CLAIMS)!
+    const idToken = { issuer: issuer.url, job, hash: 'used twice', expiresAt: api.clock.now + MINUTE_MS }
+    const bothCharged = Promise.withResolvers<void>()
+    let charges = 0
+    const issue = () =>
+      trusts.issueKey(idToken, site, async () => {
+        if (++charges === 2) bothCharged.resolve()
+        await bothCharged.promise
+      })
+    const keys = await Promise.allSettled([issue(), issue()])
+    assert.deepEqual(keys.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
     api.pass(10 * MINUTE_MS)
     await api.sweep('sign-ins')
-    const { store } = await api.operator()
     const deleteExpired = () =>
       store.execute('relaxed', (tx) => tx.trusts.deleteExpiredTokens(api.clock.now, 9))
     assert.equal(await deleteExpired(), 0)
