@@ -55,6 +55,14 @@ desktop.ini
 \\#*#
 `
 
+// Parsed once: the server needs them for each archive.
+const DOTFILE_RULES = parse(DOTFILES, 'dotfile')
+const SECRET_RULES = parse(SECRETS, 'secret')
+const TOOL_RULES = IgnoreRules.concatenate([
+  parse(DEPENDENCIES, 'dependencies'),
+  parse(SYSTEM_FILES, 'system'),
+])
+
 /** No rule of a folder and no option includes these; `.slipway` holds claim tokens. */
 const ALWAYS_EXCLUDED = [
   parse('.slipwayignore', 'dotfile'),
@@ -68,11 +76,10 @@ const ALWAYS_EXCLUDED = [
  */
 export function ignoreRules(slipwayignore: string, { dotfiles, secrets }: IncludeOptions = {}): IgnoreRules {
   return IgnoreRules.concatenate([
-    ...(dotfiles ? [] : [parse(DOTFILES, 'dotfile')]),
-    parse(DEPENDENCIES, 'dependencies'),
-    parse(SYSTEM_FILES, 'system'),
+    ...(dotfiles ? [] : [DOTFILE_RULES]),
+    TOOL_RULES,
     IgnoreRules.parse(slipwayignore, { reason: 'ignored' }),
-    ...(secrets ? [] : [parse(SECRETS, 'secret')]),
+    ...(secrets ? [] : [SECRET_RULES]),
     ...ALWAYS_EXCLUDED,
   ])
 }
