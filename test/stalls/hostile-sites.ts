@@ -1,4 +1,4 @@
-import { paxPart, TAR_END } from '../archive/tar-file.ts'
+import { paxPart, TAR_END, tarPart } from '../archive/tar-file.ts'
 import { type ZipPart, zip } from '../archive/zip-file.ts'
 
 /** A site, as an archive, that is expensive to publish or serve for parsers of quadratic cost. */
@@ -74,8 +74,15 @@ const entries = (count: number, name: (number: number) => string, more: Partial<
 const ARCHIVES: [title: string, archive: () => Buffer][] = [
   ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
   ['a zip of names of 60 kB', () => entries(100, (n) => 'a/'.repeat(30_000) + n)],
+  ['a tar of links through each other', () => tarOf(950, (n) => linkPart(n, `${'../x/'.repeat(12)}${n + 1}`))],
+  ['a tar of links to a folder', () => tarOf(900, (n) => n < 450 ? tarPart({ name: `d/${n}.txt` }) : linkPart(n, '../d'))],
+  ['a tar of many links with deep targets', () => tarOf(20_000, (n) => linkPart(n, `${'a/'.repeat(45)}${n}`))],
   ['a tar of attributes', () => tarOf(1, (n) => paxPart(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`${n}.${i}`, 'x']))))],
 ]
+
+function linkPart(number: number, linkName: string): Buffer {
+  return tarPart({ name: `x/${number}`, type: '2', linkName, data: Buffer.alloc(0) })
+}
 
 function tarOf(count: number, part: (number: number) => Buffer): Buffer {
   return Buffer.concat([...Array.from({ length: count }, (_, number) => part(number)), TAR_END])

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
 import { BodyReader } from './body-reader.ts'
 import { type ContentFile, contentFiles, htmlFile } from './content.ts'
@@ -44,6 +45,9 @@ const KINDS: Record<string, ArchiveKind> = {
   'text/html': 'html',
 }
 
+/** Files that links lead to, of which the rules are applied in one turn of the event loop. */
+const FILES_PER_TURN = 256
+
 /** What an archive has beside the files that were passed on. */
 interface ReadArchive {
   excluded: Exclusion[]
@@ -65,12 +69,13 @@ export function archiveKind(contentType: string | undefined): ArchiveKind | unde
  * - Resolves only when the archive was complete: every file was passed to `onFile`, and every call has
  *   resolved.
  * - Rejects once nothing runs any more, with the first error: PAYLOAD_TOO_LARGE at a limit, VALIDATION_ERROR
- *   for damaged or unsupported entries (encryption; links and devices unless `isFolder`), or the error of `body` or `onFile`. `onFile`
- *   may have received files before: nothing of a rejected archive may be kept.
+ *   for damaged or unsupported entries (encryption; links and devices unless `isFolder`), or the error of `body` or
+ *   `onFile`. `onFile` may have received files before: nothing of a rejected archive may be kept.
  * - A file never has more or fewer bytes than its `size`: its body fails instead. Bytes that `onFile` does not
  *   read are skipped.
  * - Paths are passed as they are in the archive, without a leading `./`. They may be absolute, contain `..`
- *   or repeat: rejecting them is the task of `onFile`, which is called in the order of the archive. Folders are ignored.
+ *   or repeat: rejecting them is the task of `onFile`, which is called in the order of the archive. Folders are
+ *   ignored.
  */
 export function readArchive(
   { body, kind, limits, spoolFolder: folder, spoolSpace: space, assertSpace }: ArchiveOptions,
@@ -124,7 +129,13 @@ async function read(
   for (const path of budget.links.keys()) sizes.delete(path)
   const { files, broken } = resolveLinks(budget.links, [...sizes.keys()])
   for (const path of broken) budget.excludeAs('link', path)
-  const linked = files.filter(({ path, source }) => !budget.excludeByName(path, sizes.get(source)!))
-  for (const { path, source } of linked) budget.admit(path, sizes.get(source)!)
+  const linked: LinkedFile[] = []
+  for (const [at, file] of files.entries()) {
+    if (at % FILES_PER_TURN === 0) await nextTurn()
+    const size = sizes.get(file.source)!
+    if (budget.excludeByName(file.path, size)) continue
+    budget.admit(file.path, size)
+    linked.push(file)
+  }
   return { excluded: budget.excluded, linked, notes: budget.notes }
 }

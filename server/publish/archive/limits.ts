@@ -75,6 +75,9 @@ export class ArchiveLimits {
     this.#assertPathLength(link.path)
     this.#assertPathLength(link.target)
     this.links.set(link.path, link)
+    const { files } = this.#limits
+    if (this.links.size > files)
+      throw archiveTooLarge(`The archive has too many links. The limit is ${formatNumber(files)} per site.`)
     return true
   }
 

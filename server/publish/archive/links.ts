@@ -23,8 +23,11 @@ interface ResolvedLinks {
 /** More links in a row are a loop, as in Linux. */
 const MAX_HOPS = 40
 
-/** Maximum number of files and links that are found through links: a few links to each other make any number of paths. */
-const MAX_STEPS = 20_000
+/**
+ * Maximum number of names that are looked up, and of files and links that are found through links: a few links to each
+ * other make any number of paths, and this runs in one turn of the event loop.
+ */
+const MAX_STEPS = 40_000
 
 /**
  * The files that the links of an archive stand for: copies of what a hard link names, and what symbolic links that stay
@@ -97,6 +100,7 @@ class LinkResolver {
     const real: string[] = []
     for (let hops = 0; rest.length > 0; ) {
       const name = rest.shift()!
+      this.#count()
       if (name === '' || name === '.') continue
       if (name === '..') {
         if (real.pop() === undefined) return undefined
