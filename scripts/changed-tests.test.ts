@@ -27,7 +27,7 @@ const cases: { changed: string; reached: string[]; not: string[] }[] = [
     reached: ['test/dashboard/sign-in.test.ts'],
     not: ['test/api/sign-in.test.ts'],
   },
-  { changed: 'docs/run.md', reached: ['test/docs.test.ts'], not: ['test/api/publish.test.ts'] },
+  { changed: 'docs/settings.md', reached: ['test/docs.test.ts'], not: ['test/api/publish.test.ts'] },
   {
     changed: 'test/edge/ranges.test.ts',
     reached: ['test/edge/ranges.test.ts'],

@@ -6,22 +6,32 @@ import { describeSettings } from '../server/config/settings.ts'
 import { sweeps } from '../server/jobs/jobs.ts'
 import { parseRules } from '../server/site-rules/site-rules.ts'
 
-const run = readFileSync(new URL('../docs/run.md', import.meta.url), 'utf8')
-const domains = readFileSync(new URL('../docs/domains.md', import.meta.url), 'utf8')
-const publish = readFileSync(new URL('../docs/publish.md', import.meta.url), 'utf8')
+const [settings, monitoring, domains, command, serving] = [
+  'settings',
+  'monitoring',
+  'domains',
+  'command',
+  'serving',
+].map((name) => readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8')) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+]
 
-test('docs/run.md lists the settings with their defaults and descriptions, and no other', () => {
+test('docs/settings.md lists the settings with their defaults and descriptions, and no other', () => {
   const rows = describeSettings().map(({ name, defaultValue, description }) => {
     return `| \`${name}\` | ${defaultValue ? `\`${defaultValue}\`` : '–'} | ${description} |`
   })
-  assert.deepEqual(tableRows('| name | default | meaning |').toSorted(), rows.toSorted())
+  assert.deepEqual(tableRows(settings, '| name | default | meaning |').toSorted(), rows.toSorted())
 })
 
-test('docs/run.md lists the sweeps with their intervals and descriptions, and no other', () => {
+test('docs/monitoring.md lists the sweeps with their intervals and descriptions, and no other', () => {
   const rows = sweeps.map(({ name, intervalSeconds, description }) => {
     return `| \`${name}\` | ${intervalSeconds} s | ${description} |`
   })
-  assert.deepEqual(tableRows('| sweep | every | what it does |'), rows)
+  assert.deepEqual(tableRows(monitoring, '| sweep | every | what it does |'), rows)
 })
 
 test('docs/domains.md names existing settings only', () => {
@@ -31,26 +41,26 @@ test('docs/domains.md names existing settings only', () => {
   for (const name of named) assert.ok(known.has(name), `${name} is no setting`)
 })
 
-test('docs/publish.md lists every command', () => {
-  const rows = publish.split('\n').filter((line) => line.startsWith('| `slipway'))
+test('docs/command.md lists every command', () => {
+  const rows = command.split('\n').filter((line) => line.startsWith('| `slipway'))
   for (const name of Object.keys(COMMANDS)) {
     assert.ok(
       rows.some((row) => row.includes(`\`slipway ${name}`)),
-      `docs/publish.md lacks slipway ${name}`,
+      `docs/command.md lacks slipway ${name}`,
     )
   }
 })
 
-test('the rules in docs/publish.md are valid', () => {
-  const blocks = [...publish.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
+test('the rules in docs/serving.md are valid', () => {
+  const blocks = [...serving.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
   const [redirects, headers] = blocks.filter(([, language]) => language === '').map(([, , text]) => text)
   const { rules, warnings } = parseRules({ redirects, headers })
   assert.deepEqual(warnings, [])
   assert.deepEqual([rules?.redirects.length, rules?.headers.length], [7, 3])
 })
 
-/** The rows of the tables of docs/run.md with this header. */
-function tableRows(header: string): string[] {
-  const tables = run.split(`${header}\n`).slice(1)
+/** The rows of the tables of a guide with this header. */
+function tableRows(guide: string, header: string): string[] {
+  const tables = guide.split(`${header}\n`).slice(1)
   return tables.flatMap((text) => text.split('\n\n', 1)[0]!.trim().split('\n').slice(1))
 }

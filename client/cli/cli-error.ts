@@ -1,4 +1,4 @@
-/** Exit codes of every command, as in docs/publish.md and the help. */
+/** Exit codes of every command, as in docs/command.md and the help. */
 export const EXIT_CODES = {
   failed: 1,
   usage: 2,

@@ -43,7 +43,7 @@ export function ApiInstructions() {
         </ol>
       </Panel>
       <p>
-        See the <a href="/docs">API reference</a>.
+        See the <a href="/docs/api">API reference</a>.
       </p>
     </>
   )

@@ -1,20 +1,13 @@
 import { marked, Renderer, type Tokens } from 'marked'
+import type { DocsSection } from '../../protocol/docs-section.ts'
 import { escapeHtml, Html, html } from '../../server/lib/html.ts'
-import { contentsList } from './contents.ts'
+import { GUIDES } from '../../server/web/guides.ts'
+import { documentPage } from './contents.ts'
 
-/** The guides of `docs/` that a service has, with their names in the contents. */
-const GUIDES: Record<string, string> = {
-  publish: 'Publishing',
-  domains: 'Domains',
-  agents: 'Agents',
-  ci: 'Publishing from CI',
-  run: 'Running a server',
-  operate: 'Operating a server',
-  security: 'Security',
-  glossary: 'Glossary',
-}
+/** Guides for readers who run a server of their own: its examples keep their URL. */
+const RUN_PAGES: ReadonlySet<string> = new Set(['run', 'settings'])
 
-interface Guide {
+interface GuideFile {
   /** The name of its file without the extension. */
   name: string
   /** Markdown. */
@@ -26,76 +19,68 @@ interface Heading {
   title: string
 }
 
-/** All guides in one text, in the order of the contents. */
-export function allGuides(guides: readonly Guide[]): string {
-  const sources = new Map(guides.map((guide) => [guide.name, guideSource(guide)]))
-  return Object.keys(GUIDES)
-    .flatMap((name) => sources.get(name)?.trim() ?? [])
-    .join('\n\n---\n\n')
-}
+/** The pages of `/docs` in the order of the contents. */
+export const PAGE_NAMES = GUIDES.flatMap(([, guides]) => guides.map(({ name }) => name))
 
-/** Whether a service has this guide of `docs/`. */
-export function isGuide(name: string): boolean {
-  return Object.hasOwn(GUIDES, name)
+/** Whether `/docs` has a page of this name. */
+export function isPage(name: string): boolean {
+  return PAGE_NAMES.includes(name)
 }
 
 /**
  * The text of a guide as a service has it: its URL takes the place of the one in the examples. Parts for readers of the
  * repository are left out, and links to files that a service does not have become text.
  */
-export function guideSource({ name, source }: Guide): string {
+export function guideSource({ name, source }: GuideFile): string {
   const served = source
     .replaceAll(/<!-- repository -->[\s\S]*?<!-- end -->/g, '')
     .replaceAll(/^<!-- tested: .* -->\n\n/gm, '')
     .replaceAll(/\[([^\]]*)\]\(([\w./-]*?)\.?(?:md|ts)?(?:#[\w-]*)?\)/g, (link, text, path) =>
-      path === '' || path.startsWith('/') || isGuide(path) ? link : text,
+      path === '' || path.startsWith('/') || isPage(path) ? link : text,
     )
-  return name === 'run' ? served : served.replaceAll('http://localhost:8080', '{base_url}')
+  return RUN_PAGES.has(name) ? served : served.replaceAll('http://localhost:8080', '{base_url}')
 }
 
 /** The content of the page of a guide. HTML in Markdown is escaped. */
-export function guideContent(guide: Guide, names: readonly string[]): string {
+export function guideContent(guide: GuideFile): string {
   const headings: Heading[] = []
-  const renderer = new GuideRenderer(names, headings)
-  const body = marked.parse(guideSource(guide), { renderer, async: false })
-  return html`<div class="with-contents">
-      ${contentsList([...guideLinks(names, guide.name, headings), html`<li><a href="/docs">API reference</a></li>`])}
-      <main id="reference" tabindex="-1" class="page stack guide">
-        ${new Html(body)}
-        <p class="quiet"><a href="/docs/${guide.name}.md">This page as Markdown</a></p>
-      </main>
-    </div>`.text
+  const body = marked.parse(guideSource(guide), { renderer: new GuideRenderer(headings), async: false })
+  const entries = headings.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)
+  return documentPage(
+    guide.name,
+    html`${new Html(body)}
+        <p class="quiet"><a href="/docs/${guide.name}.md">This page as Markdown</a></p>`,
+    entries,
+  )
 }
 
-/** Entries of the contents for the guides; those of `current` follow its name. */
-export function guideLinks(names: readonly string[], current?: string, headings: Heading[] = []): Html[] {
-  const entry = ({ id, title }: Heading) => html`<li><a href="#${id}">${title}</a></li>`
-  return Object.keys(GUIDES)
-    .filter((name) => names.includes(name))
-    .map((name) =>
-      name === current
-        ? html`<li><a href="/docs/${name}" aria-current="page">${GUIDES[name]}</a><ul>${headings.map(entry)}</ul></li>`
-        : html`<li><a href="/docs/${name}">${GUIDES[name]}</a></li>`,
-    )
+/** The sections of a guide for the search: the text from each heading to the next, without markup. */
+export function guideEntries(guide: GuideFile): DocsSection[] {
+  const entries: DocsSection[] = []
+  for (const token of marked.lexer(guideSource(guide))) {
+    if (token.type === 'heading') {
+      const title = headingTitle(token.text)
+      entries.push({ page: guide.name, id: entries.length === 0 ? '' : toAnchor(title), title, text: '' })
+    } else if (token.type !== 'space') {
+      const text = token.raw.replaceAll(/[`*|\\]|\]\([^)\s]*\)|^[-|: ]+$/gm, ' ')
+      entries.at(-1)!.text += `${text} `
+    }
+  }
+  return entries.map((entry) => ({ ...entry, text: entry.text.replaceAll(/\s+/g, ' ').trim() }))
 }
 
 /** Headings get anchors as on GitHub; links between guides lead to their pages, others out of `docs/` are text. */
 class GuideRenderer extends Renderer {
-  readonly #names: readonly string[]
   readonly #headings: Heading[]
 
-  constructor(names: readonly string[], headings: Heading[]) {
+  constructor(headings: Heading[]) {
     super()
-    this.#names = names
     this.#headings = headings
   }
 
   override heading({ tokens, depth, text }: Tokens.Heading): string {
-    const title = text.replaceAll(/[`*]/g, '')
-    const id = title
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(/\s/g, '-')
+    const title = headingTitle(text)
+    const id = toAnchor(title)
     if (depth === 2) this.#headings.push({ id, title })
     return html`<h${depth} id="${id}">${new Html(this.parser.parseInline(tokens))}</h${depth}>\n`.text
   }
@@ -103,7 +88,7 @@ class GuideRenderer extends Renderer {
   override link({ href, tokens }: Tokens.Link): string {
     const text = this.parser.parseInline(tokens)
     const [, name, anchor = ''] = /^(\w+)\.md(#[\w-]+)?$/.exec(href) ?? []
-    const target = name !== undefined && this.#names.includes(name) ? `/docs/${name}${anchor}` : href
+    const target = name !== undefined && isPage(name) ? `/docs/${name}${anchor}` : href
     return /^(https?:\/\/|\/|#)/.test(target) ? html`<a href="${target}">${new Html(text)}</a>`.text : text
   }
 
@@ -118,4 +103,16 @@ class GuideRenderer extends Renderer {
   override html({ text }: Tokens.HTML | Tokens.Tag): string {
     return escapeHtml(text)
   }
+}
+
+function headingTitle(text: string): string {
+  return text.replaceAll(/[`*]/g, '')
+}
+
+/** The anchor of a heading, as on GitHub. */
+function toAnchor(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-')
 }

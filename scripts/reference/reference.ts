@@ -1,11 +1,8 @@
-import type { ErrorCode } from '../../protocol/api/errors.ts'
-import { ERROR_CODES } from '../../server/lib/error-codes.ts'
-import { STATUS } from '../../server/lib/errors.ts'
+import type { DocsSection } from '../../protocol/docs-section.ts'
 import { type Html, html } from '../../server/lib/html.ts'
-import { contentsList } from './contents.ts'
+import { documentPage } from './contents.ts'
 import { curlExample } from './example.ts'
 import { type FieldSchema, fieldList, row } from './fields.ts'
-import { guideLinks } from './guides.ts'
 import { resolveReferences } from './resolve-references.ts'
 
 /** The supported part of an OpenAPI 3.1 document. */
@@ -50,25 +47,34 @@ interface Call extends Operation {
   security: object[]
 }
 
-/** Renders the API reference from an OpenAPI 3.1 document. */
-export function referenceContent(document: object, guides: readonly string[] = []): string {
+/** Renders the API reference from an OpenAPI 3.1 document. Operations are folded. */
+export function referenceContent(document: object): string {
   const { info = {}, ...api } = resolveReferences(document) as ApiDocument
   const base = api.servers?.[0]?.url ?? ''
-  const calls = listCalls(api, base)
-  const sections = [...Map.groupBy(calls, (call) => call.tags?.[0] ?? 'Other')]
-  return html`<div class="with-contents">
-      ${contents(sections, guides)}
-      <main id="reference" tabindex="-1" class="page stack wide">
-        <div class="stack">
+  const sections = [...Map.groupBy(listCalls(api, base), ({ tags }) => tags?.[0] ?? 'Other')]
+  const entries = sections.map(([tag]) => html`<li><a href="#${anchor(tag)}">${tag}</a></li>`)
+  return documentPage(
+    'api',
+    html`<div class="stack">
           <h1>API reference</h1>
           <p class="lead">${info.description}</p>
         </div>
-        ${quickStart(base)}
         ${basics(base, info.version)}
-        ${sections.map(section)}
-        ${errors()}
-      </main>
-    </div>`.text
+        ${sections.map(section)}`,
+    entries,
+  )
+}
+
+/** The operations of an OpenAPI document for the search. */
+export function referenceEntries(document: object): DocsSection[] {
+  return listCalls(resolveReferences(document) as ApiDocument, '').map(
+    ({ id, method, path, summary = path, description = '' }) => ({
+      page: 'api',
+      id,
+      title: summary,
+      text: `${method} ${path} ${description}`.trim(),
+    }),
+  )
 }
 
 function listCalls({ paths = {}, security = [] }: ApiDocument, base: string): Call[] {
@@ -89,48 +95,6 @@ function anchor(text: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
-}
-
-function contents(sections: [string, Call[]][], guides: readonly string[]): Html {
-  const item = ({ id, summary, path }: Call) =>
-    html`<li><a href="#${id}">${shortened(summary) ?? path}</a></li>`
-  const group = ([tag, calls]: [string, Call[]]) => html`<li class="group">
-            <details open><summary>${tag}</summary><ul>${calls.map(item)}</ul></details>
-          </li>`
-  const filter = html`<label class="filter" hidden>Filter operations <input type="search"></label>`
-  const entries = [
-    ...guideLinks(guides),
-    html`<li><a href="#quick-start">Quick start</a></li>`,
-    html`<li><a href="#basics">Basics</a></li>`,
-    ...sections.map(group),
-    html`<li><a href="#errors">Errors</a></li>`,
-  ]
-  return contentsList(entries, filter)
-}
-
-function shortened(summary: string | undefined): string | undefined {
-  return summary?.split(';', 1)[0]
-}
-
-function quickStart(base: string): Html {
-  const inline = `curl ${base}/api/v1/publish \\
-  -H 'Content-Type: application/json' \\
-  -d '{"files": [{"path": "index.html", "content": "<h1>Hello</h1>"}]}'`
-  const archive = `tar -cz -C ./folder . | curl ${base}/api/v1/publish \\
-  -H 'Content-Type: application/gzip' \\
-  --data-binary @-`
-  return html`<section class="stack" aria-labelledby="quick-start">
-          <h2 id="quick-start">Quick start</h2>
-          <p>Publish a zip, tar, tar.gz or HTML file. The response is the URL of the site.</p>
-          <pre><code>curl -T site.zip ${base}</code></pre>
-          <p>Publish a folder as an archive. The response is JSON.</p>
-          <pre><code>${archive}</code></pre>
-          <p>Publish text.</p>
-          <pre><code>${inline}</code></pre>
-          <p>The site is live at <code>siteUrl</code>. Without an API key it expires unless it is claimed: open
-            <code>claimUrl</code>. For an upload with <code>-T</code>, <code>curl -D -</code> prints it as the header
-            <code>X-Slipway-Claim-Url</code>.</p>
-        </section>`
 }
 
 function basics(base: string, version: string | undefined): Html {
@@ -156,28 +120,31 @@ function basics(base: string, version: string | undefined): Html {
 function section([tag, calls]: [string, Call[]]): Html {
   return html`<section class="stack wide" aria-labelledby="${anchor(tag)}">
           <h2 id="${anchor(tag)}">${tag}</h2>
-          ${calls.map(operation)}
+          <div>${calls.map(operation)}</div>
         </section>`
 }
 
+/** A link to the anchor opens the operation, because the anchor is inside. */
 function operation(call: Call): Html {
   const { id, method, path, summary, description, responses = {} } = call
-  return html`<article id="${id}" class="stack operation" aria-labelledby="${id}-title">
-            <h3 id="${id}-title"><a href="#${id}">${summary ?? path}</a></h3>
-            <p class="call"><b>${method}</b> <span>${path}</span> <em>${keyWords(call)}</em></p>
-            ${description && html`<p>${description}</p>`}
-            ${parameterList(call, 'path')}
-            ${bodyFields(call)}
-            ${parameterList(call, 'query')}
-            <pre><code>${buildExample(call)}</code></pre>
-            ${Object.entries(responses).map(renderResponse)}
-            ${errorCodes(responses)}
-          </article>`
+  return html`<details class="operation">
+            <summary><h3>${summary ?? path}</h3> <span class="call"><b>${method}</b> <span>${path}</span></span></summary>
+            <div id="${id}" class="stack">
+              <p class="quiet">${keyWords(call)} <a href="#${id}">Link</a></p>
+              ${description && html`<p>${description}</p>`}
+              ${parameterList(call, 'path')}
+              ${bodyFields(call)}
+              ${parameterList(call, 'query')}
+              <pre><code>${buildExample(call)}</code></pre>
+              ${Object.entries(responses).map(renderResponse)}
+              ${errorCodes(responses)}
+            </div>
+          </details>`
 }
 
 function keyWords({ security }: Call): string {
-  if (security.length === 0) return 'no key'
-  return isKeyNeeded(security) ? 'needs a key' : 'with or without a key'
+  if (security.length === 0) return 'No key.'
+  return isKeyNeeded(security) ? 'Needs a key.' : 'With or without a key.'
 }
 
 function isKeyNeeded(security: object[]): boolean {
@@ -228,7 +195,9 @@ function errorCodes(responses: Record<string, DocumentedResponse>): Html | undef
   const errors = Object.entries(responses).filter(([status]) => /^[45]/.test(status))
   const codes = errors.flatMap(([, { description }]) => description?.split(', ') ?? [])
   if (codes.length === 0) return undefined
-  const links = codes.map((code, index) => html`${index > 0 ? ', ' : ''}<a href="#${code}">${code}</a>`)
+  const links = codes.map(
+    (code, index) => html`${index > 0 ? ', ' : ''}<a href="/docs/errors#${code}">${code}</a>`,
+  )
   return html`<details class="answer"><summary>Errors</summary><p>${links}</p></details>`
 }
 
@@ -243,20 +212,4 @@ function buildExample({ method, path, base, security, parameters = [], requestBo
     json: requestBody?.content['application/json']?.schema,
     isDirect: ['*/*', 'application/zip'].every((type) => type in (requestBody?.content ?? {})),
   })
-}
-
-function errors(): Html {
-  const rows = Object.entries(ERROR_CODES).map(([code, { meaning, hint }]) => {
-    const status = STATUS[code as ErrorCode]
-    return html`<div id="${code}"><dt><code>${code}</code> <span>${status}</span></dt><dd>${meaning} ${hint}</dd></div>`
-  })
-  return html`<section class="stack" aria-labelledby="errors">
-          <h2 id="errors">Errors</h2>
-          <p>
-            Every error is JSON: <code>error</code> is a sentence for people, <code>code</code> identifies the error and never
-            changes, <code>status</code> is the HTTP status, <code>hint</code> says what to do next, <code>docs</code> links to
-            the code in this list, and <code>details</code> names what is wrong, where possible.
-          </p>
-          <dl class="fields">${rows}</dl>
-        </section>`
 }

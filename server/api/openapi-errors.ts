@@ -20,7 +20,7 @@ export function routeErrors(route: Route): Map<number, ErrorCode[]> {
 /** An error that a service with default settings responds with. */
 export function errorExample(code: ErrorCode): ErrorBody {
   const { meaning: error, hint } = ERROR_CODES[code]
-  return { error, code, status: STATUS[code], hint, docs: `https://slipway.example.net/docs#${code}` }
+  return { error, code, status: STATUS[code], hint, docs: `https://slipway.example.net/docs/errors#${code}` }
 }
 
 /** The codes of the errors of a status, of which a response may have each. */

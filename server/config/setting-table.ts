@@ -288,7 +288,7 @@ export const settings = {
   ),
   planTable: planTable(
     'SLIPWAY_PLANS',
-    'Plans beside `free` and `hobby`, and other limits of these: a JSON object, or the path of a file with one. See docs/operate.md.',
+    'Plans beside `free` and `hobby`, and other limits of these: a JSON object, or the path of a file with one. See docs/plans.md.',
   ),
   planFree: planName(
     'SLIPWAY_PLAN_FREE',

@@ -132,7 +132,7 @@ export function errorBody(failure: ApiError, baseUrl: string): ErrorBody {
     code,
     status: STATUS[code],
     hint,
-    docs: `${baseUrl}/docs#${code}`,
+    docs: `${baseUrl}/docs/errors#${code}`,
     ...(details === undefined ? {} : { details }),
   }
 }

@@ -3,6 +3,7 @@ import type { PageSettings } from '../../protocol/api/page-settings.ts'
 import { legalLinks } from '../../protocol/branding.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { formatDuration, formatNumber, UNLIMITED } from '../../protocol/format.ts'
+import { GUIDES } from './guides.ts'
 import { type StaticFile, staticFile } from './static-file.ts'
 
 interface AgentFilesOptions {
@@ -112,7 +113,7 @@ Publish text:
     -d '{"files": [{"path": "index.html", "content": "<h1>Hello</h1>"}]}'
 
 For coding agents:  ${baseUrl}/llms.txt
-API reference:      ${baseUrl}/docs
+Documentation:      ${baseUrl}/docs
 OpenAPI document:   ${baseUrl}/api/openapi.json
 `
 }
@@ -120,6 +121,10 @@ OpenAPI document:   ${baseUrl}/api/openapi.json
 /** In the format of https://llmstxt.org. */
 function llmsText({ baseUrl, branding }: PageSettings, text: string): string {
   const links = legalLinks(branding).map(({ label, url }) => `- [${label}](${url})\n`)
+  const guides = GUIDES.flatMap(([, pages]) => pages).map(({ name, title, about }) => {
+    const url = name === 'api' ? `${baseUrl}/docs/api` : `${baseUrl}/docs/${name}.md`
+    return `- [${title}](${url}): ${about}\n`
+  })
   return `# ${branding.name}
 
 > A publishing service for static sites: send files, get a live URL.
@@ -127,13 +132,9 @@ function llmsText({ baseUrl, branding }: PageSettings, text: string): string {
 ${text}
 ## Documentation
 
-- [Publishing](${baseUrl}/docs/publish.md): the command, the HTTP API, redirects, headers, versions, visits
-- [Domains](${baseUrl}/docs/domains.md): serving a site at your own domain
-- [Agents](${baseUrl}/docs/agents.md): the tools of the Model Context Protocol at ${baseUrl}/mcp; at ${baseUrl}/mcp/account, a client signs in when it connects
-- [CI](${baseUrl}/docs/ci.md): publishing from GitHub Actions and GitLab CI without a stored secret
-- [All guides in one file](${baseUrl}/llms-full.txt)
+${guides.join('')}- [All guides in one file](${baseUrl}/llms-full.txt)
 - [OpenAPI document](${baseUrl}/api/openapi.json): every operation with schemas and examples
-- [API reference](${baseUrl}/docs): the same for people, with all error codes
+- MCP: ${baseUrl}/mcp; at ${baseUrl}/mcp/account, a client signs in when it connects
 ${links.join('')}`
 }
 

@@ -34,7 +34,7 @@ interface BuiltSiteOptions {
   clock: () => number
 }
 
-/** Outputs of `npm run build`: the pages with their files, and the content of `/docs`. */
+/** Outputs of `npm run build`: the pages with their files, and the contents of `/docs`. */
 const DASHBOARD_FOLDER = join(import.meta.dirname, '../../dashboard/dist')
 const REFERENCE_FOLDER = join(import.meta.dirname, 'dist')
 
@@ -201,23 +201,31 @@ class FilledFiles {
   }
 }
 
-/** Pages of guides are the page of the reference with another content. */
 function getContent(name: string, { built, reference }: Builds, options: BuiltSiteOptions): Buffer {
-  const content = String(reference.get(name))
-  if (/\.(md|txt)$/.test(name) && name.startsWith(GUIDES))
-    return Buffer.from(replacePlaceholders(content, options, (text) => text))
-  if (name.endsWith('.webmanifest')) return Buffer.from(fillManifest(String(built.get(name)), options))
-  if (!name.endsWith('.html')) return built.get(name)!
-  if (!name.startsWith(GUIDES)) return fillIn(String(built.get(name)), content, options)
+  if (name.startsWith(GUIDES)) return getGuide(name, String(reference.get(name)), { built, options })
+  const content = built.get(name)!
+  if (name.endsWith('.webmanifest')) return Buffer.from(fillManifest(String(content), options))
+  return name.endsWith('.html') ? fillIn(String(content), options) : content
+}
+
+/** A page of `/docs` in the frame of `reference.html`, its text as Markdown, or the index of the search. */
+function getGuide(
+  name: string,
+  content: string,
+  { built, options }: { built: Builds['built']; options: BuiltSiteOptions },
+): Buffer {
+  if (name.endsWith('.json')) return Buffer.from(replacePlaceholders(content, options, escapeJson))
+  if (!name.endsWith('.html')) return Buffer.from(replacePlaceholders(content, options, (text) => text))
   const title = /<h1[^>]*>(.*?)<\/h1>/.exec(content)?.[1] ?? ''
-  const page = String(built.get('reference.html')).replace('<title>API reference', () => `<title>${title}`)
-  return fillIn(page, content, options)
+  const page = String(built.get('reference.html'))
+    .replace('<title>API reference', () => `<title>${title}`)
+    .replace('<!-- reference -->', () => content)
+  return fillIn(page, options)
 }
 
 /** Replaces the placeholders of a page. */
-function fillIn(page: string, reference: string, options: BuiltSiteOptions): Buffer {
-  const filled = withBranding(page, options).replace('<!-- reference -->', () => reference)
-  return Buffer.from(replacePlaceholders(filled, options, escapeHtml))
+function fillIn(page: string, options: BuiltSiteOptions): Buffer {
+  return Buffer.from(replacePlaceholders(withBranding(page, options), options, escapeHtml))
 }
 
 /** Adds the colors after the style sheet, and the logo in place of all icons. */

@@ -42,7 +42,7 @@ export const ICON_FILES = [
 const REDIRECTS = {
   '/openapi': '/api/openapi.json',
   '/openapi.json': '/api/openapi.json',
-  '/api': '/docs',
+  '/api': '/docs/api',
   '/_slipway/report': '/report',
   '/docs/': '/docs',
   '/docs/index.md': '/llms.txt',
@@ -100,15 +100,19 @@ export async function pages(
   })
   for (const [url, target] of Object.entries(REDIRECTS))
     app.get(url, (_, reply) => reply.redirect(target, 308))
-  for (const url of ['/docs', '/docs/api']) {
+  for (const [url, name] of [
+    ['/docs', 'docs/index.html'],
+    ['/docs/api', 'docs/api.html'],
+  ] as const) {
     serve(url, async (request) => {
       const found = prefersMarkdown(request.headers)
         ? toPageResponse(agentFiles.get('/docs')!, request)
-        : await builtSite.findResponse('reference.html', request)
+        : await builtSite.findResponse(name, request)
       return found && { ...found, headers: NEGOTIATED }
     })
   }
   serveFile('/llms-full.txt', 'docs/llms-full.txt')
+  serveFile('/docs/search.json', 'docs/search.json')
   serve('/docs/:guide', async (request, params) => {
     const { guide } = params as { guide: string }
     if (guide.endsWith('.md')) return builtSite.findResponse(`docs/${guide}`, request)

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { agentText } from '../../protocol/agent-text.ts'
 import { UNLIMITED } from '../../protocol/format.ts'
+import { GUIDES } from '../../server/web/guides.ts'
 import { ICON_FILES, PAGE_PATHS } from '../../server/web/pages.ts'
 import { Api, HOUR_MS, startApi, toTarget } from './api.ts'
 import { toManifest } from './content.ts'
@@ -12,8 +13,8 @@ const api = await startApi()
 const document = api.conformance!.document
 
 describe('the pages about the API', () => {
-  test('have a reference of every route at /docs', async () => {
-    const { status, headers, text } = await api.request('GET', '/docs')
+  test('have a reference of every route at /docs/api', async () => {
+    const { status, headers, text } = await api.request('GET', '/docs/api')
     assert.equal(status, 200)
     assert.match(headers['content-type']!, /^text\/html/)
     for (const [name, { summary }] of operations(document)) {
@@ -95,7 +96,7 @@ describe('the pages about the API', () => {
     for (const [path, target] of [
       ['/openapi', '/api/openapi.json'],
       ['/openapi.json', '/api/openapi.json'],
-      ['/api', '/docs'],
+      ['/api', '/docs/api'],
       ['/docs/', '/docs'],
       ['/docs/index.md', '/llms.txt'],
     ] as const) {
@@ -106,7 +107,8 @@ describe('the pages about the API', () => {
   })
 
   test('are guides, as pages and as Markdown with the address of the service', async () => {
-    for (const name of ['publish', 'domains', 'agents', 'ci', 'run', 'operate', 'security']) {
+    const names = GUIDES.flatMap(([, guides]) => guides.map(({ name }) => name))
+    for (const name of names.filter((page) => page !== 'api')) {
       const page = await api.request('GET', `/docs/${name}`)
       assert.match(page.headers['content-type']!, /^text\/html/, name)
       assert.match(page.text, /<h1[^>]*>[A-Z].*<\/h1>/)

@@ -199,7 +199,7 @@ describe('a URL', () => {
       for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
         const { json } = await api.request('GET', target, { headers })
         assert.equal(json.code, 'NOT_FOUND', target)
-        assert.match(json.docs, /\/docs#NOT_FOUND$/)
+        assert.match(json.docs, /\/docs\/errors#NOT_FOUND$/)
       }
     }
     assert.equal((await api.request('POST', '/publish', { json: {} })).json.code, 'NOT_FOUND')

@@ -56,7 +56,7 @@ function assertError({ target, status, headers, json, text }: ApiResponse, about
   assert.ok(json.code in STATUS, `${about} has a code of the contract: ${text}`)
   assert.equal(STATUS[json.code as ErrorCode], status, `${about} has the status of ${json.code}`)
   assert.match(json.hint, /^[A-Z].+\.$/, `${about} has a hint in one sentence`)
-  assert.match(json.docs, new RegExp(`^https?://.+/docs#${json.code}$`), `${about} links to its code`)
+  assert.match(json.docs, new RegExp(`^https?://.+/docs/errors#${json.code}$`), `${about} links to its code`)
   if (json.code === 'VALIDATION_ERROR') assertProblems(json.details, about)
 }
 

@@ -126,10 +126,10 @@ describe('publish', () => {
     assert.equal(fixture.server.live('site-1').get('index.html')!.toString(), 'new')
   })
 
-  it('in CI updates the same site from a fresh checkout, with the command of docs/publish.md', async () => {
+  it('in CI updates the same site from a fresh checkout, with the command of docs/command.md', async () => {
     fixture.signIn()
     await fixture.publish()
-    const document = readFileSync(new URL('../../docs/publish.md', import.meta.url), 'utf8')
+    const document = readFileSync(new URL('../../docs/command.md', import.meta.url), 'utf8')
     const [, command = ''] = /cli\.tgz" (publish .*--site .*)$/m.exec(document) ?? []
     using ci = new CliHarness()
     Object.assign(ci.env, { SLIPWAY_URL: fixture.server.url, SLIPWAY_KEY: fixture.server.key })

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { COMMANDS } from '../../client/cli/command-line.ts'
 import { type RealCli, slugOf, useRealService } from './real-cli.ts'
 
-const DOCS = readFileSync(join(import.meta.dirname, '../../docs/publish.md'), 'utf8')
+const DOCS = readFileSync(join(import.meta.dirname, '../../docs/command.md'), 'utf8')
 const [RESULTS = ''] = /^\| command \| JSON result \|\n(?:\|.*\n)+/m.exec(DOCS) ?? []
 
 /** Commands that wait for a sign-in, or speak a protocol on stdout. */
@@ -75,7 +75,7 @@ describe('the command in a script', () => {
       })
     }
 
-    it('every command that has a result, as docs/publish.md describes', () => {
+    it('every command that has a result, as docs/command.md describes', () => {
       const names = new Set(lines.map(([line]) => line.split(' ')[0]!))
       for (const name of Object.keys(COMMANDS)) {
         assert.equal(names.has(name), !WITHOUT_RESULT.includes(name), name)

@@ -1,26 +1,74 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { guideContent } from '../../scripts/reference/guides.ts'
 import { referenceContent } from '../../scripts/reference/reference.ts'
+import { GUIDES } from '../../server/web/guides.ts'
+import { PHONE } from '../support/browser.ts'
 import { visited } from './file-drop.ts'
 import { web } from './shared.ts'
+import { requiresBrowser } from './web-fixture.ts'
 
-test('the API reference lists every route and every error code, and its contents link to anchors', async () => {
-  const html = await visited(web.url('/docs'))
+test('the API reference lists every route and its links lead to anchors and error codes', async () => {
+  const html = await visited(web.url('/docs/api'))
+  const errors = await visited(web.url('/docs/errors'))
   const text = html.replace(/<[^>]+>/g, '')
   const document = JSON.parse(await visited(web.url('/api/openapi.json')))
   const calls = Object.entries(document.paths as Record<string, object>).flatMap(([path, operations]) =>
     Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
   )
   assert.ok(calls.length > 20)
-  for (const call of [...calls, 'VALIDATION_ERROR', 'RATE_LIMITED', 'INSUFFICIENT_STORAGE'])
-    assert.ok(text.includes(call), call)
-  const anchors = [...html.matchAll(/<a href="#([^"]+)"/g)].map(([, anchor]) => anchor)
+  for (const call of calls) assert.ok(text.includes(call), call)
+  const anchors = [...html.matchAll(/<a href="(?:#|\/docs\/errors#)([^"]+)"/g)].map(([, anchor]) => anchor)
   assert.ok(anchors.length > 20)
   assert.deepEqual(
-    anchors.filter((anchor) => !html.includes(` id="${anchor}"`)),
+    anchors.filter((anchor) => !(html + errors).includes(` id="${anchor}"`)),
     [],
   )
+})
+
+describe('the docs', requiresBrowser, () => {
+  test('find a section, an error code and an operation by words, and open what a link leads to', async () => {
+    await using reader = await web.visitor({
+      viewport: PHONE,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const { page } = reader
+    await page.goto(web.url('/docs'))
+    for (const [words, result, shown] of [
+      ['redirects headers', 'Redirects and headers', '_redirects and _headers at the root'],
+      ['rate_limited', 'RATE_LIMITED', 'RATE_LIMITED'],
+      ['rename a site', 'Rename a site', 'In the path'],
+    ] as const) {
+      await page.keyboard.press('/')
+      await page.keyboard.type(words)
+      await page.locator('#results a', { hasText: result }).first().click()
+      await page.getByText(shown).locator('visible=true').first().waitFor()
+      assert.ok(await page.locator('#results').isHidden())
+    }
+    const target = page.locator('.operation > :target')
+    const code = (await target.locator('pre').first().textContent())!
+    await target.getByRole('button', { name: 'Copy the code' }).first().click()
+    await target.getByText('Copied').waitFor()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), code.trimEnd())
+    await page.keyboard.press('/')
+    await page.keyboard.type('qwertyuiop')
+    await page.getByText('Nothing found.').waitFor()
+    await page.keyboard.press('Escape')
+    await target.waitFor()
+  })
+
+  test('have no page above 12,000 pixels on a phone', async () => {
+    await using reader = await web.visitor({ viewport: PHONE })
+    const heights: Record<string, number> = {}
+    for (const { name } of GUIDES.flatMap(([, guides]) => guides)) {
+      await reader.page.goto(web.url(`/docs/${name}`))
+      heights[name] = await reader.page.evaluate(() => document.documentElement.scrollHeight)
+    }
+    assert.deepEqual(
+      Object.entries(heights).filter(([, height]) => height > 12_000),
+      [],
+    )
+  })
 })
 
 test('the API reference describes a schema in words', () => {
@@ -90,7 +138,7 @@ const THING = {
 test('a guide escapes HTML, has anchors, and links to other guides and no other file', () => {
   const source =
     '# Guide\n\n## A `part`, two\n\n<script>x</script>\n\n[a](domains.md#b) [c](../README.md) <b>d</b>'
-  const page = guideContent({ name: 'publish', source }, ['publish', 'domains'])
+  const page = guideContent({ name: 'publish', source })
   assert.match(page, /<h2 id="a-part-two">/)
   assert.match(page, /<li><a href="#a-part-two">A part, two<\/a>/)
   assert.match(page, /&#60;script&#62;x/)

@@ -12,7 +12,7 @@ import { requires } from '../tools/part.ts'
 
 const run = promisify(execFile)
 
-describe('the curl commands of README.md and docs/publish.md', requires('curl'), () => {
+describe('the curl commands of README.md and docs/http.md', requires('curl'), () => {
   let service: RunningService
   before(async () => {
     service = await startTestService()
@@ -24,7 +24,7 @@ describe('the curl commands of README.md and docs/publish.md', requires('curl'),
   const large = { 'img/a b.png': randomBytes(300_000), 'data.json': '{}' }
   for (const [sentence, document, files] of [
     ['publish a whole folder in one request', 'README.md', { ...site, ...large }],
-    ['publish in three steps: create, upload, finalize', 'docs/publish.md', site],
+    ['publish in three steps: create, upload, finalize', 'docs/http.md', site],
   ] as const) {
     it(sentence, async () => {
       using user = new CliHarness()

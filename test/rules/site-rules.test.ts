@@ -41,8 +41,8 @@ test('a file that is too long gets a warning with the limit', () => {
   })
 })
 
-test('the examples of docs/publish.md are valid rules', () => {
-  const page = readFileSync(new URL('../../docs/publish.md', import.meta.url), 'utf8')
+test('the examples of docs/serving.md are valid rules', () => {
+  const page = readFileSync(new URL('../../docs/serving.md', import.meta.url), 'utf8')
   const section = page.slice(page.indexOf('## Redirects and headers'))
   const [redirects, headers] = [...section.matchAll(/^```\n(.*?)^```/gms)].map(([, text]) => text)
   const { rules, warnings } = parseRules({ redirects, headers })
