@@ -1,3 +1,4 @@
+import { DEFAULT_WIDTH } from '../protocol/wrap.ts'
 import { runCommand } from './commands/run.ts'
 
 // What this process and its children create is readable by its user only, whatever the mode of the data folder.
@@ -12,6 +13,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
   execArgv: process.execArgv,
   isTerminal: process.stdout.isTTY === true,
+  columns: process.stdout.columns || DEFAULT_WIDTH,
   writeOutput: (text) => void process.stdout.write(text),
   writeError: (text) => void process.stderr.write(text),
   onSignal(listener) {

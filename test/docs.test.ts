@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../client/cli/command-line.ts'
+import { headingTitle, toAnchor } from '../scripts/reference/guides.ts'
 import { describeSettings } from '../server/config/settings.ts'
 import { sweeps } from '../server/jobs/jobs.ts'
 import { parseRules } from '../server/site-rules/site-rules.ts'
@@ -64,3 +66,22 @@ function tableRows(guide: string, header: string): string[] {
   const tables = guide.split(`${header}\n`).slice(1)
   return tables.flatMap((text) => text.split('\n\n', 1)[0]!.trim().split('\n').slice(1))
 }
+
+test('links between documents lead to a file and a heading', () => {
+  const root = join(import.meta.dirname, '..')
+  const files = globSync(['docs/**/*.md', '*.md', 'deploy/*.md', 'client/README.md'], { cwd: root })
+  const read = (file: string) => readFileSync(join(root, file), 'utf8').replaceAll(/```[\s\S]*?```/g, '')
+  const wrong = files.flatMap((file) =>
+    [...read(file).matchAll(/\]\((?![a-z]+:|\/)([^)\s#]*)(?:#([^)\s]+))?\)/g)]
+      .filter(([, path = '', anchor]) => {
+        const target = path ? join(dirname(file), path) : file
+        if (!anchor || !existsSync(join(root, target))) return !existsSync(join(root, target))
+        const headings = [...read(target).matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+          toAnchor(headingTitle(title!)),
+        )
+        return !headings.includes(anchor)
+      })
+      .map(([link]) => `${file}: ${link}`),
+  )
+  assert.deepEqual(wrong, [])
+})

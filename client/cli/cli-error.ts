@@ -34,6 +34,13 @@ export class UsageError extends CliError {
   override readonly exitCode = EXIT_CODES.usage
 }
 
+/** An argument that names nothing that exists. */
+export class UnknownNameError extends CliError {
+  override readonly code = 'NOT_FOUND'
+  override readonly status = 404
+  override readonly exitCode = EXIT_CODES.usage
+}
+
 /** An operation that needs other credentials. */
 export class AuthError extends CliError {
   override readonly code = 'UNAUTHORIZED'

@@ -2,7 +2,7 @@ import type { DomainRecord } from '../../protocol/api/domains.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { type Action, findAction } from './action.ts'
-import { RefusedError, UsageError } from './cli-error.ts'
+import { UnknownNameError, UsageError } from './cli-error.ts'
 import {
   type Command,
   type CommandContext,
@@ -61,7 +61,7 @@ async function list(work: CommandContext, options: OptionValues, domain: string 
       return terminal.printNote(
         `You have no domains yet. Add one: ${settings.program} domains add www.example.com --site SLUG`,
       )
-    for (const line of formatDomainList(found, retryPolicy.now())) terminal.print(line)
+    for (const line of formatDomainList(found, retryPolicy.now())) terminal.printRow(line)
     const unsettled = found.find(({ reason }) => reason !== null)
     if (unsettled)
       terminal.printNote(`Details: ${settings.program} domains check ${quoteArgument(unsettled.domain)}`)
@@ -72,7 +72,7 @@ async function check(work: CommandContext, options: OptionValues, domain: string
   const slipway = accountClient(work, options, resolveServer(work, options))
   const record = await withKnownDomain(work, domain, () => slipway.checkDomain(domain))
   printResult(work, options, record, () => {
-    for (const line of formatFindings(record, work.retryPolicy.now())) work.terminal.print(line)
+    for (const line of formatFindings(record, work.retryPolicy.now())) work.terminal.printRow(line)
   })
 }
 
@@ -98,7 +98,7 @@ async function withKnownDomain<T extends Pick<DomainRecord, 'domain'>>(
     return await call()
   } catch (error) {
     if (!isSlipwayError(error, 'NOT_FOUND')) throw error
-    throw new RefusedError(
+    throw new UnknownNameError(
       `${domain} is not one of your domains`,
       `List them: ${settings.program} domains`,
       `Add it: ${settings.program} domains add ${quoteArgument(domain)}`,

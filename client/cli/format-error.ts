@@ -102,7 +102,7 @@ const LIMIT_CODES = new Set([
 function exitCodeOf(error: SlipwayError): number {
   const { code, status } = error
   if (AUTH_CODES.has(code)) return EXIT_CODES.auth
-  if (isOfOption(error)) return EXIT_CODES.usage
+  if (isOfOption(error) || code === 'NOT_FOUND') return EXIT_CODES.usage
   if (LIMIT_CODES.has(code)) return EXIT_CODES.limit
   if (code === 'VERSION_CONFLICT') return EXIT_CODES.conflict
   if (code === 'FILE_CHANGED') return EXIT_CODES.failed

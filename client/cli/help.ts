@@ -1,3 +1,4 @@
+import { wrapText } from '../../protocol/wrap.ts'
 import { EXIT_CODES } from './cli-error.ts'
 import { type Command, type CommandOption, printResult } from './command.ts'
 import { formatTable } from './terminal/table.ts'
@@ -25,7 +26,7 @@ export const help = ({ commands, aliases, find }: CommandTable): Command => ({
         : [await find(name, program)]
     const lines = name === undefined ? overview(shown, program) : explanation(shown[0]!, aliases, program)
     printResult(work, options, { commands: shown.map(toJson) }, () => {
-      for (const line of lines.flatMap((text) => text.split('\n'))) work.terminal.print(line)
+      for (const line of wrapText(lines.join('\n'), work.terminal.width)) work.terminal.print(line)
     })
   },
 })
@@ -62,7 +63,7 @@ function overview(commands: Command[], program: string): string[] {
 
 const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   failed: 'Other errors',
-  usage: 'Invalid arguments, or a confirmation is required',
+  usage: 'Invalid arguments, an unknown name, or a confirmation is required',
   auth: 'Not signed in, or the key, code or claim token is invalid or does not permit this',
   limit: 'A rate limit or a limit of the plan is reached',
   network: "The server can't be reached or is temporarily unavailable",
@@ -81,7 +82,7 @@ function explanation(command: Command, aliases: CommandTable['aliases'], program
   return [
     `${program} ${command.name} ${command.operands}`.trimEnd(),
     '',
-    ...command.about.trim().split('\n'),
+    command.about.trim(),
     ...(options.length > 0 ? ['', 'Options:', ...indented(options.map(row))] : []),
     ...(others.length > 0 ? ['', `Alias: ${others.join(', ')}`] : []),
   ]

@@ -3,7 +3,7 @@ import { formatAlternatives } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { type Action, findAction } from './action.ts'
-import { RefusedError, UsageError } from './cli-error.ts'
+import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
 import { ACCOUNT_OPTIONS, type Command, type CommandContext, printResult, stringOption } from './command.ts'
 import { parseDuration } from './duration.ts'
 import { formatTable } from './terminal/table.ts'
@@ -21,10 +21,9 @@ export const keys: Command = {
   about: `
 A key gives a program access to your account, or to some of its sites only.
 
-  keys                                       list your keys and their last use
-  keys create ci --scope publish --site bakery --expires 90d
-                                             create a key and print it, once
-  keys revoke ci                             end a key, by its name or id
+  keys                                                        list your keys and their last use
+  keys create ci --scope publish --site bakery --expires 90d  create a key and print it, once
+  keys revoke ci                                              end a key, by its name or id
 
 The scope "read" reads sites, their versions and visits; "preview" also publishes to previews;
 "publish" also creates and updates sites; "manage" is everything in the account; "admin" is also the
@@ -57,7 +56,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
       return terminal.printNote(
         `No keys yet. Create one: ${settings.program} keys create NAME --scope publish`,
       )
-    for (const line of formatKeys(found, retryPolicy.now())) terminal.print(line)
+    for (const line of formatKeys(found, retryPolicy.now())) terminal.printRow(line)
   })
 }
 
@@ -91,7 +90,8 @@ async function revoke(...[work, options, typed]: Parameters<Action>): Promise<vo
   const { terminal, settings } = work
   const slipway = accountClient(work, options, resolveServer(work, options))
   const found = (await slipway.keys()).keys.find((key) => key.name === name || key.id === name)
-  if (!found) throw new RefusedError(`There is no key with the name ${name}`, `See: ${settings.program} keys`)
+  if (!found)
+    throw new UnknownNameError(`There is no key with the name ${name}`, `See: ${settings.program} keys`)
   const revoked = await slipway.revokeKey(found.id)
   printResult(work, options, revoked, () => terminal.printDone(`Revoked the key ${found.name}`))
 }

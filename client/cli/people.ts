@@ -2,7 +2,7 @@ import type { CollaboratorList } from '../../protocol/api/sites.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { type Action, findAction } from './action.ts'
-import { RefusedError, UsageError } from './cli-error.ts'
+import { UnknownNameError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS } from './command.ts'
 import { isInTrash } from './format-error.ts'
 import { formatTable } from './terminal/table.ts'
@@ -35,7 +35,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
   const { slug, slipway } = await openSite(work, options)
   const found = await slipway.collaborators(slug)
   printResult(work, options, found, () => {
-    for (const line of formatPeople(found, work.retryPolicy.now())) work.terminal.print(line)
+    for (const line of formatPeople(found, work.retryPolicy.now())) work.terminal.printRow(line)
   })
 }
 
@@ -59,8 +59,8 @@ async function remove(...[work, options, typed]: Parameters<Action>): Promise<vo
   )
 }
 
-function unknownAddress({ settings }: CommandContext, { message }: SlipwayError): RefusedError {
-  return new RefusedError(message, `See who has access: ${settings.program} people`)
+function unknownAddress({ settings }: CommandContext, { message }: SlipwayError): UnknownNameError {
+  return new UnknownNameError(message, `See who has access: ${settings.program} people`)
 }
 
 function requireAddress({ settings }: CommandContext, action: string, email: string | undefined): string {

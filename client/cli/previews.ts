@@ -3,7 +3,7 @@ import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { type Action, findAction } from './action.ts'
-import { RefusedError, UsageError } from './cli-error.ts'
+import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS } from './command.ts'
 import { isInTrash } from './format-error.ts'
 import { choose } from './terminal/choose.ts'
@@ -40,7 +40,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
   printResult(work, options, { slug, previews: found }, () => {
     if (found.length === 0)
       return terminal.printNote(`No previews yet. Publish one: ${settings.program} publish --preview NAME`)
-    for (const line of formatPreviews(found, retryPolicy.now())) terminal.print(line)
+    for (const line of formatPreviews(found, retryPolicy.now())) terminal.printRow(line)
     terminal.printNote(`Make one live: ${settings.program} promote NAME`)
   })
 }
@@ -76,7 +76,7 @@ export async function resolvePreview(
 /** Says which previews there are, instead of that something was not found. */
 export function toUnknownPreview({ settings }: CommandContext, error: unknown): unknown {
   if (!isSlipwayError(error, 'NOT_FOUND') || isInTrash(error)) return error
-  return new RefusedError(error.message, `List the previews: ${settings.program} previews`)
+  return new UnknownNameError(error.message, `List the previews: ${settings.program} previews`)
 }
 
 function formatPreviews(found: Preview[], now: number): string[] {

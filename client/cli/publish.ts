@@ -56,9 +56,12 @@ the link shown.
 
 Skipped, unless .slipwayignore includes them with !name: names that start with a dot (except .well-known),
 node_modules, __MACOSX, Thumbs.db, desktop.ini, and temporary files of editors (*~ *.swp *.swo #*#).
+
 Skipped, unless --include-secrets: private keys (id_rsa, id_dsa, id_ecdsa, id_ed25519, *.pem *.key *.p12 *.pfx *.jks
 *.keystore *.kdbx), .env and other files that usually hold secrets.
+
 Always skipped: .git .hg .svn .slipway .slipwayignore.
+
 .slipwayignore, in the top folder, uses the syntax of .gitignore. A single file is refused if it would be skipped.`,
   options: {
     site: { type: 'string', value: 'SLUG', help: 'Site of your account to update (default: SLIPWAY_SITE)' },

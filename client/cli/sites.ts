@@ -22,7 +22,7 @@ export const sites: Command = {
         return work.terminal.printNote(
           `You have no sites yet. Publish one: ${work.settings.program} publish ./folder`,
         )
-      for (const line of formatSites(found, work.retryPolicy.now())) work.terminal.print(line)
+      for (const line of formatSites(found, work.retryPolicy.now())) work.terminal.printRow(line)
     })
   },
 }

@@ -19,7 +19,7 @@ export const trash: Command = {
     for await (const site of slipway.sites({ deleted: true })) found.push(site)
     printResult(work, options, { sites: found }, () => {
       if (found.length === 0) return work.terminal.printNote('The trash is empty.')
-      for (const line of formatTrash(found, work.retryPolicy.now())) work.terminal.print(line)
+      for (const line of formatTrash(found, work.retryPolicy.now())) work.terminal.printRow(line)
       work.terminal.printNote(`Restore one: ${work.settings.program} undelete NAME`)
     })
   },

@@ -4,7 +4,7 @@ import { formatTrustRules } from '../../protocol/trust-rules.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, openSite, resolveServer } from './account.ts'
 import { type Action, findAction } from './action.ts'
-import { RefusedError, UsageError } from './cli-error.ts'
+import { UnknownNameError, UsageError } from './cli-error.ts'
 import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { readScope } from './keys.ts'
 import { formatTable } from './terminal/table.ts'
@@ -72,7 +72,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
       return terminal.printNote(
         `No trusts yet. Add one: ${settings.program} trust github OWNER/REPOSITORY --branch main`,
       )
-    for (const line of formatTrusts(trusts, retryPolicy.now())) terminal.print(line)
+    for (const line of formatTrusts(trusts, retryPolicy.now())) terminal.printRow(line)
   })
 }
 
@@ -116,7 +116,7 @@ async function remove(...[work, options, id]: Parameters<Action>): Promise<void>
   const slipway = accountClient(work, options, resolveServer(work, options))
   const removed = await slipway.removeTrust(id).catch((error: unknown) => {
     if (!isSlipwayError(error, 'NOT_FOUND')) throw error
-    throw new RefusedError(error.message, `List the trusts: ${program} trust`)
+    throw new UnknownNameError(error.message, `List the trusts: ${program} trust`)
   })
   const { terminal } = work
   printResult(work, options, removed, () => terminal.printDone('Removed the trust'))

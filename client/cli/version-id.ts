@@ -1,6 +1,6 @@
 import type { VersionSummary } from '../../protocol/api/sites.ts'
 import type { Slipway } from '../sdk/slipway.ts'
-import { RefusedError, UsageError } from './cli-error.ts'
+import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { choose } from './terminal/choose.ts'
 import { formatLocalTime } from './terminal/time.ts'
@@ -27,7 +27,7 @@ export async function resolveVersionId(
   const [match, ...others] = matches
   if (match && others.length === 0) return match.versionId
   const name = typed!
-  if (!match) throw new UsageError(`No version starts with ${name}`, see)
+  if (!match) throw new UnknownNameError(`No version starts with ${name}`, see)
   const list = matches.map(({ versionId }) => versionId)
   throw new UsageError(`Several versions start with ${name}`, 'Name one:', ...list)
 }

@@ -27,7 +27,7 @@ id is enough for other commands.`,
     const { versions: found } = await slipway.versions(slug)
     printResult(work, options, { slug, versions: found }, () => {
       const lines = formatVersions(found, work.retryPolicy.now(), options.long === true)
-      for (const line of lines) work.terminal.print(line)
+      for (const line of lines) work.terminal.printRow(line)
       if (found.length > 1) work.terminal.printNote(`Make one live: ${work.settings.program} restore VERSION`)
     })
   },

@@ -33,7 +33,7 @@ export const visits: Command = {
     const { slug, slipway } = await openSite(work, options)
     const found = await slipway.visits(slug, range)
     printResult(work, options, found, () => {
-      for (const line of formatVisits(found)) work.terminal.print(line)
+      for (const line of formatVisits(found)) work.terminal.printRow(line)
     })
   },
 }

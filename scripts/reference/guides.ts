@@ -105,12 +105,12 @@ class GuideRenderer extends Renderer {
   }
 }
 
-function headingTitle(text: string): string {
+export function headingTitle(text: string): string {
   return text.replaceAll(/[`*]/g, '')
 }
 
 /** The anchor of a heading, as on GitHub. */
-function toAnchor(title: string): string {
+export function toAnchor(title: string): string {
   return title
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')

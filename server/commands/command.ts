@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { escapeControlChars } from '../../protocol/format.ts'
+import { wrapLine } from '../../protocol/wrap.ts'
 import { assertDataFolder } from '../config/data-folder.ts'
 import { type Config, readConfig } from '../config/settings.ts'
 import { readSettingsFiles } from '../config/settings-file.ts'
@@ -21,6 +22,8 @@ export interface CommandEnvironment {
   execArgv: readonly string[]
   /** Whether a person reads the output. */
   isTerminal: boolean
+  /** Characters in a line of the terminal. */
+  columns: number
   writeOutput(text: string): void
   writeError(text: string): void
   /** Calls the listener at the first signal that asks the process to end. */
@@ -62,7 +65,9 @@ export class CommandContext {
 
   /** Writes a line to stdout. */
   print(text: string): void {
-    this.environment.writeOutput(`${text}\n`)
+    const { isTerminal, columns, writeOutput } = this.environment
+    const lines = isTerminal ? text.split('\n').flatMap((line) => wrapLine(line, columns)) : [text]
+    writeOutput(`${lines.join('\n')}\n`)
   }
 
   /** The same with these ports, for a worker. */

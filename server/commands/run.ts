@@ -1,4 +1,5 @@
 import { findNearest } from '../../protocol/nearest.ts'
+import { wrapText } from '../../protocol/wrap.ts'
 import { ConfigError } from '../config/settings.ts'
 import { ApiError } from '../lib/errors.ts'
 import { findReason } from '../operations/fleet/wait-for-database.ts'
@@ -27,9 +28,8 @@ const COMMANDS: Record<string, () => Promise<Command>> = {
   check: async () => (await import('./check.ts')).check,
 }
 
-/** Columns of the help: the arguments, and the longest line of their description. */
+/** Characters of the arguments in the help; longer ones have a line of their own. */
 const ARGUMENTS_WIDTH = 26
-const DESCRIPTION_WIDTH = 80
 
 /** Runs the command of the arguments and returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function runCommand(
@@ -44,14 +44,15 @@ export async function runCommand(
       return 0
     }
     if (name === 'version' || name === '--version') return report(context.version)
-    if (name === 'help' || name === '--help' || name === '-h') return report(await describeCommands())
+    if (name === 'help' || name === '--help' || name === '-h')
+      return report(await describeCommands(environment))
     const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
     if (load === undefined) throw unknownCommand(name)
     const command = await load()
     return await command.run(context, args)
   } catch (error) {
     if (!(error instanceof UsageError)) return reportError(error, environment)
-    environment.writeError(`${error.message}\n\n${await describeCommands()}\n`)
+    environment.writeError(`${error.message}\n\n${await describeCommands(environment)}\n`)
     return 2
   }
 }
@@ -61,30 +62,19 @@ function unknownCommand(name: string): UsageError {
   return new UsageError(`Unknown command: ${name}.${near ? ` Did you mean slipway-server ${near}?` : ''}`)
 }
 
-async function describeCommands(): Promise<string> {
+async function describeCommands({ columns }: CommandEnvironment): Promise<string> {
   const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
   const rows = [
     ...commands.flatMap(({ usage }) => usage),
     ['help | version', 'also --help, -h, --version'] as const,
   ]
   const lines = rows.flatMap(([given, meaning]) => {
-    const [first, ...others] = wrap(meaning)
-    const start = `  slipway-server ${given.padEnd(ARGUMENTS_WIDTH)} `
-    return [start + first, ...others.map((line) => ' '.repeat(start.length) + line)]
+    const start = `  slipway-server ${given}`
+    const column = '  slipway-server '.length + ARGUMENTS_WIDTH + 2
+    if (start.length + 2 > column) return [start, ' '.repeat(column) + meaning]
+    return `${start.padEnd(column)}${meaning}`
   })
-  return ['slipway-server: run the Slipway service', '', ...lines].join('\n')
-}
-
-/** Lines of at most `DESCRIPTION_WIDTH` characters. */
-function wrap(text: string): string[] {
-  const lines = ['']
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1)!
-    if (line === '') lines[lines.length - 1] = word
-    else if (line.length + 1 + word.length <= DESCRIPTION_WIDTH) lines[lines.length - 1] = `${line} ${word}`
-    else lines.push(word)
-  }
-  return lines
+  return wrapText(['slipway-server: run the Slipway service', '', ...lines].join('\n'), columns).join('\n')
 }
 
 function reportError(error: unknown, { writeError }: CommandEnvironment): number {

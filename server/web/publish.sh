@@ -144,6 +144,7 @@ report() {
       code=3
       hint='Set SLIPWAY_KEY to an API key with access to the site, or, for a site without an account, SLIPWAY_CLAIM_TOKEN'
       ;;
+    404) code=2 ;;
     413 | 429) code=4 ;;
     408 | 5??) code=5 ;;
     *) code=6 ;;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
+import { COMMANDS } from '../../client/cli/command-line.ts'
 import { formatCountLimit, UNLIMITED } from '../../protocol/format.ts'
 import { startForEachTest } from '../support/each-test.ts'
 import { CliHarness } from './cli-harness.ts'
@@ -190,7 +191,7 @@ describe('sites', () => {
       ['open --server http://other.test --site x', 'cut', 3, 'UNAUTHORIZED'],
       ['sites', [401, 'UNAUTHORIZED'], 3, 'UNAUTHORIZED'],
       ['claim --site otter', 'cut', 1, 'FAILED'],
-      ['rm --yes --site otter', [404, 'NOT_FOUND'], 6, 'NOT_FOUND'],
+      ['rm --yes --site otter', [404, 'NOT_FOUND'], 2, 'NOT_FOUND'],
       [`restore ${'a'.repeat(26)} --site otter`, [429, 'RATE_LIMITED'], 4, 'RATE_LIMITED'],
       ['domains add a.test --site otter', [403, 'DOMAIN_LIMIT_REACHED'], 4, 'DOMAIN_LIMIT_REACHED'],
       ['whoami', [503, 'UNAVAILABLE'], 5, 'UNAVAILABLE'],
@@ -222,6 +223,16 @@ describe('the program', () => {
     assert.equal((await cli.run(['--help', 'publish'])).stdout, help)
     for (const name of ['--version', '-v', '-V', 'version']) {
       assert.equal((await cli.run([name])).stdout, '1.2.3\n')
+    }
+  })
+
+  it('fits its help into the width of the terminal, without breaking a word', async () => {
+    for (const columns of [40, 60, 80]) {
+      for (const name of Object.keys(COMMANDS)) {
+        const { stdout } = await cli.run(['help', name], { columns })
+        for (const line of stdout.split('\n'))
+          assert.ok(line.length <= columns || !line.trim().includes(' '), `${columns}, ${name}: ${line}`)
+      }
     }
   })
 

@@ -13,6 +13,8 @@ process.env.TZ = 'Europe/Berlin'
 export interface CliSession {
   /** Runs at a terminal and types these lines; without, stdin is not a terminal. */
   typed?: string[]
+  /** Prints results to a terminal of this width. */
+  columns?: number
   env?: Record<string, string>
   /** By default the folder of the harness. */
   cwd?: string
@@ -71,8 +73,8 @@ export class CliHarness implements Disposable {
       cwd: session.cwd ?? this.cwd,
       version: '1.2.3',
       stdin,
-      stdout: stdout.stream,
-      stderr: Object.assign(stderr.stream, { isTTY, columns: 100 }),
+      stdout: Object.assign(stdout.stream, session.columns && { isTTY: true, columns: session.columns }),
+      stderr: Object.assign(stderr.stream, { isTTY, columns: session.columns ?? 100 }),
       signal: session.signal ?? new AbortController().signal,
       platform: 'linux',
       retryPolicy: this.retryPolicy,

@@ -49,7 +49,7 @@ describe('keys', () => {
       assert.equal(fixture.server.log.at(-1), `DELETE /api/v1/me/keys/${named.id}`)
     }
     const { code, stderr } = await fixture.cli.run(['keys', 'revoke', 'laptop'], keyed)
-    assert.equal(code, 6)
+    assert.equal(code, 2)
     assert.match(stderr, /no key with the name laptop/)
   })
 

@@ -289,7 +289,7 @@ describe('the site of this folder', () => {
     fixture.remember('otter', { claimToken: 'secret' })
     fixture.responses[PREVIEW] = undefined
     const { code, stderr } = await fixture.cli.run(['claim'], { typed: SIGN_IN })
-    assert.equal(code, 6)
+    assert.equal(code, 2)
     assert.match(stderr, /The server says NOT_FOUND/)
     assert.equal(fixture.server.log.at(-1), PREVIEW)
   })

@@ -53,7 +53,7 @@ describe('a preview', () => {
     assert.equal((await cli.run(['previews', 'delete', 'pr-42'])).code, 0)
     assert.notEqual(await read(first.stdout), '2')
     const again = await cli.run(['previews', 'delete', 'pr-42', '--json'])
-    assert.deepEqual([again.code, JSON.parse(again.stdout).hint], [6, 'List the previews: slipway previews'])
+    assert.deepEqual([again.code, JSON.parse(again.stdout).hint], [2, 'List the previews: slipway previews'])
     assert.match((await cli.run(['previews'])).stdout, /staging +live /)
   })
 

@@ -36,6 +36,7 @@ describe('external text on a terminal', () => {
   const red = (mark: string) => `\u001b[31m${mark}\u001b[39m`
   const printed: [method: keyof Terminal, output: string][] = [
     ['print', `${clean}\n`],
+    ['printRow', `${clean}\n`],
     ['printNote', `${clean}\n`],
     ['printDone', `${green('✓')} ${clean}\n`],
     ['printProblem', `${red('✗')} ${clean}\n`],

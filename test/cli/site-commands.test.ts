@@ -139,7 +139,7 @@ describe('a site of an account', () => {
     fixture.pass()
     assert.equal((await cli.run(['deploy', '--replace'])).code, 0)
     assert.equal(await live(), 'linked')
-    assert.equal((await cli.run(['link', 'no-such-site'])).code, 6)
+    assert.equal((await cli.run(['link', 'no-such-site'])).code, 2)
   })
 
   it('can be deleted, found in the trash and restored, and deleted permanently from there', async () => {
@@ -149,7 +149,7 @@ describe('a site of an account', () => {
     assert.match(deleted.stderr, new RegExp(`Deleted ${slug}\nRestore it: slipway undelete ${slug}\n`))
     assert.match((await cli.run(['trash'])).stdout, new RegExp(`^NAME .*\n${slug} +`))
     const gone = await cli.run(['versions', '--site', slug])
-    assert.deepEqual([gone.code, /slipway undelete/.test(gone.stderr)], [6, true])
+    assert.deepEqual([gone.code, /slipway undelete/.test(gone.stderr)], [2, true])
     assert.equal((await cli.run(['undelete'])).code, 2)
     assert.equal(slugOf((await cli.run(['undelete', slug])).stdout), slug)
     assert.equal(await live(), 'one')
@@ -157,7 +157,7 @@ describe('a site of an account', () => {
     const final = await cli.run(['delete', '--site', slug, '--permanent'], { typed: [slug] })
     assert.deepEqual([final.code, /permanently deletes/.test(final.stderr)], [0, true])
     assert.deepEqual((await runJson('trash')).json.sites, [])
-    assert.equal((await cli.run(['undelete', slug])).code, 6)
+    assert.equal((await cli.run(['undelete', slug])).code, 2)
   })
 
   it('can be deleted from its folder without an account until it is claimed, then by its account', async () => {
@@ -194,7 +194,7 @@ describe('a site of an account', () => {
     const removed = await runJson('people', 'remove', 'bob@example.test')
     assert.deepEqual(removed.json, { slug, email: 'bob@example.test', removed: true })
     const again = await runJson('people', 'remove', 'bob@example.test')
-    assert.deepEqual([again.exit, again.json.hint], [6, 'See who has access: slipway people'])
+    assert.deepEqual([again.exit, again.json.hint], [2, 'See who has access: slipway people'])
     await cli.run(['people', 'add', 'bob@example.test'])
     cli.env.SLIPWAY_KEY = await fixture.service.signIn('bob@example.test')
     assert.match((await cli.run(['sites'])).stdout, new RegExp(`OWNER +TITLE\n.* ${email}`))

@@ -62,6 +62,7 @@ export async function run(args: string[], settings: Settings = {}): Promise<Ende
     env: { ...toEnvironment(settings), ...PATIENT_ENVIRONMENT },
     execArgv: [],
     isTerminal: false,
+    columns: 80,
     writeOutput: (text) => {
       written.output += text
     },

@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { escapeControlChars, stripControlChars } from '../../../protocol/format.ts'
+import { DEFAULT_WIDTH, wrapLine } from '../../../protocol/wrap.ts'
 import { CliError, InterruptedError } from '../cli-error.ts'
 
 /** Foreground colors (ECMA-48, 8.3.117). */
@@ -9,7 +10,7 @@ const [RED, GREEN] = [31, 32]
 /** The three standard streams. */
 export interface Streams {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean }
-  stdout: NodeJS.WritableStream & { isTTY?: boolean }
+  stdout: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
   stderr: NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
 }
 
@@ -37,13 +38,20 @@ export class Terminal {
   }
 
   get width(): number {
-    return this.#streams.stderr.columns || 80
+    return this.#streams.stderr.columns || DEFAULT_WIDTH
   }
 
   /** A line of a result, on stdout. */
   print(line: string): void {
     this.#wipe()
     this.#streams.stdout.write(`${stripControlChars(line)}\n`)
+  }
+
+  /** A row of a table, on stdout: in the width of a terminal, and as one line to a program. */
+  printRow(line: string): void {
+    const { isTTY, columns } = this.#streams.stdout
+    const lines = isTTY && columns ? wrapLine(line, columns) : [line]
+    for (const part of lines) this.print(part)
   }
 
   /** A result for a program, on stdout: JSON, in which control characters are escaped. */
