@@ -40,11 +40,12 @@ export function formatLimit(bytes: number): string {
   return `${writeNumber(rounded, Number.isInteger(rounded) ? 0 : 1)} ${UNITS[exponent]}`
 }
 
-/** A size limit for an overview, rounded down to a half of its leading digit: "250 MB", "1 GB", "5 GB", "unlimited". */
-export function formatRoundLimit(bytes: number): string {
-  if (bytes >= UNLIMITED || bytes < 1000) return formatLimit(bytes)
-  const step = 10 ** Math.floor(Math.log10(bytes)) / 2
-  return formatLimit(Math.floor(bytes / step) * step)
+/** A size and the limit that it exceeds, in bytes where they would read the same: "263 MB" and "262 MB". */
+export function formatExcess(bytes: number, limit: number): { found: string; limit: string } {
+  const found = formatBytes(bytes)
+  return found === formatLimit(limit)
+    ? { found: pluralize(bytes, 'byte'), limit: pluralize(limit, 'byte') }
+    : { found, limit: formatLimit(limit) }
 }
 
 /** "12 files (340 kB)" */

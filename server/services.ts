@@ -306,8 +306,7 @@ function openScanner(
 }
 
 /** Publishing limits with and without an account. */
-export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned' | 'largest'> {
-  const plans = Object.values(config.plans)
+export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {
   return {
     anonymous: {
       files: config.anonymousFiles,
@@ -315,11 +314,6 @@ export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 
       siteBytes: config.anonymousSiteBytes,
     },
     owned: fileLimits(config.plans[DEFAULT_PLAN]!),
-    largest: {
-      files: Math.max(...plans.map(({ filesPerSite }) => filesPerSite)),
-      fileBytes: Math.max(...plans.map(({ fileBytes }) => fileBytes)),
-      siteBytes: Math.max(...plans.map(({ siteBytes }) => siteBytes)),
-    },
   }
 }
 

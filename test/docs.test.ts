@@ -3,48 +3,40 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../client/cli/command-line.ts'
+import { formatLimit, formatNumber } from '../protocol/format.ts'
 import { headingTitle, toAnchor } from '../scripts/reference/guides.ts'
-import { describeSettings } from '../server/config/settings.ts'
+import { describeSettings, readConfig } from '../server/config/settings.ts'
 import { sweeps } from '../server/jobs/jobs.ts'
+import { publishLimits } from '../server/services.ts'
 import { parseRules } from '../server/site-rules/site-rules.ts'
 
-const [settings, monitoring, domains, command, serving] = [
-  'settings',
-  'monitoring',
-  'domains',
-  'command',
-  'serving',
-].map((name) => readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8')) as [
-  string,
-  string,
-  string,
-  string,
-  string,
-]
+const guide = (name: string) => readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8')
 
 test('docs/settings.md lists the settings with their defaults and descriptions, and no other', () => {
   const rows = describeSettings().map(({ name, defaultValue, description }) => {
     return `| \`${name}\` | ${defaultValue ? `\`${defaultValue}\`` : '–'} | ${description} |`
   })
-  assert.deepEqual(tableRows(settings, '| name | default | meaning |').toSorted(), rows.toSorted())
+  assert.deepEqual(tableRows('settings', '| name | default | meaning |').toSorted(), rows.toSorted())
 })
 
 test('docs/monitoring.md lists the sweeps with their intervals and descriptions, and no other', () => {
   const rows = sweeps.map(({ name, intervalSeconds, description }) => {
     return `| \`${name}\` | ${intervalSeconds} s | ${description} |`
   })
-  assert.deepEqual(tableRows(monitoring, '| sweep | every | what it does |'), rows)
+  assert.deepEqual(tableRows('monitoring', '| sweep | every | what it does |'), rows)
 })
 
 test('docs/domains.md names existing settings only', () => {
   const known = new Set(describeSettings().map(({ name }) => name))
-  const named = new Set(domains.match(/SLIPWAY_[A-Z_]+[A-Z]/g))
+  const named = new Set(guide('domains').match(/SLIPWAY_[A-Z_]+[A-Z]/g))
   assert.ok(named.size > 10)
   for (const name of named) assert.ok(known.has(name), `${name} is no setting`)
 })
 
 test('docs/command.md lists every command', () => {
-  const rows = command.split('\n').filter((line) => line.startsWith('| `slipway'))
+  const rows = guide('command')
+    .split('\n')
+    .filter((line) => line.startsWith('| `slipway'))
   for (const name of Object.keys(COMMANDS)) {
     assert.ok(
       rows.some((row) => row.includes(`\`slipway ${name}`)),
@@ -54,16 +46,28 @@ test('docs/command.md lists every command', () => {
 })
 
 test('the rules in docs/serving.md are valid', () => {
-  const blocks = [...serving.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
+  const blocks = [...guide('serving').matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
   const [redirects, headers] = blocks.filter(([, language]) => language === '').map(([, , text]) => text)
   const { rules, warnings } = parseRules({ redirects, headers })
   assert.deepEqual(warnings, [])
   assert.deepEqual([rules?.redirects.length, rules?.headers.length], [7, 3])
 })
 
+test('docs/account.md has the default limits, with the names that errors and pages have for them', () => {
+  const { anonymous, owned } = publishLimits(readConfig({}))
+  const sizes = (name: 'fileBytes' | 'siteBytes') =>
+    `${formatLimit(anonymous[name])} | ${formatLimit(owned[name])} |`
+  const limits = [
+    `| largest file | ${sizes('fileBytes')}`,
+    `| largest site | ${sizes('siteBytes')}`,
+    `| files in a site | ${formatNumber(anonymous.files)} | ${formatNumber(owned.files)} |`,
+  ]
+  for (const row of limits) assert.ok(guide('account').includes(`\n${row}\n`), row)
+})
+
 /** The rows of the tables of a guide with this header. */
-function tableRows(guide: string, header: string): string[] {
-  const tables = guide.split(`${header}\n`).slice(1)
+function tableRows(name: string, header: string): string[] {
+  const tables = guide(name).split(`${header}\n`).slice(1)
   return tables.flatMap((text) => text.split('\n\n', 1)[0]!.trim().split('\n').slice(1))
 }
 

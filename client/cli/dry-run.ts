@@ -8,8 +8,8 @@ import type { PublishPlan } from './publish-target.ts'
 import { formatDiff } from './version-conflict.ts'
 
 /**
- * Prints what a publish would upload, add, change, remove and leave out, and why. Sends nothing for a new site and for
- * one without an owner, whose versions cannot be read.
+ * Prints what a publish would upload, add, change, remove and leave out, and why. Sends nothing
+ * about a new site and about one without an owner, whose versions cannot be read.
  */
 export async function printDryRun(
   work: CommandContext,

@@ -15,7 +15,7 @@ import {
   stringOption,
 } from './command.ts'
 import { printDryRun } from './dry-run.ts'
-import { notices, readFiles, scanOrThrow } from './folder/read-site.ts'
+import { assertWithinLimits, notices, readFiles, scanOrThrow } from './folder/read-site.ts'
 import {
   assertNotBoth,
   changesPassword,
@@ -110,6 +110,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
       mode: publishMode(options),
     })
     const planned = await buildPlan(work, options, folder)
+    await assertWithinLimits(work.connect(planned.server, planned.key), found)
     if (options['dry-run'] === true) return printDryRun(work, options, planned, found)
     const plan = withBase(await claimRemembered(work, planned), options)
     assertCanPreview(work, plan)

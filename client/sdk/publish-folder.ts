@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { digestAll } from './folder/digest.ts'
 import {
+  type FolderScan,
   folderProblems,
   linkTarget,
   type ScanOptions,
@@ -8,6 +9,7 @@ import {
   scan,
   skippedPaths,
 } from './folder/scan.ts'
+import { exceededLimits } from './limits.ts'
 import type { PublishOptions, PublishResult } from './publish.ts'
 import type { Slipway } from './slipway.ts'
 import { SlipwayError } from './slipway-error.ts'
@@ -29,36 +31,48 @@ export interface FolderResult extends PublishResult {
 /**
  * Publishes a folder or a file of this machine, with the rules of `slipway publish`: hidden files, secrets, dependencies
  * and what `.slipwayignore` excludes are left out, links outside the folder are not followed, and files that the server
- * has are not uploaded. Rejects as `Slipway.publish`, with VALIDATION_ERROR when the folder cannot be published, and with
- * the error of the operating system when it cannot be read.
+ * has are not uploaded. The server is asked for its limits before a large folder is read. Rejects as `Slipway.publish`,
+ * with VALIDATION_ERROR when the folder cannot be published, and with the error of the operating system when it cannot be
+ * read.
  */
 export async function publishFolder(
-  slipway: Pick<Slipway, 'publish'>,
+  slipway: Pick<Slipway, 'publish' | 'limits' | 'with'>,
   path: string,
   { secrets, ...options }: FolderOptions = {},
 ): Promise<FolderResult> {
-  const { files, skipped } = await readFolder(path, { secrets, signal: options.signal, merge: options.merge })
-  return { ...(await slipway.publish({ ...options, files })), skipped }
+  const { claimToken, merge, signal } = options
+  const found = scanFolder(path, { secrets, merge })
+  const caller = slipway.with({ signal, ...(claimToken !== undefined && { key: undefined }) })
+  assertPublishable(await exceededLimits(caller, found.files))
+  const files = await digestAll(found.files, { signal })
+  return { ...(await slipway.publish({ ...options, files })), skipped: skippedPaths(found) }
 }
 
-interface ReadOptions extends Pick<ScanOptions, 'secrets'>, Pick<FolderOptions, 'signal' | 'merge'> {}
+type ReadOptions = Pick<FolderOptions, 'secrets' | 'signal' | 'merge'>
 
-/** The files that `publishFolder` publishes, with their hashes. */
-export async function readFolder(
-  path: string,
-  { signal, secrets, merge }: ReadOptions = {},
-): Promise<FolderFiles> {
+/** The files that `publishFolder` publishes, with their hashes, whatever the limits of a server are. */
+export async function readFolder(path: string, options: ReadOptions = {}): Promise<FolderFiles> {
+  const found = scanFolder(path, options)
+  return { files: await digestAll(found.files, { signal: options.signal }), skipped: skippedPaths(found) }
+}
+
+/** What `folderProblems` and a link that leads out of its folder allow. */
+function scanFolder(path: string, { secrets, merge }: ReadOptions): FolderScan {
   const outside = linkTarget(resolve(path))
   const found = scan(path, { secrets, mode: merge ? 'merge' : undefined })
   const refused = folderProblems(found)
   if (outside !== undefined)
     refused.push(`${path} is a link to ${outside}, which is outside the folder of the link: name that folder`)
   if (found.files.length === 0) refused.push(`${path} has no files to publish`)
-  if (refused.length > 0)
-    throw new SlipwayError(refused[0]!, {
-      code: 'VALIDATION_ERROR',
-      status: 0,
-      details: refused.map((message) => ({ field: 'files', message })),
-    })
-  return { files: await digestAll(found.files, { signal }), skipped: skippedPaths(found) }
+  assertPublishable(refused)
+  return found
+}
+
+function assertPublishable(refused: readonly string[]): void {
+  if (refused.length === 0) return
+  throw new SlipwayError(refused[0]!, {
+    code: 'VALIDATION_ERROR',
+    status: 0,
+    details: refused.map((message) => ({ field: 'files', message })),
+  })
 }

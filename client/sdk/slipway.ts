@@ -22,6 +22,7 @@ import type {
   BundleTarget,
   ContentsRequest,
   CreateResponse,
+  FileLimits,
   FinalizeRequest,
   FinalizeResponse,
   PublishRequest,
@@ -156,6 +157,11 @@ export class Slipway {
    */
   publish(options: PublishOptions): Promise<PublishResult> {
     return publish(this, options, this.#retryPolicy)
+  }
+
+  /** What a site of the caller may have. It does not count as a request. */
+  limits(): Promise<FileLimits> {
+    return this.#call('GET', '/api/v1/limits')
   }
 
   /** Publishes an archive in one request, as a new site or as a new version of `slug`. */

@@ -1,6 +1,8 @@
+import { askLimits } from '../../client/sdk/limits.ts'
 import type { FileLimits } from '../../protocol/api/publish.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
+import { slipway } from '../api/slipway.ts'
 import type { AnonymousSite } from './anonymous-sites.ts'
 
 /** The target of a drop: a new site, one of the account, or an anonymous one of this browser. */
@@ -9,10 +11,13 @@ export type Destination =
   | { kind: 'own'; slug: string }
   | { kind: 'anonymous'; site: AnonymousSite }
 
-/** Limits of the target; of a site of an account, whose plan the server checks, those of the largest plan. */
-export function getLimits({ kind }: Destination): FileLimits {
+/** Limits of the target, for these files: of a site of an account undefined when the server need not be asked. */
+export async function findLimits(
+  { kind }: Destination,
+  files: readonly { size: number }[],
+): Promise<FileLimits | undefined> {
   const isOwned = kind === 'own' || (kind === 'new' && signedInAs.value !== null)
-  return isOwned ? settings.largest : settings.anonymous
+  return isOwned ? askLimits(slipway, files) : settings.anonymous
 }
 
 /** The site to update; undefined for a new one. */

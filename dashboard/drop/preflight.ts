@@ -6,6 +6,8 @@ import type { CollectedFile, CollectedFiles } from './collect-files.ts'
 
 /** The findings of a drop before it is published. */
 export interface Preflight extends CollectedFiles {
+  /** Those of the target, if the server was asked. */
+  limits: FileLimits | undefined
   /** Why it cannot be published. */
   errors: string[]
   /** Possible mistakes that do not prevent publishing. */
@@ -24,13 +26,14 @@ export function hasQuestion({ errors, warnings, files }: Preflight): boolean {
   return errors.length > 0 || warnings.length > 0 || files.length === 0
 }
 
-export function runPreflight(gathered: CollectedFiles, limits: FileLimits): Preflight {
+export function runPreflight(gathered: CollectedFiles, limits: FileLimits | undefined): Preflight {
   const { files } = gathered
   const fine = files.filter((file) => !isUnpublishable(file, limits))
   const helps = fine.length > 0 && fine.length < files.length && validateFolder(fine, limits).length === 0
   const suggestedFolder = suggestFolder(files)
   return {
     ...gathered,
+    limits,
     errors: [
       ...truncateList(files.flatMap((file) => unpackError(file) ?? [])),
       ...validateFolder(files, limits),
@@ -42,10 +45,10 @@ export function runPreflight(gathered: CollectedFiles, limits: FileLimits): Pref
 }
 
 /** The findings for one folder, as if it had been dropped. */
-export function preflightFolder(found: Preflight, folder: string, limits: FileLimits): Preflight {
+export function preflightFolder(found: Preflight, folder: string): Preflight {
   const within = (path: string) => path.startsWith(folder)
   const cut = (path: string) => path.slice(folder.length)
-  const { ignored, zip } = found
+  const { ignored, zip, limits } = found
   const files = found.files.filter(({ path }) => within(path))
   return runPreflight(
     {
@@ -57,7 +60,7 @@ export function preflightFolder(found: Preflight, folder: string, limits: FileLi
   )
 }
 
-function isUnpublishable(file: CollectedFile, limits: FileLimits): boolean {
+function isUnpublishable(file: CollectedFile, limits: FileLimits | undefined): boolean {
   return unpackError(file) !== undefined || validateFile(file, limits) !== undefined
 }
 

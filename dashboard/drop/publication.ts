@@ -18,7 +18,7 @@ import {
   UnconfirmedRemoval,
   type UpdateMode,
 } from './delivery.ts'
-import { type Destination, getLimits } from './destination.ts'
+import { type Destination, findLimits } from './destination.ts'
 import { EtaEstimator } from './eta-estimator.ts'
 import { networkRetryPolicy } from './network-retry.ts'
 import {
@@ -85,13 +85,11 @@ export class Publication {
 
   /** Excludes what cannot be published, or selects one folder, and scans the rest. */
   excludeUnpublishable(found: Preflight): void {
-    this.#continueOrConfirm(
-      runPreflight({ ...found, files: found.publishable! }, getLimits(this.destination)),
-    )
+    this.#continueOrConfirm(runPreflight({ ...found, files: found.publishable! }, found.limits))
   }
 
   useSubfolder(found: Preflight, folder: string): void {
-    this.#continueOrConfirm(preflightFolder(found, folder, getLimits(this.destination)))
+    this.#continueOrConfirm(preflightFolder(found, folder))
   }
 
   /** Retries from where it stopped. */
@@ -145,7 +143,7 @@ export class Publication {
   async #preflight(): Promise<Preflight> {
     this.step.value = { at: 'scanning' }
     const found = await collectFiles(this.#picked, this.#reader!, this.#stop.signal)
-    return runPreflight(found, getLimits(this.destination))
+    return runPreflight(found, await findLimits(this.destination, found.files))
   }
 
   #continueOrConfirm(found: Preflight): void {

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import { formatDuration, formatRoundLimit, pluralize, UNLIMITED } from '../../protocol/format.ts'
+import { formatDuration, formatLimit, pluralize, UNLIMITED } from '../../protocol/format.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { useSignal } from '../api/use-signal.ts'
@@ -59,8 +59,7 @@ function Limits() {
   return (
     <p class="quiet small">
       {HAS_FOLDERS && 'You can also paste files, an image or HTML. '}
-      Up to {pluralize(files, 'file')}, {formatRoundLimit(fileBytes)} each, {formatRoundLimit(siteBytes)}{' '}
-      total.
+      Up to {pluralize(files, 'file')}, {formatLimit(fileBytes)} each, {formatLimit(siteBytes)} total.
       {!isSignedIn && settings.anonymousPublishing && ` ${describeAnonymousLimits()}`}
       {!isSignedIn && !settings.anonymousPublishing && (
         <>

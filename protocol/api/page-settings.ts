@@ -14,8 +14,6 @@ export interface PageSettings {
   /** Publishing limits without and with an account. */
   anonymous: FileLimits
   owned: FileLimits
-  /** The largest limits of any plan, beyond which an upload is refused in any case. */
-  largest: FileLimits
   /** Whether sites can be published without an account. */
   anonymousPublishing: boolean
   /** The email address of the operator, whom owners of suspended sites contact; '' when there is none. */

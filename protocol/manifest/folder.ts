@@ -1,6 +1,6 @@
 import type { FileLimits } from '../api/publish.ts'
-import { formatBytes, formatLimit, formatNumber } from '../format.ts'
-import { largestFolders, MAX_FILES, sumSizes } from './manifest.ts'
+import { formatExcess, formatNumber } from '../format.ts'
+import { largestFolders, sumSizes } from './manifest.ts'
 import { findCollisions, sanitizePath, validatePath } from './paths.ts'
 
 /** The name and size of a file. */
@@ -13,13 +13,13 @@ export interface NamedFile {
   size: number
 }
 
-/** Limits that no setting of a server can exceed. */
-const FIXED_LIMITS: FileLimits = { files: MAX_FILES, fileBytes: Infinity, siteBytes: Infinity }
+/** Without those of a server. */
+const NO_LIMITS: FileLimits = { files: Infinity, fileBytes: Infinity, siteBytes: Infinity }
 /** Maximum number of listed names. */
 const MAX_LISTED_NAMES = 10
 
 /** What `validateManifest` would reject in a folder, as sentences that name its files. */
-export function validateFolder(files: readonly NamedFile[], limits: FileLimits = FIXED_LIMITS): string[] {
+export function validateFolder(files: readonly NamedFile[], limits: FileLimits = NO_LIMITS): string[] {
   const paths = files.map(({ path }) => path)
   const collisions = findCollisions(paths)
   const repeated = [...collisions.repeated].map(([path, positions]) =>
@@ -38,9 +38,14 @@ export function validateFolder(files: readonly NamedFile[], limits: FileLimits =
 }
 
 /** Why this file alone would be rejected. */
-export function validateFile({ path, size }: NamedFile, { fileBytes }: FileLimits): string | undefined {
-  if (size > fileBytes)
-    return `${path}: ${formatBytes(size)}. The limit is ${formatLimit(fileBytes)} per file.`
+export function validateFile(
+  { path, size }: NamedFile,
+  { fileBytes }: FileLimits = NO_LIMITS,
+): string | undefined {
+  if (size > fileBytes) {
+    const { found, limit } = formatExcess(size, fileBytes)
+    return `${sanitizePath(path)}: ${found}. The limit is ${limit} per file.`
+  }
   // The replacement character stands for bytes of a name that are not UTF-8.
   const problem = path.includes('\uFFFD') ? 'its name is not valid UTF-8' : validatePath(path)
   return problem && `${sanitizePath(path)}: ${problem}`
@@ -75,9 +80,9 @@ function validateFileCount(files: readonly NamedFile[], max: number): string[] {
 
 function validateTotalSize(files: readonly NamedFile[], siteBytes: number): string[] {
   const total = sumSizes(files)
-  return total > siteBytes
-    ? [`${formatBytes(total)} in total. The limit is ${formatLimit(siteBytes)} per site.`]
-    : []
+  if (total <= siteBytes) return []
+  const { found, limit } = formatExcess(total, siteBytes)
+  return [`${found} in total. The limit is ${limit} per site.`]
 }
 
 function describeRepeatedPath(path: string, locals: readonly string[]): string {

@@ -1,6 +1,6 @@
 import type { FieldError } from '../api/errors.ts'
 import type { FileEntry, FileLimits } from '../api/publish.ts'
-import { formatNumber } from '../format.ts'
+import { formatExcess, formatNumber } from '../format.ts'
 import { findCollisions, sanitizePath, validatePath } from './paths.ts'
 
 /** A stored manifest entry; a finalized version has every hash. */
@@ -124,8 +124,9 @@ function validateSize(size: unknown, limits: FileLimits): string | undefined {
   if (!Number.isSafeInteger(size) || Number(size) <= 0) {
     return 'must be a positive whole number of bytes; name empty files in emptyFiles'
   }
-  if (Number(size) > limits.fileBytes) return `must be at most ${limits.fileBytes} bytes, not ${size}`
-  return undefined
+  if (Number(size) <= limits.fileBytes) return undefined
+  const { found, limit } = formatExcess(Number(size), limits.fileBytes)
+  return `must be at most ${limit}, not ${found}`
 }
 
 function validateType(type: unknown): string | undefined {
@@ -150,5 +151,6 @@ function validateTotal(files: readonly unknown[], limits: FileLimits): FieldErro
   const sizes = files.map((file) => Number((file as { size?: unknown } | null)?.size))
   const total = sizes.reduce((sum, size) => sum + (Number.isFinite(size) ? Math.max(size, 0) : 0), 0)
   if (total <= limits.siteBytes) return []
-  return [{ field: 'files', message: `must have at most ${limits.siteBytes} bytes in total, not ${total}` }]
+  const { found, limit } = formatExcess(total, limits.siteBytes)
+  return [{ field: 'files', message: `must have at most ${limit} in total, not ${found}` }]
 }

@@ -262,6 +262,14 @@ export async function charge(
   await applyCharge(reply, { limits, caller: request.caller, kind })
 }
 
+/**
+ * Counts a request of a route with `charge: 'handler'` as a message of its caller, as those to `/mcp`, of which the headers
+ * say nothing. RATE_LIMITED beyond that limit.
+ */
+export async function chargeMessage(limits: RateLimits, { caller }: FastifyRequest): Promise<void> {
+  assertAdmitted(caller, 'message', await limits.charge(caller, 'message'))
+}
+
 /** An anonymous site accepts updates with its claim token, and nothing else before it has an owner. */
 const SITE_HINT = `${ERROR_CODES.UNAUTHORIZED.hint} Claim an anonymous site with the key first: POST /api/v1/publish/{slug}/claim with its claimToken.`
 
@@ -287,7 +295,14 @@ async function applyCharge(
 ): Promise<void> {
   const status = await limits.charge(caller, kind)
   setRateLimitHeaders(reply, status)
-  const { limit, reset, secondsLeft, admitted } = status
+  assertAdmitted(caller, kind, status)
+}
+
+function assertAdmitted(
+  caller: Caller,
+  kind: LimitKind,
+  { limit, reset, secondsLeft, admitted }: RateLimitStatus,
+): void {
   if (admitted) return
   const at = new Date(reset * 1000).toISOString()
   throw new ApiError(

@@ -5,6 +5,7 @@ import type { FieldError } from '../../protocol/api/errors.ts'
 import type {
   ArchiveResponse,
   FileEntry,
+  FileLimits,
   FinalizeRequest,
   PublishRequest,
 } from '../../protocol/api/publish.ts'
@@ -18,7 +19,7 @@ import type { ContentFile } from '../publish/archive/content.ts'
 import type { ArchiveRequest } from '../publish/archive-upload.ts'
 import { contentTextBytes, hasContents, readContentFiles } from '../publish/content-files.ts'
 import type { PendingVersionStore } from '../publish/stage.ts'
-import { charge } from './auth.ts'
+import { charge, chargeMessage } from './auth.ts'
 import { tooLarge } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
 import { toFieldErrors } from './errors.ts'
@@ -116,6 +117,17 @@ export function refresh({ publishService }: Pick<ApiServices, 'publishService'>)
   return (request) => {
     const body = request.body as { versionId: string; claimToken?: string }
     return publishService.refresh(request.caller, readSlug(request), withClaimToken(request, body))
+  }
+}
+
+/** What a publish of the caller may have. A client asks before it reads a folder, so it costs no request. */
+export function showLimits({
+  limits,
+  pendingVersions,
+}: Pick<ApiServices, 'limits' | 'pendingVersions'>): RouteHandlerMethod {
+  return async (request): Promise<FileLimits> => {
+    await chargeMessage(limits, request)
+    return pendingVersions.limitsFor(request.caller)
   }
 }
 

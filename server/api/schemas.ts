@@ -1,3 +1,4 @@
+import { UNLIMITED } from '../../protocol/format.ts'
 import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { MAX_PATH_LENGTH } from '../../protocol/manifest/paths.ts'
 import { STATUS } from '../lib/errors.ts'
@@ -53,6 +54,15 @@ const message = text('A note about the version', { maxLength: MAX_MESSAGE_LENGTH
 
 /** Media types that a publish accepts beside JSON. */
 export const ARCHIVE_TYPES = ['application/zip', 'application/x-tar', 'application/gzip', 'text/html']
+
+export const fileLimits = named(
+  'FileLimits',
+  object({
+    files: integer('Files in a site'),
+    fileBytes: integer(`Largest file in bytes; without a limit 2^53 − 1 (${UNLIMITED}), as the next one`),
+    siteBytes: integer('Largest site in bytes'),
+  }),
+)
 
 /** `maxFiles` is the largest number of files that a plan allows. */
 export function publishRequest(maxFiles: number): Schema {

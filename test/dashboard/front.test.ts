@@ -78,7 +78,7 @@ describe('the front page', requiresBrowser, () => {
   test('leads from a file to its published address, with the keyboard alone', async () => {
     await begin()
     await page.getByRole('heading', { name: 'Drop a folder. Get a live site.', level: 1 }).waitFor()
-    await page.getByText('Up to 1,000 files, 250 MB each, 1 GB total.').waitFor()
+    await page.getByText('Up to 1,000 files, 262 MB each, 1 GB total.').waitFor()
     await page
       .getByText(/You can also paste .* expire after 24 hours, and you can publish \S+ times an hour\./)
       .waitFor()

@@ -99,7 +99,7 @@ test('what can be left out, or is probably a mistake, is offered and named', asy
     ...{ 'dist/index.html': 'Built', 'dist/a.js': 'a' },
   })
   assert.deepEqual([project.suggestedFolder, project.ignored], ['dist/', ['node_modules/']])
-  const { files, warnings } = preflightFolder(project, 'dist/', LIMITS)
+  const { files, warnings } = preflightFolder(project, 'dist/')
   assert.deepEqual([files.map(({ path }) => path), warnings], [['a.js', 'index.html'], []])
 })
 

@@ -3,13 +3,12 @@ import { describe, it } from 'node:test'
 import {
   formatBytes,
   formatDuration,
+  formatExcess,
   formatFileCount,
   formatLimit,
-  formatRoundLimit,
   formatUtc,
   pluralize,
   stripControlChars,
-  UNLIMITED,
 } from '../../protocol/format.ts'
 
 describe('formatting', () => {
@@ -48,9 +47,13 @@ describe('formatting', () => {
   it('rounds limits down', () => {
     for (const [bytes, words] of limits) assert.equal(formatLimit(bytes), words)
   })
-  it('rounds a limit for an overview down to a half of its leading digit', () => {
-    const rounded = [250 * 2 ** 20, 2 ** 30, 5 * 2 ** 30, 999, UNLIMITED].map(formatRoundLimit)
-    assert.deepEqual(rounded, ['250 MB', '1 GB', '5 GB', '999 bytes', 'unlimited'])
+  it('formats a size beyond a limit in bytes where it would read as the limit', () => {
+    const limit = 250 * 2 ** 20
+    assert.deepEqual(formatExcess(limit + 1, limit), {
+      found: '262,144,001 bytes',
+      limit: '262,144,000 bytes',
+    })
+    assert.deepEqual(formatExcess(limit + 1e6, limit), { found: '263 MB', limit: '262 MB' })
   })
   it('formats files with their size', () => {
     assert.equal(formatFileCount([{ size: 1000 }, { size: 2000 }]), '2 files (3.0 kB)')

@@ -19,6 +19,7 @@ import {
   type ScanOptions,
   scan,
 } from '../../sdk/folder/scan.ts'
+import { exceededLimits, type LimitsClient } from '../../sdk/limits.ts'
 import { RefusedError } from '../cli-error.ts'
 import type { CommandContext } from '../command.ts'
 import { ProgressView } from '../terminal/progress.ts'
@@ -28,7 +29,10 @@ type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
 /** Maximum number of listed paths of one kind. */
 const MAX_LISTED_PATHS = 8
 
-/** Scans the files to publish. Throws a CliError when the service would reject them, or a link has replaced the folder. */
+/**
+ * Scans the files to publish. Throws a CliError when any service would reject them, or a link has replaced the folder; see
+ * `assertWithinLimits`.
+ */
 export function scanOrThrow(folder: string, include: ScanOptions = {}): FolderScan {
   const target = linkTarget(folder)
   if (target !== undefined) throw new RefusedError(`${folder} has become a link to ${target}`)
@@ -36,13 +40,22 @@ export function scanOrThrow(folder: string, include: ScanOptions = {}): FolderSc
   const [excluded] = found.ignored
   if (excluded !== undefined && !statSync(folder).isDirectory()) throw excludedFile(folder, excluded)
   const refused = folderProblems(found)
-  if (refused.length > 0) throw new RefusedError("This can't be published yet", ...refused)
+  assertPublishable(refused)
   if (found.files.length === 0) {
     const reasons = skippedFiles(found)
     if (reasons.length === 0) reasons.push('The folder is empty.')
     throw new RefusedError(`No files to publish in ${folder}`, ...reasons)
   }
   return found
+}
+
+/** Asks the server for the limits of the caller before a large folder is read. Throws a RefusedError for what exceeds them. */
+export async function assertWithinLimits(client: LimitsClient, { files }: FolderScan): Promise<void> {
+  assertPublishable(await exceededLimits(client, files))
+}
+
+function assertPublishable(refused: readonly string[]): void {
+  if (refused.length > 0) throw new RefusedError("This can't be published yet", ...refused)
 }
 
 /** Names the option, the line of `.slipwayignore`, or both, that let the file be published, if anything does. */

@@ -84,7 +84,7 @@ function addIndexes(found: FolderScan): void {
   }
 }
 
-/** Why the folder cannot be published, a sentence for each problem. */
+/** Why the folder cannot be published whatever the limits are, a sentence for each problem. */
 export function folderProblems({ files, misnamed }: FolderScan): string[] {
   return [...misnamed.map((path) => `${path}: the name is not UTF-8; rename it`), ...validateFolder(files)]
 }

@@ -1,0 +1,37 @@
+import type { FileLimits } from '../../protocol/api/publish.ts'
+import { type NamedFile, validateFolder } from '../../protocol/manifest/folder.ts'
+import { sumSizes } from '../../protocol/manifest/manifest.ts'
+import { isSlipwayError } from './slipway-error.ts'
+
+/**
+ * Files and bytes up to which the limits are not asked for: reading them takes less time than a request, and the response
+ * to the manifest has the limit that applies.
+ */
+const MAX_UNASKED_FILES = 1000
+const MAX_UNASKED_BYTES = 64_000_000
+
+/** The calls of a client that answer what a caller may publish. */
+export interface LimitsClient {
+  limits(): Promise<FileLimits>
+}
+
+/** The limits of the caller, asked from the server; undefined when reading the files costs less than the answer. */
+export async function askLimits(
+  client: LimitsClient,
+  files: readonly { size: number }[],
+): Promise<FileLimits | undefined> {
+  if (files.length <= MAX_UNASKED_FILES && sumSizes(files) <= MAX_UNASKED_BYTES) return undefined
+  try {
+    return await client.limits()
+  } catch (error) {
+    // The publish itself may still be admitted.
+    if (isSlipwayError(error, 'RATE_LIMITED')) return undefined
+    throw error
+  }
+}
+
+/** Which limits of the caller the files exceed, a sentence for each, before a byte of them is read. */
+export async function exceededLimits(client: LimitsClient, files: readonly NamedFile[]): Promise<string[]> {
+  const limits = await askLimits(client, files)
+  return limits === undefined ? [] : validateFolder(files, limits)
+}
