@@ -139,6 +139,7 @@ export function createServices(
     versions,
     plans,
     quotas,
+    names,
     precompressor,
     addresses,
     clock,
@@ -257,7 +258,7 @@ export function createServices(
     previews: new Previews({ store, versions, clock }),
     previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
     thumbnails: new Thumbnails({ store, blocklist, blobs, addresses, clock }),
-    sites: new Sites({ store, blobs, addresses, precompressor, quotas, clock }),
+    sites: new Sites({ store, blobs, addresses, precompressor, quotas, names, clock }),
     trash: new Trash({
       store,
       precompressor,

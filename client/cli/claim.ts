@@ -1,10 +1,18 @@
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { chooseSite, notSignedIn, resolveKey } from './account.ts'
 import { CliError, RefusedError, UsageError } from './cli-error.ts'
-import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTIONS } from './command.ts'
+import {
+  type Command,
+  type CommandContext,
+  type OptionValues,
+  printResult,
+  SITE_OPTIONS,
+  stringOption,
+} from './command.ts'
 import type { PublishPlan } from './publish-target.ts'
 import { serverAddress } from './server.ts'
 import { signIn } from './sign-in.ts'
+import { NAME_OPTION } from './site-name.ts'
 import { describeSite } from './state/site-memory.ts'
 import { confirm } from './terminal/choose.ts'
 
@@ -16,16 +24,18 @@ export const claim: Command = {
   summary: 'Claim an anonymous site',
   about: `
 Moves a site that was published without an account to your account, so that it doesn't expire. Without a link it claims
-the site that was published from this folder. Signs you in first, if needed.`,
-  options: SITE_OPTIONS,
+the site that was published from this folder. Signs you in first, if needed. With --name the site gets that name in the
+same step, and its former URL redirects for 30 days.`,
+  options: { ...SITE_OPTIONS, name: NAME_OPTION },
   async run(work, options, [link]) {
     const { terminal, siteMemory } = work
     const { server, slug, claimToken } = link === undefined ? await fromFolder(work, options) : fromLink(link)
     const key = resolveKey(work, options, server) ?? (await signInFirst(work, { server, slug, claimToken }))
-    const claimed = await work.connect(server, key).claim(slug, claimToken)
+    const claimed = await work.connect(server, key).claim(slug, claimToken, stringOption(options, 'name'))
     siteMemory.markClaimed(slug, server)
+    siteMemory.rename(slug, server, claimed.slug)
     const outcome = claimed.alreadyOwned ? 'is already yours' : "is now yours and won't expire"
-    terminal.printDone(`${slug} ${outcome}`)
+    terminal.printDone(`${claimed.slug} ${outcome}`)
     printResult(work, options, claimed, () => terminal.print(claimed.siteUrl))
   },
 }

@@ -123,7 +123,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     const done = await publishWithReread(work, { ...plan, password }, found)
     if (password === null) await removePassword(work, plan, done.outcome)
     const { outcome: reached, ...summary } = done
-    const outcome = await withExpiry(work, plan, await applyName(work, plan, reached))
+    const outcome = await applyName(work, plan, reached)
     report(work, { ...outcome, ...summary, live: plan.live, startedAt }, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
     if (options.open === true) await browse(publishedUrl(outcome, plan.live), work)
@@ -155,17 +155,6 @@ async function watchPublished(
     return toPublished(await publishWithReread(work, { ...again, mode }, scanOrThrow(plan.folder, plan)))
   }
   await watchFolder(work, { plan, site, first: toPublished(first), publishAll })
-}
-
-/** With the time at which a site of an account expires, when this publish changed it. */
-async function withExpiry(
-  work: CommandContext,
-  { server, key, viewer, preview }: PublishPlan,
-  outcome: ResumableResult,
-): Promise<ResumableResult> {
-  if (!viewer.ttlSeconds || key === undefined || preview !== undefined) return outcome
-  const { expiresAt } = await work.connect(server, key).details(outcome.site.slug)
-  return expiresAt === null ? outcome : { ...outcome, site: { ...outcome.site, expiresAt } }
 }
 
 /** Throws a RefusedError for warnings with `--strict`. */

@@ -6,6 +6,7 @@ import {
   pluralize,
 } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
+import { describePublish } from '../../protocol/publish-story.ts'
 import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
 import { type CommandContext, type OptionValues, printResult } from './command.ts'
@@ -72,7 +73,7 @@ export function report(
   printResult({ terminal }, options, toJson(summary), () => terminal.print(address))
   if (!live && (preview || !published.unchanged))
     terminal.printNote(`Make it live: ${suggestNextStep(summary, program)}`)
-  for (const line of describeExpiry(summary, program, retryPolicy.now())) terminal.printNote(line)
+  for (const line of describeStory(summary, program, retryPolicy.now())) terminal.printNote(line)
 }
 
 /** Where the result of a publish is. */
@@ -108,21 +109,32 @@ function describeUpload({ published, files }: PublishSummary): string {
 
 function toJson({ published, site, files, live }: PublishSummary) {
   const { slug, siteUrl, versionId, previewUrl, preview, unchanged, changes, warnings } = published
-  const { claimUrl, expiresAt } = site
+  const { title, suggestedName } = published
+  const { claimUrl, expiresAt = published.expiresAt } = site
   const bytes = sumSizes(files)
-  const about = { slug, siteUrl, versionId, previewUrl, live, files: files.length, bytes }
-  return { ...about, preview, unchanged, changes, claimUrl, expiresAt, warnings }
+  const about = { slug, siteUrl, title, versionId, previewUrl, live, files: files.length, bytes }
+  return { ...about, preview, unchanged, changes, suggestedName, claimUrl, expiresAt, warnings }
 }
 
-function describeExpiry({ site, published }: PublishSummary, program: string, now: number): string[] {
-  const expiresAt = published.preview?.expiresAt ?? site.expiresAt
-  const expiry =
-    expiresAt === undefined
-      ? []
-      : [
-          `Expires in ${formatDuration((Date.parse(expiresAt) - now) / 1000)} (${formatLocalTime(expiresAt, now)}).`,
-        ]
-  if (site.claimToken === undefined) return expiry
+function describeStory(summary: PublishSummary, program: string, now: number): string[] {
+  const { published, site, live } = summary
+  const { title, suggestedName } = published
+  const isFirst = live && published.previousVersionId === null && !published.unchanged
+  const expiresAt = published.preview?.expiresAt ?? site.expiresAt ?? published.expiresAt
+  const isOwned = site.claimToken === undefined
+  const name = suggestedName === undefined ? '' : ` --name ${suggestedName}`
   const link = site.claimUrl === undefined ? '' : `, or open ${site.claimUrl}`
-  return [[...expiry, `Keep it: ${program} claim${link}`].join(' ')]
+  return describePublish({
+    title,
+    suggestedName,
+    expires: expiresAt === undefined ? undefined : describeExpiry(expiresAt, now),
+    keep: isOwned ? undefined : `${program} claim${name}${link}`,
+    update: isFirst ? `${program} publish` : undefined,
+  })
+}
+
+/** "in 24 hours (27 Nov, 11:35)" */
+function describeExpiry(expiresAt: string, now: number): string {
+  const left = formatDuration((Date.parse(expiresAt) - now) / 1000)
+  return `in ${left} (${formatLocalTime(expiresAt, now)})`
 }

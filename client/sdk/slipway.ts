@@ -442,9 +442,9 @@ export class Slipway {
     return this.#call('DELETE', `${sitePath(slug)}/collaborators`, { json: { email } })
   }
 
-  /** Claims an anonymous site for the caller. */
-  claim(slug: string, claimToken: string): Promise<ClaimResponse> {
-    return this.#call('POST', `${sitePath(slug)}/claim`, { json: { claimToken } })
+  /** Claims an anonymous site for the caller; with a name that it gets in the same step. */
+  claim(slug: string, claimToken: string, name?: string): Promise<ClaimResponse> {
+    return this.#call('POST', `${sitePath(slug)}/claim`, { json: { claimToken, name } })
   }
 
   /** What a claim link refers to, before signing in. */

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { NameCheck, SiteDetails } from '../../protocol/api/sites.ts'
+import { MAX_NAME_LENGTH, suggestName } from '../../protocol/site-name.ts'
 import { type Action, useAction } from '../api/action.ts'
 import { invalidate, type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
@@ -12,7 +13,6 @@ import { TextField } from '../kit/field.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { toHost } from '../sites/address.ts'
 import { moveDraft } from './settings-draft.ts'
-import { MAX_NAME_LENGTH, suggestName } from './suggest-name.ts'
 
 /** Renames a site: the name is the first part of its URL. */
 export function SiteName({ site: { slug, title } }: { site: SiteDetails }) {

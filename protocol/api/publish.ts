@@ -185,6 +185,12 @@ export interface FinalizeResponse {
    * are those of that one.
    */
   unchanged?: true
+  /** The title of the site, or of its start page; null without one. */
+  title: string | null
+  /** A free name that is like the title; of the first version of a site whose name was generated. */
+  suggestedName?: string
+  /** When the site expires; absent when it does not. */
+  expiresAt?: string
   /** Problems in the files that do not break the site, such as an invalid line of `_redirects`. */
   warnings?: PublishWarning[]
 }

@@ -147,6 +147,12 @@ export interface RemoveCollaboratorResponse {
 /** Maximum number of collaborators of a site. */
 export const MAX_COLLABORATORS = 20
 
+export interface ClaimRequest {
+  claimToken: string
+  /** A name that the site gets with the claim; the former one redirects for 30 days. */
+  name?: string | undefined
+}
+
 export interface ClaimResponse {
   success: true
   slug: string

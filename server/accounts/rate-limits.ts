@@ -24,9 +24,10 @@ export interface RateLimitStatus {
  * and the account's API key do not use up each other's requests; `sign-in` and `report` are separate counters by address
  * (contract, "Rate limits"). Those of pages of other origins have a counter of their own, so that no page keeps a visitor
  * from signing in. `message` counts the messages of programs to `/mcp`, by account or address: a client sends
- * three before its first call.
+ * three before its first call. `name` counts checks of names without an account, by address: a page checks while its user
+ * types.
  */
-export type LimitKind = 'api' | 'sign-in' | 'report' | 'message'
+export type LimitKind = 'api' | 'sign-in' | 'report' | 'message' | 'name'
 
 interface LimitsOptions {
   store: Store
@@ -38,6 +39,9 @@ interface LimitsOptions {
 
 /** Reports of sites by a network, in an hour. */
 export const REPORTS_PER_HOUR = 20
+
+/** Checks of names without an account by a network, in an hour. */
+export const NAME_CHECKS_PER_HOUR = 60
 
 /** Messages to `/mcp` for each request of the hourly limit. */
 const MESSAGES_PER_REQUEST = 20
@@ -151,8 +155,10 @@ export class RateLimits {
       const { key, limit } = this.#budget(caller, 'api')
       return { key: messageKey(key), limit: Math.min(UNLIMITED, MESSAGES_PER_REQUEST * limit) }
     }
+    if (kind === 'name' && caller.account) return this.#budget(caller, 'api')
     if (kind !== 'api') {
-      const limit = kind === 'sign-in' ? rates.signIn : REPORTS_PER_HOUR
+      const limits = { 'sign-in': rates.signIn, report: REPORTS_PER_HOUR, name: NAME_CHECKS_PER_HOUR }
+      const limit = limits[kind]
       const origin = caller.isOfOtherPage ? ' of other pages' : ''
       return { key: `${kind}${origin}:${rateLimitSubnet(caller.address)}`, limit }
     }

@@ -112,7 +112,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     const caller = internal ? { ...internal.caller } : anonymousCaller(request, clientIp(request.raw))
     request.caller = caller
     request.sessionToken = undefined
-    const kind = chargedTo === 'sign-in' || chargedTo === 'message' ? chargedTo : 'api'
+    const kind = chargedTo === 'none' || chargedTo === 'handler' ? 'api' : chargedTo
     setRateLimitHeaders(reply, limits.withoutStore(caller, kind))
     // An administrator in a blocked network can end the block.
     if (access !== 'admin') await options.blocklist.assertCaller(caller.address)

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { formatAlternatives, formatNumber } from '../../protocol/format.ts'
-import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
+import type { ArchiveResponse } from '../../protocol/api/publish.ts'
+import { formatAlternatives, formatUtc } from '../../protocol/format.ts'
+import { describePublish } from '../../protocol/publish-story.ts'
 import { publishScope } from '../accounts/permissions.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { detectKind } from '../publish/archive/detect-kind.ts'
+import { CLIENT_HEADER } from './auth.ts'
 import { ARCHIVE_MEMORY_BYTES, reserveBody } from './bodies.ts'
 import { CLAIM_TOKEN_HEADER, withClaimToken } from './claim-token.ts'
 import { publishDirectly, readArchiveRequest } from './publish.ts'
@@ -17,12 +19,12 @@ import type { ApiServices } from './services.ts'
 export const DIRECT_UPLOAD_PATH = '/:slug'
 
 /**
- * `curl -T site.zip {base_url}`: publishes a zip, tar, tar.gz or HTML page and responds with the URL of the site as
- * plain text, or with JSON as for an archive if the client accepts it. The format follows from the Content-Type, the
- * first bytes or the file name. A path without a dot is the slug of a site to update.
+ * `curl -T site.zip {base_url}`: publishes a zip, tar, tar.gz or HTML page and responds with a text, whose first line is
+ * the URL of the site, or with JSON as for an archive if the client accepts it. The format follows from the Content-Type,
+ * the first bytes or the file name. A path without a dot is the slug of a site to update.
  */
 export function uploadDirectly(
-  services: Pick<ApiServices, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter'>,
+  services: Pick<ApiServices, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter' | 'baseUrl'>,
 ): RouteHandlerMethod {
   return async (request, reply) => {
     // With a dot it is a file name, which no slug has.
@@ -33,26 +35,33 @@ export function uploadDirectly(
     reply.code(slug === undefined ? 201 : 200).header('Location', url)
     if (answer.claimUrl !== undefined) reply.header('X-Slipway-Claim-Url', answer.claimUrl)
     if (answer.claimToken !== undefined) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)
-    if (answer.expiresAt !== undefined) reply.header('X-Slipway-Expires', formatUtc(answer.expiresAt))
-    if (answer.excluded.length > 0) reply.header('X-Slipway-Skipped', listSkipped(answer.excluded))
-    for (const note of answer.notes ?? []) reply.header('X-Slipway-Note', note)
     if (request.headers.accept?.includes('application/json')) return answer
-    return reply.type('text/plain; charset=utf-8').send(`${url}\n`)
+    const isNew = slug === undefined && answer.preview === undefined
+    const update = isNew ? updateCommand(request, services.baseUrl, answer, name) : undefined
+    const { claimUrl: keep, expiresAt } = answer
+    const expires = expiresAt === undefined ? undefined : formatUtc(expiresAt)
+    const lines = [url, ...describePublish({ ...answer, expires, keep, update })]
+    return reply.type('text/plain; charset=utf-8').send(`${lines.join('\n')}\n`)
   }
 }
 
-const MAX_LISTED_PATHS = 8
-
-/** The first paths, which have only characters of a header. */
-function listSkipped(excluded: readonly Exclusion[]): string {
-  const listed = excluded.slice(0, MAX_LISTED_PATHS).map(({ path }) => encodeURI(path.toWellFormed()))
-  const more = excluded.length - listed.length
-  return listed.join(', ') + (more > 0 ? ` and ${formatNumber(more)} more` : '')
-}
-
-/** `2026-11-28 09:30 UTC` */
-function formatUtc(time: string): string {
-  return `${time.slice(0, 16).replace('T', ' ')} UTC`
+/** The command that publishes the next version in the same way. */
+function updateCommand(
+  { caller, headers }: FastifyRequest,
+  baseUrl: string,
+  { slug, claimToken }: ArchiveResponse,
+  name: string,
+): string {
+  if (headers[CLIENT_HEADER] === 'publish.sh') {
+    const credential = claimToken === undefined ? '' : ` SLIPWAY_CLAIM_TOKEN=${claimToken}`
+    return `curl -fsSL ${baseUrl}/publish.sh | SLIPWAY_SITE=${slug}${credential} sh -s FOLDER`
+  }
+  const file = /^\w[\w.-]*$/.test(name) ? name : 'FILE'
+  const credential =
+    caller.account === undefined
+      ? `X-Slipway-Claim-Token: ${claimToken}`
+      : 'Authorization: Bearer $SLIPWAY_KEY'
+  return `curl -T ${file} -H "${credential}" ${baseUrl}/${slug}`
 }
 
 /** Leaves an archive in its stream, whatever its Content-Type. */

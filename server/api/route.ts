@@ -21,7 +21,7 @@ export interface Route {
   /** The errors that do not follow from the other fields (`routeErrors`). */
   errors?: readonly ErrorCode[]
   /** See `auth.ts`; default `api`. */
-  charge?: 'sign-in' | 'none' | 'handler'
+  charge?: 'sign-in' | 'name' | 'none' | 'handler'
   /** See `auth.ts`. */
   ends?: 'key' | 'dashboard'
   /** See `auth.ts`. */

@@ -144,7 +144,12 @@ const finalizeFields = {
   currentVersionId: nullable(text('The live version')),
   previousVersionId: nullable(text('The version that was live before')),
   previewUrl: text('The preview URL of this version'),
+  title: nullable(text('The title of the site, or of its start page')),
 }
+const suggestedName = text(
+  'A free name that is like the title; for the first version of a site whose name was generated',
+)
+const siteExpiresAt = time('When the site expires; absent when it does not')
 const replayed = bool('The version was already finalized in the same way')
 const unchanged = bool(
   'The version equals the live one, or the one that the preview shows, and was dropped; the ids are those of that one',
@@ -169,11 +174,20 @@ export const finalizeRequest = object(
 )
 export const finalizeResponse = named(
   'FinalizeResponse',
-  object(finalizeFields, { preview: previewAddress, replayed, unchanged, warnings }),
+  object(finalizeFields, {
+    suggestedName,
+    expiresAt: siteExpiresAt,
+    preview: previewAddress,
+    replayed,
+    unchanged,
+    warnings,
+  }),
 )
 /** A manifest gets an upload plan; an archive goes live immediately and gets the response of finalize. */
 const archiveFields = {
   ...finalizeFields,
+  suggestedName,
+  expiresAt: siteExpiresAt,
   fileCount: integer('Files in the version'),
   totalBytes: integer('Bytes in the version'),
   excluded: list(
@@ -394,10 +408,12 @@ export const deleteRequest = nullable(
 )
 export const deleteResponse = named('DeletedSite', object({ slug, deleted: bool('Always true') }))
 
+const claimOf = { claimToken: text('The claim token', { maxLength: 100 }) }
 export const claimRequest = named(
   'ClaimRequest',
-  object({ claimToken: text('The claim token', { maxLength: 100 }) }),
+  object(claimOf, { name: text('A name that the site gets with the claim; the former URL redirects') }),
 )
+export const claimPreviewRequest = named('ClaimPreviewRequest', object(claimOf))
 export const claimResponse = object(
   {
     success: bool('Always true'),

@@ -1,5 +1,5 @@
 import type { FastifyRequest, preHandlerAsyncHookHandler, RouteHandlerMethod } from 'fastify'
-import type { MetadataRequest } from '../../protocol/api/sites.ts'
+import type { ClaimRequest, MetadataRequest } from '../../protocol/api/sites.ts'
 import { charge, requireCallerAccount } from './auth.ts'
 import { withClaimToken } from './claim-token.ts'
 import type { ApiServices } from './services.ts'
@@ -47,7 +47,7 @@ export function rename({ names }: Pick<ApiServices, 'names'>): RouteHandlerMetho
 }
 
 export function checkName({ names }: Pick<ApiServices, 'names'>): RouteHandlerMethod {
-  return (request) => names.check(requireCallerAccount(request), (request.params as { name: string }).name)
+  return (request) => names.check(request.caller.account, (request.params as { name: string }).name)
 }
 
 /** Requests with a former name of a site are about the site of today. */
@@ -85,7 +85,8 @@ export function undelete({ trash, sites }: Pick<ApiServices, 'trash' | 'sites'>)
 
 /** Spec 4.12. */
 export function claim({ sites }: SiteServices): RouteHandlerMethod {
-  return (request) => sites.claim(requireCallerAccount(request), readSlug(request), readClaimToken(request))
+  return (request) =>
+    sites.claim(requireCallerAccount(request), readSlug(request), request.body as ClaimRequest)
 }
 
 export function claimPreview({ sites }: SiteServices): RouteHandlerMethod {

@@ -21,6 +21,7 @@ import type { Log } from '../lib/log.ts'
 import { type Telemetry, trace } from '../lib/telemetry.ts'
 import { countNewBytes, countRecord } from '../sites/blob-references.ts'
 import { buildFinalizeResponse } from '../sites/finalize-response.ts'
+import type { SiteNames } from '../sites/names.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '../sites/preview.ts'
 import { describeSite } from '../sites/site-preview.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
@@ -53,6 +54,7 @@ interface FinalizerOptions {
   versions: Versions
   plans: Plans
   quotas: Quotas
+  names: Pick<SiteNames, 'suggest'>
   precompressor: Pick<Precompressor, 'enqueue'>
   addresses: UrlBuilder
   clock: () => number
@@ -171,7 +173,7 @@ export class Finalizer implements AsyncDisposable {
   }
 
   async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
-    const { store, quotas, addresses, blobReader } = this.#options
+    const { store, quotas, names, addresses, blobReader } = this.#options
     const found = known ?? (await this.#read(call))
     const promoted = found.version.state === 'pending' ? await this.#promote(found) : undefined
     const outcome = await quotas.write(store, { site: call.slug }, async (tx) =>
@@ -179,7 +181,12 @@ export class Finalizer implements AsyncDisposable {
     )
     this.#followUp(call, outcome)
     const { site, version } = outcome
-    return [outcome, await buildFinalizeResponse({ addresses, blobs: blobReader }, site, version, outcome)]
+    const isFirst = site.liveVersionId === version.id && outcome.previousVersionId === null
+    const [response, suggestedName] = await Promise.all([
+      buildFinalizeResponse({ addresses, blobs: blobReader }, site, version, outcome),
+      isFirst ? names.suggest({ slug: site.slug, title: site.title ?? version.title }) : undefined,
+    ])
+    return [outcome, { ...response, ...(suggestedName !== undefined && { suggestedName }) }]
   }
 
   async #read(call: FinalizeCall): Promise<UploadedVersion> {
@@ -281,7 +288,7 @@ export class Finalizer implements AsyncDisposable {
       await tx.versions.update(id, change)
       if (replaced) await endPreview(tx, replaced, now)
       await saveDraft(tx, site.slug, now)
-    } else await activateVersion(tx, site, outcome.version, { now, change })
+    } else outcome.site = await activateVersion(tx, site, outcome.version, { now, change })
     const uploads = sumUploads(version.state, version.files)
     if (ready)
       await this.#options.quotas.charge(tx, site, {
@@ -289,7 +296,7 @@ export class Finalizer implements AsyncDisposable {
         sites: 0,
         versionId: id,
       })
-    return !live || name !== null ? outcome : { ...outcome, site: { ...site, liveVersionId: id } }
+    return outcome
   }
 
   async #assertBase(queries: Queries, { site, version }: FinalizableVersion): Promise<void> {

@@ -1,5 +1,6 @@
 import type { FinalizeResponse } from '../../protocol/api/publish.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
+import { toIso } from '../lib/time.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { Version } from '../store/contract/versions.ts'
 import { findInjection } from './page-metadata/head-metadata.ts'
@@ -29,6 +30,8 @@ export async function buildFinalizeResponse(
     currentVersionId: site.liveVersionId,
     previousVersionId: more.previousVersionId,
     previewUrl: addresses.preview(site.slug, version.id),
+    title: site.title ?? version.title,
+    ...(site.expiresAt === null ? {} : { expiresAt: toIso(site.expiresAt) }),
     ...(preview && { preview }),
     ...(more.replayed ? { replayed: true } : {}),
     ...(more.unchanged ? { unchanged: true } : {}),

@@ -1,5 +1,6 @@
 import type { FieldError } from '../../protocol/api/errors.ts'
 import type { NameCheck, RenameResponse } from '../../protocol/api/sites.ts'
+import { suggestName } from '../../protocol/site-name.ts'
 import { type Caller, requireAccess } from '../accounts/authorization.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
@@ -7,6 +8,7 @@ import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { NamePolicy } from './name-policy.ts'
+import { isGeneratedSlug } from './slug.ts'
 import type { UrlBuilder } from './urls.ts'
 
 /** How long a former name redirects to the current one; afterwards no account gets it again. */
@@ -31,14 +33,21 @@ export class SiteNames {
     this.#options = options
   }
 
-  /** Whether the account can give this name to a new site. */
-  async check(account: Account, name: string): Promise<NameCheck> {
+  /** Whether the account, or one that has no site yet, can give this name to a site. */
+  async check(account: Account | undefined, name: string): Promise<NameCheck> {
     const { store, policy } = this.#options
     const problem = policy.problem(name)
     if (problem) return { name, available: false, reason: `The name ${problem}.` }
     const site = await store.read.sites.bySlug(name)
-    const isFree = !site || isReusable(site, account.id)
+    const isFree = !site || isReusable(site, account?.id)
     return isFree ? { name, available: true } : { name, available: false, reason: 'The name is taken.' }
+  }
+
+  /** A free name like the title of a site whose name was generated; undefined when there is none. */
+  async suggest({ slug, title }: { slug: string; title: string | null }): Promise<string | undefined> {
+    const name = title !== null && isGeneratedSlug(slug) ? suggestName(title) : undefined
+    if (name === undefined) return undefined
+    return (await this.check(undefined, name)).available ? name : undefined
   }
 
   /**
@@ -51,7 +60,7 @@ export class SiteNames {
         'UNAUTHORIZED',
         'Choosing a name needs an account. Sign in, or publish without a name',
       )
-    this.#assertAllowed(name)
+    this.assertAllowed(name)
     const site = await this.#options.store.read.sites.bySlug(name)
     if (site && !isReusable(site, account.id)) throw nameTaken(name)
   }
@@ -62,7 +71,7 @@ export class SiteNames {
    */
   async rename(account: Account, slug: string, name: string): Promise<RenameResponse> {
     const { store, addresses, precompressor, clock } = this.#options
-    this.#assertAllowed(name)
+    this.assertAllowed(name)
     const now = clock()
     const liveVersionId = await store.write(
       'durable',
@@ -70,12 +79,7 @@ export class SiteNames {
       async (tx) => {
         const site = await requireAccess(tx, 'manage', { slug, account, now })
         if (slug === name) return null
-        await assertBelowDailyLimit(tx, account, now)
-        await takeName(tx, name, (former) => former.renamedTo === slug || isReusable(former, account.id))
-        const former = await tx.sites.rename(slug, name, now)
-        // The head of the root document may contain the URL of the site.
-        if (site.liveVersionId) await tx.versions.update(site.liveVersionId, { isEncoded: false })
-        for (const changed of [name, ...former]) await tx.notifyChanged(changed)
+        await renameWithin(tx, { account, site, name, now })
         return site.liveVersionId
       },
     )
@@ -96,7 +100,8 @@ export class SiteNames {
     return problem ? [{ field: 'preview', message: problem }] : []
   }
 
-  #assertAllowed(name: string): void {
+  /** VALIDATION_ERROR for a name against the rules. */
+  assertAllowed(name: string): void {
     const problem = this.#options.policy.problem(name)
     if (problem) throw validationError([{ field: 'name', message: problem }])
   }
@@ -105,6 +110,23 @@ export class SiteNames {
 /** Within a write that gives a name to a site of the account: NAME_TAKEN unless the name is free for it. */
 export async function takeNewName(tx: WriteTransaction, name: string, accountId: string): Promise<void> {
   await takeName(tx, name, (former) => isReusable(former, accountId))
+}
+
+/**
+ * Within a write that locks both names: gives a site of the account another name. NAME_TAKEN, or RATE_LIMITED beyond the
+ * renames of a day. The encodings of the live version are missing afterwards.
+ */
+export async function renameWithin(
+  tx: WriteTransaction,
+  { account, site, name, now }: { account: Account; site: Site; name: string; now: number },
+): Promise<void> {
+  const { slug, liveVersionId } = site
+  await assertBelowDailyLimit(tx, account, now)
+  await takeName(tx, name, (former) => former.renamedTo === slug || isReusable(former, account.id))
+  const former = await tx.sites.rename(slug, name, now)
+  // The head of the root document may contain the URL of the site.
+  if (liveVersionId) await tx.versions.update(liveVersionId, { isEncoded: false })
+  for (const changed of [name, ...former]) await tx.notifyChanged(changed)
 }
 
 /** Ends the redirects of names that were given up 30 days ago. Returns their number. */
@@ -128,7 +150,7 @@ async function takeName(
 }
 
 /** The name of a site that was never finalized: visitors never saw it, so its owner can use it again. */
-function isReusable({ deletionReason, ownerId }: Site, accountId: string): boolean {
+function isReusable({ deletionReason, ownerId }: Site, accountId: string | undefined): boolean {
   return deletionReason === 'abandoned' && ownerId === accountId
 }
 

@@ -1,5 +1,6 @@
 import type {
   ClaimPreview,
+  ClaimRequest,
   ClaimResponse,
   DuplicateResponse,
   MetadataRequest,
@@ -29,6 +30,7 @@ import type { Site, SiteCursor } from '../store/contract/sites.ts'
 import type { Version, VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { countNewBytes, sumVersions } from './blob-references.ts'
+import { renameWithin, type SiteNames } from './names.ts'
 import { hashPassword } from './password.ts'
 import {
   hasImage,
@@ -46,6 +48,7 @@ interface SitesOptions {
   addresses: UrlBuilder
   precompressor: { enqueue(slug: string, versionId: string): void }
   quotas: Quotas
+  names: Pick<SiteNames, 'assertAllowed'>
   clock: () => number
 }
 
@@ -65,6 +68,7 @@ export class Sites {
   readonly #addresses: UrlBuilder
   readonly #precompressor: SitesOptions['precompressor']
   readonly #quotas: Quotas
+  readonly #names: SitesOptions['names']
   readonly #clock: () => number
 
   constructor(options: SitesOptions) {
@@ -73,6 +77,7 @@ export class Sites {
     this.#addresses = options.addresses
     this.#precompressor = options.precompressor
     this.#quotas = options.quotas
+    this.#names = options.names
     this.#clock = options.clock
   }
 
@@ -177,13 +182,29 @@ export class Sites {
     return { slug: copy, siteUrl: this.#addresses.site(copy), versionId, copiedFrom: slug, status: 'active' }
   }
 
-  /** Contract, "Sites": an anonymous site becomes the account's and no longer expires. */
-  async claim(account: Account, slug: string, claimToken: string): Promise<ClaimResponse> {
-    const answer = { success: true, slug, siteUrl: this.#addresses.site(slug), expiresAt: null } as const
-    return this.#quotas.write(this.#store, { site: slug, account: account.id }, async (tx) => {
+  /**
+   * Contract, "Sites": an anonymous site becomes the account's and no longer expires. With a name that it gets in the same
+   * step; it stays unclaimed when it cannot have the name.
+   */
+  async claim(
+    account: Account,
+    slug: string,
+    { claimToken, name = slug }: ClaimRequest,
+  ): Promise<ClaimResponse> {
+    if (name !== slug) this.#names.assertAllowed(name)
+    const answer = {
+      success: true,
+      slug: name,
+      siteUrl: this.#addresses.site(name),
+      expiresAt: null,
+    } as const
+    const scope = { site: name === slug ? slug : [slug, name], account: account.id }
+    let renamedVersionId: string | null = null
+    const claimed = await this.#quotas.write(this.#store, scope, async (tx): Promise<ClaimResponse> => {
       const now = this.#clock()
       const site = requireClaimToken(await tx.sites.bySlug(slug), claimToken, now)
-      if (site.ownerId === account.id) return { ...answer, alreadyOwned: true as const }
+      if (site.ownerId === account.id)
+        return { ...answer, slug, siteUrl: this.#addresses.site(slug), alreadyOwned: true }
       if (site.ownerId !== null)
         throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
       await assertNotBeingDeleted(tx, account)
@@ -195,8 +216,14 @@ export class Sites {
       const [charged, released] = [await sumVersions(tx, { slug, ...owned }), await sumVersions(tx, site)]
       await this.#quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })
       await releaseHolding(tx, site, { bytes: bytes + released, sites: 1 })
+      if (name !== slug) {
+        await renameWithin(tx, { account, site, name, now })
+        renamedVersionId = site.liveVersionId
+      }
       return answer
     })
+    if (renamedVersionId) this.#precompressor.enqueue(name, renamedVersionId)
+    return claimed
   }
 
   /** The site of a claim link, before signing in. A used token reveals only that it was used. */

@@ -146,21 +146,19 @@ export class Versions {
     slug: string,
     which: string | ((queries: Queries) => Promise<string>),
   ): Promise<FinalizeResponse> {
-    const { site, version } = await this.#store.write('durable', { site: slug }, async (tx) => {
+    const { site, version, restored } = await this.#store.write('durable', { site: slug }, async (tx) => {
       const now = this.#clock()
       const found = await requireRestorable(tx, account, { slug, which }, now)
-      if (found.site.liveVersionId !== found.version.id)
-        await activateVersion(tx, found.site, found.version, { now })
-      return found
+      const isLive = found.site.liveVersionId === found.version.id
+      const restored = isLive ? found.site : await activateVersion(tx, found.site, found.version, { now })
+      return { ...found, restored }
     })
     this.#precompressor.enqueue(slug, version.id)
     const replayed = site.liveVersionId === version.id
-    return buildFinalizeResponse(
-      { addresses: this.#addresses, blobs: this.#blobs },
-      { ...site, liveVersionId: version.id },
-      version,
-      { previousVersionId: replayed ? site.previousVersionId : site.liveVersionId, replayed },
-    )
+    return buildFinalizeResponse({ addresses: this.#addresses, blobs: this.#blobs }, restored, version, {
+      previousVersionId: replayed ? site.previousVersionId : site.liveVersionId,
+      replayed,
+    })
   }
 
   /** Deletes a version permanently; VERSION_LIVE for the live one. */

@@ -40,30 +40,33 @@ export function assertBaseIsCurrent(currentVersionId: string | null, baseVersion
 /**
  * Makes a version live by moving the site's one pointer. Metadata of the publish is applied when its version
  * goes live for the first time. An Open Graph image that the version does not contain is cleared. Encodings may
- * be missing, because the metadata has changed since they were made. `change` is stored with the version.
+ * be missing, because the metadata has changed since they were made. `change` is stored with the version. Returns the site
+ * as it is then.
  */
 export async function activateVersion(
   tx: WriteTransaction,
   site: Site,
   version: Version,
   { now, change = {} }: { now: number; change?: Partial<Version> },
-): Promise<void> {
+): Promise<Site> {
   const first = version.publishedAt === null
   await recordFormerFiles(tx, site, version, now)
-  await tx.sites.update(site.slug, {
+  const activated = {
     ...(first ? metadataChange(version.metadata, now) : {}),
     ...effectiveMetadata(site, version, version.files),
     liveVersionId: version.id,
     previousVersionId: site.liveVersionId,
     liveSince: now,
     updatedAt: now,
-  })
+  }
+  await tx.sites.update(site.slug, activated)
   await tx.versions.update(version.id, {
     ...change,
     isEncoded: false,
     ...(first ? { publishedAt: now, baseVersionId: site.liveVersionId } : {}),
   })
   await tx.notifyChanged(site.slug)
+  return { ...site, ...activated }
 }
 
 /** Deletes versions and releases the blobs that only they referenced. */

@@ -83,16 +83,12 @@ function uploadRecipe({ settings }: AgentFilesOptions): string {
       ? ''
       : ` The limit is ${formatNumber(anonymousRequests)} requests per hour.`
   return `
-Publish a zip, tar, tar.gz or HTML file; the response is the URL of the site:
+Publish a zip, tar, tar.gz or HTML file; the first line of the response is the URL of the site:
   curl -T site.zip ${baseUrl}
 
 Without an account, a site expires after ${formatDuration(anonymousLifetime)}.${limit}
-To keep or update the site, print the response headers as well:
-  curl -D - -T site.zip ${baseUrl}
-X-Slipway-Claim-Url is the link that keeps the site: open it and sign in.
-X-Slipway-Claim-Token is the token that updates it, at its slug, the first part of its host name:
-  curl -T site.zip -H 'X-Slipway-Claim-Token: TOKEN' ${baseUrl}/SLUG
-It also deletes the site:
+The response has the link that keeps the site, which its user opens, and the command that updates it, with its claim
+token. SLUG is the first part of its host name. The token also deletes the site:
   curl -X DELETE -H 'X-Slipway-Claim-Token: TOKEN' ${baseUrl}/api/v1/publish/SLUG
 Or get the slug, the token and the link as JSON; excluded lists the files that were not published, such as .env:
   curl -T site.zip -H 'Accept: application/json' ${baseUrl}

@@ -103,7 +103,8 @@ pack() {
       case $name in
       .well-known) set -- "$@" "./$name" ;;
       .slipway) ;;
-      .* | node_modules) printf '%s\n' "$name" >>"$work/skipped" ;;
+      node_modules) printf '%s (dependencies)\n' "$name" >>"$work/skipped" ;;
+      .*) printf '%s (hidden)\n' "$name" >>"$work/skipped" ;;
       *) set -- "$@" "./$name" ;;
       esac
     done
@@ -121,8 +122,8 @@ upload() {
     header "X-Slipway-Claim-Token: $SLIPWAY_CLAIM_TOKEN"
   fi
   url="$server/$site?ifChanged=true&keepTopFolder=true${preview:+&preview=$preview}"
-  status=$(curl -sS -T "$work/site.tar.gz" -H 'Content-Type: application/gzip' -H 'Accept: text/plain' \
-    -H 'X-Slipway-Client: publish.sh' --config "$work/headers" -D "$work/answer-headers" -o "$work/answer" \
+  status=$(curl -sS -T "$work/site.tar.gz" -H 'Content-Type: application/gzip' \
+    -H 'X-Slipway-Client: publish.sh' --config "$work/headers" -o "$work/answer" \
     -w '%{http_code}' "$url") || fail 5 "Cannot reach $server"
 }
 
@@ -154,35 +155,27 @@ report() {
     fail "$code" "${message:-The server answered with HTTP status $status}"
     ;;
   esac
-  claim_url=$(answer_header x-slipway-claim-url)
-  claim_token=$(answer_header x-slipway-claim-token)
-  cat "$work/answer"
-  # Names may have control characters, or escapes that echo would make some of.
-  skipped=$(sed -n 1,8p "$work/skipped" | LC_ALL=C tr -c '\040-\176\n' '?' | sed 's/$/,/' | tr '\n' ' ')$(answer_header x-slipway-skipped)
-  skipped=${skipped%, }
-  [ -z "$skipped" ] || printf 'Skipped: %s\n' "$skipped" >&2
-  if [ -n "$claim_token" ]; then
-    name=$(sed -n 's|^[a-z]*://\([^./:]*\).*|\1|p' "$work/answer")
-    {
-      printf 'Expires: %s\n' "$(answer_header x-slipway-expires)"
-      printf 'Keep the site: %s\n' "$claim_url"
-      printf 'To update it, set SLIPWAY_SITE=%s SLIPWAY_CLAIM_TOKEN=%s\n' "$name" "$claim_token"
-    } >&2
-  fi
+  sed 1q "$work/answer"
+  {
+    count=$(sed -n '$=' "$work/skipped")
+    case $count in
+    '') ;;
+    1) printf 'Skipped 1 file: %s\n' "$(skipped)" ;;
+    *) printf 'Skipped %s files: %s\n' "$count" "$(skipped)" ;;
+    esac
+    sed 1d "$work/answer"
+  } >&2
+}
+
+# The names that were left out here, which may have control characters.
+skipped() {
+  LC_ALL=C tr -c '\040-\176\n' '?' <"$work/skipped" | sed '$!s/$/,/' | tr '\n' ' ' | sed 's/ $//'
 }
 
 # A string of the JSON of an error.
 field() {
   tr -d '\n\r' <"$work/answer" |
     sed -n "s/.*\"$1\": *\"\([^\"\\\\]*\(\\\\.[^\"\\\\]*\)*\)\".*/\1/p" | sed 's/\\\(["\\]\)/\1/g'
-}
-
-answer_header() {
-  tr -d '\r' <"$work/answer-headers" | while IFS=': ' read -r name value; do
-    if [ "$(printf '%s' "$name" | tr 'A-Z' 'a-z')" = "$1" ]; then
-      printf '%s\n' "$value"
-    fi
-  done
 }
 
 fail() {

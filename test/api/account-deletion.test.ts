@@ -224,10 +224,11 @@ describe('a request that was in progress when its account was deleted', () => {
       blobs,
       addresses: new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' }),
       precompressor: undefined as never,
+      names: undefined as never,
       clock: () => api.clock.now,
     })
     await account.client.deleteAccount(account.email)
-    for (const call of [sites.claim(row, slug, claimToken!), accounts.renewKey(row)])
+    for (const call of [sites.claim(row, slug, { claimToken: claimToken! }), accounts.renewKey(row)])
       assert.equal((await refusal(call)).code, 'UNAUTHORIZED')
     assert.equal((await store.read.sites.bySlug(slug))!.ownerId, null)
   })

@@ -107,6 +107,48 @@ describe('a name', () => {
   })
 })
 
+describe('before a site has an owner, its name', () => {
+  test('is checked without a key, from a limit of its own', async () => {
+    const name = fresh()
+    const before = await api.anonymous.checkName(name)
+    assert.deepEqual(before, { name, available: true })
+    const { headers } = await api.request('GET', `/api/v1/names/${name}`)
+    assert.deepEqual([headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']], ['60', '58'])
+    await named(name)
+    assert.equal((await api.anonymous.checkName(name)).available, false)
+  })
+
+  test('is suggested with the first version, from its title, when it is free', async () => {
+    const titled = { 'index.html': '<title>Marlow Street Bakery</title>' }
+    const first = await api.publish(api.anonymous, titled)
+    assert.deepEqual([first.title, first.suggestedName], ['Marlow Street Bakery', 'marlow-street-bakery'])
+    const again = await api.publish(api.anonymous, titled, {
+      slug: first.slug,
+      claimToken: first.claimToken!,
+    })
+    assert.equal(again.suggestedName, undefined)
+    await named('marlow-street-bakery')
+    assert.equal((await api.publish(api.anonymous, titled)).suggestedName, undefined)
+    const reserved = { 'index.html': '<title>Login</title>' }
+    assert.equal((await api.publish(api.anonymous, reserved)).suggestedName, undefined)
+  })
+
+  test('is given with the claim, or the site stays unclaimed', async () => {
+    const { slug, siteUrl, claimToken } = await api.publish(api.anonymous, page)
+    const [taken, name] = [fresh(), fresh()]
+    await named(taken)
+    await expectFailure(owner.client.claim(slug, claimToken!, taken), 'NAME_TAKEN')
+    await expectFailure(owner.client.claim(slug, claimToken!, 'www'), 'VALIDATION_ERROR')
+    assert.notEqual((await api.anonymous.claimPreview(slug, claimToken!)).claimed, true)
+    const claimed = await owner.client.claim(slug, claimToken!, name)
+    assert.equal(claimed.slug, name)
+    assert.deepEqual(await owner.client.claim(slug, claimToken!, name), { ...claimed, alreadyOwned: true })
+    assert.equal((await api.visit(claimed.siteUrl)).text, page['index.html'])
+    assert.equal((await api.visit(siteUrl)).status, 308)
+    assert.equal((await owner.client.details(name)).role, 'owner')
+  })
+})
+
 describe('a rename', () => {
   test('keeps everything of the site: files, versions, thumbnails, domains, settings and visits', async () => {
     const [before, after] = [fresh(), fresh()]

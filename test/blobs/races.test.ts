@@ -441,6 +441,7 @@ function toFinalizer(
     versions: operator.sweepOptions.versions,
     plans: DEFAULT_PLANS,
     quotas: quotasWith(DEFAULT_PLANS),
+    names: { suggest: async () => undefined },
     precompressor: operator.sweepOptions.precompressor,
     addresses: new UrlBuilder({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
     clock: () => service.clock.now,

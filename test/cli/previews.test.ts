@@ -31,9 +31,9 @@ describe('a preview', () => {
     const first = await publish('1', '--preview', 'pr-42', '-m', 'A change')
     assert.deepEqual([first.code, slugOf(first.stdout)], [0, `pr-42--${slug}`], first.stderr)
     assert.match(first.stderr, /Published 2 files \(2 bytes\) as pr-42 in .* \(1 uploaded, 1 byte\)/)
-    assert.match(first.stderr, /Make it live: slipway promote pr-42\n.*Expires in 30 days/s)
+    assert.match(first.stderr, /Make it live: slipway promote pr-42\n.*Expires: in 30 days/s)
     const second = await publish('2', '--preview', 'pr-42', '--ttl', '2h')
-    assert.match(second.stderr, /Expires in 2 h/)
+    assert.match(second.stderr, /Expires: in 2 h/)
     assert.deepEqual(
       [second.stdout, await read(second.stdout), await read(siteUrl)],
       [first.stdout, '2', 'live'],

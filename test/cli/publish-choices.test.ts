@@ -76,7 +76,7 @@ describe('publish', () => {
         const run = await cli.run(['publish', 'site'], { ...(typed && { typed }) })
         assert.deepEqual([run.code, run.stdout], [code, address])
         assert.equal(/http:\S+ is now yours and won't expire\.$/m.test(run.stderr), isOwned)
-        assert.equal(/^Expires in /m.test(run.stderr), !isOwned)
+        assert.equal(/^Expires: in /m.test(run.stderr), !isOwned)
         const sites = await Array.fromAsync(client.sites())
         assert.equal(
           sites.some(({ slug }) => slug === slugOf(address)),

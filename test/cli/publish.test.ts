@@ -42,7 +42,10 @@ describe('publish', () => {
     assert.equal(fixture.server.live('site-1').get('index.html')!.toString(), '<h1>hi</h1>')
     assert.match(stderr, /Uploading 2 files \(16 bytes\) to http/)
     assert.match(stderr, /✓ Published 2 files \(16 bytes\) in 0\.0 s\n/)
-    assert.match(stderr, /^Expires in 24 hours \(2 Jan, 01:00\)\. Keep it: slipway claim, or open http/m)
+    assert.match(
+      stderr,
+      /^Expires: in 24 hours \(2 Jan, 01:00\)\nKeep it: slipway claim, or open http.*\nUpdate it: slipway publish\n/m,
+    )
     assert.match(stderr, /or open http:\S+\/claim\?slug=site-1&token=\S+\n/)
   })
 
@@ -283,7 +286,8 @@ describe('publish', () => {
         'site/.well-known/security.txt': 'Contact: us',
       })
       const { stderr } = await fixture.publish()
-      const names = /Skipped 4 private or system files: \.env, \.slipwayignore, draft\.md, node_modules\/\n/
+      const names =
+        /Skipped 4 files: \.env \(secret\), \.slipwayignore \(hidden\), draft\.md \(\.slipwayignore\), node_modules\/ \(dependencies\)\n/
       assert.match(stderr, names)
       const published = ['.well-known/security.txt', 'empty.txt', 'index.html', 'style.css']
       assert.deepEqual([...fixture.server.live('site-1').keys()].sort(), published)
@@ -297,7 +301,10 @@ describe('publish', () => {
       assert.ok(stderr.includes(`Skipped 10 secret files: ${secrets.join(', ')}\n`))
       assert.match(stderr, /2 files \(16 bytes\) would be published\./)
       assert.equal(fixture.server.calls.length, 0)
-      assert.match((await fixture.publish()).stderr, /keys\/7\.pem and 2 more \(list all: --dry-run\)\n/)
+      assert.match(
+        (await fixture.publish()).stderr,
+        /keys\/7\.pem \(secret\) and 2 more \(list all: --dry-run\)\n/,
+      )
     })
   })
 

@@ -194,11 +194,11 @@ export const CALLS: Record<string, CallSpec> = {
   claim: {
     changes: ['anon', 'usage'],
     reads: ['ann'],
-    run: ({ sites }) => sites.claim(ANN, 'anon', CLAIM_TOKEN),
+    run: ({ sites }) => sites.claim(ANN, 'anon', { claimToken: CLAIM_TOKEN }),
   },
   'claim by another account': {
     changes: ['anon'],
-    run: ({ sites }) => sites.claim(CAT, 'anon', CLAIM_TOKEN),
+    run: ({ sites }) => sites.claim(CAT, 'anon', { claimToken: CLAIM_TOKEN }),
   },
   'rename to a name': {
     changes: ['bakery', 'the name', 'renames'],

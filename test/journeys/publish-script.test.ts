@@ -46,16 +46,23 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       )
       assert.equal((await getUrl(`${url}linked.css`)).text, 'a{}')
       assert.equal((await getUrl(`${url}empty.css`)).status, 200)
-      assert.match(first.stderr, /^Skipped: \.\\033\[2J, \.c\?\?2J, \.env, css\/\.DS_Store, outside\.txt$/m)
+      assert.match(
+        first.stderr,
+        /^Skipped 3 files: \.\\033\[2J \(hidden\), \.c\?\?2J \(hidden\), \.env \(hidden\)$/m,
+      )
+      assert.match(
+        first.stderr,
+        /^Skipped 2 files: css\/\.DS_Store \(system file\), outside\.txt \(link that leads outside\)$/m,
+      )
       assert.match(first.stderr, /^Expires: \d{4}-\d\d-\d\d \d\d:\d\d UTC$/m)
-      assert.match(first.stderr, /^Keep the site: http\S+\/claim\?\S+$/m)
+      assert.match(first.stderr, /^Keep it: http\S+\/claim\?\S+$/m)
       const [, slug = '', token = ''] =
         /SLIPWAY_SITE=(\S+) SLIPWAY_CLAIM_TOKEN=(\S+)/.exec(first.stderr) ?? []
       user.write({ 'a b/index.html': '<h1>Two</h1>' })
       const owner = { SLIPWAY_SITE: slug, SLIPWAY_CLAIM_TOKEN: token }
       const second = await user.publish(service, './a b', owner)
       assert.deepEqual([second.code, second.stdout], [0, first.stdout])
-      assert.match(second.stderr, /^Skipped: .*\n$/)
+      assert.match(second.stderr, /^(Skipped .*\n){2}Expires: .*\n$/)
       assert.equal((await getUrl(url)).text, '<h1>Two</h1>')
       assert.deepEqual(readdirSync(user.temporary), [])
     })
@@ -68,7 +75,8 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       user.write({ '-site/blog/index.html': 'blog' })
       const key = await service.signIn(`${shell}@example.test`)
       const run = await user.publish(service, '-site', { SLIPWAY_KEY: key })
-      assert.deepEqual([run.code, run.stderr], [0, ''])
+      assert.equal(run.code, 0, run.stderr)
+      assert.match(run.stderr, /^Update it: .* SLIPWAY_SITE=\S+ sh -s FOLDER\n$/)
       assert.equal((await getUrl(`${run.stdout.trim()}blog/`)).text, 'blog')
     })
 

@@ -9,6 +9,7 @@ import {
   isLikelySpa,
   missingIndexWarning,
 } from '../../../protocol/manifest/root-document.ts'
+import { describeSkipped, MAX_SKIPPED_PATHS } from '../../../protocol/publish-story.ts'
 import { digestAll, type HashedFile } from '../../sdk/folder/digest.ts'
 import {
   type FolderScan,
@@ -18,6 +19,7 @@ import {
   linkTarget,
   type ScanOptions,
   scan,
+  skippedPaths,
 } from '../../sdk/folder/scan.ts'
 import { exceededLimits, type LimitsClient } from '../../sdk/limits.ts'
 import { RefusedError } from '../cli-error.ts'
@@ -25,9 +27,6 @@ import type { CommandContext } from '../command.ts'
 import { ProgressView } from '../terminal/progress.ts'
 
 type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
-
-/** Maximum number of listed paths of one kind. */
-const MAX_LISTED_PATHS = 8
 
 /**
  * Scans the files to publish. Throws a CliError when any service would reject them, or a link has replaced the folder; see
@@ -121,19 +120,23 @@ export function builtFolder(folder: string): string | undefined {
 /** Files of the folder that will not be in the site: all of them, or a few of each kind. */
 export function skippedFiles(found: FolderScan, all = false): string[] {
   const { ignored, reasons, links, unsupported } = found
+  if (!all) {
+    const skipped = describeSkipped(skippedPaths(found))
+    const hint = skippedPaths(found).length > MAX_SKIPPED_PATHS ? ' (list all: --dry-run)' : ''
+    return skipped === undefined ? [] : [skipped + hint]
+  }
   const byReason = Object.entries(REASON_NOUNS).map(([reason, noun]): [string, string[]] => [
     noun,
     ignored.filter((path) => reasons.get(path) === reason),
   ])
   const kinds: [noun: string, paths: string[], suffix?: string][] = [
-    ...(all ? byReason : [['private or system file', ignored] as [string, string[]]]),
+    ...byReason,
     ['symlink', links, ' pointing outside the folder'],
     ['special file', unsupported],
   ]
   return kinds.flatMap(([noun, paths, suffix = '']) => {
     if (paths.length === 0) return []
-    const hint = !all && paths.length > MAX_LISTED_PATHS ? ' (list all: --dry-run)' : ''
-    return `Skipped ${pluralize(paths.length, noun)}${suffix}: ${listPaths(paths, all)}${hint}`
+    return `Skipped ${pluralize(paths.length, noun)}${suffix}: ${paths.join(', ')}`
   })
 }
 
@@ -148,8 +151,8 @@ const REASON_NOUNS: Record<ExclusionReason, string> = {
 
 /** The paths, or without `all` the first ones and the number of the others. */
 export function listPaths(paths: string[], all: boolean): string {
-  const shown = (all ? paths : paths.slice(0, MAX_LISTED_PATHS)).join(', ')
-  const more = all ? 0 : paths.length - MAX_LISTED_PATHS
+  const shown = (all ? paths : paths.slice(0, MAX_SKIPPED_PATHS)).join(', ')
+  const more = all ? 0 : paths.length - MAX_SKIPPED_PATHS
   return more > 0 ? `${shown} and ${formatNumber(more)} more` : shown
 }
 

@@ -1,6 +1,7 @@
 import type { ArchiveResponse, FinalizeResponse, UpdateResponse } from '../../../protocol/api/publish.ts'
-import { formatLimit } from '../../../protocol/format.ts'
+import { formatLimit, formatUtc } from '../../../protocol/format.ts'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
+import { describePublish } from '../../../protocol/publish-story.ts'
 import { hasContents } from '../../publish/content-files.ts'
 import { bool, integer, list, object, type Schema, text } from '../schemas/schema.ts'
 import * as shape from '../schemas.ts'
@@ -22,7 +23,7 @@ export const published = project(
   ['slug', 'siteUrl', 'status'],
   [
     ...['versionId', 'previousVersionId', 'previewUrl', 'fileCount', 'changes', 'unchanged', 'warnings'],
-    ...['excluded', 'preview', 'claimToken', 'claimUrl', 'expiresAt'],
+    ...['excluded', 'preview', 'claimToken', 'claimUrl', 'expiresAt', 'title', 'suggestedName'],
   ],
 )
 
@@ -40,7 +41,13 @@ const uploads = object({
 /** What a program reads to upload files, and to show and keep the site. */
 const publishOutput: Schema = object(
   { slug: text('Slug'), siteUrl: text('URL'), status: text('active, or pending until files are uploaded') },
-  { versionId: text('Version'), claimUrl: text('Keeps the site'), claimToken: text('Changes it'), uploads },
+  {
+    versionId: text('Version'),
+    claimUrl: text('Keeps the site'),
+    claimToken: text('Changes it'),
+    summary: text('What the user should know'),
+    uploads,
+  },
 )
 
 const fileItem: Schema = object(
@@ -62,6 +69,19 @@ const update = {
   live: bool('false keeps the version as a draft with its own URL'),
   baseVersionId: text('The versionId that you last saw; VERSION_CONFLICT if another one is live'),
   claimToken: text('For a site without an account: from the result that created it'),
+}
+
+const CLAIM_SITE: Tool = {
+  name: 'claim_site',
+  title: 'Keep an anonymous site',
+  description: 'Moves a site that was published without an account to your account; it no longer expires.',
+  input: object(
+    { slug: site, claimToken: text('From the result that created the site') },
+    { name: text('The first label of its new URL, such as suggestedName') },
+  ),
+  annotations: ADD,
+  scope: 'publish',
+  call: async (api, { slug, ...body }) => claimed.of(await api.call('claimSite', { params: { slug }, body })),
 }
 
 /** `maxFiles` is the largest number of files that a plan allows. */
@@ -112,30 +132,20 @@ export function publishTools(maxFiles: number): Tool[] {
       isAnonymous: true,
       call: (api, args) => publishSite(api, { files: [], ...args, merge: true }),
     },
-    {
-      name: 'claim_site',
-      title: 'Keep an anonymous site',
-      description:
-        'Moves a site that was published without an account to your account; it no longer expires.',
-      input: object({ slug: site, claimToken: text('From the result that created the site') }),
-      annotations: ADD,
-      scope: 'publish',
-      call: async (api, { slug, claimToken }) =>
-        claimed.of(await api.call('claimSite', { params: { slug }, body: { claimToken } })),
-    },
+    CLAIM_SITE,
   ]
 }
 
 /** Publishes files, or finalizes the version whose files were uploaded. */
 async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Arguments): Promise<object> {
   const { claimToken, live } = fields
-  if (versionId !== undefined) return finalize(api, { slug, versionId, claimToken, live })
+  if (versionId !== undefined) return toResult(await finalize(api, { slug, versionId, claimToken, live }))
   const body = { ...fields, ...readFiles(fields.files), ifChanged: true }
   const answer =
     slug === undefined
       ? await api.call<UpdateResponse | ArchiveResponse>('createSite', { body })
       : await api.call<UpdateResponse | ArchiveResponse>('updateSite', { params: { slug }, body })
-  if (!('upload' in answer)) return published.of(answer)
+  if (!('upload' in answer)) return toResult(answer)
   const { upload } = answer
   const anonymous = answer as { claimToken?: unknown }
   if (upload.bundle)
@@ -145,10 +155,18 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
     }
   const { versionId: uploaded } = upload
   const token = anonymous.claimToken ?? claimToken
-  return {
-    ...published.of(answer),
-    ...(await finalize(api, { slug: answer.slug, versionId: uploaded, claimToken: token, live })),
-  }
+  const finalized = await finalize(api, { slug: answer.slug, versionId: uploaded, claimToken: token, live })
+  return toResult({ ...answer, ...finalized })
+}
+
+/** With the facts that the user should know in words, as the other ways to publish say them. */
+function toResult(answer: ArchiveResponse | FinalizeResponse): object {
+  const { slug, expiresAt, claimToken, claimUrl: keep }: Partial<ArchiveResponse> = answer
+  const expires = expiresAt === undefined ? undefined : formatUtc(expiresAt)
+  const token = claimToken === undefined ? '' : ' and this claimToken'
+  const update = answer.previousVersionId === null ? `publish_site with slug ${slug}${token}` : undefined
+  const lines = describePublish({ ...answer, expires, keep, update })
+  return { ...published.of(answer), ...(lines.length > 0 && { summary: lines.join('\n') }) }
 }
 
 /** The entries of a manifest with the type that those with contents have by default; those with size 0 are empty files. */
@@ -168,12 +186,8 @@ function readFiles(files: unknown): { files: unknown; emptyFiles?: string[] } {
   }
 }
 
-async function finalize(api: ApiClient, { slug, ...body }: Arguments): Promise<object> {
-  const answer = await api.call<FinalizeResponse>('finalizeVersion', {
-    params: { slug },
-    body: { ...body, ifChanged: true },
-  })
-  return published.of(answer)
+function finalize(api: ApiClient, { slug, ...body }: Arguments): Promise<FinalizeResponse> {
+  return api.call('finalizeVersion', { params: { slug }, body: { ...body, ifChanged: true } })
 }
 
 function describeUploads({ slug, upload }: UpdateResponse): object {
