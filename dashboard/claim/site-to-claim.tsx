@@ -4,13 +4,12 @@ import { useAction } from '../api/action.ts'
 import type { DisplayError } from '../api/display-error.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
-import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { forgetAnonymous } from '../drop/anonymous-sites.ts'
 import { Loading } from '../kit/skeleton.tsx'
-import { showToast } from '../kit/toast.tsx'
 import { ClaimError } from './claim-error.tsx'
 import { ClaimOfferPage } from './claim-offer.tsx'
 import { ClaimedPage } from './claimed-page.tsx'
+import { useKeeping } from './keep-site.tsx'
 
 /** The next step for an unusable link, by error code. */
 const ERROR_HINTS: Partial<Record<DisplayError['code'], string>> = {
@@ -22,18 +21,12 @@ const ERROR_HINTS: Partial<Record<DisplayError['code'], string>> = {
 
 /** The site of a claim link, as the server reports it. */
 export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
-  const navigate = useGuardedNavigate()
   const [site, show] = useState<ClaimPreview | undefined>(undefined)
   const loadPreview = useAction(async () => show(await slipway.claimPreview(slug, token)))
-  const claim = useAction(async () => {
-    const { alreadyOwned } = await slipway.claim(slug, token)
-    forgetAnonymous(slug)
-    showToast(alreadyOwned ? 'This site is already yours.' : "This site is now yours and won't expire.")
-    navigate(`/sites/${encodeURIComponent(slug)}`, true)
-  })
+  const keeping = useKeeping({ slug, claimToken: token })
   useEffect(() => void loadPreview(), [])
 
-  const end = [loadPreview.error, claim.error].find((error) => error && error.code in ERROR_HINTS)
+  const end = [loadPreview.error, keeping.claim.error].find((error) => error && error.code in ERROR_HINTS)
   const isOver = site?.claimed || (end !== undefined && end.code !== 'INVALID_CLAIM_TOKEN')
   useEffect(() => {
     if (isOver) forgetAnonymous(slug)
@@ -54,5 +47,5 @@ export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
       </Page>
     )
   if (site.claimed) return <ClaimedPage slug={slug} />
-  return <ClaimOfferPage site={site} claim={claim} reload={loadPreview} />
+  return <ClaimOfferPage site={site} keeping={keeping} reload={loadPreview} />
 }

@@ -1,5 +1,5 @@
 import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
-import { commonFolder, Exclusions } from '../../protocol/ignore/exclusions.ts'
+import { commonFolder, type Exclusion, Exclusions } from '../../protocol/ignore/exclusions.ts'
 import type { IgnoreRules } from '../../protocol/ignore/ignore-rules.ts'
 import type { NamedFile } from '../../protocol/manifest/folder.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
@@ -20,7 +20,7 @@ export interface CollectedFile extends NamedFile {
 export interface CollectedFiles {
   files: CollectedFile[]
   /** OS metadata, secrets, and matches of `.slipwayignore`. */
-  ignored: string[]
+  ignored: Exclusion[]
   /** Name of its zip. */
   zip?: string
 }
@@ -83,11 +83,11 @@ async function collectFiltered(
   rules: IgnoreRules,
   signal: AbortSignal,
 ) {
-  const leftOut: string[] = []
+  const leftOut: Exclusion[] = []
   const leaves = (path: string, isFolder: boolean) => {
-    const isLeftOut = rules.ignores(path, isFolder)
-    if (isLeftOut) leftOut.push(isFolder ? `${path}/` : path)
-    return isLeftOut
+    const reason = rules.reasonFor(path, isFolder)
+    if (reason) leftOut.push({ path: isFolder ? `${path}/` : path, reason })
+    return reason !== undefined
   }
   const walked = await walk(entries, leaves, signal)
   const found = applyIgnoreRules(
@@ -97,7 +97,7 @@ async function collectFiltered(
     ],
     rules,
   )
-  return { ...found, ignored: [...leftOut, ...found.ignored].sort() }
+  return { ...found, ignored: [...leftOut, ...found.ignored].sort(byPath) }
 }
 
 function toCandidate(path: string, file: File): Candidate {
@@ -161,14 +161,18 @@ async function parseRules(own: Blob | undefined): Promise<IgnoreRules> {
 }
 
 function applyIgnoreRules(files: readonly Candidate[], rules: IgnoreRules): CollectedFiles {
-  const leftOut = new Set<string>()
+  const leftOut = new Map<string, Exclusion>()
   const found: CollectedFiles = { files: [], ignored: [] }
   const exclusions = new Exclusions(rules)
   for (const { path: local, ...file } of files) {
     const exclusion = isTooDeep(local) ? undefined : exclusions.find(local)
-    if (exclusion) leftOut.add(exclusion.path)
+    if (exclusion) leftOut.set(exclusion.path, exclusion)
     else found.files.push({ path: normalizeNfc(local), local, ...file })
   }
   found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
-  return { ...found, ignored: [...leftOut].sort() }
+  return { ...found, ignored: [...leftOut.values()].sort(byPath) }
+}
+
+function byPath(a: Exclusion, b: Exclusion): number {
+  return a.path < b.path ? -1 : 1
 }

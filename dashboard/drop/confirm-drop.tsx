@@ -1,10 +1,14 @@
-import { formatFileCount, stripControlChars } from '../../protocol/format.ts'
+import { formatBytes, formatFileCount, pluralize, stripControlChars } from '../../protocol/format.ts'
 import { Button } from '../kit/button.tsx'
 import { Icon } from '../kit/icon.tsx'
-import { NameList } from './name-list.tsx'
+import type { CollectedFile } from './collect-files.ts'
 import type { Preflight } from './preflight.ts'
 import type { Publication } from './publication.ts'
+import { SkippedFiles } from './skipped-files.tsx'
 import { StepHeading } from './step-heading.tsx'
+
+/** Files shown before the rest is collapsed. */
+const MAX_VISIBLE_FILES = 8
 
 interface ConfirmDropProps {
   preflight: Preflight
@@ -14,7 +18,7 @@ interface ConfirmDropProps {
 
 /** Findings and decisions before the first byte is sent. */
 export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProps) {
-  const { files, errors, warnings, publishable, suggestedFolder } = preflight
+  const { files, errors, warnings, publishable, suggestedFolder, ignored } = preflight
   const isEmpty = files.length === 0
   const isFine = errors.length === 0 && !isEmpty
   const title = isEmpty ? 'Nothing to publish' : isFine ? 'Ready to publish?' : "This can't be published yet"
@@ -23,7 +27,8 @@ export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProp
       <StepHeading focused>{title}</StepHeading>
       <MessageList sign="wrong" sentences={errors} />
       {errors.length === 0 && <MessageList sign="warning" sentences={warnings} />}
-      <IgnoredFiles preflight={preflight} />
+      <FileNames files={files} />
+      <SkippedFiles excluded={ignored} />
       <div class="choices">
         {suggestedFolder !== undefined && (
           <Button variant="main" onClick={() => publication.useSubfolder(preflight, suggestedFolder)}>
@@ -49,9 +54,34 @@ export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProp
   )
 }
 
-/** Files of the drop that are not in the site. */
-export function IgnoredFiles({ preflight: { ignored } }: { preflight: Preflight }) {
-  return <NameList kind="private or system file" names={ignored} />
+/** The files of the site with their sizes: the first ones, all on request. */
+function FileNames({ files }: { files: readonly CollectedFile[] }) {
+  if (files.length === 0) return null
+  const rest = files.slice(MAX_VISIBLE_FILES)
+  return (
+    <div class="file-names">
+      <FileList files={files.slice(0, MAX_VISIBLE_FILES)} />
+      {rest.length > 0 && (
+        <details>
+          <summary>{pluralize(rest.length, 'more file')}</summary>
+          <FileList files={rest} />
+        </details>
+      )}
+    </div>
+  )
+}
+
+function FileList({ files }: { files: readonly CollectedFile[] }) {
+  return (
+    <ul>
+      {files.map(({ path, size }) => (
+        <li key={path}>
+          <span>{stripControlChars(path)}</span>
+          <span class="quiet">{formatBytes(size)}</span>
+        </li>
+      ))}
+    </ul>
+  )
 }
 
 function MessageList({ sign, sentences }: { sign: 'wrong' | 'warning'; sentences: readonly string[] }) {

@@ -11,32 +11,34 @@ interface DropBoxProps {
   /** Below the buttons. */
   children?: ComponentChildren
   size: 'page' | 'panel'
+  /** `plain` where another action is the primary one. */
+  variant?: 'main' | 'plain'
   onPicked: (picked: Selection) => void
 }
 
 /** A drop zone with buttons for pickers. */
-export function DropBox({ title, phoneTitle, children, size, onPicked }: DropBoxProps) {
+export function DropBox({ title, phoneTitle, children, size, variant = 'main', onPicked }: DropBoxProps) {
   return (
     <div class={`drop-box ${size}`}>
       <Icon name="upload" size={size === 'page' ? 40 : 28} />
       <p class="title">{HAS_FOLDERS ? title : phoneTitle}</p>
-      <PickButtons onPicked={onPicked} />
+      <PickButtons variant={variant} onPicked={onPicked} />
       {children}
     </div>
   )
 }
 
-function PickButtons({ onPicked }: { onPicked: (picked: Selection) => void }) {
+function PickButtons({ variant, onPicked }: Required<Pick<DropBoxProps, 'variant' | 'onPicked'>>) {
   const labels = { folder: 'A folder', files: 'Files or a ZIP' }
   const { chooseFolder, chooseFiles, inputs } = useFilePickers(labels, onPicked)
   return (
     <div class="choices">
       {chooseFolder && (
-        <Button variant="main" icon="folder" onClick={chooseFolder}>
+        <Button variant={variant} icon="folder" onClick={chooseFolder}>
           Choose a folder
         </Button>
       )}
-      <Button variant={chooseFolder ? 'plain' : 'main'} icon="files" onClick={chooseFiles}>
+      <Button variant={chooseFolder ? 'plain' : variant} icon="files" onClick={chooseFiles}>
         Choose files or a ZIP
       </Button>
       {inputs}

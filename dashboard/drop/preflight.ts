@@ -53,7 +53,9 @@ export function preflightFolder(found: Preflight, folder: string): Preflight {
   return runPreflight(
     {
       files: files.map((file) => ({ ...file, path: cut(file.path), local: cut(file.local) })),
-      ignored: ignored.filter(within).map(cut),
+      ignored: ignored
+        .filter(({ path }) => within(path))
+        .map(({ path, reason }) => ({ path: cut(path), reason })),
       ...(zip !== undefined && { zip }),
     },
     limits,

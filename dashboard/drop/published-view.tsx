@@ -1,24 +1,34 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
 import { formatNumber, stripControlChars } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { invalidate } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'
+import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { versionAddress } from '../app/version-address.ts'
+import { KeepSite, useKeeping } from '../claim/keep-site.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyButton } from '../kit/copy.tsx'
 import { LiveFrame } from '../kit/live-frame.tsx'
-import { Notice } from '../kit/notice.tsx'
+import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { SuccessCheck } from '../kit/success-check.tsx'
 import { TimeLeft } from '../kit/time.tsx'
+import { showToast } from '../kit/toast.tsx'
+import { NameField, NameSuggestion, onEnter, useNameChoice } from '../site/name-field.tsx'
 import { undoVersion } from '../site/undo-version.ts'
 import { listChanges } from '../site/version-labels.ts'
 import type { AnonymousSite } from './anonymous-sites.ts'
-import { IgnoredFiles } from './confirm-drop.tsx'
 import type { Change } from './delivery.ts'
 import type { Destination } from './destination.ts'
+import { DropBox } from './drop-box.tsx'
+import { beginJob } from './jobs.ts'
+import { anonymousTarget, type DropTarget, siteTarget } from './page-target.ts'
 import type { Step } from './publication.ts'
 import { ShareSite } from './share-site.tsx'
+import { SkippedFiles } from './skipped-files.tsx'
 import { StepHeading } from './step-heading.tsx'
+import { setElementTarget } from './window-drop.tsx'
 
 interface PublishedViewProps {
   step: Extract<Step, { at: 'live' }>
@@ -30,56 +40,95 @@ interface PublishedViewProps {
 
 /** The end of a publication: the address and next steps. */
 export function PublishedView({ step, destination, onClose, onRolledBack }: PublishedViewProps) {
-  const { preflight, delivered } = step
   if (destination.kind === 'own')
     return <UpdatedNotice step={step} onClose={onClose} onRolledBack={onRolledBack} />
-  const { published, anonymous } = delivered
-  const { siteUrl, slug, versionId } = published
+  return <NewSite step={step} isNew={destination.kind === 'new'} onClose={onClose} />
+}
+
+interface NewSiteProps extends Pick<PublishedViewProps, 'step' | 'onClose'> {
+  isNew: boolean
+}
+
+/** The page of a site that was published here: its title, name and URL, its owner, how it is shared, and the next drop. */
+function NewSite({ step, isNew, onClose }: NewSiteProps) {
+  const { published, anonymous } = step.delivered
+  const { title, versionId, suggestedName } = published
+  const [{ slug, siteUrl }, moveTo] = useState<{ slug: string; siteUrl: string }>(published)
+  const target = anonymous ? anonymousTarget(anonymous) : ownTarget(slug, title)
   return (
     <div class="result">
       <div class="stack">
         <div class="result-head">
           <SuccessCheck />
-          <StepHeading focused>
-            {destination.kind === 'new' ? 'Your site is live' : 'Update published'}
-          </StepHeading>
+          <StepHeading focused>{isNew ? 'Your site is live' : 'Update published'}</StepHeading>
         </div>
+        {title && (
+          <p class="title">
+            <bdi>{title}</bdi>
+          </p>
+        )}
         <div class="copy-line">
           <a class="address" href={siteUrl} target="_blank" rel="noreferrer">
             {siteUrl.replace(/^https?:\/\/|\/$/g, '')}
           </a>
           <CopyButton text={siteUrl} of="the URL" />
         </div>
-        {anonymous ? <AnonymousSteps site={anonymous} /> : <OwnedSteps slug={slug} siteUrl={siteUrl} />}
+        {anonymous ? (
+          <KeepAnonymous site={anonymous} suggestedName={suggestedName} title={title} onClose={onClose} />
+        ) : (
+          <OwnedSteps
+            slug={slug}
+            siteUrl={siteUrl}
+            suggestedName={suggestedName}
+            title={title}
+            onRenamed={moveTo}
+          />
+        )}
         <WarningsList step={step} />
-        <IgnoredFiles preflight={preflight} />
+        <SkippedFiles excluded={step.preflight.ignored} />
+      </div>
+      <div class="stack">
+        <LiveFrame
+          src={versionAddress({ siteUrl: published.siteUrl, versionId })}
+          title="The site as visitors see it"
+          version={versionId}
+        />
         <ShareSite siteUrl={siteUrl} />
+        <NextDrop target={target} />
         <p>
           <Button variant="link" onClick={onClose}>
             Publish another site
           </Button>
         </p>
       </div>
-      <LiveFrame
-        src={versionAddress({ siteUrl, versionId })}
-        title="The site as visitors see it"
-        version={versionId}
-      />
     </div>
   )
 }
 
-function AnonymousSteps({ site }: { site: AnonymousSite }) {
+interface NamingProps {
+  title: string | null
+  suggestedName: string | undefined
+}
+
+function KeepAnonymous({
+  site,
+  suggestedName,
+  title,
+  onClose,
+}: NamingProps & { site: AnonymousSite; onClose: () => void }) {
+  const keeping = useKeeping({ ...site, suggestedName }, onClose)
   return (
     <>
-      <div class="choices">
-        <ButtonLink variant="main" href={samePagePath(site.claimUrl)}>
-          Keep this site
-        </ButtonLink>
-        <ButtonLink icon="open" href={site.siteUrl} outside>
-          Visit
-        </ButtonLink>
-      </div>
+      <KeepSite
+        keeping={keeping}
+        title={title}
+        isOpen={false}
+        beside={
+          <ButtonLink icon="open" href={site.siteUrl} outside>
+            Visit
+          </ButtonLink>
+        }
+      />
       <p class="quiet">
         Expires in <TimeLeft until={site.expiresAt} over="a moment" />. Add your email to keep this site and
         update it later.
@@ -88,18 +137,73 @@ function AnonymousSteps({ site }: { site: AnonymousSite }) {
   )
 }
 
-function OwnedSteps({ slug, siteUrl }: { slug: string; siteUrl: string }) {
+interface OwnedStepsProps extends NamingProps {
+  slug: string
+  siteUrl: string
+  onRenamed: (site: { slug: string; siteUrl: string }) => void
+}
+
+function OwnedSteps({ slug, siteUrl, suggestedName, title, onRenamed }: OwnedStepsProps) {
   const email = useSignal(signedInAs)
   return (
     <>
+      <RenameNew key={slug} {...{ slug, suggestedName, title, onRenamed }} />
+      {email && <p class="quiet">Saved to your account, {email}.</p>}
       <div class="choices">
         <ButtonLink variant="main" icon="open" href={siteUrl} outside>
           Visit
         </ButtonLink>
         <ButtonLink href={`/sites/${slug}`}>Manage site</ButtonLink>
       </div>
-      {email && <p class="quiet">Saved to your account, {email}.</p>}
     </>
+  )
+}
+
+/** Renames a site that has just been published, so without a question. */
+function RenameNew({ slug, suggestedName, title, onRenamed }: Omit<OwnedStepsProps, 'siteUrl'>) {
+  const choice = useNameChoice(slug, suggestedName)
+  const { typed, name, write, isAvailable } = choice
+  const rename = useAction(async () => {
+    const renamed = await slipway.renameSite(slug, name)
+    invalidate('sites', `site/${slug}`, 'name')
+    showToast('Site renamed. The old URL redirects for 30 days.')
+    onRenamed(renamed)
+  })
+  const submit = () => isAvailable && rename()
+  return (
+    <fieldset class="keep-name" onKeyDown={(event) => onEnter(event, submit)}>
+      <NameField label="Site name" slug={slug} choice={choice} />
+      <Button disabled={!isAvailable} busy={rename.busy} onClick={submit}>
+        Rename site
+      </Button>
+      {!isAvailable && <NameSuggestion texts={[typed, title ?? '']} known={[name, slug]} onUse={write} />}
+      <ErrorNotice error={rename.error} />
+    </fieldset>
+  )
+}
+
+function ownTarget(slug: string, title: string | null): DropTarget {
+  return { ...siteTarget(slug, title ?? slug), path: `/sites/${slug}` }
+}
+
+/** Takes the next version of the site. */
+function NextDrop({ target }: { target: DropTarget }) {
+  const box = useRef<HTMLDivElement>(null)
+  const { route } = useLocation()
+  useEffect(() => setElementTarget(box.current!, target), [target.label])
+  return (
+    <div ref={box} class="drop-on">
+      <DropBox
+        size="panel"
+        variant="plain"
+        title="Drop a folder, files or a ZIP to update this site"
+        phoneTitle="Choose files to update this site"
+        onPicked={(picked) => {
+          beginJob(target.place, picked, target.destination)
+          if (target.path !== undefined && target.path !== '/') route(target.path)
+        }}
+      />
+    </div>
   )
 }
 
@@ -123,7 +227,7 @@ function UpdatedNotice({ step, onClose, onRolledBack }: Omit<PublishedViewProps,
       <StepHeading focused>{published.unchanged ? 'No files changed' : 'Update published'}</StepHeading>
       {!published.unchanged && <p>{describeChange(delivered.change!)}</p>}
       <WarningsList step={step} />
-      <IgnoredFiles preflight={preflight} />
+      <SkippedFiles excluded={preflight.ignored} />
       <div class="choices">
         <Button variant="main" onClick={onClose}>
           Done
@@ -160,10 +264,4 @@ function WarningsList({ step }: Pick<PublishedViewProps, 'step'>) {
       </ul>
     </Notice>
   )
-}
-
-/** The claim page under this page's origin. */
-export function samePagePath(url: string): string {
-  const { pathname, search } = new URL(url)
-  return pathname + search
 }

@@ -1,6 +1,7 @@
 import { useContext, useEffect, useRef } from 'preact/hooks'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'
+import { lazyComponent } from '../app/lazy-component.tsx'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -10,8 +11,12 @@ import { ConfirmRemoval } from './confirm-removal.tsx'
 import { endJob, type Job } from './jobs.ts'
 import { ProgressView } from './progress-view.tsx'
 import { Publication, type Step } from './publication.ts'
-import { PublishedView } from './published-view.tsx'
 import { IsWholePage, StepHeading } from './step-heading.tsx'
+
+/** Loaded while the files are read: the front page needs none of it. */
+const PublishedView = lazyComponent('the result', () =>
+  import('./published-view.tsx').then((it) => it.PublishedView),
+)
 
 interface PublishingProps {
   job: Job
@@ -35,6 +40,7 @@ export function Publishing({ job, place, onPublished }: PublishingProps) {
     visiblePlaces.add(place)
     return () => void visiblePlaces.delete(place)
   }, [place])
+  useEffect(() => void PublishedView.preload(), [])
   const close = () => endJob(place)
   return (
     <div class={`${isWholePage ? '' : 'panel'} stack publishing`}>

@@ -16,11 +16,13 @@ interface SignInFormProps {
   only?: string | undefined
   /** Label of the last button. */
   verb?: string
+  /** Whether focus moves to the field of the address. */
+  focused?: boolean
   onSignedIn?: (email: string) => void
 }
 
 /** Signs in by emailed code, in two steps; survives a reload. */
-export function SignInForm({ only, verb = 'Sign in', onSignedIn }: SignInFormProps) {
+export function SignInForm({ only, verb = 'Sign in', focused = false, onSignedIn }: SignInFormProps) {
   const stays = useSignal(staysSignedIn)
   const [mailed, show] = useState(() => mailedCode(only))
   const [cameBack, comeBack] = useState(false)
@@ -64,7 +66,7 @@ export function SignInForm({ only, verb = 'Sign in', onSignedIn }: SignInFormPro
           onAnother={only === undefined ? useAnother : undefined}
         />
       ) : (
-        <EmailStep only={only} focused={cameBack} onMail={mail} />
+        <EmailStep only={only} focused={focused || cameBack} onMail={mail} />
       )}
     </div>
   )

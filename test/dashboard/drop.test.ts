@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Page, Request, Response } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
 import { type BrowserUser, PHONE } from '../support/browser.ts'
+import { getUrl } from '../support/http-client.ts'
 import {
   buildZip,
   dragOver,
@@ -14,7 +15,7 @@ import {
   visited,
 } from './file-drop.ts'
 import { disk, web } from './shared.ts'
-import { type Owner, requiresBrowser, signInElsewhere, undone } from './web-fixture.ts'
+import { newAddress, type Owner, requiresBrowser, signInElsewhere, undone } from './web-fixture.ts'
 
 const UPLOADS = '**/api/v1/_upload/**'
 const CONNECTION_LOST = /^(You're offline|Can't reach the server)\. The upload resumes when/
@@ -62,7 +63,9 @@ describe('the front page', requiresBrowser, () => {
     await dropOn(page, 'main', disk.folder('harbour', { ...published, ...ignore, ...excluded }))
     const siteUrl = await liveAt(page)
     await page
-      .getByText(/^Skipped \d private or system files: .DS_Store, .env, .git\/ and \d others$/)
+      .getByText(
+        /^Skipped \d files: .DS_Store \(system file\), .env \(secret\), .git\/ \(version control\) and \d others$/,
+      )
       .click()
     for (const name of ['id_rsa', 'node_modules/']) await page.getByRole('listitem').getByText(name).waitFor()
     for (const path of [
@@ -137,6 +140,7 @@ describe('the front page', requiresBrowser, () => {
     await isAt(page, 'Ready to publish?')
     await page.getByText('No index.html found. Visitors will see a list of files.').waitFor()
     await page.getByText('A.txt and a.txt differ only in case').waitFor()
+    await page.getByRole('listitem').filter({ hasText: 'b.txt' }).getByText('1 byte').waitFor()
     await visitor.assertReadableInAllViewports()
     assert.deepEqual(calls, [])
     await page.getByRole('button', { name: 'Publish 3 files (3 bytes)' }).click()
@@ -149,6 +153,36 @@ describe('the front page', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Publish only dist/' }).click()
     const siteUrl = await liveAt(page)
     assert.deepEqual([await visited(siteUrl), await visited(siteUrl, 'a.js')], ['Built', 'a'])
+  })
+
+  test('offers a name like the title of a new site, and names and keeps it with one emailed code', async () => {
+    const { page, visitor } = await web.asVisitor('/')
+    const taken = await web.createAccount()
+    await taken.client.publish({ files: toFiles({ 'index.html': 'x' }), name: 'old-boats' })
+    const html = '<title>Tall Boats</title><h1>Boats</h1>'
+    await pickFiles(page, disk.file('named/index.html', html))
+    const siteUrl = await liveAt(page)
+    await page.locator('.result').getByText('Tall Boats', { exact: true }).waitFor()
+    const available = (name: string) =>
+      page.getByText(`${new URL(siteUrl).host.replace(/^[^.]+/, name)} is available`).waitFor()
+    await available('tall-boats')
+    await page.getByLabel('Site name').fill('old-boats')
+    await page.getByText('The name is taken.').waitFor()
+    await page.getByLabel('Site name').fill('more-boats')
+    await available('more-boats')
+    await visitor.assertReadableInAllViewports()
+    await page.getByRole('button', { name: 'Keep this site' }).click()
+    const email = newAddress()
+    await web.askForCode(page, email)
+    await web.writeCode(page, email)
+    await page.waitForURL('**/sites/more-boats')
+    assert.equal(await visited(siteUrl.replace(/\/\/[^.]+/, '//more-boats')), html)
+    assert.equal((await getUrl(siteUrl)).status, 308)
+    await page.getByRole('link', { name: 'Slipway', exact: true }).click()
+    await pickFiles(page, disk.file('named/index.html', html))
+    await liveAt(page)
+    await page.getByRole('button', { name: 'Rename site' }).click()
+    await page.getByRole('link', { name: 'tall-boats.' }).waitFor()
   })
 
   test('names the damaged file of a zip, and publishes nothing', async () => {

@@ -93,12 +93,15 @@ test('what can be left out, or is probably a mistake, is offered and named', asy
     'No index.html found. Visitors will see a list of files.',
   ])
   const litter = await preflight({ '.DS_Store': 'x' })
-  assert.deepEqual([litter.files, litter.ignored], [[], ['.DS_Store']])
+  assert.deepEqual([litter.files, litter.ignored], [[], [{ path: '.DS_Store', reason: 'system' }]])
   const project = await preflight({
     ...{ 'package.json': '{}', 'src/main.ts': 'x', 'node_modules/a/b.js': 'x' },
     ...{ 'dist/index.html': 'Built', 'dist/a.js': 'a' },
   })
-  assert.deepEqual([project.suggestedFolder, project.ignored], ['dist/', ['node_modules/']])
+  assert.deepEqual(
+    [project.suggestedFolder, project.ignored],
+    ['dist/', [{ path: 'node_modules/', reason: 'dependencies' }]],
+  )
   const { files, warnings } = preflightFolder(project, 'dist/')
   assert.deepEqual([files.map(({ path }) => path), warnings], [['a.js', 'index.html'], []])
 })
