@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FieldError } from '../../protocol/api/errors.ts'
 import { MAX_REPORT_TEXT_LENGTH, REPORT_REASONS, type ReportRequest } from '../../protocol/api/reports.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
+import { negotiateLanguage, TEXTS } from '../edge/respond/pages/language.ts'
+import type { VisitorTexts } from '../edge/respond/pages/languages/visitor-texts.ts'
 import { ApiError, STATUS, validationError } from '../lib/errors.ts'
 import { type Html, html } from '../lib/html.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
@@ -24,22 +27,19 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 /** Percent-encoding takes up to nine bytes for a character. */
 const MAX_FORM_BYTES = 9 * (MAX_REPORT_TEXT_LENGTH + 2000 + 254) + 1000
 
-const LABELS: Record<(typeof REPORT_REASONS)[number], string> = {
-  phishing: 'It asks for passwords or payment details by deception',
-  malware: 'It spreads malware',
-  illegal: 'Its content is illegal',
-  copyright: 'It violates my copyright',
-  other: 'Something else',
-}
-
-/** The form for reports of visitors: a page without scripts. */
+/** The form for reports of visitors: a page without scripts, in the language of the visitor. */
 export async function reportPage(app: FastifyInstance, options: ReportPageOptions): Promise<void> {
   const { reports, blocklist, pages, clientIp } = options
   const isForeignPage = recognizeForeignPages(options.baseUrl)
-  const send = (reply: FastifyReply, status: number, main: Html) =>
-    sendPage(reply, pages.render({ status, language: 'en', title: 'Report a page', main }))
+  const send = (reply: FastifyReply, status: number, render: (texts: VisitorTexts) => Html) => {
+    const language = negotiateLanguage(reply.request.headers['accept-language'] ?? '')
+    const texts = TEXTS[language]
+    return sendPage(reply, pages.render({ status, language, title: texts.report.title, main: render(texts) }))
+  }
   const sendForm = (reply: FastifyReply, content: FormContent) =>
-    send(reply, content.problem ? STATUS[content.problem.code] : 200, renderForm(content))
+    send(reply, content.problem ? STATUS[content.problem.code] : 200, ({ report }) =>
+      renderForm(report, content),
+    )
   app.addContentTypeParser(FORM_TYPE, readBody)
   app.get(PATH, async (request, reply) => {
     const { url } = request.query as Record<string, unknown>
@@ -57,7 +57,7 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
       if (!(problem instanceof ApiError) || STATUS[problem.code] >= 500) throw problem
       return sendForm(reply, { fields, problem })
     }
-    return send(reply, 200, html`<h1>Report received</h1>\n<p>Thank you. The operator will look into it.</p>`)
+    return send(reply, 200, ({ reportReceived: { title, text } }) => html`<h1>${title}</h1>\n<p>${text}</p>`)
   })
 }
 
@@ -79,24 +79,34 @@ interface FormContent {
   problem?: ApiError
 }
 
-function renderForm({ fields, problem }: FormContent): Html {
+function renderForm(texts: VisitorTexts['report'], { fields, problem }: FormContent): Html {
   const { url = '', reason, text = '', email = '' } = fields
   const choices = REPORT_REASONS.map((one) => {
     const selected = one === reason ? html` selected` : undefined
-    return html`<option value="${one}"${selected}>${LABELS[one]}</option>\n`
+    return html`<option value="${one}"${selected}>${texts.reasons[one]}</option>\n`
   })
-  return html`<h1>Report a page</h1>
-<p>The operator of this service receives your report.</p>
-<form method="post" action="${PATH}">${problem && html`\n<p class="wrong" role="alert">${problem.message}</p>`}
-<label for="url">Address of the page</label>
+  return html`<h1>${texts.title}</h1>
+<p>${texts.text}</p>
+<form method="post" action="${PATH}">${problem && html`\n<p class="wrong" role="alert">${describe(problem, texts)}</p>`}
+<label for="url">${texts.url}</label>
 <input id="url" name="url" type="url" required maxlength="2000" value="${url}">
-<label for="reason">What is wrong with it?</label>
+<label for="reason">${texts.reason}</label>
 <select id="reason" name="reason">
 ${choices}</select>
-<label for="text">Details</label>
+<label for="text">${texts.details}</label>
 <textarea id="text" name="text" rows="5" maxlength="${MAX_REPORT_TEXT_LENGTH}">${text}</textarea>
-<label for="email">Your email address, if the operator may ask you</label>
+<label for="email">${texts.email}</label>
 <input id="email" name="email" type="email" maxlength="250" value="${email}">
-<button>Send report</button>
+<button>${texts.button}</button>
 </form>`
+}
+
+/** Names the fields by their labels. In English, also what is wrong. */
+function describe(problem: ApiError, texts: VisitorTexts['report']): string {
+  if (texts === TEXTS.en.report) return problem.message
+  if (problem.code !== 'VALIDATION_ERROR') return texts.refused
+  const { url, reason, details: text, email } = texts
+  const labels: Record<string, string> = { url, reason, text, email }
+  const named = (problem.details as FieldError[]).map(({ field }) => labels[field] ?? field)
+  return `${texts.invalid} ${named.join(', ')}`
 }

@@ -505,6 +505,9 @@ describe('the page for reports', () => {
       assert.equal(refused.status, 400)
       assert.match(refused.text, /role="alert"/)
     }
+    const french = await post({ ...fields, email: 'x' }, { 'accept-language': 'fr' })
+    assert.match(french.text, /<html lang="fr">[\s\S]*Veuillez vérifier ces champs : Votre adresse e-mail/)
+    assert.doesNotMatch(french.text, /[>"](Report|Details|Send|Address|What|Your|It) /)
     for (const origin of ['https://evil.example', 'null'])
       assert.equal((await post(fields, { origin })).status, 401, origin)
     assert.match((await post({ ...fields, reason: 'x' })).text, /a &#60;b&#62; file/)

@@ -35,4 +35,23 @@ export const CHINESE: VisitorTexts = {
     wrong: '密码不正确，请重试。',
     tooManyAttempts: '密码错误次数过多，请在 {minutes} 分钟后重试。',
   },
+  report: {
+    title: '举报网页',
+    text: '本服务的运营者会收到您的举报。',
+    url: '网页地址',
+    reason: '有什么问题？',
+    reasons: {
+      phishing: '以欺骗方式索取密码或支付信息',
+      malware: '传播恶意软件',
+      illegal: '内容违法',
+      copyright: '侵犯了我的版权',
+      other: '其他',
+    },
+    details: '详细说明',
+    email: '您的电子邮箱（如果运营者可以联系您）',
+    button: '提交举报',
+    invalid: '请检查以下内容：',
+    refused: '举报未被接受。请稍后再试。',
+  },
+  reportReceived: { title: '已收到举报', text: '谢谢。运营者会进行处理。' },
 }

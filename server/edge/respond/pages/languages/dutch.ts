@@ -59,4 +59,23 @@ export const DUTCH: VisitorTexts = {
     wrong: 'Onjuist wachtwoord. Probeer het opnieuw.',
     tooManyAttempts: 'Te veel onjuiste wachtwoorden. Probeer het over {minutes} min opnieuw.',
   },
+  report: {
+    title: 'Een pagina melden',
+    text: 'De beheerder van deze dienst ontvangt uw melding.',
+    url: 'Adres van de pagina',
+    reason: 'Wat is er mis mee?',
+    reasons: {
+      phishing: 'De pagina vraagt op misleidende wijze om wachtwoorden of betaalgegevens',
+      malware: 'De pagina verspreidt malware',
+      illegal: 'De inhoud is illegaal',
+      copyright: 'De pagina schendt mijn auteursrecht',
+      other: 'Iets anders',
+    },
+    details: 'Bijzonderheden',
+    email: 'Uw e-mailadres, als de beheerder u iets mag vragen',
+    button: 'Melding versturen',
+    invalid: 'Controleer deze velden:',
+    refused: 'De melding is niet aangenomen. Probeer het later opnieuw.',
+  },
+  reportReceived: { title: 'Melding ontvangen', text: 'Bedankt. De beheerder zal ernaar kijken.' },
 }

@@ -56,4 +56,23 @@ export const ENGLISH: VisitorTexts = {
     wrong: 'Incorrect password. Please try again.',
     tooManyAttempts: 'Too many incorrect passwords. Try again in {minutes} min.',
   },
+  report: {
+    title: 'Report a page',
+    text: 'The operator of this service receives your report.',
+    url: 'Address of the page',
+    reason: 'What is wrong with it?',
+    reasons: {
+      phishing: 'It asks for passwords or payment details by deception',
+      malware: 'It spreads malware',
+      illegal: 'Its content is illegal',
+      copyright: 'It violates my copyright',
+      other: 'Something else',
+    },
+    details: 'Details',
+    email: 'Your email address, if the operator may ask you',
+    button: 'Send report',
+    invalid: 'Please check these fields:',
+    refused: 'The report was not accepted. Please try again later.',
+  },
+  reportReceived: { title: 'Report received', text: 'Thank you. The operator will look into it.' },
 }

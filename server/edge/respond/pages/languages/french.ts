@@ -59,4 +59,23 @@ export const FRENCH: VisitorTexts = {
     wrong: 'Mot de passe incorrect. Veuillez réessayer.',
     tooManyAttempts: 'Trop de mots de passe incorrects. Réessayez dans {minutes} min.',
   },
+  report: {
+    title: 'Signaler une page',
+    text: 'L’exploitant de ce service reçoit votre signalement.',
+    url: 'Adresse de la page',
+    reason: 'Quel est le problème ?',
+    reasons: {
+      phishing: 'Elle demande des mots de passe ou des données de paiement par tromperie',
+      malware: 'Elle diffuse des logiciels malveillants',
+      illegal: 'Son contenu est illégal',
+      copyright: 'Elle porte atteinte à mes droits d’auteur',
+      other: 'Autre chose',
+    },
+    details: 'Précisions',
+    email: 'Votre adresse e-mail, si l’exploitant peut vous contacter',
+    button: 'Envoyer le signalement',
+    invalid: 'Veuillez vérifier ces champs :',
+    refused: 'Le signalement n’a pas été accepté. Veuillez réessayer plus tard.',
+  },
+  reportReceived: { title: 'Signalement reçu', text: 'Merci. L’exploitant va l’examiner.' },
 }

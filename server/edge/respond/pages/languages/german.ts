@@ -65,4 +65,23 @@ export const GERMAN: VisitorTexts = {
     wrong: 'Falsches Passwort. Bitte erneut versuchen.',
     tooManyAttempts: 'Zu viele falsche Passwörter. Neuer Versuch in {minutes} Min. möglich.',
   },
+  report: {
+    title: 'Eine Seite melden',
+    text: 'Der Betreiber dieses Dienstes erhält Ihre Meldung.',
+    url: 'Adresse der Seite',
+    reason: 'Was ist daran falsch?',
+    reasons: {
+      phishing: 'Sie fragt unter Vortäuschung nach Passwörtern oder Zahlungsdaten',
+      malware: 'Sie verbreitet Schadsoftware',
+      illegal: 'Ihr Inhalt ist rechtswidrig',
+      copyright: 'Sie verletzt mein Urheberrecht',
+      other: 'Etwas anderes',
+    },
+    details: 'Einzelheiten',
+    email: 'Ihre E-Mail-Adresse, falls der Betreiber nachfragen darf',
+    button: 'Meldung senden',
+    invalid: 'Bitte prüfen Sie diese Felder:',
+    refused: 'Die Meldung wurde nicht angenommen. Bitte versuchen Sie es später noch einmal.',
+  },
+  reportReceived: { title: 'Meldung erhalten', text: 'Vielen Dank. Der Betreiber wird sie prüfen.' },
 }

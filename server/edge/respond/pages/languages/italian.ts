@@ -59,4 +59,23 @@ export const ITALIAN: VisitorTexts = {
     wrong: 'Password errata. Riprova.',
     tooManyAttempts: 'Troppe password errate. Riprova tra {minutes} min.',
   },
+  report: {
+    title: 'Segnala una pagina',
+    text: 'Il gestore di questo servizio riceve la tua segnalazione.',
+    url: 'Indirizzo della pagina',
+    reason: 'Qual è il problema?',
+    reasons: {
+      phishing: 'Chiede password o dati di pagamento con l’inganno',
+      malware: 'Diffonde software dannoso',
+      illegal: 'Il suo contenuto è illegale',
+      copyright: 'Viola il mio diritto d’autore',
+      other: 'Altro',
+    },
+    details: 'Dettagli',
+    email: 'Il tuo indirizzo email, se il gestore può contattarti',
+    button: 'Invia la segnalazione',
+    invalid: 'Controlla questi campi:',
+    refused: 'La segnalazione non è stata accettata. Riprova più tardi.',
+  },
+  reportReceived: { title: 'Segnalazione ricevuta', text: 'Grazie. Il gestore la esaminerà.' },
 }

@@ -62,4 +62,23 @@ export const JAPANESE: VisitorTexts = {
     wrong: 'パスワードが正しくありません。もう一度お試しください。',
     tooManyAttempts: 'パスワードの誤りが多すぎます。{minutes}分後にもう一度お試しください。',
   },
+  report: {
+    title: 'ページを報告する',
+    text: '報告はこのサービスの運営者に届きます。',
+    url: 'ページのアドレス',
+    reason: 'どのような問題ですか？',
+    reasons: {
+      phishing: 'パスワードや支払い情報をだまし取ろうとしている',
+      malware: 'マルウェアを配布している',
+      illegal: '違法な内容が含まれている',
+      copyright: '自分の著作権を侵害している',
+      other: 'その他',
+    },
+    details: '詳細',
+    email: 'メールアドレス（運営者からの問い合わせを受けられる場合）',
+    button: '報告を送信',
+    invalid: '次の項目を確認してください:',
+    refused: '報告を受け付けられませんでした。しばらくしてからもう一度お試しください。',
+  },
+  reportReceived: { title: '報告を受け付けました', text: 'ありがとうございます。運営者が確認します。' },
 }

@@ -47,4 +47,23 @@ export const POLISH: VisitorTexts = {
     wrong: 'Nieprawidłowe hasło. Spróbuj ponownie.',
     tooManyAttempts: 'Zbyt wiele nieprawidłowych haseł. Spróbuj ponownie za {minutes} min.',
   },
+  report: {
+    title: 'Zgłoś stronę',
+    text: 'Operator tej usługi otrzyma Twoje zgłoszenie.',
+    url: 'Adres strony',
+    reason: 'Co jest z nią nie tak?',
+    reasons: {
+      phishing: 'Podstępnie prosi o hasła lub dane płatnicze',
+      malware: 'Rozpowszechnia złośliwe oprogramowanie',
+      illegal: 'Jej treść jest nielegalna',
+      copyright: 'Narusza moje prawa autorskie',
+      other: 'Coś innego',
+    },
+    details: 'Szczegóły',
+    email: 'Twój adres e-mail, jeśli operator może zadać pytanie',
+    button: 'Wyślij zgłoszenie',
+    invalid: 'Sprawdź te pola:',
+    refused: 'Zgłoszenie nie zostało przyjęte. Spróbuj ponownie później.',
+  },
+  reportReceived: { title: 'Zgłoszenie otrzymane', text: 'Dziękujemy. Operator je sprawdzi.' },
 }

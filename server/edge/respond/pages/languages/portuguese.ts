@@ -56,4 +56,23 @@ export const PORTUGUESE: VisitorTexts = {
     wrong: 'Palavra-passe incorreta. Tente novamente.',
     tooManyAttempts: 'Demasiadas palavras-passe incorretas. Tente novamente dentro de {minutes} min.',
   },
+  report: {
+    title: 'Denunciar uma página',
+    text: 'O operador deste serviço recebe a sua denúncia.',
+    url: 'Endereço da página',
+    reason: 'Qual é o problema?',
+    reasons: {
+      phishing: 'Pede palavras-passe ou dados de pagamento de forma enganosa',
+      malware: 'Distribui software malicioso',
+      illegal: 'O conteúdo é ilegal',
+      copyright: 'Viola os meus direitos de autor',
+      other: 'Outra coisa',
+    },
+    details: 'Detalhes',
+    email: 'O seu endereço de email, se o operador puder contactá-lo',
+    button: 'Enviar denúncia',
+    invalid: 'Verifique estes campos:',
+    refused: 'A denúncia não foi aceite. Tente novamente mais tarde.',
+  },
+  reportReceived: { title: 'Denúncia recebida', text: 'Obrigado. O operador irá analisá-la.' },
 }

@@ -59,4 +59,23 @@ export const SPANISH: VisitorTexts = {
     wrong: 'Contraseña incorrecta. Inténtelo de nuevo.',
     tooManyAttempts: 'Demasiadas contraseñas incorrectas. Inténtelo de nuevo en {minutes} min.',
   },
+  report: {
+    title: 'Denunciar una página',
+    text: 'El operador de este servicio recibe su denuncia.',
+    url: 'Dirección de la página',
+    reason: '¿Cuál es el problema?',
+    reasons: {
+      phishing: 'Pide contraseñas o datos de pago mediante engaño',
+      malware: 'Distribuye software malicioso',
+      illegal: 'Su contenido es ilegal',
+      copyright: 'Infringe mis derechos de autor',
+      other: 'Otra cosa',
+    },
+    details: 'Detalles',
+    email: 'Su dirección de correo, si el operador puede preguntarle',
+    button: 'Enviar denuncia',
+    invalid: 'Compruebe estos campos:',
+    refused: 'La denuncia no se ha aceptado. Inténtelo de nuevo más tarde.',
+  },
+  reportReceived: { title: 'Denuncia recibida', text: 'Gracias. El operador la revisará.' },
 }

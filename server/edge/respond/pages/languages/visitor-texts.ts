@@ -1,3 +1,5 @@
+import type { ReportReason } from '../../../../../protocol/api/reports.ts'
+
 /** Heading and text of a page. */
 export interface PageText {
   title: string
@@ -39,4 +41,18 @@ export interface VisitorTexts {
     /** With `{minutes}`, a number from 1, before an abbreviation that has no plural. */
     tooManyAttempts: string
   }
+  /** The form that reports a page. */
+  report: PageText & {
+    /** Labels of the fields. */
+    url: string
+    reason: string
+    reasons: Record<ReportReason, string>
+    details: string
+    email: string
+    button: string
+    /** Before the labels of the fields that are wrong. */
+    invalid: string
+    refused: string
+  }
+  reportReceived: PageText
 }
