@@ -1,4 +1,5 @@
 import type { BlobLocation, ByteRange } from '../blobs/blobs.ts'
+import type { CodedContent } from '../blobs/content-coding.ts'
 import type { Encoding } from '../blobs/encoding.ts'
 import type { HttpResponse, HttpResult } from '../net/http-handler.ts'
 import type { InjectedDocument } from '../sites/page-metadata/injected-document.ts'
@@ -17,6 +18,8 @@ export interface BlobSlice {
   location?: BlobLocation | undefined
   /** The injected document, whose identity bytes are not stored; absent when a stored encoding is selected. */
   injected?: InjectedDocument | undefined
+  /** Decodes the blob, whose size is then that of what it decodes to. */
+  decoded?: CodedContent
   /** The requested range, inclusive. */
   range?: ByteRange
 }

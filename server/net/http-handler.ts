@@ -87,7 +87,9 @@ export interface BodyReader {
    * when they are missing, which is logged. With `FULL_READ_BYTES` more may be read ahead.
    */
   next(limit: number): Buffer | undefined | Promise<Buffer>
-  /** Releases what is open and what was read ahead. `next` may still be called, and continues from there. */
+  /** Called when the client does not read: releases what `next` can open again. */
+  stall(): void
+  /** Releases what is open and what was read ahead, after the last call of `next`. */
   close(): void
 }
 

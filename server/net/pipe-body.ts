@@ -71,7 +71,7 @@ async function writeChunks(body: BodyReader, sink: Sink): Promise<boolean> {
 /** Resolves with the time it took, in milliseconds. */
 async function waitForSink(sink: Sink, body: BodyReader): Promise<number> {
   const start = performance.now()
-  const stalled = setTimeout(() => body.close(), STALL_MS)
+  const stalled = setTimeout(() => body.stall(), STALL_MS)
   sink.account()
   await sink.drained()
   sink.account()

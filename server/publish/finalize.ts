@@ -28,8 +28,15 @@ import type { UrlBuilder } from '../sites/urls.ts'
 import { activateVersion, assertBaseIsCurrent, requireVersion } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
-import { type Arrival, needsUpload, sumUploads, type Version } from '../store/contract/versions.ts'
+import {
+  type Arrival,
+  type ManifestFile,
+  needsUpload,
+  sumUploads,
+  type Version,
+} from '../store/contract/versions.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
+import { findContentCodings } from './content-codings.ts'
 import { loadDocument } from './load-document.ts'
 import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-manifest-cache.ts'
@@ -77,7 +84,7 @@ interface FinalizableVersion {
 
 /** A manifest with durable bytes only, and its parsed rules. */
 interface PromotedFiles {
-  files: StoredFile[]
+  files: ManifestFile[]
   change: Pick<Version, 'state' | 'rules' | 'warnings' | 'preview' | 'title' | 'contentHash'>
   /** The received files, which are durable. */
   arrived: readonly Arrival[]
@@ -239,13 +246,21 @@ export class Finalizer implements AsyncDisposable {
     const reader = blobReader.including(arrived)
     await contentScan.check(whole, reader)
     const { rules, warnings } = await loadRules(reader, whole)
+    const coded = await findContentCodings(reader, whole, {
+      rules: rules?.headers ?? [],
+      present: async () => {
+        const live =
+          site.liveVersionId === null ? undefined : await store.read.versions.byId(site.liveVersionId)
+        return live?.files ?? []
+      },
+    })
     const document = await loadDocument(reader, whole)
     return {
-      files: whole,
+      files: coded.files,
       change: {
         state: 'ready',
         rules,
-        warnings,
+        warnings: [...warnings, ...coded.warnings],
         preview: describeSite(whole, document?.icons),
         title: document?.title ?? null,
         contentHash: hashContents(whole),
@@ -395,7 +410,8 @@ async function makeReady(
     // Uploaded again with other bytes since these were made durable, or found damaged by another process.
     arrived.flatMap(({ fileNumber }) => (taken.has(fileNumber) ? [] : [fileNumber])),
   )
-  const isDeclared = version.files.every(({ hash }) => hash !== undefined)
+  const isDeclared =
+    version.files.every(({ hash }) => hash !== undefined) && files.every(({ coded }) => coded === undefined)
   const contents = [...taken.values()]
   const used = await tx.blobs.add(version.slug, contents)
   await tx.blobs.discard(recorded.flatMap(({ object }) => (used.has(object) ? [] : object)))

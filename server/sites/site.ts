@@ -105,7 +105,12 @@ export class Sites {
       createdAt: toIso(site.createdAt),
       updatedAt: toIso(site.updatedAt),
       expiresAt: toIsoOrNull(site.expiresAt),
-      files: [...(displayed?.files ?? [])],
+      files: (displayed?.files ?? []).map(({ path, size, contentType, hash }) => ({
+        path,
+        size,
+        contentType,
+        hash: hash!,
+      })),
     }
   }
 

@@ -3,13 +3,15 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { beforeEach, describe, test } from 'node:test'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { EMPTY_HASH } from '../../protocol/manifest/empty-files.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
+import type { ContentCoding } from '../../server/blobs/content-coding.ts'
 import { BodyCache } from '../../server/edge/body/body-cache.ts'
-import type { ChunkReader } from '../../server/edge/body/chunk-reader.ts'
 import type { BlobSlice } from '../../server/edge/response.ts'
-import { ClientMemory } from '../../server/lib/client-memory.ts'
+import { ClientMemory, type MemoryReservation } from '../../server/lib/client-memory.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
+import { type BodyReader, FULL_READ_BYTES } from '../../server/net/http-handler.ts'
 import { sha256 } from '../api/content.ts'
 import { MIB } from '../support/units.ts'
 import { EdgeFixture, noise, type RequestOptions } from './fixture.ts'
@@ -123,13 +125,69 @@ describe('the bodies of files', () => {
       assert.equal(await download(failing).catch(() => undefined), undefined)
     }
     assert.equal(clientMemory.heldBytes, MIB / 2)
-    const economical = (await download()) as ChunkReader
+    const economical = (await download()) as BodyReader
     assert.equal(open, 2)
     const parts: Buffer[] = []
-    for (let part = await economical.next(); part; part = await economical.next()) parts.push(part)
+    for (
+      let part = await economical.next(FULL_READ_BYTES);
+      part;
+      part = await economical.next(FULL_READ_BYTES)
+    )
+      parts.push(part)
     assert.ok(Buffer.concat(parts).equals(bytes))
-    for (const pieces of [economical, ...(reading as ChunkReader[])]) pieces.close()
+    for (const pieces of [economical, ...(reading as BodyReader[])]) pieces.close()
     assert.equal(clientMemory.heldBytes, 0)
+  })
+})
+
+describe('a file that is decoded for a client', () => {
+  const content = noise(300_000)
+  const stored: Record<string, Buffer> = {
+    gzip: gzipSync(content),
+    br: brotliCompressSync(content),
+    cut: gzipSync(content).subarray(0, 1000),
+  }
+  const open = (name: string, coding: ContentCoding, memory?: MemoryReservation, onError?: () => void) => {
+    const read = async () => stored[name] && Readable.from([stored[name]])
+    const bodies = new BodyCache({
+      blobs: { streamBytes: 1000, read } as Partial<Blobs> as Blobs,
+      budget: new MemoryBudget(MIB),
+    })
+    const decoded = { coding, decodedSize: content.length }
+    return bodies.open({ ...toSlice(name, content.length), decoded }, memory, onError)
+  }
+
+  for (const coding of ['gzip', 'br'] as const) {
+    test(`from ${coding} comes in parts of the requested size, also after its client has stalled`, async () => {
+      const memory = new ClientMemory({ totalBytes: 4 * MIB, perNetworkBytes: MIB })
+      const reader = (await open(coding, coding, memory.reserve('192.0.2.1'))) as BodyReader
+      assert.ok(memory.heldBytes > 1000)
+      const parts: Buffer[] = []
+      for (let part = await reader.next(5000); part; part = await reader.next(5000)) {
+        assert.ok(part.length <= 5000)
+        parts.push(part)
+        reader.stall()
+      }
+      assert.ok(Buffer.concat(parts).equals(content))
+      assert.equal(memory.heldBytes, 0)
+    })
+  }
+
+  test('is refused without memory for the decoder, and absent without its bytes', async () => {
+    const memory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 1000 })
+    await assert.rejects(open('gzip', 'gzip', memory.reserve('192.0.2.1')), { code: 'UNAVAILABLE' })
+    assert.equal(await open('missing', 'gzip'), undefined)
+    assert.equal(memory.heldBytes, 0)
+  })
+
+  test('ends with an error, which is logged, when its bytes have changed', async () => {
+    let errors = 0
+    const reader = (await open('cut', 'gzip', undefined, () => errors++)) as BodyReader
+    const readAll = async () => {
+      while (await reader.next(FULL_READ_BYTES));
+    }
+    await assert.rejects(readAll(), { code: 'Z_BUF_ERROR' })
+    assert.equal(errors, 1)
   })
 })
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import type { Frame, Page } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
 import { ContextPool, PHONE } from '../support/browser.ts'
@@ -8,6 +10,9 @@ import { requires } from '../tools/part.ts'
 
 // The pages that the service generates: the password form, and the page of a site without index.html (contract,
 // "Serving", 5).
+
+/** The rules of docs/publish.md. */
+const UNITY_HEADERS = readUnityHeaders()
 
 const inBrowser = requires('chromium')
 
@@ -24,6 +29,11 @@ after(async () => {
   await contexts?.[Symbol.asyncDispose]()
   await service?.[Symbol.asyncDispose]()
 })
+
+function readUnityHeaders(): string {
+  const publish = readFileSync(new URL('../../docs/publish.md', import.meta.url), 'utf8')
+  return /^```\n(\/Build\/[\s\S]*?)^```$/m.exec(publish)![1]!
+}
 
 function html(body: string): string {
   return `<!doctype html>\n<html lang="en">\n<link rel="icon" href="data:,">\n${body}\n`
@@ -49,6 +59,27 @@ describe('a browser', inBrowser, () => {
     await page.getByRole('heading', { name: 'Home' }).waitFor()
     await service.client(key).setMetadata(slug, { password: 'another' })
     assert.equal((await page.reload())?.status(), 401)
+  })
+})
+
+describe('a browser', inBrowser, () => {
+  test('runs the precompressed scripts of a Unity build', async () => {
+    await using visitor = await contexts.visitor()
+    const { page } = visitor
+    const scripts = ['Build/game.loader.js', 'Build/game.framework.js.gz', 'Build/game.framework.js.br']
+    const tags = scripts.map((path) => `<script src="${path}"></script>`).join('')
+    const add = (what: string) => `document.title += ' ${what}'`
+    const contents = {
+      'index.html': html(`<title>Runs</title>${tags}`),
+      'Build/game.loader.js': add('loader'),
+      'Build/game.framework.js.gz': gzipSync(add('gzip')),
+      'Build/game.framework.js.br': brotliCompressSync(add('br')),
+      _headers: UNITY_HEADERS,
+    }
+    const { siteUrl, warnings } = await service.client().publish({ files: toFiles(contents) })
+    assert.deepEqual(warnings ?? [], [])
+    await page.goto(siteUrl)
+    assert.equal(await page.title(), 'Runs loader gzip br')
   })
 })
 

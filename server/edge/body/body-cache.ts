@@ -1,11 +1,13 @@
 import type { Blobs } from '../../blobs/blobs.ts'
+import type { CodedContent } from '../../blobs/content-coding.ts'
 import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
-import { FULL_READ_BYTES } from '../../net/http-handler.ts'
+import { type BodyReader, FULL_READ_BYTES } from '../../net/http-handler.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import type { BlobSlice } from '../response.ts'
 import { ChunkReader } from './chunk-reader.ts'
-import { readContent, streamContent } from './read-content.ts'
+import { DecodedReader } from './decoded-reader.ts'
+import { openContent, readContent, streamContent } from './read-content.ts'
 
 /**
  * Files up to this many bytes are cached as a whole; larger ones in chunks, when these are requested again.
@@ -20,6 +22,8 @@ const MAX_CONCURRENT_READS = 256
 
 /** Number of recently requested chunks of large files. */
 const MAX_REMEMBERED_REQUESTS = 10_000
+
+type OnError = ((error: unknown) => void) | undefined
 
 const NO_BYTES = Buffer.alloc(0)
 
@@ -45,6 +49,7 @@ export class BodyCache {
   peek(content: BlobSlice): Buffer | undefined {
     if (content.size > MAX_BUFFERED_FILE_BYTES) return undefined
     if (content.size === 0) return NO_BYTES
+    if (content.decoded) return undefined
     const bytes = this.#cache.get(cacheKey(content))
     return bytes && sliceRange(bytes, content)
   }
@@ -56,8 +61,10 @@ export class BodyCache {
   async open(
     content: BlobSlice,
     memory?: MemoryReservation,
-    onError?: (error: unknown) => void,
-  ): Promise<Buffer | ChunkReader | undefined> {
+    onError?: OnError,
+  ): Promise<Buffer | BodyReader | undefined> {
+    const { decoded } = content
+    if (decoded) return this.#openDecoded(content, { coded: decoded, memory, onError })
     const reading = this.#reads.get(cacheKey(content))
     if (content.size > MAX_BUFFERED_FILE_BYTES || (!reading && this.#reads.size >= MAX_CONCURRENT_READS))
       return this.#openChunks(content, memory, onError)
@@ -70,7 +77,7 @@ export class BodyCache {
   async #openChunks(
     content: BlobSlice,
     memory: MemoryReservation | undefined,
-    onError: ((error: unknown) => void) | undefined,
+    onError: OnError,
   ): Promise<ChunkReader | undefined> {
     const name = cacheKey(content)
     const isCacheable = content.size <= this.#budget.limit / 4
@@ -86,14 +93,15 @@ export class BodyCache {
       read: (start: number, end: number) => streamContent(this.#blobs, content, { start, end }),
       onError,
     }
-    const reader = new ChunkReader(content, source, memory)
-    let isThere = false
-    try {
-      isThere = await reader.begin()
-    } finally {
-      if (!isThere) reader.close()
-    }
-    return isThere ? reader : undefined
+    return begin(new ChunkReader(content, source, memory))
+  }
+
+  #openDecoded(
+    content: BlobSlice,
+    { memory, ...options }: { coded: CodedContent; memory: MemoryReservation | undefined; onError: OnError },
+  ): Promise<DecodedReader | undefined> {
+    const read = () => openContent(this.#blobs, content)
+    return begin(new DecodedReader({ ...options, read, streamBytes: this.#blobs.streamBytes }, memory))
   }
 
   /** Whether bytes from this offset of a chunk were requested recently; the next range of a download is a first request. */
@@ -120,6 +128,17 @@ export class BodyCache {
     this.#cache.set(cacheKey(content), bytes, content.size + BUFFER_BYTES)
     return bytes
   }
+}
+
+/** The reader once its first bytes are available; undefined when they are absent. */
+async function begin<R extends ChunkReader | DecodedReader>(reader: R): Promise<R | undefined> {
+  let isThere = false
+  try {
+    isThere = await reader.begin()
+  } finally {
+    if (!isThere) reader.close()
+  }
+  return isThere ? reader : undefined
 }
 
 /** Encodings of a file that are made again may have other bytes, in another object. */

@@ -73,6 +73,10 @@ export class ChunkReader implements BodyReader {
     )
   }
 
+  stall(): void {
+    this.close()
+  }
+
   close(): void {
     this.#stream?.body.destroy()
     this.#stream = undefined

@@ -15,6 +15,11 @@ export async function readContent(
   return injected ? readInjected(bytes, injected) : bytes
 }
 
+/** A stream of all published bytes of a file; undefined when they are absent. */
+export async function openContent(blobs: Blobs, { location }: BlobSlice): Promise<Readable | undefined> {
+  return location && blobs.read(location)
+}
+
 /** A stream of the bytes from `start` to `end`, inclusive; undefined when they are absent. */
 export async function streamContent(
   blobs: Blobs,

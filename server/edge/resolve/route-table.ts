@@ -1,11 +1,11 @@
-import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
+import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { isRuleFile } from '../../../protocol/manifest/rule-files.ts'
 import { ENCODINGS } from '../../blobs/encoding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 import type { HeadMetadata } from '../../sites/page-metadata/head-metadata.ts'
 import { appendToDocument, type InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
 import type { BlobRecord, BlobRecords } from '../../store/contract/blobs.ts'
-import type { FormerFile } from '../../store/contract/versions.ts'
+import type { FormerFile, ManifestFile } from '../../store/contract/versions.ts'
 import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { ErrorPages } from '../respond/pages/error-pages.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
@@ -53,7 +53,7 @@ export interface RouteTable {
 
 /** A version and what determines how it is served. */
 export interface SiteInput {
-  files: readonly StoredFile[]
+  files: readonly ManifestFile[]
   policy: Policy
   /** The pages for errors. */
   pages: ErrorPages
@@ -127,16 +127,17 @@ function createFileFactory({
   policy,
   tail,
 }: Pick<SiteInput, 'blobs' | 'policy' | 'tail'>): (
-  file: StoredFile,
+  file: ManifestFile,
   injected?: InjectedDocument,
 ) => ServedFile {
   // One object per type instead of per file, to save memory over many sites.
   const types = new Map<string, FileType>()
   return (file, injected) => {
-    const type = types.get(file.contentType) ?? toFileType(file.contentType)
-    types.set(file.contentType, type)
+    const name = file.coded ? decodedType(file) : file.contentType
+    const type = types.get(name) ?? toFileType(name)
+    types.set(name, type)
     const bytes = injected ?? { hash: file.hash!, size: file.size }
-    const document = tail && HTML.test(type.name) ? appendToDocument(bytes, tail) : injected
+    const document = tail && HTML.test(type.name) && !file.coded ? appendToDocument(bytes, tail) : injected
     const record = blobs?.get((document ?? bytes).hash)
     const published = document ? blobs?.get(document.publishedHash) : record
     const modified = file.path === INDEX ? policy.metadataChangedAt : policy.publishedAt
@@ -144,11 +145,18 @@ function createFileFactory({
       path: encodePath(file.path),
       file: document ?? bytes,
       type,
+      coded: file.coded,
       findStored: storedContentFinder(record, published),
       modified,
       policy,
     })
   }
+}
+
+/** The type of what a file decodes to: that of its name without the extension of the coding, unless another was declared. */
+function decodedType({ path, contentType }: ManifestFile): string {
+  const inner = path.replace(/\.(?:gz|br)$/i, '')
+  return contentType === mediaType(path) ? mediaType(inner) : contentType
 }
 
 /**

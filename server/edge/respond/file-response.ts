@@ -16,8 +16,8 @@ export function fileResponse(
 ): EdgeResponse {
   const response = conditionalResponse(file, headers)
   const { range } = headers
-  if (range === undefined || isHead || response !== file.ok) return response
-  if (!ifRangeMatches(headers['if-range'], file, file.encoding === undefined)) return response
+  if (range === undefined || isHead || response !== file.ok || !file.hasRanges) return response
+  if (!ifRangeMatches(headers['if-range'], file, file.isDated)) return response
   const part = parseRange(range, file.size)
   if (part === 'whole') return response
   return part === 'none' ? file.notSatisfiable(headers) : file.partial(part)

@@ -1,4 +1,5 @@
 import type { BlobLocation } from '../../blobs/blobs.ts'
+import type { CodedContent } from '../../blobs/content-coding.ts'
 import { type Encoding, isCompressible } from '../../blobs/encoding.ts'
 import type { InjectedDocument } from '../../sites/page-metadata/injected-document.ts'
 import { decodePath } from '../paths.ts'
@@ -46,6 +47,8 @@ interface FileOptions {
   path: string
   file: ServedBytes
   type: FileType
+  /** The content coding that the bytes have, if they are served with it. */
+  coded?: CodedContent | undefined
   /** Called when the file is first served. */
   findStored?: () => StoredContent
   modified: LastModified
@@ -63,17 +66,20 @@ export class ServedFile {
   readonly modified: LastModified
   readonly policy: Policy
   readonly injected: InjectedDocument | undefined
+  readonly coded: CodedContent | undefined
   readonly #findStored: () => StoredContent
   #stored: StoredContent | undefined
   #plain: Representation | undefined
   #encoded: Partial<Record<Encoding, Representation>> | undefined
+  #decoded: Representation | undefined
 
-  constructor({ path, file, type, findStored = () => NOTHING_STORED, modified, policy }: FileOptions) {
+  constructor({ path, file, type, coded, findStored = () => NOTHING_STORED, modified, policy }: FileOptions) {
     this.path = path
     this.hash = file.hash
     this.size = file.size
     this.injected = 'head' in file ? file : undefined
     this.type = type
+    this.coded = coded
     this.modified = modified
     this.policy = policy
     this.#findStored = findStored
@@ -85,8 +91,8 @@ export class ServedFile {
 
   /** The same bytes at another path, as another type. */
   withType(path: string, type: FileType): ServedFile {
-    const { modified, policy } = this
-    return new ServedFile({ path, file: this, type, findStored: this.#findStored, modified, policy })
+    const { coded, modified, policy } = this
+    return new ServedFile({ path, file: this, type, coded, findStored: this.#findStored, modified, policy })
   }
 
   get location(): BlobLocation | undefined {
@@ -97,8 +103,17 @@ export class ServedFile {
     return this.#getStored().isBlocked === true
   }
 
-  /** The representation for a client that accepts these codings; the file itself when it accepts no other. */
+  /** Whether responses depend on the codings that a client accepts, now or later. */
+  get varies(): boolean {
+    return this.type.isCompressible || this.coded !== undefined
+  }
+
+  /**
+   * The representation for a client that accepts these codings; the file itself when it accepts no other, and decoded if
+   * its bytes have a coding.
+   */
   representation(acceptEncoding: string | undefined): Representation {
+    if (this.coded) return this.#ofCoded(this.coded, acceptEncoding)
     const { encodings } = this.#getStored()
     if (encodings !== undefined && acceptEncoding !== undefined) {
       for (const coding of parseAcceptEncoding(acceptEncoding)) {
@@ -109,6 +124,21 @@ export class ServedFile {
     }
     this.#plain ??= new Representation(this, this)
     return this.#plain
+  }
+
+  #ofCoded(coded: CodedContent, acceptEncoding: string | undefined): Representation {
+    for (const coding of acceptEncoding === undefined ? [] : parseAcceptEncoding(acceptEncoding)) {
+      if (coding === 'identity') break
+      if (coding !== coded.coding) continue
+      this.#plain ??= new Representation(this, this)
+      return this.#plain
+    }
+    this.#decoded ??= new Representation(this, {
+      size: coded.decodedSize,
+      location: this.location,
+      decoded: coded,
+    })
+    return this.#decoded
   }
 
   #getStored(): StoredContent {
@@ -124,9 +154,12 @@ export class ServedFile {
   }
 }
 
-/** A file in one encoding, or as published: each has an entity tag of its own (RFC 9110, 8.8.3.3). */
+/** A file in one encoding, as published, or decoded: each has an entity tag of its own (RFC 9110, 8.8.3.3). */
 export class Representation implements BlobSlice {
+  /** The stored encoding; undefined for the published bytes. */
   readonly encoding?: Encoding
+  /** When the published bytes are decoded. */
+  readonly decoded?: CodedContent
   /** Bytes. */
   readonly size: number
   readonly location: BlobLocation | undefined
@@ -139,14 +172,15 @@ export class Representation implements BlobSlice {
 
   constructor(
     file: ServedFile,
-    { size, location }: Pick<BlobSlice, 'size' | 'location'>,
+    { size, location, decoded }: Pick<BlobSlice, 'size' | 'location' | 'decoded'>,
     encoding?: Encoding,
   ) {
     const tag = file.hash.slice(0, 32)
     if (encoding !== undefined) this.encoding = encoding
+    if (decoded !== undefined) this.decoded = decoded
     this.size = size
     this.location = location
-    this.etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`
+    this.etag = `"${tag}${encoding === undefined ? tagSuffix(file, decoded) : `-${encoding}`}"`
     this.#file = file
   }
 
@@ -156,6 +190,16 @@ export class Representation implements BlobSlice {
 
   get hash(): string {
     return this.#file.hash
+  }
+
+  /** Whether the date identifies the representation: a file and its encodings share one. */
+  get isDated(): boolean {
+    return this.encoding === undefined && this.#file.coded === undefined
+  }
+
+  /** Whether parts of it can be sent: bytes are decoded from the first on. */
+  get hasRanges(): boolean {
+    return this.decoded === undefined
   }
 
   get injected(): InjectedDocument | undefined {
@@ -220,20 +264,28 @@ export class Representation implements BlobSlice {
 
   #headers(length: number): string[] {
     const { modified, policy } = this.#file
-    const validators = ['ETag', this.etag, 'Last-Modified', modified.date, 'Accept-Ranges', 'bytes']
-    return this.#entityHeaders(length).concat(validators, this.#vary, baseHeaders(policy))
+    const validators = ['ETag', this.etag, 'Last-Modified', modified.date]
+    const ranges = this.hasRanges ? ACCEPT_RANGES : []
+    return this.#entityHeaders(length).concat(validators, ranges, this.#vary, baseHeaders(policy))
   }
 
   #entityHeaders(length: number): string[] {
     const lines = ['Content-Type', this.#file.type.name, 'Content-Length', `${length}`]
-    return this.encoding === undefined ? lines : lines.concat('Content-Encoding', this.encoding)
+    const coding = this.decoded ? undefined : (this.encoding ?? this.#file.coded?.coding)
+    return coding === undefined ? lines : lines.concat('Content-Encoding', coding)
   }
 
   get #vary(): readonly string[] {
-    return this.#file.type.isCompressible ? VARY : []
+    return this.#file.varies ? VARY : []
   }
 }
 
+/** The same bytes of a version in which they have no coding are another representation. */
+function tagSuffix({ coded }: ServedFile, decoded: CodedContent | undefined): string {
+  return coded === undefined ? '' : `-${decoded ? 'from' : 'as'}-${coded.coding}`
+}
+
+const ACCEPT_RANGES = ['Accept-Ranges', 'bytes'] as const
 const VARY = ['Vary', 'Accept-Encoding'] as const
 
 /** Header lines of all responses of a version except errors. */

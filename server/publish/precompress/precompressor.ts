@@ -293,7 +293,7 @@ export class Precompressor implements AsyncDisposable {
 
 /** The compressible files of a version, each content once, in the order in which visitors request them. */
 function findCandidates(version: Version, document: InjectedDocument | undefined): PrecompressionCandidate[] {
-  const candidates = [...version.files] as PrecompressionCandidate[]
+  const candidates = version.files.filter(({ coded }) => !coded) as PrecompressionCandidate[]
   if (document && version.injectedDocumentHash === document.hash) {
     const { hash, size } = document
     candidates.unshift({ path: INDEX_PATH, contentType: 'text/html', hash, size, injected: document })

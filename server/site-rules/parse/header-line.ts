@@ -1,10 +1,17 @@
+import { formatAlternatives } from '../../../protocol/format.ts'
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
+import { CONTENT_CODINGS, type ContentCoding } from '../../blobs/content-coding.ts'
 import { NOTICE_COOKIE } from '../../sites/notice-cookie.ts'
 import { PASSWORD_COOKIE } from '../../sites/password.ts'
 import { findHeaderProblem, findNameProblem } from './header-policy.ts'
 
-/** A parsed line below a path. */
-export type HeaderLine = { set: [name: string, value: string] } | { remove: string }
+/** A parsed line below a path; null removes the content coding. */
+export type HeaderLine =
+  | { set: [name: string, value: string] }
+  | { remove: string }
+  | { coding: ContentCoding | null }
+
+const CODING_NAME = 'content-encoding'
 
 /** RFC 9110, 5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -15,6 +22,7 @@ const RESERVED_COOKIE = new RegExp(`^[\\s=]*(?:__Host-)?(${RESERVED_NAMES})\\s*(
 /** Parses a line of `_headers` below a path, or returns a description of the error. */
 export function readHeaderLine(text: string): HeaderLine | string {
   const [, removed] = /^!\s+(\S.*)$/.exec(text) ?? []
+  if (removed?.toLowerCase() === CODING_NAME) return { coding: null }
   if (removed !== undefined) return validateName(removed) ?? { remove: removed.toLowerCase() }
   const at = text.indexOf(':')
   if (at < 0)
@@ -24,12 +32,20 @@ export function readHeaderLine(text: string): HeaderLine | string {
     .slice(at + 1)
     .trim()
     .replaceAll('\t', ' ')
+  if (name.toLowerCase() === CODING_NAME) return readCoding(value)
   const problem =
     validateName(name) ??
     validateValue(value) ??
     findHeaderProblem(name, value) ??
     validateCookie(name, value)
   return problem ?? { set: [name, value] }
+}
+
+function readCoding(value: string): HeaderLine | string {
+  const coding = CONTENT_CODINGS.find((one) => one === value.toLowerCase())
+  return coding === undefined
+    ? `Content-Encoding must be ${formatAlternatives(CONTENT_CODINGS)}, for files whose bytes are that`
+    : { coding }
 }
 
 /** Whether every value of the name needs a line of its own (RFC 6265, 3). */

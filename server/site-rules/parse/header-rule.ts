@@ -1,6 +1,7 @@
 import type { PublishWarning } from '../../../protocol/api/publish.ts'
 import { formatNumber } from '../../../protocol/format.ts'
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
+import type { ContentCoding } from '../../blobs/content-coding.ts'
 import { readTemplate } from '../path-pattern.ts'
 import { isSetCookie, readHeaderLine } from './header-line.ts'
 import { type HeaderPatterns, overlap, parseHeaderPattern, placeholderNames } from './header-pattern.ts'
@@ -19,6 +20,8 @@ export interface HeaderRule {
   set: [name: string, value: string][]
   /** Names to remove, lower case. */
   remove: string[]
+  /** The content coding of the files, whose bytes have it already; null for none. */
+  coding?: ContentCoding | null
 }
 
 export interface ParsedHeaders {
@@ -137,7 +140,7 @@ class HeaderFileParser {
     this.#open = undefined
     if (open === undefined || open === 'refused') return
     const { rule, warned } = open
-    if (rule.set.length + rule.remove.length > 0) this.#read.push(open)
+    if (rule.set.length + rule.remove.length > 0 || rule.coding !== undefined) this.#read.push(open)
     else if (!warned) this.#file.warn(rule.line, 'the path has no headers')
   }
 }
@@ -148,6 +151,11 @@ function addHeader(open: OpenRule, text: string): string | undefined {
   if (typeof line === 'string') return line
   if ('remove' in line) {
     open.rule.remove.push(line.remove)
+    return undefined
+  }
+  if ('coding' in line) {
+    if (open.rule.host !== undefined) return 'Content-Encoding cannot depend on the host: name a path only'
+    open.rule.coding = line.coding
     return undefined
   }
   const [name, value] = line.set

@@ -41,7 +41,8 @@ export function findInjection(
   const { title, description, ogImagePath: path } = effectiveMetadata(site, version, files)
   if (title === null && description === null && path === null) return undefined
   const root = files.find((file) => file.path === 'index.html')
-  if (!root?.hash || !/^text\/html\s*(;|$)/i.test(root.contentType)) return undefined
+  // Bytes with a content coding have no head that could be changed.
+  if (!root?.hash || root.coded || !/^text\/html\s*(;|$)/i.test(root.contentType)) return undefined
   const image = path === null ? null : addresses.file(site.slug, path)
   return { published: { ...root, hash: root.hash }, tags: { title, description, image } }
 }

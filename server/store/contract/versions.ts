@@ -2,6 +2,7 @@ import type { FileChanges, PublishWarning, SiteMetadata } from '../../../protoco
 import type { PublishedWith, SiteKind } from '../../../protocol/api/sites.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { StoredBlob } from '../../blobs/blobs.ts'
+import type { CodedContent } from '../../blobs/content-coding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 
 /** A version of a site without its manifest and what only serving needs. */
@@ -104,9 +105,13 @@ export function emptyVersion(id: string, slug: string, now: number): Version {
   }
 }
 
-/** A manifest entry; `known` bytes of a pending version are those of the live version at staging. */
+/**
+ * A manifest entry; `known` bytes of a pending version are those of the live version at staging. With `coded`, the bytes
+ * are served with their content coding, and decoded for clients that do not accept it.
+ */
 export interface ManifestFile extends StoredFile {
   known?: true
+  coded?: CodedContent
 }
 
 /** A file that a site had; it stays reachable until then. */
