@@ -43,7 +43,7 @@ export function formatLimit(bytes: number): string {
 /** A size and the limit that it exceeds, in bytes where they would read the same: "263 MB" and "262 MB". */
 export function formatExcess(bytes: number, limit: number): { found: string; limit: string } {
   const found = formatBytes(bytes)
-  return found === formatLimit(limit)
+  return found === formatLimit(limit) || found === formatBytes(limit)
     ? { found: pluralize(bytes, 'byte'), limit: pluralize(limit, 'byte') }
     : { found, limit: formatLimit(limit) }
 }

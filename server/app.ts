@@ -262,6 +262,7 @@ export async function startService(config: Config, given: StartOptions): Promise
       },
       { lifetimeMs: SECOND_MS },
     ),
+    hasSpace: shareResult(() => blobs.assertSpace(), { lifetimeMs: SECOND_MS }),
     isReady: () => !isStopping,
     probeToken: new ProbeToken(secret),
   })

@@ -39,7 +39,7 @@ export function Footer({ name, version, links }: FooterProps) {
     <footer class="foot">
       <nav aria-label="About this service">
         <a href="/docs">Docs</a>
-        <a href="/health">Status</a>
+        <a href="/status">Status</a>
         {links}
       </nav>
       <span>

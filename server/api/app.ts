@@ -35,6 +35,7 @@ import type { LazySchemaCompilers } from './schema-compilers.ts'
 import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
 import type { ApiServices } from './services.ts'
 import { followRenames } from './sites.ts'
+import { statusPage } from './status-page.ts'
 import { answerUnknown, handleUnrouted, knownMethods, readableUrl } from './unrouted.ts'
 import { unsubscribe } from './unsubscribe.ts'
 
@@ -62,6 +63,8 @@ export interface ApiOptions extends ApiServices {
   telemetry: Telemetry
   /** Rejects while the service cannot work. */
   healthy: () => Promise<void>
+  /** Rejects while the disk is too full for a publish. */
+  hasSpace: () => Promise<void>
   /** False once the service stops. */
   isReady: () => boolean
   probeToken: ProbeToken
@@ -124,6 +127,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   await app.register(cspReports, options)
   await app.register(unsubscribe, options)
   await app.register(reportPage, options)
+  await app.register(statusPage, options)
   const handle: RequestListener = (request, response) => app.routing(request, response)
   await app.register((api) => addRoutes(api, options, handle))
   app.setNotFoundHandler(answerUnknown(allowed, notFoundPage(options.pages)))

@@ -144,6 +144,17 @@ describe('the pages about the API', () => {
       assert.deepEqual([status, json], [200, { status: expected }])
     }
   })
+
+  test('say at /status what works, to people', async () => {
+    const works = await api.request('GET', '/status')
+    assert.equal(works.status, 200)
+    assert.match(works.text, /<h1>Everything works<[\s\S]*Publishing<.dt><dd>Works</)
+    await using full = await Api.start({ DISK_RESERVE: '16TiB' })
+    assert.match(
+      (await full.request('GET', '/status')).text,
+      /<h1>Publishing is paused<[\s\S]*disk of the server is full/,
+    )
+  })
 })
 
 test('URLs have the scheme, host and port of the configured base URL', async () => {
@@ -290,7 +301,7 @@ describe('a page', () => {
     await assert.rejects(own.anonymous.create({ files: [file('a'), file('b')] }), {
       message: /must contain at most 1 files, not 2/,
     })
-    await assert.rejects(client.create({ files: [file('a', 1001)] }), { message: /at most 1000 bytes/ })
+    await assert.rejects(client.create({ files: [file('a', 1001)] }), { message: /at most 1,000 bytes, not 1,001 bytes/ })
     await assert.rejects(client.addDomain('www.example.com', created.slug), {
       message: 'The Staff plan includes no custom domains. Ask the administrator for a higher limit.',
     })

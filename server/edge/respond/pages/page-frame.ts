@@ -29,6 +29,9 @@ input,select,textarea{width:100%;color:var(--ink);background:var(--surface);bord
 button{margin-top:.5rem;border:0;background:var(--accent);color:var(--on-accent);font-weight:500;cursor:pointer}
 button:hover{background:var(--accent-strong)}
 .wrong{color:var(--wrong)}
+dl{display:grid;grid-template-columns:auto 1fr;gap:.5rem 1rem;margin:1.25rem 0}
+dt{color:var(--quiet)}
+dd{margin:0}
 footer{margin-top:1.5rem;font-size:.8125rem}
 footer a{color:var(--quiet);margin-right:1rem}
 footer span{display:flex;gap:.5rem;align-items:center;margin-bottom:.5rem;color:var(--quiet)}

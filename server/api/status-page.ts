@@ -1,0 +1,50 @@
+import type { FastifyInstance } from 'fastify'
+import type { Branding } from '../../protocol/branding.ts'
+import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
+import { html } from '../lib/html.ts'
+import type { Banners } from '../operations/administration/banners.ts'
+import { sendPage } from '../web/pages.ts'
+
+interface StatusPageOptions {
+  /** Rejects while the database or the storage of files does not respond. */
+  healthy: () => Promise<void>
+  /** Rejects while the disk is too full for a publish. */
+  hasSpace: () => Promise<void>
+  banners: Pick<Banners, 'current'>
+  pages: ErrorPages
+  branding: Branding
+  version: string
+}
+
+/** What works now, for people: the status is that of `/health`, 200 or 503. Programs ask `/health`. */
+export async function statusPage(app: FastifyInstance, options: StatusPageOptions): Promise<void> {
+  const { healthy, hasSpace, banners, pages, branding, version } = options
+  app.get('/status', async (_, reply) => {
+    const works = await succeeds(healthy)
+    const publishes = works && (await succeeds(hasSpace))
+    const banner = banners.current()
+    const title = publishes ? 'Everything works' : works ? 'Publishing is paused' : 'Not everything works'
+    const lines = [
+      ['Published sites', works ? 'Online' : 'Online where this server has them in memory'],
+      [
+        'Publishing',
+        publishes ? 'Works' : works ? 'Paused: the disk of the server is full' : 'Does not work now',
+      ],
+      ['Dashboard and sign-in', works ? 'Work' : 'Do not work now'],
+      ['Version', version],
+    ]
+    const main = html`<p class="above">Status of ${branding.name}</p>
+<h1>${title}</h1>${banner && html`\n<p>${banner.text}${banner.link === null ? undefined : html` <a href="${banner.link}">More</a>`}</p>`}
+<dl>${lines.map(([name, state]) => html`\n<dt>${name}</dt><dd>${state}</dd>`)}
+</dl>
+<p><a href="/">${branding.name}</a></p>`
+    return sendPage(reply, pages.render({ status: works ? 200 : 503, language: 'en', title, main }))
+  })
+}
+
+async function succeeds(check: () => Promise<void>): Promise<boolean> {
+  return check().then(
+    () => true,
+    () => false,
+  )
+}
