@@ -301,7 +301,9 @@ describe('a page', () => {
     await assert.rejects(own.anonymous.create({ files: [file('a'), file('b')] }), {
       message: /must contain at most 1 files, not 2/,
     })
-    await assert.rejects(client.create({ files: [file('a', 1001)] }), { message: /at most 1,000 bytes, not 1,001 bytes/ })
+    await assert.rejects(client.create({ files: [file('a', 1001)] }), {
+      message: /at most 1,000 bytes, not 1,001 bytes/,
+    })
     await assert.rejects(client.addDomain('www.example.com', created.slug), {
       message: 'The Staff plan includes no custom domains. Ask the administrator for a higher limit.',
     })

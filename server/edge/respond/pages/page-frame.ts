@@ -36,6 +36,7 @@ footer{margin-top:1.5rem;font-size:.8125rem}
 footer a{color:var(--quiet);margin-right:1rem}
 footer span{display:flex;gap:.5rem;align-items:center;margin-bottom:.5rem;color:var(--quiet)}
 footer img{flex:none;object-fit:contain}
+@media (pointer:coarse){footer a,p>a:only-child{display:inline-block;padding-block:.875rem}}
 `
 
 export interface ServicePage {

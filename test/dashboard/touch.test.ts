@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PHONE } from '../support/browser.ts'
+import { seedAccount } from './seeded-account.ts'
+import { web } from './shared.ts'
+import { requiresBrowser } from './web-fixture.ts'
+
+test(
+  'a finger has 44 pixels for every control of every page, but for links within a line of text',
+  requiresBrowser,
+  async () => {
+    const account = await web.createAccount()
+    const { sites, claimPath, domain } = await seedAccount(web, account)
+    await using owner = await web.owner({ ...PHONE_WITH_TOUCH, account })
+    const { page } = owner
+    const views = ['', '/files', '/versions', '/visits', '/settings'].map(
+      (view) => `/sites/${sites[0]}${view}`,
+    )
+    const pages = ['/', '/sites', ...views, '/domains', `/domains?domain=${domain}`, '/account', claimPath]
+    for (const path of [...pages, '/docs', '/docs/publish', '/docs/api', '/status', '/report']) {
+      await page.goto(web.url(path))
+      // Every page of the dashboard has a heading once it has its data.
+      await page.locator('main :is(h1, h2)').first().waitFor()
+      assert.deepEqual(await page.evaluate(findSmallTargets), [], path)
+    }
+  },
+)
+
+const PHONE_WITH_TOUCH = { viewport: PHONE, hasTouch: true, isMobile: true }
+
+/** The visible controls that are smaller, with their own frame (`::after`) or label. */
+function findSmallTargets(): string[] {
+  const MIN = 43.5
+  const controls = document.querySelectorAll<HTMLElement>('a[href], button, input, select, textarea, summary')
+  return [...controls].flatMap((control) => {
+    if (!control.checkVisibility({ visibilityProperty: true, opacityProperty: true })) return []
+    const { width, height } = (control.closest('label') ?? control).getBoundingClientRect()
+    if (width < 2 || height < 2) return []
+    const text = control.textContent!.trim()
+    const around = control.parentElement!.textContent!.trim()
+    const { display } = getComputedStyle(control)
+    if (control.matches('a') && display === 'inline' && around.length > text.length + 3) return []
+    const frame = getComputedStyle(control, '::after')
+    const isFramed = frame.content !== 'none' && frame.position === 'absolute'
+    const sides = [
+      width,
+      height,
+      ...(isFramed ? [Number.parseFloat(frame.width), Number.parseFloat(frame.height)] : []),
+    ]
+    const [w, h] = [Math.max(sides[0]!, sides[2] ?? 0), Math.max(sides[1]!, sides[3] ?? 0)]
+    return w >= MIN && h >= MIN
+      ? []
+      : [`${control.tagName} ${text.slice(0, 30)} ${Math.round(w)}x${Math.round(h)}`]
+  })
+}
