@@ -198,6 +198,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     addresses: services.addresses,
     pages,
     injectedDocuments: services.injectedDocuments,
+    markdownPages: services.markdownPages,
     clock,
     log,
     metrics,

@@ -47,6 +47,7 @@ import type { Scanner } from './publish/scan/scanner.ts'
 import { SignedUploadUrls } from './publish/signed-uploads.ts'
 import { PendingVersionStore } from './publish/stage.ts'
 import { Collaborators } from './sites/collaborators.ts'
+import { MarkdownPages } from './sites/markdown/markdown-pages.ts'
 import { NamePolicy } from './sites/name-policy.ts'
 import { SiteNames } from './sites/names.ts'
 import { InjectedDocuments } from './sites/page-metadata/injected-document.ts'
@@ -86,6 +87,7 @@ export function createServices(
   const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
   const blobReader = new BlobReader(blobs, store.read.blobs)
   const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
+  const markdownPages = new MarkdownPages({ blobs: blobReader, budget, log })
   const precompressor = new Precompressor({
     store,
     blobs,
@@ -189,6 +191,7 @@ export function createServices(
   return {
     addresses,
     injectedDocuments,
+    markdownPages,
     accounts,
     unsubscribeLinks,
     accountPlans: new AccountPlans({ store, plans, clock }),

@@ -10,6 +10,7 @@ import type { RequestLog } from '../lib/request-log.ts'
 import type { MemoryBudget } from '../lib/second-chance-cache.ts'
 import type { Tracer } from '../lib/telemetry.ts'
 import type { Secrets } from '../lib/tokens.ts'
+import type { MarkdownPages } from '../sites/markdown/markdown-pages.ts'
 import type { InjectedDocuments } from '../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { Store } from '../store/store.ts'
@@ -31,6 +32,7 @@ export interface EdgeOptions {
   /** The pages of the service that visitors see. */
   readonly pages: ErrorPages
   readonly injectedDocuments: InjectedDocuments
+  readonly markdownPages: MarkdownPages
   /** Milliseconds since 1970. */
   readonly clock: () => number
   readonly log: Log

@@ -1,19 +1,22 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
+import { findMarkdownStart } from '../sites/markdown/start-document.ts'
+import { findTitle } from '../sites/markdown/title.ts'
 import type { DocumentSummary } from '../sites/page-metadata/document-summary.ts'
 
 const HTML = /^text\/html\s*(;|$)/i
 
 /**
- * Reads the title and the icons of a version's start page: its `index.html` nearest to the root. Undefined without one,
- * and when it cannot be read: a version without a title is better than none.
+ * Reads the title and the icons of a version's start page: its `index.html` nearest to the root, or its Markdown document.
+ * Undefined without one, and when it cannot be read: a version without a title is better than none.
  */
 export async function loadDocument(
   blobs: BlobReader,
   files: readonly StoredFile[],
 ): Promise<DocumentSummary | undefined> {
-  const document = findStartPage(files)
+  const page = findStartPage(files)
+  const document = page ?? findMarkdownStart(files)
   if (!document) return undefined
   // Loaded on first use: the parser would take part of the start time.
   const { summarizeDocument, MAX_HEAD_BYTES } = await import('../sites/page-metadata/document-summary.ts')
@@ -24,6 +27,7 @@ export async function loadDocument(
     .then((body) => body?.toArray() as Promise<Buffer[]> | undefined)
     .catch(() => undefined)
   if (!bytes) return undefined
+  if (!page) return { title: findTitle(Buffer.concat(bytes).toString()), icons: [] }
   const summary = summarizeDocument(Buffer.concat(bytes), contentType, path)
   // Parsing may take as long as a turn of the event loop is allowed to.
   await turn()

@@ -129,6 +129,8 @@ describe('before a site has an owner, its name', () => {
     assert.equal(again.suggestedName, undefined)
     await named('marlow-street-bakery')
     assert.equal((await api.publish(api.anonymous, titled)).suggestedName, undefined)
+    const markdown = await api.publish(api.anonymous, { 'README.md': 'Intro\n\n# [Tall](x) *Ships* #\n' })
+    assert.deepEqual([markdown.title, markdown.suggestedName], ['Tall Ships', 'tall-ships'])
     const reserved = { 'index.html': '<title>Login</title>' }
     assert.equal((await api.publish(api.anonymous, reserved)).suggestedName, undefined)
   })

@@ -24,6 +24,7 @@ import { handleNodeRequest } from '../../server/net/http1/node-handler.ts'
 import { Listener } from '../../server/net/listener.ts'
 import { parseRules, type SiteRules } from '../../server/site-rules/site-rules.ts'
 import { forgetFormerFiles } from '../../server/sites/former-files.ts'
+import { MarkdownPages } from '../../server/sites/markdown/markdown-pages.ts'
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { newSlug } from '../../server/sites/slug.ts'
 import { deleteSite } from '../../server/sites/trash.ts'
@@ -129,6 +130,7 @@ export class EdgeFixture {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
     }
     const budget = new MemoryBudget(cacheBytes)
+    const blobReader = new BlobReader(this.blobs, this.store.watched.read.blobs)
     const metrics = new Metrics()
     this.options = {
       config: readConfig({ SLIPWAY_SITE_DOMAIN: siteDomain, ...environment }),
@@ -137,10 +139,8 @@ export class EdgeFixture {
       blobs: this.blobs,
       addresses: this.addresses,
       pages: DEFAULT_PAGES,
-      injectedDocuments: new InjectedDocuments({
-        blobs: new BlobReader(this.blobs, this.store.watched.read.blobs),
-        budget,
-      }),
+      injectedDocuments: new InjectedDocuments({ blobs: blobReader, budget }),
+      markdownPages: new MarkdownPages({ blobs: blobReader, budget, log }),
       clock,
       log,
       metrics,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
 import type { RouteTable } from '../../server/edge/resolve/route-table.ts'
 import { publicPolicy, toLastModified } from '../../server/edge/respond/policy.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
@@ -188,6 +189,127 @@ describe('a file listing', () => {
   })
 })
 
+describe('a gallery', () => {
+  const paths = ['b10.jpg', 'b2.jpg', 'trip/<i>"a"-b_c.webp', 'notes.txt']
+
+  test('shows the pictures of a site that are half of its files, by folder, and lists the others', () => {
+    const page = getResponse(galleryOf(paths), '/')
+    const found = [
+      ...htmlOf(page).matchAll(
+        /<h2>(.*?)<\/h2>|<a href="(.*?)">(?:<img src="(.*?)" alt="(.*?)" loading="lazy")?/g,
+      ),
+    ]
+    assert.deepEqual(
+      found.map(([, folder, href, src, alt]) => folder ?? [href, src, alt].join(' ').trim()),
+      [
+        '/b2.jpg /b2.jpg b2',
+        '/b10.jpg /b10.jpg b10',
+        'trip/',
+        '/trip/%3Ci%3E%22a%22-b_c.webp /trip/%3Ci%3E%22a%22-b_c.webp &#60;i&#62;&#34;a&#34; b c',
+        '/notes.txt',
+      ],
+    )
+    assert.match(htmlOf(page), /<p>4 files, /)
+    assert.match(
+      header(page, 'content-security-policy')!,
+      /^default-src 'none'; style-src 'sha256-.+'; img-src 'self'; form/,
+    )
+  })
+
+  test('is not the page of a site with few pictures', () => {
+    for (const other of [
+      ['a.jpg', 'b.txt'],
+      ['a.jpg', 'b.jpg', 'c.txt', 'd.txt', 'e.txt'],
+    ])
+      assert.doesNotMatch(htmlOf(getResponse(galleryOf(other), '/')), /<img/)
+  })
+})
+
+function galleryOf(paths: string[]): RouteTable {
+  const files = paths.map((path) => ({ ...toStoredFile(path), contentType: mediaType(path) }))
+  return buildTable([], { files } as object)
+}
+
+describe('a Markdown document', () => {
+  const edge = EdgeFixture.shared()
+  const publish = (files: Record<string, string>) =>
+    edge.publish(
+      Object.fromEntries(
+        Object.entries(files).map(([path, body]) => [path, { type: mediaType(path), body }]),
+      ),
+    )
+
+  test('that is the only page of a site is shown rendered, and stays available as published', async () => {
+    const source =
+      '# Notes *of* a trip\n\n| a | b |\n|---|---|\n| 1 | ~~2~~ |\n\n![Sea](img/sea.png)\n\n## Notes\n## Notes\n'
+    const slug = await publish({ 'README.md': source, 'img/sea.png': 'x', 'b.txt': 'b' })
+    const page = await edge.get(slug)
+    assert.match(page.text, /<title>Notes of a trip<\/title>/)
+    assert.match(page.text, /<h1 id="notes-of-a-trip">Notes <em>of<\/em> a trip<\/h1>/)
+    assert.match(page.text, /<td>1<\/td><td><del>2<\/del><\/td>/)
+    assert.match(page.text, /<img src="img\/sea\.png" alt="Sea" loading="lazy">/)
+    assert.match(page.text, /<h2 id="notes">Notes<\/h2>\n<h2 id="notes-1">/)
+    for (const link of ['/README.md', '/img/sea.png', '/b.txt'])
+      assert.ok(page.text.includes(`href="${link}"`), link)
+    const raw = await edge.get(slug, '/README.md')
+    assert.deepEqual([raw.text, raw.headers['content-type']], [source, 'text/markdown; charset=utf-8'])
+    await edge.updateSite(slug, { title: 'Mine', updatedAt: edge.clock.now })
+    assert.match((await edge.get(slug)).text, /<title>Mine<\/title>/)
+  })
+
+  const starts: [files: string[], start: string | undefined][] = [
+    [['index.md', 'README.md'], 'index.md'],
+    [['readme.markdown', 'b.md'], 'readme.markdown'],
+    [['notes.md', 'a.png', 'b.png'], 'notes.md'],
+    [['a.md', 'b.md'], undefined],
+    [['docs/notes.md', 'a.txt'], undefined],
+    [['README.md', 'sub/index.html'], undefined],
+  ]
+  for (const [paths, start] of starts)
+    test(`of ${paths} that is the start page is ${start ?? 'none'}`, async () => {
+      const slug = await publish(Object.fromEntries(paths.map((path) => [path, `# From ${path}`])))
+      const [, found] = /<h1 id=".*">From (.*?)<\/h1>/.exec((await edge.get(slug)).text) ?? []
+      assert.equal(found, start)
+    })
+
+  const hostile: [source: string, shown: RegExp][] = [
+    ['<script>alert(1)</script>', /^&#60;script&#62;alert\(1\)&#60;\/script&#62;/],
+    ['a <img src=x onerror=alert(1)>', /a &#60;img src=x onerror=alert\(1\)&#62;/],
+    ['[a](javascript:alert(1))', /<p>a<\/p>/],
+    ['[a](java\tscript:alert(1)) [b](JaVaScRiPt:x) [c](vbscript:x) [d](data:text/html,x)', /[^>]*$/],
+    ['![a](javascript:alert(1)) ![b](data:image/svg+xml,x)', /<p>a b<\/p>/],
+    ['[a](<https://a.test/"onclick=x>)', /<a href="https:\/\/a\.test\/&#34;onclick=x">a<\/a>/],
+    ['[a](https://a.test "<script>")', /<a href="https:\/\/a\.test">a<\/a>/],
+    ['![x" onload="a](b.png)', /<img src="b\.png" alt="x&#34; onload=&#34;a"/],
+    ['```"><script>\n<b>\n```', /<pre tabindex="0"><code>&#60;b&#62;\n<\/code><\/pre>/],
+    ['# "><script>', /<h1 id="script">&(?:quot|#34);&(?:gt|#62);&#60;script&#62;<\/h1>/],
+    ['<https://a.test/<script>>', /[^>]*$/],
+    ['[a]: javascript:x\n\n[a] [b][a]', /<p>a b<\/p>/],
+  ]
+  test('runs nothing and links only to the site, http, https and mailto', async () => {
+    for (const [source, shown] of hostile) {
+      const { text, headers } = await edge.get(await publish({ 'README.md': source, 'b.txt': 'b' }))
+      const [, article = ''] = /<article>\n(.*)<\/article>/s.exec(text) ?? []
+      assert.match(article, shown, source)
+      for (const [tag] of article.matchAll(/<[^>]*>?/g)) {
+        assert.match(tag, /^<\/?[a-z0-9]+(?: (?:href|src|alt|id|loading|tabindex)="[^"]*")*>$/, source)
+        assert.doesNotMatch(tag, /="\s*(?:javascript|vbscript|data):/i, source)
+      }
+      assert.match(
+        String(headers['content-security-policy']),
+        /^default-src 'none'; style-src 'sha256-[^ ]+'; img-src 'self' https:; form-action 'none'; base-uri 'none'$/,
+      )
+    }
+  })
+
+  test('that takes too long to render, is too large or not UTF-8 is shown as text', async () => {
+    for (const body of ['_a_b'.repeat(60_000), 'a'.repeat(300_000), Buffer.from([0xff, 0x41])]) {
+      const slug = await edge.publish({ 'README.md': { type: 'text/markdown', body } })
+      assert.match((await edge.get(slug)).text, /<iframe src="\/_slipway\/text"/)
+    }
+  })
+})
+
 describe('a generated page', () => {
   const table = buildTable(['a.txt', 'b.txt'])
   const page = getResponse(table, '/')
@@ -214,7 +336,7 @@ describe('generated pages over HTTP', () => {
   const edge = EdgeFixture.shared()
 
   test('show a single text file, with metadata that changes immediately', async () => {
-    const slug = await edge.publish({ 'notes.md': { type: 'text/markdown', body: '# Notes' } })
+    const slug = await edge.publish({ 'notes.txt': { type: 'text/plain', body: '# Notes' } })
     const first = await edge.get(slug)
     assert.deepEqual([first.status, (await edge.get(slug, '/_slipway/text')).text], [200, '# Notes'])
     const head = await edge.get(slug, '/', { method: 'HEAD' })

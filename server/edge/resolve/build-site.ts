@@ -1,9 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises'
+import { findMarkdownStart } from '../../sites/markdown/start-document.ts'
 import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
 import type { BlobRecords } from '../../store/contract/blobs.ts'
 import type { ServedSite, ServedVersion } from '../../store/contract/serving.ts'
 import type { Site } from '../../store/contract/sites.ts'
 import type { EdgeOptions } from '../edge-options.ts'
+import { encodePath } from '../paths.ts'
 import { reportLink } from '../report-link.ts'
 import {
   anonymousPolicy,
@@ -16,7 +18,10 @@ import {
 import { buildRouteTable, type RouteTable, type SiteInput } from './route-table.ts'
 
 /** What a route table is built with. */
-export type BuildOptions = Pick<EdgeOptions, 'addresses' | 'config' | 'injectedDocuments' | 'pages'>
+export type BuildOptions = Pick<
+  EdgeOptions,
+  'addresses' | 'config' | 'injectedDocuments' | 'markdownPages' | 'pages'
+>
 
 /** The live version of a site; undefined without one. */
 export async function buildLiveSite(
@@ -63,11 +68,14 @@ interface VersionToBuild {
 
 async function loadSiteInput(
   { site, version, blobs, policy }: VersionToBuild,
-  { addresses, config, injectedDocuments, pages }: BuildOptions,
+  { addresses, config, injectedDocuments, markdownPages, pages }: BuildOptions,
 ): Promise<SiteInput> {
   const injection = findInjection(site, version, addresses)
   const injectedIndex = injection && (await injectedDocuments.get(injection))
   const { files, rules } = version
+  const document = findMarkdownStart(files)
+  const isShown = document?.hash !== undefined && blobs.get(document.hash)?.isBlocked !== true
+  const rendered = isShown ? await markdownPages.get(document) : undefined
   // The first access parses up to 1 MiB of rules, and compiling takes as long: other requests run in between.
   await turn()
   const isAnonymous = site.ownerId === null
@@ -79,6 +87,7 @@ async function loadSiteInput(
     tail: isAnonymous && config.anonymousNotice === 'link' ? reportLink(reportUrl) : undefined,
     rules: rules ?? undefined,
     injectedIndex,
+    markdown: rendered && { ...rendered, path: encodePath(document!.path) },
     blobs,
     metadata: effectiveMetadata(site, version, files),
     toUrl: (name) => addresses.file(site.slug, name),

@@ -9,7 +9,7 @@ import type { FormerFile, ManifestFile } from '../../store/contract/versions.ts'
 import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { ErrorPages } from '../respond/pages/error-pages.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
-import { fallbackIndex, plainTextView } from '../respond/pages/root-page.ts'
+import { fallbackIndex, plainTextView, type StartDocument } from '../respond/pages/root-page.ts'
 import type { Policy } from '../respond/policy.ts'
 import { RedirectResponse } from '../respond/redirect-response.ts'
 import { type FileType, ServedFile, type StoredContent, toFileType } from '../respond/served-file.ts'
@@ -60,6 +60,8 @@ export interface SiteInput {
   rules?: SiteRules | undefined
   /** Replaces the root document. */
   injectedIndex?: InjectedDocument | undefined
+  /** The start page of a version without a root document. */
+  markdown?: StartDocument | undefined
   /** Is appended to HTML documents. */
   tail?: Buffer | undefined
   /** What is stored of the files, of former ones and of the injected document, by hash. */
@@ -105,7 +107,8 @@ export function buildRouteTable(published: SiteInput): RouteTable {
     policy,
   }
   const headBytes = published.injectedIndex?.head.length ?? 0
-  return { ...table, bytes: estimateBytes(table, files.length) + headBytes }
+  const markdownBytes = 3 * (published.markdown?.html.length ?? 0)
+  return { ...table, bytes: estimateBytes(table, files.length) + headBytes + markdownBytes }
 }
 
 /** The file at a path, or the index of the folder it redirects to. */
@@ -228,7 +231,7 @@ function buildNotFoundPages(files: readonly ServedFile[]): Map<string, NotFound>
 /** Measured bytes of a table, of a name in it, and of a listed file. */
 const TABLE_BYTES = 700
 const ENTRY_BYTES = 90
-const LISTED_FILE_BYTES = 150
+const LISTED_FILE_BYTES = 400
 
 /** Of a file with one response; about 170 without, and 300 for each further response. */
 const FILE_BYTES = 750

@@ -17,8 +17,8 @@ export interface PageHead {
 export interface PageContent {
   head: PageHead
   css: string
-  /** The directive for the displayed content; nothing else is loaded and nothing runs. */
-  allowedSource?: 'img-src' | 'media-src' | 'frame-src' | undefined
+  /** The directive for the displayed content, such as `img-src 'self'`; nothing else is loaded and nothing runs. */
+  allowedSources?: string | undefined
   body: Html
 }
 
@@ -79,7 +79,7 @@ export class GeneratedPage {
       'Last-Modified',
       this.#policy.metadataChangedAt.date,
       'Content-Security-Policy',
-      securityPolicy(css, markup.allowedSource),
+      securityPolicy(css, markup.allowedSources),
       ...baseHeaders(this.#policy),
     ]
     return { status: 200, headers, body, isPage: true }
@@ -116,8 +116,8 @@ ${body}
 `.text
 }
 
-function securityPolicy(css: string, allowedSource: PageContent['allowedSource']): string {
+function securityPolicy(css: string, allowedSources: PageContent['allowedSources']): string {
   const style = `style-src 'sha256-${hash('sha256', css, 'base64')}'`
-  const sources = allowedSource === undefined ? [] : [`${allowedSource} 'self'`]
+  const sources = allowedSources === undefined ? [] : [allowedSources]
   return ["default-src 'none'", style, ...sources, "form-action 'none'", "base-uri 'none'"].join('; ')
 }

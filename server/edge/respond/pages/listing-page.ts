@@ -4,13 +4,13 @@ import { basename, decodePath, dirname, toHref } from '../../paths.ts'
 import type { ServedFile } from '../served-file.ts'
 import type { PageContent, PageHead } from './generated-page.ts'
 
-interface ListedFolder {
+export interface ListedFolder {
   /** With its slash; empty for the root. */
   name: string
   files: Listed[]
 }
 
-interface Listed {
+export interface Listed {
   /** Decoded once: sorting reads each name many times. */
   name: string
   path: string
@@ -23,21 +23,32 @@ interface Listed {
  * one page.
  */
 export function listingPage(files: readonly ServedFile[], head: PageHead): PageContent {
-  const total = files.reduce((sum, file) => sum + file.size, 0)
   return {
     head,
     css: CSS,
     body: html`<main>
 <h1>${head.title}</h1>${head.description === null ? undefined : html`\n<p>${head.description}</p>`}
-<p>${files.length} files, ${formatBytes(total)}</p>${groupByFolder(files).map(renderFolder)}
+<p>${describeFiles(files)}</p>${renderFolders(files)}
 </main>`,
   }
+}
+
+/** "3 files, 1.2 MB" */
+export function describeFiles(files: readonly ServedFile[]): string {
+  const total = files.reduce((sum, file) => sum + file.size, 0)
+  return `${files.length} files, ${formatBytes(total)}`
+}
+
+/** The names and sizes of files, by folder; nothing without files. */
+export function renderFolders(files: readonly ServedFile[]): Html[] {
+  return groupByFolder(files).map(renderFolder)
 }
 
 /** Natural order: `2` before `10`, ignoring case. */
 const nameCollator = new Intl.Collator('en', { numeric: true })
 
-function groupByFolder(files: readonly ServedFile[]): ListedFolder[] {
+/** Folders in natural order, and their files. */
+export function groupByFolder(files: readonly ServedFile[]): ListedFolder[] {
   const folders = Map.groupBy(files, ({ path }) => decodePath(dirname(path)))
   return [...folders]
     .map(([name, inside]) => ({ name, files: inside.map(listed).sort(compareByPath) }))
@@ -70,15 +81,18 @@ function renderFile({ name, path, size }: Listed): Html {
 <li><a href="${toHref(path)}">${name}</a><span>${formatBytes(size)}</span></li>`
 }
 
-const CSS = `
-main{max-width:46rem;margin:0 auto;padding:clamp(1.5rem,6vw,4rem) 1.4rem}
-h1{margin:0 0 .4rem;font-size:1.6rem;line-height:1.25;overflow-wrap:anywhere;text-wrap:balance}
+/** Of `renderFolders`. */
+export const LIST_CSS = `
 h2{margin:0;padding:.7rem 1.1rem;font-size:.95rem;overflow-wrap:anywhere;border-bottom:1px solid var(--line)}
-p{margin:0;color:var(--quiet);overflow-wrap:anywhere}
 section{margin-top:1.5rem;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius-large);overflow:hidden}
 ul{margin:0;padding:0;list-style:none}
 li{display:flex;gap:1rem;justify-content:space-between;padding:.55rem 1.1rem}
 li+li{border-top:1px solid var(--line)}
 a{color:var(--accent);text-underline-offset:.2em;overflow-wrap:anywhere}
-li span{flex:none;color:var(--quiet);font-variant-numeric:tabular-nums}
+li span{flex:none;color:var(--quiet);font-variant-numeric:tabular-nums}`
+
+const CSS = `${LIST_CSS}
+main{max-width:46rem;margin:0 auto;padding:clamp(1.5rem,6vw,4rem) 1.4rem}
+h1{margin:0 0 .4rem;font-size:1.6rem;line-height:1.25;overflow-wrap:anywhere;text-wrap:balance}
+p{margin:0;color:var(--quiet);overflow-wrap:anywhere}
 `

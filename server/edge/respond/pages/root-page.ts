@@ -1,20 +1,29 @@
+import type { RenderedMarkdown } from '../../../sites/markdown/render-markdown.ts'
 import type { HeadMetadata } from '../../../sites/page-metadata/head-metadata.ts'
 import { basename, decodePath, dirname, toHref } from '../../paths.ts'
 import type { Policy } from '../policy.ts'
 import { RedirectResponse } from '../redirect-response.ts'
 import { type ServedFile, toFileType } from '../served-file.ts'
 import type { ErrorPages } from './error-pages.ts'
+import { galleryPage, isGallery } from './gallery-page.ts'
 import { GeneratedPage, type PageHead } from './generated-page.ts'
 import { listingPage } from './listing-page.ts'
+import { markdownPage } from './markdown-page.ts'
 import { isTextType, TEXT_PATH, viewerPage } from './viewer-page.ts'
 
 /**
- * The root of a version without a root document (contract, "Serving", 5): a viewer for its only file,
- * otherwise a redirect to the first index below, so that relative links work, otherwise a listing.
+ * The root of a version without a root document (contract, "Serving", 5): a redirect to the first index below, so that
+ * relative links work, otherwise its Markdown document, a viewer for its only file, its pictures or a listing.
  */
 export function fallbackIndex(
   files: readonly ServedFile[],
-  { policy, pages, metadata, toUrl }: PageMetadata & { policy: Policy; pages: ErrorPages },
+  {
+    policy,
+    pages,
+    metadata,
+    toUrl,
+    markdown,
+  }: PageMetadata & { policy: Policy; pages: ErrorPages; markdown?: StartDocument | undefined },
 ): GeneratedPage | RedirectResponse | undefined {
   const index = findNearestIndex(files)
   if (index) return new RedirectResponse(toHref(dirname(index.path)), 302, policy)
@@ -23,6 +32,15 @@ export function fallbackIndex(
   // The page keeps what it is rendered from: no more than that.
   const published = { metadata, toUrl }
   const { accentStyle } = pages
+  const source = markdown && files.find(({ path }) => path === markdown.path)
+  if (markdown && source) {
+    const { html: content, title } = markdown
+    const others = files.filter((one) => one !== source)
+    const head = buildHead(title ?? basename(decodePath(source.path)), published)
+    return new GeneratedPage(() => markdownPage({ content, source, others }, head), policy, accentStyle)
+  }
+  if (isGallery(files))
+    return new GeneratedPage(() => galleryPage(files, buildHead('Files', published)), policy, accentStyle)
   if (files.length > 1)
     return new GeneratedPage(() => listingPage(files, buildHead('Files', published)), policy, accentStyle)
   return new GeneratedPage(() => viewerPage(file, singleFileHead(file, published)), policy, accentStyle)
@@ -40,6 +58,12 @@ function findNearestIndex(files: readonly ServedFile[]): ServedFile | undefined 
   const indexes = files.filter(({ path }) => basename(path) === 'index.html')
   const depth = ({ path }: ServedFile) => path.split('/').length
   return indexes.sort((one, other) => depth(one) - depth(other) || (one.path < other.path ? -1 : 1))[0]
+}
+
+/** The Markdown document at the root of a version, rendered. */
+export interface StartDocument extends RenderedMarkdown {
+  /** The canonical path. */
+  path: string
 }
 
 /** What a generated page shows of a site. */

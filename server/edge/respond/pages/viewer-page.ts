@@ -18,7 +18,7 @@ export function viewerPage(file: ServedFile, head: PageHead): PageContent {
   return {
     head,
     css: CSS,
-    allowedSource: ALLOWED_SOURCES[kind],
+    allowedSources: ALLOWED_SOURCES[kind],
     body: html`<header>
 <div><h1>${head.title}</h1>${head.description === null ? undefined : html`<p>${head.description}</p>`}</div>
 <nav><span>${formatBytes(file.size)}</span>${
@@ -34,13 +34,18 @@ export function isTextType(type: string): boolean {
   return mediaKind(type) === 'text'
 }
 
-const ALLOWED_SOURCES: Record<MediaKind, PageContent['allowedSource']> = {
-  image: 'img-src',
-  video: 'media-src',
-  audio: 'media-src',
-  frame: 'frame-src',
-  text: 'frame-src',
+const ALLOWED_SOURCES: Record<MediaKind, PageContent['allowedSources']> = {
+  image: "img-src 'self'",
+  video: "media-src 'self'",
+  audio: "media-src 'self'",
+  frame: "frame-src 'self'",
+  text: "frame-src 'self'",
   download: undefined,
+}
+
+/** Whether browsers show images of this type. */
+export function isShownImage(type: string): boolean {
+  return mediaKind(type) === 'image'
 }
 
 /** Images that a browser shows. */

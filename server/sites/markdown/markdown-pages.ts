@@ -1,0 +1,100 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
+import type { BlobReader } from '../../blobs/blob-reader.ts'
+import type { Log } from '../../lib/log.ts'
+import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
+import { SECOND_MS } from '../../lib/time.ts'
+import type { RenderedMarkdown } from './render-markdown.ts'
+
+/** Bounds of a document that is rendered, and of what it becomes. */
+const MAX_SOURCE_BYTES = 256 * 1024
+const MAX_HTML_CHARACTERS = 2 * 1024 * 1024
+
+/** Time after which a document is shown as text. */
+const RENDER_TIMEOUT_MS = SECOND_MS
+
+const WORKER_MEMORY_MB = 128
+
+/** Documents that are rendered at a time; loads of other sites do not wait for them. */
+const RENDERINGS = { running: 2, waiting: 30 }
+
+/** Memory of a result beside its text. */
+const RESULT_BYTES = 300
+
+const WORKER = new URL('./markdown-worker.ts', import.meta.url)
+
+interface MarkdownPagesOptions {
+  blobs: Pick<BlobReader, 'bytes'>
+  budget: MemoryBudget
+  log: Log
+}
+
+/**
+ * Rendered Markdown by the hash of its source, cached within a budget. A worker thread renders it within bounds of time
+ * and memory, so that no document delays requests.
+ */
+export class MarkdownPages {
+  readonly #options: MarkdownPagesOptions
+  readonly #cache: SecondChanceCache<{ rendered: RenderedMarkdown | undefined }>
+  readonly #loads = new Map<string, Promise<RenderedMarkdown | undefined>>()
+  readonly #semaphore = new Semaphore(RENDERINGS)
+
+  constructor(options: MarkdownPagesOptions) {
+    this.#options = options
+    this.#cache = new SecondChanceCache(options.budget)
+  }
+
+  /**
+   * The document as HTML; undefined when it is not UTF-8 or beyond the bounds, so that it is shown as text. UNAVAILABLE
+   * when it cannot be read, or when too many documents are waiting.
+   */
+  async get({ hash, size }: Pick<StoredFile, 'hash' | 'size'>): Promise<RenderedMarkdown | undefined> {
+    if (hash === undefined || size > MAX_SOURCE_BYTES) return undefined
+    const known = this.#cache.get(hash)
+    if (known) return known.rendered
+    const loading = this.#loads.get(hash) ?? this.#load(hash)
+    return loading
+  }
+
+  #load(hash: string): Promise<RenderedMarkdown | undefined> {
+    const loading = this.#semaphore
+      .run(async () => {
+        const bytes = await this.#options.blobs.bytes(hash)
+        const rendered = bytes && (await this.#render(bytes))
+        if (bytes) this.#cache.set(hash, { rendered }, RESULT_BYTES + 2 * (rendered?.html.length ?? 0))
+        return rendered
+      })
+      .finally(() => this.#loads.delete(hash))
+    this.#loads.set(hash, loading)
+    return loading
+  }
+
+  async #render(bytes: Buffer): Promise<RenderedMarkdown | undefined> {
+    const source = decodeUtf8(bytes)
+    if (source === undefined) return undefined
+    const worker = new Worker(WORKER, {
+      workerData: source,
+      resourceLimits: { maxOldGenerationSizeMb: WORKER_MEMORY_MB },
+    })
+    try {
+      const signal = AbortSignal.timeout(RENDER_TIMEOUT_MS)
+      const [rendered] = (await once(worker, 'message', { signal })) as [RenderedMarkdown]
+      return rendered.html.length > MAX_HTML_CHARACTERS ? undefined : rendered
+    } catch (error) {
+      this.#options.log.debug('a Markdown document is shown as text', { bytes: bytes.length, error })
+      return undefined
+    } finally {
+      await worker.terminate()
+    }
+  }
+}
+
+function decodeUtf8(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
