@@ -37,7 +37,7 @@ function matchResponse(
     case 'rule-redirect':
       return table.redirects!.toResponse(match.redirect)
     case 'page':
-      return conditionalResponse(match, headers)
+      return conditionalResponse(match.for(headers), headers)
     case 'by-request':
       return varyByNavigation(matchResponse(table, match.found, request))
     case 'missing-asset':

@@ -153,6 +153,31 @@ describe('the metadata of a site', () => {
   })
 })
 
+test('pages of files without a start page are in the language of the visitor, with tags of their own', () => {
+  for (const [table, words] of [
+    [buildTable(['a.txt', 'b.zip']), '<title>Fichiers<[^]*<p>2 fichiers, '],
+    [tableOf('a.png', 'image/png'), 'Ouvrir</a><a [^>]*>Télécharger</a>'],
+    [buildTable(['a.zip']), '<p>a.zip</p><a [^>]*>Télécharger</a>'],
+  ] as const) {
+    const french = getResponse(table, '/', { 'accept-language': 'fr-CA, en;q=0.5' })
+    assert.match(htmlOf(french), new RegExp(`<html lang="fr">[^]*${words}`))
+    assert.equal(header(french, 'vary'), 'Accept-Language')
+    const etag = header(french, 'etag')!
+    for (const [language, status] of [
+      ['fr', 304],
+      ['de', 200],
+    ] as const) {
+      const again = getResponse(table, '/', { 'accept-language': language, 'if-none-match': etag })
+      assert.deepEqual([again.status, header(again, 'vary')], [status, 'Accept-Language'])
+    }
+    for (const language of ['ja', 'zh', 'pl', 'fr'])
+      assert.match(
+        htmlOf(getResponse(table, '/', { 'accept-language': language })),
+        new RegExp(`lang="${language}"`),
+      )
+  }
+})
+
 describe('a file listing', () => {
   test('has every file once, by folder and in natural order, with its size', () => {
     const paths = ['b10.txt', 'B2.txt', 'a.txt', 'sub/z.txt', 'sub/y.txt', 'sub/deep/x.txt']

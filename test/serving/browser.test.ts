@@ -31,8 +31,8 @@ after(async () => {
 })
 
 function readUnityHeaders(): string {
-  const publish = readFileSync(new URL('../../docs/publish.md', import.meta.url), 'utf8')
-  return /^```\n(\/Build\/[\s\S]*?)^```$/m.exec(publish)![1]!
+  const serving = readFileSync(new URL('../../docs/serving.md', import.meta.url), 'utf8')
+  return /^```\n(\/Build\/[\s\S]*?)^```$/m.exec(serving)![1]!
 }
 
 function html(body: string): string {

@@ -8,7 +8,7 @@ import type { BlobRecord, BlobRecords } from '../../store/contract/blobs.ts'
 import type { FormerFile, ManifestFile } from '../../store/contract/versions.ts'
 import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { ErrorPages } from '../respond/pages/error-pages.ts'
-import type { GeneratedPage } from '../respond/pages/generated-page.ts'
+import { type GeneratedPage, MAX_LANGUAGES } from '../respond/pages/generated-page.ts'
 import { fallbackIndex, plainTextView, type StartDocument } from '../respond/pages/root-page.ts'
 import type { Policy } from '../respond/policy.ts'
 import { RedirectResponse } from '../respond/redirect-response.ts'
@@ -244,5 +244,5 @@ function estimateBytes(
     TABLE_BYTES + FILE_BYTES * (files + formerFiles.size) + (redirects?.bytes ?? 0) + (headers?.bytes ?? 0)
   for (const path of entries.keys()) bytes += ENTRY_BYTES + path.length
   for (const path of formerFiles.keys()) bytes += ENTRY_BYTES + path.length
-  return root?.kind === 'page' ? bytes + LISTED_FILE_BYTES * (files + 20) : bytes
+  return root?.kind === 'page' ? bytes + MAX_LANGUAGES * LISTED_FILE_BYTES * (files + 20) : bytes
 }

@@ -2,7 +2,6 @@ import type { HttpRequest, RequestHeaders } from '../../net/http-handler.ts'
 import type { EdgeResponse } from '../response.ts'
 import { evaluatePreconditions, ifRangeMatches } from './conditional.ts'
 import { DEFAULT_PAGES } from './pages/error-pages.ts'
-import type { GeneratedPage } from './pages/generated-page.ts'
 import { parseRange } from './ranges.ts'
 import type { Representation } from './served-file.ts'
 
@@ -25,7 +24,7 @@ export function fileResponse(
 
 /** The response to a GET or HEAD after its preconditions. */
 export function conditionalResponse(
-  page: Representation | GeneratedPage,
+  page: Pick<Representation, 'etag' | 'modified' | 'ok' | 'notModified'>,
   headers: RequestHeaders,
 ): EdgeResponse {
   const status = evaluatePreconditions(headers, page)

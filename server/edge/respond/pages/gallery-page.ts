@@ -2,7 +2,7 @@ import { html } from '../../../lib/html.ts'
 import { basename, decodePath, toHref } from '../../paths.ts'
 import type { ServedFile } from '../served-file.ts'
 import type { PageContent, PageHead } from './generated-page.ts'
-import { describeFiles, groupByFolder, LIST_CSS, renderFolders } from './listing-page.ts'
+import { describeFiles, type FileTexts, groupByFolder, LIST_CSS, renderFolders } from './listing-page.ts'
 import { isShownImage } from './viewer-page.ts'
 
 /** Whether a site shows its pictures: when it has several, and they are at least half of its files. */
@@ -12,7 +12,7 @@ export function isGallery(files: readonly ServedFile[]): boolean {
 }
 
 /** A page for a site of pictures: each links to its file, by folder; then the list of its other files. */
-export function galleryPage(files: readonly ServedFile[], head: PageHead): PageContent {
+export function galleryPage(files: readonly ServedFile[], head: PageHead, texts: FileTexts): PageContent {
   const pictures = files.filter(isPicture)
   return {
     head,
@@ -20,7 +20,7 @@ export function galleryPage(files: readonly ServedFile[], head: PageHead): PageC
     allowedSources: "img-src 'self'",
     body: html`<main>
 <h1>${head.title}</h1>${head.description === null ? undefined : html`\n<p>${head.description}</p>`}
-<p>${describeFiles(files)}</p>${groupByFolder(pictures).map(
+<p>${describeFiles(files, texts)}</p>${groupByFolder(pictures).map(
       ({ name, files: inside }) => html`
 <section class="gallery">${name === '' ? undefined : html`\n<h2>${name}</h2>`}
 <ul>${inside.map(

@@ -3,6 +3,9 @@ import { Html, html } from '../../../lib/html.ts'
 import type { EdgeResponse } from '../../response.ts'
 import type { Policy } from '../policy.ts'
 import { baseHeaders } from '../served-file.ts'
+import type { LanguageHeaders } from './error-pages.ts'
+import { type Language, negotiateLanguage, TEXTS } from './language.ts'
+import type { VisitorTexts } from './languages/visitor-texts.ts'
 import { THEME } from './theme.ts'
 
 /** Metadata in the head of a generated page. */
@@ -22,74 +25,82 @@ export interface PageContent {
   body: Html
 }
 
-/** A generated page at the root of a site without a root document, rendered on first use. */
-export class GeneratedPage {
-  readonly #make: () => PageContent
-  readonly #policy: Policy
-  readonly #accentStyle: string
-  #etag: string | undefined
-  #ok: EdgeResponse | undefined
-  #notModified: EdgeResponse | undefined
+/** How a page is made in a language. */
+type MakePage = (texts: VisitorTexts) => PageContent
 
-  constructor(make: () => PageContent, policy: Policy, accentStyle: string) {
+interface GeneratedPageOptions {
+  policy: Policy
+  accentStyle: string
+  /** Undefined for a page with texts of the service, which is in the language of the visitor. */
+  language?: Language | undefined
+}
+
+/** Languages of a page in memory; others are rendered again. */
+export const MAX_LANGUAGES = 3
+
+/** A generated page at the root of a site without a root document, rendered on first use in each language. */
+export class GeneratedPage {
+  readonly #make: MakePage
+  readonly #options: GeneratedPageOptions
+  /** The last ones that were rendered, by language. */
+  readonly #rendered = new Map<Language, RenderedPage>()
+
+  constructor(make: MakePage, options: GeneratedPageOptions) {
     this.#make = make
-    this.#policy = policy
-    this.#accentStyle = accentStyle
+    this.#options = options
   }
 
   get kind(): 'page' {
     return 'page'
   }
 
-  /** Milliseconds since 1970. */
-  get modified(): number {
-    return this.#policy.metadataChangedAt.time
-  }
-
-  get etag(): string {
-    this.#etag ??= `"${hash('sha256', this.ok.body!).slice(0, 32)}"`
-    return this.#etag
-  }
-
-  get ok(): EdgeResponse {
-    this.#ok ??= this.#build()
-    return this.#ok
-  }
-
-  get notModified(): EdgeResponse {
-    this.#notModified ??= {
-      status: 304,
-      headers: ['ETag', this.etag, ...baseHeaders(this.#policy)],
-      isPage: true,
-    }
-    return this.#notModified
-  }
-
-  #build(): EdgeResponse {
-    const markup = this.#make()
-    const css = THEME + this.#accentStyle + markup.css
-    const body = Buffer.from(renderDocument(markup, css))
-    const headers = [
-      'Content-Type',
-      'text/html; charset=utf-8',
-      'Content-Length',
-      `${body.length}`,
-      'ETag',
-      `"${hash('sha256', body).slice(0, 32)}"`,
-      'Last-Modified',
-      this.#policy.metadataChangedAt.date,
-      'Content-Security-Policy',
-      securityPolicy(css, markup.allowedSources),
-      ...baseHeaders(this.#policy),
-    ]
-    return { status: 200, headers, body, isPage: true }
+  /** The page in the language that the request prefers. */
+  for({ 'accept-language': accepted = '' }: LanguageHeaders): RenderedPage {
+    const language = this.#options.language ?? negotiateLanguage(accepted)
+    const known = this.#rendered.get(language)
+    if (known) return known
+    const page = new RenderedPage(this.#make(TEXTS[language]), language, this.#options)
+    const [oldest] = this.#rendered.keys()
+    if (this.#rendered.size >= MAX_LANGUAGES) this.#rendered.delete(oldest!)
+    this.#rendered.set(language, page)
+    return page
   }
 }
 
-function renderDocument({ head, body }: PageContent, css: string): string {
+/** A generated page in one language. */
+class RenderedPage {
+  /** Milliseconds since 1970. */
+  readonly modified: number
+  readonly etag: string
+  readonly ok: EdgeResponse
+  readonly notModified: EdgeResponse
+
+  constructor(
+    content: PageContent,
+    language: Language,
+    { policy, accentStyle, language: only }: GeneratedPageOptions,
+  ) {
+    const css = THEME + accentStyle + content.css
+    const body = Buffer.from(renderDocument(content, css, language))
+    this.modified = policy.metadataChangedAt.time
+    this.etag = `"${hash('sha256', body).slice(0, 32)}"`
+    const always = ['ETag', this.etag, ...(only ? [] : ['Vary', 'Accept-Language']), ...baseHeaders(policy)]
+    const headers = [
+      ...['Content-Type', 'text/html; charset=utf-8'],
+      ...['Content-Length', `${body.length}`],
+      ...['Last-Modified', policy.metadataChangedAt.date],
+      ...['Content-Security-Policy', securityPolicy(css, content.allowedSources)],
+      ...always,
+    ]
+    this.ok = { status: 200, headers, body, isPage: true }
+    this.notModified = { status: 304, headers: always, isPage: true }
+  }
+}
+
+function renderDocument({ head, body }: PageContent, css: string, language: Language): string {
   const { title, description, image } = head
   return html`<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

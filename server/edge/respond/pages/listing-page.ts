@@ -3,6 +3,10 @@ import { type Html, html } from '../../../lib/html.ts'
 import { basename, decodePath, dirname, toHref } from '../../paths.ts'
 import type { ServedFile } from '../served-file.ts'
 import type { PageContent, PageHead } from './generated-page.ts'
+import type { VisitorTexts } from './languages/visitor-texts.ts'
+
+/** Texts of the pages that show the files of a site. */
+export type FileTexts = VisitorTexts['files']
 
 export interface ListedFolder {
   /** With its slash; empty for the root. */
@@ -22,21 +26,21 @@ export interface Listed {
  * A listing for a site without a document or a single file (contract, "Serving", 5): all files by folder on
  * one page.
  */
-export function listingPage(files: readonly ServedFile[], head: PageHead): PageContent {
+export function listingPage(files: readonly ServedFile[], head: PageHead, texts: FileTexts): PageContent {
   return {
     head,
     css: CSS,
     body: html`<main>
 <h1>${head.title}</h1>${head.description === null ? undefined : html`\n<p>${head.description}</p>`}
-<p>${describeFiles(files)}</p>${renderFolders(files)}
+<p>${describeFiles(files, texts)}</p>${renderFolders(files)}
 </main>`,
   }
 }
 
 /** "3 files, 1.2 MB" */
-export function describeFiles(files: readonly ServedFile[]): string {
+export function describeFiles(files: readonly ServedFile[], { count }: FileTexts): string {
   const total = files.reduce((sum, file) => sum + file.size, 0)
-  return `${files.length} files, ${formatBytes(total)}`
+  return count.replace('{count}', `${files.length}`).replace('{size}', formatBytes(total))
 }
 
 /** The names and sizes of files, by folder; nothing without files. */
@@ -89,7 +93,8 @@ ul{margin:0;padding:0;list-style:none}
 li{display:flex;gap:1rem;justify-content:space-between;padding:.55rem 1.1rem}
 li+li{border-top:1px solid var(--line)}
 a{color:var(--accent);text-underline-offset:.2em;overflow-wrap:anywhere}
-li span{flex:none;color:var(--quiet);font-variant-numeric:tabular-nums}`
+li span{flex:none;color:var(--quiet);font-variant-numeric:tabular-nums}
+@media (pointer:coarse){section li{padding-block:0;align-items:center}section li a{padding-block:.65rem}}`
 
 const CSS = `${LIST_CSS}
 main{max-width:46rem;margin:0 auto;padding:clamp(1.5rem,6vw,4rem) 1.4rem}

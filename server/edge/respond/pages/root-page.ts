@@ -31,19 +31,31 @@ export function fallbackIndex(
   if (!file) return undefined
   // The page keeps what it is rendered from: no more than that.
   const published = { metadata, toUrl }
-  const { accentStyle } = pages
+  const options = { policy, accentStyle: pages.accentStyle }
   const source = markdown && files.find(({ path }) => path === markdown.path)
   if (markdown && source) {
     const { html: content, title } = markdown
     const others = files.filter((one) => one !== source)
     const head = buildHead(title ?? basename(decodePath(source.path)), published)
-    return new GeneratedPage(() => markdownPage({ content, source, others }, head), policy, accentStyle)
+    return new GeneratedPage(() => markdownPage({ content, source, others }, head), {
+      ...options,
+      language: 'en',
+    })
   }
   if (isGallery(files))
-    return new GeneratedPage(() => galleryPage(files, buildHead('Files', published)), policy, accentStyle)
+    return new GeneratedPage(
+      ({ files: texts }) => galleryPage(files, buildHead(texts.title, published), texts),
+      options,
+    )
   if (files.length > 1)
-    return new GeneratedPage(() => listingPage(files, buildHead('Files', published)), policy, accentStyle)
-  return new GeneratedPage(() => viewerPage(file, singleFileHead(file, published)), policy, accentStyle)
+    return new GeneratedPage(
+      ({ files: texts }) => listingPage(files, buildHead(texts.title, published), texts),
+      options,
+    )
+  return new GeneratedPage(
+    ({ files: texts }) => viewerPage(file, singleFileHead(file, published), texts),
+    options,
+  )
 }
 
 /** The only file of a version as plain text, when its viewer shows it so. */

@@ -3,6 +3,7 @@ import { type Html, html } from '../../../lib/html.ts'
 import { basename, decodePath, toHref } from '../../paths.ts'
 import type { ServedFile } from '../served-file.ts'
 import type { PageContent, PageHead } from './generated-page.ts'
+import type { FileTexts } from './listing-page.ts'
 
 /** The path at which the viewer loads a text as text/plain, which every browser shows. */
 export const TEXT_PATH = '/_slipway/text'
@@ -11,7 +12,7 @@ export const TEXT_PATH = '/_slipway/text'
 type MediaKind = 'image' | 'video' | 'audio' | 'frame' | 'text' | 'download'
 
 /** A page for a site that is one file (contract, "Serving", 5): displays it or offers a download. */
-export function viewerPage(file: ServedFile, head: PageHead): PageContent {
+export function viewerPage(file: ServedFile, head: PageHead, texts: FileTexts): PageContent {
   const name = basename(decodePath(file.path))
   const kind = mediaKind(file.type.name)
   const address = toHref(file.path)
@@ -22,10 +23,10 @@ export function viewerPage(file: ServedFile, head: PageHead): PageContent {
     body: html`<header>
 <div><h1>${head.title}</h1>${head.description === null ? undefined : html`<p>${head.description}</p>`}</div>
 <nav><span>${formatBytes(file.size)}</span>${
-      kind === 'download' ? undefined : html`<a href="${address}">Open</a>`
-    }<a href="${address}" download="${name}">Download</a></nav>
+      kind === 'download' ? undefined : html`<a href="${address}">${texts.open}</a>`
+    }<a href="${address}" download="${name}">${texts.download}</a></nav>
 </header>
-<main class="${kind}">${renderMedia(kind, address, name)}</main>`,
+<main class="${kind}">${kind === 'download' ? html`<p>${name}</p><a href="${address}" download="${name}">${texts.download}</a>` : renderMedia(kind, address, name)}</main>`,
   }
 }
 
@@ -63,7 +64,7 @@ function mediaKind(contentType: string): MediaKind {
     : 'download'
 }
 
-function renderMedia(kind: MediaKind, address: string, name: string): Html {
+function renderMedia(kind: Exclude<MediaKind, 'download'>, address: string, name: string): Html {
   switch (kind) {
     case 'image':
       return html`<img src="${address}" alt="${name}">`
@@ -75,8 +76,6 @@ function renderMedia(kind: MediaKind, address: string, name: string): Html {
       return html`<iframe src="${address}" title="${name}"></iframe>`
     case 'text':
       return html`<iframe src="${TEXT_PATH}" title="${name}"></iframe>`
-    case 'download':
-      return html`<p>${name}</p><a href="${address}" download="${name}">Download</a>`
   }
 }
 
@@ -90,6 +89,7 @@ p{margin:0;color:var(--quiet);overflow-wrap:anywhere}
 nav{display:flex;flex-wrap:wrap;gap:1.1rem;align-items:center;font-size:.95rem}
 nav span{color:var(--quiet)}
 a{padding:.1em 0;color:var(--accent);font-weight:600;text-underline-offset:.2em}
+@media (pointer:coarse){nav a{padding:.65rem .35rem}}
 main{flex:1;display:grid;place-items:center;min-height:0;padding:1.4rem}
 img,video{max-width:100%;max-height:82vh;border-radius:var(--radius)}
 audio{width:min(100%,34rem)}

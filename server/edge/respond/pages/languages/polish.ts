@@ -66,4 +66,10 @@ export const POLISH: VisitorTexts = {
     refused: 'Zgłoszenie nie zostało przyjęte. Spróbuj ponownie później.',
   },
   reportReceived: { title: 'Zgłoszenie otrzymane', text: 'Dziękujemy. Operator je sprawdzi.' },
+  files: {
+    title: 'Pliki',
+    count: 'Liczba plików: {count}, {size}',
+    open: 'Otwórz',
+    download: 'Pobierz',
+  },
 }

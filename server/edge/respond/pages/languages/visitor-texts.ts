@@ -55,4 +55,12 @@ export interface VisitorTexts {
     refused: string
   }
   reportReceived: PageText
+  /** The pages that show the files of a site without a start page. */
+  files: {
+    title: string
+    /** With `{count}`, a number from 2, and `{size}`. */
+    count: string
+    open: string
+    download: string
+  }
 }
