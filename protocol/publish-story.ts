@@ -1,6 +1,6 @@
 import type { PublishWarning } from './api/publish.ts'
-import { formatNumber, pluralize, stripControlChars } from './format.ts'
-import type { Exclusion, SkipReason } from './ignore/exclusions.ts'
+import { pluralize, stripControlChars } from './format.ts'
+import { type Exclusion, listPaths, type SkipReason } from './ignore/exclusions.ts'
 
 /** What a publish has led to, for the person who published. */
 export interface PublishStory {
@@ -49,15 +49,10 @@ export function describeWarning({ file, line, message }: PublishWarning): string
   return `${line === undefined ? file : `${file}:${line}`}: ${message}`
 }
 
-/** Maximum number of listed paths. */
-export const MAX_SKIPPED_PATHS = 8
-
 /** "Skipped 2 files: .env (secret), .git/ (version control)", with the first paths; undefined when there are none. */
 export function describeSkipped(excluded: readonly Exclusion[]): string | undefined {
   if (excluded.length === 0) return undefined
-  const listed = excluded.slice(0, MAX_SKIPPED_PATHS).map(describeExclusion).join(', ')
-  const more = excluded.length - MAX_SKIPPED_PATHS
-  return `Skipped ${pluralize(excluded.length, 'file')}: ${listed}${more > 0 ? ` and ${formatNumber(more)} more` : ''}`
+  return `Skipped ${pluralize(excluded.length, 'file')}: ${listPaths(excluded.map(describeExclusion), false)}`
 }
 
 /** ".env (secret)" */
@@ -72,6 +67,6 @@ const SKIP_REASONS: Record<SkipReason, string> = {
   system: 'system file',
   repository: 'version control',
   ignored: '.slipwayignore',
-  link: 'link that leads outside',
+  link: 'link to no file of the folder',
   special: 'special file',
 }

@@ -1,7 +1,7 @@
 import { formatBytes, formatFileCount, pluralize } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { diffManifests } from '../../protocol/manifest/manifest-diff.ts'
-import { type FolderScan, skippedPaths } from '../sdk/folder/scan.ts'
+import type { FolderScan } from '../sdk/folder/scan.ts'
 import { type CommandContext, type OptionValues, printResult } from './command.ts'
 import { indexNotices, readFiles, skippedFiles } from './folder/read-site.ts'
 import type { PublishPlan } from './publish-target.ts'
@@ -20,7 +20,7 @@ export async function printDryRun(
   const { terminal } = work
   const files = found.files.map(({ path, size }) => ({ path, size }))
   const compared = await compareWithLive(work, plan, found)
-  const json = { files, bytes: sumSizes(files), skipped: skippedPaths(found), ...compared }
+  const json = { files, bytes: sumSizes(files), skipped: found.excluded, ...compared }
   printResult(work, options, json, () => {
     for (const file of files) terminal.print(file.path)
   })

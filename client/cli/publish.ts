@@ -124,7 +124,8 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     if (password === null) await removePassword(work, plan, done.outcome)
     const { outcome: reached, ...summary } = done
     const outcome = await applyName(work, plan, reached)
-    report(work, { ...outcome, ...summary, live: plan.live, startedAt }, options)
+    const skipped = found.excluded
+    report(work, { ...outcome, ...summary, live: plan.live, skipped, startedAt }, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
     if (options.open === true) await browse(publishedUrl(outcome, plan.live), work)
     if (options.watch === true)

@@ -5,6 +5,7 @@ import {
   formatNumber,
   pluralize,
 } from '../../protocol/format.ts'
+import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { describePublish } from '../../protocol/publish-story.ts'
 import type { HashedFile } from '../sdk/folder/digest.ts'
@@ -49,6 +50,8 @@ interface PublishSummary extends ResumableResult {
   /** The files were added to those of the site. */
   merged: boolean
   live: boolean
+  /** What was left out of the folder. */
+  skipped: readonly Exclusion[]
   /** Start in milliseconds. */
   startedAt: number
 }
@@ -107,13 +110,13 @@ function describeUpload({ published, files }: PublishSummary): string {
     : ` (${formatNumber(uploaded)} uploaded, ${formatBytes(uploadedBytes)})`
 }
 
-function toJson({ published, site, files, live }: PublishSummary) {
+function toJson({ published, site, files, live, skipped }: PublishSummary) {
   const { slug, siteUrl, versionId, previewUrl, preview, unchanged, changes, warnings } = published
   const { title, suggestedName } = published
   const { claimUrl, expiresAt = published.expiresAt } = site
   const bytes = sumSizes(files)
   const about = { slug, siteUrl, title, versionId, previewUrl, live, files: files.length, bytes }
-  return { ...about, preview, unchanged, changes, suggestedName, claimUrl, expiresAt, warnings }
+  return { ...about, preview, unchanged, changes, suggestedName, claimUrl, expiresAt, warnings, skipped }
 }
 
 function describeStory(summary: PublishSummary, program: string, now: number): string[] {

@@ -1,14 +1,7 @@
 import { resolve } from 'node:path'
+import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { digestAll } from './folder/digest.ts'
-import {
-  type FolderScan,
-  folderProblems,
-  linkTarget,
-  type ScanOptions,
-  type SkippedPath,
-  scan,
-  skippedPaths,
-} from './folder/scan.ts'
+import { type FolderScan, folderProblems, linkTarget, type ScanOptions, scan } from './folder/scan.ts'
 import { exceededLimits } from './limits.ts'
 import type { PublishOptions, PublishResult } from './publish.ts'
 import type { Slipway } from './slipway.ts'
@@ -18,14 +11,14 @@ import type { PublishFile } from './upload.ts'
 /** The files of a folder, and the paths that are left out. */
 export interface FolderFiles {
   files: PublishFile[]
-  skipped: SkippedPath[]
+  skipped: Exclusion[]
 }
 
 export type FolderOptions = Omit<PublishOptions, 'files'> & ScanOptions
 
 export interface FolderResult extends PublishResult {
   /** Paths that were left out. */
-  skipped: SkippedPath[]
+  skipped: Exclusion[]
 }
 
 /**
@@ -45,7 +38,7 @@ export async function publishFolder(
   const caller = slipway.with({ signal, ...(claimToken !== undefined && { key: undefined }) })
   assertPublishable(await exceededLimits(caller, found.files))
   const files = await digestAll(found.files, { signal })
-  return { ...(await slipway.publish({ ...options, files })), skipped: skippedPaths(found) }
+  return { ...(await slipway.publish({ ...options, files })), skipped: found.excluded }
 }
 
 type ReadOptions = Pick<FolderOptions, 'secrets' | 'signal' | 'merge'>
@@ -53,7 +46,7 @@ type ReadOptions = Pick<FolderOptions, 'secrets' | 'signal' | 'merge'>
 /** The files that `publishFolder` publishes, with their hashes, whatever the limits of a server are. */
 export async function readFolder(path: string, options: ReadOptions = {}): Promise<FolderFiles> {
   const found = scanFolder(path, options)
-  return { files: await digestAll(found.files, { signal: options.signal }), skipped: skippedPaths(found) }
+  return { files: await digestAll(found.files, { signal: options.signal }), skipped: found.excluded }
 }
 
 /** What `folderProblems` and a link that leads out of its folder allow. */

@@ -1,9 +1,18 @@
-import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
-import { commonFolder, type Exclusion, Exclusions } from '../../protocol/ignore/exclusions.ts'
+import type { ArchiveLink } from '../../protocol/folder/archive-links.ts'
+import { FolderSelection } from '../../protocol/folder/folder-selection.ts'
+import {
+  IGNORE_FILE,
+  ignoreRules,
+  invalidIgnoreFile,
+  MAX_IGNORE_BYTES,
+  STATE_FOLDER,
+} from '../../protocol/ignore/default-rules.ts'
+import { type Exclusion, Exclusions } from '../../protocol/ignore/exclusions.ts'
 import type { IgnoreRules } from '../../protocol/ignore/ignore-rules.ts'
 import type { NamedFile } from '../../protocol/manifest/folder.ts'
+import { describeIndexAlias, findIndexAliases } from '../../protocol/manifest/root-document.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
-import type { Source } from './reader/messages.ts'
+import type { Source, ZipListingEntry } from './reader/messages.ts'
 import { type Reader, ReadingFault } from './reader/reader.ts'
 import type { Selection } from './selection.ts'
 import { UnpublishableError } from './unpublishable-error.ts'
@@ -14,13 +23,17 @@ export interface CollectedFile extends NamedFile {
   source: Source
   /** Why it cannot be extracted from its zip. */
   problem?: string
+  /** The `index.html` of a folder whose index has another name; a site that is added to may have one. */
+  isIndexAlias?: true
 }
 
-/** The contents of a drop. Paths of folders end with `/`. */
+/** The contents of a drop. */
 export interface CollectedFiles {
   files: CollectedFile[]
-  /** OS metadata, secrets, and matches of `.slipwayignore`. */
+  /** What is left out. */
   ignored: Exclusion[]
+  /** What was guessed, as sentences. */
+  notes: string[]
   /** Name of its zip. */
   zip?: string
 }
@@ -31,11 +44,9 @@ interface Candidate {
   size: number
   source: Source
   problem?: string
+  isIndexAlias?: true
 }
 
-const OWN_RULES = '.slipwayignore'
-/** Maximum size of an ignore file in bytes. */
-const MAX_RULE_FILE_BYTES = 64 * 1024
 /** Maximum length of a path, twice what a site allows. */
 const MAX_SCANNED_PATH_LENGTH = 1000
 
@@ -52,13 +63,14 @@ export async function collectFiles(
   if (entries.length > 0) return collectEntries(entries, files, reader, signal)
   if (files.length === 1 && isZip(files[0]!)) return collectZip(files[0]!, reader)
   const candidates = files.map((file) => ({ path: relativePath(file), size: file.size, source: file }))
-  return applyIgnoreRules(candidates, await readRules(candidates, reader))
+  const own = candidates.find(({ path }) => path === IGNORE_FILE)
+  return applyIgnoreRules(candidates, await parseRules(own?.source))
 }
 
 async function collectFolder(folder: FileSystemDirectoryEntry, signal: AbortSignal): Promise<CollectedFiles> {
   const top: FileSystemEntry[] = []
   for await (const some of readEntries(folder)) top.push(...some)
-  const own = top.find((entry) => entry.isFile && entry.name === OWN_RULES)
+  const own = top.find((entry) => entry.isFile && entry.name === IGNORE_FILE)
   const rules = await parseRules(own && (await readFile(own as FileSystemFileEntry)))
   return collectFiltered(top, [], rules, signal)
 }
@@ -90,14 +102,11 @@ async function collectFiltered(
     return reason !== undefined
   }
   const walked = await walk(entries, leaves, signal)
-  const found = applyIgnoreRules(
-    [
-      ...walked.map(({ path, file }) => toCandidate(path, file)),
-      ...files.map((file) => toCandidate(file.name, file)),
-    ],
-    rules,
-  )
-  return { ...found, ignored: [...leftOut, ...found.ignored].sort(byPath) }
+  const candidates = [
+    ...walked.map(({ path, file }) => toCandidate(path, file)),
+    ...files.map((file) => toCandidate(file.name, file)),
+  ]
+  return applyIgnoreRules(candidates, rules, leftOut)
 }
 
 function toCandidate(path: string, file: File): Candidate {
@@ -109,20 +118,56 @@ async function collectZip(zip: File, reader: Reader): Promise<CollectedFiles> {
     if (fault instanceof ReadingFault && fault.kind === 'zip') throw brokenZip(zip, fault.message)
     throw fault
   })
-  const all = listing.map((entry, at) => ({
+  const entries = listing.entries.map((entry, at) => ({
     ...entry,
     path: entry.path.replace(/^\.\/(?=.)/, ''),
     source: at,
   }))
-  const rules = ignoreRules('')
-  const strip = commonFolder(
-    all.map(({ path }) => path).filter((path) => isTooDeep(path) || !rules.ignoresWithin(path, false)),
-  )
-  const inside = all.map((entry) =>
-    entry.path.startsWith(strip) ? { ...entry, path: entry.path.slice(strip.length) } : entry,
-  )
-  const found = applyIgnoreRules(inside, await readRules(inside, reader))
-  return { ...found, zip: zip.name }
+  const deep = entries.filter(({ path }) => isTooDeep(path))
+  const found = await selectZip(
+    entries.filter(({ path }) => !isTooDeep(path)),
+    reader,
+  ).catch((error: Error) => {
+    throw new UnpublishableError(`Couldn't open ${zip.name}: ${error.message}.`, UNZIP_HINT)
+  })
+  const files = [...found.files, ...toCollected(deep)].sort(byPath)
+  return { ...found, files, notes: [...listing.notes, ...found.notes], zip: zip.name }
+}
+
+type ZipCandidate = ZipListingEntry & { source: number }
+
+/** The files of a zip that are published, as those of the unpacked folder. */
+async function selectZip(entries: readonly ZipCandidate[], reader: Reader): Promise<CollectedFiles> {
+  const selection = new FolderSelection()
+  for (const { path, size, source } of entries) {
+    if (!selection.isIgnoreFile(path)) continue
+    if (size > MAX_IGNORE_BYTES) throw invalidIgnoreFile(path)
+    selection.addIgnoreFile(path, await (await reader.inflate(source)).text())
+  }
+  const early: Exclusion[] = []
+  const files: ZipCandidate[] = []
+  const links = new Map<string, ArchiveLink>()
+  for (const entry of entries) {
+    const { path, link, isSpecial } = entry
+    const exclusion = selection.findEarly(path)
+    if (exclusion) early.push(exclusion)
+    else if (isSpecial) early.push({ path, reason: 'special' })
+    else if (link !== undefined) links.set(path, { path, target: link, isSymbolic: true })
+    else if (!path.endsWith('/')) files.push(entry)
+  }
+  const selected = await selection.select({ files: files.map(({ path }) => path), links }, early)
+  const { kept, copies, removedFolder, excluded, notes } = selected
+  const sources = new Map(files.map((file) => [file.path, file]))
+  const aliases = new Set(selected.indexes)
+  const inSite = [
+    ...files.filter(({ path }) => kept.has(path)),
+    ...copies.map(({ path, source }) => ({ ...sources.get(source)!, path })),
+  ].map((file) => ({
+    ...file,
+    path: file.path.slice(removedFolder.length),
+    ...(aliases.has(file.path) && { isIndexAlias: true as const }),
+  }))
+  return { files: toCollected(inSite), ignored: excluded, notes }
 }
 
 /**
@@ -132,11 +177,13 @@ function isTooDeep(path: string): boolean {
   return path.length > MAX_SCANNED_PATH_LENGTH
 }
 
+const UNZIP_HINT = 'Unzip it first, then drop the folder.'
+
 function brokenZip({ name }: File, why: string): UnpublishableError {
   const isLarge = /^it/.test(why)
   return new UnpublishableError(
     `Couldn't open ${name}${isLarge ? `: ${why}.` : '. It may be damaged, or not a ZIP file.'}`,
-    'Unzip it first, then drop the folder.',
+    UNZIP_HINT,
   )
 }
 
@@ -149,30 +196,43 @@ function isZip({ name, type }: File): boolean {
   return /\.zip$/i.test(name) || type === 'application/zip' || type === 'application/x-zip-compressed'
 }
 
-/** The rules of the folder's ignore file, if it has one. */
-async function readRules(files: readonly Candidate[], reader: Reader): Promise<IgnoreRules> {
-  const own = files.find(({ path, size }) => path === OWN_RULES && size <= MAX_RULE_FILE_BYTES)
-  if (!own) return ignoreRules('')
-  return parseRules(typeof own.source === 'number' ? await reader.inflate(own.source) : own.source)
-}
-
-async function parseRules(own: Blob | undefined): Promise<IgnoreRules> {
-  return ignoreRules(own ? await own.slice(0, MAX_RULE_FILE_BYTES).text() : '')
-}
-
-function applyIgnoreRules(files: readonly Candidate[], rules: IgnoreRules): CollectedFiles {
-  const leftOut = new Map<string, Exclusion>()
-  const found: CollectedFiles = { files: [], ignored: [] }
-  const exclusions = new Exclusions(rules)
-  for (const { path: local, ...file } of files) {
-    const exclusion = isTooDeep(local) ? undefined : exclusions.find(local)
-    if (exclusion) leftOut.set(exclusion.path, exclusion)
-    else found.files.push({ path: normalizeNfc(local), local, ...file })
+async function parseRules(own: File | undefined): Promise<IgnoreRules> {
+  try {
+    if (own && own.size > MAX_IGNORE_BYTES) throw invalidIgnoreFile(IGNORE_FILE)
+    return ignoreRules(own ? await own.text() : '')
+  } catch (error) {
+    throw new UnpublishableError(`${(error as Error).message}.`, 'Change it, then drop the folder again.')
   }
-  found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
-  return { ...found, ignored: [...leftOut.values()].sort(byPath) }
 }
 
-function byPath(a: Exclusion, b: Exclusion): number {
+/** The files that the rules do not exclude, with the index of folders that have another one. */
+function applyIgnoreRules(
+  files: readonly Candidate[],
+  rules: IgnoreRules,
+  leftOut: readonly Exclusion[] = [],
+): CollectedFiles {
+  const excluded = new Map(leftOut.map((exclusion) => [exclusion.path, exclusion]))
+  const exclusions = new Exclusions(rules)
+  const kept = files.filter(({ path }) => {
+    const exclusion = isTooDeep(path) ? undefined : exclusions.find(path)
+    if (exclusion) excluded.set(exclusion.path, exclusion)
+    return exclusion === undefined
+  })
+  excluded.delete(`${STATE_FOLDER}/`)
+  const collected = toCollected(kept)
+  const aliases = findIndexAliases(collected)
+  const indexes = aliases.map(({ path, file }) => ({ ...file, path, isIndexAlias: true as const }))
+  return {
+    files: [...collected, ...indexes].sort(byPath),
+    ignored: [...excluded.values()].sort(byPath),
+    notes: aliases.map(describeIndexAlias),
+  }
+}
+
+function toCollected(files: readonly Candidate[]): CollectedFile[] {
+  return files.map(({ path: local, ...file }) => ({ path: normalizeNfc(local), local, ...file }))
+}
+
+function byPath(a: { path: string }, b: { path: string }): number {
   return a.path < b.path ? -1 : 1
 }

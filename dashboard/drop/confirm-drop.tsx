@@ -18,7 +18,7 @@ interface ConfirmDropProps {
 
 /** Findings and decisions before the first byte is sent. */
 export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProps) {
-  const { files, errors, warnings, publishable, suggestedFolder, ignored } = preflight
+  const { files, errors, warnings, publishable, suggestedFolder, ignored, notes } = preflight
   const isEmpty = files.length === 0
   const isFine = errors.length === 0 && !isEmpty
   const title = isEmpty ? 'Nothing to publish' : isFine ? 'Ready to publish?' : "This can't be published yet"
@@ -28,7 +28,7 @@ export function ConfirmDrop({ preflight, publication, onClose }: ConfirmDropProp
       <MessageList sign="wrong" sentences={errors} />
       {errors.length === 0 && <MessageList sign="warning" sentences={warnings} />}
       <FileNames files={files} />
-      <SkippedFiles excluded={ignored} />
+      <SkippedFiles excluded={ignored} notes={notes} />
       <div class="choices">
         {suggestedFolder !== undefined && (
           <Button variant="main" onClick={() => publication.useSubfolder(preflight, suggestedFolder)}>

@@ -48,7 +48,7 @@ export function runPreflight(gathered: CollectedFiles, limits: FileLimits | unde
 export function preflightFolder(found: Preflight, folder: string): Preflight {
   const within = (path: string) => path.startsWith(folder)
   const cut = (path: string) => path.slice(folder.length)
-  const { ignored, zip, limits } = found
+  const { ignored, notes, zip, limits } = found
   const files = found.files.filter(({ path }) => within(path))
   return runPreflight(
     {
@@ -56,6 +56,7 @@ export function preflightFolder(found: Preflight, folder: string): Preflight {
       ignored: ignored
         .filter(({ path }) => within(path))
         .map(({ path, reason }) => ({ path: cut(path), reason })),
+      notes,
       ...(zip !== undefined && { zip }),
     },
     limits,

@@ -152,7 +152,8 @@ export class Publication {
   }
 
   async #publish(found: Preflight, mode: UpdateMode): Promise<void> {
-    const files = await this.#read(found.files)
+    const wanted = mode === 'merge' ? found.files.filter(({ isIndexAlias }) => !isIndexAlias) : found.files
+    const files = await this.#read(wanted)
     const digest = await this.#digestManifest(files, mode)
     const eta = new EtaEstimator()
     const asOwner = signedInAs.value !== null
@@ -161,7 +162,7 @@ export class Publication {
       digest,
       destination: this.destination,
       mode,
-      parallel: parallelFor(found.files),
+      parallel: parallelFor(wanted),
       signal: this.#stop.signal,
       onStarted: (paths) => this.#draw('uploading', initialProgress(paths, files), eta),
       onProgress: (progress) => this.#draw('uploading', progress, eta),
@@ -170,7 +171,7 @@ export class Publication {
     if (asOwner && delivered.anonymous && this.destination.kind === 'new') rememberSignedIn(null)
     invalidate('sites', `site/${delivered.published.slug}`)
     this.step.value = { at: 'live', preflight: found, delivered }
-    void finishReading(this.#reader!, delivered, found.files, mode)
+    void finishReading(this.#reader!, delivered, wanted, mode)
   }
 
   async #read(files: CollectedFile[]): Promise<PublishFile[]> {

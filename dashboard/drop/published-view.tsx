@@ -85,7 +85,7 @@ function NewSite({ step, isNew, onClose }: NewSiteProps) {
           />
         )}
         <WarningsList step={step} />
-        <SkippedFiles excluded={step.preflight.ignored} />
+        <SkippedFiles excluded={step.preflight.ignored} notes={step.preflight.notes} />
       </div>
       <div class="stack">
         <LiveFrame
@@ -227,7 +227,7 @@ function UpdatedNotice({ step, onClose, onRolledBack }: Omit<PublishedViewProps,
       <StepHeading focused>{published.unchanged ? 'No files changed' : 'Update published'}</StepHeading>
       {!published.unchanged && <p>{describeChange(delivered.change!)}</p>}
       <WarningsList step={step} />
-      <SkippedFiles excluded={preflight.ignored} />
+      <SkippedFiles excluded={preflight.ignored} notes={preflight.notes} />
       <div class="choices">
         <Button variant="main" onClick={onClose}>
           Done

@@ -1,12 +1,32 @@
-import { pluralize } from '../../protocol/format.ts'
+import { pluralize, stripControlChars } from '../../protocol/format.ts'
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { describeExclusion } from '../../protocol/publish-story.ts'
 
 /** Names shown before the rest is collapsed. */
 const MAX_VISIBLE_NAMES = 3
 
-/** Skipped files and why: the first few, all on request. */
-export function SkippedFiles({ excluded }: { excluded: readonly Exclusion[] }) {
+interface SkippedFilesProps {
+  excluded: readonly Exclusion[]
+  /** What was guessed about the files, in sentences. */
+  notes: readonly string[]
+}
+
+/** Skipped files and why, and what was guessed about the others. */
+export function SkippedFiles({ excluded, notes }: SkippedFilesProps) {
+  return (
+    <>
+      <ExclusionList excluded={excluded} />
+      {notes.map((note) => (
+        <p key={note} class="names small">
+          {stripControlChars(note)}
+        </p>
+      ))}
+    </>
+  )
+}
+
+/** The first few, all on request. */
+function ExclusionList({ excluded }: Pick<SkippedFilesProps, 'excluded'>) {
   if (excluded.length === 0) return null
   const title = `Skipped ${pluralize(excluded.length, 'file')}`
   const visible = excluded.slice(0, MAX_VISIBLE_NAMES).map(describeExclusion).join(', ')

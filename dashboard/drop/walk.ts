@@ -1,3 +1,4 @@
+import { NOT_UTF8 } from '../../protocol/manifest/paths.ts'
 import { UnpublishableError } from './unpublishable-error.ts'
 
 /** A file of a drop with its path. */
@@ -43,7 +44,7 @@ export async function* readEntries(folder: FileSystemDirectoryEntry): AsyncGener
   const reader = folder.createReader()
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
-      reader.readEntries(resolve, () => reject(unreadable(folder.fullPath))),
+      reader.readEntries(resolve, () => reject(unreadable(folder.fullPath.slice(1)))),
     )
     if (some.length === 0) return
     yield some
@@ -54,9 +55,12 @@ export function readFile(entry: FileSystemFileEntry, path = entry.name): Promise
   return new Promise((resolve, reject) => entry.file(resolve, () => reject(unreadable(path))))
 }
 
+/** A file that the browser cannot find: Chromium has no name for one that is not UTF-8. */
 export function unreadable(path: string): UnpublishableError {
+  if (path.includes('\uFFFD') || path.endsWith('/'))
+    return new UnpublishableError(`${path}…: ${NOT_UTF8}.`, 'Then drop the folder again.')
   return new UnpublishableError(
-    `Couldn't read ${path.replace(/^\//, '')}.`,
+    `Couldn't read ${path}.`,
     'It may have been moved, changed or locked. Drop it again.',
   )
 }

@@ -1,4 +1,24 @@
+import { formatLimit, formatNumber } from '../format.ts'
 import { type ExclusionReason, IgnoreRules } from './ignore-rules.ts'
+
+/** The file at the top of a folder with the rules of its author. */
+export const IGNORE_FILE = '.slipwayignore'
+export const MAX_IGNORE_BYTES = 32 * 1024
+/** Maximum number of characters of its patterns together: matching takes this times the length of each path. */
+const MAX_PATTERN_CHARACTERS = 4096
+
+/** A `.slipwayignore` that is not applied, and why. */
+export class IgnoreFileError extends Error {}
+
+/** The error for a `.slipwayignore` that is a link to elsewhere, something else than a file, or too large. */
+export function invalidIgnoreFile(path: string): IgnoreFileError {
+  return new IgnoreFileError(
+    `${path} is not a file in this folder of at most ${formatLimit(MAX_IGNORE_BYTES)}`,
+  )
+}
+
+/** The folder of the command's state, which no list of what is left out needs to name. */
+export const STATE_FOLDER = '.slipway'
 
 /** Default exclusions that a publisher can lift. The author of a folder lifts `dotfiles` for names that they list. */
 export interface IncludeOptions {
@@ -40,6 +60,8 @@ id_ed25519
 *.kdbx
 `
 
+const REPOSITORIES = '.git\n.hg\n.svn'
+
 const DEPENDENCIES = 'node_modules'
 
 /** Metadata of operating systems, and temporary files of editors. */
@@ -65,20 +87,32 @@ const TOOL_RULES = IgnoreRules.concatenate([
 
 /** No rule of a folder and no option includes these; `.slipway` holds claim tokens. */
 const ALWAYS_EXCLUDED = [
-  parse('.slipwayignore', 'dotfile'),
-  parse('.slipway', 'secret'),
-  parse('.git\n.hg\n.svn', 'repository'),
+  parse(IGNORE_FILE, 'dotfile'),
+  parse(STATE_FOLDER, 'secret'),
+  parse(REPOSITORIES, 'repository'),
 ]
+
+/** The patterns of names that are left out by default, in lower case and without a slash. */
+export const EXCLUDED_NAMES = {
+  secrets: SECRETS.trim().split('\n'),
+  repositories: REPOSITORIES.split('\n'),
+  system: SYSTEM_FILES.trim().toLowerCase().split('\n'),
+}
 
 /**
  * The rules for a folder whose `.slipwayignore` holds this text; it can include what is excluded by default, but no
- * secrets: another author may have written it.
+ * secrets: another author may have written it. Throws an IgnoreFileError when its patterns are too long.
  */
 export function ignoreRules(slipwayignore: string, { dotfiles, secrets }: IncludeOptions = {}): IgnoreRules {
+  const own = IgnoreRules.parse(slipwayignore, { reason: 'ignored' })
+  if (own.patternLength > MAX_PATTERN_CHARACTERS)
+    throw new IgnoreFileError(
+      `The patterns of ${IGNORE_FILE} may have at most ${formatNumber(MAX_PATTERN_CHARACTERS)} characters together`,
+    )
   return IgnoreRules.concatenate([
     ...(dotfiles ? [] : [DOTFILE_RULES]),
     TOOL_RULES,
-    IgnoreRules.parse(slipwayignore, { reason: 'ignored' }),
+    own,
     ...(secrets ? [] : [SECRET_RULES]),
     ...ALWAYS_EXCLUDED,
   ])

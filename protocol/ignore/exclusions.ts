@@ -1,3 +1,4 @@
+import { formatNumber } from '../format.ts'
 import type { ExclusionReason, IgnoreRules } from './ignore-rules.ts'
 
 /** Why a path is not published: a rule, or what it is. */
@@ -23,10 +24,13 @@ export class Exclusions {
     this.#rules = rules
   }
 
-  /** The exclusion of a file: its outermost excluded folder, or the file itself. Paths have `/` between names. */
+  /**
+   * The exclusion of a file, or of a folder with a final `/`: its outermost excluded folder, or itself. Paths have `/`
+   * between names.
+   */
   find(path: string): Exclusion | undefined {
     const folder = path.slice(0, path.lastIndexOf('/') + 1)
-    return this.#findFolder(folder) ?? this.#check(path, false)
+    return this.#findFolder(folder) ?? (folder === path ? undefined : this.#check(path, false))
   }
 
   #findFolder(folder: string): Exclusion | undefined {
@@ -50,4 +54,14 @@ export function commonFolder(paths: readonly string[]): string {
   const folder = first.slice(0, first.indexOf('/') + 1)
   const isName = folder !== '/' && folder !== './' && folder !== '../'
   return isName && paths.every((path) => path.startsWith(folder)) ? folder : ''
+}
+
+/** Maximum number of listed paths. */
+const MAX_LISTED_PATHS = 8
+
+/** The paths, or without `all` the first ones and the number of the others. */
+export function listPaths(paths: readonly string[], all: boolean): string {
+  const shown = (all ? paths : paths.slice(0, MAX_LISTED_PATHS)).join(', ')
+  const more = all ? 0 : paths.length - MAX_LISTED_PATHS
+  return more > 0 ? `${shown} and ${formatNumber(more)} more` : shown
 }

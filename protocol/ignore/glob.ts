@@ -17,9 +17,16 @@ const TOKEN = /\*\*\/|\/\*\*$|\*+|\?|\[(?:[!^]?\](?:\\.|[^\]\\])*|(?:\\.|[^\]\\]
  */
 export class Glob {
   readonly #parts: readonly Part[]
+  /** Characters of paths times parts of the pattern that were compared so far, at most. */
+  comparisons = 0
 
   private constructor(parts: readonly Part[]) {
     this.#parts = parts
+  }
+
+  /** The length of the pattern: its characters and wildcards. */
+  get length(): number {
+    return this.#parts.length
   }
 
   /** Undefined when the pattern has a malformed bracket expression: such a pattern matches nothing. */
@@ -37,6 +44,7 @@ export class Glob {
   test(path: string): boolean {
     const { length } = this.#parts
     if (!this.#acceptsEnds(path)) return false
+    this.comparisons += path.length * length
     let current = new States(this.#parts)
     let next = new States(this.#parts)
     current.enter(0)

@@ -47,6 +47,16 @@ export class IgnoreRules {
     return new IgnoreRules(parts.flatMap((part) => part.#rules))
   }
 
+  /** The characters and wildcards of all patterns. */
+  get patternLength(): number {
+    return this.#rules.reduce((sum, { glob }) => sum + glob.length, 0)
+  }
+
+  /** Characters of paths times those of patterns that were compared so far, at most. */
+  get comparisons(): number {
+    return this.#rules.reduce((sum, { glob }) => sum + glob.comparisons, 0)
+  }
+
   /** Whether this entry itself is excluded. `path` is relative, with `/` between names. */
   ignores(path: string, isFolder: boolean): boolean {
     return this.reasonFor(path, isFolder) !== undefined
@@ -61,13 +71,6 @@ export class IgnoreRules {
       if ((isFolder || !foldersOnly) && glob.test(isName ? name : path)) return negated ? undefined : reason
     }
     return undefined
-  }
-
-  /** Whether this entry or any folder above it is excluded. */
-  ignoresWithin(path: string, isFolder: boolean): boolean {
-    const names = path.split('/')
-    const above = names.slice(1).map((_, at) => names.slice(0, at + 1).join('/'))
-    return above.some((folder) => this.ignores(folder, true)) || this.ignores(path, isFolder)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { FileLimits } from '../api/publish.ts'
 import { formatExcess, formatNumber } from '../format.ts'
 import { largestFolders, sumSizes } from './manifest.ts'
-import { findCollisions, sanitizePath, validatePath } from './paths.ts'
+import { findCollisions, NOT_UTF8, sanitizePath, validatePath } from './paths.ts'
 
 /** The name and size of a file. */
 export interface NamedFile {
@@ -46,8 +46,7 @@ export function validateFile(
     const { found, limit } = formatExcess(size, fileBytes)
     return `${sanitizePath(path)}: ${found}. The limit is ${limit} per file.`
   }
-  // The replacement character stands for bytes of a name that are not UTF-8.
-  const problem = path.includes('\uFFFD') ? 'its name is not valid UTF-8' : validatePath(path)
+  const problem = path.includes('\uFFFD') ? NOT_UTF8 : validatePath(path)
   return problem && `${sanitizePath(path)}: ${problem}`
 }
 
@@ -59,7 +58,7 @@ export function caseCollisions(files: readonly NamedFile[]): string[] {
     groups.set(folded, (groups.get(folded) ?? new Set()).add(local))
   }
   const sentences = [...groups.values()].flatMap((names) =>
-    names.size > 1 ? `${[...names].join(' and ')} differ only in case` : [],
+    names.size > 1 ? `${[...names].sort().join(' and ')} differ only in case` : [],
   )
   return truncateList(sentences)
 }

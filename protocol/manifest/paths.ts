@@ -3,6 +3,9 @@ import { normalizeNfc } from './unicode.ts'
 /** In characters: code points. */
 export const MAX_PATH_LENGTH = 500
 
+/** Why a file of a folder or of an archive is refused whose name is bytes of another encoding, which U+FFFD stands for. */
+export const NOT_UTF8 = 'the name is not UTF-8; rename it'
+
 /** In UTF-16 units: a message has few of them, and a path in a message to the service can have millions. */
 const MAX_INSPECTED_LENGTH = 100_000
 
@@ -96,13 +99,4 @@ function findFirst(sorted: readonly string[], text: string): number {
     else high = middle
   }
   return low
-}
-
-/**
- * The names of a zip with slashes between folders. Older programs for Windows write backslashes, though APPNOTE 4.4.17.1
- * demands slashes; other programs read them as slashes when no name has both.
- */
-export function withSlashes(names: readonly string[]): string[] {
-  const isPath = names.some((name) => name.includes('\\') && name.includes('/'))
-  return isPath ? [...names] : names.map((name) => name.replaceAll('\\', '/'))
 }

@@ -38,6 +38,11 @@ export function findIndexAliases<File extends { path: string }>(
   return Array.from(aliases, ([path, file]) => ({ path, file }))
 }
 
+/** "index.htm is also published as index.html" */
+export function describeIndexAlias({ path, file }: { path: string; file: { path: string } }): string {
+  return `${file.path} is also published as ${path}`
+}
+
 /** Usual output folders of build tools. */
 export const BUILD_OUTPUT_DIRS = ['dist', 'build', 'out', 'public', '_site']
 

@@ -200,7 +200,10 @@ const archiveFields = {
     ),
     'Files of the archive that were not published',
   ),
-  notes: list(text('A sentence'), 'What was guessed about the archive; absent when nothing was'),
+  notes: list(
+    text('A sentence'),
+    'What was guessed about the archive, and likely mistakes; absent when there is nothing',
+  ),
   removedFolder: text('The top folder that all files share; its contents are the site'),
 }
 

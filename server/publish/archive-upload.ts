@@ -1,10 +1,14 @@
 import type { Readable } from 'node:stream'
 import type { ArchiveResponse, FinalizeResponse, PublishRequest } from '../../protocol/api/publish.ts'
-import { type IncludeOptions, ignoreRules } from '../../protocol/ignore/default-rules.ts'
-import { commonFolder, type Exclusion, Exclusions } from '../../protocol/ignore/exclusions.ts'
+import type { LinkedFile } from '../../protocol/folder/archive-links.ts'
+import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
+import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
+import { caseCollisions } from '../../protocol/manifest/folder.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
-import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
+import { MAX_PATH_LENGTH } from '../../protocol/manifest/paths.ts'
+import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
+import { describeSkipped } from '../../protocol/publish-story.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import { publishScope } from '../accounts/permissions.ts'
 import type { Quotas } from '../accounts/quotas.ts'
@@ -14,9 +18,15 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
-import { type ArchiveFile, type ArchiveKind, readArchive, readContents } from './archive/archive.ts'
+import {
+  type ArchiveFile,
+  type ArchiveKind,
+  type ReadArchive,
+  readArchive,
+  readContents,
+  selectFolder,
+} from './archive/archive.ts'
 import type { ContentFile } from './archive/content.ts'
-import type { LinkedFile } from './archive/links.ts'
 import { Receipts } from './archive/receipts.ts'
 import type { SpoolSpace } from './archive/spool.ts'
 import type { Finalizer } from './finalize.ts'
@@ -196,8 +206,7 @@ export class ArchivePublisher {
       fileBytes: limits.fileBytes,
       totalBytes: limits.siteBytes,
       pathCharacters: MAX_PATH_LENGTH,
-      exclusions: new Exclusions(ignoreRules('', include)),
-      isFolder: true,
+      selection: selectFolder({ include, keepsTopFolder: keepTopFolder, isMerged: fields.merge === true }),
     }
     const store = async (file: ArchiveFile) => {
       const { path, size, body } = file
@@ -211,31 +220,42 @@ export class ArchivePublisher {
       found[place] = { file: { path, size, contentType, hash: blob.hash }, blob }
     }
     const assertSpace = (bytes: number) => blobs.assertSpace(bytes)
-    const { excluded, linked, notes } =
+    const selected =
       source.kind === 'contents'
         ? await readContents({ ...source, limits: archiveLimits }, store)
         : await readArchive({ ...source, spoolFolder, spoolSpace, assertSpace, limits: archiveLimits }, store)
     const isTar = source.kind === 'tar' || source.kind === 'tar.gz'
-    const all = withLinks(isTar ? withoutReplaced(found) : found, linked)
-    const paths = all.map(({ file }) => file.path)
-    if (paths.length === 0 && excluded.length > 0) throw nothingLeft(source, excluded)
-    const removedFolder = keepTopFolder ? '' : commonFolder(paths)
-    const inSite = all.map(({ file, blob }) => {
-      return { file: { ...file, path: file.path.slice(removedFolder.length) }, blob }
-    })
-    const files = inSite.flatMap(({ file }) => ('hash' in file ? file : []))
-    const emptyFiles = inSite.flatMap(({ file }) => ('hash' in file ? [] : file.path))
+    const unpacked = toSite(isTar ? withoutReplaced(found) : found, selected)
+    const { files, emptyFiles, excluded } = unpacked
+    if (files.length + emptyFiles.length === 0 && excluded.length > 0) throw nothingLeft(source, excluded)
     const minFiles = needsNoFiles({ ...fields, emptyFiles }) ? 0 : 1
     const problems = validateManifest({ files, emptyFiles }, limits, minFiles)
     if (problems.length > 0) throw validationError(problems)
-    return {
-      files,
-      blobs: inSite.flatMap(({ blob }) => blob ?? []),
-      emptyFiles,
-      excluded,
-      notes,
-      removedFolder,
-    }
+    return unpacked
+  }
+}
+
+/** The files of the archive that are published, with their paths in the site. */
+function toSite(
+  found: readonly ReceivedFile[],
+  { kept, copies, indexes, excluded, notes, removedFolder }: ReadArchive,
+): UnpackedArchive {
+  const inArchive = withCopies(found, kept, copies)
+  const aliases = new Set(indexes)
+  const named = inArchive.flatMap(({ file: { path, size } }) => {
+    const name = path.slice(removedFolder.length)
+    return aliases.has(path) ? [] : { path: name, local: name, size }
+  })
+  const all = inArchive.map(({ file, blob }) => {
+    return { file: { ...file, path: normalizeNfc(file.path.slice(removedFolder.length)) }, blob }
+  })
+  return {
+    files: all.flatMap(({ file }) => ('hash' in file ? file : [])),
+    blobs: all.flatMap(({ blob }) => blob ?? []),
+    emptyFiles: all.flatMap(({ file }) => ('hash' in file ? [] : file.path)),
+    excluded,
+    notes: [...notes, ...caseCollisions(named)],
+    removedFolder,
   }
 }
 
@@ -244,18 +264,20 @@ function withoutReplaced(files: readonly ReceivedFile[]): ReceivedFile[] {
   return [...new Map(files.map((one) => [one.file.path, one])).values()]
 }
 
-/** With the files that links stand for, which have the bytes of others. */
-function withLinks(files: readonly ReceivedFile[], linked: readonly LinkedFile[]): ReceivedFile[] {
-  if (linked.length === 0) return [...files]
+/** The files that are kept, and those with the bytes of others. */
+function withCopies(
+  files: readonly ReceivedFile[],
+  kept: ReadonlySet<string>,
+  copies: readonly LinkedFile[],
+): ReceivedFile[] {
   const sources = new Map(files.map((one) => [one.file.path, one]))
-  const replaced = new Set(linked.map(({ path }) => path))
-  const copies = linked.map(({ path, source }): ReceivedFile => {
+  const copied = copies.map(({ path, source }): ReceivedFile => {
     const { file, blob } = sources.get(source)!
     return 'hash' in file && blob
       ? { file: { ...file, path, contentType: linkedType(path, file) }, blob }
       : { file: { path, size: 0 } }
   })
-  return [...files.filter(({ file }) => !replaced.has(file.path)), ...copies]
+  return [...files.filter(({ file }) => kept.has(file.path)), ...copied]
 }
 
 const TEXT_TYPE = /^text\//
@@ -276,12 +298,10 @@ function tooLong(): ApiError {
 }
 
 function nothingLeft({ kind }: ArchiveSource, excluded: readonly Exclusion[]): ApiError {
-  const names = excluded.slice(0, 3).map(({ path, reason }) => `${sanitizePath(path)} (${reason})`)
-  const more = excluded.length > names.length ? ` and ${excluded.length - names.length} more` : ''
   return validationError([
     {
       field: kind === 'contents' ? 'files' : kind === 'html' ? 'body' : 'archive',
-      message: `contains no files to publish; excluded: ${names.join(', ')}${more}`,
+      message: ['contains no files to publish', describeSkipped(excluded)].join('. '),
     },
   ])
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import { CLIENT_PACKAGE_PATH, type PackageServer, quoteShell } from '../../protocol/client-package.ts'
+import { EXCLUDED_NAMES } from '../../protocol/ignore/default-rules.ts'
 import { padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
@@ -74,8 +75,16 @@ export class ClientDownload {
     const values: Record<string, string> = {
       package: quoteShell(this.#origin + CLIENT_PACKAGE_PATH),
       server: quoteShell(this.#origin),
+      // Patterns of `case`.
+      secrets: EXCLUDED_NAMES.secrets.join(' | '),
+      repositories: EXCLUDED_NAMES.repositories.join(' | '),
+      system: EXCLUDED_NAMES.system.join(' | '),
     }
-    const bytes = Buffer.from(script.replace(/=\{(\w+)\}$/gm, (_, key: string) => `=${values[key]!}`))
+    const text = script.replace(
+      /(=| {6})\{(\w+)\}/g,
+      (_, before: string, key: string) => before + values[key]!,
+    )
+    const bytes = Buffer.from(text)
     const type = 'text/x-shellscript; charset=utf-8'
     return staticFile({ path: `/${name}`, type, bytes, modifiedAt: this.#options.clock() })
   }

@@ -90,27 +90,43 @@ without_slashes() {
   printf '%s\n' "$name"
 }
 
-# Leaves out node_modules and hidden files, such as .git and .env. The server leaves out those of subfolders, follows links
-# that stay inside, and leaves out others.
+# Sends no secret, repository or hidden file at the top, nor node_modules, unless .slipwayignore may include it. The server
+# leaves out those of subfolders and what .slipwayignore names, follows links that stay inside, and leaves out others.
 pack() {
   (
     cd -- "$folder"
     set --
-    for name in * .[!.]*; do
+    includes=
+    if [ -f .slipwayignore ]; then
+      # The server needs it before the files that it includes.
+      set -- ./.slipwayignore
+      ! grep -q '^!' .slipwayignore || includes=yes
+    fi
+    for name in * .[!.]* ..?*; do
       if [ ! -e "$name" ] && [ ! -L "$name" ]; then
         continue
       fi
-      case $name in
+      case $(printf '%s' "$name" | tr 'A-Z' 'a-z') in
+      .slipway | .slipwayignore) ;;
       .well-known) set -- "$@" "./$name" ;;
-      .slipway) ;;
-      node_modules) printf '%s (dependencies)\n' "$name" >>"$work/skipped" ;;
-      .*) printf '%s (hidden)\n' "$name" >>"$work/skipped" ;;
+      {secrets}) skip secret ;;
+      {repositories}) skip 'version control' ;;
+      {system}) if [ -n "$includes" ]; then set -- "$@" "./$name"; else skip 'system file'; fi ;;
+      node_modules) if [ -n "$includes" ]; then set -- "$@" "./$name"; else skip dependencies; fi ;;
+      .*) if [ -n "$includes" ]; then set -- "$@" "./$name"; else skip hidden; fi ;;
       *) set -- "$@" "./$name" ;;
       esac
     done
     [ $# -gt 0 ] || fail 6 "No files to publish in $folder"
     tar -czf "$work/site.tar.gz" "$@" || fail 1 "Cannot read $folder"
   )
+}
+
+# Lists a file or folder that is not sent. The name may have control characters.
+skip() {
+  [ ! -d "$name" ] || [ -L "$name" ] || name=$name/
+  printf '%s (%s)' "$name" "$1" | LC_ALL=C tr -c '\040-\176' '?' >>"$work/skipped"
+  echo >>"$work/skipped"
 }
 
 # Credentials are in a file, because other users can read the arguments of a program.
@@ -167,9 +183,9 @@ report() {
   } >&2
 }
 
-# The names that were left out here, which may have control characters.
+# What was left out here.
 skipped() {
-  LC_ALL=C tr -c '\040-\176\n' '?' <"$work/skipped" | sed '$!s/$/,/' | tr '\n' ' ' | sed 's/ $//'
+  sed '$!s/$/,/' "$work/skipped" | tr '\n' ' ' | sed 's/ $//'
 }
 
 # A string of the JSON of an error.

@@ -68,6 +68,7 @@ describe('an archive', () => {
         fileCount: Object.keys(SITE).length,
         totalBytes: Object.values(SITE).reduce((sum, content) => sum + Buffer.byteLength(content), 0),
         excluded: [],
+        title: null,
       })
       await serves(siteUrl, SITE)
     })
@@ -111,7 +112,7 @@ describe('an archive', () => {
 
     test('is refused when nothing of it may be published, or include names something else', async () => {
       const nothing = (await publishArchive('zip', { '.env': 'x' })).json
-      assert.match(nothing.error, /contains no files to publish; excluded: \.env \(secret\)/)
+      assert.match(nothing.error, /contains no files to publish\. Skipped 1 file: \.env \(secret\)/)
       const { json } = await publishArchive('zip', contents, '?include=all')
       const message = 'must be dotfiles, secrets or dotfiles,secrets'
       assert.deepEqual(json.details, [{ field: 'include', message }])

@@ -3,10 +3,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { archiveKind } from '../../server/publish/archive/archive.ts'
-import { KIB } from '../support/units.ts'
 import { buildArchive, KINDS } from './build-archive.ts'
-import { noise, text } from './bytes.ts'
-import { assertRefused, exclusions, read, spoolFolder } from './reading.ts'
+import { text } from './bytes.ts'
+import { assertRefused, read, spoolFolder } from './reading.ts'
 import { paxPart, TAR_END, type TarPart, tarPart } from './tar-file.ts'
 import { unicodePath, type ZipPart, zip } from './zip-file.ts'
 
@@ -30,52 +29,12 @@ describe('the kind of an archive', () => {
 })
 
 describe('excluded files, folders and names', () => {
-  const contents: [path: string, data: string, reason?: string, excludedAs?: string][] = [
-    ['./index.html', 'home'],
-    ['./', ''],
-    ['assets/', ''],
-    ['assets/app.js', 'js'],
-    ['__MACOSX/._index.html', 'fork', 'system', '__MACOSX/'],
-    ['__MACOSX/', ''],
-    ['assets/.DS_Store', 'view', 'system'],
-    ['._large', noise(400 * KIB).toString('latin1'), 'system'],
-    ['kept.DS_Store', 'kept'],
-    ['.well-known/security.txt', 'contact'],
-    ['node_modules/a/index.js', 'a', 'dependencies', 'node_modules/'],
-    ['node_modules/b/index.js', 'b'],
-    ['.ENV', 'PASSWORD=1', 'secret'],
-    ['server.key', 'key', 'secret'],
-    ['.nojekyll', '', 'dotfile'],
-    ['empty.css', ''],
-  ]
   const invalid = [
     ...['/etc/slipway-was-here', '../slipway-was-here', 'a/../../b', 'a\\b', 'C:\\b', 'a//b', './a'],
     ...['a\nb', '\u202egpj.exe', '__proto__', 'twice', 'twice'],
   ]
 
   for (const kind of KINDS) {
-    test(`${kind}: excluded files are listed with the reason, and folders are ignored`, async () => {
-      const archive = buildArchive(
-        kind,
-        contents.map(([name, data]) => ({ name, data: text(data) })),
-      )
-      const { files, excluded } = await read(kind, archive, { limits: { exclusions: exclusions() } })
-      assert.deepEqual(
-        files.map(({ path, bytes }) => [path, bytes.toString()]),
-        [
-          ['index.html', 'home'],
-          ['assets/app.js', 'js'],
-          ['kept.DS_Store', 'kept'],
-          ['.well-known/security.txt', 'contact'],
-          ['empty.css', ''],
-        ],
-      )
-      assert.deepEqual(
-        excluded,
-        contents.flatMap(([path, , reason, as = path]) => (reason ? [{ path: as, reason }] : [])),
-      )
-    })
-
     test(`${kind}: invalid paths are passed on, and nothing is written to them`, async () => {
       const parts = invalid.map((name) => ({ name: name === './a' ? '././a' : name, data: text('x') }))
       const { files } = await read(kind, buildArchive(kind, parts))
@@ -188,17 +147,5 @@ describe('entries that cannot be published', () => {
     const archive = zip(names.map((name) => ({ name, data: text('x'), mode: 0o120777 })))
     const details = names.map((field) => ({ field, message: 'is a symbolic link' }))
     await assertRefused('zip', archive, { message: /and 2 more/, details })
-  })
-
-  test('links in excluded folders are excluded', async () => {
-    const name = 'node_modules/.bin/tool'
-    const parts = {
-      tar: Buffer.concat([tarPart({ name, type: '2', data: text('') }), TAR_END]),
-      zip: zip([{ name, data: text('x'), mode: 0o120777 }]),
-    }
-    for (const kind of ['tar', 'zip'] as const) {
-      const { files, excluded } = await read(kind, parts[kind], { limits: { exclusions: exclusions() } })
-      assert.deepEqual([files, excluded], [[], [{ path: 'node_modules/', reason: 'dependencies' }]])
-    }
   })
 })

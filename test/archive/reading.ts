@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after } from 'node:test'
-import { ignoreRules } from '../../protocol/ignore/default-rules.ts'
-import { Exclusions } from '../../protocol/ignore/exclusions.ts'
+import type { FolderSelection } from '../../protocol/folder/folder-selection.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import {
   type ArchiveFile,
   type ArchiveKind,
   type Limits,
   readArchive,
+  selectFolder,
 } from '../../server/publish/archive/archive.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { split, toStream } from './bodies.ts'
@@ -51,9 +51,9 @@ export function options(kind: ArchiveKind, body: Readable) {
   return { kind, body, limits: LIMITS, spoolFolder }
 }
 
-/** The default exclusions, which begin anew with each archive. */
-export function exclusions(): Exclusions {
-  return new Exclusions(ignoreRules(''))
+/** The default rules, which begin anew with each archive. */
+export function selection(): FolderSelection {
+  return selectFolder({ keepsTopFolder: true })
 }
 
 /** The files of an archive, in the order in which they were passed on. */

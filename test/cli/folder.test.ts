@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { isWritablePath } from '../../client/cli/folder/folder-writer.ts'
 import { digestAll } from '../../client/sdk/folder/digest.ts'
@@ -9,95 +9,13 @@ import { scan } from '../../client/sdk/folder/scan.ts'
 import { sha256 } from '../api/content.ts'
 import { CliHarness } from './cli-harness.ts'
 
-interface Case {
-  files: Record<string, string>
-  /** Symbolic links: their targets by path. */
-  links?: Record<string, string>
-  found: Partial<Record<keyof ReturnType<typeof scan>, string[]>>
-}
-
 describe('scanning a folder', () => {
-  const cases: Record<string, Case> = {
-    'finds every file, also in folders, by path': {
-      files: { 'index.html': 'hi', 'b/c/d.css': 'x', 'b/a.js': 'y' },
-      found: { files: ['b/a.js', 'b/c/d.css', 'index.html'] },
-    },
-    'names excluded folders without scanning them': {
-      files: { 'index.html': 'hi', 'node_modules/a/index.js': 'x', '.env': 'SECRET=1', 'b/.DS_Store': 'x' },
-      found: { files: ['index.html'], ignored: ['.env', 'b/.DS_Store', 'node_modules/'] },
-    },
-    'adds the index.html of folders whose index has another name': {
-      files: {
-        ...{
-          'INDEX.HTML': 'a',
-          'index.htm': 'b',
-          'a/index.htm': 'c',
-          'b/Index.html': 'd',
-          'b/index.html': 'e',
-        },
-        'c/myindex.html': 'f',
-      },
-      found: {
-        files: [
-          ...['INDEX.HTML', 'a/index.htm', 'a/index.html', 'b/Index.html', 'b/index.html', 'c/myindex.html'],
-          ...['index.htm', 'index.html'],
-        ],
-        indexes: ['INDEX.HTML → index.html', 'a/index.htm → a/index.html'],
-      },
-    },
-    'finds empty files': {
-      files: { 'index.html': 'hi', 'b/empty.txt': '' },
-      found: { files: ['b/empty.txt', 'index.html'] },
-    },
-    'follows links to files and folders inside': {
-      files: { 'v2/index.html': 'two', 'real.txt': 'text' },
-      links: { latest: 'v2', 'alias.txt': 'real.txt' },
-      found: { files: ['alias.txt', 'latest/index.html', 'real.txt', 'v2/index.html'] },
-    },
-    'leaves out links that point outside, nowhere or to a parent folder': {
-      files: { 'a/index.html': 'hi' },
-      links: { file: process.execPath, folder: dirname(process.execPath), broken: 'missing', 'a/up': '..' },
-      found: { files: ['a/index.html'], links: ['a/up', 'broken', 'file', 'folder'] },
-    },
-    'does not publish excluded files through a link': {
-      files: {
-        'index.html': 'hi',
-        '.env': 'SECRET=1',
-        '.aws/sso/token.json': 'SECRET=2',
-        'node_modules/a/b/index.js': 'x',
-      },
-      links: {
-        ...{ 'config.txt': '.env', aws: '.aws', sso: '.aws/sso', 'token.json': '.aws/sso/token.json' },
-        ...{ a: 'node_modules/a', 'lib.js': 'node_modules/a/b/index.js' },
-      },
-      found: {
-        files: ['index.html'],
-        ignored: [
-          ...['.aws/', '.env', 'a', 'aws', 'config.txt', 'lib.js', 'node_modules/', 'sso', 'token.json'],
-        ],
-      },
-    },
-    'publishes names in Unicode NFC, whatever their form on the disk': {
-      files: { 'cafe\u0301.html': 'hi' },
-      found: { files: ['caf\u00e9.html'] },
-    },
-  }
-  for (const [sentence, { files, links = {}, found }] of Object.entries(cases)) {
-    it(sentence, () => {
-      using cli = new CliHarness()
-      cli.write(files)
-      for (const [path, target] of Object.entries(links)) symlinkSync(target, join(cli.cwd, path))
-      const { folders, reasons, indexes, ...scanned } = scan(cli.cwd)
-      assert.equal(folders[0], realpathSync(cli.cwd))
-      assert.deepEqual([...reasons.keys()].sort(), scanned.ignored)
-      const none = { ignored: [], links: [], unsupported: [], misnamed: [], indexes: [] }
-      const paths = scanned.files.map(({ path }) => path)
-      const named = Array.from(indexes, ([path, name]) => `${name} → ${path}`)
-      assert.deepEqual({ ...scanned, files: paths, indexes: named }, { ...none, ...found })
-      const merged = scan(cli.cwd, { mode: 'merge' })
-      assert.equal(merged.files.length, paths.length - named.length)
-    })
-  }
+  it('adds an index.html in place of another name, unless the files are merged with a site', () => {
+    using cli = new CliHarness()
+    cli.write({ 'index.htm': 'a' })
+    const paths = (mode: 'merge' | 'replace') => scan(cli.cwd, { mode }).files.map(({ path }) => path)
+    assert.deepEqual([paths('replace'), paths('merge')], [['index.htm', 'index.html'], ['index.htm']])
+  })
 
   it('ends for links that make any number of paths, and for an ignore file without an end', () => {
     using cli = new CliHarness()
@@ -150,7 +68,7 @@ describe('scanning a folder', () => {
     assert.deepEqual([file!.path, others], ['cat.jpg', []])
     cli.write({ 'photos/.draft.jpg': 'x' })
     const draft = () => scan(join(cli.cwd, 'photos/.draft.jpg'))
-    assert.deepEqual([draft().files, draft().ignored], [[], ['.draft.jpg']])
+    assert.deepEqual([draft().files, draft().excluded], [[], [{ path: '.draft.jpg', reason: 'dotfile' }]])
     cli.write({ 'photos/.slipwayignore': '!.draft.jpg' })
     assert.equal(draft().files[0]!.path, '.draft.jpg')
   })

@@ -49,14 +49,6 @@ describe('publish', () => {
     assert.match(stderr, /or open http:\S+\/claim\?slug=site-1&token=\S+\n/)
   })
 
-  it('never uploads or mentions its own .slipway folder', async () => {
-    await fixture.cli.run(['publish'])
-    const { code, stderr } = await fixture.cli.run(['publish'])
-    assert.equal(code, 0)
-    assert.doesNotMatch(stderr, /Skipped|\.slipway/)
-    assert.deepEqual([...fixture.server.live('site-1').keys()].sort(), ['site/index.html', 'site/style.css'])
-  })
-
   it('updates the same site and uploads only what changed', async () => {
     await fixture.publish()
     fixture.cli.write({ 'site/style.css': 'h1 { color: red }' })
@@ -275,37 +267,18 @@ describe('publish', () => {
     })
   })
 
-  describe('leaves out private and system files', () => {
-    it('and lists them in a short line', async () => {
-      fixture.cli.write({
-        'site/.env': 'SECRET=1',
-        'site/node_modules/a.js': 'x',
-        'site/empty.txt': '',
-        'site/draft.md': 'x',
-        'site/.slipwayignore': 'draft.md\n',
-        'site/.well-known/security.txt': 'Contact: us',
-      })
-      const { stderr } = await fixture.publish()
-      const names =
-        /Skipped 4 files: \.env \(secret\), \.slipwayignore \(hidden\), draft\.md \(\.slipwayignore\), node_modules\/ \(dependencies\)\n/
-      assert.match(stderr, names)
-      const published = ['.well-known/security.txt', 'empty.txt', 'index.html', 'style.css']
-      assert.deepEqual([...fixture.server.live('site-1').keys()].sort(), published)
-    })
-
-    it('and lists them in full with --dry-run, with what would be published, and sends nothing', async () => {
-      const secrets = Array.from({ length: 10 }, (_, at) => `keys/${at}.pem`)
-      fixture.cli.write(Object.fromEntries(secrets.map((path) => [`site/${path}`, 'x'])))
-      const { code, stdout, stderr } = await fixture.publish('--dry-run')
-      assert.deepEqual([code, stdout], [0, 'index.html\nstyle.css\n'])
-      assert.ok(stderr.includes(`Skipped 10 secret files: ${secrets.join(', ')}\n`))
-      assert.match(stderr, /2 files \(16 bytes\) would be published\./)
-      assert.equal(fixture.server.calls.length, 0)
-      assert.match(
-        (await fixture.publish()).stderr,
-        /keys\/7\.pem \(secret\) and 2 more \(list all: --dry-run\)\n/,
-      )
-    })
+  it('lists private and system files, which it leaves out, in full with --dry-run, with what would be published, and sends nothing', async () => {
+    const secrets = Array.from({ length: 10 }, (_, at) => `keys/${at}.pem`)
+    fixture.cli.write(Object.fromEntries(secrets.map((path) => [`site/${path}`, 'x'])))
+    const { code, stdout, stderr } = await fixture.publish('--dry-run')
+    assert.deepEqual([code, stdout], [0, 'index.html\nstyle.css\n'])
+    assert.ok(stderr.includes(`Skipped 10 secret files: ${secrets.join(', ')}\n`))
+    assert.match(stderr, /2 files \(16 bytes\) would be published\./)
+    assert.equal(fixture.server.calls.length, 0)
+    assert.match(
+      (await fixture.publish()).stderr,
+      /keys\/7\.pem \(secret\) and 2 more \(list all: --dry-run\)\n/,
+    )
   })
 
   it('of a folder without index.html gets a hint to its build folder, or to what visitors will see', async () => {

@@ -27,6 +27,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       user.write({
         'a b/index.html': '<h1>One</h1>',
         'a b/.env': 'SECRET',
+        'a b/tls.pem': 'SECRET',
         'a b/.\\033[2J': 'x',
         'a b/.c\u009b2J': 'x',
         'a b/-x.txt': 'x',
@@ -48,11 +49,11 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       assert.equal((await getUrl(`${url}empty.css`)).status, 200)
       assert.match(
         first.stderr,
-        /^Skipped 3 files: \.\\033\[2J \(hidden\), \.c\?\?2J \(hidden\), \.env \(hidden\)$/m,
+        /^Skipped 4 files: tls\.pem \(secret\), \.\\033\[2J \(hidden\), \.c\?\?2J \(hidden\), \.env \(secret\)$/m,
       )
       assert.match(
         first.stderr,
-        /^Skipped 2 files: css\/\.DS_Store \(system file\), outside\.txt \(link that leads outside\)$/m,
+        /^Skipped 2 files: css\/\.DS_Store \(system file\), outside\.txt \(link to no file of the folder\)$/m,
       )
       assert.match(first.stderr, /^Expires: \d{4}-\d\d-\d\d \d\d:\d\d UTC$/m)
       assert.match(first.stderr, /^Keep it: http\S+\/claim\?\S+$/m)

@@ -333,9 +333,12 @@ const ROWS: readonly Row[] = [
   ['replaces a version of another publisher while it watches', 'client/cli/publish.ts', 'publishAll', 'overwrites ? undefined : seen', 'undefined', 'test/cli/previews.test.ts'],
   ['lays a change over a version of another publisher', 'client/cli/watch.ts', 'publishChange', "...(mode !== 'merge' && { baseVersionId }),", '', 'test/cli/previews.test.ts'],
   ['publishes the source of a project', 'client/cli/publish-folder.ts', 'projectFolder', 'if (built === undefined || !PROJECT_FILES.some((name) => existsSync(join(cwd, name)))) return undefined', 'if (true || !PROJECT_FILES.some((name) => existsSync(join(cwd, name)))) return undefined', 'test/cli/publish-choices.test.ts'],
-  ['publishes a single file with secrets', 'client/sdk/folder/scan.ts', 'scan', 'if (isExcludedFile(root, include)) found.ignored.push(basename(root)) else addFile(found, realpathSync.native(root), basename(root))', 'addFile(found, realpathSync.native(root), basename(root))', 'test/cli/folder.test.ts'],
+  ['publishes a single file with secrets', 'client/sdk/folder/scan.ts', 'scan', 'if (reason !== undefined) found.excluded.push({ path: basename(root), reason }) else addFile(found, realpathSync.native(root), basename(root))', 'addFile(found, realpathSync.native(root), basename(root))', 'test/cli/folder.test.ts'],
   ['a cloned folder publishes its secrets by .slipwayignore', 'protocol/ignore/default-rules.ts', 'ignoreRules', 'secrets ? [] : [SECRET_RULES]', 'secrets || slipwayignore ? [] : [SECRET_RULES]', 'test/protocol/ignore.test.ts', 'test/cli/hostile-folder.test.ts'],
-  ['a link in an archive leads to files outside of it', 'server/publish/archive/links.ts', 'LinkResolver.#realPath', 'if (real.pop() === undefined) return undefined', 'real.pop()', 'test/api/archive-links.test.ts'],
+  ['publishes what .slipwayignore of an archive excludes', 'protocol/folder/folder-selection.ts', 'FolderSelection.#rules', "ignoreRules(text ?? '', ", "ignoreRules('', ", 'test/journeys/folders.test.ts'],
+  ['lets the rules of an archive hold the event loop', 'protocol/folder/folder-selection.ts', 'FolderSelection.#pause', 'await pause()', '', 'test/stalls/stalls.test.ts'],
+  ['sends the secrets of a folder', 'server/web/client-download.ts', 'ClientDownload.#writeScript', "EXCLUDED_NAMES.secrets.join(' | ')", "'.env'", 'test/journeys/publish-script.test.ts'],
+  ['a link in an archive leads to files outside of it', 'protocol/folder/archive-links.ts', 'LinkResolver.#realPath', 'if (real.pop() === undefined) return undefined', 'real.pop()', 'test/journeys/folders.test.ts'],
   ['a cloned folder publishes to the unclaimed site of its author', 'client/cli/publish.ts', 'ownSite', 'slug !== undefined || known.isOwn', 'true', 'test/cli/hostile-folder.test.ts'],
   ['changes another site of the user that a cloned folder names', 'client/cli/account.ts', 'chooseSite', 'if (site && !ofSlug && !site.isOwn) await confirmSite(work, site)', '', 'test/cli/hostile-folder.test.ts'],
   ['replaces the version that a cloned folder names as seen', 'client/cli/state/site-memory.ts', 'SiteMemory.#read', 'isOwn ? own : named', 'own', 'test/cli/memory.test.ts'],
@@ -390,7 +393,7 @@ const ROWS: readonly Row[] = [
   ['accepts a site that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateTotal', 'if (total <= limits.siteBytes) return []', 'return []', MANIFEST],
   ['reads a large folder before the server is asked for its limits', 'client/sdk/limits.ts', 'askLimits', 'return await client.limits()', 'return undefined', 'test/cli/limits.test.ts'],
   ['answers any number of questions for the limits', 'server/api/publish.ts', 'showLimits', 'await chargeMessage(limits, request)', '', 'test/cli/limits.test.ts'],
-  ['accepts in a folder what the service rejects', 'protocol/manifest/folder.ts', 'validateFile', "path.includes('\\uFFFD') ? 'its name is not valid UTF-8' : validatePath(path)", "path.includes('\\uFFFD') ? 'its name is not valid UTF-8' : undefined", 'test/protocol/folder.test.ts'],
+  ['accepts in a folder what the service rejects', 'protocol/manifest/folder.ts', 'validateFile', "path.includes('\\uFFFD') ? NOT_UTF8 : validatePath(path)", "path.includes('\\uFFFD') ? NOT_UTF8 : undefined", 'test/protocol/folder.test.ts'],
 
   // Resuming a publish (client)
   ['resumes a pending version of other files', 'client/sdk/resume.ts', 'targetsFor', 'known?.pending?.manifest === manifest', 'known?.pending', 'test/cli/resume.test.ts'],
@@ -703,7 +706,7 @@ const ROWS: readonly Row[] = [
   ['takes a service with another secret for its own', 'server/lib/probe-token.ts', 'ProbeToken.isValid', 'this.#signer.verify([Number(time)], signature)', 'true', CHECK],
   ['shows the proxies in front to a client that replays a check', 'server/lib/probe-token.ts', 'ProbeToken.isValid', "time !== '' && Math.abs(now - Number(time)) <= MINUTE_MS", "time !== ''", CHECK],
   // A sample of the promises of all documents, by file
-  ['publishes a file in an ignored folder (.git, node_modules) to which a symbolic link of the folder leads', 'client/sdk/folder/scan.ts', 'FolderWalker.#link', 'this.#rules.ignoresWithin(inside, kind.isDirectory())', 'this.#rules.ignores(inside, kind.isDirectory())', 'test/cli/folder.test.ts'],
+  ['publishes a file in an ignored folder (.git, node_modules) to which a symbolic link of the folder leads', 'client/sdk/folder/scan.ts', 'FolderWalker.#link', 'this.#findExclusion(target, kind.isDirectory())?.reason', 'undefined', 'test/journeys/folders.test.ts'],
   ['overwrites the version of someone else without a question after a publish with --merge that was laid over it', 'client/cli/publish-target.ts', 'rememberLive', '(unchanged || previousVersionId !== seen)', '(unchanged && previousVersionId !== seen)', 'test/cli/version-conflict.test.ts'],
   ['drops what the user typed into a setting while an earlier value of it was being saved', 'dashboard/site/settings-draft.ts', 'removeSaved', '([name, value]) => value !== saved[name as keyof SettingsDraft]', '([name]) => !(name in saved)', 'test/dashboard/settings-draft.test.ts'],
   ['accepts a manifest in which docs is both a file and a folder, when a name such as docs.html sorts between them', 'protocol/manifest/paths.ts', 'folderPaths', 'sorted[findFirst(sorted, `${path}/`)]', 'sorted[sorted.indexOf(path) + 1]', MANIFEST],

@@ -1,25 +1,25 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { formatNumber, pluralize } from '../../../protocol/format.ts'
-import type { ExclusionReason } from '../../../protocol/ignore/ignore-rules.ts'
+import { pluralize } from '../../../protocol/format.ts'
+import type { SkipReason } from '../../../protocol/ignore/exclusions.ts'
 import { caseCollisions, truncateList } from '../../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import {
   BUILD_OUTPUT_DIRS,
+  describeIndexAlias,
   isLikelySpa,
   missingIndexWarning,
 } from '../../../protocol/manifest/root-document.ts'
-import { describeSkipped, MAX_SKIPPED_PATHS } from '../../../protocol/publish-story.ts'
+import { describeSkipped } from '../../../protocol/publish-story.ts'
 import { digestAll, type HashedFile } from '../../sdk/folder/digest.ts'
 import {
   type FolderScan,
   type FoundFile,
+  fileExclusion,
   folderProblems,
-  isExcludedFile,
   linkTarget,
   type ScanOptions,
   scan,
-  skippedPaths,
 } from '../../sdk/folder/scan.ts'
 import { exceededLimits, type LimitsClient } from '../../sdk/limits.ts'
 import { RefusedError } from '../cli-error.ts'
@@ -36,8 +36,8 @@ export function scanOrThrow(folder: string, include: ScanOptions = {}): FolderSc
   const target = linkTarget(folder)
   if (target !== undefined) throw new RefusedError(`${folder} has become a link to ${target}`)
   const found = scan(folder, include)
-  const [excluded] = found.ignored
-  if (excluded !== undefined && !statSync(folder).isDirectory()) throw excludedFile(folder, excluded)
+  const [excluded] = found.excluded
+  if (excluded !== undefined && !statSync(folder).isDirectory()) throw excludedFile(folder, excluded.path)
   const refused = folderProblems(found)
   assertPublishable(refused)
   if (found.files.length === 0) {
@@ -66,7 +66,7 @@ function excludedFile(file: string, name: string): RefusedError {
     ['pass --include-secrets', { secrets: true }],
     [`pass --include-secrets, and ${line}`, { secrets: true }, rule],
   ]
-  const way = ways.find(([, ...included]) => !isExcludedFile(file, ...included))
+  const way = ways.find(([, ...included]) => fileExclusion(file, ...included) === undefined)
   return new RefusedError(
     `Refusing to publish ${name}: it is private, a system file, or excluded by .slipwayignore`,
     ...(way ? [`To publish it, ${way[0]}`] : []),
@@ -109,7 +109,7 @@ const SPA_HINT = 'Single-page app? With --spa, index.html is served for unknown 
 
 /** The files that are published as an `index.html` as well. */
 export function indexNotices({ indexes }: FolderScan): string[] {
-  return truncateList(Array.from(indexes, ([path, name]) => `${name} is also published as ${path}`))
+  return truncateList(indexes.map(describeIndexAlias))
 }
 
 /** The output folder of a build tool that has a site in it. */
@@ -117,43 +117,28 @@ export function builtFolder(folder: string): string | undefined {
   return BUILD_OUTPUT_DIRS.find((name) => existsSync(join(folder, name, 'index.html')))
 }
 
-/** Files of the folder that will not be in the site: all of them, or a few of each kind. */
-export function skippedFiles(found: FolderScan, all = false): string[] {
-  const { ignored, reasons, links, unsupported } = found
+/** Files of the folder that will not be in the site: all of them by reason, or the first ones. */
+export function skippedFiles({ excluded }: FolderScan, all = false): string[] {
   if (!all) {
-    const skipped = describeSkipped(skippedPaths(found))
-    const hint = skippedPaths(found).length > MAX_SKIPPED_PATHS ? ' (list all: --dry-run)' : ''
-    return skipped === undefined ? [] : [skipped + hint]
+    const skipped = describeSkipped(excluded) ?? ''
+    const hint = / more$/.test(skipped) ? ' (list all: --dry-run)' : ''
+    return skipped === '' ? [] : [skipped + hint]
   }
-  const byReason = Object.entries(REASON_NOUNS).map(([reason, noun]): [string, string[]] => [
-    noun,
-    ignored.filter((path) => reasons.get(path) === reason),
-  ])
-  const kinds: [noun: string, paths: string[], suffix?: string][] = [
-    ...byReason,
-    ['symlink', links, ' pointing outside the folder'],
-    ['special file', unsupported],
-  ]
-  return kinds.flatMap(([noun, paths, suffix = '']) => {
-    if (paths.length === 0) return []
-    return `Skipped ${pluralize(paths.length, noun)}${suffix}: ${paths.join(', ')}`
+  return Object.entries(REASON_NOUNS).flatMap(([reason, noun]) => {
+    const paths = excluded.filter((one) => one.reason === reason).map(({ path }) => path)
+    return paths.length === 0 ? [] : `Skipped ${pluralize(paths.length, noun)}: ${paths.join(', ')}`
   })
 }
 
-const REASON_NOUNS: Record<ExclusionReason, string> = {
+const REASON_NOUNS: Record<SkipReason, string> = {
   dotfile: 'hidden file',
   secret: 'secret file',
   dependencies: 'dependency folder',
   system: 'system file',
   repository: 'repository folder',
   ignored: 'ignored file',
-}
-
-/** The paths, or without `all` the first ones and the number of the others. */
-export function listPaths(paths: string[], all: boolean): string {
-  const shown = (all ? paths : paths.slice(0, MAX_SKIPPED_PATHS)).join(', ')
-  const more = all ? 0 : paths.length - MAX_SKIPPED_PATHS
-  return more > 0 ? `${shown} and ${formatNumber(more)} more` : shown
+  link: 'link to no file of the folder',
+  special: 'special file',
 }
 
 function missingIndexNotice(files: FoundFile[], folder: string): string[] {

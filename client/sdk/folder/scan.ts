@@ -1,18 +1,20 @@
 import { type Dirent, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, parse, relative, sep } from 'node:path'
-import { formatLimit, formatNumber } from '../../../protocol/format.ts'
-import { ignoreRules } from '../../../protocol/ignore/default-rules.ts'
-import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
+import { formatNumber } from '../../../protocol/format.ts'
+import {
+  IGNORE_FILE,
+  ignoreRules,
+  invalidIgnoreFile,
+  MAX_IGNORE_BYTES,
+  STATE_FOLDER,
+} from '../../../protocol/ignore/default-rules.ts'
+import { type Exclusion, Exclusions } from '../../../protocol/ignore/exclusions.ts'
 import type { ExclusionReason, IgnoreRules } from '../../../protocol/ignore/ignore-rules.ts'
 import { type NamedFile, validateFolder } from '../../../protocol/manifest/folder.ts'
+import { NOT_UTF8 } from '../../../protocol/manifest/paths.ts'
 import { findIndexAliases } from '../../../protocol/manifest/root-document.ts'
 import { normalizeNfc } from '../../../protocol/manifest/unicode.ts'
 
-/** The command's own folder, which no list needs to name. */
-const STATE_FOLDER = '.slipway'
-
-/** Maximum size of `.slipwayignore`. */
-const MAX_IGNORE_BYTES = 32 * 1024
 /** Maximum number of entries of folders that are read through links: a few links make any number of paths. */
 const MAX_LINKED_ENTRIES = 100_000
 
@@ -26,18 +28,12 @@ export interface FolderScan {
   files: FoundFile[]
   /** The folders that were read, or that of a single file; the first contains the others. */
   folders: string[]
-  /** OS metadata, secrets and matches of `.slipwayignore`. */
-  ignored: string[]
-  /** Of each path in `ignored`. */
-  reasons: Map<string, ExclusionReason>
-  /** Links that lead outside the folder, in a loop or nowhere. */
-  links: string[]
-  /** Neither file nor folder, such as sockets. */
-  unsupported: string[]
+  /** What is left out. */
+  excluded: Exclusion[]
   /** Files and folders whose names are not UTF-8, and cannot be opened therefore. */
   misnamed: string[]
-  /** Files that are published as the `index.html` of their folder as well, by the path of that. */
-  indexes: Map<string, string>
+  /** Files that are published as the `index.html` of their folder as well. */
+  indexes: { path: string; file: FoundFile }[]
 }
 
 /** What a scan includes beside what a folder publishes by default. */
@@ -53,66 +49,55 @@ export function scan(root: string, include: ScanOptions = {}): FolderScan {
   const found: FolderScan = {
     files: [],
     folders: [],
-    ignored: [],
-    reasons: new Map(),
-    links: [],
-    unsupported: [],
+    excluded: [],
     misnamed: [],
-    indexes: new Map(),
+    indexes: [],
   }
   const isFolder = statSync(root).isDirectory()
   const top = realpathSync.native(isFolder ? root : dirname(root))
   if (!isFolder) {
     found.folders.push(top)
-    if (isExcludedFile(root, include)) found.ignored.push(basename(root))
+    const reason = fileExclusion(root, include)
+    if (reason !== undefined) found.excluded.push({ path: basename(root), reason })
     else addFile(found, realpathSync.native(root), basename(root))
     return found
   }
   const rules = rulesFor(readIgnoreFile(top), include)
   new FolderWalker(top, rules, found).folder(top, '', [top])
-  for (const list of [found.ignored, found.links, found.unsupported, found.misnamed]) list.sort()
+  found.misnamed.sort()
+  found.excluded.sort(byPath)
   if (include.mode !== 'merge') addIndexes(found)
-  found.files.sort((a, b) => (a.path < b.path ? -1 : 1))
+  found.files.sort(byPath)
   return found
+}
+
+function byPath(a: { path: string }, b: { path: string }): number {
+  return a.path < b.path ? -1 : 1
 }
 
 /** Adds the `index.html` of folders whose index has another name. */
 function addIndexes(found: FolderScan): void {
-  for (const { path, file } of findIndexAliases(found.files)) {
-    found.files.push({ ...file, path })
-    found.indexes.set(path, file.path)
-  }
+  found.indexes = findIndexAliases(found.files)
+  for (const { path, file } of found.indexes) found.files.push({ ...file, path })
 }
 
 /** Why the folder cannot be published whatever the limits are, a sentence for each problem. */
 export function folderProblems({ files, misnamed }: FolderScan): string[] {
-  return [...misnamed.map((path) => `${path}: the name is not UTF-8; rename it`), ...validateFolder(files)]
+  return [...misnamed.map((path) => `${path}: ${NOT_UTF8}`), ...validateFolder(files)]
 }
 
-/** A path that is not in the site, and why. */
-export type SkippedPath = Exclusion
-
-/** The files of the folder that will not be in the site, for programs. */
-export function skippedPaths({ ignored, reasons, links, unsupported }: FolderScan): SkippedPath[] {
-  const withReason = (paths: string[], reason: SkippedPath['reason']) =>
-    paths.map((path): SkippedPath => ({ path, reason }))
-  return [
-    ...ignored.map((path): SkippedPath => ({ path, reason: reasons.get(path) ?? 'ignored' })),
-    ...withReason(links, 'link'),
-    ...withReason(unsupported, 'special'),
-  ]
-}
-
-/** Whether the rules exclude a single file, the target of a link included. By default with the rules of its folder. */
-export function isExcludedFile(
+/** Why the rules exclude a single file, the target of a link included. By default with the rules of its folder. */
+export function fileExclusion(
   file: string,
   include: ScanOptions = {},
   slipwayignore = readIgnoreFile(dirname(file)),
-): boolean {
+): ExclusionReason | undefined {
   const rules = rulesFor(slipwayignore, include)
-  return [file, realpathSync.native(file)].some(
-    (path) => rules.ignores(basename(path), false) || isPrivateFolder(dirname(path), rules),
-  )
+  for (const path of [file, realpathSync.native(file)]) {
+    const reason = rules.reasonFor(basename(path), false) ?? privateReason(dirname(path), rules)
+    if (reason !== undefined) return reason
+  }
+  return undefined
 }
 
 /**
@@ -138,7 +123,12 @@ export function linkTarget(path: string): string | undefined {
 
 /** Whether a folder of this path is that of a repository, or usually holds secrets. */
 export function isPrivateFolder(path: string, rules: IgnoreRules = ignoreRules('')): boolean {
-  return path.split(sep).some((name) => PRIVATE_REASONS.has(rules.reasonFor(name, true)))
+  return privateReason(path, rules) !== undefined
+}
+
+function privateReason(path: string, rules: IgnoreRules): ExclusionReason | undefined {
+  const reasons = path.split(sep).map((name) => rules.reasonFor(name, true))
+  return reasons.find((reason) => PRIVATE_REASONS.has(reason))
 }
 
 const PRIVATE_REASONS = new Set<ExclusionReason | undefined>(['secret', 'repository'])
@@ -149,11 +139,11 @@ function rulesFor(slipwayignore: string, { secrets = false }: ScanOptions): Igno
 
 /** A device or a pipe, to which a link may lead, has no end; and lines of a file elsewhere would show in what is left out. */
 function readIgnoreFile(folder: string): string {
-  const file = join(folder, '.slipwayignore')
+  const file = join(folder, IGNORE_FILE)
   try {
     const found = statSync(file)
     if (!found.isFile() || found.size > MAX_IGNORE_BYTES || linkTarget(file) !== undefined)
-      throw new Error(`${file} is not a file in this folder of at most ${formatLimit(MAX_IGNORE_BYTES)}`)
+      throw invalidIgnoreFile(file)
     return readFileSync(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
@@ -169,12 +159,15 @@ function addFile(found: FolderScan, source: string, local: string): void {
 class FolderWalker {
   readonly #top: string
   readonly #rules: IgnoreRules
+  /** Of the paths by which files are in the folder, not those of links that lead to them. */
+  readonly #exclusions: Exclusions
   readonly #scan: FolderScan
   #linkedEntries = 0
 
   constructor(top: string, rules: IgnoreRules, found: FolderScan) {
     this.#top = top
     this.#rules = rules
+    this.#exclusions = new Exclusions(rules)
     this.#scan = found
   }
 
@@ -182,48 +175,65 @@ class FolderWalker {
   folder(source: string, prefix: string, above: string[]): void {
     this.#scan.folders.push(source)
     const entries = readdirSync(source, { withFileTypes: true })
-    if (source !== join(this.#top, prefix.slice(0, -1))) this.#linkedEntries += 1 + entries.length
+    const isLinked = source !== join(this.#top, prefix.slice(0, -1))
+    if (isLinked) this.#linkedEntries += 1 + entries.length
     if (this.#linkedEntries > MAX_LINKED_ENTRIES)
       throw new Error(
         `Links lead to more than ${formatNumber(MAX_LINKED_ENTRIES)} files and folders, as in ${prefix}`,
       )
-    for (const entry of entries) this.#entry(entry, join(source, entry.name), prefix + entry.name, above)
+    for (const entry of entries) {
+      const inside = join(source, entry.name)
+      // What is excluded by its own path is listed by that.
+      if (isLinked && this.#findExclusion(inside, entry.isDirectory())) continue
+      this.#entry(entry, inside, prefix + entry.name, above)
+    }
   }
 
   #entry(entry: Dirent, source: string, path: string, above: string[]): void {
     const isFolder = entry.isDirectory()
     if (path === STATE_FOLDER) return
     const reason = this.#rules.reasonFor(path, isFolder)
-    if (reason !== undefined) this.#ignore(isFolder ? `${path}/` : path, reason)
+    if (reason !== undefined) this.#exclude(isFolder ? `${path}/` : path, reason)
     else if (entry.name.includes('\uFFFD') && !exists(source)) this.#scan.misnamed.push(path)
     else if (isFolder) this.folder(source, `${path}/`, [...above, source])
     else if (entry.isFile()) addFile(this.#scan, source, path)
     else if (entry.isSymbolicLink()) this.#link(source, path, above)
-    else this.#scan.unsupported.push(path)
+    else this.#exclude(path, 'special')
   }
 
   /** A link counts as its target if that is in the folder and not excluded itself. */
   #link(source: string, path: string, above: string[]): void {
     const target = realPathOrUndefined(source)
     if (target === undefined || !target.startsWith(withSeparator(this.#top))) {
-      this.#scan.links.push(path)
+      this.#exclude(path, 'link')
       return
     }
     const kind = statSync(target)
-    const inside = relative(this.#top, target).split(sep).join('/')
-    const reason = this.#rules.reasonFor(path, kind.isDirectory())
-    if (reason !== undefined || this.#rules.ignoresWithin(inside, kind.isDirectory())) {
-      this.#ignore(path, reason ?? 'ignored')
-    } else if (kind.isDirectory()) {
-      if (above.some((folder) => folder === target)) this.#scan.links.push(path)
-      else this.folder(target, `${path}/`, [...above, target])
-    } else if (kind.isFile()) addFile(this.#scan, target, path)
-    else this.#scan.unsupported.push(path)
+    const reason =
+      this.#rules.reasonFor(path, kind.isDirectory()) ??
+      this.#findExclusion(target, kind.isDirectory())?.reason
+    if (reason !== undefined) this.#exclude(path, reason)
+    else if (kind.isDirectory()) this.#linkedFolder(target, path, above)
+    else if (kind.isFile()) addFile(this.#scan, target, path)
+    else this.#exclude(path, 'special')
   }
 
-  #ignore(path: string, reason: ExclusionReason): void {
-    this.#scan.ignored.push(path)
-    this.#scan.reasons.set(path, reason)
+  /** A link to a folder above, or to one with nothing to publish, is left out. */
+  #linkedFolder(target: string, path: string, above: string[]): void {
+    const { files, excluded, misnamed } = this.#scan
+    const count = () => files.length + excluded.length + misnamed.length
+    const before = count()
+    if (!above.includes(target)) this.folder(target, `${path}/`, [...above, target])
+    if (count() === before) this.#exclude(path, 'link')
+  }
+
+  #findExclusion(source: string, isFolder: boolean): Exclusion | undefined {
+    const path = relative(this.#top, source).split(sep).join('/')
+    return this.#exclusions.find(isFolder ? `${path}/` : path)
+  }
+
+  #exclude(path: string, reason: Exclusion['reason']): void {
+    this.#scan.excluded.push({ path, reason })
   }
 }
 

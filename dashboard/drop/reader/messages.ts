@@ -14,10 +14,20 @@ export type WorkerTask =
   | { kind: 'digest'; files: NamedSource[] }
 
 export interface ZipListing {
-  /** As in the zip; untrusted until it is checked. */
+  entries: ZipListingEntry[]
+  /** What was guessed about the zip, as sentences. */
+  notes: string[]
+}
+
+export interface ZipListingEntry {
+  /** As in the zip, a folder with a final `/`; untrusted until it is checked. */
   path: string
   /** As in the zip; reading stops there. */
   size: number
+  /** What a symbolic link leads to. */
+  link?: string
+  /** Neither file nor link nor folder. */
+  isSpecial?: true
   /** Why it cannot be published. */
   problem?: string
 }

@@ -46,7 +46,7 @@ export class Reader implements Disposable {
   }
 
   /** The entries of a zip, which becomes the current one. */
-  list(zip: Blob): Promise<ZipListing[]> {
+  list(zip: Blob): Promise<ZipListing> {
     return this.#run({ kind: 'list', zip })
   }
 

@@ -1,7 +1,8 @@
-import { type FileEntry, ZipReader } from '@zip.js/zip.js/lib/zip-core-reader.js'
+import { type Entry, type FileEntry, ZipReader } from '@zip.js/zip.js/lib/zip-core-reader.js'
+import { decodeZipNames } from '../../../protocol/folder/zip-names.ts'
 import { formatNumber } from '../../../protocol/format.ts'
-import { withSlashes } from '../../../protocol/manifest/paths.ts'
-import type { ZipListing } from './messages.ts'
+import { MAX_PATH_LENGTH } from '../../../protocol/manifest/paths.ts'
+import type { ZipListing, ZipListingEntry } from './messages.ts'
 
 /** Maximum number of entries; a site has far fewer. */
 const MAX_ENTRIES = 20_000
@@ -10,36 +11,51 @@ const MAX_READ_BYTES = 16 * 2 ** 20
 
 const FILE_TYPE = 0o170000
 const SYMBOLIC_LINK = 0o120000
+const REGULAR_FILE_TYPES = new Set([0, 0o100000, 0o040000])
 const STORED = 0
 const DEFLATED = 8
 
 /** Random access to a zip: its directory in one read, each file on demand. */
 export class ZipArchive {
-  readonly listing: ZipListing[]
-  readonly #entries: FileEntry[]
+  readonly listing: ZipListing
+  /** Those of the listing, in its order. */
+  readonly #entries: Entry[]
 
-  private constructor(entries: FileEntry[]) {
-    const names = withSlashes(entries.map(decodeName))
-    const isFile = (_: unknown, at: number) => !names[at]!.endsWith('/')
-    this.#entries = entries.filter(isFile)
-    this.listing = entries.map((entry, at) => toListing(entry, names[at]!)).filter(isFile)
+  private constructor(entries: Entry[]) {
+    this.#entries = entries
+    const { names, notes } = decodeZipNames(
+      entries.map(({ rawFilename, filename, extraFieldUnicodePath, versionMadeBy }) => {
+        const unicode = extraFieldUnicodePath?.valid ? filename : undefined
+        return { bytes: rawFilename, unicode, system: versionMadeBy >>> 8 }
+      }),
+    )
+    this.listing = { entries: entries.map((entry, at) => toListing(entry, names[at]!)), notes }
   }
 
   /** Rejects files that are no zip, damaged, or beyond the limits. */
   static async open(file: Blob): Promise<ZipArchive> {
     const reader = new ZipReader(boundedReader(file), { filenameValidation: 'tolerant' })
-    const entries: FileEntry[] = []
-    let count = 0
+    const entries: Entry[] = []
     for await (const entry of reader.getEntriesGenerator()) {
-      if (++count > MAX_ENTRIES) throw new Error(`it has more than ${formatNumber(MAX_ENTRIES)} entries`)
-      if (!entry.directory) entries.push(entry)
+      if (entries.push(entry) > MAX_ENTRIES)
+        throw new Error(`it has more than ${formatNumber(MAX_ENTRIES)} entries`)
     }
-    return new ZipArchive(entries)
+    const zip = new ZipArchive(entries)
+    await zip.#readLinks()
+    return zip
+  }
+
+  async #readLinks(): Promise<void> {
+    for (const [at, entry] of this.#entries.entries()) {
+      const listed = this.listing.entries[at]!
+      const isLink = fileType(entry) === SYMBOLIC_LINK && listed.problem === undefined
+      if (isLink && listed.size <= MAX_PATH_LENGTH * 4) listed.link = await (await this.blob(at)).text()
+    }
   }
 
   /** The bytes of an entry. Fails when they exceed the declared size or do not match the checksum. */
   stream(at: number): ReadableStream<Uint8Array> {
-    const entry = this.#entries[at]!
+    const entry = this.#entries[at] as FileEntry
     const { readable, writable } = limitBytes(entry.uncompressedSize)
     const options = { useWebWorkers: false, useCompressionStream: true, checkSignature: true }
     entry.getData(writable, options).catch((error: unknown) => writable.abort(error).catch(() => {}))
@@ -78,23 +94,24 @@ function limitBytes(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
   })
 }
 
-function toListing(entry: FileEntry, path: string): ZipListing {
+function toListing(entry: Entry, name: string): ZipListingEntry {
+  const path = entry.directory && !name.endsWith('/') ? `${name}/` : name
   const problem = unsupportedReason(entry)
-  return { path, size: entry.uncompressedSize, ...(problem && { problem }) }
-}
-
-/** UTF-8 if valid, whatever the flag, because many archivers omit it. */
-function decodeName({ rawFilename, filename }: FileEntry): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(rawFilename)
-  } catch {
-    return filename
+  const type = fileType(entry)
+  return {
+    path,
+    size: entry.uncompressedSize,
+    ...(type !== SYMBOLIC_LINK && !REGULAR_FILE_TYPES.has(type) && { isSpecial: true }),
+    ...(problem && { problem }),
   }
 }
 
-function unsupportedReason(entry: FileEntry): string | undefined {
+function fileType({ externalFileAttributes }: Entry): number {
+  return (externalFileAttributes >>> 16) & FILE_TYPE
+}
+
+function unsupportedReason(entry: Entry): string | undefined {
   if (entry.encrypted) return 'is encrypted'
-  if (((entry.externalFileAttributes >>> 16) & FILE_TYPE) === SYMBOLIC_LINK) return 'is a symbolic link'
   if (![STORED, DEFLATED].includes(entry.compressionMethod)) return 'uses an unsupported compression method'
   return undefined
 }

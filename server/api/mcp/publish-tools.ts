@@ -23,7 +23,7 @@ export const published = project(
   ['slug', 'siteUrl', 'status'],
   [
     ...['versionId', 'previousVersionId', 'previewUrl', 'fileCount', 'changes', 'unchanged', 'warnings'],
-    ...['excluded', 'preview', 'claimToken', 'claimUrl', 'expiresAt', 'title', 'suggestedName'],
+    ...['excluded', 'notes', 'preview', 'claimToken', 'claimUrl', 'expiresAt', 'title', 'suggestedName'],
   ],
 )
 

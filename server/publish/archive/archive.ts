@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { LinkedFile } from '../../../protocol/folder/archive-links.ts'
+import { FolderSelection } from '../../../protocol/folder/folder-selection.ts'
 import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
 import { BodyReader } from './body-reader.ts'
 import { type ContentFile, contentFiles, htmlFile } from './content.ts'
 import type { ArchiveEntry, ArchiveFile } from './file.ts'
-import { ArchiveLimits, type ArchiveLimitValues } from './limits.ts'
-import { type LinkedFile, resolveLinks } from './links.ts'
+import { ArchiveLimits, type ArchiveLimitValues, entryError, toRefusal } from './limits.ts'
 import { processEntries } from './process-entries.ts'
 import type { SpoolShare } from './spool.ts'
 import { gunzip, tarFiles } from './tar.ts'
@@ -45,16 +46,27 @@ const KINDS: Record<string, ArchiveKind> = {
   'text/html': 'html',
 }
 
-/** Files that links lead to, of which the rules are applied in one turn of the event loop. */
-const FILES_PER_TURN = 256
-
-/** What an archive has beside the files that were passed on. */
-interface ReadArchive {
+/** What is published of an archive. */
+export interface ReadArchive {
+  /** Paths of the files that were passed on and are in the site. */
+  kept: ReadonlySet<string>
+  /** Files with the contents of others, such as what links stand for. A path replaces an earlier file. */
+  copies: LinkedFile[]
+  /** Those of `copies` that are an `index.html` in place of another name. */
+  indexes: readonly string[]
   excluded: Exclusion[]
-  /** What links stand for: files with the contents of others. A path replaces an earlier file. */
-  linked: LinkedFile[]
   /** What was guessed about the archive, for its publisher. */
   notes: string[]
+  /** The top folder that is no part of the paths in the site, with its `/`; empty when there is none. */
+  removedFolder: string
+}
+
+/** How the folder of an archive is published. */
+type SelectionOptions = Omit<NonNullable<ConstructorParameters<typeof FolderSelection>[0]>, 'pause'>
+
+/** Selects what is published of a folder, for the limits of its archive. */
+export function selectFolder(options: SelectionOptions): FolderSelection {
+  return new FolderSelection({ ...options, pause: () => nextTurn() })
 }
 
 /** The format of a body by its Content-Type (parameters are ignored), or undefined. */
@@ -96,8 +108,9 @@ export async function readContents(
   onFile: (file: ArchiveFile) => Promise<void>,
 ): Promise<ReadArchive> {
   const budget = new ArchiveLimits(limits)
-  await processEntries(contentFiles(files, budget), onFile, () => {})
-  return { excluded: budget.excluded, linked: [], notes: [] }
+  const sizes = new Map<string, number>()
+  await processEntries(contentFiles(files, budget), recordSizes(sizes, onFile), () => {})
+  return selectFiles(budget, sizes)
 }
 
 /** The same for tar only. */
@@ -117,25 +130,37 @@ async function read(
   const budget = new ArchiveLimits(limits)
   const incoming = new BodyReader(body, budget)
   const sizes = new Map<string, number>()
-  const record = (file: ArchiveFile) => {
-    sizes.set(file.path, file.size)
-    return onFile(file)
-  }
   try {
-    await processEntries(parse(incoming.chunks(), budget), record, (reason) => incoming.stop(reason))
+    await processEntries(parse(incoming.chunks(), budget), recordSizes(sizes, onFile), (reason) =>
+      incoming.stop(reason),
+    )
   } finally {
     incoming.stop(new Error('Reading of the archive was stopped'))
   }
-  for (const path of budget.links.keys()) sizes.delete(path)
-  const { files, broken } = resolveLinks(budget.links, [...sizes.keys()])
-  for (const path of broken) budget.excludeAs('link', path)
-  const linked: LinkedFile[] = []
-  for (const [at, file] of files.entries()) {
-    if (at % FILES_PER_TURN === 0) await nextTurn()
-    const size = sizes.get(file.source)!
-    if (budget.excludeByName(file.path, size)) continue
-    budget.admit(file.path, size)
-    linked.push(file)
-  }
-  return { excluded: budget.excluded, linked, notes: budget.notes }
+  return selectFiles(budget, sizes)
 }
+
+function recordSizes(sizes: Map<string, number>, onFile: (file: ArchiveFile) => Promise<void>) {
+  return (file: ArchiveFile) => {
+    sizes.set(file.path, file.size)
+    return onFile(file)
+  }
+}
+
+/** Selects what is published of the files with these sizes. */
+async function selectFiles(budget: ArchiveLimits, sizes: Map<string, number>): Promise<ReadArchive> {
+  const { selection, links } = budget
+  for (const path of links.keys()) sizes.delete(path)
+  const files = [...sizes.keys()]
+  if (!selection)
+    return { kept: new Set(files), copies: [], indexes: [], excluded: [], notes: [], removedFolder: '' }
+  const selected = await selection.select({ files, links }, budget.excluded).catch((error: unknown) => {
+    throw toRefusal(error)
+  })
+  const [missing] = selected.missing
+  if (missing) throw entryError(missing.path, `is a hard link to ${missing.target}, ${WITHOUT_BYTES}`)
+  for (const { path, source } of selected.copies) budget.admit(path, sizes.get(source)!)
+  return { ...selected, notes: [...budget.notes, ...selected.notes] }
+}
+
+const WITHOUT_BYTES = 'which is left out; create the archive with tar --hard-dereference'

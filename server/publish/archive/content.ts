@@ -1,8 +1,9 @@
 import { formatLimit } from '../../../protocol/format.ts'
+import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { GrowingBuffer } from '../../lib/growing-buffer.ts'
 import { type ArchiveEntry, bufferedEntry } from './file.ts'
-import type { ArchiveLimits } from './limits.ts'
+import { type ArchiveLimits, toRefusal } from './limits.ts'
 
 /** Maximum bytes of the files whose contents are in a JSON body, together, and of an HTML body. */
 export const MAX_CONTENT_BYTES = 2 * 2 ** 20
@@ -20,6 +21,11 @@ export async function* contentFiles(
   files: readonly ContentFile[],
   budget: ArchiveLimits,
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
+  for (const { path, bytes } of files) {
+    if (!budget.selection?.isIgnoreFile(path)) continue
+    if (bytes.length > MAX_IGNORE_BYTES) throw toRefusal(invalidIgnoreFile(path))
+    budget.addIgnoreFile(path, bytes.toString())
+  }
   for (const { path, bytes, contentType } of files) {
     if (budget.excludeByName(path, bytes.length)) continue
     budget.admit(path, bytes.length)

@@ -1,7 +1,10 @@
+import { type ArchiveLink, TooManyLinksError } from '../../../protocol/folder/archive-links.ts'
+import { type FolderSelection, TooManyRulesError } from '../../../protocol/folder/folder-selection.ts'
 import { formatLimit, formatNumber } from '../../../protocol/format.ts'
-import type { Exclusion, Exclusions } from '../../../protocol/ignore/exclusions.ts'
+import { IgnoreFileError, invalidIgnoreFile } from '../../../protocol/ignore/default-rules.ts'
+import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
+import { NOT_UTF8, sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
-import type { ArchiveLink } from './links.ts'
 
 /** Limits of an archive. Sizes are decompressed bytes of files. */
 export interface ArchiveLimitValues {
@@ -11,10 +14,8 @@ export interface ArchiveLimitValues {
   pathCharacters: number
   /** Maximum bytes on the wire; by default what such files and the headers of any archiver can take. */
   wireBytes?: number
-  /** What to exclude; nothing when it is absent. */
-  exclusions?: Exclusions
   /** Publishes the folder that the archive holds: links are followed, and special files left out. Otherwise refused. */
-  isFolder?: boolean
+  selection?: FolderSelection
 }
 
 /** Allowance for headers, padding and names. Archivers need about 1 KiB per file. */
@@ -56,23 +57,24 @@ export class ArchiveLimits {
     return [...this.#excluded.values()]
   }
 
-  /** Excludes and counts a file because of its name. Returns false when it is to be published. */
+  /** Selects what is published of a folder; undefined where every file is. */
+  get selection(): FolderSelection | undefined {
+    return this.#limits.selection
+  }
+
+  /** Excludes and counts a file, or a folder with a final `/`, because of its name. Returns false for one to be read. */
   excludeByName(path: string, size: number): boolean {
     this.#assertPathLength(path)
-    const exclusion = this.#limits.exclusions?.find(path)
+    const exclusion = this.selection?.findEarly(path)
     if (exclusion) this.#exclude(exclusion, size)
     return exclusion !== undefined
   }
 
-  /** Whether links are followed. */
-  get followsLinks(): boolean {
-    return this.#limits.isFolder === true
-  }
-
   /** Adds a link, or returns false where links are refused. */
   addLink(link: ArchiveLink): boolean {
-    if (!this.followsLinks) return false
-    this.#assertPathLength(link.path)
+    if (!this.selection) return false
+    this.assertName(link.path)
+    if (this.selection.isIgnoreFile(link.path)) throw toRefusal(invalidIgnoreFile(link.path))
     this.#assertPathLength(link.target)
     this.links.set(link.path, link)
     const { files } = this.#limits
@@ -82,24 +84,39 @@ export class ArchiveLimits {
   }
 
   /** Leaves out an entry because of what it is, or returns false where it is refused. */
-  excludeAs(reason: 'link' | 'special', path: string): boolean {
-    if (!this.followsLinks) return false
+  excludeAs(reason: 'special', path: string): boolean {
+    if (!this.selection) return false
     this.#exclude({ path, reason }, 0)
     return true
   }
 
   /** Counts a file before it is read. */
   admit(path: string, size: number): void {
-    this.#assertPathLength(path)
+    this.assertName(path)
     this.links.delete(path)
     const { files, fileBytes } = this.#limits
     if (++this.#files > files)
       throw archiveTooLarge(`The archive has too many files. The limit is ${formatNumber(files)} per site.`)
     if (size > fileBytes)
       throw archiveTooLarge(
-        `${sanitizeArchivePath(path)}: too large. The limit is ${formatLimit(fileBytes)} per file.`,
+        `${sanitizePath(path)}: too large. The limit is ${formatLimit(fileBytes)} per file.`,
       )
     this.#charge(size)
+  }
+
+  /** Throws for a name that no site can have. */
+  assertName(path: string): void {
+    this.#assertPathLength(path)
+    if (this.selection && path.includes('\uFFFD')) throw entryError(path, NOT_UTF8)
+  }
+
+  /** Adds the folder's `.slipwayignore`, which must be known before the files that it includes. */
+  addIgnoreFile(path: string, text: string): void {
+    try {
+      this.selection?.addIgnoreFile(path, text)
+    } catch (error) {
+      throw toRefusal(error)
+    }
   }
 
   /** Counts a record of the archive other than file contents. */
@@ -136,15 +153,21 @@ export class ArchiveLimits {
   #assertPathLength(path: string): void {
     const max = this.#limits.pathCharacters
     if (path.length <= max || [...path].length <= max) return
-    throw validationError([
-      { field: sanitizeArchivePath(path), message: `must have at most ${max} characters` },
-    ])
+    throw entryError(path, `must have at most ${max} characters, not ${[...path].length}`)
   }
 }
 
-/** Formats a path for a message. */
-export function sanitizeArchivePath(path: string): string {
-  return path.length <= 100 ? path : `${path.slice(0, 100)}…`
+/** The error for an entry of an archive. */
+export function entryError(path: string, message: string): ApiError {
+  return validationError([{ field: sanitizePath(path), message }])
+}
+
+/** The response for what the folder of an archive cannot have. */
+export function toRefusal(error: unknown): unknown {
+  if (error instanceof IgnoreFileError) return validationError([{ field: 'archive', message: error.message }])
+  if (error instanceof TooManyLinksError || error instanceof TooManyRulesError)
+    return archiveTooLarge(error.message)
+  return error
 }
 
 function archiveTooLarge(sentence: string): ApiError {

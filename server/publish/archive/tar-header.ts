@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { archiveError } from './archive-error.ts'
 
 export const BLOCK_BYTES = 512
@@ -49,8 +48,8 @@ export function readExtension(records: Buffer): PaxExtension {
   const extension: PaxExtension = {}
   for (let at = 0; at < records.length; ) {
     const { key, value, end } = readRecord(records, at)
-    if (key === 'path') extension.path = decodeUtf8(value)
-    else if (key === 'linkpath') extension.linkName = decodeUtf8(value)
+    if (key === 'path') extension.path = value.toString()
+    else if (key === 'linkpath') extension.linkName = value.toString()
     else if (key === 'size') extension.size = parseSize(value.toString('latin1'))
     else if (key.startsWith('GNU.sparse.')) throw archiveError(SPARSE_FILE_MESSAGE)
     at = end
@@ -112,14 +111,7 @@ function checksum(block: Buffer): number {
 function readText(bytes: Buffer, start: number, length: number): string {
   const field = bytes.subarray(start, start + length)
   const end = field.indexOf(0)
-  return decodeUtf8(end < 0 ? field : field.subarray(0, end))
-}
-
-function decodeUtf8(bytes: Buffer): string {
-  if (!isUtf8(bytes)) {
-    throw archiveError(`the file name ${bytes.toString('latin1', 0, 100)} is not UTF-8`)
-  }
-  return bytes.toString('utf8')
+  return field.toString('utf8', 0, end < 0 ? field.length : end)
 }
 
 function corruptHeader(message: string): Error {

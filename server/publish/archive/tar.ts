@@ -1,5 +1,6 @@
 import { createGunzip } from 'node:zlib'
-import { ApiError, validationError } from '../../lib/errors.ts'
+import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
+import { ApiError } from '../../lib/errors.ts'
 import { archiveError } from './archive-error.ts'
 import { ByteReader } from './chunks.ts'
 import { decompress } from './decompressed.ts'
@@ -12,7 +13,7 @@ import {
   streamedEntry,
   toSitePath,
 } from './file.ts'
-import { type ArchiveLimits, sanitizeArchivePath } from './limits.ts'
+import { type ArchiveLimits, entryError, toRefusal } from './limits.ts'
 import {
   BLOCK_BYTES,
   type PaxExtension,
@@ -104,8 +105,18 @@ async function* readEntry(
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
   const path = toSitePath(name)
   // POSIX: the size of a folder is its maximum size, no data follows.
-  if (type === '5') return
+  if (type === '5') {
+    budget.excludeByName(isFolder(path) ? path : `${path}/`, 0)
+    return
+  }
   const isFile = type === '0' || type === '7'
+  if (isFile && budget.selection?.isIgnoreFile(path)) {
+    if (size > MAX_IGNORE_BYTES) throw toRefusal(invalidIgnoreFile(path))
+    const text = await requireBytes(chunks.readExactly(padToBlock(size)), path)
+    budget.addIgnoreFile(path, text.toString('utf8', 0, size))
+    budget.excludeByName(path, size)
+    return
+  }
   // Excluded before the type is checked: `node_modules` holds links.
   if (!isFolder(path) && budget.excludeByName(path, isFile ? size : 0)) {
     if (isFile) await skipBytes(padToBlock(size), chunks)
@@ -115,12 +126,7 @@ async function* readEntry(
     if (type === '1' || type === '2') {
       if (budget.addLink({ path, target: toSitePath(linkName), isSymbolic: type === '2' })) return
     } else if (SPECIAL_TYPES.has(type) && budget.excludeAs('special', path)) return
-    throw validationError([
-      {
-        field: sanitizeArchivePath(path),
-        message: UNSUPPORTED_TYPES[type] ?? 'is not a regular file',
-      },
-    ])
+    throw entryError(path, UNSUPPORTED_TYPES[type] ?? 'is not a regular file')
   }
   if (isFolder(path)) {
     budget.countOverhead(size)
@@ -186,12 +192,7 @@ async function requireBytes(bytes: Promise<Buffer | undefined>, path?: string): 
 function truncatedArchive(path: string | undefined): Error {
   return path === undefined
     ? archiveError('is incomplete')
-    : validationError([
-        {
-          field: sanitizeArchivePath(path),
-          message: 'is incomplete: the archive ends before the end of this file',
-        },
-      ])
+    : entryError(path, 'is incomplete: the archive ends before the end of this file')
 }
 
 function padToBlock(size: number): number {

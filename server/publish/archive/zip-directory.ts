@@ -1,11 +1,12 @@
-import { isUtf8 } from 'node:buffer'
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl'
 import type { FieldError } from '../../../protocol/api/errors.ts'
-import { MAX_PATH_LENGTH, withSlashes } from '../../../protocol/manifest/paths.ts'
+import { decodeZipNames } from '../../../protocol/folder/zip-names.ts'
+import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
+import { MAX_PATH_LENGTH, sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { archiveError } from './archive-error.ts'
 import { isFolder, toSitePath } from './file.ts'
-import { type ArchiveLimits, sanitizeArchivePath } from './limits.ts'
+import { type ArchiveLimits, toRefusal } from './limits.ts'
 import type { Spool } from './spool.ts'
 
 export const LOCAL_HEADER_BYTES = 30
@@ -40,25 +41,34 @@ export interface ZipEntry {
  * The files of a zip archive, ordered by the position of their data. Everything that can be rejected without
  * reading a file is rejected here, before any file is read.
  */
-export async function readDirectory(spool: Spool, budget: ArchiveLimits): Promise<ZipEntry[]> {
+export async function readDirectory(
+  spool: Spool,
+  budget: ArchiveLimits,
+  readText: (entry: ZipEntry) => Promise<string>,
+): Promise<ZipEntry[]> {
   const reader = new SpoolReader(spool)
   const entries: ZipEntry[] = []
   const problems: FieldError[] = []
   try {
     const zip = await fromRandomAccessReaderPromise(reader, spool.size, OPTIONS)
     const start = Number(zip.readEntryCursor)
-    const found: [entry: Entry, path: string][] = []
+    const found: Entry[] = []
     for await (const entry of zip.eachEntry()) {
       budget.countOverhead(entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength)
-      found.push([entry, decodeEntryPath(entry)])
+      found.push(entry)
     }
-    for (const [entry, path] of readBackslashes(found, budget)) {
-      if (isFolder(path) || isEmptyFolder(entry)) continue
+    const named = nameEntries(found, budget)
+    await addIgnoreFiles(named, budget, readText)
+    for (const [entry, path] of named) {
+      if (isFolder(path) || isEmptyFolder(entry)) {
+        budget.excludeByName(isFolder(path) ? path : `${path}/`, 0)
+        continue
+      }
       if (budget.excludeByName(path, entry.uncompressedSize)) continue
-      const isLink = fileType(entry) === SYMBOLIC_LINK && entry.uncompressedSize <= MAX_PATH_LENGTH * 4
-      const message = unsupportedReason(entry, budget.followsLinks && isLink)
+      const isLink = isSymbolicLink(entry)
+      const message = unsupportedReason(entry, budget.selection !== undefined && isLink)
       if (message === SPECIAL_FILE && budget.excludeAs('special', path)) continue
-      if (message) problems.push({ field: sanitizeArchivePath(path), message })
+      if (message) problems.push({ field: sanitizePath(path), message })
       if (!isLink) budget.admit(path, entry.uncompressedSize)
       entries.push({ ...toZipEntry(entry, path), isLink })
     }
@@ -105,12 +115,35 @@ class SpoolReader extends RandomAccessReader {
   }
 }
 
-/** UTF-8 if valid, whatever the flag, because many archivers omit it; otherwise CP437. */
-function decodeEntryPath(entry: Entry): string {
-  const flags = isUtf8(entry.fileNameRaw)
-    ? entry.generalPurposeBitFlag | UTF8_FLAG
-    : entry.generalPurposeBitFlag & ~UTF8_FLAG
-  return toSitePath(getFileNameLowLevel(flags, entry.fileNameRaw, entry.extraFields, true))
+/** The entries with their paths. */
+function nameEntries(entries: readonly Entry[], budget: ArchiveLimits): [Entry, path: string][] {
+  const { names, notes } = decodeZipNames(
+    entries.map(({ fileNameRaw: bytes, generalPurposeBitFlag: flags, extraFields, versionMadeBy }) => {
+      const name = getFileNameLowLevel(flags | UTF8_FLAG, bytes, extraFields, true)
+      const unicode = name === bytes.toString() ? undefined : name
+      return { bytes, unicode, system: versionMadeBy >>> 8 }
+    }),
+  )
+  budget.notes.push(...notes)
+  return entries.map((entry, at) => [entry, toSitePath(names[at]!)])
+}
+
+/** Adds what `.slipwayignore` of the folder includes and excludes before any other file is selected. */
+async function addIgnoreFiles(
+  entries: readonly [Entry, path: string][],
+  budget: ArchiveLimits,
+  readText: (entry: ZipEntry) => Promise<string>,
+): Promise<void> {
+  for (const [entry, path] of entries) {
+    if (!budget.selection?.isIgnoreFile(path)) continue
+    const isFine = entry.uncompressedSize <= MAX_IGNORE_BYTES && unsupportedReason(entry, false) === undefined
+    if (!isFine) throw toRefusal(invalidIgnoreFile(path))
+    budget.addIgnoreFile(path, await readText({ ...toZipEntry(entry, path), isLink: false }))
+  }
+}
+
+function isSymbolicLink(entry: Entry): boolean {
+  return fileType(entry) === SYMBOLIC_LINK && entry.uncompressedSize <= MAX_PATH_LENGTH * 4
 }
 
 function toZipEntry(entry: Entry, path: string): Omit<ZipEntry, 'isLink'> {
@@ -128,14 +161,6 @@ function toZipEntry(entry: Entry, path: string): Omit<ZipEntry, 'isLink'> {
 function isEmptyFolder({ externalFileAttributes, uncompressedSize }: Entry): boolean {
   const isFolderType = ((externalFileAttributes >>> 16) & FILE_TYPE) === FOLDER
   return uncompressedSize === 0 && (isFolderType || (externalFileAttributes & FAT_FOLDER) !== 0)
-}
-
-/** The entries with names whose folders are separated by slashes. */
-function readBackslashes(found: [Entry, string][], budget: ArchiveLimits): [Entry, string][] {
-  const names = withSlashes(found.map(([, path]) => path))
-  if (found.some(([, path], at) => path !== names[at]))
-    budget.notes.push('Backslashes in the names of the archive were read as folders.')
-  return found.map(([entry], at) => [entry, names[at]!])
 }
 
 function fileType(entry: Entry): number {
@@ -163,7 +188,7 @@ function findOverlaps(entries: ZipEntry[], directoryStart: number): FieldError[]
       return entry.offset + LOCAL_HEADER_BYTES + entry.compressedSize > next
     })
     .map(({ path }) => ({
-      field: sanitizeArchivePath(path),
+      field: sanitizePath(path),
       message: 'overlaps with other data in the archive',
     }))
 }

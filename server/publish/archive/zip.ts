@@ -1,5 +1,5 @@
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
-import { type ApiError, validationError } from '../../lib/errors.ts'
+import type { ApiError } from '../../lib/errors.ts'
 import { decompress } from './decompressed.ts'
 import {
   type ArchiveEntry,
@@ -8,7 +8,7 @@ import {
   MAX_BUFFERED_FILE_BYTES,
   streamedEntry,
 } from './file.ts'
-import { type ArchiveLimits, sanitizeArchivePath } from './limits.ts'
+import { type ArchiveLimits, entryError } from './limits.ts'
 import { Spool, type SpoolPlace } from './spool.ts'
 import { LOCAL_HEADER_BYTES, readDirectory, type ZipEntry } from './zip-directory.ts'
 
@@ -25,13 +25,14 @@ export async function* zipFiles(
   place: SpoolPlace,
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
   await using spool = await Spool.from(source, place)
-  for (const entry of await readDirectory(spool, budget)) {
-    const start = await findContentsStart(spool, entry)
+  const readText = async (entry: ZipEntry) =>
+    (await readContents(spool, await findContentsStart(spool, entry), entry)).toString()
+  for (const entry of await readDirectory(spool, budget, readText)) {
     if (entry.isLink) {
-      const target = (await readContents(spool, start, entry)).toString()
-      budget.addLink({ path: entry.path, target, isSymbolic: true })
+      budget.addLink({ path: entry.path, target: await readText(entry), isSymbolic: true })
       continue
     }
+    const start = await findContentsStart(spool, entry)
     if (Math.max(entry.size, entry.compressedSize) <= MAX_BUFFERED_FILE_BYTES) {
       yield bufferedEntry(entry.path, await readContents(spool, start, entry))
     } else yield* readStreamed(spool, start, entry)
@@ -102,10 +103,5 @@ async function* verifyContents(bytes: AsyncIterable<Buffer>, { path, size, crc32
 }
 
 function corruptEntry(path: string): ApiError {
-  return validationError([
-    {
-      field: sanitizeArchivePath(path),
-      message: 'does not match its size and checksum in the archive',
-    },
-  ])
+  return entryError(path, 'does not match its size and checksum in the archive')
 }

@@ -1,5 +1,3 @@
-import { ApiError } from '../../lib/errors.ts'
-
 /** A link of an archive to another of its entries. */
 export interface ArchiveLink {
   path: string
@@ -14,10 +12,22 @@ export interface LinkedFile {
   source: string
 }
 
+/** A link that stands for no file. */
+interface BrokenLink extends ArchiveLink {
+  /** What it leads to inside of the archive; undefined for a link that leads out of it or in a loop. */
+  leadsTo: string | undefined
+}
+
 interface ResolvedLinks {
   files: LinkedFile[]
-  /** Links that lead out of the archive, in a loop, or nowhere. */
-  broken: string[]
+  broken: BrokenLink[]
+}
+
+/** The links of an archive lead to too many files. */
+export class TooManyLinksError extends Error {
+  constructor() {
+    super('The links in the archive lead to too many files')
+  }
 }
 
 /** More links in a row are a loop, as in Linux. */
@@ -31,55 +41,63 @@ const MAX_STEPS = 40_000
 
 /**
  * The files that the links of an archive stand for: copies of what a hard link names, and what symbolic links that stay
- * inside lead to, as a client publishes the unpacked folder. PAYLOAD_TOO_LARGE when there are too many.
+ * inside lead to, as a client publishes the unpacked folder. Hard links to a file of `leftOut` are copies of it as well:
+ * its bytes are that of both. Throws a TooManyLinksError.
  */
 export function resolveLinks(
   links: ReadonlyMap<string, ArchiveLink>,
   files: readonly string[],
+  leftOut: readonly string[] = [],
 ): ResolvedLinks {
-  return links.size === 0 ? { files: [], broken: [] } : new LinkResolver(links, files).resolve()
+  return links.size === 0 ? { files: [], broken: [] } : new LinkResolver(links, files, leftOut).resolve()
 }
 
 class LinkResolver {
   readonly #links: ReadonlyMap<string, ArchiveLink>
   readonly #files: ReadonlySet<string>
+  readonly #leftOut: ReadonlySet<string>
   /** Paths of files and links, sorted, so that those of a folder follow each other. */
   readonly #sorted: readonly string[]
   readonly #found: ResolvedLinks = { files: [], broken: [] }
   #steps = 0
 
-  constructor(links: ReadonlyMap<string, ArchiveLink>, files: readonly string[]) {
+  constructor(links: ReadonlyMap<string, ArchiveLink>, files: readonly string[], leftOut: readonly string[]) {
     this.#links = links
     this.#files = new Set(files)
+    this.#leftOut = new Set(leftOut)
     this.#sorted = [...this.#files, ...links.keys()].sort()
   }
 
   resolve(): ResolvedLinks {
-    for (const path of this.#links.keys()) this.#follow(path, path, [])
+    for (const link of this.#links.values()) this.#follow(link.path, link, [])
     return this.#found
   }
 
-  /** Adds what the link at `source` leads to below `path`. `above` are the folders on the way. */
-  #follow(path: string, source: string, above: readonly string[]): void {
+  /** Adds what the link leads to below `path`. `above` are the folders on the way. */
+  #follow(path: string, link: ArchiveLink, above: readonly string[]): void {
     this.#count()
-    const target = this.#realPath(source)
-    if (target === undefined) this.#found.broken.push(path)
-    else if (this.#files.has(target)) this.#found.files.push({ path, source: target })
-    else this.#addFolder(path, `${target}/`, above)
+    const target = this.#realPath(link.path)
+    const isFile =
+      target !== undefined && (this.#files.has(target) || (!link.isSymbolic && this.#leftOut.has(target)))
+    if (isFile) this.#found.files.push({ path, source: target })
+    else if (target === undefined || !this.#addFolder(path, `${target}/`, above))
+      this.#found.broken.push({ ...link, path, leadsTo: target })
   }
 
-  #addFolder(path: string, folder: string, above: readonly string[]): void {
+  /** Returns false when nothing is there. */
+  #addFolder(path: string, folder: string, above: readonly string[]): boolean {
     const isLoop = above.includes(folder) || `${path}/`.startsWith(folder)
     const inside = isLoop ? [] : this.#below(folder)
-    if (inside.length === 0) this.#found.broken.push(path)
     for (const source of inside) {
       const name = `${path}/${source.slice(folder.length)}`
-      if (this.#links.has(source)) this.#follow(name, source, [...above, folder])
+      const link = this.#links.get(source)
+      if (link) this.#follow(name, link, [...above, folder])
       else {
         this.#count()
         this.#found.files.push({ path: name, source })
       }
     }
+    return inside.length > 0
   }
 
   #below(folder: string): readonly string[] {
@@ -117,7 +135,6 @@ class LinkResolver {
   }
 
   #count(): void {
-    if (++this.#steps > MAX_STEPS)
-      throw new ApiError('PAYLOAD_TOO_LARGE', 'The links in the archive lead to too many files')
+    if (++this.#steps > MAX_STEPS) throw new TooManyLinksError()
   }
 }

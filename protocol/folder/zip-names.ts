@@ -1,0 +1,106 @@
+/** A name of a zip. */
+interface ZipName {
+  bytes: Uint8Array
+  /** The path of a valid extra field with a Unicode path, which replaces the bytes. */
+  unicode: string | undefined
+  /** The upper byte of "version made by" (APPNOTE 4.4.2.2). */
+  system: number
+}
+
+interface ZipNames {
+  names: string[]
+  /** What was guessed, as sentences. */
+  notes: string[]
+}
+
+const UNIX_SYSTEMS = new Set([3, 19])
+
+// biome-ignore format: one row of the code page each
+const CP437 =
+  'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0'
+const CP850 =
+  'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø×ƒáíóúñÑªº¿®¬½¼¡«»░▒▓│┤ÁÂÀ©╣║╗╝¢¥┐└┴┬├─┼ãÃ╚╔╩╦╠═╬¤ðÐÊËÈıÍÎÏ┘┌█▄¦Ì▀ÓßÔÒõÕµþÞÚÛÙýÝ¯´\u00ad±‗¾¶§÷¸°¨·¹³²■\u00a0'
+
+/**
+ * Code pages in the order in which they are tried; an archive of a Unix system more likely has names in windows-1252. The
+ * Encoding Standard has no tables for those of DOS in Western Europe.
+ */
+const CODE_PAGES: [label: string, upperHalf?: string][] = [
+  ['cp437', CP437],
+  ['cp850', CP850],
+  ['windows-1252'],
+  ['ibm866'],
+  ['windows-1251'],
+  ['shift_jis'],
+  ['gbk'],
+  ['euc-kr'],
+]
+
+/** Names that the code page is chosen by. */
+const MAX_SAMPLE_NAMES = 1000
+
+/**
+ * The names of a zip: UTF-8 if valid, whatever the flag, because many archivers omit it; otherwise in the code page in
+ * which they are words. Older programs for Windows write backslashes, though APPNOTE 4.4.17.1 demands slashes; other
+ * programs read them as slashes when no name has both.
+ */
+export function decodeZipNames(entries: readonly ZipName[]): ZipNames {
+  const notes: string[] = []
+  const decoded = entries.map(({ bytes, unicode }) => unicode ?? decodeStrictly(bytes, 'utf-8'))
+  const legacy = entries.filter((_, at) => decoded[at] === undefined)
+  if (legacy.length > 0) {
+    const codePage = guessCodePage(legacy)
+    notes.push(`The names in the archive are not UTF-8. They were read in the code page ${codePage[0]}.`)
+    for (const [at, { bytes }] of entries.entries()) decoded[at] ??= decode(bytes, codePage)
+  }
+  const isPath = decoded.some((name) => name?.includes('\\') && name.includes('/'))
+  const names = decoded.map((name = '') => (isPath ? name : name.replaceAll('\\', '/')))
+  if (names.some((name, at) => name !== decoded[at]))
+    notes.push('Backslashes in the names of the archive were read as folders.')
+  return { names, notes }
+}
+
+function decode(bytes: Uint8Array, [label, upperHalf]: (typeof CODE_PAGES)[number]): string | undefined {
+  if (upperHalf === undefined) return decodeStrictly(bytes, label)
+  return Array.from(bytes, (byte) => (byte < 128 ? String.fromCharCode(byte) : upperHalf[byte - 128]!)).join(
+    '',
+  )
+}
+
+function decodeStrictly(bytes: Uint8Array, label: string): string | undefined {
+  try {
+    return new TextDecoder(label, { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function guessCodePage(names: readonly ZipName[]): (typeof CODE_PAGES)[number] {
+  const isUnix = UNIX_SYSTEMS.has(names[0]!.system)
+  const ordered = isUnix
+    ? [...CODE_PAGES].sort(([a], [b]) => Number(b === 'windows-1252') - Number(a === 'windows-1252'))
+    : CODE_PAGES
+  const sample = names.slice(0, MAX_SAMPLE_NAMES)
+  const scored = ordered.flatMap((codePage) => {
+    const texts = sample.map(({ bytes }) => decode(bytes, codePage))
+    return texts.includes(undefined) ? [] : { codePage, penalty: penalize(texts.join('/')) }
+  })
+  return scored.reduce((best, one) => (one.penalty < best.penalty ? one : best)).codePage
+}
+
+/** How unlikely it is that people name files so. */
+function penalize(text: string): number {
+  const count = (pattern: RegExp) => text.match(pattern)?.length ?? 0
+  const others = text.replace(/[\0-\x7F]/g, '')
+  const isHangul = others.length >= 4 && /^\p{Script=Hangul}+$/u.test(others)
+  return (
+    5 * count(/[^\0-\x7F\p{L}\p{M}\p{N}]/gu) +
+    3 * count(/[\uFF61-\uFF9F]/g) +
+    3 *
+      count(
+        /\p{Script=Latin}[\p{Script=Greek}\p{Script=Cyrillic}]|[\p{Script=Greek}\p{Script=Cyrillic}]\p{Script=Latin}/gu,
+      ) +
+    2 * count(/\p{Ll}\p{Lu}|[\u0080-\u024F]{4,}/gu) -
+    (isHangul ? 1 : 0)
+  )
+}
