@@ -19,6 +19,12 @@ export const parts = {
     packages: ['chromium-headless-shell'],
     for: 'tests in a real browser',
   },
+  firefox: {
+    programs: ['firefox-esr'],
+    packages: ['firefox-esr'],
+    for: 'a walk with Firefox',
+    nightly: true,
+  },
   strace: { programs: ['strace'], packages: ['strace'], for: 'tests on a disk that fails', root: true },
   'small-disk': {
     programs: ['mount', 'umount'],
