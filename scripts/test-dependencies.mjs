@@ -10,7 +10,7 @@ import { program } from './program.mjs'
  *
  * Only `npm run nightly` installs those that are `nightly`: only files named `*.nightly.test.ts` need them.
  *
- * @typedef {{ programs: string[], packages: string[], for: string, root?: true, devices?: string[], nightly?: true }} Part
+ * @typedef {{ programs: string[], packages: string[], files?: string[], for: string, root?: true, devices?: string[], nightly?: true }} Part
  * @satisfies {Record<string, Part>}
  */
 export const parts = {
@@ -33,6 +33,19 @@ export const parts = {
     root: true,
   },
   smtp: { programs: ['aiosmtpd'], packages: ['python3-aiosmtpd'], for: 'tests that send real mail' },
+  requests: {
+    programs: ['python3'],
+    files: ['/usr/lib/python3/dist-packages/requests/__init__.py'],
+    packages: ['python3-requests'],
+    for: 'a test with two HTTP clients of Python',
+    nightly: true,
+  },
+  go: {
+    programs: ['go'],
+    packages: ['golang-go'],
+    for: 'a test with the HTTP client of Go',
+    nightly: true,
+  },
   curl: { programs: ['curl'], packages: ['curl'], for: 'tests of the examples with curl' },
   busybox: {
     programs: ['busybox', 'dash', 'curl'],
@@ -119,7 +132,7 @@ export function whatIsMissing(name) {
   if (part.root && process.getuid?.() !== 0) return `needs ${name}: run it as root`
   const device = part.devices?.find((path) => !existsSync(path))
   if (device) return `needs ${name}: this machine has no ${device}`
-  if (part.programs.every(program)) return undefined
+  if (isInstalled(part)) return undefined
   return `needs ${name}: sudo apt-get install --no-install-recommends ${part.packages.join(' ')}`
 }
 
@@ -147,5 +160,10 @@ export async function installParts({ nightly }) {
 function incomplete(nightly) {
   /** @type {Part[]} */
   const all = Object.values(parts)
-  return all.filter((part) => (nightly || !part.nightly) && !part.programs.every(program))
+  return all.filter((part) => (nightly || !part.nightly) && !isInstalled(part))
+}
+
+/** @param {Part} part */
+function isInstalled({ programs, files = [] }) {
+  return programs.every(program) && files.every(existsSync)
 }

@@ -25,6 +25,8 @@ const { upload } = await api.create(api.anonymous, { 'a.bin': PIECE })
 const [target] = upload.uploads as [(typeof upload.uploads)[0]]
 const { slug } = await api.publish(api.anonymous, { 'index.html': 'home' })
 
+const { key } = await api.account()
+
 const head = (start: string, ...lines: string[]) => `${[`${start} HTTP/1.1`, ...lines].join('\r\n')}\r\n\r\n`
 const HOST = 'Host: localhost'
 const JSON_TYPE = 'Content-Type: application/json'
@@ -42,6 +44,10 @@ const REFUSALS: [status: number, what: string, bytes: string, port?: number][] =
   [401, 'an archive with a wrong key', head('POST /api/v1/publish', HOST, ZIP, WRONG_KEY, CHUNKED)],
   [401, 'a file with a wrong key', head('PUT /site.zip', HOST, WRONG_KEY, LONG)],
   [403, 'a file for a target that was not issued', head(`PUT ${toTarget(target.url)}x`, HOST, LONG)],
+  [403, 'a version with a wrong claim token', head(`PUT /${slug}`, HOST, ZIP, `X-Slipway-Claim-Token: ${crypto.randomUUID()}`, LONG)],
+  [401, 'a version without a key', head(`PUT /api/v1/publish/${slug}`, HOST, ZIP, LONG)],
+  [404, 'a version of a site that the caller does not own', head(`PUT /api/v1/publish/${slug}`, HOST, ZIP, `Authorization: Bearer ${key}`, LONG)],
+  [400, 'a file that is longer than declared', head(`PUT ${toTarget(target.url)}`, HOST, `Content-Type: ${target.headers['Content-Type']}`, LONG)],
   [404, 'an unknown path', head('POST /stuff', HOST, CHUNKED)],
   [404, 'an unknown path of the API', head('PUT /api/v1/stuff', HOST, LONG)],
   [405, 'a wrong method', head('POST /docs', HOST, CHUNKED)],
