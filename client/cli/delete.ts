@@ -10,7 +10,7 @@ import {
   YES_OPTION,
 } from './command.ts'
 import { quoteArgument } from './quote-argument.ts'
-import { confirmByName } from './terminal/choose.ts'
+import { confirmByName, confirmDeletion } from './terminal/choose.ts'
 
 /** `slipway delete` */
 export const remove: Command = {
@@ -20,7 +20,8 @@ export const remove: Command = {
   summary: 'Delete a site',
   about: `
 Deletes a site for visitors, and disconnects its domains. It can be restored with undelete for a time (30 days by
-default), unless --permanent. Its name can't be reused. Asks you to type the name of the site, unless --yes.
+default), unless --permanent. Its name can't be reused. Asks first, unless --yes; before a permanent deletion it asks you
+to type the name of the site.
 
 A site that was published from this folder without an account is deleted permanently; you don't need an account.`,
   options: {
@@ -36,8 +37,9 @@ A site that was published from this folder without an account is deleted permane
     const site = await chooseSite(work, options)
     const { slug, server } = site
     const permanent = options.permanent === true || site.remembered?.claimToken !== undefined
-    const what = permanent ? `permanently deletes ${slug}` : `deletes ${slug}`
-    if (options.yes !== true) await confirmByName(terminal, slug, `This ${what}.`)
+    if (options.yes !== true && permanent)
+      await confirmByName(terminal, slug, `This permanently deletes ${slug}.`)
+    else if (options.yes !== true) await confirmDeletion(terminal, `This takes ${slug} offline.`)
     const deleted = await deleteSite(work, options, site)
     siteMemory.forget(slug, server)
     printResult(work, options, deleted, () => {

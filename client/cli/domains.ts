@@ -16,7 +16,7 @@ import {
 import { add } from './domain/add.ts'
 import { formatDomainList, formatFindings } from './domain/record.ts'
 import { quoteArgument } from './quote-argument.ts'
-import { confirmByName } from './terminal/choose.ts'
+import { confirmDeletion } from './terminal/choose.ts'
 
 const ACTIONS: Record<string, Action> = {
   list,
@@ -81,7 +81,7 @@ async function remove(work: CommandContext, options: OptionValues, domain: strin
   const slipway = accountClient(work, options, resolveServer(work, options))
   if (options.yes !== true) {
     const name = domain
-    await confirmByName(terminal, domain, `${name} will no longer show your site.`)
+    await confirmDeletion(terminal, `${name} will no longer show your site.`)
   }
   const answer = await withKnownDomain(work, domain, () => slipway.removeDomain(domain))
   printResult(work, options, answer, () =>

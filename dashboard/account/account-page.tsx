@@ -7,6 +7,7 @@ import { SuspensionNotice } from '../app/suspension-notice.tsx'
 import { ButtonLink } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Fact, Facts } from '../kit/panel.tsx'
+import { type PageSection, Section, Sectioned } from '../kit/side-list.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime } from '../kit/time.tsx'
 import { ApiKey } from './api-key.tsx'
@@ -18,6 +19,21 @@ import { Programs } from './programs.tsx'
 import { Sessions } from './sessions.tsx'
 import { SignOut } from './sign-out.tsx'
 import { Trusts } from './trusts.tsx'
+
+/** In their order on the page. */
+const SECTIONS: PageSection[] = [
+  { id: 'plan', name: 'Plan & usage' },
+  { id: 'emails', name: 'Emails' },
+  { id: 'key', name: 'API key' },
+  { id: 'named-keys', name: 'Named keys' },
+  { id: 'ci', name: 'Trusted repositories' },
+  { id: 'programs', name: 'Programs' },
+  { id: 'sessions', name: 'Active sessions' },
+  { id: 'delete', name: 'Delete account', isDanger: true },
+]
+
+/** Those that a suspended account does not have. */
+const CHANGES = ['emails', 'key']
 
 /** `/account`: sessions, the API key, and the usage of the plan. */
 export function AccountPage() {
@@ -63,18 +79,39 @@ function AccountSections({ me, resource }: { me: Me; resource: Resource<Me> }) {
           <LocalTime at={me.createdAt} />
         </Fact>
       </Facts>
-      <PlanAndUsage me={me} />
-      {canChange && (
-        <Emails me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
-      )}
-      {canChange && (
-        <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
-      )}
-      <NamedKeys canCreate={canChange} />
-      <Trusts canCreate={canChange} />
-      <Programs />
-      <Sessions />
-      <DeleteAccount me={me} />
+      <Sectioned
+        label="Account"
+        sections={canChange ? SECTIONS : SECTIONS.filter(({ id }) => !CHANGES.includes(id))}
+      >
+        <Section id="plan">
+          <PlanAndUsage me={me} />
+        </Section>
+        {canChange && (
+          <Section id="emails">
+            <Emails me={me} onChanged={(change) => resource.set((known) => ({ ...known, ...change }))} />
+          </Section>
+        )}
+        {canChange && (
+          <Section id="key">
+            <ApiKey hasKey={me.hasKey} onMade={() => resource.set((known) => ({ ...known, hasKey: true }))} />
+          </Section>
+        )}
+        <Section id="named-keys">
+          <NamedKeys canCreate={canChange} />
+        </Section>
+        <Section id="ci">
+          <Trusts canCreate={canChange} />
+        </Section>
+        <Section id="programs">
+          <Programs />
+        </Section>
+        <Section id="sessions">
+          <Sessions />
+        </Section>
+        <Section id="delete">
+          <DeleteAccount me={me} />
+        </Section>
+      </Sectioned>
     </>
   )
 }

@@ -7,7 +7,6 @@ import { rememberSignedIn } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'
-import { TextField } from '../kit/field.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { showToast } from '../kit/toast.tsx'
 
@@ -15,7 +14,6 @@ import { showToast } from '../kit/toast.tsx'
 export function DeleteAccount({ me }: { me: Me }) {
   const { route } = useLocation()
   const [isConfirming, setConfirming] = useState(false)
-  const [typed, write] = useState('')
   const deleteAccount = useAction(async () => {
     await slipway.deleteAccount(me.email)
     route('/')
@@ -24,22 +22,25 @@ export function DeleteAccount({ me }: { me: Me }) {
   })
   const close = () => {
     setConfirming(false)
-    write('')
     deleteAccount.clear()
   }
   return (
-    <Panel title="Delete account" lead="Permanently delete your account and all its sites.">
-      <div class="choices">
+    <Panel
+      isDanger
+      title="Delete account"
+      lead="Permanently delete your account and all its sites."
+      actions={
         <Button variant="danger" onClick={() => setConfirming(true)}>
           Delete account
         </Button>
-      </div>
+      }
+    >
       {isConfirming && (
         <Confirm
           title="Delete your account?"
           verb="Delete account"
           action={deleteAccount}
-          ready={typed.trim().toLowerCase() === me.email}
+          typed={{ text: me.email, name: 'your email address' }}
           onClose={close}
         >
           <p>This can't be undone. It deletes:</p>
@@ -48,15 +49,6 @@ export function DeleteAccount({ me }: { me: Me }) {
               <li key={what}>{what}</li>
             ))}
           </ul>
-          <TextField
-            label="Type your email address to confirm"
-            hint={me.email}
-            autocomplete="off"
-            autocapitalize="none"
-            inputMode="email"
-            value={typed}
-            onWrite={write}
-          />
         </Confirm>
       )}
     </Panel>

@@ -2,7 +2,7 @@ import type { ComponentType } from 'preact'
 import { useRoute } from 'preact-iso'
 import { NotFoundPage } from '../app/not-found-page.tsx'
 import { Page } from '../app/page.tsx'
-import { Views } from '../kit/tabs.tsx'
+import { SideList } from '../kit/side-list.tsx'
 import { AccountsView } from './accounts-view.tsx'
 import { AuditView } from './audit-view.tsx'
 import { BlocksView } from './blocks-view.tsx'
@@ -22,7 +22,7 @@ interface AdminView {
   View: ComponentType
 }
 
-/** The tabs of the administration, in their order. */
+/** The pages of the administration, in their order. */
 const VIEWS: readonly AdminView[] = [
   { path: '', name: 'Overview', View: OverviewView },
   { path: 'reports', name: 'Reports', View: ReportsView },
@@ -44,17 +44,21 @@ export function Administration() {
   if (!shown) return <NotFoundPage />
   const { name, View } = shown
   return (
-    <Page
-      title={view === '' ? 'Administration' : `${name} · Administration`}
-      heading="Administration"
-      below={
-        <Views
+    <Page title={view === '' ? 'Administration' : `${name} · Administration`} heading="Administration">
+      <div class="sided broad">
+        <SideList
           label="Administration"
-          views={VIEWS.map(({ path, name }) => ({ href: path === '' ? '/admin' : `/admin/${path}`, name }))}
+          links={VIEWS.map(({ path, name }) => ({ href: toPath(path), name }))}
+          current={toPath(view)}
         />
-      }
-    >
-      <View />
+        <div class="stack wide">
+          <View />
+        </div>
+      </div>
     </Page>
   )
+}
+
+function toPath(view: string): string {
+  return view === '' ? '/admin' : `/admin/${view}`
 }

@@ -102,12 +102,11 @@ const DELETION_EFFECT = {
 /** Deletes a site or an account permanently, once its name was typed. */
 export function RemoveDialog({ target, onChanged, onClose }: ModerationDialogProps) {
   const { kind, name, path } = target
-  const [typed, write] = useState('')
   return (
     <ReasonDialog
       title={`Delete ${name} permanently?`}
       verb={`Delete ${kind}`}
-      ready={typed.trim().toLowerCase() === name}
+      typed={{ text: name }}
       onClose={onClose}
       act={async (reason) => {
         await changeAdmin('DELETE', path, { reason })
@@ -115,15 +114,7 @@ export function RemoveDialog({ target, onChanged, onClose }: ModerationDialogPro
         showToast(`${name} is deleted.`)
       }}
       lead={`${DELETION_EFFECT[kind]} This can't be undone.`}
-    >
-      <TextField
-        label={`Type ${name} to confirm`}
-        autocapitalize="none"
-        autocomplete="off"
-        value={typed}
-        onWrite={write}
-      />
-    </ReasonDialog>
+    />
   )
 }
 
@@ -131,7 +122,7 @@ interface ReasonDialogProps {
   title: string
   verb: string
   lead: string
-  ready?: boolean
+  typed?: { text: string }
   /** Called with the reason for the owner. */
   act: (reason: string) => Promise<void>
   onClose: () => void
@@ -139,7 +130,7 @@ interface ReasonDialogProps {
 }
 
 /** Confirms what is done to an owner, with a reason. */
-export function ReasonDialog({ title, verb, lead, ready = true, act, onClose, children }: ReasonDialogProps) {
+export function ReasonDialog({ title, verb, lead, typed, act, onClose, children }: ReasonDialogProps) {
   const [reason, write] = useState('')
   const action = useAction(async () => {
     await act(reason.trim())
@@ -150,7 +141,8 @@ export function ReasonDialog({ title, verb, lead, ready = true, act, onClose, ch
       title={title}
       verb={verb}
       action={action}
-      ready={ready && reason.trim() !== ''}
+      ready={reason.trim() !== ''}
+      typed={typed}
       onClose={onClose}
     >
       <p>{lead}</p>

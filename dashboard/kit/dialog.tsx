@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { Action } from '../api/action.ts'
 import { Button } from './button.tsx'
+import { TextField } from './field.tsx'
 import { ErrorNotice } from './notice.tsx'
 
 interface DialogProps {
@@ -77,8 +78,10 @@ interface ConfirmProps {
   action: Action<[]>
   /** By default the action is one that destroys something. */
   variant?: 'danger' | 'main'
-  /** Whether it can be confirmed now; for dialogs that require typing first. */
+  /** Whether it can be confirmed now. */
   ready?: boolean
+  /** What has to be typed first, where the action cannot be undone; `name` is what it is. */
+  typed?: { text: string; name?: string } | undefined
   onClose: () => void
   children: ComponentChildren
 }
@@ -90,22 +93,36 @@ export function Confirm({
   action,
   variant = 'danger',
   ready = true,
+  typed,
   onClose,
   children,
 }: ConfirmProps) {
+  const [text, write] = useState('')
+  const isTyped = typed === undefined || text.trim().toLowerCase() === typed.text.toLowerCase()
+  const canConfirm = ready && isTyped
   return (
     <Dialog title={title} onClose={onClose} stays={action.busy}>
       <form
         class="stack"
         onSubmit={(event) => {
           event.preventDefault()
-          if (ready) void action()
+          if (canConfirm) void action()
         }}
       >
         {children}
+        {typed && (
+          <TextField
+            label={`Type ${typed.name ?? typed.text} to confirm`}
+            hint={typed.name === undefined ? undefined : typed.text}
+            autocapitalize="none"
+            autocomplete="off"
+            value={text}
+            onWrite={write}
+          />
+        )}
         <ErrorNotice error={action.error} />
         <div class="choices">
-          <Button variant={variant} busy={action.busy} disabled={!ready}>
+          <Button variant={variant} busy={action.busy} disabled={!canConfirm}>
             {verb}
           </Button>
           <Button disabled={action.busy} onClick={onClose}>

@@ -5,16 +5,18 @@ interface PanelProps {
   title: string
   /** Its purpose, in a sentence. */
   lead?: ComponentChildren
+  /** Whether it has what cannot be undone. */
+  isDanger?: boolean
   /** Beside the title. */
   actions?: ComponentChildren
   children?: ComponentChildren
 }
 
 /** A section with a heading. */
-export function Panel({ title, lead, actions, children }: PanelProps) {
+export function Panel({ title, lead, isDanger = false, actions, children }: PanelProps) {
   const id = useId()
   return (
-    <section class="panel stack" aria-labelledby={id}>
+    <section class={`panel stack ${isDanger ? 'danger-zone' : ''}`} aria-labelledby={id}>
       <div class="panel-head">
         <h2 id={id}>{title}</h2>
         {actions}

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { SiteSummary } from '../../protocol/api/sites.ts'
 import { formatDuration } from '../../protocol/format.ts'
@@ -9,7 +8,6 @@ import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { Confirm } from '../kit/dialog.tsx'
-import { TextField } from '../kit/field.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { setDraft } from './settings-draft.ts'
 
@@ -26,9 +24,10 @@ export const DELETION =
     ? `This takes the site and its domains offline immediately. You can restore it from the trash for ${formatDuration(settings.trashLifetime)}.`
     : "This takes the site offline immediately and can't be undone. It deletes its files, versions, visits and domains."
 
-/** Deletes a site once its address was typed. */
+/** Deletes a site; once its name was typed, where it cannot be restored. */
 export function DeleteSite({ site: { slug, title, currentVersionId }, onClose, onDeleted }: DeleteSiteProps) {
-  const [typed, type] = useState('')
+  // A site without a version is not in the trash.
+  const isRestorable = settings.trashLifetime > 0 && currentVersionId !== null
   const navigate = useGuardedNavigate()
   const { route } = useLocation()
   const restore = async () => {
@@ -48,8 +47,6 @@ export function DeleteSite({ site: { slug, title, currentVersionId }, onClose, o
     invalidate('sites', `site/${slug}`, 'domains')
     if (onDeleted) onDeleted()
     else navigate('/sites', true)
-    // A site without a version is not in the trash.
-    const isRestorable = settings.trashLifetime > 0 && currentVersionId !== null
     showToast(`${title ?? slug} deleted.`, isRestorable ? restore : undefined)
   })
   return (
@@ -57,17 +54,10 @@ export function DeleteSite({ site: { slug, title, currentVersionId }, onClose, o
       title={`Delete ${title ?? slug}?`}
       verb="Delete site"
       action={remove}
-      ready={typed.trim() === slug}
+      {...(!isRestorable && { typed: { text: slug } })}
       onClose={onClose}
     >
       <p>{DELETION} The address can't be reused by another site.</p>
-      <TextField
-        label={`Type ${slug} to confirm`}
-        autocapitalize="none"
-        autocomplete="off"
-        value={typed}
-        onWrite={type}
-      />
     </Confirm>
   )
 }

@@ -4,6 +4,7 @@ import type { SiteDetails } from '../../protocol/api/sites.ts'
 import type { Action } from '../api/action.ts'
 import { settings as serverSettings } from '../api/settings.ts'
 import { Confirm } from '../kit/dialog.tsx'
+import { type PageSection, Section, Sectioned } from '../kit/side-list.tsx'
 import { Access } from './settings-access.tsx'
 import { DangerZone } from './settings-danger.tsx'
 import { General } from './settings-general.tsx'
@@ -11,9 +12,19 @@ import { LinkPreview } from './settings-link-preview.tsx'
 import { People } from './settings-people.tsx'
 import { Routing } from './settings-routing.tsx'
 import { SaveBar } from './settings-save-bar.tsx'
-import { SectionList, SettingsSection, type ShownSections } from './settings-sections.tsx'
 import { DomainsPanel } from './site-domains.tsx'
 import { type OnChanged, type Settings, useSettings } from './use-settings.ts'
+
+/** A collaborator does not see what only the owner can change. */
+const SECTIONS: PageSection[] = [
+  { id: 'general', name: 'General' },
+  { id: 'link-preview', name: 'Link preview' },
+  { id: 'access', name: 'Access' },
+  { id: 'routing', name: 'Routing' },
+  { id: 'people', name: 'People' },
+  { id: 'domains', name: 'Domains' },
+  { id: 'danger-zone', name: 'Danger zone', isDanger: true },
+]
 
 interface SettingsViewProps {
   site: SiteDetails
@@ -39,47 +50,66 @@ export function SettingsView({ site, onChanged, onPublished }: SettingsViewProps
     else void saveNow()
   }
   const props = { site, settings }
-  const shown = toShownSections(site)
+  const isOwner = site.role === 'owner'
+  const hasDomains = serverSettings.customDomains && isOwner
+  const hidden = [...(isOwner ? [] : ['access', 'danger-zone']), ...(hasDomains ? [] : ['domains'])]
   return (
-    <div class="settings">
-      <SectionList shown={shown} />
-      <div class="stack">
-        <form class="stack" ref={box} tabIndex={-1} onKeyDown={(event) => submitOnEnter(event, submit)}>
-          <SettingsSection id="general">
-            <General {...props} />
-          </SettingsSection>
-          <SettingsSection id="link-preview">
-            <LinkPreview {...props} onPublished={onPublished} />
-          </SettingsSection>
-          <SettingsSection id="access" shown={shown}>
-            <Access {...props} />
-          </SettingsSection>
-          <SettingsSection id="routing">
-            <Routing {...props} />
-          </SettingsSection>
-        </form>
-        <SettingsSection id="people">
+    <>
+      <Sectioned
+        label="Settings"
+        class="settings"
+        sections={SECTIONS.filter(({ id }) => !hidden.includes(id))}
+      >
+        <DraftForm {...props} box={box} onSubmit={submit} onPublished={onPublished} />
+        <Section id="people">
           <People site={site} />
-        </SettingsSection>
-        <SettingsSection id="domains" shown={shown}>
-          <DomainsPanel slug={site.slug} />
-        </SettingsSection>
-        <SettingsSection id="danger-zone" shown={shown}>
-          <DangerZone site={site} />
-        </SettingsSection>
+        </Section>
+        {hasDomains && (
+          <Section id="domains">
+            <DomainsPanel slug={site.slug} />
+          </Section>
+        )}
+        {isOwner && (
+          <Section id="danger-zone">
+            <DangerZone site={site} />
+          </Section>
+        )}
         {isChanged && <SaveBar settings={settings} canSave={canSave} onSave={submit} />}
-      </div>
+      </Sectioned>
       {isConfirming && (
         <RemovePassword action={Object.assign(saveNow, save)} onClose={() => setConfirming(false)} />
       )}
-    </div>
+    </>
   )
 }
 
-/** A collaborator does not see what only the owner can change. */
-function toShownSections({ role }: SiteDetails): ShownSections {
-  const isOwner = role === 'owner'
-  return { access: isOwner, domains: serverSettings.customDomains && isOwner, 'danger-zone': isOwner }
+interface DraftFormProps extends Pick<SettingsViewProps, 'site' | 'onPublished'> {
+  settings: Settings
+  box: RefObject<HTMLFormElement | null>
+  onSubmit: () => void
+}
+
+/** The sections that are saved together. */
+function DraftForm({ site, settings, box, onSubmit, onPublished }: DraftFormProps) {
+  const props = { site, settings }
+  return (
+    <form class="stack" ref={box} tabIndex={-1} onKeyDown={(event) => submitOnEnter(event, onSubmit)}>
+      <Section id="general">
+        <General {...props} />
+      </Section>
+      <Section id="link-preview">
+        <LinkPreview {...props} onPublished={onPublished} />
+      </Section>
+      {site.role === 'owner' && (
+        <Section id="access">
+          <Access {...props} />
+        </Section>
+      )}
+      <Section id="routing">
+        <Routing {...props} />
+      </Section>
+    </form>
+  )
 }
 
 /** The browser would submit only a form with one field; a dialog in the form has its own. */

@@ -127,7 +127,7 @@ function DeletePermanently({ slug, name, onDeleted, onClose }: DeletePermanently
   })
   const title = `Delete ${name} permanently?`
   return (
-    <Confirm title={title} verb="Delete permanently" action={remove} onClose={onClose}>
+    <Confirm title={title} verb="Delete permanently" action={remove} typed={{ text: slug }} onClose={onClose}>
       <p>This deletes its files, versions and visits. It can't be undone, and the address can't be reused.</p>
     </Confirm>
   )

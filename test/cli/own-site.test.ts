@@ -121,14 +121,19 @@ describe('the site of this folder', () => {
     assert.equal((await fixture.cli.run(['restore'], keyed)).code, 2)
   })
 
-  it('delete requires typing the name, or --yes if there is no terminal', async () => {
+  it('delete asks, requires typing the name for a permanent deletion, or --yes if there is no terminal', async () => {
     fixture.remember('otter')
-    const wrong = await fixture.cli.run(['delete'], { ...keyed, typed: ['oter'] })
-    assert.equal(wrong.code, 6)
-    assert.match(wrong.stderr, /Nothing was deleted/)
+    for (const [flags, typed] of [
+      [['--permanent'], 'oter'],
+      [[], ''],
+    ] as const) {
+      const wrong = await fixture.cli.run(['delete', ...flags], { ...keyed, typed: [typed] })
+      assert.equal(wrong.code, 6)
+      assert.match(wrong.stderr, /Nothing was deleted/)
+    }
     assert.equal((await fixture.cli.run(['delete'], keyed)).code, 2)
     assert.equal(fixture.server.calls.length, 0)
-    const right = await fixture.cli.run(['delete'], { ...keyed, typed: ['otter'] })
+    const right = await fixture.cli.run(['delete'], { ...keyed, typed: ['y'] })
     assert.equal(right.code, 0)
     assert.match(right.stderr, /Deleted otter/)
     assert.equal(fixture.cli.siteMemory.all().length, 0)
@@ -141,7 +146,7 @@ describe('the site of this folder', () => {
     const stop = new AbortController()
     const onStderr = (stderr: string) => stderr.endsWith('confirm: ') && stop.abort()
     const session = { ...keyed, typed: [], signal: stop.signal, onStderr }
-    const { code, stderr } = await fixture.cli.run(['delete'], session)
+    const { code, stderr } = await fixture.cli.run(['delete', '--permanent'], session)
     assert.equal(code, 130)
     assert.match(stderr, /confirm: \n\S*Error:\S* Interrupted\n$/)
     assert.equal(fixture.server.calls.length, 0)

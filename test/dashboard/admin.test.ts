@@ -225,7 +225,7 @@ test(
     await using operator = await openOperator(web.service, {})
     const { suspensions } = operator
     const actor = { accountId: null, name: 'test', network: null }
-    const REFUSED = /^(Publish update|Restore|Add files|Add domain|New site|Create|Replace|Trust|Promote)/
+    const REFUSED = /^(Publish update|Restore|Add files|Add domain|New site|Create|Replace|Trust r|Promote)/
     const assertOffersNothing = async () => {
       await page.getByRole('link', { name: 'abuse@example.test' }).first().waitFor()
       await owner.assertReadable()

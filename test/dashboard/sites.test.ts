@@ -191,20 +191,15 @@ test(
 )
 
 describe('a site', requiresBrowser, () => {
-  test('is deleted by the menu of the list once its name is typed, and restored from the trash or deleted permanently', async () => {
+  test('is deleted by the menu of the list, and restored from the trash or, once its name is typed, deleted permanently', async () => {
     const { page, owner } = await web.asOwner()
-    const [kept, lost] = await Promise.all(
+    const [, lost] = await Promise.all(
       ['Kept', 'Lost'].map((title) => owner.client.publish({ title, files: toFiles({ 'a.html': 'a' }) })),
     )
     await owner.client.delete(lost!.slug)
     await page.goto(web.url('/sites'))
     await page.getByRole('button', { name: 'Actions for Kept' }).click()
     await page.getByRole('menuitem', { name: 'Delete site' }).click()
-    const field = page.getByLabel(`Type ${kept!.slug} to confirm`)
-    await field.fill('another')
-    await field.press('Enter')
-    assert.equal((await owner.client.details(kept!.slug)).slug, kept!.slug)
-    await field.fill(kept!.slug)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
     await page.getByText('Kept deleted.').waitFor()
     await page.getByText('No sites', { exact: true }).waitFor()
@@ -217,6 +212,11 @@ describe('a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Restore Kept' }).click()
     await page.getByText('Kept restored.').waitFor()
     await page.getByRole('button', { name: 'Delete permanently: Lost' }).click()
+    const field = page.getByLabel(`Type ${lost!.slug} to confirm`)
+    await field.fill('another')
+    await field.press('Enter')
+    assert.equal((await owner.client.list({ deleted: true })).publishes.length, 1)
+    await field.fill(lost!.slug)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete permanently' }).click()
     await page.getByText('The trash is empty').waitFor()
     assert.deepEqual(

@@ -25,19 +25,32 @@ export async function confirmRisk(terminal: Pick<Terminal, 'prompt'>, question: 
   return /^(y|yes)$/i.test(await terminal.prompt(`${question} [y/N]`))
 }
 
+/** Asks before something is deleted that can be restored. Throws a UsageError without a terminal, and a RefusedError after a no. */
+export async function confirmDeletion(
+  terminal: Pick<Terminal, 'interactive' | 'prompt'>,
+  consequence: string,
+): Promise<void> {
+  assertInteractive(terminal, consequence)
+  if (!(await confirmRisk(terminal, `${consequence} Continue?`)))
+    throw new RefusedError('Nothing was deleted')
+}
+
 /**
- * Asks to type a name before something is removed. Throws a UsageError without a terminal, and a RefusedError for another
- * name.
+ * Asks to type a name before something is deleted permanently. Throws a UsageError without a terminal, and a RefusedError
+ * for another name.
  */
 export async function confirmByName(
   terminal: Pick<Terminal, 'interactive' | 'prompt'>,
   name: string,
   consequence: string,
 ): Promise<void> {
-  if (!terminal.interactive) {
-    const situation = "Confirmation required, but this isn't an interactive terminal"
-    throw new UsageError(`${consequence} ${situation}`, 'Pass --yes')
-  }
+  assertInteractive(terminal, consequence)
   const typed = await terminal.prompt(`${consequence} Type its name to confirm:`)
   if (typed !== name) throw new RefusedError("The name doesn't match. Nothing was deleted.")
+}
+
+function assertInteractive({ interactive }: Pick<Terminal, 'interactive'>, consequence: string): void {
+  if (interactive) return
+  const situation = "Confirmation required, but this isn't an interactive terminal"
+  throw new UsageError(`${consequence} ${situation}`, 'Pass --yes')
 }
