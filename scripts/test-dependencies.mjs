@@ -57,6 +57,14 @@ export const parts = {
     packages: ['zip', 'tar', 'python3'],
     for: 'tests with archives of common archivers',
   },
+  'all-archivers': {
+    programs: ['7z', 'bsdtar', 'cpio', 'unzip', 'jar', 'git', 'zip', 'busybox'],
+    packages: [
+      ...['p7zip-full', 'libarchive-tools', 'cpio', 'unzip', 'default-jdk-headless', 'git', 'zip', 'busybox'],
+    ],
+    for: 'a comparison with what other programs extract from archives',
+    nightly: true,
+  },
   dpkg: {
     programs: ['dpkg-deb', 'tar', 'git'],
     packages: ['dpkg', 'tar', 'git'],

@@ -1,5 +1,5 @@
 import type { ArchiveLink } from '../../protocol/folder/archive-links.ts'
-import { FolderSelection } from '../../protocol/folder/folder-selection.ts'
+import { FolderSelection, toArchivePath } from '../../protocol/folder/folder-selection.ts'
 import {
   IGNORE_FILE,
   ignoreRules,
@@ -120,7 +120,7 @@ async function collectZip(zip: File, reader: Reader): Promise<CollectedFiles> {
   })
   const entries = listing.entries.map((entry, at) => ({
     ...entry,
-    path: entry.path.replace(/^\.\/(?=.)/, ''),
+    path: isTooDeep(entry.path) ? entry.path : toArchivePath(entry.path),
     source: at,
   }))
   const deep = entries.filter(({ path }) => isTooDeep(path))

@@ -1,6 +1,7 @@
 import type { FileLimits } from '../../protocol/api/publish.ts'
-import { formatBytes } from '../../protocol/format.ts'
-import { caseCollisions, truncateList, validateFile, validateFolder } from '../../protocol/manifest/folder.ts'
+import { groupProblems } from '../../protocol/folder/zip-problems.ts'
+import { formatLimit } from '../../protocol/format.ts'
+import { caseCollisions, validateFile, validateFolder } from '../../protocol/manifest/folder.ts'
 import { BUILD_OUTPUT_DIRS, missingIndexWarning } from '../../protocol/manifest/root-document.ts'
 import type { CollectedFile, CollectedFiles } from './collect-files.ts'
 
@@ -35,7 +36,7 @@ export function runPreflight(gathered: CollectedFiles, limits: FileLimits | unde
     ...gathered,
     limits,
     errors: [
-      ...truncateList(files.flatMap((file) => unpackError(file) ?? [])),
+      ...groupProblems(files.flatMap(unpackProblem)).map(({ path, problem }) => `${path} ${problem}`),
       ...validateFolder(files, limits),
     ],
     warnings: [...caseCollisions(files), missingIndexWarning(files.map(({ path }) => path)) ?? []].flat(),
@@ -64,15 +65,17 @@ export function preflightFolder(found: Preflight, folder: string): Preflight {
 }
 
 function isUnpublishable(file: CollectedFile, limits: FileLimits | undefined): boolean {
-  return unpackError(file) !== undefined || validateFile(file, limits) !== undefined
+  return unpackProblem(file).length > 0 || validateFile(file, limits) !== undefined
 }
 
-/** Why a file cannot be extracted from its zip. */
-function unpackError({ path, size: bytes, source, problem }: CollectedFile): string | undefined {
-  if (problem !== undefined) return `${path} ${problem}`
-  if (typeof source !== 'number' || bytes <= MAX_UNPACKED_BYTES) return undefined
-  return `${path}: ${formatBytes(bytes)}, too large to unzip here. Unzip it first, then drop the folder`
+/** Why a file cannot be extracted from its zip, if it cannot. */
+function unpackProblem({ path, size, source, problem }: CollectedFile): { path: string; problem: string }[] {
+  if (problem !== undefined) return [{ path, problem }]
+  if (typeof source !== 'number' || size <= MAX_UNPACKED_BYTES) return []
+  return [{ path, problem: TOO_LARGE }]
 }
+
+const TOO_LARGE = `has more than ${formatLimit(MAX_UNPACKED_BYTES)}, too many to unzip here; unzip it first, then drop the folder`
 
 function suggestFolder(files: readonly CollectedFile[]): string | undefined {
   const paths = new Set(files.map(({ path }) => path))

@@ -4,6 +4,13 @@ import type { IgnoreRules } from '../ignore/ignore-rules.ts'
 import { describeIndexAlias, findIndexAliases } from '../manifest/root-document.ts'
 import { type ArchiveLink, type LinkedFile, resolveLinks } from './archive-links.ts'
 
+/** The path of a name in an archive: archivers write `./index.html` and `a//b`, which other programs extract as these. */
+export function toArchivePath(name: string): string {
+  if (!/(^|\/)\.?\//.test(name)) return name
+  const path = name.replace(/\/(\.?\/)+/g, '/').replace(/^\.\/(?=.)/s, '')
+  return name.startsWith('/') && !path.startsWith('/') ? `/${path}` : path
+}
+
 /** What an archive has. Paths are those of the archive, without a leading `./`. */
 interface ArchiveContents {
   /** Files with their bytes. */

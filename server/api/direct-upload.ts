@@ -90,7 +90,7 @@ async function publishBody(
   const named = archiveKind(request.headers['content-type'])
   if (named) return publishDirectly(services, request, readArchiveRequest(request, named, body), slug)
   using detected = await detectKind(body, name)
-  if (!detected.kind) throw unknownKind()
+  if (!detected.kind || detected.remedy) throw unknownKind(detected.remedy)
   const direct = readArchiveRequest(request, detected.kind, detected.body)
   return await publishDirectly(services, request, direct, slug)
 }
@@ -102,9 +102,10 @@ function tokenWithoutSite(): ApiError {
   ])
 }
 
-function unknownKind(): ApiError {
+function unknownKind(remedy?: string): ApiError {
   return new ApiError(
     'UNSUPPORTED_MEDIA_TYPE',
     `The body must be a zip, tar or tar.gz archive, or an HTML page. Use ${formatAlternatives(ARCHIVE_TYPES)} if its type is not recognized.`,
+    remedy === undefined ? {} : { hint: remedy },
   )
 }

@@ -98,6 +98,17 @@ describe('files with their contents in the request', () => {
   })
 })
 
+/** The first bytes of other formats, with the command that makes one that is accepted. */
+const OTHER_FORMATS = {
+  plain: 'Send a Content-Type that the message lists.',
+  '7z\xbc\xaf\x27\x1c': 'It is a 7z archive. With 7-Zip, create a zip: 7z a -tzip site.zip',
+  'Rar!\x1a': 'It is a RAR archive. With WinRAR, choose the format ZIP.',
+  '\xfd7zXZ\0': 'It is compressed with xz. With tar, use gzip: tar -czf site.tar.gz',
+  BZh9: 'It is compressed with bzip2. With tar, use gzip: tar -czf site.tar.gz',
+  '\x28\xb5\x2f\xfd': 'It is compressed with zstd. With tar, use gzip: tar -czf site.tar.gz',
+  '070701': 'It is a cpio archive. With cpio, use the format ustar: cpio -o -H ustar',
+}
+
 test('an HTML body is a site of one page', async () => {
   const html = { 'content-type': 'text/html' }
   const { status, json } = await api.request('POST', '/api/v1/publish', { headers: html, body: '<p>one</p>' })
@@ -166,7 +177,10 @@ describe('an upload to the address of the service', () => {
   })
 
   test('is refused without bytes, of an unknown format, or damaged', async () => {
-    assert.equal((await put('/photo.dat', 'plain')).json.code, 'UNSUPPORTED_MEDIA_TYPE')
+    for (const [format, remedy] of Object.entries(OTHER_FORMATS)) {
+      const { json } = await put('/site.dat', Buffer.from(format, 'latin1'))
+      assert.deepEqual([json.code, json.hint], ['UNSUPPORTED_MEDIA_TYPE', remedy])
+    }
     assert.equal((await put('/site.zip', '')).status >= 400, true)
     const damaged = make('zip', contents).subarray(0, -30)
     assertInvalid(await put('/site.zip', damaged), 'archive')

@@ -1,5 +1,6 @@
 import { type Entry, type FileEntry, ZipReader } from '@zip.js/zip.js/lib/zip-core-reader.js'
 import { decodeZipNames } from '../../../protocol/folder/zip-names.ts'
+import { describeUnreadable } from '../../../protocol/folder/zip-problems.ts'
 import { formatNumber } from '../../../protocol/format.ts'
 import { MAX_PATH_LENGTH } from '../../../protocol/manifest/paths.ts'
 import type { ZipListing, ZipListingEntry } from './messages.ts'
@@ -12,8 +13,6 @@ const MAX_READ_BYTES = 16 * 2 ** 20
 const FILE_TYPE = 0o170000
 const SYMBOLIC_LINK = 0o120000
 const REGULAR_FILE_TYPES = new Set([0, 0o100000, 0o040000])
-const STORED = 0
-const DEFLATED = 8
 
 /** Random access to a zip: its directory in one read, each file on demand. */
 export class ZipArchive {
@@ -96,7 +95,8 @@ function limitBytes(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
 
 function toListing(entry: Entry, name: string): ZipListingEntry {
   const path = entry.directory && !name.endsWith('/') ? `${name}/` : name
-  const problem = unsupportedReason(entry)
+  const { encrypted: isEncrypted, compressionMethod: method } = entry
+  const problem = describeUnreadable({ isEncrypted, method })
   const type = fileType(entry)
   return {
     path,
@@ -108,10 +108,4 @@ function toListing(entry: Entry, name: string): ZipListingEntry {
 
 function fileType({ externalFileAttributes }: Entry): number {
   return (externalFileAttributes >>> 16) & FILE_TYPE
-}
-
-function unsupportedReason(entry: Entry): string | undefined {
-  if (entry.encrypted) return 'is encrypted'
-  if (![STORED, DEFLATED].includes(entry.compressionMethod)) return 'uses an unsupported compression method'
-  return undefined
 }

@@ -7,16 +7,29 @@ const HEAD_BYTES = 512
 const TAR_SIGNATURE_OFFSET = 257
 
 const BY_EXTENSION: [RegExp, ArchiveKind][] = [
-  [/\.zip$/i, 'zip'],
+  // Self-extractors begin with their program.
+  [/\.(zip|exe)$/i, 'zip'],
   [/\.(tgz|tar\.gz)$/i, 'tar.gz'],
   [/\.tar$/i, 'tar'],
   [/\.html?$/i, 'html'],
+]
+
+/** Formats that other programs make of folders, by their first bytes. */
+const OTHER_FORMATS: [signature: string, remedy: string][] = [
+  ['7z\xbc\xaf\x27\x1c', 'It is a 7z archive. With 7-Zip, create a zip: 7z a -tzip site.zip'],
+  ['Rar!', 'It is a RAR archive. With WinRAR, choose the format ZIP.'],
+  ['\xfd7zXZ', 'It is compressed with xz. With tar, use gzip: tar -czf site.tar.gz'],
+  ['BZh', 'It is compressed with bzip2. With tar, use gzip: tar -czf site.tar.gz'],
+  ['\x28\xb5\x2f\xfd', 'It is compressed with zstd. With tar, use gzip: tar -czf site.tar.gz'],
+  ['07070', 'It is a cpio archive. With cpio, use the format ustar: cpio -o -H ustar'],
 ]
 
 /** A body whose format was detected. */
 interface DetectedBody extends Disposable {
   /** Undefined for an unknown format. */
   kind: ArchiveKind | undefined
+  /** How to make an archive of a known format in place of this one. */
+  remedy: string | undefined
   /** All bytes of the body, once. */
   body: Readable
 }
@@ -40,8 +53,10 @@ export async function detectKind(body: Readable, name: string): Promise<Detected
     yield* head
     yield* chunks
   }
+  const start = Buffer.concat(head)
   return {
-    kind: kindOfBytes(Buffer.concat(head)) ?? BY_EXTENSION.find(([pattern]) => pattern.test(name))?.[1],
+    remedy: OTHER_FORMATS.find(([signature]) => start.toString('latin1').startsWith(signature))?.[1],
+    kind: kindOfBytes(start) ?? BY_EXTENSION.find(([pattern]) => pattern.test(name))?.[1],
     body: Readable.from(whole(), { objectMode: false }),
     [Symbol.dispose]: () => reader.stop(new Error('The body is no longer read')),
   }

@@ -60,11 +60,6 @@ export async function closeEntry({ body }: ArchiveEntry): Promise<void> {
   if (!body.closed) await new Promise((resolve) => body.once('close', resolve))
 }
 
-/** The path of a file in the site: archivers write `./index.html` for `index.html`. */
-export function toSitePath(name: string): string {
-  return name.replace(/^\.\/(?=.)/s, '')
-}
-
 export function isFolder(path: string): boolean {
   return path.endsWith('/')
 }

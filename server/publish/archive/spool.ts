@@ -72,8 +72,15 @@ export interface SpoolPlace {
   assertSpace?: ((bytes: number) => Promise<void>) | undefined
 }
 
+/** Bytes with random access. */
+export interface RandomAccess {
+  readonly size: number
+  /** The `length` bytes at `position`, fewer at the end. */
+  read(position: number, length: number): Promise<Buffer>
+}
+
 /** The bytes of an archive with random access: in memory, or in an unlinked file. */
-export class Spool {
+export class Spool implements RandomAccess {
   readonly size: number
   readonly #file: FileHandle | undefined
   readonly #space: SpoolShare | undefined

@@ -1,4 +1,5 @@
 import { createGunzip } from 'node:zlib'
+import { toArchivePath } from '../../../protocol/folder/folder-selection.ts'
 import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { archiveError } from './archive-error.ts'
@@ -11,7 +12,6 @@ import {
   isFolder,
   MAX_BUFFERED_FILE_BYTES,
   streamedEntry,
-  toSitePath,
 } from './file.ts'
 import { type ArchiveLimits, entryError, toRefusal } from './limits.ts'
 import {
@@ -103,7 +103,13 @@ async function* readEntry(
   chunks: ByteReader,
   budget: ArchiveLimits,
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
-  const path = toSitePath(name)
+  const path = toArchivePath(name)
+  // GNU's label of the archive and list of a folder, for incremental backups, are no files.
+  if (type === 'V' || type === 'D') {
+    budget.countOverhead(size)
+    await skipBytes(padToBlock(size), chunks)
+    return
+  }
   // POSIX: the size of a folder is its maximum size, no data follows.
   if (type === '5') {
     budget.excludeByName(isFolder(path) ? path : `${path}/`, 0)
@@ -124,7 +130,7 @@ async function* readEntry(
   }
   if (!isFile) {
     if (type === '1' || type === '2') {
-      if (budget.addLink({ path, target: toSitePath(linkName), isSymbolic: type === '2' })) return
+      if (budget.addLink({ path, target: toArchivePath(linkName), isSymbolic: type === '2' })) return
     } else if (SPECIAL_TYPES.has(type) && budget.excludeAs('special', path)) return
     throw entryError(path, UNSUPPORTED_TYPES[type] ?? 'is not a regular file')
   }
@@ -174,7 +180,7 @@ async function assertNoTrailingData(chunks: ByteReader, budget: ArchiveLimits): 
     if (!rest) return
     budget.countOverhead(rest.length)
     if (!isEmpty(rest)) {
-      throw archiveError('has data after its end, perhaps a second archive')
+      throw archiveError('has data after its end, perhaps a second archive; join archives with tar -A')
     }
   }
 }

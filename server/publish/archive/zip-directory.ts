@@ -1,13 +1,14 @@
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl'
-import type { FieldError } from '../../../protocol/api/errors.ts'
+import { toArchivePath } from '../../../protocol/folder/folder-selection.ts'
 import { decodeZipNames } from '../../../protocol/folder/zip-names.ts'
+import { describeUnreadable, groupProblems } from '../../../protocol/folder/zip-problems.ts'
 import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { archiveError } from './archive-error.ts'
-import { isFolder, toSitePath } from './file.ts'
+import { isFolder } from './file.ts'
 import { type ArchiveLimits, toRefusal } from './limits.ts'
-import type { Spool } from './spool.ts'
+import type { RandomAccess } from './spool.ts'
 
 export const LOCAL_HEADER_BYTES = 30
 
@@ -42,13 +43,13 @@ export interface ZipEntry {
  * reading a file is rejected here, before any file is read.
  */
 export async function readDirectory(
-  spool: Spool,
+  spool: RandomAccess,
   budget: ArchiveLimits,
   readText: (entry: ZipEntry) => Promise<string>,
 ): Promise<ZipEntry[]> {
   const reader = new SpoolReader(spool)
   const entries: ZipEntry[] = []
-  const problems: FieldError[] = []
+  const problems: { path: string; problem: string }[] = []
   try {
     const zip = await fromRandomAccessReaderPromise(reader, spool.size, OPTIONS)
     const start = Number(zip.readEntryCursor)
@@ -68,7 +69,7 @@ export async function readDirectory(
       const isLink = isSymbolicLink(entry)
       const message = unsupportedReason(entry, budget.selection !== undefined && isLink)
       if (message === SPECIAL_FILE && budget.excludeAs('special', path)) continue
-      if (message) problems.push({ field: sanitizePath(path), message })
+      if (message) problems.push({ path, problem: message })
       if (!isLink) budget.admit(path, entry.uncompressedSize)
       entries.push({ ...toZipEntry(entry, path), isLink })
     }
@@ -77,10 +78,21 @@ export async function readDirectory(
     problems.push(...findOverlaps(entries, start))
   } catch (error) {
     if (error instanceof ApiError) throw error
-    throw reader.failure ?? unreadableZip((error as Error).message)
+    throw reader.failure ?? unreadableZip(describeDamage((error as Error).message))
   }
-  if (problems.length > 0) throw validationError(problems)
+  const causes = groupProblems(problems)
+  if (causes.length > 0)
+    throw validationError(
+      causes.map(({ path, problem }) => ({ field: sanitizePath(path), message: problem })),
+    )
   return entries
+}
+
+/** What is wrong with a zip in the words of users, by the message of the library. */
+function describeDamage(message: string): string {
+  if (/multi-disk/i.test(message)) return 'it is a part of a split archive; join the parts with zip -s 0'
+  if (/strong encryption/i.test(message)) return 'its directory is encrypted'
+  return 'it is damaged, incomplete, or not a zip archive'
 }
 
 /** The error for a damaged archive. */
@@ -91,9 +103,9 @@ export function unreadableZip(why: string): ApiError {
 /** Adapts a spool to yauzl. Its own file reader ends the process when an offset is beyond 2^53. */
 class SpoolReader extends RandomAccessReader {
   failure: unknown
-  readonly #spool: Spool
+  readonly #spool: RandomAccess
 
-  constructor(spool: Spool) {
+  constructor(spool: RandomAccess) {
     super()
     this.#spool = spool
   }
@@ -125,7 +137,7 @@ function nameEntries(entries: readonly Entry[], budget: ArchiveLimits): [Entry, 
     }),
   )
   budget.notes.push(...notes)
-  return entries.map((entry, at) => [entry, toSitePath(names[at]!)])
+  return entries.map((entry, at) => [entry, toArchivePath(names[at]!)])
 }
 
 /** Adds what `.slipwayignore` of the folder includes and excludes before any other file is selected. */
@@ -174,27 +186,21 @@ function unsupportedReason(entry: Entry, followsLink: boolean): string | undefin
   const type = fileType(entry)
   if (type === SYMBOLIC_LINK && !followsLink) return 'is a symbolic link'
   if (type !== SYMBOLIC_LINK && !REGULAR_FILE_TYPES.has(type)) return SPECIAL_FILE
-  if (entry.isEncrypted()) return 'is encrypted'
-  if (!entry.canDecodeFileData())
-    return `uses compression method ${entry.compressionMethod}; only deflate is supported`
-  return undefined
+  return describeUnreadable({ isEncrypted: entry.isEncrypted(), method: entry.compressionMethod })
 }
 
 /** Zip bombs let many entries share the same bytes; no archiver does. */
-function findOverlaps(entries: ZipEntry[], directoryStart: number): FieldError[] {
+function findOverlaps(entries: ZipEntry[], directoryStart: number): { path: string; problem: string }[] {
   return entries
     .filter((entry, index) => {
       const next = entries[index + 1]?.offset ?? directoryStart
       return entry.offset + LOCAL_HEADER_BYTES + entry.compressedSize > next
     })
-    .map(({ path }) => ({
-      field: sanitizePath(path),
-      message: 'overlaps with other data in the archive',
-    }))
+    .map(({ path }) => ({ path, problem: 'overlaps with other data in the archive' }))
 }
 
 /** The entry count has 16 bits, and yauzl believes it: an old archiver's 70,000 files would become 4,464. */
-async function assertEntryCount(spool: Spool, end: number): Promise<void> {
+async function assertEntryCount(spool: RandomAccess, end: number): Promise<void> {
   const next = await spool.read(end, 4)
   if (next.length === 4 && next.readUInt32LE() === CENTRAL_HEADER_SIGNATURE) {
     throw unreadableZip('it has more entries than its directory declares')

@@ -9,7 +9,7 @@ import {
   streamedEntry,
 } from './file.ts'
 import { type ArchiveLimits, entryError } from './limits.ts'
-import { Spool, type SpoolPlace } from './spool.ts'
+import { type RandomAccess, Spool, type SpoolPlace } from './spool.ts'
 import { LOCAL_HEADER_BYTES, readDirectory, type ZipEntry } from './zip-directory.ts'
 
 const LOCAL_HEADER_SIGNATURE = 0x04034b50
@@ -24,7 +24,8 @@ export async function* zipFiles(
   budget: ArchiveLimits,
   place: SpoolPlace,
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
-  await using spool = await Spool.from(source, place)
+  await using archive = await Spool.from(source, place)
+  const spool = await withoutStub(archive)
   const readText = async (entry: ZipEntry) =>
     (await readContents(spool, await findContentsStart(spool, entry), entry)).toString()
   for (const entry of await readDirectory(spool, budget, readText)) {
@@ -39,15 +40,54 @@ export async function* zipFiles(
   }
 }
 
+const END_SIGNATURE = 0x06054b50
+const END_BYTES = 22
+const DIRECTORY_SIGNATURE = 0x02014b50
+
+/**
+ * The zip behind the program of a self-extractor, from whose end its offsets may be counted, as Info-ZIP reads it (APPNOTE
+ * 4.1.9); the archive itself otherwise.
+ */
+async function withoutStub(archive: RandomAccess): Promise<RandomAccess> {
+  const tailBytes = Math.min(archive.size, END_BYTES + 0xffff)
+  const tail = await archive.read(archive.size - tailBytes, tailBytes)
+  const at = findEnd(tail)
+  if (at === undefined) return archive
+  const directoryStart = archive.size - tailBytes + at - tail.readUInt32LE(at + 12)
+  const stubBytes = directoryStart - tail.readUInt32LE(at + 16)
+  const isShifted = stubBytes > 0 && (await signatureAt(archive, directoryStart)) === DIRECTORY_SIGNATURE
+  if (!isShifted) return archive
+  return {
+    size: archive.size - stubBytes,
+    read: (position, length) => archive.read(position + stubBytes, length),
+  }
+}
+
+/** The position of the end of the central directory, whose comment ends the archive. */
+function findEnd(tail: Buffer): number | undefined {
+  for (let at = tail.length - END_BYTES; at >= 0; at--)
+    if (
+      tail.readUInt32LE(at) === END_SIGNATURE &&
+      at + END_BYTES + tail.readUInt16LE(at + 20) === tail.length
+    )
+      return at
+  return undefined
+}
+
+async function signatureAt(archive: RandomAccess, position: number): Promise<number | undefined> {
+  const bytes = await archive.read(position, 4)
+  return bytes.length === 4 ? bytes.readUInt32LE() : undefined
+}
+
 /** Offset of an entry's data: after the local header, which may have other lengths than the directory. */
-async function findContentsStart(spool: Spool, { path, offset }: ZipEntry): Promise<number> {
+async function findContentsStart(spool: RandomAccess, { path, offset }: ZipEntry): Promise<number> {
   const header = await spool.read(offset, LOCAL_HEADER_BYTES)
   if (header.length < LOCAL_HEADER_BYTES || header.readUInt32LE() !== LOCAL_HEADER_SIGNATURE)
     throw corruptEntry(path)
   return offset + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28)
 }
 
-async function readContents(spool: Spool, start: number, entry: ZipEntry): Promise<Buffer> {
+async function readContents(spool: RandomAccess, start: number, entry: ZipEntry): Promise<Buffer> {
   const raw = await spool.read(start, entry.compressedSize)
   const bytes = entry.deflated ? inflate(raw, entry) : raw
   if (bytes.length !== entry.size || crc32(bytes) !== entry.crc32) throw corruptEntry(entry.path)
@@ -64,7 +104,7 @@ function inflate(raw: Buffer, { path, size }: ZipEntry): Buffer {
 }
 
 async function* readStreamed(
-  spool: Spool,
+  spool: RandomAccess,
   start: number,
   entry: ZipEntry,
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
@@ -84,7 +124,7 @@ async function* readStreamed(
   }
 }
 
-async function* readPieces(spool: Spool, start: number, length: number): AsyncGenerator<Buffer> {
+async function* readPieces(spool: RandomAccess, start: number, length: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < length; at += READ_CHUNK_BYTES)
     yield spool.read(start + at, Math.min(READ_CHUNK_BYTES, length - at))
 }
