@@ -42,7 +42,7 @@ describe('a domain, with a real service and a real DNS', requires('knot', 'unbou
     assert.match(stdout, /http:\/\/www\.badgers\.test:\d+\/\n$/)
     assert.match((await cli.run(['domains', 'check', 'badgers.test'])).stdout, /^✓ ALIAS @: 192\.0\.2\.1$/m)
     assert.match((await cli.run(['domains'])).stdout, /^www\.badgers\.test +\S+ +active /m)
-    const typed = ['www.badgers.test']
+    const typed = ['y']
     assert.equal((await cli.run(['domains', 'remove', 'www.badgers.test'], { typed })).code, 0)
     assert.doesNotMatch((await cli.run(['domains'])).stdout, /www/)
   })
