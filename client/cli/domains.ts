@@ -38,7 +38,7 @@ Connects your own domains to your sites. HTTPS certificates are issued and renew
   domains                list your domains
   domains add DOMAIN     show the DNS records to add, and wait until the domain is active
   domains check DOMAIN   check the DNS records now
-  domains remove DOMAIN  disconnect a domain; asks you to type its name, unless --yes`,
+  domains remove DOMAIN  disconnect a domain; asks first, unless --yes`,
   options: {
     site: SITE_OPTION,
     'no-wait': { type: 'boolean', help: 'With add: show the DNS records without waiting' },
