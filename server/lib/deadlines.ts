@@ -30,8 +30,11 @@ export interface Deadlines {
   authority: { request: number; call: number }
   /** The key set of an issuer of CI tokens. */
   issuerKeys: number
-  /** The head of a request, and a connection without a byte. */
-  connection: { head: number; idle: number }
+  /**
+   * The head of a request, a connection without a byte, and, when the service ends, one without a request, whose client may
+   * be sending the next one.
+   */
+  connection: { head: number; idle: number; lastRequest: number }
   /** A client that still sends after its response: without a byte, and in total. As `lingering_timeout` and `lingering_time` of nginx. */
   lingering: { idle: number; total: number }
 }
@@ -52,7 +55,7 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   mail: { step: 3500, send: 15 * SECOND_MS },
   authority: { request: 30 * SECOND_MS, call: MINUTE_MS },
   issuerKeys: 5 * SECOND_MS,
-  connection: { head: 15 * SECOND_MS, idle: MINUTE_MS },
+  connection: { head: 15 * SECOND_MS, idle: MINUTE_MS, lastRequest: SECOND_MS },
   lingering: { idle: 5 * SECOND_MS, total: 30 * SECOND_MS },
 })
 
@@ -77,7 +80,8 @@ export const PATIENT: Readonly<Deadlines> = Object.freeze({
   mail: { step: PATIENT_MS, send: PATIENT_MS },
   authority: { request: PATIENT_MS, call: PATIENT_MS },
   issuerKeys: PATIENT_MS,
-  connection: { head: PATIENT_MS, idle: PATIENT_MS },
+  // A service that ends waits for no client that a test has forgotten.
+  connection: { head: PATIENT_MS, idle: PATIENT_MS, lastRequest: 0 },
   lingering: { idle: PATIENT_MS, total: PATIENT_MS },
 })
 

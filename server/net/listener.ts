@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
+import { Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import type { Connections } from '../lib/connections.ts'
@@ -23,6 +23,8 @@ export interface RequestHandlers {
 
 export interface ConnectionHandler {
   accept(socket: Socket, parse: (socket: Socket) => void): void
+  /** Makes the next response of each connection its last one. */
+  endAfterNextResponse(): void
   /** Closes each connection as soon as nothing is in progress on it. */
   close(): void
   /** Destroys all connections. */
@@ -39,6 +41,9 @@ export interface ListenOptions {
   deadlines?: Readonly<Deadlines>
 }
 
+/** Ends the listening socket only. */
+const stopListening = NetServer.prototype.close
+
 /** Maximum number of pipelined requests in progress before a connection is paused: each takes some KiB. */
 const MAX_PIPELINED = 32
 
@@ -52,17 +57,19 @@ export class Listener {
   readonly #ready: PromiseWithResolvers<RequestHandlers>
   readonly #connections: Connections | undefined
   readonly #proxyProtocol: ProxyProtocol | undefined
+  readonly #lastRequestMs: number
   #fastPath: ConnectionHandler | undefined
 
   private constructor(
     servers: [Server, ...Server[]],
     ready: PromiseWithResolvers<RequestHandlers>,
-    { connections, proxyProtocol }: ListenOptions,
+    { connections, proxyProtocol, deadlines = DEADLINES }: ListenOptions,
   ) {
     this.#servers = servers
     this.#ready = ready
     this.#connections = connections
     this.#proxyProtocol = proxyProtocol
+    this.#lastRequestMs = deadlines.connection.lastRequest
     this.port = getPort(servers[0])
   }
 
@@ -96,20 +103,32 @@ export class Listener {
   }
 
   /**
-   * Stops accepting connections, lets requests in progress finish for at most `seconds`, then destroys the
-   * rest.
+   * Stops accepting connections, and lets requests in progress finish for at most `seconds`, then destroys the rest. The
+   * next response of each connection says that it is the last one (RFC 9112, 9.6); connections without a request are
+   * closed a moment later, because their clients may be sending one.
    */
   async drain(seconds: number): Promise<void> {
-    const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
+    // `close` of an HTTP server would also reset idle connections, on which a client may be sending a request.
+    const closed = this.#servers.map(
+      (server) => new Promise((resolve) => stopListening.call(server, resolve)),
+    )
     this.#proxyProtocol?.close()
-    for (const server of this.#servers) server.closeIdleConnections()
-    this.#fastPath?.close()
-    const timeout = setTimeout(() => {
-      for (const server of this.#servers) server.closeAllConnections()
-      this.#fastPath?.destroy()
-    }, seconds * 1000)
+    this.#fastPath?.endAfterNextResponse()
+    const closeIdle = () => {
+      for (const server of this.#servers) server.closeIdleConnections()
+      this.#fastPath?.close()
+    }
+    const lastRequestMs = Math.min(this.#lastRequestMs, seconds * 1000)
+    if (lastRequestMs === 0) closeIdle()
+    const timers = [
+      setTimeout(closeIdle, lastRequestMs),
+      setTimeout(() => {
+        for (const server of this.#servers) server.closeAllConnections()
+        this.#fastPath?.destroy()
+      }, seconds * 1000),
+    ]
     await Promise.all(closed)
-    clearTimeout(timeout)
+    for (const timer of timers) clearTimeout(timer)
   }
 }
 

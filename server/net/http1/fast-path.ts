@@ -46,6 +46,12 @@ export class Http1FastPath implements FastPathContext {
     if (early) connection.receive(early)
   }
 
+  /** Makes the next response of each connection its last one. */
+  endAfterNextResponse(): void {
+    this.pool.isClosing = true
+  }
+
+  /** Closes each connection as soon as nothing is in progress on it. */
   close(): void {
     this.pool.close()
   }

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { Agent, get } from 'node:http'
+import { test } from 'node:test'
+import { PATIENT } from '../../server/lib/deadlines.ts'
+import { HOUR_MS } from '../../server/lib/time.ts'
+import { startTestService } from '../support/service.ts'
+
+test('a service that ends answers each client that goes on sending once more, and says that it is the last answer', async () => {
+  // As long as a client takes to send its next request.
+  const connection = { ...PATIENT.connection, lastRequest: HOUR_MS }
+  const service = await startTestService({ DRAIN_SECONDS: '3600' }, undefined, { deadlines: { connection } })
+  const files = [{ path: 'index.html', content: 'x' }]
+  const { siteUrl } = await service.client().publishContents({ files })
+  // Visits are answered from the socket, requests of the API by Node's parser.
+  const urls = Array.from({ length: 8 }, (_, index) => (index % 2 ? siteUrl : `${service.baseUrl}/health`))
+  const begun = Promise.withResolvers<void>()
+  let answers = 0
+  const visits = urls.map(async (url) => {
+    using agent = new OneConnection()
+    for (;;) {
+      const { status, isLast } = await agent.get(url)
+      assert.equal(status, 200)
+      answers += 1
+      if (answers > 100) begun.resolve()
+      if (isLast) return
+    }
+  })
+  await begun.promise
+  await Promise.all([...visits, service[Symbol.asyncDispose]()])
+})
+
+/** A client that reuses its connection. */
+class OneConnection implements Disposable {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
+
+  get(url: string): Promise<{ status: number | undefined; isLast: boolean }> {
+    const { hostname, host, port, pathname } = new URL(url)
+    return new Promise((resolve, reject) => {
+      const target = { host: '127.0.0.1', port, path: pathname, headers: { host }, agent: this.#agent }
+      get(target, (response) => {
+        response.resume()
+        const isLast = response.headers.connection === 'close'
+        response.once('end', () => resolve({ status: response.statusCode, isLast }))
+      }).once('error', (cause) => reject(new Error(`${hostname} reset the connection`, { cause })))
+    })
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy()
+  }
+}
