@@ -5,7 +5,6 @@ import {
   createReadStream,
   fstatSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   rmSync,
@@ -16,6 +15,7 @@ import { Readable } from 'node:stream'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
 import { GrowingBuffer } from '../lib/growing-buffer.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import type { BlobLocation, Blobs, PutConstraints, StoredBlob } from './blobs.ts'
 import { assertExpected, assertLength, type ReceivedBytes } from './constraints.ts'
 import type { DiskReserve } from './disk-reserve.ts'
@@ -251,7 +251,7 @@ class Shards {
   /** Creates the root folder, flushes it and removes what earlier releases staged there. */
   constructor(folder: string) {
     this.#folder = folder
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
     rmSync(join(folder, 'staged'), { recursive: true, force: true })
     const shards = readdirSync(folder).filter(isShard)
     for (const path of [folder, join(folder, '..')]) {

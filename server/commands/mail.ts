@@ -1,6 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatAlternatives } from '../../protocol/format.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import type { Email } from '../mail/mail.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
@@ -62,7 +63,7 @@ async function letterhead({ baseUrl, port, siteDomain, branding }: CommandContex
 
 async function writeFiles(folder: string, emails: readonly Email[], from: string): Promise<void> {
   const { buildMessage } = await import('../mail/message.ts')
-  await mkdir(folder, { recursive: true })
+  makeFolder(folder)
   for (const email of emails) {
     await writeFile(join(folder, `${email.kind}.eml`), await buildMessage(email, from))
     await writeFile(join(folder, `${email.kind}.html`), email.html)

@@ -1,17 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, join } from 'node:path'
+import { chmodSync, existsSync, linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeFolder } from '../lib/make-folder.ts'
 import { findSecretProblem } from '../lib/secret-length.ts'
 import { ConfigError } from './settings.ts'
 
@@ -36,7 +26,7 @@ const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs'
 /** Creates the folder. Safe when two processes do it concurrently. */
 export function prepareDataFolder(folder: string, givenSecret: string): DataFolder {
   const spool = join(folder, 'spool')
-  createFolder(spool)
+  makeFolder(spool, 0o700)
   for (const path of [folder, ...PRIVATE.map((name) => join(folder, name))]) restrictAccess(path)
   return {
     database: join(folder, DATABASE),
@@ -52,18 +42,6 @@ export function prepareDataFolder(folder: string, givenSecret: string): DataFold
 export function assertDataFolder(folder: string): void {
   if (existsSync(join(folder, DATABASE))) return
   throw new ConfigError(`No Slipway data in ${folder}. Set SLIPWAY_DATA to the data folder of the service.`)
-}
-
-function createFolder(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
-  } catch (error) {
-    // For a recursive call, Node reports ENOENT in place of EROFS and EACCES.
-    let parent = dirname(path)
-    while (!existsSync(parent)) parent = dirname(parent)
-    accessSync(parent, constants.W_OK)
-    throw error
-  }
 }
 
 const STICKY = 0o1000

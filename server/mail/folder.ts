@@ -1,7 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toStorageError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import type { Mail } from './mail.ts'
 import { buildMessage } from './message.ts'
 import type { ShowCode } from './show-code.ts'
@@ -27,7 +28,7 @@ export function folderMail(options: FolderMailOptions): Mail {
       const time = new Date(options.clock()).toISOString().replaceAll(':', '-')
       const file = join(options.folder, `${time}-${process.pid}-${++emails}.eml`)
       try {
-        await mkdir(options.folder, { recursive: true, mode: 0o700 })
+        makeFolder(options.folder, 0o700)
         await writeFile(file, message, { mode: 0o600 })
       } catch (error) {
         throw toStorageError(error) ?? error

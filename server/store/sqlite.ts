@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely'
 import { DEADLINES } from '../lib/deadlines.ts'
 import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import { migrate } from './migrate.ts'
 import { createQueries } from './queries.ts'
@@ -230,7 +231,7 @@ async function openConnections(
 ): Promise<{ writer: DatabaseSync; reader: DatabaseSync }> {
   let writer: DatabaseSync | undefined
   try {
-    mkdirSync(dirname(file), { recursive: true })
+    makeFolder(dirname(file))
     writer = await openConnection(file, deadline)
     await beginImmediate(writer, deadline)
     await (upgrade ? migrateWithCopy(createKysely(writer), file, upgrade) : migrate(createKysely(writer)))

@@ -561,6 +561,8 @@ test('what stops a start, and commands that use the data, is one line, with exit
     [['serve'], { PORT }, inUse],
     [['serve'], { PORT, WORKERS: '2' }, inUse],
     [['serve'], { DATA: file! }, '[^\\n]*SLIPWAY_DATA[^\\n]*'],
+    // The recursive mkdir of Node does not end there.
+    [['serve'], { DATA: '/proc/slipway' }, '[^\\n]*SLIPWAY_DATA[^\\n]*'],
     [['sweep', 'all'], { DATA: join(file!, 'below') }, '[^\\n]*SLIPWAY_DATA[^\\n]*'],
     [
       ['serve'],

@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs'
 import { mkdir, readdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../../lib/make-folder.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
 
@@ -45,7 +45,7 @@ export class DiskCache {
 
   constructor(options: DiskCacheOptions) {
     this.#options = options
-    mkdirSync(options.folder, { recursive: true })
+    makeFolder(options.folder)
     options.metrics.addRead('slipway_disk_cache_bytes', () => this.#listedBytes + this.#writtenBytes)
     void this.#evict()
   }

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
+import { makeFolder } from '../../lib/make-folder.ts'
 import type { BlobSource } from '../move.ts'
 import type { BackupManifest } from './manifest.ts'
 import { BackupError, type BackupTarget, BackupTargetError } from './target.ts'
@@ -42,7 +43,7 @@ export async function beginRestore(
   await assertEmpty(folder)
   await assertComplete(target, manifest)
   const workFolder = join(folder, WORK_FOLDER)
-  await mkdir(workFolder, { recursive: true, mode: 0o700 })
+  makeFolder(workFolder, 0o700)
   const database = join(workFolder, 'slipway.db')
   if (manifest.secret !== undefined) await storeSecret(join(folder, 'secret'), manifest.secret)
   return {
