@@ -1,9 +1,11 @@
 import type { DomainCertificate } from '../../protocol/api/domains.ts'
+import type { CaaPolicy } from '../domains/caa.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'
 import type { CertificateSummary } from '../store/contract/certificates.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import { refreshRenewalInfo } from './ari.ts'
+import { challengeTypesFor } from './challenge-solver.ts'
 import type { IssuingDeps } from './deps.ts'
 import { Issuance, needsOrder } from './issuance.ts'
 import {
@@ -71,6 +73,19 @@ export class CertificateManager implements AsyncDisposable {
       if (hasNoRetry(await tx.certificates.findSummary(name)))
         await tx.certificates.update(name, { dueAt: clock() })
     })
+  }
+
+  /** What CAA records of a name are compared with before an order; undefined while the CA is not reachable. */
+  async caaPolicy(name: string): Promise<CaaPolicy | undefined> {
+    const { acme, clock, log } = this.#deps
+    if (this.#isPaused(clock())) return undefined
+    try {
+      const validationMethods = challengeTypesFor(name, { byDns: false, first: null })
+      return { ...(await acme.caaIdentity()), validationMethods }
+    } catch (error) {
+      log.warn('cannot read the CAA identities of the certificate authority', { error })
+      return undefined
+    }
   }
 
   /** States of the requested certificates by name; the others are absent. */

@@ -1,6 +1,6 @@
 import type { DnsFindings, Domain } from '../store/contract/domains.ts'
 import type { Dns, DnsRecords } from './dns/dns.ts'
-import { proofName } from './name.ts'
+import { proofEntry, proofName, splitName } from './name.ts'
 
 /** Whether a record is proven, and if not, a message with the found and expected values. */
 export type CheckVerdict =
@@ -16,6 +16,8 @@ export interface CheckResult {
   found: DnsFindings
   /** Every TXT value that was found. */
   texts: readonly string[]
+  /** Why the certificate authority may not certify the name; absent while a record is missing. */
+  caaProblem?: string | undefined
 }
 
 const MAX_STORED_VALUES = 20
@@ -37,10 +39,13 @@ export async function checkRecords(
     checkPointing(dns, domain, proxyHost),
     dns.txt(proofName(domain)),
   ])
-  const text = checkText(domain, verificationToken, texts)
-  const right = { pointing: toRight(place.verdict), text: toRight(text) }
+  const [pointing, text] = await Promise.all([
+    place.found?.length === 0 ? locateAlias(dns, { domain, proxyHost }, place.verdict) : place.verdict,
+    locateText(dns, { domain, verificationToken }, checkText(domain, verificationToken, texts)),
+  ])
+  const right = { pointing: toRight(pointing), text: toRight(text) }
   return {
-    pointing: place.verdict,
+    pointing,
     text,
     found: { pointing: place.found, texts: toFindings(texts), right },
     texts: texts.values,
@@ -121,6 +126,48 @@ function checkText(domain: string, verificationToken: string, { values, error }:
   if (values.length === 0) return missing(`No TXT record found for ${name} (expected "${verificationToken}")`)
   const quoted = formatValues(values.map((value) => `"${value}"`))
   return missing(`${name} has the TXT ${plural('value', values)} ${quoted} (expected "${verificationToken}")`)
+}
+
+/** With another message when the record is at a name that the forms of DNS providers make of what people enter. */
+async function locateText(
+  dns: Dns,
+  { domain, verificationToken }: Pick<Domain, 'domain' | 'verificationToken'>,
+  verdict: CheckVerdict,
+): Promise<CheckVerdict> {
+  if (verdict.is !== 'missing') return verdict
+  const { label, root } = await splitName(domain)
+  const expected = proofName(domain)
+  const names = new Set([`${expected}.${root}`, domain, proofName(root), root, `${expected}.${domain}`])
+  names.delete(expected)
+  const found = await Promise.all(
+    Array.from(names, async (name) => ({ name, texts: (await dns.txt(name)).values })),
+  )
+  const misplaced = found.find(({ texts }) => hasProof(texts, verificationToken))
+  return misplaced
+    ? missing(wrongName('TXT', misplaced.name, { expected, entry: proofEntry(label), root }))
+    : verdict
+}
+
+async function locateAlias(
+  dns: Dns,
+  { domain, proxyHost }: { domain: string; proxyHost: string },
+  verdict: CheckVerdict,
+): Promise<CheckVerdict> {
+  if (verdict.is !== 'missing') return verdict
+  const { label, root } = await splitName(domain)
+  const name = `${domain}.${root}`
+  const { values } = await dns.cname(name)
+  return values.includes(proxyHost)
+    ? missing(wrongName('CNAME', name, { expected: domain, entry: label || '@', root }))
+    : verdict
+}
+
+function wrongName(
+  type: string,
+  found: string,
+  { expected, entry, root }: { expected: string; entry: string; root: string },
+): string {
+  return `The ${type} record is at ${found} (expected ${expected}): in the zone ${root} its name is ${entry}`
 }
 
 function toRight({ is }: CheckVerdict): boolean | null {

@@ -89,6 +89,11 @@ export function proofName(domain: string): string {
   return PROOF_LABEL + domain
 }
 
+/** The same within the zone of the domain, as the forms of DNS providers take it, by the label of the domain there. */
+export function proofEntry(label: string): string {
+  return label ? PROOF_LABEL + label : PROOF_LABEL.slice(0, -1)
+}
+
 function invalidDomain(message: string): ApiError {
   return validationError([{ field: 'domain', message }])
 }

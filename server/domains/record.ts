@@ -1,7 +1,7 @@
 import type { DomainCertificate, DomainRecord } from '../../protocol/api/domains.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Domain } from '../store/contract/domains.ts'
-import { splitName, wwwCounterpart } from './name.ts'
+import { proofEntry, splitName, wwwCounterpart } from './name.ts'
 
 interface RecordContext {
   proxyHost: string
@@ -41,7 +41,7 @@ export async function toDomainRecord(
       },
       {
         type: 'TXT',
-        name: label ? `_slipway.${label}` : '_slipway',
+        name: proofEntry(label),
         value: row.verificationToken,
         found: found?.texts ?? null,
         right: found?.right.text ?? null,

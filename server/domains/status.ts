@@ -2,6 +2,7 @@ import type { DomainCertificate } from '../../protocol/api/domains.ts'
 import type { Domain } from '../store/contract/domains.ts'
 import type { KeptDomain } from '../store/contract/sites.ts'
 import type { WriteTransaction } from '../store/store.ts'
+import type { CaaPolicy } from './caa.ts'
 import { RESERVATION_MS } from './schedule.ts'
 import { startWaiting } from './transition.ts'
 
@@ -11,6 +12,8 @@ export interface DomainCertificates {
   request(tx: WriteTransaction, name: string): Promise<void>
   /** Called in the transaction that deactivates it. */
   release(tx: WriteTransaction, name: string): Promise<void>
+  /** What CAA records of a name are compared with; undefined while the certificate authority is not reachable. */
+  caaPolicy(name: string): Promise<CaaPolicy | undefined>
   statuses(names: readonly string[]): Promise<Map<string, DomainCertificate>>
   /** The owner of an active name requests another attempt. */
   retry(name: string): Promise<void>

@@ -70,9 +70,12 @@ function nextPendingState(row: Domain, result: CheckResult, context: TransitionC
     currentOwner && hasProof(result.texts, currentOwner.verificationToken)
       ? takenMessage(row.domain)
       : undefined
-  const problems = [taken, verdictMessage(result.pointing), verdictMessage(result.text)].filter(
-    (message) => message !== undefined,
-  )
+  const problems = [
+    taken,
+    verdictMessage(result.pointing),
+    verdictMessage(result.text),
+    result.caaProblem,
+  ].filter((message) => message !== undefined)
   const reserved = reservation && reservedMessage(row.domain, reservation)
   if (problems.length > 0) {
     const reason = [...problems, ...(reserved ? [reserved] : [])].join('. ')

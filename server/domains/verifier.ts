@@ -4,6 +4,7 @@ import type { Log } from '../lib/log.ts'
 import { HOUR_MS, isWithin, MINUTE_MS } from '../lib/time.ts'
 import type { Domain } from '../store/contract/domains.ts'
 import type { Durability, Store, WriteTransaction } from '../store/store.ts'
+import { findCaaProblem } from './caa.ts'
 import type { Dns } from './dns/dns.ts'
 import { type CheckResult, checkRecords, hasProof, lookUpTexts } from './dns-check.ts'
 import { MIN_CHECK_INTERVAL_MS, restartedAt } from './schedule.ts'
@@ -141,6 +142,7 @@ export class DomainVerifier {
     const [began, start] = [clock(), stopwatch()]
     const result = await checkRecords(dns, row, proxyHost)
     const slow = stopwatch() - start >= SLOW_CHECK_MS
+    result.caaProblem = await this.#findCaaProblem(row, result)
     if (result.pointing.is === 'unclear' && result.pointing.isOurFault) this.#warn(result.pointing.message)
     const conclude = (durability: Durability) =>
       store.write(durability, { host: row.domain, account: row.accountId, site: row.slug }, async (tx) => {
@@ -157,6 +159,17 @@ export class DomainVerifier {
     const { domain, accountId: account, slug } = row
     log.info('domain status changed', { domain, slug, account, ...change })
     return true
+  }
+
+  /** Only before a name becomes active: no order is placed for others. */
+  async #findCaaProblem(
+    { domain, status }: Domain,
+    { pointing, text }: CheckResult,
+  ): Promise<string | undefined> {
+    const { dns, certificates } = this.#options
+    const isProven = pointing.is === 'there' && text.is === 'there'
+    const policy = status === 'pending' && isProven ? await certificates?.caaPolicy(domain) : undefined
+    return policy && findCaaProblem(dns, domain, policy)
   }
 
   /** False when the status does not change, undefined when the result must be applied durably. */

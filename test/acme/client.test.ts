@@ -75,6 +75,16 @@ describe('the ACME client', () => {
       assert.equal(await service.acme.renewalInfo('a.b'), undefined)
     })
 
+    test('reads the names of the CA in CAA records, and the account once it is registered', async () => {
+      const identity = () => service.openAnother().caaIdentity()
+      ca.caaIdentities = ['CA.Example', 'other.example', 7, 'not a name"']
+      assert.deepEqual((await identity()).identities, ['ca.example', 'other.example'])
+      ca.caaIdentities = 'ca.example'
+      assert.deepEqual((await identity()).identities, [])
+      await service.acme.newOrder(NAMES)
+      assert.ok(ca.accounts.has((await identity()).accountUrl!))
+    })
+
     test('requests the configured profile, except at a CA without profiles', async () => {
       assert.equal((await service.openAnother({ profile: 'shortlived' }).newOrder(NAMES)).status, 'pending')
       ca.profiles = { classic: 'as ever', shortlived: 'six days' }

@@ -108,6 +108,8 @@ export class FakeCa implements AsyncDisposable {
   window = { start: 0, end: 0 }
   /** Profile names with descriptions. */
   profiles: Record<string, string> = {}
+  /** Its names in CAA records (RFC 8555, 9.7.6). */
+  caaIdentities: unknown = undefined
   /** Whether it reuses valid authorizations. */
   reuse = false
   /** Validates a name: returns the error detail, or undefined when valid, which is the default. */
@@ -215,7 +217,11 @@ export class FakeCa implements AsyncDisposable {
       newAccount: at('new-account'),
       newOrder: at('new-order'),
       ...(this.renewalInformation ? { renewalInfo: at('renewal-information') } : {}),
-      meta: { termsOfService: `${this.#origin}/terms`, profiles: this.profiles },
+      meta: {
+        termsOfService: `${this.#origin}/terms`,
+        profiles: this.profiles,
+        caaIdentities: this.caaIdentities,
+      },
     }
   }
 

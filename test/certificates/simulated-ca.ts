@@ -82,6 +82,10 @@ export class SimulatedCa implements Acme {
     this.limits = new PublishedLimits(clock)
   }
 
+  async caaIdentity(): ReturnType<Acme['caaIdentity']> {
+    return { identities: [], accountUrl: undefined }
+  }
+
   async supportsRenewalInfo(): Promise<boolean> {
     return this.hasInformation
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { Dns, DnsRecords } from '../../server/domains/dns/dns.ts'
+import type { CaaRecords, Dns, DnsRecords } from '../../server/domains/dns/dns.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { DAY_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { Account } from '../../server/store/contract/accounts.ts'
@@ -203,7 +203,7 @@ describe('a domain', needsDns, () => {
       return { values: [] }
     }
     const domains = fixture.createDomainService({
-      dns: { cname, addresses: nothing, txt: nothing },
+      dns: { cname, addresses: nothing, txt: nothing, caa: async () => ({ records: [] }) },
       stopwatch: () => time.now,
     })
     const { id: accountId } = slow.account
@@ -275,6 +275,10 @@ class SlowDns implements Dns {
   async txt(): Promise<DnsRecords> {
     return { values: [] }
   }
+
+  async caa(): Promise<CaaRecords> {
+    return { records: [] }
+  }
 }
 
 /** Records each call with the status of the domain in that transaction. */
@@ -287,6 +291,8 @@ class RecordingCertificates {
     renewsAt: null,
     problem: null,
   } as const
+
+  async caaPolicy(): Promise<undefined> {}
 
   request(tx: WriteTransaction, name: string): Promise<void> {
     return this.#record(tx, 'want', name)

@@ -4,7 +4,14 @@ import type { Dns } from '../../server/domains/dns/dns.ts'
 import { checkRecords, hasProof } from '../../server/domains/dns-check.ts'
 import { MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { RecordType } from '../tools/knot.ts'
-import { DomainFixture, needsDns, PROXY, sharedTestDns, type TestUser } from './domain-fixture.ts'
+import {
+  DomainFixture,
+  needsDns,
+  PROXY,
+  PROXY_ADDRESSES,
+  sharedTestDns,
+  type TestUser,
+} from './domain-fixture.ts'
 
 const EDGE = PROXY.replaceAll('.', '\\.')
 
@@ -40,6 +47,15 @@ const proofCases: Case[] = [
   { title: 'control characters', domain: 'www.bell.test', zone: [['_slipway.www.bell.test', 'TXT', '\u001b[31mred\u0007']], reason: /"�\[31mred�"/, found: [[PROXY], ['�[31mred�']] },
 ]
 
+const MISPLACED_TEXTS: [domain: string, name: string, entry: string][] = [
+  ['www.zone-twice.test', '_slipway.www.zone-twice.test.zone-twice.test', '_slipway.www'],
+  ['root-twice.test', '_slipway.root-twice.test.root-twice.test', '_slipway'],
+  ['www.at-host.test', 'www.at-host.test', '_slipway.www'],
+  ['www.at-root.test', 'at-root.test', '_slipway.www'],
+  ['www.without-label.test', '_slipway.without-label.test', '_slipway.www'],
+  ['a.b.deep.test', '_slipway.a.b.deep.test.a.b.deep.test', '_slipway.a.b'],
+]
+
 test('a proof may be padded with quotes and spaces, up to the length of one TXT string', () => {
   const around = (count: number) => `${' "'.repeat(count)}slipway-proof${'" '.repeat(count)}`
   for (const [count, is] of [
@@ -65,6 +81,7 @@ test('a domain does not fail when only some addresses of the proxy could be look
     addresses: async (name) =>
       name === PROXY ? { values: all.slice(0, 1), error: 'no response' } : { values: all },
     txt: async () => ({ values: [] }),
+    caa: async () => ({ records: [] }),
   }
   const { pointing } = await checkRecords(dns, { domain: 'root.test', verificationToken: 'proof' }, PROXY)
   assert.ok(pointing.is === 'unclear' && pointing.isOurFault)
@@ -109,6 +126,37 @@ describe('the reason of a domain names the problem of', needsDns, () => {
         )
     })
   }
+
+  for (const [domain, name, entry] of MISPLACED_TEXTS) {
+    test(`its proof at the wrong name ${name}`, async () => {
+      const user = await fixture.createUser()
+      const { records } = await fixture.add(user, domain)
+      await fixture.pointToProxy(domain)
+      if (name !== domain) await testDns.zone.set(name, 'TXT', 'other', records[1]!.value)
+      else {
+        await testDns.zone.remove(domain)
+        await testDns.zone.set(domain, 'A', PROXY_ADDRESSES[0])
+        await testDns.zone.set(name, 'TXT', records[1]!.value)
+      }
+      fixture.advanceClock(4 * SECOND_MS)
+      const { reason } = await fixture.domains.check(user.account, domain)
+      const root = domain.replace(/^(?:www|a\.b)\./, '')
+      const sentence = `The TXT record is at ${name} (expected _slipway.${domain}): in the zone ${root} its name is ${entry}`
+      assert.ok(reason!.includes(sentence), reason!)
+    })
+  }
+
+  test('its alias with the zone twice', async () => {
+    const user = await fixture.createUser()
+    await fixture.add(user, 'www.twice.test')
+    await testDns.zone.set('www.twice.test.twice.test', 'CNAME', `${PROXY}.`)
+    fixture.advanceClock(4 * SECOND_MS)
+    const { reason } = await fixture.domains.check(user.account, 'www.twice.test')
+    assert.match(
+      reason!,
+      /^The CNAME record is at www\.twice\.test\.twice\.test \(expected www\.twice\.test\): in the zone twice\.test its name is www\. /,
+    )
+  })
 
   test('its DNS when no server responds', async () => {
     await using isolated = await DomainFixture.build({ ...testDns, servers: '127.0.0.1:1' })

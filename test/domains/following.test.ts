@@ -64,10 +64,14 @@ class EmptyDns implements Dns {
     return { values: [] }
   }
   async addresses(name: string) {
+    if (name !== PROXY) this.lookups++
     return { values: name === PROXY ? ['192.0.2.1'] : [] }
   }
+  async caa() {
+    return { records: [] }
+  }
+
   async txt() {
-    this.lookups++
     return { values: [] }
   }
 }

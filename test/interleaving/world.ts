@@ -173,6 +173,7 @@ const fixedBlobs: Blobs = {
 const fixedDns: Backends['dns'] = {
   cname: async (name) => ({ values: name === 'shop.test' ? [] : ['proxy.test'] }),
   addresses: async () => ({ values: ['192.0.2.1'] }),
+  caa: async () => ({ records: [] }),
   txt: async (name) => ({
     values: name.endsWith('shop.test') ? [] : [`proof of ${name.replace(/^[^.]*\./, '')}`],
   }),

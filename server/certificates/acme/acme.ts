@@ -11,6 +11,9 @@ export interface Acme {
   /** Whether the CA supports ACME Renewal Information (RFC 9773). */
   supportsRenewalInfo(): Promise<boolean>
 
+  /** The names of the CA in CAA records, empty when it publishes none, and the URL of the account if it is registered. */
+  caaIdentity(): Promise<{ identities: readonly string[]; accountUrl: string | undefined }>
+
   /**
    * Creates an order for these names (RFC 8555, 7.4), with the configured profile if the CA has profiles.
    * `replaces` is the identifier of the previous certificate (RFC 9773, 4.1 and 5); if the CA rejects it, the

@@ -80,6 +80,13 @@ class AcmeClient implements Acme, Disposable {
     })
   }
 
+  caaIdentity(): ReturnType<Acme['caaIdentity']> {
+    return this.#call(async (deadline) => {
+      const { caaIdentities: identities } = await this.#session.directory(deadline)
+      return { identities, accountUrl: await this.#session.findAccountUrl() }
+    })
+  }
+
   newOrder(names: readonly string[], replaces?: string): Promise<Order> {
     return this.#call(async (deadline) => {
       const directory = await this.#session.directory(deadline)

@@ -12,7 +12,11 @@ export interface AcmeDirectory {
   /** Names of its profiles; undefined when it has none. */
   profiles: readonly string[] | undefined
   externalAccountRequired: boolean
+  /** Names of the CA in CAA records (RFC 8555, 9.7.6), lower case. */
+  caaIdentities: readonly string[]
 }
+
+const MAX_IDENTITIES = 20
 
 const EAB_SETTINGS = 'SLIPWAY_ACME_EAB_KEY_ID and SLIPWAY_ACME_EAB_HMAC_KEY'
 
@@ -49,5 +53,13 @@ function parseDirectory(object: Json): AcmeDirectory {
     renewalInfo: typeof object.renewalInfo === 'string' ? object.renewalInfo : undefined,
     profiles: hasProfiles ? Object.keys(profiles) : undefined,
     externalAccountRequired: meta.externalAccountRequired === true,
+    caaIdentities: readIdentities(meta.caaIdentities),
   }
+}
+
+function readIdentities(value: unknown): string[] {
+  const identities = Array.isArray(value) ? value.slice(0, MAX_IDENTITIES) : []
+  return identities.flatMap((identity: unknown) =>
+    typeof identity === 'string' && /^[a-z0-9.-]{1,253}$/i.test(identity) ? identity.toLowerCase() : [],
+  )
 }

@@ -83,6 +83,12 @@ export class AcmeSession {
     this.#directory = undefined
   }
 
+  /** The URL of the account; undefined before it is registered. */
+  async findAccountUrl(): Promise<string | undefined> {
+    const { store, directory } = this.#options
+    return (await store.read.acme.account(directory))?.url ?? undefined
+  }
+
   /** The key of the account, which is registered if it does not exist yet. */
   async accountKey(deadline: Deadline): Promise<AccountKey> {
     return (await this.#openAccount(deadline)).key

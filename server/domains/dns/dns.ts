@@ -12,6 +12,20 @@ export interface DnsRecords {
   error?: string
 }
 
+/** A property of a CAA record set (RFC 8659, 4.1). */
+export interface CaaRecord {
+  critical: boolean
+  /** Lower case. */
+  tag: string
+  value: string
+}
+
+/** As `DnsRecords`. */
+export interface CaaRecords {
+  records: readonly CaaRecord[]
+  error?: string
+}
+
 export interface Dns {
   /**
    * The CNAME chain of a name, hop by hop (lower case, no trailing dot): empty when it is no alias. At most 8
@@ -24,4 +38,7 @@ export interface Dns {
 
   /** TXT records, the strings of each joined (RFC 7208, 3.3): at most 100. */
   txt(name: string): Promise<DnsRecords>
+
+  /** CAA records of the name or of its alias target, and not of names above: at most 100. */
+  caa(name: string): Promise<CaaRecords>
 }

@@ -1,7 +1,7 @@
 import { promises } from 'node:dns'
 import { DEADLINES } from '../../lib/deadlines.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import type { Dns, DnsRecords } from './dns.ts'
+import type { CaaRecord, CaaRecords, Dns, DnsRecords } from './dns.ts'
 
 interface ResolverOptions {
   /** Addresses in the form of `Resolver.setServers` of node:dns; empty for those of the system. */
@@ -19,7 +19,7 @@ interface LookupResult<T> {
 
 /** Looks up records until the signal aborts; never throws. */
 type LookUp = <T>(name: string, type: RecordType, signal: AbortSignal) => Promise<LookupResult<T>>
-type RecordType = 'A' | 'AAAA' | 'CNAME' | 'TXT'
+type RecordType = 'A' | 'AAAA' | 'CNAME' | 'TXT' | 'CAA'
 
 /** As in resolv.conf(5). */
 const MAX_SERVERS = 3
@@ -55,6 +55,7 @@ export function resolverDns({ servers, timeoutMs = DEADLINES.dns }: ResolverOpti
     cname: (name) => resolveCname(name, lookUp, AbortSignal.timeout(timeoutMs)),
     addresses: (name) => resolveAddresses(name, lookUp, AbortSignal.timeout(timeoutMs)),
     txt: (name) => resolveTxt(name, lookUp, AbortSignal.timeout(timeoutMs)),
+    caa: (name) => resolveCaa(name, lookUp, AbortSignal.timeout(timeoutMs)),
   }
 }
 
@@ -85,6 +86,19 @@ async function resolveTxt(name: string, lookUp: LookUp, signal: AbortSignal): Pr
   const result = await lookUp<string[]>(name, 'TXT', signal)
   const values = result.records.map((strings) => toPrintable(strings.join('')))
   return limitValues(values, 'TXT records', [result])
+}
+
+async function resolveCaa(name: string, lookUp: LookUp, signal: AbortSignal): Promise<CaaRecords> {
+  const { records, error } = await lookUp<Record<string, unknown>>(name, 'CAA', signal)
+  const tooMany = records.length > MAX_VALUES ? `it has more than ${MAX_VALUES} CAA records` : undefined
+  const problem = error ?? tooMany
+  // Node returns the tag as a name of a field, and since version 23 also the type.
+  const found = records.slice(0, MAX_VALUES).flatMap(({ critical, type: _, ...property }) =>
+    Object.entries(property).map(([tag, value]): CaaRecord => {
+      return { critical: Number(critical) >= 128, tag: tag.toLowerCase(), value: String(value) }
+    }),
+  )
+  return { records: found, ...(problem === undefined ? {} : { error: problem }) }
 }
 
 function limitValues(
