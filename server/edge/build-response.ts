@@ -3,6 +3,7 @@ import { NAVIGATION_HEADERS } from './resolve/navigation.ts'
 import { matchRoute, type RouteMatch } from './resolve/route.ts'
 import type { RouteTable } from './resolve/route-table.ts'
 import { conditionalResponse, fileResponse } from './respond/file-response.ts'
+import { acceptsHtml } from './respond/negotiation.ts'
 import { ASSET_NOT_FOUND } from './respond/pages/error-pages.ts'
 import { buildRedirect } from './respond/redirect-response.ts'
 import { type EdgeResponse, withHeaders } from './response.ts'
@@ -41,7 +42,7 @@ function matchResponse(
     case 'by-request':
       return varyByNavigation(matchResponse(table, match.found, request))
     case 'missing-asset':
-      return ASSET_NOT_FOUND
+      return acceptsHtml(headers.accept ?? '') ? ASSET_NOT_FOUND : table.pages.pageNotFound.for(headers)
     case 'missing':
       if (!match.page || match.page.isBlocked) return table.pages.pageNotFound.for(headers)
       return match.page.representation(headers['accept-encoding']).notFound

@@ -143,6 +143,51 @@ describe('a path without a file', () => {
   })
 })
 
+describe('an error for a client that does not accept HTML', () => {
+  const JSON_ONLY = { accept: 'application/json' }
+  const read = async (slug: string, path: string, headers: Record<string, string>, method = 'GET') => {
+    const { status, headers: found, text } = await edge.get(slug, path, { headers, method })
+    return [status, found['content-type'], found['cache-control'], text] as const
+  }
+  const json = (error: string, code: string, status: number) =>
+    [status, 'application/json; charset=utf-8', 'no-store', JSON.stringify({ error, code, status })] as const
+
+  test('is JSON, and a page for those that accept anything', async () => {
+    const slug = await edge.publish({ 'a.txt': 'a' })
+    const missing = json('Page not found. Check the address, or start from the home page.', 'NOT_FOUND', 404)
+    for (const accept of [
+      'application/json',
+      'image/png',
+      'text/html;q=0, */*',
+      'text/*;q=0, image/*',
+      '*/*;q=0',
+    ])
+      assert.deepEqual(await read(slug, '/api/x', { accept }), missing, accept)
+    assert.deepEqual(await read(slug, '/api/x.js', JSON_ONLY), missing)
+    for (const accept of ['*/*', 'text/*', 'application/json, text/html;q=0.1', 'image/avif,*/*;q=0.8', ''])
+      assert.match((await read(slug, '/api/x', { accept }))[1]!, /^text\/html/, accept)
+    assert.deepEqual(
+      await read('unknown-site', '/', JSON_ONLY),
+      json('Site not found. Check the address for typos.', 'NOT_FOUND', 404),
+    )
+    const [status, type] = await read(slug, '/a.txt', { ...JSON_ONLY, range: 'bytes=9-' })
+    assert.deepEqual([status, type], [416, 'application/json; charset=utf-8'])
+    assert.deepEqual(
+      await read(slug, '/a.txt', JSON_ONLY, 'POST'),
+      json(
+        "Method not allowed. This address doesn't support that kind of request.",
+        'METHOD_NOT_ALLOWED',
+        405,
+      ),
+    )
+  })
+
+  test('is the 404 page of the site, if it has one', async () => {
+    const slug = await edge.publish({ '404.html': 'lost' })
+    assert.equal((await read(slug, '/api/x', JSON_ONLY))[3], 'lost')
+  })
+})
+
 describe('the states of a site', () => {
   test('unknown, deleted and abandoned ones get the same response', async () => {
     const deleted = await edge.publish({ 'index.html': 'x' })

@@ -86,6 +86,14 @@ async function enter(slug: string): Promise<string> {
 }
 
 describe('a site with a password', () => {
+  test('asks a client that does not accept HTML in JSON', async () => {
+    const { status, headers, json } = await edge.get(await locked(), '/', {
+      headers: { accept: 'application/json' },
+    })
+    assert.deepEqual([status, headers['content-type']], [401, 'application/json; charset=utf-8'])
+    assert.deepEqual([json.code, json.status], ['UNAUTHORIZED', 401])
+  })
+
   test('redirects a visitor with the right password to the requested page', async () => {
     const slug = await locked()
     const reply = await edge.submitPassword(slug, PASSWORD, '/docs/?a=1')

@@ -551,6 +551,7 @@ const ROWS: readonly Row[] = [
   ['decodes a bomb to its end', 'server/blobs/content-coding.ts', 'measureDecoded', 'if (size > maxBytes) return\n', '\n', 'test/edge/content-codings.test.ts'],
   ['sends a coding that the client does not accept', 'server/edge/respond/served-file.ts', 'ServedFile.#ofCoded', 'if (coding !== coded.coding) continue', '', 'test/edge/content-codings.test.ts'],
   ['decodes for clients without accounting for the memory', 'server/edge/body/decoded-reader.ts', 'DecodedReader.begin', 'if (this.#memory?.resize(decoderBytes(coded) + streamBytes) === false) throw overloaded()', '', 'test/edge/bodies.test.ts'],
+  ['answers a program that accepts JSON only with a page', 'server/edge/respond/negotiation.ts', 'acceptsHtml', "return range !== undefined && weights.get(range)! > 0", "return range !== undefined || header !== ''", 'test/edge/edge.test.ts'],
   ['answers a range with one byte too many', 'server/edge/respond/ranges.ts', 'parseRange', 'Math.min(Number(last), size - 1)', 'Math.min(Number(last) + 1, size - 1)', 'test/edge/ranges.test.ts'],
   ['sends an encoding that the client refuses', 'server/edge/respond/negotiation.ts', 'rankCodings', 'weight(coding) > 0', 'weight(coding) >= 0', 'test/edge/encodings.test.ts'],
   ['caches what was read before a site changed', 'server/lib/loading-cache.ts', 'LoadingCache.#loadNow', 'if (this.#loads.get(key) === load && !this.#isOutdated(load)) this.#store(key, value, load)', 'this.#store(key, value, load)', EDGE_CACHE, LOADING_CACHE],

@@ -32,6 +32,14 @@ function rankCodings(weights: ReadonlyMap<string, number>): readonly Coding[] {
   return CODINGS.filter((coding) => weight(coding) > 0).sort((one, two) => weight(two) - weight(one))
 }
 
+/** Whether an Accept header permits HTML (RFC 9110, 12.5.1): by its most specific range, and also when it is absent or too long. */
+export const acceptsHtml = memoize((header) => {
+  if (header === '' || header.length > MAX_HEADER_CHARACTERS) return true
+  const weights = parseWeights(header)
+  const range = ['text/html', 'text/*', '*/*'].find((name) => weights.has(name))
+  return range !== undefined && weights.get(range)! > 0
+}, MEMO_BOUNDS)
+
 /** The elements of a negotiation header by name in lower case, with their weights (RFC 9110, 12.4.2). */
 export function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>()

@@ -3,6 +3,7 @@ import type { ServiceBranding } from '../../../lib/branding.ts'
 import { Html, html } from '../../../lib/html.ts'
 import type { RequestHeaders } from '../../../net/http-handler.ts'
 import type { EdgeResponse } from '../../response.ts'
+import { acceptsHtml } from '../negotiation.ts'
 import { type Language, negotiateLanguage, TEXTS } from './language.ts'
 import type { PageText, VisitorTexts } from './languages/visitor-texts.ts'
 import { inlineResponse, PageFrame, type ServicePage } from './page-frame.ts'
@@ -13,20 +14,36 @@ export const PASSWORD_PATH = '/_slipway/password'
 /** The path of the form of the notice before anonymous sites. */
 export const NOTICE_PATH = '/_slipway/notice'
 
-/** What a request says about the preferred language of its response. */
-export type LanguageHeaders = Pick<RequestHeaders, 'accept-language'>
+/** What a request says about the preferred form and language of its response. */
+export type LanguageHeaders = Pick<RequestHeaders, 'accept' | 'accept-language'>
 
-/** A page in each language, made when it is first requested. The response for one language is always the same object. */
+/**
+ * A page in each language, made when it is first requested, and the same error in JSON. The response for one language is
+ * always the same object.
+ */
 export class LocalizedPage {
   readonly #render: (texts: VisitorTexts, language: Language) => EdgeResponse
-  readonly #rendered = new Map<Language, EdgeResponse>()
+  readonly #json: () => EdgeResponse
+  readonly #rendered = new Map<Language | 'json', EdgeResponse>()
 
-  constructor(render: (texts: VisitorTexts, language: Language) => EdgeResponse) {
+  constructor(
+    render: (texts: VisitorTexts, language: Language) => EdgeResponse,
+    error: { status: number; name: ErrorName; headers: readonly string[] },
+  ) {
     this.#render = render
+    this.#json = () => jsonError(error)
   }
 
-  /** The page in the language that the request prefers, by default in English. */
-  for({ 'accept-language': accepted = '' }: LanguageHeaders = {}): EdgeResponse {
+  /**
+   * The page in the language that the request prefers, by default in English; JSON for a client that does not accept HTML
+   * (contract, "Additions").
+   */
+  for({ accept = '', 'accept-language': accepted = '' }: LanguageHeaders = {}): EdgeResponse {
+    if (!acceptsHtml(accept)) {
+      const known = this.#rendered.get('json') ?? this.#json()
+      this.#rendered.set('json', known)
+      return known
+    }
     const language = negotiateLanguage(accepted)
     let response = this.#rendered.get(language)
     if (!response) {
@@ -37,9 +54,12 @@ export class LocalizedPage {
   }
 }
 
-type ErrorName = {
-  [Name in keyof VisitorTexts]: PageText extends VisitorTexts[Name] ? Name : never
-}[keyof VisitorTexts]
+type ErrorName = Exclude<
+  {
+    [Name in keyof VisitorTexts]: PageText extends VisitorTexts[Name] ? Name : never
+  }[keyof VisitorTexts],
+  'reportReceived'
+>
 
 interface ErrorPageOptions {
   headers?: readonly string[]
@@ -109,8 +129,10 @@ export class ErrorPages {
    */
   password(
     { site, next, problem, headers }: PasswordPageOptions,
-    { 'accept-language': accepted = '' }: LanguageHeaders,
+    { accept = '', 'accept-language': accepted = '' }: LanguageHeaders,
   ): EdgeResponse {
+    const status = typeof problem === 'object' ? 429 : 401
+    if (!acceptsHtml(accept)) return jsonError({ status, name: 'password', headers })
     const language = negotiateLanguage(accepted)
     const { password } = TEXTS[language]
     const name = site.title ?? site.host
@@ -125,21 +147,23 @@ export class ErrorPages {
 <input name="next" type="hidden" value="${next}">
 <button>${password.button}</button>
 </form>`
-    const status = typeof problem === 'object' ? 429 : 401
     return this.render({ status, language, title: name, main, headers })
   }
 
   /** RFC 7725. */
   suspended({ publicReason, contact, service }: SuspendedPageOptions): LocalizedPage {
-    return new LocalizedPage((texts, language) => {
-      const { title, text } = texts.siteSuspended
-      const main = html`<p class="above">451</p>
+    const headers = ['Link', `<${service}>; rel="blocked-by"`]
+    return new LocalizedPage(
+      (texts, language) => {
+        const { title, text } = texts.siteSuspended
+        const main = html`<p class="above">451</p>
 <h1>${title}</h1>
 <p>${text}</p>${publicReason === null ? undefined : html`\n<p>${publicReason}</p>`}
 <p><a href="${contact}">${texts.contactOperator}</a></p>`
-      const headers = ['Link', `<${service}>; rel="blocked-by"`]
-      return this.render({ status: 451, language, title, main, headers })
-    })
+        return this.render({ status: 451, language, title, main, headers })
+      },
+      { status: 451, name: 'siteSuspended', headers },
+    )
   }
 
   /** The page before the pages of an anonymous site; `next` is the path to open with its button. */
@@ -174,15 +198,54 @@ export class ErrorPages {
     name: ErrorName,
     { headers = [], linksHome = false }: ErrorPageOptions = {},
   ): LocalizedPage {
-    return new LocalizedPage((texts, language) => {
-      const { title, text } = texts[name]
-      const link = linksHome ? html`\n<p><a href="/">${texts.homePage}</a></p>` : undefined
-      const main = html`<p class="above">${status}</p>
+    return new LocalizedPage(
+      (texts, language) => {
+        const { title, text } = texts[name]
+        const link = linksHome ? html`\n<p><a href="/">${texts.homePage}</a></p>` : undefined
+        const main = html`<p class="above">${status}</p>
 <h1>${title}</h1>
 <p>${text}</p>${link}`
-      return this.render({ status, language, title, main, headers })
-    })
+        return this.render({ status, language, title, main, headers })
+      },
+      { status, name, headers },
+    )
   }
+}
+
+/** Those of the API where it has one. */
+const ERROR_CODES: Record<ErrorName | 'password', string> = {
+  siteNotFound: 'NOT_FOUND',
+  siteNotPublished: 'NOT_FOUND',
+  versionNotFound: 'NOT_FOUND',
+  pageNotFound: 'NOT_FOUND',
+  siteExpired: 'SITE_EXPIRED',
+  siteSuspended: 'SITE_SUSPENDED',
+  fileBlocked: 'CONTENT_REFUSED',
+  badRequest: 'VALIDATION_ERROR',
+  misdirected: 'MISDIRECTED_REQUEST',
+  methodNotAllowed: 'METHOD_NOT_ALLOWED',
+  preconditionFailed: 'PRECONDITION_FAILED',
+  rangeNotSatisfiable: 'RANGE_NOT_SATISFIABLE',
+  internalError: 'INTERNAL',
+  unavailable: 'UNAVAILABLE',
+  unreadableForm: 'VALIDATION_ERROR',
+  password: 'UNAUTHORIZED',
+}
+
+/** An error in the form of those of the API, in English as they are. */
+function jsonError({
+  status,
+  name,
+  headers,
+}: {
+  status: number
+  name: ErrorName | 'password'
+  headers: readonly string[]
+}): EdgeResponse {
+  const { title, text } = TEXTS.en[name]
+  const code = status === 429 ? 'RATE_LIMITED' : ERROR_CODES[name]
+  const body = JSON.stringify({ error: `${title}. ${text}`, code, status })
+  return inlineResponse(status, 'application/json; charset=utf-8', body, headers)
 }
 
 /** Of a service without a name of its own. */
