@@ -1,6 +1,8 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, duplexPair } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { DEADLINES } from '../lib/deadlines.ts'
 import { GrowingBuffer } from '../lib/growing-buffer.ts'
 import { http } from '../lib/node-http.ts'
 import type { RequestHead } from './http2-request.ts'
@@ -41,6 +43,9 @@ const EMPTY = Buffer.alloc(0)
 /** Maximum bytes of a body per write: Node's parser buffers all of them, even if no handler reads the body. */
 const MAX_WRITE_BYTES = 64 * 1024
 
+/** Maximum size of a refusal that waits for the end of the body. */
+const MAX_HELD_BYTES = 64 * 1024
+
 /** Maximum size of response headers; the service allows publishers fewer. */
 const MAX_RESPONSE_HEAD_BYTES = 64 * 1024
 
@@ -59,6 +64,11 @@ export class Http1Bridge {
   #writingBytes = 0
   #isFlushing = false
   #isEnded = false
+  /** Body bytes that were received and not consumed. */
+  #unconsumedBytes = 0
+  readonly #mustDrain: boolean
+  /** Ends the wait for the end of the body of a refused request, which is dropped. */
+  #endDraining: (() => void) | undefined
   #response: IncomingMessage | undefined
   #isClosed = false
 
@@ -68,6 +78,7 @@ export class Http1Bridge {
     this.#near = near
     this.#far = far
     this.#sink = sink
+    this.#mustDrain = losesEarlyResponses(head)
     this.#request = http.request({
       createConnection: () => near,
       method: head.method,
@@ -91,10 +102,11 @@ export class Http1Bridge {
   /** Adds the bytes between `from` and `to` to the body. False when there is no memory for them. */
   write(bytes: Buffer, from: number, to: number): boolean {
     const count = to - from
-    if (this.#isClosed) {
+    if (this.#isClosed || this.#endDraining) {
       this.#sink.consumed(count)
       return true
     }
+    this.#unconsumedBytes += count
     if (!this.#sink.account(this.#writingBytes + this.#buffered.capacityFor(count))) return false
     this.#buffered.appendCopy(bytes.subarray(from, to))
     if (this.#isFlushing) return true
@@ -107,7 +119,8 @@ export class Http1Bridge {
   /** The body is complete. */
   end(): void {
     this.#isEnded = true
-    if (!this.#isFlushing) this.#request.end()
+    if (this.#endDraining) this.#endDraining()
+    else if (!this.#isFlushing) this.#request.end()
   }
 
   /** Resumes the response. */
@@ -125,6 +138,9 @@ export class Http1Bridge {
   #onResponse(response: IncomingMessage): void {
     if (this.#isClosed) return
     this.#response = response
+    const length = Number(response.headers['content-length'])
+    if (this.#mustDrain && !this.#isEnded && response.statusCode! >= 400 && length <= MAX_HELD_BYTES)
+      return void this.#relayDrained(response).catch(() => this.#fail())
     this.#sink.head(response.statusCode!, response.rawHeaders)
     response.on('data', (bytes: Buffer) => {
       if (!this.#isClosed && !this.#sink.data(bytes)) response.pause()
@@ -138,9 +154,32 @@ export class Http1Bridge {
     })
   }
 
+  /** Relays a refusal once the client has sent its body, at most as long as a connection of HTTP/1.1 lingers. */
+  async #relayDrained(response: IncomingMessage): Promise<void> {
+    const { promise: drained, resolve } = Promise.withResolvers<void>()
+    this.#endDraining = resolve
+    this.#buffered.take()
+    this.#sink.account(0)
+    this.#sink.consumed(this.#unconsumedBytes)
+    const timer = setTimeout(resolve, DEADLINES.lingering.total).unref()
+    try {
+      const body = await buffer(response)
+      await drained
+      if (this.#isClosed) return
+      this.#isClosed = true
+      this.#sink.head(response.statusCode!, response.rawHeaders)
+      this.#sink.data(body)
+      this.#sink.end()
+      setImmediate(() => this.#close())
+    } finally {
+      clearTimeout(timer)
+      this.#endDraining = undefined
+    }
+  }
+
   /** Writes the received bytes, and after each write those received during it. */
   #flush(): void {
-    if (this.#isClosed) return
+    if (this.#isClosed || this.#endDraining) return
     if (this.#unwritten.length === 0) {
       this.#unwritten = this.#buffered.take()
       this.#writingBytes = this.#unwritten.buffer.byteLength
@@ -154,23 +193,35 @@ export class Http1Bridge {
     const bytes = this.#unwritten.subarray(0, MAX_WRITE_BYTES)
     this.#unwritten = this.#unwritten.subarray(bytes.length)
     this.#request.write(bytes, () => {
-      if (this.#isClosed) return
+      if (this.#isClosed || this.#endDraining) return
+      this.#unconsumedBytes -= bytes.length
       this.#sink.consumed(bytes.length)
       this.#flush()
     })
   }
 
   #fail(): void {
-    if (this.#isClosed) return
+    // The connection is closed after a refusal that waits for the end of the body.
+    if (this.#isClosed || this.#endDraining) return
     this.destroy()
     this.#sink.fail()
   }
 
   #close(): void {
+    this.#endDraining?.()
     this.#request.destroy()
     this.#near.destroy()
     this.#far.destroy()
   }
+}
+
+/**
+ * Node's client of HTTP/2, which `fetch` uses, counts the bytes that it has not sent yet as memory of its session, and
+ * refuses the headers of every response beyond 10 MB of them (`maxSessionMemory`), also when its own server sends them.
+ * It gets a refusal after its body, as over HTTP/1.1. Others stop sending when they get one.
+ */
+function losesEarlyResponses({ lines }: RequestHead): boolean {
+  return lines.some(({ name, value }) => name === 'user-agent' && value === 'node')
 }
 
 /** Header lines that are not relayed: trailers are dropped, so they are not announced either. */

@@ -75,6 +75,7 @@ const ROWS: readonly Row[] = [
   ['orders a certificate that CAA records forbid', 'server/domains/transition.ts', 'nextPendingState', 'result.caaProblem', 'undefined', 'test/domains/caa.test.ts'],
   ['takes a CAA record for another account of the authority for its own', 'server/domains/caa.ts', 'isPermitted', 'accounts[0] === accountUrl', 'true', 'test/domains/caa.test.ts'],
   ['ignores a critical CAA property that it does not know', 'server/domains/caa.ts', 'findCaaProblem', 'critical && !KNOWN_TAGS.has(tag)', 'false', 'test/domains/caa.test.ts'],
+  ["loses the refusal of a body that Node's client of HTTP/2 holds in memory", 'server/net/http1-bridge.ts', 'losesEarlyResponses', "name === 'user-agent' && value === 'node'", 'false', 'test/bodies/refusals.test.ts'],
   ['resets the connection of a client that still sends', 'server/net/lingering.ts', 'LingeringConnections.close', "socket.on('data', this.#linger(socket)).once('end', () => destroySoon(socket))", '    return destroySoon(socket)', REFUSALS],
   ['lets a client send for ever after its response', 'server/net/lingering.ts', 'LingeringConnections.#linger', 'setTimeout(destroy, this.#deadlines.total)', 'setTimeout(() => undefined, this.#deadlines.total)', 'test/lib/lingering.test.ts'],
   ['asks for the body of a request that it refuses', 'server/net/listener.ts', 'makeServer', 'request.continueWhenRead(response)', '    response.writeContinue()', REFUSALS],
