@@ -83,6 +83,10 @@ const placeholders = (count: number) => Array.from({ length: count }, (_, index)
 describe('an invalid path of _headers gets a warning, and is dropped with its lines', () => {
   const rows: [why: RegExp, paths: string[]][] = [
     [/more than one '\*'/, ['/a/*/b/*', '/**', 'https://*.example.com/*', 'https://*.*.example.com/']],
+    [
+      /the URL 'https:\/\/\*\.localhost\/\*' has more than one '\*' in its host and path: write :name in place of that of the host/,
+      ['https://*.localhost/*'],
+    ],
     [/':splat'/, ['/*/:splat']],
     [/':a' twice/, ['/:a/:a', 'https://:a.example.com/:a']],
     [/placeholder is a whole segment/, ['/:a-b']],

@@ -12,7 +12,7 @@ interface HeaderPattern {
 /** The parsed pattern, or a description of the error. */
 export function parseHeaderPattern(text: string): HeaderPattern | string {
   const [, scheme, authority, rest] = /^([^\s:/]+):\/\/([^/?#]*)(.*)/s.exec(text) ?? []
-  if (scheme === undefined) return toHeaderPattern(text, undefined)
+  if (scheme === undefined) return toHeaderPattern(text, undefined, `the path '${sanitizePath(text)}'`)
   if (!/^https?$/i.test(scheme))
     return `invalid URL '${sanitizePath(text)}'. Use a path, or a URL that starts with http:// or https://.`
   if (/:\d*$/.test(authority!)) return 'ports are not supported: remove the port'
@@ -21,7 +21,7 @@ export function parseHeaderPattern(text: string): HeaderPattern | string {
   if (/[@\\%]/.test(authority!) || !/^[a-z0-9-]+$/.test(host.replace(/:[A-Za-z]\w*|[.*_]/g, 'x'))) {
     return `invalid host name '${sanitizePath(authority!)}'`
   }
-  return toHeaderPattern(rest === '' ? '/' : rest!, host)
+  return toHeaderPattern(rest === '' ? '/' : rest!, host, `the URL '${sanitizePath(text)}'`)
 }
 
 /** Names of placeholders are case-sensitive, everything else is not. */
@@ -29,15 +29,13 @@ function normalizeLabel(label: string): string {
   return /[:*]/.test(label) ? label : domainToASCII(label)
 }
 
-function toHeaderPattern(text: string, host: string | undefined): HeaderPattern | string {
+/** `subject` names the pattern in the description of an error. */
+function toHeaderPattern(text: string, host: string | undefined, subject: string): HeaderPattern | string {
   if (/[?#]/.test(text)) return "a path cannot contain '?' or '#': headers apply to all queries of a path"
-  if (!text.startsWith('/') || /\p{Cc}/u.test(text))
-    return `the path '${sanitizePath(text)}' contains control characters`
+  if (!text.startsWith('/') || /\p{Cc}/u.test(text)) return `${subject} contains control characters`
   const path = encodePath(text)
   const patterns = readHeaderPatterns({ path, host })
-  return typeof patterns === 'string'
-    ? `the path '${sanitizePath(text)}' ${patterns}`
-    : { path, host, patterns }
+  return typeof patterns === 'string' ? `${subject} ${patterns}` : { path, host, patterns }
 }
 
 /** The patterns of a rule's path and, if given, its host. */
@@ -60,7 +58,9 @@ export function readHeaderPatterns({
   if (typeof ofHost === 'string') return `has a host that ${ofHost}`
   const twice = ofHost && [...ofPath.names].find((name) => ofHost.names.has(name))
   if (twice === undefined) return { path: ofPath, host: ofHost }
-  return twice === 'splat' ? "has more than one '*' in its host and path" : `has ':${twice}' twice`
+  return twice === 'splat'
+    ? "has more than one '*' in its host and path: write :name in place of that of the host"
+    : `has ':${twice}' twice`
 }
 
 /** The placeholders that values may use. */
