@@ -53,9 +53,9 @@ export function describeError(error: unknown, work: CommandContext, caller?: Las
       exitCode: unlessMalformed(() => exitCodeOf(error), EXIT_CODES.refused),
     }
   }
-  const { code = 'FAILED' } = (error ?? {}) as NodeJS.ErrnoException
+  const { code = 'FAILED', hints = [] } = (error ?? {}) as NodeJS.ErrnoException & { hints?: string[] }
   const message = systemErrorMessage(error)
-  return { message, hints: [], code, status: 0, exitCode: EXIT_CODES.failed }
+  return { message, hints, code, status: 0, exitCode: EXIT_CODES.failed }
 }
 
 /** A server may send details in any form: those that cannot be described are left out. */

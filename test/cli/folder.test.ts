@@ -1,15 +1,57 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import type { CommandContext } from '../../client/cli/command.ts'
 import { isWritablePath } from '../../client/cli/folder/folder-writer.ts'
+import { scanOrThrow } from '../../client/cli/folder/read-site.ts'
+import { describeError } from '../../client/cli/format-error.ts'
 import { digestAll } from '../../client/sdk/folder/digest.ts'
 import { scan } from '../../client/sdk/folder/scan.ts'
 import { sha256 } from '../api/content.ts'
 import { CliHarness } from './cli-harness.ts'
 
 describe('scanning a folder', () => {
+  it('ends for a folder that cannot be read, unless it is left out, and says what to do', () => {
+    using cli = new CliHarness()
+    cli.write({ 'site/index.html': 'hi', 'site/sub/a.txt': 'a' })
+    const [site, sub] = ['site', 'site/sub'].map((path) => join(cli.cwd, path)) as [string, string]
+    chmodSync(cli.cwd, 0o755)
+    chmodSync(sub, 0)
+    const ofRoot = process.getuid?.() === 0
+    if (ofRoot) process.seteuid!(65_534)
+    try {
+      assert.throws(
+        () => scanOrThrow(site),
+        (error) => {
+          const { message, hints } = describeError(error, {
+            signal: new AbortController().signal,
+          } as CommandContext)
+          assert.equal(message, `${sub}: permission denied`)
+          assert.deepEqual(hints, [
+            `If the site needs it, make it readable: chmod -R u+rX ${sub}`,
+            'If not, leave it out: add its path to .slipwayignore',
+          ])
+          return true
+        },
+      )
+    } finally {
+      if (ofRoot) process.seteuid!(0)
+    }
+    cli.write({ 'site/.slipwayignore': 'sub/' })
+    if (ofRoot) process.seteuid!(65_534)
+    try {
+      assert.deepEqual(
+        scanOrThrow(site).files.map(({ path }) => path),
+        ['index.html'],
+      )
+    } finally {
+      if (ofRoot) process.seteuid!(0)
+      chmodSync(sub, 0o755)
+    }
+  })
+
   it('adds an index.html in place of another name, unless the files are merged with a site', () => {
     using cli = new CliHarness()
     cli.write({ 'index.htm': 'a' })

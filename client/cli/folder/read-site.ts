@@ -24,6 +24,7 @@ import {
 import { exceededLimits, type LimitsClient } from '../../sdk/limits.ts'
 import { RefusedError } from '../cli-error.ts'
 import type { CommandContext } from '../command.ts'
+import { quoteArgument } from '../quote-argument.ts'
 import { ProgressView } from '../terminal/progress.ts'
 
 type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
@@ -35,7 +36,7 @@ type ReadDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'signal'>
 export function scanOrThrow(folder: string, include: ScanOptions = {}): FolderScan {
   const target = linkTarget(folder)
   if (target !== undefined) throw new RefusedError(`${folder} has become a link to ${target}`)
-  const found = scan(folder, include)
+  const found = scanReadable(folder, include)
   const [excluded] = found.excluded
   if (excluded !== undefined && !statSync(folder).isDirectory()) throw excludedFile(folder, excluded.path)
   const refused = folderProblems(found)
@@ -87,7 +88,28 @@ export async function readFiles(
   const onFile = () => {
     progress.filesDone++
   }
-  return digestAll(files, { signal, onBytes, onFile })
+  return digestAll(files, { signal, onBytes, onFile }).catch((error: unknown) => {
+    throw withReadHints(error)
+  })
+}
+
+function scanReadable(folder: string, include: ScanOptions): FolderScan {
+  try {
+    return scan(folder, include)
+  } catch (error) {
+    throw withReadHints(error)
+  }
+}
+
+/** An error of the system about a file or folder that this user may not read, with what to do. */
+function withReadHints(error: unknown): unknown {
+  const { code, path } = (error ?? {}) as NodeJS.ErrnoException
+  if (path === undefined || (code !== 'EACCES' && code !== 'EPERM')) return error
+  const hints = [
+    `If the site needs it, make it readable: chmod -R u+rX ${quoteArgument(path)}`,
+    'If not, leave it out: add its path to .slipwayignore',
+  ]
+  return Object.assign(error as Error, { hints })
 }
 
 /** Notices before publishing: excluded files, and likely mistakes. Files that are added need no `index.html`. */
