@@ -13,6 +13,7 @@ import { useSiteTarget } from '../drop/page-target.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { Views } from '../kit/tabs.tsx'
+import { drawOnFirstVisit } from '../thumbnail/first-visit.ts'
 import { FilesView } from './files-view.tsx'
 import { OverviewView } from './overview-view.tsx'
 import { hasChanges, settingsDraft } from './settings-draft.ts'
@@ -56,6 +57,9 @@ function OwnSite({ slug, view }: { slug: string; view: string }) {
   shown.current = site.value ?? shown.current
   const value = shown.current
   const isSuspended = value?.suspension !== undefined
+  useEffect(() => {
+    if (value) void drawOnFirstVisit(value)
+  }, [value?.currentVersionId])
   useSiteTarget(slug, value?.title ?? slug, !isSuspended)
   if (error?.code === 'NOT_FOUND' || error?.code === 'SITE_EXPIRED') {
     return <SiteIsGone slug={slug} hasExpired={error.code === 'SITE_EXPIRED'} />

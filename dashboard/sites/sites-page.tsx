@@ -15,12 +15,16 @@ import { Choice, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Empty } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
+import { drawListed } from '../thumbnail/first-visit.ts'
 import { MAX_FOUND_SITES, type OwnSites, useAllSites, useFoundSites, useOwnSites } from './own-sites.ts'
 import { SITE_ORDERS, sortSites, useSiteOrder } from './site-order.ts'
 import { SiteRow } from './site-row.tsx'
 
 /** Number of sites from which search is shown. */
 const SEARCH_THRESHOLD = 4
+
+/** Rows that are added at a time: a thousand of them slow the page down. */
+const MAX_ROWS = 100
 
 /** The account's sites. */
 export function SitesPage() {
@@ -82,6 +86,7 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
   // The server searches what is not loaded; until it responds, the loaded sites are searched.
   const search = useFoundSites(isPartial ? words.join(' ') : '')
   const all = useAllSites(isPartial && order !== 'newest' && words.length === 0)
+  const isSorting = isPartial && order !== 'newest' && words.length === 0 && !all.value && !all.error
   const found = sortSites(
     search.value?.publishes ?? (all.value ?? list).publishes.filter((site) => matches(site, words)),
     order,
@@ -116,8 +121,11 @@ function SiteSearch({ sites, list }: { sites: OwnSites; list: SiteList }) {
       {found.length === 0 && !search.loading && <Empty title={`No sites match "${wanted.trim()}".`} />}
       <ErrorNotice error={search.error ?? all.error} />
       {isLong && found.length > 0 && !list.suspension && <DropHint />}
-      {found.length > 0 && (
+      {/* An order of the loaded sites only would change while the others arrive. */}
+      {isSorting && <Loading what="all your sites" shape="rows" />}
+      {found.length > 0 && !isSorting && (
         <Rows
+          key={`${order} ${words.join(' ')}`}
           found={found}
           onChanged={changed}
           onMore={isPartial && words.length === 0 && !all.value ? sites.more : undefined}
@@ -146,25 +154,29 @@ interface RowsProps {
 function Rows({ found, onChanged, onMore }: RowsProps) {
   const rows = useRef<HTMLUListElement>(null)
   const firstNew = useRef<number | undefined>(undefined)
+  const [limit, setLimit] = useState(MAX_ROWS)
+  const visible = found.slice(0, limit)
   const more = useAction(async () => {
-    firstNew.current = found.length
-    await onMore?.()
+    firstNew.current = visible.length
+    if (visible.length === found.length) await onMore?.()
+    setLimit(limit + MAX_ROWS)
   })
   // The pressed button may be removed: focus moves to the first new site.
   useEffect(() => {
-    if (firstNew.current === undefined) return
+    if (firstNew.current === undefined || visible.length <= firstNew.current) return
     rows.current?.children[firstNew.current]?.querySelector('a')?.focus()
     firstNew.current = undefined
-  }, [found.length])
+  }, [visible.length])
+  useEffect(() => void drawListed(visible), [visible.length])
   return (
     <>
       <ul class="site-list" ref={rows}>
-        {found.map((site) => (
+        {visible.map((site) => (
           <SiteRow key={site.slug} site={site} onChanged={() => onChanged(site.slug)} />
         ))}
       </ul>
       <ErrorNotice error={more.error} />
-      {onMore && (
+      {(onMore || visible.length < found.length) && (
         <p>
           <Button onClick={more} busy={more.busy}>
             Show more

@@ -2,6 +2,13 @@ import type { FileEntry } from '../../protocol/api/publish.ts'
 import type { SourceFile } from './site-files.ts'
 import type { DrawnVersion } from './store-thumbnail.ts'
 
+/** Versions that this tab has drawn, or could not draw. */
+const drawn = new Set<string>()
+
+export function isDrawn(versionId: string): boolean {
+  return drawn.has(versionId)
+}
+
 /**
  * Draws the start page of a published version and stores the picture as its thumbnail. The user does not wait for it: a
  * failure is a message in the console.
@@ -14,6 +21,7 @@ export async function drawVersion(
   atHand: readonly SourceFile[],
   manifest: readonly FileEntry[] = [],
 ): Promise<void> {
+  drawn.add(version.versionId)
   try {
     const { storeThumbnail } = await import('./store-thumbnail.ts')
     await storeThumbnail(version, atHand, manifest)

@@ -1,5 +1,5 @@
 import type { FileEntry } from '../../protocol/api/publish.ts'
-import { invalidate } from '../api/resource.ts'
+import { expire } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { describeAnonymous } from '../drop/anonymous-sites.ts'
 import { drawThumbnail, whenIdle } from './draw-thumbnail.ts'
@@ -31,7 +31,8 @@ export async function storeThumbnail(
   const { slug, versionId, claimToken } = version
   const { thumbnailUrl } = await slipway.putThumbnail(slug, versionId, picture, claimToken)
   if (claimToken !== undefined) describeAnonymous(slug, { thumbnailUrl })
-  invalidate('sites', `site/${slug}`)
+  // What is shown stays: the user may be changing it.
+  for (const key of ['sites', `site/${slug}`]) expire(key)
 }
 
 /** The start page, or the only file. */

@@ -190,6 +190,29 @@ test(
   },
 )
 
+test(
+  'a site that was published without a browser gets its picture at the first visit of its owner',
+  requiresBrowser,
+  async () => {
+    const { page, owner } = await web.asOwner()
+    const files = toFiles({
+      'index.html': '<link rel=stylesheet href=s.css><h1>Blue</h1>',
+      's.css': 'body{background:#00f}',
+    })
+    const [listed, opened] = [await owner.client.publish({ files }), await owner.client.publish({ files })]
+    const stored = () =>
+      page.waitForResponse((response) => response.url().endsWith('/thumbnail') && response.ok())
+    const first = stored()
+    await page.goto(web.url(`/sites/${opened.slug}`))
+    assert.match((await first).url(), new RegExp(`/${opened.slug}/versions/${opened.versionId}/`))
+    const second = stored()
+    await page.goto(web.url('/sites'))
+    assert.match((await second).url(), new RegExp(`/${listed.slug}/`))
+    await page.reload()
+    assert.equal(await page.locator('.thumbnail.start-page img').count(), 2)
+  },
+)
+
 describe('a site', requiresBrowser, () => {
   test('is deleted by the menu of the list, and restored from the trash or, once its name is typed, deleted permanently', async () => {
     const { page, owner } = await web.asOwner()
