@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks'
 import type { SiteDetails, VersionSummary } from '../../protocol/api/sites.ts'
+import { lazyComponent } from '../app/lazy-component.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
@@ -13,6 +14,10 @@ interface VersionsViewProps {
   /** Called when another version is live. */
   onRestored: () => void
 }
+
+const CompareVersions = lazyComponent('the comparison', () =>
+  import('./versions-compare.tsx').then((it) => it.CompareVersions),
+)
 
 /** All kept versions, newest first, with restore actions. */
 export function VersionsView({ site, onRestored }: VersionsViewProps) {
@@ -48,12 +53,20 @@ export function VersionsView({ site, onRestored }: VersionsViewProps) {
       </ol>
     </Panel>
   )
-  return previews.length === 0 ? (
-    panel
-  ) : (
+  return (
     <>
-      <PreviewsPanel site={site} previews={previews} onPromote={restore} onDelete={versions.removePreview} />
+      {previews.length > 0 && (
+        <PreviewsPanel
+          site={site}
+          previews={previews}
+          onPromote={restore}
+          onDelete={versions.removePreview}
+        />
+      )}
       {panel}
+      {all && all.length > 1 && (
+        <CompareVersions key={all.map(({ versionId }) => versionId).join()} site={site} versions={all} />
+      )}
     </>
   )
 }

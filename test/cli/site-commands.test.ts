@@ -84,6 +84,15 @@ describe('a site of an account', () => {
     const first = (await runJson('versions')).json.versions.at(-1)
     await cli.run(['pull', slug, '--force', '--version', first.versionId])
     assert.equal(read('index.html'), 'one')
+    const saved = await cli.run([
+      'diff',
+      '--version',
+      first.versionId,
+      '--with',
+      (await runJson('versions')).json.versions[0].versionId,
+    ])
+    assert.equal(saved.stdout, 'M index.html\n')
+    assert.equal((await cli.run(['diff', 'site', '--with', first.versionId])).code, 2)
   })
 
   it('has settings that change without a publish, and are shown, and has visits', async () => {

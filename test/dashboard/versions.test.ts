@@ -70,6 +70,32 @@ describe('the versions of a site', requiresBrowser, () => {
     await owner.client.setMetadata(slug, { password: null })
   })
 
+  test('are compared, any two of them, with the lines of texts and pictures side by side', async () => {
+    await open()
+    const { versions } = await owner.client.versions(slug)
+    await page.getByLabel('From', { exact: true }).selectOption(versions.at(-1)!.versionId)
+    await page.getByLabel('To', { exact: true }).selectOption(versions[0]!.versionId)
+    await page.getByRole('button', { name: 'Compare' }).click()
+    await page.getByText('2 files added, 1 file changed, 1 file removed.').waitFor()
+    const files = page.locator('.compared > li')
+    for (const [path, added, removed] of [
+      ['index.html', ['+ <h1>Draft</h1>'], ['- <h1>First</h1>']],
+      ['old.html', [], ['- old']],
+    ] as const) {
+      const file = files.filter({ hasText: path })
+      await file.locator('summary').click()
+      await file.locator('.diff').waitFor()
+      assert.deepEqual(await file.locator('ins').allTextContents(), added)
+      assert.deepEqual(await file.locator('del').allTextContents(), removed)
+    }
+    const picture = files.filter({ hasText: 'new one.svg' })
+    await picture.locator('summary').click()
+    assert.match((await picture.locator('img').getAttribute('src'))!, /new%20one\.svg\?versionId=/)
+    await owner.assertReadableInAllViewports()
+    await page.getByLabel('From', { exact: true }).selectOption(versions[0]!.versionId)
+    await page.getByText('No differences.').waitFor()
+  })
+
   test('are published and restored with one click and reverted with another, also from another page', async () => {
     await open()
     await page.getByRole('button', { name: /^Publish version/ }).click()
