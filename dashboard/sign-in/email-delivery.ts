@@ -3,5 +3,4 @@ import { settings } from '../api/settings.ts'
 /** Whether sign-in codes are emailed. */
 export const sendsEmails = settings.mail === 'smtp'
 
-export const NO_EMAIL =
-  'This server has no email configured. The operator finds the code in the terminal or the log of the service.'
+export const NO_EMAIL = 'This server has no email configured: the code is in its terminal and its log.'

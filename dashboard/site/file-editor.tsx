@@ -1,17 +1,21 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { FileEntry } from '../../protocol/api/publish.ts'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails, VersionSummary } from '../../protocol/api/sites.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
+import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { Button } from '../kit/button.tsx'
 import { CopyBlock } from '../kit/copy.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { TextArea } from '../kit/field.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Loading } from '../kit/skeleton.tsx'
+import { RelativeTime } from '../kit/time.tsx'
 import { publishChange } from './publish-change.ts'
 import { readFile } from './read-file.ts'
+import { formatAuthor, listChanges, madeAt } from './version-labels.ts'
 
 /** Larger files are not edited here, in bytes. */
 const MAX_EDITED_BYTES = 256_000
@@ -85,6 +89,14 @@ function NewerVersion({ slug, path, onSave }: NewerVersionProps) {
   const [live, setLive] = useState<{ versionId: string | null; text: string | undefined } | undefined>(
     undefined,
   )
+  const me = useSignal(signedInAs)
+  const [version, setVersion] = useState<VersionSummary | undefined>(undefined)
+  useEffect(() => {
+    slipway.versions(slug).then(
+      ({ versions }) => setVersion(versions.find(({ current }) => current)),
+      () => undefined,
+    )
+  }, [slug])
   const show = useAction(async () => {
     const { currentVersionId, files } = await slipway.details(slug)
     const isThere = currentVersionId !== null && files.some((file) => file.path === path)
@@ -97,6 +109,12 @@ function NewerVersion({ slug, path, onSave }: NewerVersionProps) {
   return (
     <>
       <Notice tone="wrong" title="Another version went live since you opened this file.">
+        {version && (
+          <p>
+            {describeVersion(version, me)}
+            <RelativeTime at={madeAt(version)} />
+          </p>
+        )}
         <p>Saving replaces only {path} in the live version.</p>
         <div class="choices">
           <Button busy={show.busy} onClick={show}>
@@ -116,6 +134,16 @@ function NewerVersion({ slug, path, onSave }: NewerVersionProps) {
         ))}
     </>
   )
+}
+
+/** "ada@example.com, from the browser · New menu · 1 file changed · " */
+function describeVersion(version: VersionSummary, me: string | null): string {
+  const { changes, message } = version
+  const facts = [formatAuthor(version, me), message, changes && listChanges(changes).join(', ')]
+  return facts
+    .filter(Boolean)
+    .map((fact) => `${fact} · `)
+    .join('')
 }
 
 interface EditedText {

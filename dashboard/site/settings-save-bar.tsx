@@ -16,17 +16,17 @@ export function SaveBar({ settings, canSave, onSave }: SaveBarProps) {
   const { draft, errors, save, discard } = settings
   const now = useNow(10_000)
   const [first] = Object.values(errors)
+  const isEmpty = isOfEmptyField(settings)
   const deletion = describeDeletion(draft.expiry ?? UNCHANGED_EXPIRY, now)
   return (
     <section class="save-bar" aria-label="Unsaved changes">
       <ErrorNotice error={save.error} />
       <div class="panel-head">
         <div>
-          <p class={first ? 'wrong' : 'title'} role="status">
+          {/* What is still to be entered is no error. */}
+          <p class={first && !isEmpty ? 'wrong' : 'title'} role="status">
             {/* The field announces its own error; one that was not filled in shows none. */}
-            <span aria-hidden={first !== undefined && !isOfEmptyField(settings)}>
-              {first ?? 'Unsaved changes'}
-            </span>
+            <span aria-hidden={first !== undefined && !isEmpty}>{first ?? 'Unsaved changes'}</span>
           </p>
           {!first && deletion && <p class="warn small">{deletion}</p>}
         </div>

@@ -112,7 +112,8 @@ describe('the settings of a site', requiresBrowser, () => {
     const saveButton = page.getByRole('button', { name: 'Save changes' })
     const saved = () => part('Unsaved changes').waitFor({ state: 'detached' })
     await protection.click()
-    await page.getByRole('status').getByText('Enter a password.').waitFor()
+    // Before anything is typed it is a step, and no error.
+    await page.locator('.save-bar .title', { hasText: 'Enter a password.' }).waitFor()
     await access.getByLabel('Password', { exact: true }).fill('sesame')
     await access.getByRole('button', { name: 'Show password' }).click()
     await access.getByRole('button', { name: 'Hide password' }).waitFor()

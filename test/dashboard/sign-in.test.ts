@@ -68,7 +68,7 @@ describe('signing in', requiresBrowser, () => {
   test('takes an address and a code sent by email, and reports a wrong one after one request', async () => {
     const { page, visitor } = await web.asVisitor('/sign-in', { viewport: PHONE })
     const email = newAddress()
-    await page.getByText('This server has no email configured.').waitFor()
+    await page.getByText('This server has no email configured: the code is in its terminal').waitFor()
     await page
       .getByRole('contentinfo')
       .getByText(/^Slipway \S+$/)

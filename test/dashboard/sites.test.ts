@@ -337,6 +337,7 @@ describe('a site', requiresBrowser, () => {
       await page.getByLabel('Content').fill('mine')
       await owner.client.publish({ slug, files: toFiles({ 'index.html': 'theirs', 'b.txt': 'bb' }) })
       await page.getByRole('button', { name: 'Save as new version' }).click()
+      await page.getByText(/^You, with an API key · 2 files changed · just now$/).waitFor()
       await page.getByRole('button', { name: 'Show the live text' }).click()
       await page.getByText('theirs', { exact: true }).waitFor()
       await owner.assertReadable()
