@@ -37,7 +37,7 @@ main() {
   [ -n "$folder" ] || fail 2 'Name one folder: sh -s ./folder'
   [ -d "$folder" ] || fail 2 "Folder not found: $folder"
   case $folder in
-  /*) ;;
+  /* | ./* | ../*) ;;
   *) folder=./$folder ;;
   esac
   CDPATH=
@@ -118,7 +118,8 @@ pack() {
       esac
     done
     [ $# -gt 0 ] || fail 6 "No files to publish in $folder"
-    tar -czf "$work/site.tar.gz" "$@" || fail 1 "Cannot read $folder"
+    tar -czf "$work/site.tar.gz" "$@" || fail 1 "Cannot read $folder
+  Allow yourself to read all of it, with chmod"
   )
 }
 
