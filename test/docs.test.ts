@@ -26,9 +26,9 @@ test('docs/monitoring.md lists the sweeps with their intervals and descriptions,
   assert.deepEqual(tableRows('monitoring', '| sweep | every | what it does |'), rows)
 })
 
-test('docs/domains.md names existing settings only', () => {
+test('docs/https.md names existing settings only', () => {
   const known = new Set(describeSettings().map(({ name }) => name))
-  const named = new Set(guide('domains').match(/SLIPWAY_[A-Z_]+[A-Z]/g))
+  const named = new Set(guide('https').match(/SLIPWAY_[A-Z_]+[A-Z]/g))
   assert.ok(named.size > 10)
   for (const name of named) assert.ok(known.has(name), `${name} is no setting`)
 })

@@ -64,6 +64,7 @@ export const GUIDES: readonly (readonly [task: string, guides: readonly Guide[]]
         title: 'Operating a server',
         about: 'administrators, branding, abuse and the audit log',
       },
+      { name: 'https', title: 'HTTPS', about: 'certificates for the service, its sites and custom domains' },
       { name: 'plans', title: 'Plans', about: 'quotas, sign-up and anonymous publishing' },
       { name: 'monitoring', title: 'Monitoring', about: 'metrics, alerts, logs, memory and sweeps' },
       { name: 'security', title: 'Security', about: 'the threat model, guarantees and known limits' },

@@ -5,7 +5,7 @@ import { PATIENT } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { startTestService } from '../support/service.ts'
 
-test('a service that ends answers each client that goes on sending once more, and says that it is the last answer', async () => {
+test('a service that ends answers each client that continues to send once more, and says that it is the last answer', async () => {
   // As long as a client takes to send its next request.
   const connection = { ...PATIENT.connection, lastRequest: HOUR_MS }
   const service = await startTestService({ DRAIN_SECONDS: '3600' }, undefined, { deadlines: { connection } })
