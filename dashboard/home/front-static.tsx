@@ -8,15 +8,21 @@ import { archiveCall, claimCommand, command } from './commands.ts'
 
 export const HEADLINE = 'Drop a folder. Get a live site.'
 
-/** A folder that becomes a live site, without words. */
+/** A folder that becomes a live site: an example of a result. */
 export function DropAnimation() {
   return (
     <svg class="drop-animation" viewBox="0 0 240 120" width="240" height="120" aria-hidden="true">
       <g class="window">
         <rect x="96" y="12" width="136" height="96" rx="8" />
         <path d="M96 34h136" />
-        <rect class="url" x="110" y="19" width="72" height="8" rx="4" />
-        <path class="content" d="M112 52h64M112 66h104M112 80h88" />
+        <rect class="url" x="106" y="17" width="80" height="12" rx="6" />
+        <text class="example-url" x="113" y="26">
+          bakery.example
+        </text>
+        <text x="109" y="58">
+          Marlow Street Bakery
+        </text>
+        <path class="content" d="M112 74h104M112 88h88" />
       </g>
       <path class="dropped" d="M8 48h20l6 6h30v34H8z" />
       <path class="live" d="M206 23l4 4 8-9" />
