@@ -19,7 +19,17 @@ export function uploadRequest(
       })
   }
   const [, contentType] = Object.entries(headers).find(([name]) => /^content-type$/i.test(name)) ?? []
-  return { url, contentType }
+  return { url: baseUrl === '' ? url : onSameLoopback(new URL(url), new URL(baseUrl)), contentType }
+}
+
+/** The names of this machine, which may be unequal: that of a server without a public name may lack an IPv6 address. */
+const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])$/
+
+/** The URL of an upload at the loopback name that the server was reached by. */
+function onSameLoopback(url: URL, base: URL): string {
+  const isSame = url.protocol === base.protocol && url.port === base.port
+  if (isSame && LOOPBACK.test(url.hostname) && LOOPBACK.test(base.hostname)) url.host = base.host
+  return url.href
 }
 
 /** A target this close to its expiry is renewed first, in milliseconds. */

@@ -129,6 +129,18 @@ describe('a hostile server', () => {
     assert.equal(fixture.server.calls.length, 1)
   })
 
+  it('gets uploads at the name of this machine by which it was reached, and at no other name', () => {
+    const cases: [baseUrl: string, url: string, sent: string][] = [
+      ['http://[::1]:8080', 'http://localhost:8080/a%20b?token=x', 'http://[::1]:8080/a%20b?token=x'],
+      ['http://127.0.0.1:8080', 'http://localhost:8080/a', 'http://127.0.0.1:8080/a'],
+      ['http://[::1]:8080', 'http://localhost:8081/a', 'http://localhost:8081/a'],
+      ['http://[::1]:8080', 'http://127.0.0.2:8080/a', 'http://127.0.0.2:8080/a'],
+      ['https://slipway.example', 'https://up.example/a', 'https://up.example/a'],
+    ]
+    for (const [baseUrl, url, sent] of cases)
+      assert.equal(uploadRequest(baseUrl, { url, headers: {} }).url, sent, baseUrl)
+  })
+
   it('chooses neither the method nor the headers of an upload, nor a target that it cannot have', async () => {
     const { server, cli } = fixture
     cli.write({ 'index.html': 'home' })
