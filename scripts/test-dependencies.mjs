@@ -65,6 +65,12 @@ export const parts = {
     for: 'a comparison with what other programs extract from archives',
     nightly: true,
   },
+  'site-builders': {
+    programs: ['hugo', 'sphinx-build'],
+    packages: ['hugo', 'python3-sphinx', 'git-doc', 'python3.11-doc'],
+    for: 'sites that other programs build',
+    nightly: true,
+  },
   dpkg: {
     programs: ['dpkg-deb', 'tar', 'git'],
     packages: ['dpkg', 'tar', 'git'],

@@ -66,6 +66,8 @@ export interface OddFolder {
   differences?: Difference[]
   /** Its rows are about the top of the folder; otherwise it is a folder in the one that all others share. */
   isTop?: true
+  /** Only `npm run nightly` publishes it. */
+  isLong?: true
 }
 
 const PUNCTUATION = ['!', '"', '#', '$', '%', '&', "'", '(', ')', '*', '+', ',', ';', '<', '=', '>', '?', '@']
@@ -313,6 +315,13 @@ export const ODD_FOLDERS: OddFolder[] = [
     isTop: true,
     files: { 'index.html': 'x', [`${'12345678/'.repeat(55)}123456`]: 'x' },
     refused: /must have at most 500 characters, not 501/,
+  },
+  {
+    what: '10,000 files',
+    isTop: true,
+    isLong: true,
+    files: Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`${at % 100}/${at}.txt`, 'x'])),
+    refused: /limit is 1,000 per site|at most 1,000 files/,
   },
   {
     what: 'a .slipwayignore of more than its limit',
