@@ -168,7 +168,7 @@ describe('a hostile server', () => {
       ['http://slipway.example', 'http://router.lan/x', false],
       ['http://slipway.example', 'file:///etc/passwd', false],
       ['http://slipway.example', '/x', false],
-      ['http://127.0.0.1:8080', 'http://localhost:8080/x', true],
+      ['http://127.0.0.1:8080', 'http://localhost:9200/x', true],
       ['', '/api/v1/_upload/x', true],
     ]
     for (const [base, url, isAccepted] of urls) {
