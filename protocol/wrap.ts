@@ -36,6 +36,10 @@ export function wrapLine(line: string, width: number): string[] {
  */
 export function wrapText(text: string, terminalWidth: number): string[] {
   const width = Math.min(terminalWidth, MAX_WIDTH)
-  const joined = text.replaceAll(/(?<=^[^\s].*)\n(?=\S)/gm, ' ')
-  return joined.split('\n').flatMap((line) => wrapLine(line, width))
+  const lines: string[] = []
+  for (const line of text.split('\n')) {
+    if (/^\S/.test(line) && /^\S/.test(lines.at(-1) ?? '')) lines[lines.length - 1] += ` ${line}`
+    else lines.push(line)
+  }
+  return lines.flatMap((line) => wrapLine(line, width))
 }

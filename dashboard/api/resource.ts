@@ -97,9 +97,9 @@ export function invalidate(...keys: string[]): void {
   }
 }
 
-/** Lets everything below the key be loaded again when it is opened; it is shown until then. */
-export function expire(key: string): void {
-  for (const [known, cached] of cache) if (isBelow(known, key)) cached.at = 0
+/** Lets a key, and unless `alone` everything below it, be loaded again when it is opened; it is shown until then. */
+export function expire(key: string, { alone = false } = {}): void {
+  for (const [known, cached] of cache) if (alone ? known === key : isBelow(known, key)) cached.at = 0
 }
 
 function isBelow(known: string, key: string): boolean {

@@ -32,7 +32,8 @@ export async function storeThumbnail(
   const { thumbnailUrl } = await slipway.putThumbnail(slug, versionId, picture, claimToken)
   if (claimToken !== undefined) describeAnonymous(slug, { thumbnailUrl })
   // What is shown stays: the user may be changing it.
-  for (const key of ['sites', `site/${slug}`]) expire(key)
+  expire('sites')
+  expire(`site/${slug}`, { alone: true })
 }
 
 /** The start page, or the only file. */

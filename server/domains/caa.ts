@@ -13,10 +13,6 @@ export interface CaaPolicy {
 /** Properties that authorities understand (RFC 8659, 4; RFC 9495). */
 const KNOWN_TAGS = new Set(['issue', 'issuewild', 'iodef', 'issuemail'])
 
-/** RFC 8659, 4.2: a value of another form permits nothing. */
-const ISSUE_VALUE = /^[ \t]*([a-z0-9.-]*)[ \t]*(?:;([\x20-\x7e\t]*))?$/i
-const PARAMETER = /^[ \t]*([a-z0-9]+)[ \t]*=[ \t]*([\x21-\x3a\x3c-\x7e]*)[ \t]*$/i
-
 /** More labels than the names in use have; the certificate authority checks the other ones. */
 const MAX_NAMES = 12
 
@@ -53,20 +49,28 @@ export async function findCaaProblem(
   return `${name} has ${which} not permit the certificate authority of this server: add the CAA record 0 issue "${identity}" to ${name}`
 }
 
-/** RFC 8659, 4.2, and RFC 8657, 3 and 4. */
+/** RFC 8659, 4.2, and RFC 8657, 3 and 4: a value of another form permits nothing. */
 function isPermitted(value: string, { identities, accountUrl, validationMethods }: CaaPolicy): boolean {
-  const [, issuer = '', rest = ''] = ISSUE_VALUE.exec(value) ?? []
+  const [issuer = '', ...rest] = value.split(';').map((part) => part.trim())
   if (!identities.includes(issuer.toLowerCase())) return false
-  const parameters = rest.trim() === '' ? [] : rest.split(';').map((text) => PARAMETER.exec(text))
-  if (parameters.includes(null)) return false
+  const parameters = rest.join('') === '' && rest.length < 2 ? [] : rest.map(readParameter)
+  if (parameters.includes(undefined)) return false
   const valuesOf = (tag: string) =>
-    parameters.flatMap((parameter) => (parameter![1]!.toLowerCase() === tag ? parameter![2]! : []))
+    parameters.flatMap((parameter) => (parameter!.tag === tag ? parameter!.value : []))
   const accounts = valuesOf('accounturi')
   const methods = valuesOf('validationmethods')
   if (accounts.length > 1 || methods.length > 1) return false
   const permitted = methods[0]?.split(',')
   const hasMethod = permitted === undefined || validationMethods.some((method) => permitted.includes(method))
   return hasMethod && (accounts.length === 0 || accounts[0] === accountUrl)
+}
+
+/** Undefined for a text of another form. */
+function readParameter(text: string): { tag: string; value: string } | undefined {
+  const at = text.indexOf('=')
+  const [tag, value] = [text.slice(0, Math.max(at, 0)).trimEnd(), text.slice(at + 1).trimStart()]
+  if (!/^[a-z0-9]+$/i.test(tag) || !/^[\x21-\x3a\x3c-\x7e]*$/.test(value)) return undefined
+  return { tag: tag.toLowerCase(), value }
 }
 
 /** The record as zone files have it, of printable ASCII. */
