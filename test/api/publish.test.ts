@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { formatNumber } from '../../protocol/format.ts'
 import { pluck } from '../support/pluck.ts'
 import { MIB } from '../support/units.ts'
 import { DAY_MS, expectFailure, startApi } from './api.ts'
@@ -109,7 +110,10 @@ describe('a size', () => {
       assert.equal((await create(size)).status, 201)
       const refused = await create(size + 1)
       assertInvalid(refused, count === 1 ? 'files[0].size' : 'files')
-      assert.ok(refused.json.error.includes(`${size * count}`), `names the limit: ${refused.json.error}`)
+      assert.ok(
+        refused.json.error.includes(formatNumber(size * count)),
+        `names the limit: ${refused.json.error}`,
+      )
     }
   })
 })

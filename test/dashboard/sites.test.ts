@@ -209,7 +209,7 @@ test(
     await page.goto(web.url('/sites'))
     assert.match((await second).url(), new RegExp(`/${listed.slug}/`))
     await page.reload()
-    assert.equal(await page.locator('.thumbnail.start-page img').count(), 2)
+    await page.locator('.thumbnail.start-page img').nth(1).waitFor()
   },
 )
 
