@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { FOREVER, Issuer } from '../acme/issuer.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { type Daemon, startDaemon } from '../tools/daemon.ts'
@@ -109,7 +110,10 @@ export async function startProxy(name: ProxyName, settings: Record<string, strin
     }),
   )
   const [httpPort, httpsPort] = daemon.ports as [number, number]
-  if (name === 'caddy') root += await caddyRoot(daemon)
+  if (name === 'caddy') {
+    root += await caddyRoot(daemon)
+    while ((await handshake(httpsPort, root)) === 'CERT_NOT_YET_VALID');
+  }
   const owned = started.move()
   return { service, httpPort, httpsPort, root, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
@@ -137,6 +141,18 @@ async function writeCertificates(
 function nginxFolders(folder: string): string {
   const names = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   return names.map((name) => `${name}_temp_path ${folder}/${name};\n`).join('')
+}
+
+/**
+ * The error code of a handshake for localhost, if it fails. Caddy has just issued that certificate, and OpenSSL's clock, which
+ * the kernel updates once a tick, may still be in the second before.
+ */
+function handshake(port: number, ca: string): Promise<string | undefined> {
+  const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca })
+  return new Promise<string | undefined>((resolve) => {
+    socket.once('secureConnect', () => resolve(undefined))
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code))
+  }).finally(() => socket.destroy())
 }
 
 function caddyRoot({ folder }: Daemon): Promise<string> {
