@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -40,7 +41,28 @@ function hasSpace(folder: string): boolean {
 function deleteLeftovers(parent: string): void {
   for (const name of listFolder(parent)) {
     const pid = new RegExp(`^${PREFIX}(\\d+)$`).exec(name)?.[1]
-    if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(parent, name), DELETE)
+    if (pid !== undefined && !isRunning(Number(pid))) deleteLeftover(join(parent, name))
+  }
+}
+
+/** Ends the mounts of its tests first. What another user left, or a mount that cannot be ended, stays. */
+function deleteLeftover(folder: string): void {
+  for (const mount of listMounts().filter((path) => path.startsWith(`${folder}/`)))
+    spawnSync('umount', ['--lazy', mount])
+  try {
+    rmSync(folder, DELETE)
+  } catch {
+    // The next run tries again.
+  }
+}
+
+/** The paths of all mounts, the last one first; empty where the system does not list them. */
+function listMounts(): string[] {
+  try {
+    const lines = readFileSync('/proc/self/mounts', 'utf8').trimEnd().split('\n')
+    return lines.map((line) => line.split(' ')[1]!).reverse()
+  } catch {
+    return []
   }
 }
 
