@@ -77,7 +77,7 @@ describe('the packages', requires('dpkg'), () => {
       'usr/lib/systemd/system/slipway.service',
       'usr/lib/systemd/system/slipway-backup.timer',
       'usr/lib/slipway/server/main.ts',
-      'usr/lib/slipway/server/web/dist/reference.html',
+      'usr/lib/slipway/server/web/dist/docs/api.html',
       'usr/lib/slipway/dashboard/dist/index.html',
       'usr/lib/slipway/client/dist/package.tar',
       'usr/lib/slipway/node_modules/fastify/package.json',
