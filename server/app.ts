@@ -73,6 +73,7 @@ import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
 import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
 import type { Precompressor } from './publish/precompress/precompressor.ts'
 import { createServices, publishLimits } from './services.ts'
+import type { ChangeEffects } from './store/contract/changes.ts'
 import type { Store } from './store/store.ts'
 import { agentFiles } from './web/agent-files.ts'
 import { BuiltSite } from './web/built-site.ts'
@@ -114,7 +115,7 @@ export interface Service extends AsyncDisposable {
   /** The numbers for the operator, which measurements read. */
   metrics: Metrics
   /** Invalidates caches of these sites and domains after a change of another process. */
-  invalidate(names: readonly string[]): Promise<void> | undefined
+  invalidate(names: readonly string[], effects?: ChangeEffects): Promise<void> | undefined
   /** Loads in the background what the first requests would otherwise wait for. */
   preload(): Promise<void>
 }
@@ -211,13 +212,13 @@ export async function startService(config: Config, given: StartOptions): Promise
     recorder: visitRecorder,
   })
   const edge = new Edge(edgeOptions)
-  const invalidate = (names: readonly string[] | undefined) => {
-    edge.invalidate(names)
+  const invalidate = (names: readonly string[] | undefined, effects?: ChangeEffects) => {
+    edge.invalidate(names, effects)
     return https?.invalidate(names)
   }
-  store.onChange(async (names, own) => {
-    const known = invalidate(names)
-    if (own && names) await startOptions.broadcastInvalidation?.(names)
+  store.onChange(async (names, own, effects) => {
+    const known = invalidate(names, effects)
+    if (own && names) await startOptions.broadcastInvalidation?.(effects)
     await known
   })
   let isStopping = false

@@ -34,6 +34,7 @@ import { assertSharedSettings, storeBranding } from './operations/fleet/shared-s
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
 import type { MoveOptions, MoveResult, Storage } from './operations/move.ts'
 import { observeBlobs, observeMail, observeStore } from './operations/telemetry/observe-engines.ts'
+import type { ChangeEffects } from './store/contract/changes.ts'
 import { UNFINISHED_MOVE } from './store/contract/job-cursors.ts'
 import { isOpenElsewhere, sqliteStore, sqliteTables } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
@@ -57,7 +58,7 @@ export interface StartOptions {
    * Notifies the other processes of this machine of changed sites and domains; resolves when they have
    * invalidated their caches.
    */
-  broadcastInvalidation?: (names: readonly string[]) => Promise<void>
+  broadcastInvalidation?: (effects: ChangeEffects) => Promise<void>
   /** The sweeps that run by schedule: all, except in tests that run each of them themselves. */
   scheduledSweeps?: readonly Sweep[]
   /** Records traces. */

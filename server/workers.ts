@@ -1,11 +1,16 @@
 import cluster, { type Worker } from 'node:cluster'
+import type { ChangeEffect } from './lib/loading-cache.ts'
 import type { Log } from './lib/log.ts'
 import { Metrics, type MetricsSnapshot, type ProcessSnapshot } from './lib/metrics.ts'
+import type { ChangeEffects } from './store/contract/changes.ts'
+
+/** The effects of changes by name. */
+type Changes = readonly [name: string, effect: ChangeEffect][]
 
 /** Messages between the processes of one machine. */
 type Message =
-  | { kind: 'changed'; id: number; slugs: readonly string[] }
-  | { kind: 'invalidate'; id: number; slugs: readonly string[] }
+  | { kind: 'changed'; id: number; changes: Changes }
+  | { kind: 'invalidate'; id: number; changes: Changes }
   | { kind: 'invalidated'; id: number }
   | { kind: 'acknowledged'; id: number }
   | { kind: 'collect'; id: number }
@@ -135,11 +140,11 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     }
   }
 
-  function broadcast(from: Worker, { id, slugs }: { id: number; slugs: readonly string[] }): void {
+  function broadcast(from: Worker, { id, changes }: { id: number; changes: Changes }): void {
     const others = workers().filter((one) => one !== from && one.isConnected())
     const own = ++nextId
     waiting.set(own, { from, id, left: new Set(others) })
-    for (const other of others) send(other, { kind: 'invalidate', id: own, slugs })
+    for (const other of others) send(other, { kind: 'invalidate', id: own, changes })
     setTimeout(() => waiting.delete(own), 2 * INVALIDATION_TIMEOUT_MS)
     settle(own, undefined)
   }
@@ -192,7 +197,7 @@ function workers(): Worker[] {
 interface Sibling {
   baseUrl: string
   metrics: Metrics
-  invalidate(slugs: readonly string[]): Promise<void> | undefined
+  invalidate(names: readonly string[], effects: ChangeEffects): Promise<void> | undefined
 }
 
 /** A worker's IPC channel to the other workers. Node ends a worker when its supervisor has exited. */
@@ -220,8 +225,9 @@ export class WorkerChannel {
   }
 
   /** Resolves when every other worker has invalidated these sites, or after a second. */
-  async broadcastInvalidation(slugs: readonly string[]): Promise<void> {
-    await this.#request((id) => ({ kind: 'changed', id, slugs }), INVALIDATION_TIMEOUT_MS)
+  async broadcastInvalidation(effects: ChangeEffects): Promise<void> {
+    const changes = [...effects]
+    await this.#request((id) => ({ kind: 'changed', id, changes }), INVALIDATION_TIMEOUT_MS)
   }
 
   /** The metrics of all workers that report them within a second, and those of their supervisor. */
@@ -246,9 +252,10 @@ export class WorkerChannel {
   }
 
   /** Acknowledges only after invalidated entries were reloaded where needed: the change is then visible here. */
-  async #acknowledge({ id, slugs }: { id: number; slugs: readonly string[] }): Promise<void> {
+  async #acknowledge({ id, changes }: { id: number; changes: Changes }): Promise<void> {
     try {
-      await this.#service?.invalidate(slugs)
+      const effects = new Map(changes)
+      await this.#service?.invalidate([...effects.keys()], effects)
     } finally {
       send(process, { kind: 'invalidated', id })
     }

@@ -78,6 +78,8 @@ const EXCEPTIONS: Record<string, string> = {
     'the composition: the order of these lines is the order of disposal, reversed',
   'server/blobs/disk.ts diskBlobs': 'one closure over the folder; each operation in it is short',
   'server/edge/edge.ts Edge': 'the facade of the edge: one method for each kind of request',
+  'server/lib/loading-cache.ts LoadingCache':
+    'the states of an entry: its loads, owners and invalidations, which read the same fields',
   'server/net/http1/connection.ts FastPathConnection': 'the state machine of an HTTP/1.1 connection',
   'server/net/http2/frames.ts FrameHandler': 'the state machine of RFC 9113: one method for each frame type',
   'server/net/http2/session.ts Http2Session': 'the state machine of an HTTP/2 connection',

@@ -83,7 +83,7 @@ async function startAndServe(context: CommandContext, bootId?: string): Promise<
     const service = await startService(config, {
       ...options,
       bootId,
-      broadcastInvalidation: (slugs) => siblings.broadcastInvalidation(slugs),
+      broadcastInvalidation: (effects) => siblings.broadcastInvalidation(effects),
       collectMetrics: () => siblings.collectMetrics(),
     })
     siblings.ready(service)

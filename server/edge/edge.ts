@@ -7,6 +7,7 @@ import type { LoggedRequest } from '../lib/request-log.ts'
 import { OverloadError } from '../lib/semaphore.ts'
 import { type SpanOptions, trace } from '../lib/telemetry.ts'
 import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
+import { type ChangeEffects, NO_EFFECTS } from '../store/contract/changes.ts'
 import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
 import { AnonymousNotice } from './anonymous-notice.ts'
 import { BodyCache } from './body/body-cache.ts'
@@ -89,8 +90,8 @@ export class Edge implements HttpHandler {
   }
 
   /** Invalidates these sites or domains; everything when undefined. For `store.onChange`. */
-  invalidate(names: readonly string[] | undefined): void {
-    this.#siteResolver.invalidate(names)
+  invalidate(names: readonly string[] | undefined, effects: ChangeEffects = NO_EFFECTS): void {
+    this.#siteResolver.invalidate(names, effects)
     this.#liveReload.invalidate(names)
   }
 

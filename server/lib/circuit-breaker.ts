@@ -36,6 +36,8 @@ const PROBE_INTERVAL_MS = SECOND_MS
 export class CircuitBreaker {
   /** Number of times that a stale value was used. */
   staleHits = 0
+  /** Number of changed keys that are loaded again, or wait for it. */
+  reloads = 0
   #openings = 0
   readonly #options: CircuitBreakerOptions
   #failures = 0
@@ -48,6 +50,7 @@ export class CircuitBreaker {
     this.#options = options
     const { metrics } = options
     metrics.addRead('slipway_stale_lookups_total', () => this.staleHits)
+    metrics.addRead('slipway_reloads_waiting', () => this.reloads)
     metrics.addRead('slipway_breaker_open', () => Number(this.#checkOpen()))
     metrics.addRead('slipway_breaker_openings_total', () => this.#openings)
   }
@@ -91,6 +94,12 @@ export class CircuitBreaker {
       if (isProbe) this.#isProbing = false
       if (isRevalidation) this.#revalidations--
     }
+  }
+
+  /** Counts the use of a stale value. */
+  useStale<V>(value: V): V {
+    this.staleHits++
+    return value
   }
 
   succeed(): void {

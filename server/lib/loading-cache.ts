@@ -1,6 +1,7 @@
 import { type CircuitBreaker, MAX_SILENCE_MS, MAX_STALE_WAIT_MS } from './circuit-breaker.ts'
 import { ApiError } from './errors.ts'
 import { InvalidationLog } from './invalidation-log.ts'
+import { type Reload, ReloadQueue } from './reload-queue.ts'
 import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './second-chance-cache.ts'
 import { overloaded } from './semaphore.ts'
 import { isWithin } from './time.ts'
@@ -27,13 +28,29 @@ interface LoadingCacheOptions<V> {
   breaker: CircuitBreaker
 }
 
+/**
+ * What a change means for a cached value: it may never be used again, it may be used only while the source is
+ * unreachable, or it stays correct until a better one is loaded.
+ */
+export type ChangeEffect = 'withdrawn' | 'outdated' | 'improvable'
+
 /** A value, and since when changes must be known for it to be current. */
-interface LoadedEntry<V> {
-  key: string
+interface Kept<V> {
   value: V
+  /** `OUTDATED` once it is known to have changed. */
   epoch: number
-  loadedAt: number
+  /** When it was found to have changed, in milliseconds. */
+  outdatedAt: number | undefined
 }
+
+interface LoadedEntry<V> extends Kept<V> {
+  key: string
+  loadedAt: number
+  /** Number of reloads since it was last used. */
+  idleReloads: number
+}
+
+const OUTDATED = -1
 
 /** What a result was loaded from, for comparison with later invalidations. */
 interface Origin {
@@ -45,8 +62,8 @@ interface Origin {
   owners: string[]
 }
 
-interface NegativeResult<V> extends Origin {
-  value: V
+interface NegativeResult<V> extends Kept<V>, Origin {
+  outdatedAt: undefined
 }
 
 /** A load in progress. */
@@ -54,6 +71,9 @@ interface Load<V> extends Origin {
   /** Whether `getOwner` of another load started it. */
   isNested: boolean
   epoch: number
+  idleReloads: number
+  /** Whether its result was cached: nothing changed during the load. */
+  isStored: boolean
   result: Promise<V> | undefined
   /** The end of the wait of callers that have a stale value. */
   timeout: Promise<typeof TIMED_OUT> | undefined
@@ -76,6 +96,14 @@ const MAX_NEGATIVE_ENTRIES = 10_000
 /** Maximum number of concurrent loads, without those of owners; more are rejected. */
 export const MAX_CONCURRENT_LOADS = 1000
 
+/** An entry that was not used during as many reloads is not reloaded again. */
+const MAX_IDLE_RELOADS = 10
+
+const MAX_RELOAD_ATTEMPTS = 3
+
+/** Keys that are reloaded with their owner. */
+const MAX_OWNED_RELOADS = 100
+
 const TIMED_OUT = Symbol('timed out')
 
 /**
@@ -83,10 +111,13 @@ const TIMED_OUT = Symbol('timed out')
  *
  * - Concurrent requests for a key share one load. When the key or an owner of it is invalidated during a load,
  *   callers that were waiting receive its result but it is not cached, and later callers receive that of a new load.
- * - An entry is stale after `markStale`, and while the source does not notify of changes. Requests then wait for a load,
- *   and receive the old value when it fails, for as long as the breaker allows since the last notification and since
- *   `markStale`. While the source does not notify of changes they wait for `MAX_STALE_WAIT_MS` at most, or not at all
- *   when the breaker admits no further load. An invalidated entry is never used.
+ * - An invalidated entry that is in use is loaded again immediately, with what it owns, so that the source may be
+ *   unreachable by the next request. Absence is remembered as well.
+ * - An entry is stale after `markStale`, when it is outdated, and while the source does not notify of changes. Requests
+ *   then wait for a load, and receive the old value when it fails, for as long as the breaker allows since the last
+ *   notification and since the entry became stale. While the source does not notify of changes they wait for
+ *   `MAX_STALE_WAIT_MS` at most, unless the entry is outdated, or not at all when the breaker admits no further load. A
+ *   withdrawn entry is never used.
  */
 export class LoadingCache<V extends object> {
   readonly #options: LoadingCacheOptions<V>
@@ -96,6 +127,7 @@ export class LoadingCache<V extends object> {
   readonly #loads = new Map<string, Load<V>>()
   readonly #invalidations = new InvalidationLog()
   #inFlight = 0
+  readonly #reloads: ReloadQueue
   /** When each epoch before the current one ended, in milliseconds. Each call of `markStale` ends one. */
   readonly #epochEnds: number[] = []
 
@@ -103,6 +135,10 @@ export class LoadingCache<V extends object> {
     this.#options = options
     const { budget, onEvict } = options
     this.#cache = new SecondChanceCache(budget, onEvict && (({ value }) => onEvict(value)))
+    const onCount = (change: number) => {
+      options.breaker.reloads += change
+    }
+    this.#reloads = new ReloadQueue({ reload: (reload) => this.#reload(reload), onCount })
   }
 
   peek(key: string): V | undefined {
@@ -118,15 +154,16 @@ export class LoadingCache<V extends object> {
       for (let { owner } = kept; owner; owner = owner.owner) owner.used = true
       slot.entry = kept
       if (this.#isFresh(kept.value)) return kept.value.value
-      const { breaker } = this.#options
-      return breaker.isBlocking() && breaker.allowsStale(this.#epochEnds[kept.value.epoch])
-        ? this.#useStale(kept.value)
-        : undefined
+    } else {
+      const negative = this.#findNegative(slot.key)
+      if (!negative) return undefined
+      const isCurrent = negative.epoch === this.#epochEnds.length
+      if (isCurrent && isWithin(NEGATIVE_TTL_MS, negative.loadedAt, this.#options.breaker.now()))
+        return negative.value
     }
-    const negative = this.#negatives.get(slot.key)
-    if (!negative || !isWithin(NEGATIVE_TTL_MS, negative.loadedAt, this.#options.breaker.now()))
-      return undefined
-    return this.#invalidations.hasAny(negative.owners, negative.since) ? undefined : negative.value
+    const { breaker } = this.#options
+    const stale = breaker.isBlocking() ? this.#findStale(slot.key) : undefined
+    return stale && breaker.useStale(stale.value)
   }
 
   /** The value, loaded if necessary. UNAVAILABLE when it is not cached and the source is unreachable. */
@@ -140,18 +177,48 @@ export class LoadingCache<V extends object> {
   }
 
   /** Invalidates a key with all that it owns. */
-  invalidate(key: string): void {
-    this.#cache.delete(key)
+  invalidate(key: string, effect: ChangeEffect = 'withdrawn'): void {
+    const reloads: Reload[] = []
+    const entry = this.#cache.find(key)
+    for (const { value, used } of entry ? this.#cache.withOwned(entry) : []) {
+      if (!value) continue
+      const idleReloads = used ? 1 : value.idleReloads + 1
+      if (idleReloads <= MAX_IDLE_RELOADS && reloads.length < MAX_OWNED_RELOADS)
+        reloads.push({ key: value.key, idleReloads })
+      if (effect === 'outdated') {
+        value.epoch = OUTDATED
+        value.outdatedAt ??= this.#options.breaker.now()
+      }
+    }
+    const isRequested = this.#negatives.has(key) || this.#loads.has(key)
+    if (!entry && isRequested) reloads.push({ key, idleReloads: 1 })
+    if (effect === 'withdrawn') this.#cache.delete(key)
     this.#loads.delete(key)
     this.#negatives.delete(key)
     this.#invalidations.add(key)
+    if (reloads.length > 0) this.#reloads.add(key, reloads)
+  }
+
+  /** Loads a key in the background unless it is cached. */
+  loadSoon(key: string): void {
+    if (this.peek(key) === undefined) this.#reloads.add(key, [{ key, idleReloads: 1 }])
   }
 
   /** Marks all entries stale. */
   markStale(): void {
     this.#epochEnds.push(this.#options.breaker.now())
-    this.#negatives.clear()
     this.#loads.clear()
+  }
+
+  /** Again when the key or an owner changes during the load. What cannot be loaded now is loaded when it is requested. */
+  async #reload({ key, idleReloads }: Reload): Promise<void> {
+    try {
+      for (let attempt = 1; attempt <= MAX_RELOAD_ATTEMPTS; attempt++) {
+        const load = this.#loads.get(key) ?? this.#startLoad(key, false, { idleReloads })
+        await load.result
+        if (load.isStored) return
+      }
+    } catch {}
   }
 
   #isFresh({ epoch, loadedAt }: LoadedEntry<V>): boolean {
@@ -162,28 +229,37 @@ export class LoadingCache<V extends object> {
     )
   }
 
-  #useStale({ value }: LoadedEntry<V>): V {
-    this.#options.breaker.staleHits++
-    return value
+  /** What may be used when a load does not succeed. */
+  #findStale(key: string): Kept<V> | undefined {
+    const kept = this.#cache.find(key)?.value ?? this.#findNegative(key)
+    const since = kept && (kept.outdatedAt ?? this.#epochEnds[kept.epoch])
+    return kept && this.#options.breaker.allowsStale(since) ? kept : undefined
+  }
+
+  /** A negative result, unless it or an owner of it has been invalidated. */
+  #findNegative(key: string): NegativeResult<V> | undefined {
+    const negative = this.#negatives.get(key)
+    return negative && !this.#invalidations.hasAny(negative.owners, negative.since) ? negative : undefined
   }
 
   async #get(key: string, isNested: boolean): Promise<V> {
     const cached = this.peek(key)
     if (cached) return cached
     const { breaker } = this.#options
-    const stale = this.#cache.find(key)
-    if (!stale?.value || !breaker.allowsStale(this.#epochEnds[stale.value.epoch]))
-      return this.#getLoaded(key, isNested)
+    const stale = this.#findStale(key)
+    if (!stale) return this.#getLoaded(key, isNested)
     let load = this.#loads.get(key)
-    if (breaker.isCurrent() && !breaker.isBlocking() && (load || this.#inFlight < MAX_CONCURRENT_LOADS))
+    const waits = breaker.isCurrent() || stale.epoch === OUTDATED
+    if (waits && !breaker.isBlocking() && (load || this.#inFlight < MAX_CONCURRENT_LOADS))
       return this.#getLoaded(key, isNested)
-    if (!load && !isNested && !breaker.canRevalidate()) return this.#useStale(stale.value)
+    if (!load && !isNested && !breaker.canRevalidate()) return breaker.useStale(stale.value)
     load ??= this.#startLoad(key, isNested)
     load.timeout ??= startTimeout(MAX_STALE_WAIT_MS)
     const value = await Promise.race([this.#join(key, load), load.timeout])
     if (value !== TIMED_OUT) return value
     // Invalidated during the wait, it is known to be outdated.
-    return stale.value ? this.#useStale(stale.value) : this.#getLoaded(key, isNested)
+    const kept = this.#findStale(key)
+    return kept && kept.epoch !== OUTDATED ? breaker.useStale(kept.value) : this.#getLoaded(key, isNested)
   }
 
   #getLoaded(key: string, isNested: boolean): Promise<V> {
@@ -196,13 +272,19 @@ export class LoadingCache<V extends object> {
     const joinedAt = this.#invalidations.count
     const value = await load.result!
     // The owners are known only now: what was read before this request may be older than its owner.
-    return joinedAt > load.since && this.#isOutdated(load) ? this.#get(key, load.isNested) : value
+    return joinedAt > load.since && isOutdated(load, this.#invalidations)
+      ? this.#get(key, load.isNested)
+      : value
   }
 
   #startLoad(
     key: string,
     isNested: boolean,
-    { make, readBy }: { make?: () => Promise<V>; readBy?: Load<V> } = {},
+    {
+      make,
+      readBy,
+      idleReloads = 0,
+    }: { make?: () => Promise<V>; readBy?: Load<V>; idleReloads?: number } = {},
   ): Load<V> {
     if (!isNested && this.#inFlight >= MAX_CONCURRENT_LOADS) throw overloaded()
     const load: Load<V> = {
@@ -210,13 +292,14 @@ export class LoadingCache<V extends object> {
       epoch: this.#epochEnds.length,
       since: readBy?.since ?? this.#invalidations.count,
       loadedAt: readBy?.loadedAt ?? this.#options.breaker.now(),
+      idleReloads,
+      isStored: false,
       owners: [],
       owner: undefined,
       hasUnknownOwner: false,
       result: undefined,
       timeout: undefined,
     }
-    this.#negatives.delete(key)
     this.#loads.set(key, load)
     load.result = this.#load(key, load, make)
     return load
@@ -240,16 +323,17 @@ export class LoadingCache<V extends object> {
       const getOwner: GetOwner<V> = (ownerKey, makeOwner) => this.#getOwner(ownerKey, load, makeOwner)
       const value = await (make ?? this.#options.load)(key, getOwner)
       breaker.succeed()
-      if (this.#loads.get(key) === load && !this.#isOutdated(load)) this.#store(key, value, load)
+      if (this.#loads.get(key) === load && !isOutdated(load, this.#invalidations))
+        this.#store(key, value, load)
       return value
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'UNAVAILABLE') throw error
       if (!error.isIsolated) breaker.fail()
-      const kept = this.#cache.get(key)
-      if (!kept || !breaker.allowsStale(this.#epochEnds[kept.epoch])) throw error
+      const kept = this.#findStale(key)
       // The source was reached and may have returned a change that was missed.
-      if (error.isIsolated && kept.epoch !== this.#epochEnds.length) throw error
-      return this.#useStale(kept)
+      if (!kept || (error.isIsolated && ('owners' in kept || kept.epoch !== this.#epochEnds.length)))
+        throw error
+      return breaker.useStale(kept.value)
     } finally {
       if (this.#loads.get(key) === load) this.#loads.delete(key)
     }
@@ -262,7 +346,7 @@ export class LoadingCache<V extends object> {
     if (make && isNeeded && isNew) this.#startLoad(key, true, { make, readBy: load })
     const found = await this.#get(key, true)
     const entry = this.#cache.find(key)
-    const negative = this.#negatives.get(key)
+    const negative = this.#findNegative(key)
     load.owner = null
     if (entry?.value?.value === found) {
       load.owner = entry
@@ -273,30 +357,40 @@ export class LoadingCache<V extends object> {
     return found
   }
 
-  #isOutdated(load: Load<V>): boolean {
-    return load.hasUnknownOwner || this.#invalidations.hasAny(load.owners, load.since)
-  }
-
   #store(key: string, value: V, load: Load<V>): void {
     const { isNegative, bytes, breaker } = this.#options
-    const { owner, owners, since } = load
+    const { owner, owners, since, idleReloads } = load
+    load.isStored = true
+    this.#negatives.delete(key)
     if (isNegative(value)) {
       this.#cache.delete(key)
-      this.#negatives.set(key, { value, owners, since, loadedAt: breaker.now() })
+      this.#negatives.set(key, {
+        ...{ value, owners, since },
+        epoch: load.epoch,
+        outdatedAt: undefined,
+        loadedAt: breaker.now(),
+      })
       if (this.#negatives.size > MAX_NEGATIVE_ENTRIES)
         this.#negatives.delete(this.#negatives.keys().next().value!)
       return
     }
     // An entry is stale when its owner is.
-    const epoch = owner?.value?.epoch ?? this.#epochEnds.length
+    const { epoch = this.#epochEnds.length, outdatedAt } = owner?.value ?? {}
     const loadedAt = Math.min(load.loadedAt, owner?.value?.loadedAt ?? load.loadedAt)
-    const entry = { key, value, epoch, loadedAt }
+    const entry = { key, value, epoch, outdatedAt, loadedAt, idleReloads }
     const kept = this.#cache.find(key)
     // What it owns is as stale as it was, and can be used while the source is unreachable.
     if (owner === null) this.#cache.delete(key)
-    else if (kept && kept.owner === owner) this.#cache.replace(key, entry, bytes(value))
-    else this.#cache.set(key, entry, bytes(value), owner)
+    else if (kept && kept.owner === owner) {
+      if (idleReloads > 0) kept.used = false
+      this.#cache.replace(key, entry, bytes(value))
+    } else this.#cache.set(key, entry, bytes(value), owner)
   }
+}
+
+/** Whether the key of an owner was, or may have been, invalidated since the load began. */
+function isOutdated({ hasUnknownOwner, owners, since }: Load<unknown>, log: InvalidationLog): boolean {
+  return hasUnknownOwner || log.hasAny(owners, since)
 }
 
 function startTimeout(ms: number): Promise<typeof TIMED_OUT> {

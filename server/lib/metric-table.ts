@@ -120,6 +120,9 @@ export const METRICS = {
   slipway_stale_lookups_total: reported(
     counter('Cached entries served although changes may have been missed.'),
   ),
+  slipway_reloads_waiting: reported(
+    gauge('Changed sites, domains and certificates that are loaded again because they are in use.'),
+  ),
   slipway_breaker_open: reported(gauge('Whether lookups do not wait for the database, because it fails.')),
   slipway_breaker_openings_total: reported(counter('How often that began.')),
   slipway_lookups_refused_total: reported(

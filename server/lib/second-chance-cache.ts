@@ -76,6 +76,12 @@ export class SecondChanceCache<V, K = string> {
     return this.#entries.get(key)
   }
 
+  /** An entry and all that it owns, owners first. */
+  *withOwned(entry: CacheEntry<V>): Generator<CacheEntry<V>> {
+    yield entry
+    for (const key of entry.owned ?? []) yield* this.withOwned(this.#entries.get(key as K)!)
+  }
+
   /** Does not cache a value that exceeds the budget, or that belongs to an evicted owner. */
   set(key: K, value: V, bytes: number, owner?: CacheEntry<V>): CacheEntry<V> | undefined {
     this.delete(key)

@@ -426,7 +426,7 @@ async function makeReady(
 /** Invalidates caches, so that the draft's own URL works immediately. */
 async function saveDraft(tx: WriteTransaction, slug: string, now: number): Promise<void> {
   await tx.sites.update(slug, { updatedAt: now })
-  await tx.notifyChanged(slug)
+  await tx.notifyChanged(slug, 'outdated')
 }
 
 /** Number of recent refusals by version. */

@@ -153,7 +153,7 @@ export class Sites {
       const { liveVersionId: live } = site
       // The root document has changed, and its encodings are missing.
       if (live && changesHead) await tx.versions.update(live, { isEncoded: false })
-      await tx.notifyChanged(slug)
+      await tx.notifyChanged(slug, requiredRight(change) === 'manage' ? 'withdrawn' : 'outdated')
       return live
     })
     if (liveVersion) this.#precompressor.enqueue(slug, liveVersion)

@@ -65,7 +65,7 @@ export async function activateVersion(
     isEncoded: false,
     ...(first ? { publishedAt: now, baseVersionId: site.liveVersionId } : {}),
   })
-  await tx.notifyChanged(site.slug)
+  await tx.notifyChanged(site.slug, activated.expiresAt === undefined ? 'outdated' : 'withdrawn')
   return { ...site, ...activated }
 }
 

@@ -29,6 +29,7 @@ import * as moderation from './migrations/025-moderation.ts'
 import * as quotas from './migrations/026-quotas.ts'
 import * as mail from './migrations/027-mail.ts'
 import * as trustsAndDevices from './migrations/028-trusts-and-devices.ts'
+import * as effectsOfChanges from './migrations/029-effects-of-changes.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -134,6 +135,7 @@ export const migrations: readonly Migration[] = [
     indexes: mail.certificateStates,
   },
   { name: '028-trusts-and-devices', compatibleWith: '014-growing-tables', up: trustsAndDevices.up },
+  { name: '029-effects-of-changes', compatibleWith: '014-growing-tables', up: effectsOfChanges.up },
 ]
 
 interface MigrationTables {

@@ -435,6 +435,7 @@ export interface CounterRow {
 export interface ChangeRow {
   seq: Generated<number>
   slug: string
+  effect: string
   at: number
 }
 

@@ -7,6 +7,7 @@ import { DEADLINES } from '../lib/deadlines.ts'
 import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
 import { makeFolder } from '../lib/make-folder.ts'
 import { MINUTE_MS } from '../lib/time.ts'
+import { ChangeSet, NO_EFFECTS } from './contract/changes.ts'
 import { migrate } from './migrate.ts'
 import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
@@ -53,9 +54,11 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   const reading = createKysely(reader, withTranslatedErrors)
 
   const listeners = new Set<ChangeListener>()
-  const notifyListeners = async (slugs: readonly string[] | undefined, own: boolean) => {
-    if (slugs?.length === 0) return
-    await Promise.all([...listeners].map((listener) => listener(slugs, own)))
+  /** Without a set, anything may have changed. */
+  const notifyListeners = async (changed: ChangeSet | undefined, own: boolean) => {
+    if (changed?.size === 0) return
+    const { names, effects = NO_EFFECTS } = changed ?? {}
+    await Promise.all([...listeners].map((listener) => listener(names, own, effects)))
   }
   let seen = getNewestChange(reader)
   /**
@@ -73,27 +76,25 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     wanted: Durability,
     work: (tx: WriteTransaction) => Promise<T>,
     deadline: number,
-  ): Promise<[T, string[]]> {
+  ): Promise<[T, ChangeSet]> {
     assertNoFailedFlush()
     if (wanted !== durability) {
       writer.exec(`PRAGMA synchronous = ${wanted === 'durable' ? 'FULL' : 'NORMAL'}`)
       durability = wanted
     }
     await beginImmediate(writer, deadline)
-    const changed = new Set<string>()
+    const changed = new ChangeSet()
     const written: number[] = []
     const result = await writing.transaction().execute(async (trx) => {
       const result = await work({
         ...createQueries(trx),
-        notifyChanged: async (slug) => {
-          changed.add(slug)
-        },
+        notifyChanged: async (name, effect) => changed.add(name, effect),
       })
       const at = clock()
-      for (const slug of changed) {
+      for (const [slug, effect] of changed.effects) {
         const { seq } = await trx
           .insertInto('changes')
-          .values({ slug, at })
+          .values({ slug, effect, at })
           .returning('seq')
           .executeTakeFirstOrThrow()
         written.push(seq)
@@ -108,7 +109,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       return result
     })
     for (const seq of written) own.add(seq)
-    return [result, [...changed]]
+    return [result, changed]
   }
 
   /** Writes before a failed flush may be lost although they can be read, so nothing may depend on them. */
@@ -130,14 +131,16 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       return
     }
     const missed = oldest !== null && oldest > seen + 1
-    const rows = reader.prepare('SELECT seq, slug FROM changes WHERE seq > ?').all(seen) as {
+    const rows = reader.prepare('SELECT seq, slug, effect FROM changes WHERE seq > ?').all(seen) as {
       seq: number
       slug: string
+      effect: string
     }[]
     dataVersion = version
     seen = newest
-    const others = rows.filter((row) => !own.delete(row.seq)).map((row) => row.slug)
-    await notifyListeners(missed ? undefined : [...new Set(others)], false)
+    const others = new ChangeSet()
+    for (const { slug, effect } of rows.filter((row) => !own.delete(row.seq))) others.add(slug, effect)
+    await notifyListeners(missed ? undefined : others, false)
   }
 
   const poll = setInterval(

@@ -1,3 +1,4 @@
+import type { ChangeEffect } from '../lib/loading-cache.ts'
 import type { AccountQueries } from './contract/accounts.ts'
 import type { AcmeQueries } from './contract/acme.ts'
 import type { ActivityQueries } from './contract/activity.ts'
@@ -5,6 +6,7 @@ import type { AuditQueries } from './contract/audit.ts'
 import type { BlobQueries } from './contract/blobs.ts'
 import type { BlockQueries } from './contract/blocks.ts'
 import type { CertificateQueries } from './contract/certificates.ts'
+import type { ChangeEffects } from './contract/changes.ts'
 import type { CollaboratorQueries } from './contract/collaborators.ts'
 import type { CounterQueries } from './contract/counters.ts'
 import type { DeviceSignInQueries } from './contract/device-sign-ins.ts'
@@ -73,9 +75,10 @@ export interface Queries {
 export interface WriteTransaction extends Queries {
   /**
    * After the commit every process invalidates its cache of this site (a slug) or domain (a name with a dot), or of the
-   * blocks (`BLOCKS_CHANGED`) or settings (`OPERATOR_SETTINGS_CHANGED`).
+   * blocks (`BLOCKS_CHANGED`) or settings (`OPERATOR_SETTINGS_CHANGED`). `effect` says what may still be used of it, by
+   * default nothing; of several changes of a name the strongest counts.
    */
-  notifyChanged(name: string): Promise<void>
+  notifyChanged(name: string, effect?: ChangeEffect): Promise<void>
 }
 
 /**
@@ -85,7 +88,11 @@ export interface WriteTransaction extends Queries {
  */
 export type Durability = 'durable' | 'relaxed'
 
-export type ChangeListener = (names: readonly string[] | undefined, own: boolean) => void | Promise<void>
+export type ChangeListener = (
+  names: readonly string[] | undefined,
+  own: boolean,
+  effects: ChangeEffects,
+) => void | Promise<void>
 
 /**
  * What a write is about: all that it reads and then relies on, or changes depending on what it has read. Writes with a

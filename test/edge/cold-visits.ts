@@ -37,8 +37,7 @@ export async function assertColdVisits(
     ['a version that does not exist', edge.host(`${'0'.repeat(26)}--${slug}`), '/', 1],
   ]
   for (const [title, name, path, expected] of visits) {
-    edge.edge.invalidate([slug])
-    edge.clock.now += 1000
+    edge.forgetAll()
     const first = statements.length
     const { status } = await edge.request(name, path)
     assert.equal(statements.length - first, expected, `${title}: ${statements.slice(first).join('\n')}`)

@@ -149,8 +149,13 @@ export class EdgeFixture {
       budget,
     }
     this.edge = new Edge(this.options)
-    real.onChange((slugs) => this.edge.invalidate(slugs))
+    real.onChange((names, _, effects) => this.edge.invalidate(names, effects))
     await this.#listen()
+  }
+
+  /** Serves from empty caches, as after a restart. */
+  forgetAll(): void {
+    this.edge = new Edge(this.options)
   }
 
   async #listen(): Promise<void> {

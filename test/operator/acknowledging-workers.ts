@@ -31,7 +31,7 @@ if (cluster.isPrimary) {
   const report = (kind: Step['kind']) => process.send!({ kind })
   process.on('message', ({ kind }: Step) => {
     if (kind === 'change') {
-      channel.broadcastInvalidation(['a-site']).then(() => {
+      channel.broadcastInvalidation(new Map([['a-site', 'outdated']])).then(() => {
         console.log('acknowledged')
         report('acknowledged')
       })

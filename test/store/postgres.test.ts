@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
 import type { StoredBlob } from '../../server/blobs/blobs.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import type { ChangeSet } from '../../server/store/contract/changes.ts'
 import { ChangeFeed } from '../../server/store/postgres/change-feed.ts'
 import { parseConnectionUrl } from '../../server/store/postgres/connection-url.ts'
 import { PrimaryPool } from '../../server/store/postgres/pool.ts'
@@ -182,7 +183,7 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
       acquireTimeoutMs: PATIENT_TIMEOUTS.acquire,
     })
     const notified: (readonly string[] | undefined)[] = []
-    const notify = async (names: readonly string[] | undefined) => void notified.push(names)
+    const notify = async (changed: ChangeSet | undefined) => void notified.push(changed?.names)
     await using feed = new ChangeFeed({ pool, pollIntervalMs: HOUR_MS, pollTimeoutMs: HOUR_MS, notify })
     const other = new pg.Client({ connectionString: url })
     await feed.poll()

@@ -3,6 +3,7 @@ import { type GetOwner, LoadingCache } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { isId } from '../../lib/tokens.ts'
 import { PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
+import { type ChangeEffects, NO_EFFECTS } from '../../store/contract/changes.ts'
 import type { ServedSite, ServedVersion, VersionReference } from '../../store/contract/serving.ts'
 import type { Suspension } from '../../store/contract/suspension.ts'
 import type { EdgeOptions } from '../edge-options.ts'
@@ -82,10 +83,10 @@ export class SiteResolver {
   }
 
   /** Invalidates these sites or domains; without names, everything. Reads in progress are not cached. */
-  invalidate(names: readonly string[] | undefined): void {
+  invalidate(names: readonly string[] | undefined, effects: ChangeEffects = NO_EFFECTS): void {
     if (names === undefined) this.#cache.markStale()
     else {
-      for (const name of names) this.#cache.invalidate(name)
+      for (const name of names) this.#cache.invalidate(name, effects.get(name))
       this.#options.missLimiter.addKnown(names)
     }
   }
@@ -122,7 +123,11 @@ export class SiteResolver {
   async #buildSite(found: ServedSite | undefined): Promise<Resolution> {
     const { site } = found ?? {}
     if (site?.deletionReason === 'expired') return EXPIRED
-    if (site?.renamedTo) return this.#formerName(this.#options.addresses.site(site.renamedTo))
+    if (site?.renamedTo) {
+      // The visitor follows, also when the store is unreachable by then.
+      this.#cache.loadSoon(site.renamedTo)
+      return this.#formerName(this.#options.addresses.site(site.renamedTo))
+    }
     if (!found || !site || site.deletedAt !== null) return NOT_FOUND
     if (found.suspension) return this.#suspended(found.suspension)
     const { slug, ownerId, visitsKey, expiresAt, passwordHash } = site

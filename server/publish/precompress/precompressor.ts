@@ -280,7 +280,7 @@ export class Precompressor implements AsyncDisposable {
       await tx.blobs.discard(orphans.flatMap(({ br, zstd, gzip }) => (br ?? zstd ?? gzip)?.object ?? []))
       work.isDone ||= version === undefined
       if (!work.isDone) return void (await this.#renewLease(tx, id))
-      if (wanted.size > 0 && work.nextBytes === undefined) await tx.notifyChanged(slug)
+      if (wanted.size > 0 && work.nextBytes === undefined) await tx.notifyChanged(slug, 'improvable')
       // The metadata may have changed since it was injected.
       const isCurrent =
         version && isSameInjection(await loadInjection(tx, version, addresses), work.injection)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Metrics } from '../../lib/metrics.ts'
+import { ChangeSet } from '../contract/changes.ts'
 import type { Connection } from './client.ts'
 import type { PrimaryPool } from './pool.ts'
 
@@ -7,8 +8,8 @@ interface ChangeFeedOptions {
   pool: PrimaryPool
   pollIntervalMs: number
   pollTimeoutMs: number
-  /** Changed names, or undefined when any name may have changed. */
-  notify: (names: readonly string[] | undefined) => Promise<void>
+  /** Undefined when any name may have changed. */
+  notify: (changed: ChangeSet | undefined) => Promise<void>
   metrics?: Metrics | undefined
 }
 
@@ -33,7 +34,7 @@ interface PollRow {
   seen: string
   epoch: string | null
   missed: boolean
-  changes: [xid: string, name: string][]
+  changes: [xid: string, name: string, effect: string][]
 }
 
 /**
@@ -133,13 +134,14 @@ export class ChangeFeed implements AsyncDisposable {
     const epoch = row.epoch ?? (await this.#beginEpoch())
     // A crash may have lost transactions of this process, whose ids are assigned again.
     if (this.#epoch !== undefined && row.epoch !== this.#epoch) this.#own.clear()
-    const others = row.changes.filter(([xid]) => !this.#own.delete(xid)).map(([, name]) => name)
+    const others = new ChangeSet()
+    for (const [, name, effect] of row.changes.filter(([xid]) => !this.#own.delete(xid)))
+      others.add(name, effect)
     if (this.#snapshot !== undefined) {
       const isSame = row.epoch !== null && row.epoch === this.#epoch
       const isComplete = isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL
       if (!isComplete) this.#metrics.counter('slipway_store_feed_resets_total').add()
-      if (!isComplete || others.length > 0)
-        await this.#options.notify(isComplete ? [...new Set(others)] : undefined)
+      if (!isComplete || others.size > 0) await this.#options.notify(isComplete ? others : undefined)
     }
     this.#snapshot = row.seen
     this.#epoch = epoch
@@ -256,8 +258,8 @@ async function readChanges(
       (select id from feed_epoch) as epoch,
       extract(epoch from clock_timestamp())::float8 * 1000 as now,
       (select xid >= pg_snapshot_xmin($1::pg_snapshot) from changes_trimmed) as missed,
-      (select coalesce(json_agg(json_build_array(xid::text, name)), '[]') from (
-        select xid, name from changes
+      (select coalesce(json_agg(json_build_array(xid::text, name, effect)), '[]') from (
+        select xid, name, effect from changes
         where xid >= pg_snapshot_xmin($1::pg_snapshot) and not pg_visible_in_snapshot(xid, $1::pg_snapshot)
         limit ${MAX_CHANGES_PER_POLL + 1}) as unseen) as changes`
   // Without a snapshot nothing has been cached yet, so that no earlier change matters.

@@ -1,6 +1,7 @@
 import { DEADLINES, type Deadlines } from '../../lib/deadlines.ts'
 import type { Log } from '../../lib/log.ts'
 import { Metrics } from '../../lib/metrics.ts'
+import { type ChangeSet, NO_EFFECTS } from '../contract/changes.ts'
 import { createQueries } from '../queries.ts'
 import type { ChangeListener, Store } from '../store.ts'
 import { ChangeFeed, ChangeHints } from './change-feed.ts'
@@ -50,15 +51,17 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   await migratePostgres({ pool, lock: MIGRATION_LOCK, log: options.log }).catch(translateError)
 
   const listeners = new Set<ChangeListener>()
-  const notify = async (names: readonly string[] | undefined, own: boolean) => {
-    await Promise.all([...listeners].map((listener) => listener(names, own)))
+  /** Without a set, anything may have changed. */
+  const notify = async (changed: ChangeSet | undefined, own: boolean) => {
+    const { names, effects = NO_EFFECTS } = changed ?? {}
+    await Promise.all([...listeners].map((listener) => listener(names, own, effects)))
   }
   const feed = opened.use(
     new ChangeFeed({
       pool,
       pollIntervalMs,
       pollTimeoutMs: timeouts.poll,
-      notify: (names) => notify(names, false),
+      notify: (changed) => notify(changed, false),
       metrics,
     }),
   )

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Deadlines } from '../../lib/deadlines.ts'
 import type { Metrics } from '../../lib/metrics.ts'
+import { ChangeSet } from '../contract/changes.ts'
 import { createQueries } from '../queries.ts'
 import type { Durability, Queries, WriteScope, WriteTransaction } from '../store.ts'
 import type { ChangeFeed, ChangeHints } from './change-feed.ts'
@@ -16,7 +17,7 @@ interface WriterOptions {
   feed: ChangeFeed
   hints: ChangeHints
   timeouts: Deadlines['database']
-  notify: (names: readonly string[], own: boolean) => Promise<void>
+  notify: (changed: ChangeSet, own: boolean) => Promise<void>
   metrics: Metrics
 }
 
@@ -57,7 +58,7 @@ export class Writer {
       const { result, changed } = await this.#repeat(() =>
         pool.use((connection) => this.#transaction(connection, begin, work), { isWrite: true }),
       )
-      if (changed.length > 0) {
+      if (changed.size > 0) {
         hints.send()
         await notify(changed, true)
       }
@@ -101,31 +102,29 @@ export class Writer {
     connection: Connection,
     begin: Begin,
     work: (tx: WriteTransaction) => Promise<T>,
-  ): Promise<{ result: T; changed: readonly string[] }> {
+  ): Promise<{ result: T; changed: ChangeSet }> {
     const { feed, notify, timeouts } = this.#options
     const deadline = performance.now() + timeouts.transaction
     const statementMs = timeouts.statement + STATEMENT_MARGIN_MS
     const query: typeof connection.query = (query, timeoutMs) =>
       connection.query({ ...query, isCancelable: true }, Math.min(timeoutMs, deadline - performance.now()))
-    const changed = new Set<string>()
+    const changed = new ChangeSet()
     let xid: string | undefined
     try {
       // A message that fails at a lock leaves a transaction, too.
       const begun = await query({ text: begin.text }, begin.mayWait ? statementMs : timeouts.read)
       const result = await work({
         ...createQueries(createKysely((statement) => query(statement, statementMs))),
-        notifyChanged: async (name) => {
-          changed.add(name)
-        },
+        notifyChanged: async (name, effect) => changed.add(name, effect),
       })
       if (changed.size > 0) xid = lastResult<{ xid: string }>(begun).rows[0]!.xid
       if (xid !== undefined) feed.addOwn(xid)
-      await commit(connection, [...changed], timeouts.commit)
-      return { result, changed: [...changed] }
+      await commit(connection, changed, timeouts.commit)
+      return { result, changed }
     } catch (error) {
       // A connection that cannot roll back was lost, and the server rolls back without it.
       await connection.query({ text: 'rollback' }, timeouts.read).catch(() => undefined)
-      if (xid !== undefined && !feed.removeOwn(xid)) await notify([...changed], false).catch(() => undefined)
+      if (xid !== undefined && !feed.removeOwn(xid)) await notify(changed, false).catch(() => undefined)
       throw error
     }
   }
@@ -204,9 +203,9 @@ export function lockKey(kind: string, name: string): bigint {
  * Commits, and records the changed names in the same message. The server answers the commit of a transaction in which a
  * statement failed with ROLLBACK.
  */
-async function commit(connection: Connection, changed: readonly string[], timeoutMs: number): Promise<void> {
-  const rows = changed.map((name) => `(${pg.escapeLiteral(name)})`)
-  const record = rows.length === 0 ? '' : `insert into changes (name) values ${rows};`
+async function commit(connection: Connection, { effects }: ChangeSet, timeoutMs: number): Promise<void> {
+  const rows = [...effects].map((change) => `(${change.map(pg.escapeLiteral).join()})`)
+  const record = rows.length === 0 ? '' : `insert into changes (name, effect) values ${rows};`
   const { command } = lastResult(await connection.query({ text: `${record}commit` }, timeoutMs))
   if (command !== 'COMMIT') throw new Error(`a failed statement was ignored: the server answered ${command}`)
 }

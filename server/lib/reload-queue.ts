@@ -1,0 +1,54 @@
+/** A cache entry to load again. */
+export interface Reload {
+  key: string
+  /** Number of reloads since it was last used, with this one. */
+  idleReloads: number
+}
+
+interface ReloadQueueOptions {
+  /** Never rejects. */
+  reload: (reload: Reload) => Promise<void>
+  /** Called with the change of the number of keys that wait or are loaded. */
+  onCount: (change: 1 | -1) => void
+}
+
+/** Reloads at a time, each of a key and what it owned. */
+const MAX_CONCURRENT_RELOADS = 4
+
+/** Keys that wait for a reload; further ones are loaded when they are requested. */
+const MAX_WAITING_RELOADS = 10_000
+
+/** Loads changed entries of a cache again in the background, each key once, with what it owned. */
+export class ReloadQueue {
+  readonly #options: ReloadQueueOptions
+  /** By the key that was invalidated. */
+  readonly #waiting = new Map<string, readonly Reload[]>()
+  #running = 0
+
+  constructor(options: ReloadQueueOptions) {
+    this.#options = options
+  }
+
+  /** Loads after the current turn, so that the caller of the change does not wait. */
+  add(key: string, reloads: readonly Reload[]): void {
+    const known = this.#waiting.get(key)
+    // Of two changes in a turn the second one finds less: what the first one has deleted.
+    if (known && known.length > reloads.length) return
+    if (!known && this.#waiting.size >= MAX_WAITING_RELOADS) return
+    if (!known) this.#options.onCount(1)
+    this.#waiting.set(key, reloads)
+    if (this.#running < MAX_CONCURRENT_RELOADS) {
+      this.#running++
+      setImmediate(() => void this.#run())
+    }
+  }
+
+  async #run(): Promise<void> {
+    for (const [key, reloads] of this.#waiting) {
+      this.#waiting.delete(key)
+      for (const reload of reloads) await this.#options.reload(reload)
+      this.#options.onCount(-1)
+    }
+    this.#running--
+  }
+}

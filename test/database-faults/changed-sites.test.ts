@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Slipway } from '../../client/sdk/slipway.ts'
+import { type Service, startService } from '../../server/app.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
+import { MINUTE_MS } from '../../server/lib/time.ts'
+import { hashToken } from '../../server/lib/tokens.ts'
+import { postgresStore } from '../../server/store/postgres/postgres.ts'
+import type { Store } from '../../server/store/store.ts'
+import { sha256 } from '../api/content.ts'
+import { accountRow, keyRow } from '../store/rows.ts'
+import { openStore } from '../store/test-database.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { freePort } from '../tools/port.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
+import { TcpProxy } from '../tools/tcp-proxy.ts'
+
+const KEY = 'sl_live_key_of_a_publisher_in_this_test_1'
+const ADMIN = 'sl_live_key_of_an_operator_in_this_test_1'
+/** Large enough to be compressed. */
+const page = (text: string) => `<!doctype html><title>${text}</title>${`<p>${text}</p>`.repeat(200)}`
+
+interface Change {
+  what: string
+  /** Before the change. */
+  prepare?: (nodes: Nodes, site: string) => Promise<unknown>
+  change: (nodes: Nodes, site: string) => Promise<unknown>
+  status: number
+  /** In the response after the change. */
+  shows?: string
+  host?: (site: string) => string
+}
+
+const CHANGES: Change[] = [
+  { what: 'nothing', change: async () => {}, status: 200, shows: '<p>one</p>' },
+  { what: 'an update', change: ({ update }, site) => update(site, 'two'), status: 200, shows: '<p>two</p>' },
+  {
+    what: 'two updates',
+    change: async ({ update }, site) => {
+      await update(site, 'two')
+      await update(site, 'three')
+    },
+    status: 200,
+    shows: '<p>three</p>',
+  },
+  {
+    what: 'a new title',
+    change: ({ client }, site) => client.setMetadata(site, { title: 'Bakery' }),
+    status: 200,
+    shows: 'Bakery',
+  },
+  {
+    what: 'a password',
+    change: ({ client }, site) => client.setMetadata(site, { password: 'secret' }),
+    status: 401,
+  },
+  {
+    what: 'the end of its password',
+    prepare: ({ client }, site) => client.setMetadata(site, { password: 'secret' }),
+    change: ({ client }, site) => client.setMetadata(site, { password: null }),
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  { what: 'its deletion', change: ({ client }, site) => client.delete(site), status: 404 },
+  {
+    what: 'its return from the trash',
+    prepare: ({ client }, site) => client.delete(site),
+    change: ({ client }, site) => client.undelete(site),
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  {
+    what: 'its suspension',
+    change: ({ operate }, site) => operate('PUT', `sites/${site}/suspension`, { reason: 'a reason' }),
+    status: 451,
+  },
+  {
+    what: 'the end of its suspension',
+    prepare: ({ operate }, site) => operate('PUT', `sites/${site}/suspension`, { reason: 'a reason' }),
+    change: ({ operate }, site) => operate('DELETE', `sites/${site}/suspension`),
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  {
+    what: 'a block of its file',
+    prepare: ({ update }, site) => update(site, site),
+    change: ({ operate }, site) =>
+      operate('POST', 'blocks', { kind: 'hash', value: sha256(page(site)), reason: 'a reason' }),
+    status: 451,
+  },
+  { what: 'a new name', change: ({ client }, site) => client.renameSite(site, `new-${site}`), status: 308 },
+  {
+    what: 'a new name, at that name',
+    change: ({ client }, site) => client.renameSite(site, `new-${site}`),
+    host: (site) => `new-${site}`,
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  {
+    what: 'an earlier version',
+    prepare: ({ update }, site) => update(site, 'two'),
+    change: async ({ client }, site) => {
+      const { versions } = await client.versions(site)
+      await client.restore(site, versions.find(({ current }) => !current)!.versionId)
+    },
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  {
+    what: 'an update of its preview',
+    prepare: ({ update }, site) => update(site, 'draft', { preview: 'spring' }),
+    change: ({ update }, site) => update(site, 'better', { preview: 'spring' }),
+    host: (site) => `spring--${site}`,
+    status: 200,
+    shows: '<p>better</p>',
+  },
+  {
+    what: 'the end of its preview',
+    prepare: ({ update }, site) => update(site, 'draft', { preview: 'spring' }),
+    change: ({ client }, site) => client.deletePreview(site, 'spring'),
+    host: (site) => `spring--${site}`,
+    status: 404,
+  },
+]
+
+describe(
+  'a site that visitors use is served through an outage of the database, as it is after',
+  requires('postgres'),
+  () => {
+    const stack = new AsyncDisposableStack()
+    let nodes: Nodes
+    before(async () => {
+      nodes = await startNodes(stack)
+    })
+    after(() => stack.disposeAsync())
+
+    for (const fault of ['refuses', 'is silent'] as const)
+      test(`any change, when the database ${fault} before the next visit`, async () => {
+        const sites = await nodes.publishAll(CHANGES.length)
+        for (const [index, { prepare }] of CHANGES.entries()) await prepare?.(nodes, sites[index]!)
+        await nodes.settle()
+        const visits = CHANGES.map(({ host = (site: string) => site, what }, index) => ({
+          label: what.includes('at that name') ? sites[index]! : host(sites[index]!),
+          after: host(sites[index]!),
+        }))
+        for (const { label } of visits) await nodes.visit(label)
+        for (const [index, { change }] of CHANGES.entries()) await change(nodes, sites[index]!)
+        await nodes.settle()
+        await using _outage = await nodes.fail(fault)
+        for (const [index, { what, status, shows = '' }] of CHANGES.entries())
+          for (const [node, response] of (await nodes.visit(visits[index]!.after)).entries()) {
+            assert.equal(response.status, status, `${what}, node ${node}`)
+            assert.ok(response.text.includes(shows), `${what}, node ${node}: ${response.text.slice(0, 300)}`)
+          }
+      })
+  },
+)
+
+type Nodes = Awaited<ReturnType<typeof startNodes>>
+
+/** Two nodes whose connections to one database pass a proxy. */
+async function startNodes(stack: AsyncDisposableStack) {
+  const folder = stack.use(await memoryFolder())
+  const server = await sharedPostgres()
+  const { url } = stack.use(await server.borrowDatabase())
+  const proxy = stack.use(await TcpProxy.open(server.port))
+  const proxied = new URL(url)
+  proxied.port = `${proxy.port}`
+  const config = readConfig({
+    SLIPWAY_PORT: '0',
+    SLIPWAY_DATABASE_URL: proxied.href,
+    SLIPWAY_DATA: folder.path,
+    SLIPWAY_SECRET: 'a secret that all of the nodes have in common',
+    SLIPWAY_SMTP_URL: 'smtp://127.0.0.1:1',
+    SLIPWAY_BASE_URL: 'http://localhost',
+    SLIPWAY_READY_SECONDS: '0',
+    SLIPWAY_RATE_FREE: '1000',
+  })
+  const time = { aheadMs: 0 }
+  const stores: Store[] = []
+  const openNode = async () => {
+    const store = await postgresStore({ url: proxied.href, timeouts: PATIENT_TIMEOUTS })
+    const { silenceMs } = store
+    store.silenceMs = () => silenceMs() + time.aheadMs
+    stores.push(store)
+    return store
+  }
+  const clock = () => Date.now() + time.aheadMs
+  const services: Service[] = []
+  for (let node = 0; node < 2; node++) {
+    const options = { log: silentLog, version: 'test', deadlines: PATIENT, openStore: openNode, clock }
+    services.push(stack.use(await startService(config, { ...options, scheduledSweeps: [] })))
+  }
+  // Requests that nothing answers would delay the end of the stores.
+  stack.defer(() => proxy.cut())
+  await using direct = await openStore(url)
+  await direct.write('durable', {}, async (tx) => {
+    for (const [id, key, scope] of [
+      ['publisher', KEY, 'manage'],
+      ['operator', ADMIN, 'admin'],
+    ] as const) {
+      await tx.accounts.insert(accountRow(id, { administratorSince: scope === 'admin' ? 1 : null }))
+      await tx.keys.add(keyRow(hashToken(key), { accountId: id, scope }))
+    }
+  })
+  const port = services[0]!.port
+  const client = new Slipway({ baseUrl: `http://localhost:${port}`, key: KEY })
+  const update = (site: string | undefined, text: string, options: { preview?: string } = {}) =>
+    client.publishContents({ files: [{ path: 'index.html', content: page(text) }], ...options }, site)
+  return {
+    client,
+    update,
+
+    async operate(method: string, path: string, json: object = {}): Promise<void> {
+      const body = JSON.stringify(json)
+      const { status, text } = await sendRequest(port, {
+        method,
+        path: `/api/admin/${path}`,
+        headers: {
+          authorization: `Bearer ${ADMIN}`,
+          'content-type': 'application/json',
+          'content-length': `${body.length}`,
+        },
+        body,
+      })
+      assert.ok(status < 300, text)
+    },
+
+    async publishAll(count: number): Promise<string[]> {
+      const sites: string[] = []
+      for (let index = 0; index < count; index++) sites.push((await update(undefined, 'one')).slug)
+      for (const site of sites) await this.visit(site)
+      return sites
+    },
+
+    /** Resolves when both nodes know of all changes, and have loaded again what is in use. */
+    async settle(): Promise<void> {
+      await services[0]!.precompressor.onIdle()
+      for (const [node, store] of stores.entries()) {
+        await store.pollChanges()
+        await waitFor(async () => {
+          const { slipway_reloads_waiting: waiting } = await services[node]!.metrics.collect()
+          return waiting!.every(([, , value]) => value === 0)
+        })
+      }
+    },
+
+    visit: (label: string) =>
+      Promise.all(
+        services.map((service) =>
+          sendRequest(service.port, { site: label, headers: { 'accept-encoding': 'identity' } }),
+        ),
+      ),
+
+    /** From now on every connection is refused, or nothing is answered; nothing was heard for a minute. */
+    async fail(fault: 'refuses' | 'is silent'): Promise<AsyncDisposable> {
+      time.aheadMs = MINUTE_MS
+      if (fault === 'is silent') proxy.stop()
+      else {
+        proxy.upstreamPort = await freePort()
+        proxy.cut()
+      }
+      return {
+        async [Symbol.asyncDispose]() {
+          time.aheadMs = 0
+          proxy.upstreamPort = server.port
+          proxy.resume()
+          proxy.cut()
+          for (const store of stores)
+            await waitFor(() =>
+              store.check().then(
+                () => true,
+                () => false,
+              ),
+            )
+        },
+      }
+    },
+  }
+}
