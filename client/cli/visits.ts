@@ -1,4 +1,10 @@
-import type { VisitCount, VisitRange, Visits } from '../../protocol/api/visits.ts'
+import type {
+  FilteredVisits,
+  VisitCount,
+  VisitNameKind,
+  VisitRange,
+  Visits,
+} from '../../protocol/api/visits.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { openSite } from './account.ts'
 import { UsageError } from './cli-error.ts'
@@ -11,6 +17,9 @@ const RANGES: Record<VisitRange, string> = {
   '30d': '30 days',
   '90d': '90 days',
 }
+
+const FILTERS: Record<VisitNameKind, string> = { path: 'Path', missing: 'Not found', referrer: 'Referrer' }
+
 /** Maximum rows of a list. */
 const MAX_ROWS = 10
 
@@ -24,6 +33,13 @@ export const visits: Command = {
     'Shows the visits of a site: visitors, requests, bandwidth, top pages, top files, referrers and missing pages.',
   options: {
     range: { type: 'string', value: 'RANGE', help: '24h, 7d (default), 30d or 90d' },
+    path: { type: 'string', value: 'PATH', help: 'Show the requests of this path by day' },
+    missing: {
+      type: 'string',
+      value: 'PATH',
+      help: 'Show the requests of this path that was not found by day',
+    },
+    referrer: { type: 'string', value: 'HOST', help: 'Show the requests that this host referred by day' },
     ...SITE_OPTIONS,
   },
   async run(work, options) {
@@ -31,9 +47,13 @@ export const visits: Command = {
     if (!isRange(range))
       throw new UsageError('Unknown range', `Use one of: ${Object.keys(RANGES).join(', ')}`)
     const { slug, slipway } = await openSite(work, options)
-    const found = await slipway.visits(slug, range)
+    const [path, missing, referrer] = ['path', 'missing', 'referrer'].map((name) =>
+      stringOption(options, name),
+    )
+    const found = await slipway.visits(slug, range, { path, missing, referrer })
     printResult(work, options, found, () => {
-      for (const line of formatVisits(found)) work.terminal.printRow(line)
+      for (const line of found.filtered ? formatFiltered(found.filtered) : formatVisits(found))
+        work.terminal.printRow(line)
     })
   },
 }
@@ -58,6 +78,15 @@ function formatVisits(visits: Visits): string[] {
     ...formatCounts('Referrers', referrers),
     ...formatCounts('Not found', missingPaths),
   ]
+}
+
+function formatFiltered({ kind, name, requests, series }: FilteredVisits): string[] {
+  const total = [
+    [FILTERS[kind], name],
+    ['Requests', formatNumber(requests)],
+  ]
+  const days = series.map(({ at, requests }) => [at.slice(0, 10), formatNumber(requests)])
+  return [...formatTable(total), '', 'By day (UTC)', ...formatTable(days).map((line) => `  ${line}`)]
 }
 
 function formatCounts(heading: string, counts: VisitCount[]): string[] {

@@ -1,3 +1,4 @@
+import type { VisitFilter } from '../../protocol/api/visits.ts'
 import type { RetryPolicy } from './retry.ts'
 import type { Transport } from './transport.ts'
 
@@ -64,6 +65,11 @@ export interface ListOptions {
   q?: string
   /** Lists the sites in the trash. */
   deleted?: boolean
+}
+
+export interface VisitsOptions extends VisitFilter {
+  /** IANA name of the time zone in which days begin; UTC by default. */
+  timeZone?: string | undefined
 }
 
 export interface DeleteOptions {

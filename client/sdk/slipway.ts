@@ -68,6 +68,7 @@ import {
   type ListOptions,
   readBaseUrl,
   type SlipwayOptions,
+  type VisitsOptions,
 } from './options.ts'
 import { type PublishOptions, type PublishResult, publish } from './publish.ts'
 import { readBytes, readJson, sendRequest } from './response.ts'
@@ -91,7 +92,14 @@ export type * from '../../protocol/api/publish.ts'
 export type * from '../../protocol/api/reports.ts'
 export type * from '../../protocol/api/sites.ts'
 export type * from '../../protocol/api/visits.ts'
-export type { ArchiveOptions, DeleteOptions, Download, ListOptions, SlipwayOptions } from './options.ts'
+export type {
+  ArchiveOptions,
+  DeleteOptions,
+  Download,
+  ListOptions,
+  SlipwayOptions,
+  VisitsOptions,
+} from './options.ts'
 export type {
   PublishOptions,
   PublishResult as Published,
@@ -411,9 +419,17 @@ export class Slipway {
     return this.#call('POST', `${sitePath(slug)}/duplicate`)
   }
 
-  /** Visits of a site with referrers and paths; days begin at midnight in the time zone, by default UTC. */
-  visits(slug: string, range: VisitRange = '7d', timeZone?: string): Promise<Visits> {
-    return this.#call('GET', `${sitePath(slug)}/analytics${buildQuery({ range, timeZone })}`)
+  /**
+   * Visits of a site with referrers and paths; days begin at midnight in the time zone, by default UTC. With `path`,
+   * `missing` or `referrer`, one name of a list, also the requests of that name by day (`filtered`).
+   */
+  visits(
+    slug: string,
+    range: VisitRange = '7d',
+    { timeZone, path, missing, referrer }: VisitsOptions = {},
+  ): Promise<Visits> {
+    const query = buildQuery({ range, timeZone, path, missing, referrer })
+    return this.#call('GET', `${sitePath(slug)}/analytics${query}`)
   }
 
   /** Deletes a site; its slug is never reused. A site of an account can be restored for a time, unless `permanent` is set. */

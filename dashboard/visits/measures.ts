@@ -1,7 +1,7 @@
 import type { VisitNumbers } from '../../protocol/api/visits.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
 
-interface Measure {
+export interface Measure {
   of: keyof VisitNumbers
   name: string
   words: (value: number) => string

@@ -1,12 +1,11 @@
-import type { Visits } from '../../protocol/api/visits.ts'
 import { Button } from '../kit/button.tsx'
 import { longLabel } from './interval-labels.ts'
-import { MEASURES } from './measures.ts'
+import type { ShownVisits } from './shown-visits.ts'
 import { downloadCsv } from './visits-csv.ts'
 
 /** The plots' values as a table. */
-export function Numbers({ visits }: { visits: Visits }) {
-  const { series, interval } = visits
+export function Numbers({ visits }: { visits: ShownVisits }) {
+  const { series, interval, measures, timeZone } = visits
   const last = series.length - 1
   return (
     <details class="panel">
@@ -15,7 +14,7 @@ export function Numbers({ visits }: { visits: Visits }) {
         <thead>
           <tr>
             <th scope="col">{interval === 'hour' ? 'Hour' : 'Day'}</th>
-            {MEASURES.map(({ of, name }) => (
+            {measures.map(({ of, name }) => (
               <th key={of} scope="col">
                 {name}
               </th>
@@ -25,8 +24,8 @@ export function Numbers({ visits }: { visits: Visits }) {
         <tbody>
           {series.map((numbers, at) => (
             <tr key={numbers.at}>
-              <th scope="row">{longLabel(numbers.at, interval, at === last)}</th>
-              {MEASURES.map(({ of, words }) => (
+              <th scope="row">{longLabel(numbers.at, interval, timeZone, at === last)}</th>
+              {measures.map(({ of, words }) => (
                 <td key={of}>{words(numbers[of])}</td>
               ))}
             </tr>

@@ -1,15 +1,14 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import type { Visits } from '../../protocol/api/visits.ts'
 import { shortLabel } from './interval-labels.ts'
+import type { ShownVisits } from './shown-visits.ts'
 
-interface PlotProps {
+interface PlotProps extends Pick<ShownVisits, 'interval' | 'timeZone'> {
   /** Accessible name. */
   name: string
   values: number[]
   /** Start of each interval. */
   times: string[]
-  interval: Visits['interval']
   /** A short label of a value. */
   brief: (value: number) => string
   /** Receives the hovered interval; undefined when there is none. */
@@ -97,7 +96,7 @@ function draw(box: HTMLElement, shown: () => Omit<PlotProps, 'name'>): uPlot {
           values: (_, places) =>
             places.map((at) => {
               const time = shown().times[at]
-              return time === undefined ? '' : shortLabel(time, shown().interval)
+              return time === undefined ? '' : shortLabel(time, shown().interval, shown().timeZone)
             }),
         },
         {

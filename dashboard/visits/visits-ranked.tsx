@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { VisitCount } from '../../protocol/api/visits.ts'
+import type { VisitCount, VisitFilter, VisitNameKind } from '../../protocol/api/visits.ts'
 import { formatNumber, stripControlChars } from '../../protocol/format.ts'
 import { Button } from '../kit/button.tsx'
 import { Panel } from '../kit/panel.tsx'
@@ -8,17 +8,22 @@ interface RankedProps {
   title: string
   /** What its names are. */
   of: string
+  kind: VisitNameKind
   counts: VisitCount[]
   /** Start of its interval, where it differs from the plots. */
   since?: string | undefined
   none: string
+  /** The name whose requests the plots show. */
+  selected: string | undefined
+  /** The address at which they show those of a name, or of all. */
+  hrefOf: (filter: VisitFilter) => string
 }
 
 /** Names shown at first. */
 const INITIAL_ROWS = 10
 
 /** Names by count, descending. */
-export function Ranked({ title, of, counts, since, none }: RankedProps) {
+export function Ranked({ title, of, kind, counts, since, none, selected, hrefOf }: RankedProps) {
   const [isWhole, show] = useState(false)
   const most = counts[0]?.requests ?? 1
   const shown = isWhole ? counts : counts.slice(0, INITIAL_ROWS)
@@ -39,7 +44,12 @@ export function Ranked({ title, of, counts, since, none }: RankedProps) {
             {shown.map(({ name, requests }) => (
               <tr key={name}>
                 <td>
-                  <bdi title={stripControlChars(name)}>{stripControlChars(name)}</bdi>
+                  <a
+                    href={hrefOf(name === selected ? {} : { [kind]: name })}
+                    aria-current={name === selected ? 'true' : undefined}
+                  >
+                    <bdi title={stripControlChars(name)}>{stripControlChars(name)}</bdi>
+                  </a>
                   <div class="share" style={{ width: `${(100 * requests) / most}%` }} />
                 </td>
                 <td>{formatNumber(requests)}</td>

@@ -1,23 +1,24 @@
 import { useState } from 'preact/hooks'
-import type { Visits } from '../../protocol/api/visits.ts'
 import { longLabel } from './interval-labels.ts'
-import { MEASURES } from './measures.ts'
+import type { ShownVisits } from './shown-visits.ts'
 import { Change } from './visits-change.tsx'
 import { VisitsPlot } from './visits-plot.tsx'
 
 /** The counts over time: a plot of each, and all values at the pointer. */
-export function Series({ visits, words }: { visits: Visits; words: string }) {
-  const { series, interval, totals, previous } = visits
+export function Series({ visits, words }: { visits: ShownVisits; words: string }) {
+  const { series, interval, totals, previous, measures, timeZone, when: since } = visits
   const [at, point] = useState<number | undefined>(undefined)
   const pointed = at === undefined ? undefined : series[at]
-  const when = pointed ? longLabel(pointed.at, interval, at === series.length - 1) : `In ${words}`
+  const when = pointed
+    ? longLabel(pointed.at, interval, timeZone, at === series.length - 1)
+    : since[0]!.toUpperCase() + since.slice(1)
   return (
     <section class="panel stack" aria-label="Over time">
       <div class="panel-head">
         <h2>Over time</h2>
         <p class="quiet small">{when}</p>
       </div>
-      {MEASURES.map(({ of, name, words: format, brief }) => (
+      {measures.map(({ of, name, words: format, brief }) => (
         <div key={of} class="measure">
           <div>
             <h3>{name}</h3>
@@ -27,17 +28,18 @@ export function Series({ visits, words }: { visits: Visits; words: string }) {
             )}
           </div>
           <VisitsPlot
-            name={`${name} by ${interval}: ${format(totals[of])} in ${words}. The numbers are in the table below.`}
+            name={`${name} by ${interval}: ${format(totals[of])} ${since}. The numbers are in the table below.`}
             values={series.map((numbers) => numbers[of])}
             times={series.map((numbers) => numbers.at)}
             interval={interval}
+            timeZone={timeZone}
             brief={brief}
             onPoint={point}
           />
         </div>
       ))}
       <p class="quiet small">
-        Times are in your time zone.
+        {timeZone ? 'Days are those of UTC.' : 'Times are in your time zone.'}
         {previous?.requests ? ` Compared with ${words.replace('last', 'previous')}.` : ''}
       </p>
     </section>

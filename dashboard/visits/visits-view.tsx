@@ -1,14 +1,22 @@
 import { useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { VisitRange, Visits } from '../../protocol/api/visits.ts'
+import type {
+  FilteredVisits,
+  VisitFilter,
+  VisitNameKind,
+  VisitRange,
+  Visits,
+} from '../../protocol/api/visits.ts'
+import { stripControlChars } from '../../protocol/format.ts'
 import { useResource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'
-import { Button } from '../kit/button.tsx'
+import { Button, ButtonLink } from '../kit/button.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { dayLabel } from './interval-labels.ts'
+import { readVisitFilter, toShownVisits, visitsHref } from './shown-visits.ts'
 import { Numbers } from './visits-numbers.tsx'
 import { Ranked } from './visits-ranked.tsx'
 import { Series } from './visits-series.tsx'
@@ -35,8 +43,11 @@ function CountedVisits({ slug }: { slug: string }) {
   const { path, query } = useLocation()
   const chosen = RANGES.find(({ range }) => range === query.range) ?? DEFAULT_RANGE
   const { range } = chosen
-  const resource = useResource(`site/${slug}/visits/${range}`, () => slipway.visits(slug, range, timeZone))
-  // The previous range stays visible while another one loads.
+  const filter = readVisitFilter(query)
+  const resource = useResource(`site/${slug}/visits/${visitsHref('', range, filter)}`, () =>
+    slipway.visits(slug, range, { timeZone, ...filter }),
+  )
+  // What was shown before stays visible while something else loads.
   const last = useRef<Visits | undefined>(undefined)
   last.current = resource.value ?? last.current
   const visits = resource.error ? resource.value : last.current
@@ -47,7 +58,7 @@ function CountedVisits({ slug }: { slug: string }) {
           {RANGES.map((it) => (
             <a
               key={it.range}
-              href={`${path}?range=${it.range}`}
+              href={visitsHref(path, it.range, filter)}
               aria-current={it === chosen ? 'page' : undefined}
             >
               {it.name}
@@ -62,7 +73,7 @@ function CountedVisits({ slug }: { slug: string }) {
       {!visits && resource.loading && <Loading what="the visits" />}
       {visits && (
         <div class="stack" aria-busy={resource.value === undefined}>
-          <Counted visits={visits} />
+          <Counted visits={visits} hrefOf={(filter) => visitsHref(path, range, filter)} />
         </div>
       )}
       <HowItIsCounted />
@@ -70,25 +81,58 @@ function CountedVisits({ slug }: { slug: string }) {
   )
 }
 
-function Counted({ visits }: { visits: Visits }) {
-  const { counted, totals, topPages, topFiles, referrers, missingPaths, from, range } = visits
+interface CountedProps {
+  visits: Visits
+  hrefOf: (filter: VisitFilter) => string
+}
+
+function Counted({ visits, hrefOf }: CountedProps) {
+  const { counted, totals, topPages, topFiles, referrers, missingPaths, from, range, filtered } = visits
   if (!counted) return <NotCounted />
   const words = RANGES.find((it) => it.range === range)!.words
   if (totals.requests === 0) return <NoVisits words={words} />
   const since = range === '24h' ? `Counted per UTC day, since ${dayLabel(from, 'UTC')}.` : undefined
+  const shown = toShownVisits(visits, words)
+  const list = (kind: VisitNameKind) => ({
+    kind,
+    since,
+    selected: filtered?.kind === kind ? filtered.name : undefined,
+    hrefOf,
+  })
   return (
     <>
-      <Series visits={visits} words={words} />
+      {filtered && <Selected {...filtered} allHref={hrefOf({})} />}
+      <Series visits={shown} words={words} />
       <div class="pair">
-        <Ranked title="Pages" of="Path" counts={topPages} since={since} none="No page views." />
-        <Ranked title="Files" of="Path" counts={topFiles} since={since} none="No other files." />
+        <Ranked title="Pages" of="Path" counts={topPages} none="No page views." {...list('path')} />
+        <Ranked title="Files" of="Path" counts={topFiles} none="No other files." {...list('path')} />
       </div>
       <div class="pair">
-        <Ranked title="Referrers" of="Site" counts={referrers} since={since} none="No referrers." />
-        <Ranked title="Not found" of="Path" counts={missingPaths} since={since} none="No missing pages." />
+        <Ranked title="Referrers" of="Site" counts={referrers} none="No referrers." {...list('referrer')} />
+        <Ranked
+          title="Not found"
+          of="Path"
+          counts={missingPaths}
+          none="No missing pages."
+          {...list('missing')}
+        />
       </div>
-      <Numbers visits={visits} />
+      <Numbers visits={shown} />
     </>
+  )
+}
+
+/** Names the row that is shown, and what the lists show. */
+function Selected({ kind, name, allHref }: FilteredVisits & { allHref: string }) {
+  const words = { path: 'Requests of', missing: 'Requests of', referrer: 'Requests referred by' }[kind]
+  return (
+    <div class="panel selected" role="status">
+      <p>
+        {words} <bdi>{stripControlChars(name)}</bdi>. Pages and referrers are counted separately, so the lists
+        show all visits.
+      </p>
+      <ButtonLink href={allHref}>Show all visits</ButtonLink>
+    </div>
   )
 }
 

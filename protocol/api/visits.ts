@@ -1,6 +1,23 @@
-// Visits of a site: `GET /api/v1/publish/:slug/analytics?range=&timeZone=`.
+// Visits of a site: `GET /api/v1/publish/:slug/analytics?range=&timeZone=&path=|missing=|referrer=`.
 
 export type VisitRange = '24h' | '7d' | '30d' | '90d'
+
+/** The lists of names that are counted: found paths, missing paths and referring hosts. */
+export const VISIT_NAME_KINDS = ['path', 'missing', 'referrer'] as const
+
+export type VisitNameKind = (typeof VISIT_NAME_KINDS)[number]
+
+/** One name, as a list has it. At most one. */
+export type VisitFilter = { [kind in VisitNameKind]?: string | undefined }
+
+/** The requests of one name. Names are counted by UTC day, apart from each other, without bytes and visitors. */
+export interface FilteredVisits {
+  kind: VisitNameKind
+  name: string
+  requests: number
+  /** One entry per UTC day of the range, including empty ones, oldest first. */
+  series: { at: string; requests: number }[]
+}
 
 /**
  * Visits of a site. A visitor is counted once a UTC day, in the hour of the first request, and cannot be
@@ -35,6 +52,8 @@ export interface Visits {
   referrers: VisitCount[]
   /** Requested paths that were not found, at most 50. */
   missingPaths: VisitCount[]
+  /** The requests of the name in the query; `null` without one. All other fields are those of all visits. */
+  filtered: FilteredVisits | null
 }
 
 export interface VisitNumbers {

@@ -1,4 +1,11 @@
-import type { VisitNumbers, VisitRange, Visits as VisitsResponse } from '../../protocol/api/visits.ts'
+import {
+  type FilteredVisits,
+  VISIT_NAME_KINDS,
+  type VisitFilter,
+  type VisitNumbers,
+  type VisitRange,
+  type Visits as VisitsResponse,
+} from '../../protocol/api/visits.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { validationError } from '../lib/errors.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
@@ -25,7 +32,7 @@ const MAX_READ_PATHS = 500
 /** How long visits are kept does not cover the time before the longest range. */
 const RANGE_WITHOUT_PREVIOUS: VisitRange = '90d'
 
-interface ReportOptions {
+interface ReportOptions extends VisitFilter {
   range: VisitRange
   /** IANA name; days begin at midnight there. */
   timeZone: string
@@ -53,12 +60,17 @@ export class VisitReports {
 
   /**
    * The visits up to now, including those written by other processes, and the numbers of the same time before them.
-   * NOT_FOUND for a stranger's site.
+   * NOT_FOUND for a stranger's site; VALIDATION_ERROR for an unknown time zone or several names.
    */
-  async report(account: Account, slug: string, { range, timeZone }: ReportOptions): Promise<VisitsResponse> {
+  async report(
+    account: Account,
+    slug: string,
+    { range, timeZone, ...filter }: ReportOptions,
+  ): Promise<VisitsResponse> {
     const { read } = this.#store
     const now = this.#clock()
     const { visitsKey } = await requireAccess(read, 'read', { slug, account, now })
+    const selected = readFilter(filter)
     const { unit, boundaries, previousFrom } = toIntervals(range, timeZone, now)
     const [from, to] = [boundaries[0]!, boundaries.at(-1)!]
     await this.#recorder?.flush()
@@ -78,7 +90,25 @@ export class VisitReports {
       previous: range === RANGE_WITHOUT_PREVIOUS ? null : sumCounts(before),
       series,
       ...(await this.#names(slug, visitsKey, { from, to })),
+      filtered: selected ? await this.#requestsOf(visitsKey, selected, { from, to }) : null,
     }
+  }
+
+  /** Over the days of the lists, so that the sum is the number in a list. */
+  async #requestsOf(
+    key: string,
+    selected: Pick<FilteredVisits, 'kind' | 'name'>,
+    { from, to }: { from: number; to: number },
+  ): Promise<FilteredVisits> {
+    const first = floorTime(from, DAY_MS)
+    const days = Array.from(
+      { length: Math.ceil((to - first) / DAY_MS) },
+      (_, index) => first + index * DAY_MS,
+    )
+    const counted = this.#recorder ? await this.#store.read.visits.byDay(key, selected, days) : []
+    const byDay = new Map(counted.map(({ day, requests }) => [day, requests]))
+    const series = days.map((day) => ({ at: toIso(day), requests: byDay.get(day) ?? 0 }))
+    return { ...selected, requests: series.reduce((sum, { requests }) => sum + requests, 0), series }
   }
 
   /** Names are counted by day, so those of hours are those of their days. */
@@ -106,6 +136,15 @@ export class VisitReports {
 }
 
 type NamesField = 'topPaths' | 'topPages' | 'topFiles' | 'referrers' | 'missingPaths'
+
+function readFilter(filter: VisitFilter): Pick<FilteredVisits, 'kind' | 'name'> | undefined {
+  const [kind, another] = VISIT_NAME_KINDS.filter((one) => filter[one] !== undefined)
+  if (another)
+    throw validationError([
+      { field: another, message: `cannot be combined with ${kind}: paths and hosts are counted separately` },
+    ])
+  return kind && { kind, name: filter[kind]! }
+}
 
 /** VALIDATION_ERROR for an unknown time zone. */
 function toIntervals(range: VisitRange, timeZone: string, now: number): Intervals {

@@ -1,9 +1,5 @@
+import { VISIT_NAME_KINDS, type VisitNameKind } from '../../protocol/api/visits.ts'
 import { DAY_MS, HOUR_MS } from '../lib/time.ts'
-
-/** Kinds of counted names. */
-export type NameKind = (typeof KINDS)[number]
-
-const KINDS = ['path', 'missing', 'referrer'] as const
 
 /** A counter of a name. */
 export interface NamedCount {
@@ -32,7 +28,7 @@ export class SiteStats {
   bytes = 0
   /** Fingerprints of visitors: hashed before they are written, then dropped. */
   readonly visitors = new Set<string>()
-  readonly #names: Partial<Record<NameKind, Map<string, NamedCount>>> = {}
+  readonly #names: Partial<Record<VisitNameKind, Map<string, NamedCount>>> = {}
 
   constructor(buffer: StatsBuffer, slug: string) {
     this.buffer = buffer
@@ -40,7 +36,7 @@ export class SiteStats {
   }
 
   /** The counter of a name; undefined beyond the maximum number. */
-  name(kind: NameKind, name: string): NamedCount | undefined {
+  name(kind: VisitNameKind, name: string): NamedCount | undefined {
     this.#names[kind] ??= new Map()
     const names = this.#names[kind]
     const known = names.get(name)
@@ -67,7 +63,7 @@ export class SiteStats {
   }
 
   *names(): Generator<StatsChunk['names'][number]> {
-    for (const kind of KINDS)
+    for (const kind of VISIT_NAME_KINDS)
       for (const [name, { requests }] of this.#names[kind] ?? []) yield { kind, name, requests }
   }
 
@@ -84,7 +80,7 @@ export class SiteStats {
     this.bytes -= bytes
     for (const visitor of visitors) this.visitors.delete(visitor)
     for (const { kind, name } of names) this.#names[kind]!.delete(name)
-    return this.visitors.size === 0 && KINDS.every((kind) => !this.#names[kind]?.size)
+    return this.visitors.size === 0 && VISIT_NAME_KINDS.every((kind) => !this.#names[kind]?.size)
   }
 }
 
@@ -94,7 +90,7 @@ export interface StatsChunk {
   requests: number
   bytes: number
   visitors: string[]
-  names: { kind: NameKind; name: string; requests: number }[]
+  names: { kind: VisitNameKind; name: string; requests: number }[]
 }
 
 /**

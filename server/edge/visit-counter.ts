@@ -1,10 +1,10 @@
+import type { VisitNameKind } from '../../protocol/api/visits.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { isBot } from '../analytics/bots.ts'
 import {
   BUFFER_LIMITS,
   type CounterTarget,
   type NamedCount,
-  type NameKind,
   ResponseCounter,
   type SiteStats,
 } from '../analytics/stats-buffer.ts'
@@ -132,7 +132,7 @@ function isShortRequest({ isHead, target: { path, query } }: HttpRequest): boole
 
 /** The counter of the requested path; redirects and rejections are counted in totals only. */
 function findNamedCount(counts: SiteStats, { status }: EdgeResponse, path: string): NamedCount | undefined {
-  const kind: NameKind | undefined =
+  const kind: VisitNameKind | undefined =
     status === 200 || status === 206 || status === 304 ? 'path' : status === 404 ? 'missing' : undefined
   if (kind === undefined) return undefined
   const name = toReadablePath(path)

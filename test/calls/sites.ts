@@ -7,7 +7,7 @@ export const SITE_CALLS = {
   listSites: { route: 'GET /api/v1/publishes', access: 'read account', writes: false, prepare: () => ({}), errors: [['VALIDATION_ERROR', { query: '?limit=0' }], ['VALIDATION_ERROR', { query: '?cursor=x' }]] },
   getSite: { route: 'GET /api/v1/publish/{slug}', access: 'read site', right: 'read', writes: false, prepare: async (f) => ({ path: await f.site() }) },
   updateMetadata: { route: 'PATCH /api/v1/publish/{slug}/metadata', access: 'manage site', right: 'publish', writes: true, prepare: async (f) => ({ path: await f.site(), json: { title: 'T' } }), errors: [['VALIDATION_ERROR', { json: { title: 5 } }]] },
-  getVisits: { route: 'GET /api/v1/publish/{slug}/analytics', access: 'read site', right: 'read', writes: false, prepare: async (f) => ({ path: await f.site() }), errors: [['VALIDATION_ERROR', { query: '?range=x' }]] },
+  getVisits: { route: 'GET /api/v1/publish/{slug}/analytics', access: 'read site', right: 'read', writes: false, prepare: async (f) => ({ path: await f.site() }), errors: [['VALIDATION_ERROR', { query: '?range=x' }], ['VALIDATION_ERROR', { query: '?path=/&referrer=a.example' }]] },
   renameSite: { route: 'PATCH /api/v1/publish/{slug}/name', access: 'manage site', right: 'manage', writes: true, prepare: async (f) => ({ path: await f.site(), json: { name: f.name() } }), errors: [['VALIDATION_ERROR', { json: { name: 'www' } }]] },
   checkName: { route: 'GET /api/v1/names/{name}', access: 'read account', anonymous: true, writes: false, prepare: (f) => ({ path: { name: f.name() } }) },
   duplicateSite: { route: 'POST /api/v1/publish/{slug}/duplicate', access: 'publish account', right: 'publish', writes: true, prepare: async (f) => ({ path: await f.site() }) },

@@ -112,6 +112,24 @@ describe('the site of this folder', () => {
     assert.match(stdout, /\n\nTop pages\n {2}\/about +10\n\nTop files\n {2}\/style\.css +20\n$/)
   })
 
+  it('visits shows the days of one path, missing path or referrer', async () => {
+    fixture.responses['GET /api/v1/publish/otter/analytics?range=7d&referrer=news.example'] = {
+      filtered: {
+        kind: 'referrer',
+        name: 'news.example',
+        requests: 1200,
+        series: [
+          { at: '2031-03-26T00:00:00.000Z', requests: 0 },
+          { at: '2031-03-27T00:00:00.000Z', requests: 1200 },
+        ],
+      },
+    }
+    fixture.remember('otter')
+    const { stdout } = await fixture.cli.run(['visits', '--referrer', 'news.example'], keyed)
+    const days = ['By day (UTC)', '  2031-03-26  0', '  2031-03-27  1,200', '']
+    assert.equal(stdout, ['Referrer  news.example', 'Requests  1,200', '', ...days].join('\n'))
+  })
+
   it('restore makes a version live and prints the address', async () => {
     fixture.responses[VERSIONS] = { versions: [draft] }
     fixture.remember('otter')

@@ -125,6 +125,38 @@ describe('the visits of a site', requiresBrowser, () => {
     assert.match(lines[30]!, /^\d{4}-\d\d-\d\dT\d\d:00:00\.000Z,1,15,\d+$/)
   })
 
+  test('are those of one path or host after a click on its row, at an address of its own, until the next click', async () => {
+    const row = (part: string, name: string) =>
+      page.getByRole('region', { name: part }).getByRole('row').filter({ hasText: name })
+    const marked = () => page.locator('.ranked [aria-current]').allInnerTexts()
+    await open('30 days')
+    await total('Visitors').getByText('3', { exact: true }).waitFor()
+    const visits = page.url()
+    // The link covers the row.
+    await row('Pages', '/about').getByRole('cell').last().click({ force: true })
+    await page.getByText('Requests of /about.').waitFor()
+    await total('Requests').getByText('3', { exact: true }).waitFor()
+    assert.deepEqual([await marked(), await total('Visitors').count()], [['/about'], 0])
+    assert.equal(page.url(), `${visits}&path=%2Fabout`)
+    assert.equal((await readRows('Pages')).join(' '), '/,9 /about,3')
+    await owner.assertReadableInAllViewports()
+    await row('Referrers', 'news.example').getByRole('link').press('Enter')
+    await page.getByText('Requests referred by news.example.').waitFor()
+    assert.deepEqual(await marked(), ['news.example'])
+    await page.reload()
+    await total('Requests').getByText('12', { exact: true }).waitFor()
+    await page.getByText('All numbers by day').click()
+    const exporting = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export CSV' }).click()
+    const [head] = (await text(await (await exporting).createReadStream())).split('\r\n')
+    assert.equal(head, 'day,requests')
+    await page.goBack()
+    await page.getByText('Requests of /about.').waitFor()
+    await row('Pages', '/about').getByRole('link').click()
+    await total('Visitors').getByText('3', { exact: true }).waitFor()
+    assert.deepEqual([await marked(), page.url()], [[], visits])
+  })
+
   testVariant('of the last day are shown in the time zone of the browser', async () => {
     const { page } = await web.asOwner(`/sites/${slug}/visits?range=24h`, {
       account: owner,

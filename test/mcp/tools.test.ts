@@ -302,8 +302,9 @@ describe('the tools for programs', () => {
     assert.deepEqual([trash.sites.length, trash.sites[0].slug], [1, renamed.slug])
     await owner.call('undelete_site', { slug: renamed.slug })
     assert.equal(await visit(renamed.siteUrl), page.content)
-    const visits = await owner.call('get_visits', { slug: renamed.slug, range: '24h' })
-    assert.deepEqual([visits.range, Array.isArray(visits.topPages)], ['24h', true])
+    const query = { slug: renamed.slug, range: '24h', path: '/' }
+    const { range, topPages, filtered } = await owner.call('get_visits', query)
+    assert.deepEqual([range, topPages[0].requests], ['24h', filtered.requests])
   })
 
   test('are listed in at most 4,000 tokens, with what a call needs', async () => {

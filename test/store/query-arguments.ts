@@ -299,6 +299,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     add: [3_600_000, 86_400_000, [visit]],
     series: ['slug 7', { from: 0, to: 86_400_000, interval: 3_600_000 }],
     top: ['slug 7', 'path', { from: 0, to: 86_400_000, limit: 10 }],
+    byDay: ['slug 7', { kind: 'path', name: '/' }, [86_400_000, 172_800_000]],
     salt: [1],
     getOrCreateSalt: [1, 's'],
     deleteSalts: [1],

@@ -61,6 +61,12 @@ export function storeVisits(promises: Promises): void {
     assert.deepEqual(await read.visits.top('one', 'missing', { ...always, limit: 9 }), [
       { name: '/', requests: 7 },
     ])
+    assert.deepEqual(await read.visits.byDay('one', path('/a'), [TODAY - DAY_MS, TODAY]), [
+      { day: TODAY, requests: 5 },
+    ])
+    for (const name of [{ ...path('/a'), kind: 'missing' as const }, path('/b')])
+      assert.deepEqual(await read.visits.byDay('one', name, [TODAY]), [])
+    assert.deepEqual(await read.visits.byDay('two', path('/a'), [TODAY]), [])
     assert.deepEqual(await read.visits.top('one', 'path', { from: TODAY + DAY_MS, to: 1e15, limit: 9 }), [])
   })
 

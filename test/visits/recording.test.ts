@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
+import { DAY_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { Program } from '../operator/program.ts'
 import { Publisher } from '../operator/publisher.ts'
@@ -162,11 +163,9 @@ test('days begin in the time zone of the reader, and the numbers are compared wi
     clock.now = Date.parse(`${time}:30Z`)
     await one.visit()
   }
-  const { timeZone, series, totals, previous, from, to } = await one.owner.visits(
-    one.slug,
-    '7d',
-    'Europe/Berlin',
-  )
+  const { timeZone, series, totals, previous, from, to } = await one.owner.visits(one.slug, '7d', {
+    timeZone: 'Europe/Berlin',
+  })
   const counted = series.filter(({ requests }) => requests > 0).map(({ at, requests }) => [at, requests])
   assert.deepEqual(counted, [
     ['2031-03-28T23:00:00.000Z', 1],
@@ -181,5 +180,49 @@ test('days begin in the time zone of the reader, and the numbers are compared wi
   assert.equal((await one.owner.visits(one.slug, '24h')).previous?.requests, 1)
   assert.equal((await one.owner.visits(one.slug, '90d')).previous, null)
   for (const zone of ['Europe/Nowhere', 'x'.repeat(65), ''])
-    await assert.rejects(one.owner.visits(one.slug, '7d', zone), { code: 'VALIDATION_ERROR' })
+    await assert.rejects(one.owner.visits(one.slug, '7d', { timeZone: zone }), { code: 'VALIDATION_ERROR' })
+})
+
+test('one path, missing path or referrer is shown by UTC day, with the sum that its list has', async () => {
+  await using one = await startFixture()
+  const { clock, port } = one.running
+  const noon = Date.parse('2031-03-27T12:00Z')
+  const requests: [days: number, path: string, referer?: string][] = [
+    [9, '/'],
+    [2, '/', 'https://news.example/today'],
+    [2, '/none'],
+    [0, '/'],
+    [0, '/', 'https://news.example/'],
+  ]
+  for (const [days, path, referer] of requests) {
+    clock.now = noon - days * DAY_MS
+    await sendRequest(port, { site: one.slug, path, headers: referer ? { Referer: referer } : {} })
+    await one.owner.visits(one.slug)
+  }
+  const CASES = [
+    ['path', '/', 'topPages', { '2031-03-25': 1, '2031-03-27': 2 }],
+    ['missing', '/none', 'missingPaths', { '2031-03-25': 1 }],
+    ['referrer', 'news.example', 'referrers', { '2031-03-25': 1, '2031-03-27': 1 }],
+  ] as const
+  for (const [kind, name, list, wanted] of CASES) {
+    const { filtered, ...all } = await one.owner.visits(one.slug, '7d', { [kind]: name })
+    assert.ok(filtered)
+    const { series, ...rest } = filtered
+    const sum = Object.values(wanted).reduce((total, count) => total + count, 0)
+    assert.deepEqual(rest, { kind, name, requests: sum })
+    assert.deepEqual(all[list], [{ name, requests: sum }])
+    assert.deepEqual([series.length, series[0]!.at], [7, '2031-03-21T00:00:00.000Z'])
+    const counted = series.filter((day) => day.requests > 0)
+    assert.deepEqual(Object.fromEntries(counted.map((day) => [day.at.slice(0, 10), day.requests])), wanted)
+    const unfiltered = await one.owner.visits(one.slug)
+    assert.deepEqual({ ...all, filtered: null }, unfiltered)
+  }
+  const berlin = { timeZone: 'Europe/Berlin', path: '/' }
+  assert.equal((await one.owner.visits(one.slug, '7d', berlin)).filtered!.series.length, 8)
+  assert.equal((await one.owner.visits(one.slug, '24h', { path: '/' })).filtered!.series.length, 2)
+  assert.equal((await one.owner.visits(one.slug, '7d', { path: '/no' })).filtered!.requests, 0)
+  await assert.rejects(one.owner.visits(one.slug, '7d', { path: '/', referrer: 'news.example' }), {
+    code: 'VALIDATION_ERROR',
+    message: 'referrer: cannot be combined with path: paths and hosts are counted separately',
+  })
 })

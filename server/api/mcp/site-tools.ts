@@ -2,7 +2,7 @@ import type { SiteDetails, SiteList } from '../../../protocol/api/sites.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
 import { RANGES } from '../../analytics/report.ts'
 import { bool, integer, nullable, object, text } from '../schemas/schema.ts'
-import { visitsResponse } from '../schemas/visits.ts'
+import { visitsFilter, visitsResponse } from '../schemas/visits.ts'
 import * as shape from '../schemas.ts'
 import { site } from './arguments.ts'
 import { itemOf, project } from './projection.ts'
@@ -28,7 +28,11 @@ const summary = project(
 
 const renamed = project(shape.renameResponse, ['slug', 'siteUrl', 'formerSlug'], ['redirectsUntil'])
 const copied = project(shape.duplicateResponse, ['slug', 'siteUrl', 'versionId', 'copiedFrom'])
-const visits = project(visitsResponse, ['range', 'counted', 'interval', 'totals'], ['previous', 'series'])
+const visits = project(
+  visitsResponse,
+  ['range', 'counted', 'interval', 'totals'],
+  ['previous', 'series', 'filtered'],
+)
 
 const DEFAULT_LISTED = 20
 
@@ -129,18 +133,19 @@ export const SITE_TOOLS: readonly Tool[] = [
   {
     name: 'get_visits',
     title: 'Get the visits of a site',
-    description: `Returns requests, visitors and bytes of a site over time, and the top ${LISTED_NAMES} pages, referrers and missing paths.`,
+    description: `Returns requests, visitors and bytes of a site over time, and the top ${LISTED_NAMES} pages, referrers and missing paths. With path, missing or referrer, one name of a list, also its requests by day.`,
     input: object(
       { slug: site },
-      { range: text('Default 7d', { enum: RANGES }), timeZone: text('IANA name; default UTC') },
+      {
+        range: text('Default 7d', { enum: RANGES }),
+        timeZone: text('IANA name; default UTC'),
+        ...visitsFilter,
+      },
     ),
     annotations: READ,
     scope: 'read',
-    call: async (api, { slug, range, timeZone }) => {
-      const answer = await api.call<Record<string, unknown[]>>('getVisits', {
-        params: { slug },
-        query: { range, timeZone },
-      })
+    call: async (api, { slug, ...query }) => {
+      const answer = await api.call<Record<string, unknown[]>>('getVisits', { params: { slug }, query })
       const top = ['topPages', 'topFiles', 'referrers', 'missingPaths'].map((name) => [
         name,
         answer[name]!.slice(0, LISTED_NAMES),

@@ -1,4 +1,6 @@
+import { VISIT_NAME_KINDS } from '../../../protocol/api/visits.ts'
 import { RANGES } from '../../analytics/report.ts'
+import { BUFFER_LIMITS } from '../../analytics/stats-buffer.ts'
 import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
 import { slug } from './site.ts'
 
@@ -18,7 +20,20 @@ const range = text('The range, default 7d', { enum: RANGES })
 
 const timeZone = text('IANA time zone in which days begin; default UTC', { maxLength: 64 })
 
-export const visitsQuery = object({}, { range, timeZone })
+const name = (what: string) =>
+  text(`${what}, as a list of the response has it: adds its requests by day as filtered`, {
+    minLength: 1,
+    maxLength: BUFFER_LIMITS.name,
+  })
+
+/** One name of a list. */
+export const visitsFilter = {
+  path: name('A path that was found'),
+  missing: name('A path that was not found'),
+  referrer: name('A referring host'),
+}
+
+export const visitsQuery = object({}, { range, timeZone, ...visitsFilter })
 
 export const visitsResponse = named(
   'Visits',
@@ -41,5 +56,16 @@ export const visitsResponse = named(
     topFiles: names('All other paths, at most 50'),
     referrers: names('Referring hosts, at most 50'),
     missingPaths: names('Paths that were not found, at most 50'),
+    filtered: nullable(
+      object({
+        kind: text('What the name is', { enum: VISIT_NAME_KINDS }),
+        name: text('The path or host of the query'),
+        requests: integer('Its requests'),
+        series: list(
+          object({ at: time('Its start'), requests: integer('Requests') }),
+          'The UTC days of the range, oldest first, also those without requests',
+        ),
+      }),
+    ),
   }),
 )

@@ -1,4 +1,4 @@
-export type VisitNameKind = 'path' | 'missing' | 'referrer'
+import type { VisitNameKind } from '../../../protocol/api/visits.ts'
 
 /** Requests of a path, of a missing path, or by a referring host. */
 export interface VisitName {
@@ -45,6 +45,13 @@ export interface VisitQueries {
     kind: VisitNameKind,
     options: { from: number; to: number; limit: number },
   ): Promise<{ name: string; requests: number }[]>
+
+  /** The requests of one name by day, among these days, in no order; days without requests are omitted. */
+  byDay(
+    slug: string,
+    { kind, name }: Pick<VisitName, 'kind' | 'name'>,
+    days: readonly number[],
+  ): Promise<{ day: number; requests: number }[]>
 
   /** The salt for the hashes of a day's visitors. */
   salt(day: number): Promise<string | undefined>

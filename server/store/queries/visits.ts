@@ -1,10 +1,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { VISIT_NAME_KINDS, type VisitNameKind } from '../../../protocol/api/visits.ts'
 import { DAY_MS } from '../../lib/time.ts'
-import type { SiteVisits, VisitNameKind, VisitQueries } from '../contract/visits.ts'
+import type { SiteVisits, VisitName, VisitQueries } from '../contract/visits.ts'
 import type { Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
-
-const KINDS = ['path', 'missing', 'referrer'] as const
 
 /** Names of a kind on the current day of a site, and after truncation. */
 const MAX_NAMES_PER_DAY = 1000
@@ -42,7 +41,7 @@ export class SqlVisitQueries implements VisitQueries {
     await this.#addHours(hour, counted, firsts)
     await this.#addNames(day, counted)
     for (const { slug, names } of counted) {
-      for (const kind of KINDS) {
+      for (const kind of VISIT_NAME_KINDS) {
         const { length } = names.filter((one) => one.kind === kind)
         if (
           Math.random() < length / NAME_CHECK_THRESHOLD &&
@@ -105,6 +104,19 @@ export class SqlVisitQueries implements VisitQueries {
     return rows.map(({ name, sum }) => ({ name, requests: Number(sum) }))
   }
 
+  /** Finds each day by the whole primary key: the names of a day may be many. */
+  async byDay(slug: string, { kind, name }: Pick<VisitName, 'kind' | 'name'>, days: readonly number[]) {
+    const rows = await this.#db
+      .selectFrom('visit_names')
+      .select(['day', 'requests'])
+      .where('slug', '=', slug)
+      .where('day', 'in', days)
+      .where('kind', '=', kind)
+      .where('name', '=', name)
+      .execute()
+    return rows.map(({ day, requests }) => ({ day: Number(day), requests: Number(requests) }))
+  }
+
   async salt(day: number) {
     const row = await this.#db
       .selectFrom('visit_salts')
@@ -129,15 +141,24 @@ export class SqlVisitQueries implements VisitQueries {
   }
 
   deleteVisitors(day: number) {
-    return this.#drop(sql`delete from visitors where (slug, day, visitor) in
-      (select slug, day, visitor from visitors where day < ${day} order by day limit ${ROWS_PER_DELETE})`)
+    return executeDelete(
+      this.#db,
+      sql`delete from visitors where (slug, day, visitor) in
+      (select slug, day, visitor from visitors where day < ${day} order by day limit ${ROWS_PER_DELETE})`,
+    )
   }
 
   async deleteBefore(time: number) {
-    const hours = await this.#drop(sql`delete from visit_hours where (slug, hour) in
-      (select slug, hour from visit_hours where hour < ${time} order by hour limit ${ROWS_PER_DELETE})`)
-    const names = await this.#drop(sql`delete from visit_names where (slug, day, kind, name) in
-      (select slug, day, kind, name from visit_names where day < ${time} order by day limit ${ROWS_PER_DELETE})`)
+    const hours = await executeDelete(
+      this.#db,
+      sql`delete from visit_hours where (slug, hour) in
+      (select slug, hour from visit_hours where hour < ${time} order by hour limit ${ROWS_PER_DELETE})`,
+    )
+    const names = await executeDelete(
+      this.#db,
+      sql`delete from visit_names where (slug, day, kind, name) in
+      (select slug, day, kind, name from visit_names where day < ${time} order by day limit ${ROWS_PER_DELETE})`,
+    )
     return hours + names
   }
 
@@ -168,7 +189,7 @@ export class SqlVisitQueries implements VisitQueries {
 
   async truncateNames(slug: string, day: number, kept: number) {
     let deleted = 0
-    for (const kind of KINDS)
+    for (const kind of VISIT_NAME_KINDS)
       if ((await this.#countNames(slug, day, kind)) > kept)
         deleted += await this.#truncateKind(slug, day, kind, kept)
     return deleted
@@ -193,17 +214,18 @@ export class SqlVisitQueries implements VisitQueries {
   }
 
   async deleteSite(slug: string) {
-    const names = await this.#drop(sql`delete from visit_names where (slug, day, kind, name) in
-      (select slug, day, kind, name from visit_names where slug = ${slug} limit ${ROWS_PER_DELETE})`)
-    const visitors = await this.#drop(sql`delete from visitors where (slug, day, visitor) in
-      (select slug, day, visitor from visitors where slug = ${slug} limit ${ROWS_PER_DELETE})`)
+    const names = await executeDelete(
+      this.#db,
+      sql`delete from visit_names where (slug, day, kind, name) in
+      (select slug, day, kind, name from visit_names where slug = ${slug} limit ${ROWS_PER_DELETE})`,
+    )
+    const visitors = await executeDelete(
+      this.#db,
+      sql`delete from visitors where (slug, day, visitor) in
+      (select slug, day, visitor from visitors where slug = ${slug} limit ${ROWS_PER_DELETE})`,
+    )
     if (names + visitors > 0) return names + visitors
-    return this.#drop(sql`delete from visit_hours where slug = ${slug}`)
-  }
-
-  /** Deletes up to `ROWS_PER_DELETE` rows by their keys; returns their number. */
-  async #drop(statement: RawBuilder<unknown>) {
-    return Number((await statement.execute(this.#db)).numAffectedRows ?? 0)
+    return executeDelete(this.#db, sql`delete from visit_hours where slug = ${slug}`)
   }
 
   async #existingAmong(slugs: readonly string[]) {
@@ -305,6 +327,11 @@ export class SqlVisitQueries implements VisitQueries {
       .executeTakeFirst()
     return Number(deleted.numDeletedRows)
   }
+}
+
+/** Returns the number of deleted rows. */
+async function executeDelete(db: Kysely<Schema>, statement: RawBuilder<unknown>): Promise<number> {
+  return Number((await statement.execute(db)).numAffectedRows ?? 0)
 }
 
 /** One order of rows for all nodes: two that lock the same rows in different orders would wait for each other. */
