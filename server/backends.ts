@@ -161,7 +161,7 @@ export async function openBackends(
   const dns = resolverDns({ servers: config.dnsServers, timeoutMs: deadlines.dns })
   const secretBox = new SecretBox(secret)
   const certificates = await openCertificates(config, {
-    ...{ store, secretBox, clock, log, version, baseUrl },
+    ...{ store, secretBox, clock, log, dns, version, baseUrl },
     deadlines: deadlines.authority,
   })
   return { ...database, reserve, blobs, mail, dns, secretBox, certificates }
@@ -252,7 +252,7 @@ function inDataFolder<T>({ data }: Config, prepare: () => T): T {
  */
 async function openCertificates(
   config: Config,
-  parts: Pick<IssuingDeps, 'store' | 'secretBox' | 'clock' | 'log'> &
+  parts: Pick<IssuingDeps, 'store' | 'secretBox' | 'clock' | 'log' | 'dns'> &
     Pick<AcmeOptions, 'version' | 'deadlines'> & { baseUrl: string },
 ): Promise<CertificateManager | undefined> {
   if (config.httpsPort === undefined) return undefined

@@ -1,3 +1,4 @@
+import type { Dns } from '../domains/dns/dns.ts'
 import type { Log } from '../lib/log.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { MINUTE_MS } from '../lib/time.ts'
@@ -11,6 +12,8 @@ import { type ChainExpectation, type CheckedChain, certificateId, checkChain, cr
 export interface IssuingDeps {
   store: Store
   acme: Acme
+  /** For the CAA records of names that are not its own. */
+  dns: Pick<Dns, 'caa'>
   /** Encrypts keys: a certificate's with the context `certificate <name>`, an order's with `order <name>`. */
   secretBox: SecretBox
   /** Milliseconds since 1970. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { findCaaProblem } from '../domains/caa.ts'
 import { splitName } from '../domains/name.ts'
 import { toIso } from '../lib/time.ts'
 import type { Certificate, CertificateSummary } from '../store/contract/certificates.ts'
@@ -31,7 +32,6 @@ interface IssuanceAttempt {
   certificate: Certificate
   holder: string
   fence: number
-  hasReservation: boolean
   /** Whether the CA may have issued a certificate: the replaced certificate cannot be replaced again. */
   mayBeIssued: boolean
   /** The order and its key, which are stored. */
@@ -58,8 +58,9 @@ class LeaseLostError extends Error {}
  *
  * | state        | order at the CA | step                                                          | next state   |
  * |--------------|-----------------|---------------------------------------------------------------|--------------|
- * | `due`        | none, or stored | find the stored order, or place one within the limits and     | by the order |
- * |              |                 | store it with its key; `waiting` when the limits are reached |              |
+ * | `due`        | none, or stored | find the stored order, or place one that CAA records permit,  | by the order |
+ * |              |                 | within the limits, and store it with its key; `waiting` when  |              |
+ * |              |                 | the limits are reached                                        |              |
  * | `ordered`    | pending         | present a challenge for each name until the CA validated it   | by the order |
  * | `challenged` | ready           | count the certificate and request it                          | `issued`     |
  * | `finalizing` | processing      | wait until the CA has issued the certificate                  | `issued`     |
@@ -113,9 +114,7 @@ export class Issuance {
     })
   }
 
-  /**
-   * Acquires the lease and, if the name has no order, reserves one; undefined when there is nothing to do.
-   */
+  /** Acquires the lease; undefined when there is nothing to do. */
   #acquire(name: string): Promise<IssuanceAttempt | undefined> {
     const holder = randomUUID()
     return this.#write('relaxed', name, async (tx) => {
@@ -123,20 +122,16 @@ export class Issuance {
       const certificate = await tx.certificates.find(name)
       if (!certificate || !needsOrder(certificate, now)) return undefined
       const fence = await tx.leases.acquire(leaseName(name), holder, now, now + LEASE_DURATION_MS)
-      if (fence === undefined) return undefined
-      const hasReservation = certificate.orderUrl === null
-      if (!hasReservation || (await this.#reserve(tx, certificate)))
-        return { name, certificate, holder, fence, hasReservation, mayBeIssued: false }
-      await tx.leases.release(leaseName(name), holder)
-      return undefined
+      return fence === undefined ? undefined : { name, certificate, holder, fence, mayBeIssued: false }
     })
   }
 
   async #findOrPlaceOrder(attempt: IssuanceAttempt): Promise<IssuanceState | 'waiting'> {
     if (await this.#findOrder(attempt)) return toState(attempt.order!)
-    const isReserved =
-      attempt.hasReservation ||
-      (await this.#whileLeased(attempt, 'relaxed', (tx) => this.#reserveOrRelease(tx, attempt)))
+    await this.#assertPermitted(attempt.name)
+    const isReserved = await this.#whileLeased(attempt, 'relaxed', (tx) =>
+      this.#reserveOrRelease(tx, attempt),
+    )
     if (!isReserved) return 'waiting'
     await this.#placeOrder(attempt)
     return toState(attempt.order!)
@@ -156,6 +151,15 @@ export class Issuance {
     if (!order || (order.status === 'invalid' && order.problem === undefined)) return false
     Object.assign(attempt, { order, key })
     return true
+  }
+
+  /** The CA would refuse the order; it would count towards its limits. The operator knows the records of its own names. */
+  async #assertPermitted(name: string): Promise<void> {
+    const { acme, dns, own } = this.#deps
+    if (own.includes(name)) return
+    const validationMethods = this.#challengeTypes(name, null)
+    const problem = await findCaaProblem(dns, name, { ...(await acme.caaIdentity()), validationMethods })
+    if (problem) throw new AcmeError('rejected', `${problem}.`, { type: 'caa' })
   }
 
   async #placeOrder(attempt: IssuanceAttempt): Promise<void> {

@@ -16,7 +16,7 @@ export interface CheckResult {
   found: DnsFindings
   /** Every TXT value that was found. */
   texts: readonly string[]
-  /** Why the certificate authority may not certify the name; absent while a record is missing. */
+  /** Why the certificate authority may not certify the name; absent while it cannot become or stay active. */
   caaProblem?: string | undefined
 }
 

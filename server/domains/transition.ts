@@ -110,10 +110,13 @@ function nextActiveState(row: Domain, result: CheckResult, { now, random }: Tran
   const { pointing } = result
   const stays = (changes: Partial<Domain>): Transition => ({ nextStatus: 'active', changes })
   if (pointing.is === 'there') {
-    const reason =
-      result.text.is === 'missing'
-        ? `${result.text.message}; without it, another account can take over the domain`
-        : null
+    const reasons = [
+      ...(result.text.is === 'missing'
+        ? [`${result.text.message}; without it, another account can take over the domain`]
+        : []),
+      ...(result.caaProblem ? [`${result.caaProblem}; until then, the certificate cannot be renewed`] : []),
+    ]
+    const reason = reasons.join('. ') || null
     return stays({ failingSince: null, reason, nextCheckAt: nextActiveCheck(now, random) })
   }
   if (pointing.is === 'unclear' && pointing.isOurFault)

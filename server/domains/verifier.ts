@@ -161,14 +161,14 @@ export class DomainVerifier {
     return true
   }
 
-  /** Only before a name becomes active: no order is placed for others. */
+  /** For a name that can become active, and for active names, whose certificates are renewed. */
   async #findCaaProblem(
     { domain, status }: Domain,
     { pointing, text }: CheckResult,
   ): Promise<string | undefined> {
     const { dns, certificates } = this.#options
-    const isProven = pointing.is === 'there' && text.is === 'there'
-    const policy = status === 'pending' && isProven ? await certificates?.caaPolicy(domain) : undefined
+    const isProven = pointing.is === 'there' && (status === 'active' || text.is === 'there')
+    const policy = isProven ? await certificates?.caaPolicy(domain) : undefined
     return policy && findCaaProblem(dns, domain, policy)
   }
 

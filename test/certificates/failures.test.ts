@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AcmeError } from '../../server/certificates/acme/acme.ts'
+import type { CaaRecord } from '../../server/domains/dns/dns.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { activate, activateMany, deactivate, NAME, startActive, startIssuing } from './fixture.ts'
 
@@ -69,6 +70,33 @@ test('a failure backs off with its reason, and ends when its cause is fixed', as
     assert.deepEqual(ca.limits.passed, [])
     assert.ok(issuing.log.some((line) => line.name === NAME && line.level === 'warn'))
   }
+})
+
+test('a renewal that new CAA records forbid is not ordered, keeps its certificate and follows once they permit it', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store } = issuing
+  const records: CaaRecord[] = []
+  const certificates = issuing.node({
+    dns: { caa: async (name) => ({ records: name === NAME ? records : [] }) },
+  })
+  await activate(store, certificates)
+  assert.equal(await certificates.runDue(), 1)
+  issuing.time.now = (await issuing.row()).renewAt!
+  records.push({ critical: false, tag: 'issue', value: 'other.example' })
+  const [before, orders] = [await issuing.served(), ca.requests.order]
+  for (let tries = 0; tries < 3; tries++) assert.equal(await issuing.next(certificates), 0)
+  assert.equal(ca.requests.order, orders)
+  assert.deepEqual(await issuing.served(), before)
+  const { status, problem, renewsAt } = (await certificates.statuses([NAME])).get(NAME)!
+  assert.equal(status, 'active')
+  assert.match(
+    problem!,
+    /^www\.example\.test has the CAA record 0 issue "other\.example", which does not permit .+ add the CAA record 0 issue "ca\.example" to www\.example\.test\.$/,
+  )
+  assert.equal(Date.parse(renewsAt!), (await issuing.row()).dueAt)
+  records.push({ critical: false, tag: 'issue', value: 'ca.example' })
+  assert.equal(await issuing.next(certificates), 1)
+  assert.equal((await issuing.row()).problem, null)
 })
 
 test('retries end after a week of failures, with that reason, and restart when the domain is active again', async () => {

@@ -7,7 +7,13 @@ import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
 import { openTestStore } from '../support/engines.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { fakeCodec, readFakeCertificate, SimulatedCa, type SimulatedCaOptions } from './simulated-ca.ts'
+import {
+  fakeCodec,
+  noCaa,
+  readFakeCertificate,
+  SimulatedCa,
+  type SimulatedCaOptions,
+} from './simulated-ca.ts'
 
 export const NAME = 'www.example.test'
 
@@ -25,6 +31,7 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
   const parts: IssuingDeps = {
     store,
     acme: ca,
+    dns: noCaa,
     secretBox,
     clock,
     log: makeLog({ level: 'debug', text: false, write: (line) => void log.push(JSON.parse(line)) }),

@@ -8,6 +8,7 @@ import {
   type RenewalInfo,
 } from '../../server/certificates/acme/acme.ts'
 import type { CertificateCodec } from '../../server/certificates/deps.ts'
+import type { Dns } from '../../server/domains/dns/dns.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { PublishedLimits } from './published-limits.ts'
 
@@ -83,7 +84,7 @@ export class SimulatedCa implements Acme {
   }
 
   async caaIdentity(): ReturnType<Acme['caaIdentity']> {
-    return { identities: [], accountUrl: undefined }
+    return { identities: ['ca.example'], accountUrl: 'https://ca.example/account/1' }
   }
 
   async supportsRenewalInfo(): Promise<boolean> {
@@ -217,3 +218,6 @@ export const fakeCodec: CertificateCodec = {
 export function readFakeCertificate(chain: string): FakeCertificate {
   return JSON.parse(chain) as FakeCertificate
 }
+
+/** DNS without CAA records. */
+export const noCaa: Pick<Dns, 'caa'> = { caa: async () => ({ records: [] }) }

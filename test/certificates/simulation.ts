@@ -10,7 +10,7 @@ import type { Store } from '../../server/store/store.ts'
 import { domainRow } from '../store/rows.ts'
 import { Random } from '../support/random.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { fakeCodec, SimulatedCa } from './simulated-ca.ts'
+import { fakeCodec, noCaa, SimulatedCa } from './simulated-ca.ts'
 
 const START = Date.UTC(2030, 0, 1)
 
@@ -69,6 +69,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     new CertificateManager({
       store,
       acme: ca,
+      dns: noCaa,
       secretBox: new SecretBox('a secret of thirty-two characters'),
       clock,
       log: makeLog({ level: 'silent', text: false, write: () => undefined }),

@@ -80,7 +80,7 @@ describe('a domain whose CAA records forbid its certificate', needsDns, () => {
     await fixture[Symbol.asyncDispose]()
   })
 
-  test('stays pending, names the record and what to add, requests no certificate, and is active once that is there', async () => {
+  test('stays pending, names the record and what to add, requests no certificate, is active once that is there, and then warns of a record that forbids the renewal', async () => {
     const user = await fixture.createUser()
     await testDns.zone.set('caa.test', 'CAA', '0 issue "other.example"', '0 iodef "mailto:a@caa.test"')
     await fixture.addRecords(await domains.add(user.account, 'www.caa.test', user.slug))
@@ -100,5 +100,15 @@ describe('a domain whose CAA records forbid its certificate', needsDns, () => {
     await check()
     assert.equal((await check()).status, 'active')
     assert.deepEqual(requested, ['www.caa.test'])
+    // A record that appears later forbids the renewal.
+    await testDns.zone.set('caa.test', 'CAA', '0 issue "other.example"')
+    const warned = await check()
+    assert.equal(warned.status, 'active')
+    assert.match(
+      warned.reason!,
+      /^caa\.test has the CAA record .+ to caa\.test; until then, the certificate cannot be renewed\.$/,
+    )
+    await testDns.zone.add('caa.test', 'CAA', '0 issue "ca.example"')
+    assert.equal((await check()).reason, null)
   })
 })

@@ -101,6 +101,7 @@ export class World implements AsyncDisposable {
     const issuing: IssuingDeps = {
       store,
       acme: new SimulatedCa({ clock, life: 90 * DAY_MS }),
+      dns: fixedDns,
       secretBox,
       clock,
       log: silentLog,

@@ -73,6 +73,7 @@ const ROWS: readonly Row[] = [
   ['forgets an email of the day after two hours', 'server/store/contract/counters.ts', 'counterWindow', 'Math.max(start, start + lengthMs - HOUR_MS)', 'start', 'test/api/session.test.ts'],
   // Requests that are refused while their clients send
   ['orders a certificate that CAA records forbid', 'server/domains/transition.ts', 'nextPendingState', 'result.caaProblem', 'undefined', 'test/domains/caa.test.ts'],
+  ['orders the renewal of a certificate that CAA records forbid', 'server/certificates/issuance.ts', 'Issuance.#assertPermitted', 'if (problem)', 'if (false as boolean)', 'test/certificates/failures.test.ts'],
   ['takes a CAA record for another account of the authority for its own', 'server/domains/caa.ts', 'isPermitted', 'accounts[0] === accountUrl', 'true', 'test/domains/caa.test.ts'],
   ['ignores a critical CAA property that it does not know', 'server/domains/caa.ts', 'findCaaProblem', 'critical && !KNOWN_TAGS.has(tag)', 'false', 'test/domains/caa.test.ts'],
   ["loses the refusal of a body that Node's client of HTTP/2 holds in memory", 'server/net/http1-bridge.ts', 'losesEarlyResponses', "name === 'user-agent' && value === 'node'", 'false', 'test/bodies/refusals.test.ts'],
