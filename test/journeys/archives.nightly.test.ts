@@ -11,6 +11,18 @@ import { type OddFolder, writeFolder } from '../cases/folders.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { requires } from '../tools/part.ts'
 
+/** Two packages, one of which needs the other: pnpm installs links to a store, and hard links to its files. */
+const PNPM = [
+  'mkdir -p ../pnpm-a ../pnpm-b',
+  `echo '{"name":"a","version":"1.0.0","dependencies":{"b":"file:../pnpm-b"}}' >../pnpm-a/package.json`,
+  `echo '{"name":"b","version":"1.0.0"}' >../pnpm-b/package.json`,
+  'echo a >../pnpm-a/a.css; echo b >../pnpm-b/b.css',
+  `echo '{"private":true,"dependencies":{"a":"file:../pnpm-a"}}' >package.json`,
+  'npm exec --yes --ignore-scripts --package=pnpm@10.34.9 -- pnpm install --offline --ignore-scripts --store-dir ../pnpm-store >&2',
+  // A build that takes files of a package by links into the tree.
+  'ln -s node_modules/a assets; ln -s node_modules/a/a.css a.css',
+].join(' && ')
+
 /** Programs that make an archive `$OUT` of the folder in which they run. */
 const MAKERS: Record<string, string> = {
   'zip -r, which follows links': 'zip -qr $OUT .',
@@ -46,6 +58,8 @@ const MAKERS: Record<string, string> = {
   'bsdtar in gnutar': 'bsdtar --format gnutar -cf $OUT .',
   'busybox tar': 'busybox tar -cf $OUT .',
   'cpio in ustar': 'find . | cpio -o -H ustar >$OUT 2>/dev/null',
+  'GNU tar with a tree of pnpm': `${PNPM} && tar -cf $OUT .`,
+  'bsdtar with a tree of pnpm': `${PNPM} && bsdtar -cf $OUT .`,
   'git archive as tar.gz':
     'git -c init.defaultBranch=m init -q . && git add -A . && git -c user.email=a@b -c user.name=a commit -qm x && git archive --format=tar.gz HEAD >$OUT && rm -rf .git',
 }
