@@ -4,6 +4,7 @@ import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
 import { PROGRAM_SCOPES } from '../../protocol/api/programs.ts'
 import type { Branding } from '../../protocol/branding.ts'
 import { OAUTH_ROUTES, PROGRAM_GRANT_TYPES } from '../accounts/oauth/authorization-server.ts'
+import { acceptsHtml } from '../edge/respond/negotiation.ts'
 import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
@@ -147,20 +148,26 @@ function relay(forward: Forward): Respond {
 
 /** The response to a request for access, or a page in place of a redirect or an error that is not for the browser. */
 function authorize(forward: Forward, { baseUrl, pages }: OAuthOptions): Respond {
+  /** `problem` begins with its code. A program that does not accept HTML gets the fields of RFC 6749, 5.2. */
+  const sendProblem = (request: FastifyRequest, reply: FastifyReply, problem: string) => {
+    if (acceptsHtml(request.headers.accept ?? '')) return sendPage(reply, renderProblem(pages, problem))
+    const [error, ...description] = problem.split(': ')
+    return reply
+      .code(400)
+      .header('Cache-Control', 'no-store')
+      .send({ error, error_description: description.join(': ') })
+  }
   return async (request, reply) => {
     const isBeginning = request.routeOptions.url === OAUTH_ROUTES.authorization
     // The cookie of the library for this path can be set by a neighboring site; that with the prefix cannot.
     const { uid } = request.params as { uid?: string }
     if (!isBeginning && readAuthorizationCookie(request, baseUrl) !== uid)
-      return sendPage(
-        reply,
-        renderProblem(pages, 'invalid_request: it has expired, or began in another browser'),
-      )
+      return sendProblem(request, reply, 'invalid_request: it has expired, or began in another browser')
     const target = isBeginning ? authorizationTarget(request, baseUrl) : toForwarded(request).target
     const response = await forward(request, { target })
     const { location, 'set-cookie': cookies = [] } = response.headers
     if (location === undefined)
-      return sendPage(reply.header('Set-Cookie', cookies), renderProblem(pages, response.payload))
+      return sendProblem(request, reply.header('Set-Cookie', cookies), response.payload)
     if (isOwnRedirect(location) || (!isBeginning && hasCode(location))) return send(reply, response)
     return sendPage(reply.header('Set-Cookie', cookies), renderReturn(pages, location))
   }

@@ -388,6 +388,11 @@ describe('the authorization of programs', () => {
         JSON.stringify(changes),
       )
     }
+    const asJson = { headers: { accept: 'application/json' }, redirect: 'manual' } as const
+    const refused = await fetch(program.authorizationUrl({ client_id: 'unknown' }), asJson)
+    assert.equal(refused.status, 400)
+    assert.deepEqual(Object.keys(await refused.clone().json()), ['error', 'error_description'])
+    assert.equal((await refused.json()).error, 'invalid_client')
     const toProgram: [changes: Record<string, string | undefined>, error: string][] = [
       [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
       [{ code_challenge_method: 'plain' }, 'invalid_request'],
