@@ -20,6 +20,30 @@ const precompress: Plugin = {
   },
 }
 
+/** The folders of the packages that the scripts and styles contain, as package-lock.json names them. */
+const bundledPackages = new Set<string>()
+
+/** Records the packages of a bundle. The bundles of workers, which have plugins of their own, are complete first. */
+const recordPackages = (): Plugin => ({
+  name: 'record-packages',
+  generateBundle(_options, bundle) {
+    for (const file of Object.values(bundle)) {
+      for (const id of file.type === 'chunk' ? file.moduleIds : file.originalFileNames) {
+        const [folder] = /node_modules\/(?:.*node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(id) ?? []
+        if (folder !== undefined) bundledPackages.add(folder)
+      }
+    }
+  },
+})
+
+/** Writes the list of packages, for the bill of materials (`scripts/package/sbom.ts`). */
+const listPackages: Plugin = {
+  name: 'list-packages',
+  writeBundle({ dir }) {
+    writeFileSync(`${dir}/packages.json`, JSON.stringify([...bundledPackages].sort()))
+  },
+}
+
 /** Stands for `{base_url}` in commands, which quote what is no URL. */
 const BASE_URL = 'https://base-url.invalid'
 
@@ -76,6 +100,6 @@ export default defineConfig({
       checks: { bundlerTimings: false },
     },
   },
-  worker: { format: 'es' },
-  plugins: [precompress, prerenderFrontPage],
+  worker: { format: 'es', plugins: () => [recordPackages()] },
+  plugins: [precompress, prerenderFrontPage, recordPackages(), listPackages],
 })

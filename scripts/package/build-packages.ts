@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listProgram } from './contents.ts'
 import { buildDeb } from './deb.ts'
-import { listModules } from './modules.ts'
+import { listBundledModules, listModules } from './modules.ts'
 import type { PackageFile } from './package-file.ts'
 import { readRelease } from './release.ts'
-import { createSbom } from './sbom.ts'
+import { assertValidSbom, createSbom } from './sbom.ts'
 import { buildTarball } from './tarball.ts'
 
 /** Paths of the files that were built. */
@@ -24,7 +24,8 @@ export async function buildPackages(
   const release = readRelease(process.env)
   const modules = listModules()
   const program = listProgram(modules).filter(isWanted)
-  const sbom = createSbom(modules, release)
+  const sbom = createSbom([...modules, ...listBundledModules()], release)
+  await assertValidSbom(sbom)
   const workFolder = mkdtempSync(join(tmpdir(), 'slipway-package-'))
   const packages = {
     deb: join(folder, `slipway_${release.version}_amd64.deb`),

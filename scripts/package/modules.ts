@@ -45,11 +45,19 @@ export function listModules(): Module[] {
       queue.push(resolved)
     }
   }
-  return [...found].sort().map((path) => {
-    const { version = '', integrity, license } = lock[path]!
-    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
-    return { path, name, version, ...(integrity && { integrity }), ...(license && { license }) }
-  })
+  return [...found].sort().map((path) => toModule(lock, path))
+}
+
+/** The packages whose code the built dashboard contains. */
+export function listBundledModules(): Module[] {
+  const { packages } = readJson('package-lock.json') as { packages: Lock }
+  return (readJson('dashboard/dist/packages.json') as string[]).map((path) => toModule(packages, path))
+}
+
+function toModule(lock: Lock, path: string): Module {
+  const { version = '', integrity, license } = lock[path]!
+  const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+  return { path, name, version, ...(integrity && { integrity }), ...(license && { license }) }
 }
 
 /** Node's algorithm: the nearest `node_modules` with the package. */

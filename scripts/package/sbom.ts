@@ -1,14 +1,16 @@
+import { Spec, Validation } from '@cyclonedx/cyclonedx-library'
 import type { Module } from './modules.ts'
 import type { Release } from './release.ts'
 
-/** The software bill of materials: CycloneDX 1.6 in JSON. */
+/** The software bill of materials: CycloneDX 1.6 in JSON. A package that is installed at several paths is one component. */
 export function createSbom(modules: readonly Module[], { version, epoch }: Release): string {
-  const components = modules.map(({ name, version, integrity, license }) => ({
+  const byUrl = new Map(modules.map((module) => [toPackageUrl(module), module]))
+  const components = [...byUrl].map(([purl, { name, version, integrity, license }]) => ({
     type: 'library',
-    'bom-ref': toPackageUrl(name, version),
+    'bom-ref': purl,
     name,
     version,
-    purl: toPackageUrl(name, version),
+    purl,
     ...(integrity && { hashes: integrity.split(' ').map(toHash) }),
     ...(license && { licenses: [{ expression: license }] }),
   }))
@@ -32,8 +34,14 @@ export function createSbom(modules: readonly Module[], { version, epoch }: Relea
   return `${JSON.stringify(document, undefined, 2)}\n`
 }
 
+/** Rejects what the validator of CycloneDX does not accept. */
+export async function assertValidSbom(sbom: string): Promise<void> {
+  const problems = await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(sbom)
+  if (problems !== null) throw new Error(`the bill of materials is invalid: ${JSON.stringify(problems)}`)
+}
+
 /** A package URL of npm; the @ of a scope is escaped. */
-function toPackageUrl(name: string, version: string): string {
+function toPackageUrl({ name, version }: Module): string {
   return `pkg:npm/${name.replace('@', '%40')}@${version}`
 }
 

