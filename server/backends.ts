@@ -3,6 +3,7 @@ import { mkdir, rm, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Blobs } from './blobs/blobs.ts'
+import { DamageReport } from './blobs/damage.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
 import { parseBucketUrl } from './blobs/s3/bucket-url.ts'
@@ -215,14 +216,15 @@ async function openBlobs(
     timeoutMs: number
   },
 ): Promise<Blobs> {
+  const { metrics } = telemetry
   if (config.blobsUrl === '') {
-    const blobs = await inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
+    const damage = new DamageReport({ log: parts.log, metrics })
+    const blobs = await inDataFolder(config, () => diskBlobs({ ...parts, damage, folder: folder.blobs }))
     return observeBlobs(blobs, telemetry)
   }
   const { s3Blobs } = await import('./blobs/s3/s3.ts')
   const cache = { folder: folder.cache, limit: config.cacheDiskBytes, processes: config.workers }
   const bucket = parseBucketUrl(config.blobsUrl)
-  const { metrics } = telemetry
   return observeBlobs(
     inDataFolder(config, () => s3Blobs({ ...parts, metrics, bucket, cache, timeoutMs })),
     telemetry,

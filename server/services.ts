@@ -294,6 +294,7 @@ export function createServices(
       telemetry,
       pendingLifetime: config.pendingLifetime,
       blobGrace: config.blobGrace,
+      verifyDaily: config.verifyDaily,
     },
   }
 }

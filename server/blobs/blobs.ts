@@ -33,6 +33,9 @@ export interface BlobLocation extends StoredBlob {
   offset: number
 }
 
+/** Whether the bytes of a blob are still what was stored. */
+export type BlobState = 'intact' | 'damaged' | 'missing'
+
 /** First and last byte, inclusive. */
 export interface ByteRange {
   start: number
@@ -47,6 +50,9 @@ export interface ByteRange {
  * - Atomic: an object holds exactly the bytes that its `put` returned, or does not exist for readers.
  * - Durable: what `commit` did not report missing, and what `putTogether` returned, survives a power cut in the next
  *   millisecond. After a failed flush nothing is reported as committed, and the bytes must be uploaded again.
+ * - Verified: bytes that are not those of the location's hash are never returned: `bytes` and `read` reject with a
+ *   DamagedBlobError. An engine that does not know the hashes of parts compares contents of up to 256 KiB as a whole, and
+ *   returns parts of larger ones as they are.
  * - Races: any number of processes and nodes may put, commit and read concurrently. `remove` may be called for any
  *   object without a row, at any time, repeatedly.
  * - In every operation a full disk or bucket is INSUFFICIENT_STORAGE and other errors of the engine are UNAVAILABLE;
@@ -75,6 +81,9 @@ export interface Blobs {
 
   /** A stream of the bytes, or of a range of them; undefined when absent. */
   read(location: BlobLocation, range?: ByteRange): Promise<Readable | undefined>
+
+  /** Compares the stored bytes, not a cached copy, with the hash. Reads a large blob in pieces. */
+  verify(location: BlobLocation): Promise<BlobState>
 
   /** Deletes objects; absent ones are ignored. One that cannot be deleted does not keep others: it rejects afterwards. */
   remove(objects: readonly string[]): Promise<void>

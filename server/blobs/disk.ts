@@ -18,11 +18,15 @@ import { GrowingBuffer } from '../lib/growing-buffer.ts'
 import { makeFolder } from '../lib/make-folder.ts'
 import type { BlobLocation, Blobs, PutConstraints, StoredBlob } from './blobs.ts'
 import { assertExpected, assertLength, type ReceivedBytes } from './constraints.ts'
+import { DamagedBlobError, type DamageReport } from './damage.ts'
 import type { DiskReserve } from './disk-reserve.ts'
 import { createObjectName, isFormerObjectName, objectCreatedAt } from './object-names.ts'
 
-/** Bodies up to this many bytes are buffered in memory and written in one call. */
+/** Bodies up to this many bytes are buffered in memory and written in one call, and read and compared as a whole. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024
+
+/** Bytes that are read and hashed at a time: the event loop waits for the hash. */
+const HASH_CHUNK_BYTES = 2 ** 20
 
 /** Bytes of a larger body buffered per write: chunks may be small, and each write takes a thread. */
 const WRITE_BYTES = 32 * 1024
@@ -48,6 +52,7 @@ interface DiskOptions {
   clock: () => number
   /** Without it the disk may be filled. */
   reserve?: DiskReserve
+  damage?: DamageReport
 }
 
 /** Successive objects in one folder. */
@@ -57,7 +62,7 @@ const OBJECTS_PER_SHARD = 100
 const OBJECTS_PER_PAGE = 1000
 
 /** Blobs in a folder of a local disk. */
-export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blobs {
+export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOptions): Blobs {
   const shards = new Shards(folder)
   /** The end of the names of objects that this run has created. */
   const ownSuffix = `.${hashOnce('sha256', bootId).slice(0, 8)}`
@@ -90,7 +95,7 @@ export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blob
       // The inode is cached: a synchronous stat costs less than a round trip to the thread pool.
       const whole =
         fstatSync(handle.fd).size === blob.size &&
-        (blob.object.endsWith(ownSuffix) || (await hashFile(handle)) === blob.hash)
+        (blob.object.endsWith(ownSuffix) || (await hashPart(handle, { ...blob, offset: 0 })) === blob.hash)
       if (whole) await flush(handle)
       return whole
     } catch (error) {
@@ -99,6 +104,22 @@ export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blob
     } finally {
       await handle.close()
     }
+  }
+
+  /** All bytes, which have their hash; undefined when absent. */
+  async function readIntact(location: BlobLocation): Promise<Buffer | undefined> {
+    const { object, offset, size, hash } = location
+    const handle = await open(place(object)).catch(ignoreMissing)
+    if (!handle) return undefined
+    try {
+      // Not from the pool: a cached buffer must not keep the memory of others.
+      const bytes = Buffer.allocUnsafeSlow(size)
+      if (isExpected(location, await hashPart(handle, location, bytes))) return bytes
+    } finally {
+      await handle.close()
+    }
+    damage?.add({ object, start: offset, length: size, hash })
+    throw new DamagedBlobError()
   }
 
   async function flushFolder(path: string): Promise<void> {
@@ -182,20 +203,17 @@ export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blob
         return [...missing]
       }),
 
-    bytes: ({ object, offset, size }) =>
-      withStorageErrors(async () => {
-        const handle = await open(place(object)).catch(ignoreMissing)
-        try {
-          return handle && (await readPart(handle, offset, size))
-        } finally {
-          await handle?.close()
-        }
-      }),
+    bytes: (location) => withStorageErrors(() => readIntact(location)),
 
     streamBytes: 2 * READ_CHUNK_BYTES,
 
-    read: ({ object, offset, size }, { start, end } = { start: 0, end: size - 1 }) =>
+    read: (location, { start, end } = { start: 0, end: location.size - 1 }) =>
       withStorageErrors(async () => {
+        const { object, offset, size } = location
+        if (size <= MAX_BUFFERED_BODY_BYTES) {
+          const bytes = await readIntact(location)
+          return bytes && Readable.from(end < start ? [] : [bytes.subarray(start, end + 1)])
+        }
         const handle = await open(place(object)).catch(ignoreMissing)
         if (!handle) return undefined
         if (end < start) {
@@ -204,6 +222,20 @@ export function diskBlobs({ folder, bootId, clock, reserve }: DiskOptions): Blob
         }
         const range = { start: offset + start, end: offset + end }
         return createReadStream('', { fd: handle, highWaterMark: READ_CHUNK_BYTES, ...range })
+      }),
+
+    verify: (location) =>
+      withStorageErrors(async () => {
+        const handle = await open(place(location.object)).catch(ignoreMissing)
+        if (!handle) return 'missing'
+        try {
+          return isExpected(location, await hashPart(handle, location)) ? 'intact' : 'damaged'
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code === 'EIO') return 'damaged'
+          throw error
+        } finally {
+          await handle.close()
+        }
       }),
 
     remove: (objects) =>
@@ -360,28 +392,31 @@ async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
   }
 }
 
-async function hashFile(handle: FileHandle): Promise<string> {
+/**
+ * Reads a part of a file, into `bytes` if given, and returns its SHA-256; undefined when the file ends before. Rejects
+ * with the errors of the disk.
+ */
+async function hashPart(
+  handle: FileHandle,
+  { offset, size }: Pick<BlobLocation, 'offset' | 'size'>,
+  bytes?: Buffer,
+): Promise<string | undefined> {
   const hash = createHash('sha256')
-  const buffer = Buffer.allocUnsafe(MAX_BUFFERED_BODY_BYTES)
-  for (let at = 0; ; ) {
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, at)
-    if (bytesRead === 0) return hash.digest('hex')
-    hash.update(buffer.subarray(0, bytesRead))
+  const chunk = bytes ?? Buffer.allocUnsafe(Math.min(size, MAX_BUFFERED_BODY_BYTES))
+  for (let at = 0; at < size; ) {
+    const from = bytes ? at : 0
+    const length = Math.min(chunk.length - from, size - at, HASH_CHUNK_BYTES)
+    const { bytesRead } = await handle.read(chunk, from, length, offset + at)
+    if (bytesRead === 0) return undefined
+    hash.update(chunk.subarray(from, from + bytesRead))
     at += bytesRead
   }
+  return hash.digest('hex')
 }
 
-/** These bytes of a file; fewer when it ends before. */
-async function readPart(handle: FileHandle, offset: number, size: number): Promise<Buffer> {
-  // Not from the pool: a cached buffer must not keep the memory of others.
-  const buffer = Buffer.allocUnsafeSlow(size)
-  let at = 0
-  while (at < size) {
-    const { bytesRead } = await handle.read(buffer, at, size - at, offset + at)
-    if (bytesRead === 0) break
-    at += bytesRead
-  }
-  return at === size ? buffer : buffer.subarray(0, at)
+/** An earlier release stored no hashes of encodings. */
+function isExpected({ hash }: BlobLocation, actual: string | undefined): boolean {
+  return actual !== undefined && (hash === '' || actual === hash)
 }
 
 function shardOf(object: string): string {

@@ -199,6 +199,14 @@ export const settings = {
     ),
     'automatic',
   ),
+  verifyDaily: {
+    ...bytesOrPercent(
+      'SLIPWAY_VERIFY_DAILY',
+      'What is read of the stored files each day and compared with their hashes: a percentage, or a size that limits the requests to a bucket, such as 20GB. `0` disables it.',
+    ),
+    defaultValue: { percent: 3 },
+    defaultLabel: '3%',
+  },
   smtpUrl: {
     ...address(
       'SLIPWAY_SMTP_URL',

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { DamagedBlobError } from '../blobs/damage.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -181,14 +182,15 @@ export class Edge implements HttpHandler {
       })
     }
     try {
-      const body = await this.#bodies.open(content, memory, reportCorruptBlob)
+      const opening = this.#bodies.open(content, memory, reportCorruptBlob)
+      const body = await opening.catch(undefinedIfDamaged)
       if (body !== undefined) return { response, visit, body }
       if (!isReloaded && (await this.#isOutdated(content)))
         return await this.#openBody(request, await this.#reload(request), { memory, isReloaded: true })
     } catch (error) {
       return inline(this.#failure(request, error), visit)
     }
-    reportCorruptBlob(new Error('the blob is missing or has another length'))
+    reportCorruptBlob(new Error('the blob is missing or damaged'))
     if (!content.encoding) return inline(this.#pages.internalError.for(request.headers), visit)
     return { ...(await this.#identityFallback(request, memory)), visit }
   }
@@ -381,6 +383,11 @@ function withHsts(result: EdgeResult): EdgeResult {
     SECURED.set(response, secured)
   }
   return { ...result, response: secured }
+}
+
+/** Wrong bytes are absent for visitors. */
+function undefinedIfDamaged(error: unknown): undefined {
+  if (!(error instanceof DamagedBlobError)) throw error
 }
 
 /** A response that is not counted as a visit. */

@@ -27,6 +27,7 @@ import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
 import { recountUsage } from './usage-recount.ts'
+import { type DailyShare, VERIFY_INTERVAL_SECONDS, verifyBlobs } from './verify-blobs.ts'
 
 /** Dependencies of sweeps; all times in seconds. */
 export interface SweepOptions {
@@ -47,6 +48,7 @@ export interface SweepOptions {
   telemetry: Telemetry
   pendingLifetime: number
   blobGrace: number
+  verifyDaily: DailyShare
 }
 
 export interface Sweep {
@@ -143,6 +145,13 @@ export const sweeps: readonly Sweep[] = [
     intervalSeconds: DAY_SECONDS,
     description: 'scans all stored objects for those that nothing refers to',
     run: discardStrayObjects,
+  },
+  {
+    name: 'verification',
+    intervalSeconds: VERIFY_INTERVAL_SECONDS,
+    description: 'reads a part of the stored files, and compares them with their hashes',
+    isEnabled: ({ verifyDaily }) => Object.values(verifyDaily)[0] !== 0,
+    run: verifyBlobs,
   },
   {
     name: 'encodings',

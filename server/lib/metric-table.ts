@@ -80,6 +80,10 @@ export const METRICS = {
     'operation',
     'outcome',
   ]),
+  slipway_damaged_files_total: counter(
+    'Reads of stored files that have other bytes than were stored, which no client received (read), and files that the verification found damaged or missing (sweep).',
+    ['found'],
+  ),
   slipway_disk_free_bytes: gauge('Free disk space of the data folder.'),
   slipway_disk_reserve_bytes: gauge('Free disk space below which publishing is refused.'),
   slipway_certificates: gauge('Requested certificates by state: valid, expired, pending or failing.', [

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
 import type { BlobLocation, Blobs, StoredBlob } from '../blobs/blobs.ts'
+import { isDamage } from '../blobs/damage.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -100,14 +102,13 @@ class Copier {
   /** Undefined when the source has it not, or with other bytes. */
   async #copyFile(location: BlobLocation): Promise<StoredBlob | undefined> {
     const { hash, size } = location
-    const body = await this.#source.read(location)
-    if (!body) return undefined
+    let body: Readable | undefined
     try {
-      return await this.#target.put(body, { size, hash })
+      body = await this.#source.read(location)
+      return body && (await this.#target.put(body, { size, hash }))
     } catch (error) {
-      body.destroy()
-      const { code } = error as Partial<ApiError>
-      if (code === 'HASH_MISMATCH' || code === 'SIZE_MISMATCH') return undefined
+      body?.destroy()
+      if (isDamage(error)) return undefined
       throw error
     }
   }
@@ -128,7 +129,10 @@ class Copier {
     for (const encoding of ENCODINGS) {
       const location = row[encoding]
       if (!location) continue
-      const bytes = await this.#source.bytes(location)
+      const bytes = await this.#source.bytes(location).catch((error: unknown) => {
+        if (isDamage(error)) return undefined
+        throw error
+      })
       if (!bytes || !(await isIntact(bytes, { encoding, location, of: row.hash }))) return undefined
       contents.set(encoding, bytes)
     }

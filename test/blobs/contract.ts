@@ -39,6 +39,7 @@ export function blobsContract(
   committing(promises)
   storingTogether(promises)
   removing(promises)
+  verifying(promises)
 }
 
 export const NOW = Date.UTC(2026, 0, 1)
@@ -238,6 +239,26 @@ function storingTogether(promises: Promises): void {
     assert.ok(
       (await readAll(blobs, locations[3]!, range))?.equals(contents[3]!.subarray(1_048_570, 1_048_581)),
     )
+  })
+}
+
+function verifying(promises: Promises): void {
+  promises('bytes with another hash than they were stored with are found, and not read', async (blobs) => {
+    const contents = [0, 300, 300_000, 2_200_000].map((size) => deterministicBytes('verified', size))
+    const stored = await Promise.all(contents.map((bytes) => keep(blobs, bytes)))
+    const together = await blobs.putTogether(contents.slice(1))
+    for (const location of [...stored, ...together]) {
+      assert.equal(await blobs.verify(location), 'intact')
+      const hash = received(SMALL).hash
+      const other = { ...location, hash, piecesHash: location.piecesHash && hash }
+      if (location.size === 0) continue
+      assert.equal(await blobs.verify(other), 'damaged')
+      await assert.rejects(blobs.bytes(other), { code: 'UNAVAILABLE' })
+      if (location.size > 300) continue
+      await assert.rejects(readAll(blobs, other, { start: 5, end: 7 }), { code: 'UNAVAILABLE' })
+    }
+    await blobs.remove([stored[1]!.object])
+    assert.equal(await blobs.verify(stored[1]!), 'missing')
   })
 }
 

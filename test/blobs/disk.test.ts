@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { BlobLocation, Blobs, StoredBlob } from '../../server/blobs/blobs.ts'
+import { DamageReport } from '../../server/blobs/damage.ts'
 import { diskBlobs } from '../../server/blobs/disk.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
@@ -16,7 +19,7 @@ async function freshFolder() {
   return {
     folder,
     open: (bootId = 'this-run') => diskBlobs({ folder, bootId, clock: () => NOW }),
-    pathOf: ({ object }: StoredBlob) => join(folder, object.slice(0, 2), object),
+    pathOf: ({ object }: Pick<StoredBlob, 'object'>) => join(folder, object.slice(0, 2), object),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   }
 }
@@ -59,6 +62,33 @@ for (const [how, damage] of Object.entries(damages)) {
     for (const blob of again) assert.equal((await later.bytes(toLocation(blob)))?.length, blob.size)
   })
 }
+
+test('a byte that changed on the disk is not read, and each object is logged once', async () => {
+  await using place = await freshFolder()
+  const logged: object[] = []
+  const write = (line: string) => void logged.push(JSON.parse(line))
+  const metrics = new Metrics()
+  const damage = new DamageReport({ log: makeLog({ level: 'error', text: false, write }), metrics })
+  const blobs = diskBlobs({ folder: place.folder, bootId: 'this-run', clock: () => NOW, damage })
+  const small = await keep(blobs, SMALL)
+  const [, encoding] = await blobs.putTogether([SMALL, LARGE])
+  for (const { object } of [small, encoding!]) {
+    const file = await readFile(place.pathOf({ object }))
+    await writeFile(place.pathOf({ object }), file.with(-1, file.at(-1)! ^ 1))
+  }
+  await assert.rejects(blobs.bytes(small), { code: 'UNAVAILABLE' })
+  await assert.rejects(blobs.read(small, { start: 0, end: 0 }), { code: 'UNAVAILABLE' })
+  await assert.rejects(blobs.bytes(encoding!), { code: 'UNAVAILABLE' })
+  assert.equal(await blobs.verify(encoding!), 'damaged')
+  const message = 'a stored file is damaged'
+  const expected = [
+    { message, object: small.object, start: 0, length: SMALL.length, hash: small.hash },
+    { message, object: encoding!.object, start: SMALL.length, length: LARGE.length, hash: encoding!.hash },
+  ]
+  assert.partialDeepStrictEqual(logged, expected)
+  assert.equal(logged.length, expected.length)
+  assert.equal(metrics.counter('slipway_damaged_files_total', { found: 'read' }).value, 3)
+})
 
 test('a file that a killed process of this run wrote in part is not committed', async () => {
   await using place = await freshFolder()

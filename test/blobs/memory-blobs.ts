@@ -38,6 +38,11 @@ export function memoryBlobs(clock: () => number): Blobs & { objects: ReadonlyMap
       const bytes = find(location)
       return bytes && Readable.from([bytes.subarray(range.start, range.end + 1)])
     },
+    async verify(location) {
+      const bytes = find(location)
+      if (!bytes) return 'missing'
+      return hash('sha256', bytes) === location.hash ? 'intact' : 'damaged'
+    },
     async remove(names) {
       for (const object of names) objects.delete(object)
     },

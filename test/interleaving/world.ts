@@ -162,6 +162,7 @@ const fixedBlobs: Blobs = {
   putTogether: async () => [],
   bytes: async ({ hash }) => BYTES.get(hash),
   read: async ({ hash }) => (BYTES.has(hash) ? Readable.from([BYTES.get(hash)]) : undefined),
+  verify: async () => 'intact',
   remove: async () => undefined,
   list: async () => [],
   createdAt: () => undefined,

@@ -135,6 +135,7 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
     values: [...NO_SIZES, '91%', '-1%', '5 %', '%', '1e1%', '5%5'],
     allowed: /a size from 0 bytes to 16 TiB, such as 2GB, or a percentage from 0% to 90%/,
   },
+  VERIFY_DAILY: { values: [...NO_SIZES, '91%', '3 %'], allowed: /a size from 0 bytes .* or a percentage/ },
   SMTP_URL: {
     values: [
       'mail.example',

@@ -3,11 +3,14 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { openForOperator } from '../../server/app.ts'
+import type { BlobLocation } from '../../server/blobs/blobs.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
+import { makeLog } from '../../server/lib/log.ts'
 import { keep, listObjects } from '../blobs/bytes.ts'
 import { accountRow, certificateRow, domainRow, siteRow, versionRow } from '../store/rows.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -101,6 +104,63 @@ test('a database that does not know most of the stored files deletes none of the
   clock.now += 10 * DAY_MS
   assert.equal(await runScheduled(), 0)
   assert.equal(await sweep('unnamed'), more.length)
+})
+
+test('every stored file is compared with its hash once in the time that the daily share takes', async () => {
+  await using folder = await emptyFolder(400 * DAY_MS)
+  const { blobs, clock, context, store, data } = folder
+  const contents = Array.from({ length: 200 }, (_, number) => Buffer.from(`file ${number}`))
+  const files = await Promise.all(contents.map((bytes) => keep(blobs, bytes)))
+  const [first] = await blobs.putTogether([Buffer.from('encoded')])
+  await store.write('relaxed', {}, async (tx) => {
+    await tx.blobs.add('bakery', files)
+    await tx.blobs.addReferences('cafe', [files[1]!.hash])
+    await tx.blobs.recordEncodings([{ hash: files[2]!.hash, br: first!, zstd: null, gzip: null }])
+  })
+  const place = ({ object }: { object: string }) => join(data, 'blobs', object.slice(0, 2), object)
+  await writeFile(place(files[1]!), 'File 1')
+  await writeFile(place(first!), 'Encoded')
+  await rm(place(files[3]!))
+  const verification = sweeps.find(({ name }) => name === 'verification')!
+  const verified: string[] = []
+  const logged: { message: string; object: string; sites: string[] }[] = []
+  const options = {
+    ...context.sweepOptions,
+    log: makeLog({ level: 'error', text: false, write: (line) => void logged.push(JSON.parse(line)) }),
+    blobs: {
+      ...blobs,
+      verify(location: BlobLocation) {
+        verified.push(location.object)
+        return blobs.verify(location)
+      },
+    },
+  }
+  for (const verifyDaily of [{ percent: 10 }, { bytes: contents.join('').length / 10 }]) {
+    for (let runs = 0; runs < 10.5 * 144; runs++, clock.now += 600_000)
+      await verification.run({ ...options, verifyDaily }, { since: clock.now - 600_000 })
+    const counts = Object.values(Object.groupBy(verified.splice(0), (object) => object))
+    assert.equal(counts.length, 201)
+    assert.ok(counts.every((objects) => objects!.length <= 2))
+    assert.ok(counts.filter((objects) => objects!.length === 1).length > 180, 'a tenth is read again')
+    const lost = logged.splice(0).map(({ message, object, sites }) => [message, object, sites])
+    for (const expected of [
+      ['a stored file is damaged', files[1]!.object, ['bakery', 'cafe']],
+      ['a stored file is damaged', first!.object, ['bakery']],
+      ['a stored file is missing', files[3]!.object, ['bakery']],
+    ])
+      assert.ok(lost.some((one) => isDeepStrictEqual(one, expected)))
+  }
+  const counter = context.sweepOptions.telemetry.metrics.counter('slipway_damaged_files_total', {
+    found: 'sweep',
+  })
+  assert.ok(counter.value >= 6)
+  const busy = { ...options, verifyDaily: { percent: 90 } }
+  // A clock that was set back does not stop it, and a run by hand reads everything.
+  clock.now -= 300 * DAY_MS
+  assert.equal(await verification.run({ ...busy }, { since: 1 }), 0)
+  assert.ok(verified.splice(0).length > 0)
+  assert.equal(await runOnce(verification, { ...options, verifyDaily: { bytes: 0 } }), 3)
+  assert.equal(verified.length, 201)
 })
 
 const HOUR_MS = 3_600_000

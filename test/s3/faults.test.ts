@@ -6,6 +6,8 @@ import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { deterministicBytes, keep, listObjects, readAll, toBody, toLocation } from '../blobs/bytes.ts'
 import { numbers } from '../support/random.ts'
+import { MIB } from '../support/units.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import type { S3Fault, S3Proxy } from '../tools/s3-proxy.ts'
 import { createStorage } from './storage.ts'
@@ -128,9 +130,9 @@ test('bytes that change on their way from the bucket are fetched once more', req
   assert.deepEqual(log, [])
 })
 
-test('an object with wrong bytes is logged and not read', requires('ceph'), async () => {
+test('an object with wrong bytes is not read, and logged once', requires('ceph'), async () => {
   await using storage = await createStorage()
-  const { blobs, log } = storage.open()
+  const { blobs, log, metrics } = storage.open()
   const { proxy } = storage
   for (const bytes of [SMALL, LARGE]) {
     const location = await keep(blobs, bytes)
@@ -140,22 +142,37 @@ test('an object with wrong bytes is logged and not read', requires('ceph'), asyn
     await assert.rejects(readAll(blobs, location, { start: 5, end: 7 }), { code: 'UNAVAILABLE' })
     assert.equal(proxy.requests.length, 4, 'two fetches for each read')
     proxy.fault = () => undefined
-    const entries = log.splice(0)
-    assert.equal(entries.length, 2)
-    const hash = location.piecesHash ?? location.hash
-    for (const entry of entries) {
-      const { level, message, node, object, hash: expected } = entry
-      assert.deepEqual(
-        { level, message, node, object, hash: expected },
-        {
-          level: 'error',
-          message: 'an object has wrong bytes',
-          node: hostname(),
-          object: location.object,
-          hash,
-        },
-      )
-    }
+    assert.deepEqual(
+      log.splice(0).map(({ level, message, node, object, hash }) => [level, message, node, object, hash]),
+      [
+        [
+          'error',
+          'a stored file is damaged',
+          hostname(),
+          location.object,
+          location.piecesHash ?? location.hash,
+        ],
+      ],
+    )
+  }
+  const { slipway_damaged_files_total: damaged } = await metrics.collect()
+  assert.deepEqual(damaged?.map(([, found, count]) => [found, count]).sort(), [
+    ['found="read"', 4],
+    ['found="sweep"', 0],
+  ])
+})
+
+test('damage in the bucket is found although the disk cache has a right copy', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  await using folder = await memoryFolder()
+  const { blobs } = storage.open({ cache: { folder: folder.path, limit: 64 * MIB, processes: 1 } })
+  for (const bytes of [SMALL, LARGE]) {
+    const location = await keep(blobs, bytes)
+    assert.ok((await blobs.bytes(location))?.equals(bytes))
+    storage.proxy.fault = () => 'turn-bit'
+    assert.equal(await blobs.verify(location), 'damaged')
+    storage.proxy.fault = () => undefined
+    assert.equal(await blobs.verify(location), 'intact')
   }
 })
 

@@ -30,6 +30,31 @@ export function storeBlobs(promises: Promises): void {
     },
   )
 
+  promises('blobs are listed in the order of their hashes, with their encodings', async (open) => {
+    const { read, write } = await open()
+    const stored = Array.from({ length: 5 }, (_, number) => storedBlob(`listed ${number}`))
+    const encoded = storedBlob('a document of which only encodings are stored')
+    const encodings = { br: { ...storedBlob('br'), offset: 7 }, zstd: null, gzip: null }
+    await write('durable', {}, async (tx) => {
+      await tx.blobs.add('one', stored)
+      await tx.blobs.addReferences('one', [encoded.hash])
+      await tx.blobs.recordEncodings([{ ...encodings, hash: encoded.hash }])
+    })
+    const hashes = [...stored, encoded].map(({ hash }) => hash).sort()
+    const listed = await read.blobs.list('', 10)
+    assert.deepEqual(
+      listed.map(({ hash }) => hash),
+      hashes,
+    )
+    const { location, encodings: found } = listed.find(({ hash }) => hash === encoded.hash)!
+    assert.deepEqual([location, found], [null, encodings])
+    const page = await read.blobs.list(hashes[1]!, 2)
+    assert.deepEqual(
+      page.map(({ hash }) => hash),
+      hashes.slice(2, 4),
+    )
+  })
+
   promises('two uploads of the same content in one version need one object', async (open) => {
     const { write } = await open()
     const blobs = [storedBlob('x', 1), storedBlob('x', 2)]

@@ -207,6 +207,7 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   blobs: {
     find: ['hash 7'],
+    list: ['hash 7', 100],
     referencingSites: ['hash 7', '', 100],
     ofVersions: [['id 7', 'id 8']],
     add: ['slug 7', [blob]],

@@ -4,6 +4,7 @@ import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { BlobLocation, Blobs, ByteRange } from '../blobs.ts'
+import { DamageReport } from '../damage.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
 import { createObjectName, objectCreatedAt } from '../object-names.ts'
 import type { Bucket } from './bucket-url.ts'
@@ -49,7 +50,7 @@ export function s3Blobs(options: S3Options): Blobs {
   const { credentials = defaultProvider() } = options
   const client = new S3Client({ bucket, clock, metrics, credentials, ...(timeoutMs ? { timeoutMs } : {}) })
   const cache = options.cache && new DiskCache({ ...options.cache, metrics, reserve })
-  const reader = new VerifiedReader({ client, cache, metrics, log })
+  const reader = new VerifiedReader({ client, cache, metrics, damage: new DamageReport({ log, metrics }) })
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
   const createName = (hash?: string) => createObjectName(clock(), hash === undefined ? {} : { hash })
   const uploads = new Uploads({ client, createName, onStored, ...(maxPutBytes ? { maxPutBytes } : {}) })
@@ -82,6 +83,8 @@ export function s3Blobs(options: S3Options): Blobs {
           highWaterMark: CHUNK_BYTES,
         })
       }),
+
+    verify: (location) => withS3Errors(() => reader.verify(location)),
 
     remove: (objects) => withS3Errors(() => removeObjects(client, bucket, objects)),
 

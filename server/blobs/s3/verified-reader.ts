@@ -1,9 +1,8 @@
 import { hash as hashOnce } from 'node:crypto'
-import { hostname } from 'node:os'
-import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
-import type { BlobLocation } from '../blobs.ts'
+import type { BlobLocation, BlobState } from '../blobs.ts'
+import { DamagedBlobError, type DamageReport, type HashedRange } from '../damage.ts'
 import type { DiskCache } from './disk-cache.ts'
 import { HASH_BYTES, PIECE_BYTES, tableBytes } from './pieces.ts'
 import type { S3Client } from './s3-client.ts'
@@ -13,15 +12,7 @@ interface VerifiedReaderOptions {
   client: S3Client
   cache: DiskCache | undefined
   metrics: Metrics
-  log: Log
-}
-
-/** Bytes of an object, and their SHA-256. */
-interface HashedRange {
-  object: string
-  start: number
-  length: number
-  hash: string
+  damage: DamageReport
 }
 
 /** Recent pieces and tables, so that readers of one file at different speeds share them, and recently stored content. */
@@ -40,17 +31,30 @@ export class VerifiedReader {
 
   /**
    * The piece of content at this number; content up to PIECE_BYTES is one piece. Rejects with an S3Error when the
-   * object is missing, with a WrongBytesError when it is damaged.
+   * object is missing, with a DamagedBlobError when it is damaged.
    */
   async piece(location: BlobLocation, number: number): Promise<Buffer> {
     const { object, offset, size, hash } = location
     if (size === 0) return Buffer.alloc(0)
     if (size <= PIECE_BYTES) return this.#read({ object, start: offset, length: size, hash }, false)
-    const table = await this.#table(location)
-    const start = number * PIECE_BYTES
-    const pieceHash = table.toString('hex', number * HASH_BYTES, (number + 1) * HASH_BYTES)
-    const length = Math.min(PIECE_BYTES, size - start)
-    return this.#read({ object, start: offset + start, length, hash: pieceHash }, true)
+    return this.#read(pieceRange(location, number, await this.#read(tableRange(location), true)), true)
+  }
+
+  /** Reads all of the content from the bucket. */
+  async verify(location: BlobLocation): Promise<BlobState> {
+    const { object, offset, size, hash } = location
+    try {
+      if (size > PIECE_BYTES) {
+        const table = await this.#fetch(tableRange(location))
+        for (let number = 0; number * PIECE_BYTES < size; number++)
+          await this.#fetch(pieceRange(location, number, table))
+      } else if (size > 0) await this.#fetch({ object, start: offset, length: size, hash })
+      return 'intact'
+    } catch (error) {
+      if (error instanceof DamagedBlobError) return 'damaged'
+      if (error instanceof S3Error && error.isMissingObject) return 'missing'
+      throw error
+    }
   }
 
   /** Keeps small content that was stored: finalize and compression read it next. */
@@ -58,11 +62,6 @@ export class VerifiedReader {
     const copy = Buffer.allocUnsafeSlow(bytes.length)
     bytes.copy(copy)
     this.#memory.set(hash, copy, copy.length)
-  }
-
-  #table({ object, offset, size, piecesHash }: BlobLocation): Promise<Buffer> {
-    if (piecesHash === null) throw new Error(`the pieces of ${object} have no hashes`)
-    return this.#read({ object, start: offset + size, length: tableBytes(size), hash: piecesHash }, true)
   }
 
   /** The edge keeps small content in its own cache, so that it is kept in memory only where that is asked for. */
@@ -95,7 +94,10 @@ export class VerifiedReader {
       await cache!.delete(hash, length)
     }
     metrics.counter('slipway_disk_cache_reads_total', { result: 'miss' }).add()
-    const bytes = await this.#fetch(range)
+    const bytes = await this.#fetch(range).catch((error: unknown) => {
+      if (error instanceof DamagedBlobError) this.#options.damage.add(range)
+      throw error
+    })
     metrics.counter('slipway_s3_read_bytes_total').add(length)
     cache?.write(hash, bytes)
     return bytes
@@ -114,15 +116,19 @@ export class VerifiedReader {
     } catch (error) {
       // The object is shorter than its content.
       const isDamaged = error instanceof WrongBytesError || (error instanceof S3Error && error.status === 416)
-      if (isDamaged)
-        this.#options.log.error('an object has wrong bytes', {
-          node: hostname(),
-          object,
-          start,
-          length,
-          hash,
-        })
-      throw error
+      throw isDamaged ? new DamagedBlobError(error) : error
     }
   }
+}
+
+/** The hashes of the pieces, which follow the content. */
+function tableRange({ object, offset, size, piecesHash }: BlobLocation): HashedRange {
+  if (piecesHash === null) throw new Error(`the pieces of ${object} have no hashes`)
+  return { object, start: offset + size, length: tableBytes(size), hash: piecesHash }
+}
+
+function pieceRange({ object, offset, size }: BlobLocation, number: number, table: Buffer): HashedRange {
+  const start = number * PIECE_BYTES
+  const hash = table.toString('hex', number * HASH_BYTES, (number + 1) * HASH_BYTES)
+  return { object, start: offset + start, length: Math.min(PIECE_BYTES, size - start), hash }
 }

@@ -6,8 +6,8 @@ import { addAbortSignal, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress } from 'node:zlib'
 import type { BlobLocation } from '../../blobs/blobs.ts'
+import { isDamage } from '../../blobs/damage.ts'
 import { forEachConcurrent } from '../../lib/concurrency.ts'
-import { ApiError } from '../../lib/errors.ts'
 import type { Snapshot } from '../../store/snapshot.ts'
 import type { BlobSource } from '../move.ts'
 import type { BackupLease } from './backup-lease.ts'
@@ -128,20 +128,20 @@ async function copyFile(
   location: BlobLocation,
 ): Promise<boolean> {
   signal?.throwIfAborted()
-  const body = await openFile(blobs, location)
-  if (!body) return false
-  if (signal) addAbortSignal(signal, body)
-  // `put` gets the error when it reads.
-  body.on('error', () => undefined)
+  let body: Readable | undefined
   try {
+    body = await openFile(blobs, location)
+    if (!body) return false
+    if (signal) addAbortSignal(signal, body)
+    // `put` gets the error when it reads.
+    body.on('error', () => undefined)
     await target.put(toContentName(location.hash), body, location)
     return true
   } catch (error) {
-    const { code } = error as Partial<ApiError>
-    if (error instanceof ApiError && (code === 'HASH_MISMATCH' || code === 'SIZE_MISMATCH')) return false
+    if (isDamage(error)) return false
     throw error
   } finally {
-    body.destroy()
+    body?.destroy()
   }
 }
 

@@ -36,7 +36,7 @@ export function observeStore(store: Store, telemetry: Telemetry): Store {
   }
 }
 
-const BLOB_OPERATIONS = ['put', 'putTogether', 'commit', 'bytes', 'read', 'remove', 'list'] as const
+const BLOB_OPERATIONS = ['put', 'putTogether', 'commit', 'bytes', 'read', 'verify', 'remove', 'list'] as const
 
 /** The blobs, with the time of each operation recorded. */
 export function observeBlobs(blobs: Blobs, telemetry: Telemetry): Blobs {

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import type { BlobLocation, Blobs } from '../../blobs/blobs.ts'
+import { isDamage } from '../../blobs/damage.ts'
 import { type Encoding, shouldPrecompress } from '../../blobs/encoding.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
@@ -232,12 +233,8 @@ export class Precompressor implements AsyncDisposable {
 
   /** The row of a file once its encodings are stored; undefined when it could not be encoded. */
   async #encodeFile(file: PrecompressionCandidate): Promise<BlobEncodings | undefined> {
-    const { blobs, blobReader } = this.#options
-    const published = await blobReader.bytes(file.injected?.publishedHash ?? file.hash)
-    const bytes = file.injected ? readInjected(published, file.injected) : published
-    const encodings = await this.#compress(file, bytes).catch((error: unknown) =>
-      this.#countFailure(file, error),
-    )
+    const { blobs } = this.#options
+    const encodings = await this.#compress(file).catch((error: unknown) => this.#countFailure(file, error))
     if (!encodings) return undefined
     const locations: Record<Encoding, BlobLocation | null> = { br: null, zstd: null, gzip: null }
     const stored = encodings.size === 0 ? [] : await blobs.putTogether([...encodings.values()])
@@ -245,7 +242,9 @@ export class Precompressor implements AsyncDisposable {
     return { hash: file.hash, ...locations }
   }
 
-  async #compress(file: PrecompressionCandidate, bytes: Buffer | undefined): Promise<Map<Encoding, Buffer>> {
+  async #compress(file: PrecompressionCandidate): Promise<Map<Encoding, Buffer>> {
+    const published = await this.#options.blobReader.bytes(file.injected?.publishedHash ?? file.hash)
+    const bytes = file.injected ? readInjected(published, file.injected) : published
     if (bytes?.length !== file.size) throw new Error(`The blob ${file.hash} is not there`)
     return this.#worker.encode(bytes)
   }
@@ -253,7 +252,7 @@ export class Precompressor implements AsyncDisposable {
   /** Counts a failure of the file itself. */
   #countFailure({ path, hash }: PrecompressionCandidate, error: unknown): undefined {
     if (this.#stopped) return
-    if (error instanceof ApiError) throw error
+    if (error instanceof ApiError && !isDamage(error)) throw error
     if (this.#failures.size >= MAX_REMEMBERED_FAILURES) this.#failures.clear()
     const failures = (this.#failures.get(hash) ?? 0) + 1
     this.#failures.set(hash, failures)

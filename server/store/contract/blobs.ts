@@ -42,6 +42,9 @@ export interface BlobQueries {
   /** Where the bytes with this hash are. */
   find(hash: string): Promise<BlobLocation | undefined>
 
+  /** Records in the order of their hashes, those that follow `after`. */
+  list(after: string, limit: number): Promise<BlobRecord[]>
+
   /** The sites that reference a blob, in the order of their slugs. */
   referencingSites(hash: string, after: string, limit: number): Promise<string[]>
 

@@ -40,6 +40,13 @@ export class SqlBlobQueries implements BlobQueries {
     return (row && toLocation(row)) ?? undefined
   }
 
+  async list(after: string, limit: number) {
+    const { rows } = await sql<{ record: string }>`
+      select ${BLOB_RECORD} as record from blobs ${JOINED_WITH_BLOBS} where blobs.hash > ${after}
+      order by blobs.hash limit ${limit}`.execute(this.#db)
+    return rows.map(({ record }) => parseBlobRecord(record))
+  }
+
   async referencingSites(hash: string, after: string, limit: number) {
     const first = this.#db.selectFrom('blobs').select('slug').where('hash', '=', hash)
     const others = this.#db.selectFrom('blob_names').select('slug').where('hash', '=', hash)

@@ -1,0 +1,52 @@
+import { hostname } from 'node:os'
+import { ApiError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import type { Metrics } from '../lib/metrics.ts'
+
+/** Bytes of an object, and the SHA-256 that they had when they were stored. */
+export interface HashedRange {
+  object: string
+  start: number
+  length: number
+  hash: string
+}
+
+/** What the storage returned is not what was stored. No caller receives these bytes. */
+export class DamagedBlobError extends ApiError {
+  constructor(cause?: unknown) {
+    super('UNAVAILABLE', 'File storage is temporarily unavailable', { isIsolated: true, cause })
+  }
+}
+
+/** Whether an error of a copied blob means that its source has other bytes. */
+export function isDamage(error: unknown): boolean {
+  const { code } = error as Partial<ApiError>
+  return (
+    error instanceof DamagedBlobError ||
+    (error instanceof ApiError && (code === 'HASH_MISMATCH' || code === 'SIZE_MISMATCH'))
+  )
+}
+
+/** Objects whose damage was logged: visits must not flood the log. */
+const MAX_LOGGED_OBJECTS = 1000
+
+/** Counts reads of damaged bytes, and logs the first one of each object. */
+export class DamageReport {
+  readonly #log: Log
+  readonly #metrics: Metrics
+  readonly #logged = new Set<string>()
+
+  constructor({ log, metrics }: { log: Log; metrics: Metrics }) {
+    this.#log = log
+    this.#metrics = metrics
+    // From zero: Prometheus does not see the increase of a counter that begins with 1.
+    for (const found of ['read', 'sweep']) metrics.counter('slipway_damaged_files_total', { found })
+  }
+
+  add(range: HashedRange): void {
+    this.#metrics.counter('slipway_damaged_files_total', { found: 'read' }).add()
+    if (this.#logged.size >= MAX_LOGGED_OBJECTS || this.#logged.has(range.object)) return
+    this.#logged.add(range.object)
+    this.#log.error('a stored file is damaged', { node: hostname(), ...range })
+  }
+}

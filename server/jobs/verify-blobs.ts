@@ -1,0 +1,110 @@
+import { hostname } from 'node:os'
+import type { BlobLocation, BlobState, Blobs } from '../blobs/blobs.ts'
+import type { ReserveSize } from '../blobs/disk-reserve.ts'
+import { ENCODINGS } from '../blobs/encoding.ts'
+import type { Log } from '../lib/log.ts'
+import type { Telemetry } from '../lib/telemetry.ts'
+import { DAY_MS } from '../lib/time.ts'
+import type { BlobRecord } from '../store/contract/blobs.ts'
+import { INDEPENDENT, type Store } from '../store/store.ts'
+
+/** What is read each day: bytes, or percent of all blobs. */
+export type DailyShare = ReserveSize
+
+export const VERIFY_INTERVAL_SECONDS = 600
+
+interface VerifyOptions {
+  store: Store
+  blobs: Pick<Blobs, 'verify'>
+  clock: () => number
+  log: Log
+  telemetry: Telemetry
+  verifyDaily: DailyShare
+}
+
+/** The time until which the share is used, and the hash of the last blob that was read. */
+const CURSOR = 'verified blobs'
+
+const RECORDS_PER_PAGE = 100
+
+const MAX_LOGGED_SITES = 5
+
+/** How far the share can be used ahead, by large files. Beyond it, the clock was set. */
+const MAX_AHEAD_MS = 7 * DAY_MS
+
+/**
+ * Compares stored blobs and encodings with their hashes, in the order of the hashes, from where an earlier run ended: the
+ * part of the daily share that is due, or everything when it runs by hand. Logs each that is damaged or missing, and
+ * returns their number.
+ */
+export async function verifyBlobs(options: VerifyOptions, { since }: { since: number }): Promise<number> {
+  const { store, clock, verifyDaily } = options
+  const now = clock()
+  const isByHand = since === 0
+  let [usedUntil, after] = isByHand ? [Number.NEGATIVE_INFINITY, ''] : await readCursor(store, now)
+  let found = 0
+  while (usedUntil < now) {
+    const page = await store.read.blobs.list(after, RECORDS_PER_PAGE)
+    for (const record of page) {
+      if (usedUntil >= now) break
+      found += await verifyRecord(options, record)
+      if (!isByHand) usedUntil += DAY_MS * shareOf(record, after, verifyDaily)
+      after = record.hash
+    }
+    const isEnd = page.length < RECORDS_PER_PAGE && after === (page.at(-1)?.hash ?? after)
+    if (isEnd) after = ''
+    if (!isByHand) await saveCursor(store, usedUntil, after)
+    if (isEnd) break
+  }
+  return found
+}
+
+/** The share of the time in which no process ran is not used. */
+async function readCursor(store: Store, now: number): Promise<[usedUntil: number, after: string]> {
+  const [until = '', after = ''] = (await store.read.jobCursors.find(CURSOR))?.split(' ') ?? []
+  const usedUntil = Number(until) > now + MAX_AHEAD_MS ? 0 : Number(until)
+  return [Math.max(usedUntil, now - VERIFY_INTERVAL_SECONDS * 1000), after]
+}
+
+async function saveCursor(store: Store, usedUntil: number, after: string): Promise<void> {
+  const position = `${Math.round(usedUntil)} ${after}`
+  await store.write('relaxed', INDEPENDENT, ({ jobCursors }) => jobCursors.set(CURSOR, position))
+}
+
+/** The part of the daily share that a blob uses. Hashes are distributed evenly, so that their range stands for a percentage. */
+function shareOf(record: BlobRecord, after: string, daily: DailyShare): number {
+  if ('percent' in daily) return ((toFraction(record.hash) - toFraction(after)) * 100) / daily.percent
+  return listLocations(record).reduce((sum, { size }) => sum + size, 0) / daily.bytes
+}
+
+/** The place of a hash among all, from 0 to 1. */
+function toFraction(hash: string): number {
+  return Number.parseInt(hash.slice(0, 12) || '0', 16) / 16 ** 12
+}
+
+async function verifyRecord(options: VerifyOptions, record: BlobRecord): Promise<number> {
+  const { store, blobs, log, telemetry } = options
+  const found: { location: BlobLocation; state: BlobState }[] = []
+  for (const location of listLocations(record)) {
+    const state = await blobs.verify(location)
+    if (state !== 'intact') found.push({ location, state })
+  }
+  if (found.length === 0) return 0
+  // The blob may have been deleted since the page was read, or stored again.
+  const [current] = await store.read.blobs.list(record.hash.slice(0, -1), 1)
+  const objects = current?.hash === record.hash ? listLocations(current).map(({ object }) => object) : []
+  const lost = found.filter(({ location }) => objects.includes(location.object))
+  if (lost.length === 0) return 0
+  const sites = await store.read.blobs.referencingSites(record.hash, '', MAX_LOGGED_SITES)
+  for (const { location, state } of lost) {
+    const { object, offset: start, size: length, hash } = location
+    log.error(`a stored file is ${state}`, { node: hostname(), object, start, length, hash, sites })
+    telemetry.metrics.counter('slipway_damaged_files_total', { found: 'sweep' }).add()
+  }
+  return lost.length
+}
+
+/** The blob, if it is stored, and its encodings. */
+function listLocations({ location, encodings }: BlobRecord): BlobLocation[] {
+  return [location, ...ENCODINGS.map((encoding) => encodings?.[encoding])].filter((one) => one != null)
+}
