@@ -433,13 +433,38 @@ async function backUpInto(
   return { ...made, pruned: await pruneAfter(target, made, keep) }
 }
 
-function assertBackedUpHere({ databaseUrl, data }: Config, target: string): void {
+interface RepairRun extends StartOptions {
+  target: BackupTarget
+  hashes: readonly string[]
+}
+
+/** Copies files that a backup target has lost from the service to it again. Returns the hashes of those it has now. */
+export async function repairBackup(
+  config: Config,
+  { target, hashes, ...startOptions }: RepairRun,
+): Promise<string[]> {
+  assertBackedUp(config)
+  const { BackupLease } = await import('./operations/backup/backup-lease.ts')
+  const { repair } = await import('./operations/backup/repair.ts')
+  await using stack = new AsyncDisposableStack()
+  const database = await openDatabase(config, startOptions)
+  const store = stack.use(database.store)
+  const blobs = await openBlobsOf(config, database, startOptions)
+  stack.use(await BackupLease.acquire(store))
+  return await repair(target, { store, blobs }, hashes)
+}
+
+function assertBackedUp({ databaseUrl, data }: Config): void {
   if (databaseUrl !== '')
     throw new ConfigError(
       'SLIPWAY_DATABASE_URL is set: back up PostgreSQL with its own tools, as docs/scale.md describes under "Backup".',
     )
   assertDataFolder(data)
-  const path = relative(data, resolve(target))
+}
+
+function assertBackedUpHere(config: Config, target: string): void {
+  assertBackedUp(config)
+  const path = relative(config.data, resolve(target))
   if (!isBucketUrl(target) && !path.startsWith('..'))
     throw new ConfigError(`${target} is in the data folder. Use a folder on another disk, or a bucket.`)
 }

@@ -19,6 +19,9 @@ export function progressPrinter(context: CommandContext, isOff: boolean): (descr
 export interface BackupArguments {
   json: boolean
   withoutSecret: boolean
+  repair: boolean
+  /** Into how many parts the files are divided, of which one is verified. */
+  parts?: number
   keep?: number
   toData?: string
   /** Arguments without a name. */
@@ -31,7 +34,7 @@ export function parseOptions(
   command: string,
   allowed: readonly string[] = ['--keep', '--without-secret', '--json'],
 ): BackupArguments {
-  const parsed: BackupArguments = { json: false, withoutSecret: false, values: [] }
+  const parsed: BackupArguments = { json: false, withoutSecret: false, repair: false, values: [] }
   const rest = [...args]
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
     if (!arg.startsWith('--')) parsed.values.push(arg)
@@ -39,7 +42,9 @@ export function parseOptions(
       throw new UsageError(`${command} takes only ${allowed.join(', ')}: ${arg}`)
     else if (arg === '--json') parsed.json = true
     else if (arg === '--without-secret') parsed.withoutSecret = true
-    else if (arg === '--keep') parsed.keep = parseKeep(rest.shift())
+    else if (arg === '--repair') parsed.repair = true
+    else if (arg === '--keep') parsed.keep = parseNumber(rest.shift(), '--keep needs a number of backups')
+    else if (arg === '--parts') parsed.parts = parseNumber(rest.shift(), '--parts needs a number of days')
     else parsed.toData = rest.shift() ?? ''
   }
   return parsed
@@ -71,7 +76,7 @@ export function describe({ counts, release, damaged, secret }: BackupManifest): 
   return parts.join(', ')
 }
 
-function parseKeep(given = ''): number {
-  if (!/^[1-9]\d{0,3}$/.test(given)) throw new UsageError('--keep needs a number of backups, at least 1.')
+function parseNumber(given = '', problem: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(given)) throw new UsageError(`${problem}, at least 1.`)
   return Number(given)
 }

@@ -1,7 +1,9 @@
 import { formatBytes, formatDuration, formatNumber, pluralize } from '../../protocol/format.ts'
+import { DAY_MS } from '../lib/time.ts'
 import type { BackupProgress } from '../operations/backup/backup.ts'
 import type { ListedBackup } from '../operations/backup/manifest.ts'
 import { BackupError } from '../operations/backup/target.ts'
+import type { VerifyResult } from '../operations/backup/verify.ts'
 import { chooseTarget, describe, parseOptions, progressPrinter, takeTime } from './backup-options.ts'
 import type { Command, CommandContext } from './command.ts'
 
@@ -12,7 +14,10 @@ export const backup: Command = {
       'copy the database and all files of a running service to a folder or a bucket; further options: --without-secret, --json',
     ],
     ['backup list [TARGET]', 'list the backups of a target'],
-    ['backup verify [TARGET] [TIME]', 'read a whole backup and compare it with its hashes'],
+    [
+      'backup verify [TARGET] [TIME]',
+      'read a whole backup and compare it with its hashes; with --parts N one of N parts of its files, another one each day; with --repair copy what is damaged or missing again from the service',
+    ],
   ],
   run(context, args) {
     const [verb = '', ...rest] = args
@@ -85,10 +90,11 @@ function toRow(one: ListedBackup) {
   return { time, release, counts, damaged: damaged.length, hasSecret: secret !== undefined }
 }
 
-/** Exit code 1 when files are missing or damaged. */
+/** Exit code 1 when files are missing or damaged, and not repaired. */
 async function verifyBackup(context: CommandContext, args: string[]): Promise<number> {
-  const { config } = context
-  const { json, values } = parseOptions(args, 'backup verify', ['--json'])
+  const { config, log, version, deadlines } = context
+  const allowed = ['--json', '--parts', '--repair']
+  const { json, repair, parts: of = 1, values } = parseOptions(args, 'backup verify', allowed)
   const { openBackupTarget } = await import('../backends.ts')
   const { readManifest } = await import('../operations/backup/manifest.ts')
   const { verify } = await import('../operations/backup/verify.ts')
@@ -96,18 +102,27 @@ async function verifyBackup(context: CommandContext, args: string[]): Promise<nu
   const target = await openBackupTarget(chooseTarget(rest, config.backupTarget))
   const manifest = await readManifest(target, time)
   const printProgress = progressPrinter(context, json)
-  const result = await verify(target, manifest, ({ files, bytes }) =>
-    printProgress(() => `${pluralize(files, 'file')}, ${formatBytes(bytes)} compared`),
-  )
+  const report = ({ files, bytes }: VerifyResult) =>
+    printProgress(() => `${pluralize(files, 'file')}, ${formatBytes(bytes)} compared`)
+  const part = { number: Math.floor(Date.now() / DAY_MS) % of, of }
+  const result = await verify(target, manifest, report, part)
   const { files, bytes, missing, damaged } = result
-  const isIntact = missing.length + damaged.length === 0
-  if (json) context.print(JSON.stringify({ time: manifest.time, ok: isIntact, ...result }))
+  const lost = [...missing, ...damaged]
+  const { repairBackup } = await import('../backends.ts')
+  const run = { target, hashes: lost, log, version, deadlines }
+  const repaired = repair && lost.length > 0 ? await repairBackup(config, run) : []
+  const isIntact = repaired.length === lost.length
+  if (json) context.print(JSON.stringify({ time: manifest.time, ok: isIntact, ...result, repaired }))
   else {
-    for (const hash of missing) context.print(`The file with SHA-256 ${hash} is missing.`)
-    for (const hash of damaged) context.print(`The file with SHA-256 ${hash} is damaged.`)
-    const verdict = isIntact
-      ? 'all are intact'
-      : `${formatNumber(missing.length)} missing, ${formatNumber(damaged.length)} damaged`
+    const end = (hash: string) => {
+      if (repaired.includes(hash)) return '; it was copied again'
+      return repair ? '; the service does not have it' : ''
+    }
+    for (const hash of missing) context.print(`The file with SHA-256 ${hash} is missing${end(hash)}.`)
+    for (const hash of damaged) context.print(`The file with SHA-256 ${hash} is damaged${end(hash)}.`)
+    const counts = [`${formatNumber(missing.length)} missing`, `${formatNumber(damaged.length)} damaged`]
+    if (repair) counts.push(`${formatNumber(repaired.length)} repaired`)
+    const verdict = lost.length === 0 ? 'all are intact' : counts.join(', ')
     context.print(
       `Backup ${manifest.time}: ${pluralize(files, 'file')} (${formatBytes(bytes)}) compared, ${verdict}.`,
     )

@@ -414,6 +414,49 @@ describe('a backup', () => {
     assert.deepEqual((await verifyBackup(target)).missing, [])
   })
 
+  test('that has lost files is repaired with those of the service, and the rest is listed', async () => {
+    const target = await copyMade()
+    const slipway = async (...args: string[]) => {
+      const { code, lines } = await run(['backup', ...args], { DATA: data, SECRET, LOG: 'silent' })
+      return { code, output: lines.join('\n') }
+    }
+    const path = (hash: string) => join(target, toContentName(hash))
+    const [turned, removed, large] = ['0.txt', '1.txt', 'large.bin'].map((name) => sha256(CONTENTS[name]!))
+    const damage = async () => {
+      await writeFile(path(turned!), 'text O')
+      await rm(path(removed!))
+      await writeFile(path(large!), Buffer.alloc(CONTENTS['large.bin']!.length))
+    }
+    await damage()
+    const found = await slipway('verify', target)
+    assert.deepEqual([found.code, found.output.includes('1 missing, 2 damaged.')], [1, true])
+    const repaired = await slipway('verify', target, '--repair')
+    assert.deepEqual([repaired.code, repaired.output.match(/copied again/g)?.length], [0, 3])
+    assert.match((await slipway('verify', target)).output, /all are intact/)
+
+    await damage()
+    await using operator = await openOperator(service, SETTINGS)
+    const { object } = (await operator.store.read.blobs.find(turned!))!
+    await writeFile(join(data, 'blobs', object.slice(0, 2), object), 'text o')
+    const partly = await slipway('verify', target, '--repair')
+    assert.equal(partly.code, 1)
+    assert.ok(partly.output.includes(`${turned} is damaged; the service does not have it.`))
+    assert.equal(await readFile(path(turned!), 'utf8'), 'text O', 'it keeps what it had')
+    assert.match(partly.output, /1 missing, 2 damaged, 2 repaired/)
+    await writeFile(join(data, 'blobs', object.slice(0, 2), object), 'text 0')
+  })
+
+  test('is verified file by file once in as many days as there are parts', async () => {
+    const opened = await openBackupTarget(made)
+    const manifest = await readManifest(opened)
+    const counts: number[] = []
+    for (const number of [0, 1, 2])
+      counts.push((await verify(opened, manifest, () => undefined, { number, of: 3 })).files - 2)
+    const all = (await verify(opened, manifest, () => undefined)).files - 2
+    assert.equal(counts[0]! + counts[1]! + counts[2]!, all)
+    assert.ok(counts.every((count) => count > all / 6))
+  })
+
   test('is restored into an empty folder only, which a second run continues to fill', async () => {
     await assert.rejects(restore(made, data), /is not empty\. Restore into a new folder/)
     const folder = await newFolder()

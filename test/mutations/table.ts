@@ -267,6 +267,7 @@ const ROWS: readonly Row[] = [
   ['ends a damaged file with an answer that is not that of a lost one', 'server/edge/edge.ts', 'undefinedIfDamaged', 'if (!(error instanceof DamagedBlobError)) throw error', 'throw error', 'test/edge/bodies.test.ts'],
   ['verifies the copy in the disk cache', 'server/blobs/s3/verified-reader.ts', 'VerifiedReader.verify', 'await this.#fetch({ object, start: offset, length: size, hash })', 'await this.#load({ object, start: offset, length: size, hash })', 'test/s3/faults.test.ts'],
   ['verifies the same files again', 'server/jobs/verify-blobs.ts', 'verifyBlobs', 'if (!isByHand) await saveCursor(store, usedUntil, after)', '', 'test/operator/sweeps.test.ts'],
+  ['calls a backup repaired whose file the service does not have', 'server/commands/backup.ts', 'verifyBackup', 'repaired.length === lost.length', 'repair', BACKUP],
   ['trusts uploads to an earlier process', 'server/blobs/disk.ts', 'commitOne', '(blob.object.endsWith(ownSuffix) || (await hashPart(handle, { ...blob, offset: 0 })) === blob.hash)', 'true', 'test/blobs/disk.test.ts'],
   ['keeps bytes with another hash than declared', 'server/blobs/disk.ts', 'bufferBody', 'assertExpected(received, expected) return received }', '  return received\n}', UPLOADS, 'test/blobs/disk.test.ts'],
   ['takes more bytes of a large file than declared', 'server/blobs/disk.ts', 'receiveLarge', 'size += chunk.length assertLength(size, expected)', '      size += chunk.length', UPLOADS, 'test/blobs/disk.test.ts'],
