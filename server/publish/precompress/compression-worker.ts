@@ -1,5 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { getCompileCacheDir } from 'node:module'
 import { setPriority } from 'node:os'
+import { dirname } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { ENCODINGS, type Encoding } from '../../blobs/encoding.ts'
@@ -61,8 +63,10 @@ export class CompressionWorker implements Disposable {
 
   #start(): RunningWorker {
     if (this.#disposed) throw startFailure('it was ended')
-    // It gets no environment, which contains secrets.
-    const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'ignore'], env: {} })
+    // It gets nothing of the environment, which contains secrets, but the cache of Node, if there is one.
+    const cache = getCompileCacheDir()
+    const env = cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) }
+    const child = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'ignore'], env })
     child.on('error', () => undefined)
     if (child.pid === undefined) throw startFailure('the system has no room for it')
     const running = { child, output: new WorkerOutput(child.stdout) }
