@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module'
+import { createRequire, flushCompileCache } from 'node:module'
 import { join, relative } from 'node:path'
 import type { EventData } from 'node:test'
 import type { TestEvent } from 'node:test/reporters'
@@ -131,6 +131,7 @@ function withoutNode(stack: string): string {
  */
 function endProcess(): void {
   process.emit('exit', 0)
+  flushCompileCache()
   process.kill(process.pid, 'SIGKILL')
 }
 
