@@ -21,9 +21,10 @@ const RUNS = {
     args: ['scripts/run-checks.ts', '--nightly'],
     shows: '`npm test`, with the tests that need further programs',
   },
-  dashboard: {
-    args: ['scripts/run-checks.ts', 'test/dashboard/', 'test/journeys/', '--all-variants'],
-    shows: 'every variant of each flow, each page in every viewport and color scheme',
+  variants: {
+    args: ['scripts/run-checks.ts', 'test/dashboard/', 'test/journeys/', 'test/blobs/', '--all-variants'],
+    shows:
+      'every variant of each flow, each page in every viewport and color scheme, long random runs of collection',
   },
   interleaving: {
     args: ['test/fleet/main.ts', 'interleavings'],

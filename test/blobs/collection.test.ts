@@ -10,15 +10,16 @@ import { Publisher } from '../publishing/publisher.ts'
 import { SiteVisitor } from '../publishing/site-visitor.ts'
 import { StateVerifier } from '../publishing/verifier.ts'
 import { anySeed, Random } from '../support/random.ts'
+import { ALL_VARIANTS } from '../support/variants.ts'
 import { listObjects, readBlob } from './bytes.ts'
 import { type ServiceWithInternals, startServiceWithInternals } from './service-with-internals.ts'
 
 // Promise 3 of the design: a blob that a pending or kept version references is never deleted. Random publishes
 // run while another process runs the sweeps, on a clock that the test advances. `SEED=… ROUNDS=…` repeats a run
-// or makes a longer one.
+// or makes a longer one, as `npm run nightly` does.
 
 const SEED = anySeed()
-const ROUNDS = Number(process.env.ROUNDS ?? 25)
+const ROUNDS = Number(process.env.ROUNDS ?? (ALL_VARIANTS ? 25 : 6))
 const GRACE_MINUTES = [0, 5]
 const PUBLISHERS = 6
 const MINUTE_MS = 60_000

@@ -4,6 +4,7 @@ import type { Store } from '../../server/store/store.ts'
 import { storedBlob } from '../store/rows.ts'
 import { freshSqlite, openStore } from '../store/test-database.ts'
 import { anySeed, Random } from '../support/random.ts'
+import { ALL_VARIANTS } from '../support/variants.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { PublishingNodes } from './publishing-nodes.ts'
@@ -11,7 +12,7 @@ import { PublishingNodes } from './publishing-nodes.ts'
 // Collection while other nodes publish the same contents. `SEED=… STEPS=…` repeats a run or makes a longer one.
 
 const SEED = anySeed()
-const STEPS = Number(process.env.STEPS ?? 300)
+const STEPS = Number(process.env.STEPS ?? (ALL_VARIANTS ? 300 : 120))
 
 for (const engine of ['SQLite', 'PostgreSQL'] as const) {
   describe(`several nodes over ${engine}`, engine === 'SQLite' ? {} : requires('postgres'), () => {

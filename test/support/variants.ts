@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 
 /**
- * Whether every variant of a flow runs, instead of the one that stands for them in `npm test`: `npm test --
+ * Whether every variant of a flow runs, and random tests their long form, instead of what stands for them in `npm test`: `npm test --
  * --all-variants` and `npm run ci-jobs` set it.
  */
 export const ALL_VARIANTS = process.env.TEST_VARIANTS === 'all'
