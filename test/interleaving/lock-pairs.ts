@@ -27,7 +27,7 @@ export const LOCK_PAIRS: Record<string, { pair: Pair } & StopPoint> = {
     pair: ['sweep expired-sites', 'sweep expired-sites'],
     write: 0,
   },
-  'server/certificates/issuance.ts #write host': { pair: ['issue a certificate', 'delete a site'], write: 0 },
+  'server/certificates/issuance.ts #write host': { pair: ['issue a certificate', 'delete a site'], write: 6 },
   'server/certificates/maintenance.ts maintain host': {
     pair: ['maintain certificates', 'maintain certificates'],
     write: 0,
