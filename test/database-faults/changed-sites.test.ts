@@ -13,6 +13,7 @@ import { accountRow, keyRow } from '../store/rows.ts'
 import { openStore } from '../store/test-database.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { sendRequest } from '../support/http-client.ts'
+import { operate } from '../support/operate.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -217,20 +218,8 @@ async function startNodes(stack: AsyncDisposableStack) {
     client,
     update,
 
-    async operate(method: string, path: string, json: object = {}): Promise<void> {
-      const body = JSON.stringify(json)
-      const { status, text } = await sendRequest(port, {
-        method,
-        path: `/api/admin/${path}`,
-        headers: {
-          authorization: `Bearer ${ADMIN}`,
-          'content-type': 'application/json',
-          'content-length': `${body.length}`,
-        },
-        body,
-      })
-      assert.ok(status < 300, text)
-    },
+    operate: (method: string, path: string, json?: object) =>
+      operate({ port, key: ADMIN }, method, path, json),
 
     async publishAll(count: number): Promise<string[]> {
       const sites: string[] = []

@@ -11,6 +11,7 @@ import { accountRow, keyRow } from '../store/rows.ts'
 import { openStore } from '../store/test-database.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { type HttpResponse, sendRequest } from '../support/http-client.ts'
+import { operate } from '../support/operate.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -96,20 +97,8 @@ describe('two nodes of one database', requires('postgres'), () => {
 
     for (const [what, method, path, json] of CASES)
       test(`${what} on both`, async (t) => {
-        const change = async (verb: string) => {
-          const body = JSON.stringify(json)
-          const { status, text } = await sendRequest(nodes[0]!.port, {
-            method: verb,
-            path: `/api/admin/${path.replace('SLUG', slug)}`,
-            headers: {
-              authorization: `Bearer ${adminKey}`,
-              'content-type': 'application/json',
-              'content-length': `${body.length}`,
-            },
-            body,
-          })
-          assert.ok(status < 300, text)
-        }
+        const change = (verb: string) =>
+          operate({ port: nodes[0]!.port, key: adminKey }, verb, path.replace('SLUG', slug), json)
         const status = async (port: number) =>
           what === 'to a network'
             ? (await sendRequest(port, { path: '/api/v1/me', headers: { 'x-forwarded-for': '192.0.2.7' } }))

@@ -257,7 +257,83 @@ describe('the cache', () => {
   })
 })
 
+describe('an entry that changes', () => {
+  /** A cache with one entry, `key`, whose source answers until it is taken away. */
+  async function makeChanged() {
+    const state = { version: 0, loads: 0, isAway: false }
+    const breaker = makeBreaker({ clock: () => time.now })
+    const load: Load = async () => {
+      state.loads++
+      if (state.isAway) throw new ApiError('UNAVAILABLE', 'away')
+      return { version: state.version }
+    }
+    const cache = makeCache(load, 100_000, breaker)
+    await cache.get('key')
+    const settled = async () => {
+      do await setImmediate()
+      while (breaker.reloads > 0)
+    }
+    return { cache, state, settled }
+  }
+
+  test('is loaded again before the next request', async () => {
+    const { cache, state, settled } = await makeChanged()
+    for (const effect of ['withdrawn', 'outdated', 'improvable'] as const) {
+      state.version++
+      cache.invalidate('key', effect)
+      await settled()
+      assert.equal(cache.peek('key')?.version, state.version, effect)
+    }
+  })
+
+  const AFTER_A_FAILED_RELOAD = [
+    ['withdrawn', 'UNAVAILABLE'],
+    ['outdated', 0],
+    ['improvable', 0],
+  ] as const
+  for (const [effect, expected] of AFTER_A_FAILED_RELOAD)
+    test(`is ${expected === 0 ? 'used as it was' : 'not used'} when the source cannot be reached then: ${effect}`, async () => {
+      const { cache, state, settled } = await makeChanged()
+      state.isAway = true
+      cache.invalidate('key', effect)
+      await settled()
+      const outcome = await cache.get('key').then(
+        ({ version }) => version,
+        ({ code }: ApiError) => code,
+      )
+      assert.equal(outcome, expected)
+    })
+
+  test('is loaded again ten times without a request, and then when it is requested', async () => {
+    const { cache, state, settled } = await makeChanged()
+    for (let change = 0; change < 20; change++) {
+      cache.invalidate('key')
+      await settled()
+    }
+    assert.equal(state.loads, 1 + 10)
+    assert.ok(await cache.get('key'))
+  })
+})
+
 describe('a cache entry with an owner', () => {
+  test('is loaded again with its owner, also when that changes once more during the load', async () => {
+    let version = 0
+    let { open, opened } = gate()
+    open()
+    const breaker = makeBreaker({ clock: () => time.now })
+    const cache = makeOwned({ before: () => opened, loadSite: () => ({ version }), breaker })
+    await cache.get('a.site')
+    ;({ open, opened } = gate())
+    version = 1
+    cache.invalidate('site')
+    while (!cache.isLoading('a.site')) await setImmediate()
+    version = 2
+    cache.invalidate('site')
+    open()
+    while (breaker.reloads > 0) await setImmediate()
+    assert.equal(cache.peek('a.site')?.owner?.version, 2)
+  })
+
   test('is removed with its owner, over several levels, or without it', async () => {
     const cache = makeOwned()
     for (const key of ['b.a.site', 'a.other']) await cache.get(key)

@@ -124,7 +124,7 @@ export class SiteResolver {
     const { site } = found ?? {}
     if (site?.deletionReason === 'expired') return EXPIRED
     if (site?.renamedTo) {
-      // The visitor follows, also when the store is unreachable by then.
+      // The visitor follows; the store may be unreachable when the next request arrives.
       this.#cache.loadSoon(site.renamedTo)
       return this.#formerName(this.#options.addresses.site(site.renamedTo))
     }
