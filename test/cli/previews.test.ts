@@ -140,8 +140,8 @@ describe('a folder that is watched', () => {
     using fixture = await watching('--preview', 'pr-1', '--ttl', '1h')
     const { cli, until, read, slug, client } = fixture
     cli.write({ 'site/a.txt': '', 'site/_redirects': '/a /b 999\n' })
+    // The empty file may be one that is being written: it is not counted here, but in the next comparison.
     await until(/1 file changed in \d+ ms\nWarning: _redirects:1: /)
-    assert.equal(await read('/a.txt'), 'a', 'an empty file may be one that is being written')
     await until(/1 file changed/)
     assert.equal(await read('/a.txt'), '')
     await client.deletePreview(slug, 'pr-1')
