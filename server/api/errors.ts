@@ -21,9 +21,9 @@ export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: 
     telemetry.metrics.counter('slipway_api_errors_total', { code: failure.code }).add()
     // The operator frees space; a stack would not help.
     if (failure.code === 'INSUFFICIENT_STORAGE')
-      log.warn(failure.message, { request: request.id, route: request.routeOptions.url })
+      log.summarize('warn', failure.message, { request: request.id, route: request.routeOptions.url })
     else if (failure.code === 'UNAVAILABLE')
-      log.error(failure.message, {
+      log.summarize('error', failure.message, {
         request: request.id,
         route: request.routeOptions.url,
         cause: (failure.cause as Error | undefined)?.message,

@@ -172,14 +172,12 @@ export class Edge implements HttpHandler {
     if (!content) return { response, visit, body: response.body }
     const reportCorruptBlob = (error: unknown) => {
       const { path, hash, encoding, location } = content
-      this.#options.log.error('cannot read a published file', {
-        host: request.host,
-        path,
-        hash,
-        encoding,
-        object: location?.object,
-        error,
-      })
+      this.#options.log.summarize(
+        'error',
+        'cannot read a published file',
+        { host: request.host, path, hash, encoding, object: location?.object, error },
+        location?.object ?? hash,
+      )
     }
     try {
       const opening = this.#bodies.open(content, memory, reportCorruptBlob)
@@ -358,11 +356,12 @@ export class Edge implements HttpHandler {
   #failure({ host, target, headers }: HttpRequest, error: unknown): EdgeResponse {
     const isUnavailable = error instanceof ApiError
     if (!(error instanceof OverloadError))
-      this.#options.log[isUnavailable ? 'warn' : 'error']('a visit failed', {
-        host,
-        path: target.path,
-        error,
-      })
+      this.#options.log.summarize(
+        isUnavailable ? 'warn' : 'error',
+        'a visit failed',
+        { host, path: target.path, error },
+        (error as Error).message,
+      )
     return (
       isUnavailable ? this.#pages.unavailable(error.retryAfterSeconds ?? 5) : this.#pages.internalError
     ).for(headers)

@@ -4,7 +4,6 @@ import { rateLimitSubnet } from './client-ip.ts'
 import type { ClientMemory } from './client-memory.ts'
 import type { Log } from './log.ts'
 import { SendQueue } from './send-queue.ts'
-import { SummarizedWarning } from './summarized-warning.ts'
 
 const CHECK_INTERVAL_MS = 1000
 
@@ -24,7 +23,6 @@ export class Connections implements Disposable {
   readonly #ofNetwork = new Map<string, number>()
   readonly #queues = new Map<Duplex, SendQueue>()
   readonly #timer: NodeJS.Timeout
-  readonly #refused: SummarizedWarning
   #watched = 0
   /** Connections closed at the limit of their network, and for reading below the minimum rate. */
   readonly closed = { tooMany: 0, tooSlow: 0 }
@@ -32,7 +30,6 @@ export class Connections implements Disposable {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options
-    this.#refused = new SummarizedWarning(options.log, 'connections refused: limit per address reached')
     this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS).unref()
   }
 
@@ -55,7 +52,9 @@ export class Connections implements Disposable {
       this.closed.tooMany++
       socket.destroy()
       // Without the address, as all of the log.
-      this.#refused.add({ limit: perNetwork })
+      this.#options.log.summarize('warn', 'connections refused: limit per address reached', {
+        limit: perNetwork,
+      })
       return false
     }
     this.#ofNetwork.set(key, count + 1)

@@ -1,3 +1,7 @@
+import { ApiError } from './errors.ts'
+import { toPlainLine } from './plain-line.ts'
+import { MINUTE_MS, SECOND_MS } from './time.ts'
+
 /** From most to least verbose. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
@@ -6,27 +10,91 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 /** Fields of a log entry; never secrets: no keys, tokens, codes, cookies or query strings. */
 export type LogFields = Record<string, unknown>
 
+type Write = (message: string, fields?: LogFields) => void
+
 /**
  * The service's log: one JSON object per line with `time`, `level`, `message` and the fields, or text on a
- * terminal. Errors in `error` are written in full, with stack and cause.
+ * terminal. Errors in `error` are written in full, with stack and cause. Those with the code UNAVAILABLE, which an outage
+ * causes many of, are written without a stack and summarized.
  */
 export interface Log {
-  debug(message: string, fields?: LogFields): void
-  info(message: string, fields?: LogFields): void
-  warn(message: string, fields?: LogFields): void
-  error(message: string, fields?: LogFields): void
+  debug: Write
+  info: Write
+  warn: Write
+  error: Write
+  /**
+   * Writes the first entry with its message and `about`, and counts further ones: once a minute a line has their number
+   * and the fields of the last one. For what clients or an outage cause many times.
+   */
+  summarize(level: 'warn' | 'error', message: string, fields?: LogFields, about?: string): void
 }
 
 /** A log that writes entries of at least `level` to `write`, as text when `text` is set. */
 export function makeLog(options: { level: LogLevel; text: boolean; write: (line: string) => void }): Log {
   const minLevel = LOG_LEVELS.indexOf(options.level)
-  const at = (level: LogLevel) => {
+  const summaries = new Summaries()
+  const writer = (level: LogLevel): Write => {
     if (LOG_LEVELS.indexOf(level) < minLevel) return () => undefined
-    return (message: string, fields: LogFields = {}) => {
+    return (message, fields = {}) =>
       options.write(options.text ? textLine(level, message, fields) : jsonLine(level, message, fields))
+  }
+  const at = (level: LogLevel): Write => {
+    const write = writer(level)
+    return (message, fields) =>
+      isUnavailable(fields?.error)
+        ? summaries.add(write, message, fields, fields.error.message)
+        : write(message, fields)
+  }
+  const summarized = { warn: writer('warn'), error: writer('error') }
+  return {
+    ...{ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') },
+    summarize: (level, message, fields, about) => summaries.add(summarized[level], message, fields, about),
+  }
+}
+
+/** Of an outage: servers may send long messages. */
+const MAX_CAUSE_CHARACTERS = 300
+
+/** Different entries that are counted at the same time; with more, those of one message count together. */
+const MAX_SUMMARIES = 1000
+
+interface Summary {
+  /** Entries that were not written. */
+  repeated: number
+  fields: LogFields
+}
+
+/** Entries that were written less than a minute ago, with the number of those that were not written since. */
+class Summaries {
+  readonly #summaries = new Map<string, Summary>()
+
+  add(write: Write, message: string, fields: LogFields = {}, about = ''): void {
+    const key = this.#summaries.size < MAX_SUMMARIES ? `${message}\n${about}` : message
+    const summary = this.#summaries.get(key)
+    if (!summary) {
+      write(message, fields)
+      this.#begin(key, write, message)
+    } else {
+      summary.repeated++
+      summary.fields = fields
     }
   }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+
+  #begin(key: string, write: Write, message: string): void {
+    const summary: Summary = { repeated: 0, fields: {} }
+    this.#summaries.set(key, summary)
+    const timer = setTimeout(() => {
+      this.#summaries.delete(key)
+      if (summary.repeated === 0) return
+      write(message, { repeated: summary.repeated, seconds: MINUTE_MS / SECOND_MS, ...summary.fields })
+      this.#begin(key, write, message)
+    }, MINUTE_MS)
+    timer.unref()
+  }
+}
+
+function isUnavailable(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === 'UNAVAILABLE'
 }
 
 function jsonLine(level: LogLevel, message: string, fields: LogFields): string {
@@ -61,6 +129,12 @@ function withErrorText(fields: LogFields): LogFields {
 }
 
 function errorText(error: Error): string {
+  if (isUnavailable(error)) {
+    const { cause } = error
+    return cause instanceof Error
+      ? `${error.message} (${toPlainLine(cause.message, MAX_CAUSE_CHARACTERS)})`
+      : error.message
+  }
   const cause = error.cause instanceof Error ? `\ncaused by ${errorText(error.cause)}` : ''
   return `${error.stack ?? error.message}${cause}`
 }

@@ -1,6 +1,5 @@
 import { type BlockList, isIP, isIPv4, isIPv6, type Socket, SocketAddress } from 'node:net'
 import type { Log } from '../lib/log.ts'
-import { SummarizedWarning } from '../lib/summarized-warning.ts'
 import { type readFromStream, readIntoSharedBuffer } from './shared-buffer-read.ts'
 
 /** The client of a proxied connection. */
@@ -62,17 +61,10 @@ const MESSAGES = {
 export class ProxyProtocol {
   readonly #options: ProxyProtocolOptions
   readonly #pending = new Set<Socket>()
-  readonly #warnings: ReadonlyMap<string, SummarizedWarning>
   #isClosed = false
 
   constructor(options: ProxyProtocolOptions) {
     this.#options = options
-    this.#warnings = new Map(
-      Object.entries(MESSAGES).map(([reason, message]) => [
-        reason,
-        new SummarizedWarning(options.log, message),
-      ]),
-    )
   }
 
   /** Calls `next` once the header is read, with the bytes that follow it in the socket's stream. */
@@ -110,7 +102,7 @@ export class ProxyProtocol {
   }
 
   #refuse(socket: Socket, reason: keyof typeof MESSAGES): void {
-    this.#warnings.get(reason)!.add()
+    this.#options.log.summarize('warn', MESSAGES[reason])
     socket.destroy()
   }
 

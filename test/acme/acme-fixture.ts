@@ -70,5 +70,11 @@ function logInto(logged: AcmeFixture['logged']): Log {
   const at = (message: string, fields: LogFields = {}) => {
     logged.push({ message, fields })
   }
-  return { debug: at, info: at, warn: at, error: at }
+  return {
+    debug: at,
+    info: at,
+    warn: at,
+    error: at,
+    summarize: (_level, message, fields) => at(message, fields),
+  }
 }

@@ -129,6 +129,7 @@ export class EdgeFixture {
     for (const level of ['debug', 'info', 'warn', 'error'] as const) {
       log[level] = (message, fields = {}) => void this.logged.push({ level, message, fields })
     }
+    log.summarize = (level, message, fields) => log[level](message, fields)
     const budget = new MemoryBudget(cacheBytes)
     const blobReader = new BlobReader(this.blobs, this.store.watched.read.blobs)
     const metrics = new Metrics()

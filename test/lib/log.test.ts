@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type LogFields, makeLog } from '../../server/lib/log.ts'
+import { ApiError } from '../../server/lib/errors.ts'
+import { type Log, type LogFields, makeLog } from '../../server/lib/log.ts'
 import { formatCode } from '../../server/mail/show-code.ts'
 
 function lineOf(fields: LogFields, text: boolean): string {
@@ -30,6 +31,55 @@ describe('a log line', () => {
     assert.ok(lineOf({ error }, true).endsWith(`  error=${error.stack}\n`))
   })
 })
+
+describe('an outage', () => {
+  const cause = new Error(`connect ECONNREFUSED\n${'x'.repeat(1000)}`)
+  const unavailable = new ApiError('UNAVAILABLE', 'The database is unavailable.', { cause })
+
+  test('has one line a minute for each message, with the number of what happened since and no stack', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { log, lines } = openLog()
+    const happen = (path: string) => {
+      log.warn('a visit failed', { path, error: unavailable })
+      log.summarize('error', 'sign-in failed', { path }, 'mail')
+    }
+    const error = `The database is unavailable. (connect ECONNREFUSED ${'x'.repeat(279)})`
+    for (const path of ['/1', '/2', '/3']) happen(path)
+    const visit = { level: 'warn', message: 'a visit failed', error }
+    const signIn = { level: 'error', message: 'sign-in failed' }
+    assert.deepEqual(lines.splice(0), [
+      { ...visit, path: '/1' },
+      { ...signIn, path: '/1' },
+    ])
+    t.mock.timers.tick(60_000)
+    assert.deepEqual(lines.splice(0), [
+      { ...visit, repeated: 2, seconds: 60, path: '/3' },
+      { ...signIn, repeated: 2, seconds: 60, path: '/3' },
+    ])
+    t.mock.timers.tick(60_000)
+    happen('/4')
+    assert.deepEqual(lines, [
+      { ...visit, path: '/4' },
+      { ...signIn, path: '/4' },
+    ])
+  })
+
+  test('of two servers has a line for each', () => {
+    const { log, lines } = openLog()
+    log.error('sweep failed', { error: unavailable })
+    log.error('sweep failed', { error: new ApiError('UNAVAILABLE', 'File storage is unavailable') })
+    assert.equal(lines.length, 2)
+  })
+})
+
+function openLog(): { log: Log; lines: object[] } {
+  const lines: object[] = []
+  const write = (line: string) => {
+    const { time: _, ...rest } = JSON.parse(line)
+    lines.push(rest)
+  }
+  return { log: makeLog({ level: 'debug', text: false, write }), lines }
+}
 
 test('a sign-in code is boxed on a terminal, and a line of its own elsewhere', () => {
   const shown = { email: 'a\u001b@example.test', code: 'ABCD-2345' }

@@ -5,7 +5,6 @@ import { promisify } from 'node:util'
 import type { Log } from '../../lib/log.ts'
 import type { Counter } from '../../lib/metrics.ts'
 import { settlesWithin } from '../../lib/settles-within.ts'
-import { SummarizedWarning } from '../../lib/summarized-warning.ts'
 import { SECOND_MS } from '../../lib/time.ts'
 
 const writeAsync = promisify(write)
@@ -44,7 +43,6 @@ const FILE_MODE = 0o600
  */
 export class LogFile implements AsyncDisposable {
   readonly #options: LogFileOptions
-  readonly #failed: SummarizedWarning
   readonly #timer: NodeJS.Timeout
   #fd: number
   #inode: bigint
@@ -61,7 +59,6 @@ export class LogFile implements AsyncDisposable {
     this.#fd = typeof target === 'string' ? openSync(target, 'a', FILE_MODE) : target.fd
     this.#inode = fstatSync(this.#fd, { bigint: true }).ino
     this.#isCut = typeof target === 'string' && endsWithinLine(target)
-    this.#failed = new SummarizedWarning(options.log, 'access log: lines dropped')
     this.#timer = setInterval(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
   }
 
@@ -84,8 +81,9 @@ export class LogFile implements AsyncDisposable {
   }
 
   #drop(lines: number, fields: Record<string, unknown> = {}): void {
-    this.#options.dropped.add(lines)
-    this.#failed.add({ dropped: this.#options.dropped.value, ...fields })
+    const { dropped, log } = this.#options
+    dropped.add(lines)
+    log.summarize('warn', 'access log: lines dropped', { dropped: dropped.value, ...fields })
   }
 
   #flush(): void {

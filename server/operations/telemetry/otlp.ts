@@ -21,7 +21,6 @@ import { parseJsonObject } from '../../lib/json-object.ts'
 import type { Log } from '../../lib/log.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 import { settlesWithin } from '../../lib/settles-within.ts'
-import { SummarizedWarning } from '../../lib/summarized-warning.ts'
 import type { Span, SpanOptions, Tracer } from '../../lib/telemetry.ts'
 
 interface OtlpOptions {
@@ -50,7 +49,7 @@ const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT }
 /** Sends traces to a collector over OTLP. An export that fails is logged, and delays nothing. */
 export class OtlpTracer implements Tracer {
   readonly #provider: TracerProvider
-  readonly #failed: SummarizedWarning
+  readonly #log: Log
   /** Without the login that the URL may have. */
   readonly #collector: string
   readonly #tracer: OtlpApi
@@ -58,7 +57,7 @@ export class OtlpTracer implements Tracer {
   readonly #current = new AsyncLocalStorage<LazySpan>()
 
   constructor({ url, samplePercent, version, log }: OtlpOptions) {
-    this.#failed = new SummarizedWarning(log, 'traces not exported')
+    this.#log = log
     this.#collector = new URL(url).origin
     const ignore = () => undefined
     diag.setLogger({
@@ -118,7 +117,7 @@ export class OtlpTracer implements Tracer {
     const fields = cause instanceof Error ? cause : parseJsonObject(String(cause))
     const { message = cause, code = '' } = (fields ?? {}) as { message?: unknown; code?: unknown }
     const reason = toPlainLine(`${message} ${code}`, MAX_CAUSE_CHARACTERS)
-    this.#failed.add({ collector: this.#collector, cause: reason })
+    this.#log.summarize('warn', 'traces not exported', { collector: this.#collector, cause: reason })
   }
 
   #begin(options: SpanOptions): LazySpan {
