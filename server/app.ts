@@ -36,6 +36,7 @@ import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
 import { DEADLINES } from './lib/deadlines.ts'
 import { HSTS, maySendHsts } from './lib/hsts.ts'
+import type { Incidents } from './lib/incidents.ts'
 import type { Log } from './lib/log.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
@@ -70,6 +71,7 @@ import type { Removals } from './operations/moderation/removals.ts'
 import type { Suspensions } from './operations/moderation/suspensions.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
 import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
+import { watchService } from './operations/telemetry/service-incidents.ts'
 import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
 import type { Precompressor } from './publish/precompress/precompressor.ts'
 import { createServices, publishLimits } from './services.ts'
@@ -114,6 +116,8 @@ export interface Service extends AsyncDisposable {
   blobs: Blobs
   /** The numbers for the operator, which measurements read. */
   metrics: Metrics
+  /** What the operator learns of, which tests read before its next reading. */
+  incidents: Incidents
   /** Invalidates caches of these sites and domains after a change of another process. */
   invalidate(names: readonly string[], effects?: ChangeEffects): Promise<void> | undefined
   /** Loads in the background what the first requests would otherwise wait for. */
@@ -151,7 +155,7 @@ export async function startService(config: Config, given: StartOptions): Promise
 
   const backends = await openBackends(config, baseUrl, startOptions, database)
   if (!database) stack.use(backends.store)
-  const { store, blobs, reserve, telemetry } = backends
+  const { store, blobs, reserve, telemetry, incidents } = backends
   const { metrics } = telemetry
   const { clock } = store
   const visitRecorder = config.visits === 'on' ? new VisitRecorder({ store, clock, log }) : undefined
@@ -164,7 +168,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   stack.use(new ActivityRecorder({ store, metrics: telemetry.metrics, log }))
   if (database) {
     const host = `${hostname()}:${listener.port}`
-    stack.use(new NodeReporter({ store, metrics, log, host, release: startOptions.version }))
+    stack.use(new NodeReporter({ store, metrics, incidents, log, host, release: startOptions.version }))
   }
   // Disposed before the sweeps, which wait for them.
   stack.use(services.precompressor)
@@ -296,6 +300,13 @@ export async function startService(config: Config, given: StartOptions): Promise
   addServiceMetrics(metrics, {
     ...{ store, reserve, connections, clientMemory, budget, uploadLimiter, precompressor },
   })
+  watchService(incidents, {
+    ...{ store, blobs, reserve, metrics },
+    breaker: lookupLimits.breaker,
+    hasLocalDatabase: config.databaseUrl === '',
+    hasLocalBlobs: config.blobsUrl === '',
+  })
+  stack.use(incidents).start()
   const internalServer = await openInternalServer(config, {
     shared,
     routes: {
@@ -317,6 +328,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     precompressor: services.precompressor,
     blobs,
     metrics,
+    incidents,
     invalidate,
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {

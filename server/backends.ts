@@ -17,6 +17,7 @@ import type { Dns } from './domains/dns/dns.ts'
 import { resolverDns } from './domains/dns/resolver.ts'
 import type { Sweep } from './jobs/jobs.ts'
 import { DEADLINES, type Deadlines } from './lib/deadlines.ts'
+import { Incidents } from './lib/incidents.ts'
 import type { Log } from './lib/log.ts'
 import { Metrics, type ProcessSnapshot } from './lib/metrics.ts'
 import { SecretBox } from './lib/secret-box.ts'
@@ -74,6 +75,7 @@ export interface StartOptions {
 export interface Database {
   secret: Secrets
   telemetry: Telemetry
+  incidents: Incidents
   folder: DataFolder
   store: Store
 }
@@ -124,9 +126,11 @@ async function openAnyDatabase(config: Config, startOptions: StartOptions): Prom
   const { secretPrevious } = config
   const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
   const metrics = new Metrics()
-  const open = startOptions.openStore ?? (() => openStore(config, folder, { ...startOptions, metrics }))
+  const incidents = new Incidents({ log: startOptions.log, metrics })
+  const open =
+    startOptions.openStore ?? (() => openStore(config, folder, { ...startOptions, metrics, incidents }))
   const telemetry = { metrics, tracer: startOptions.tracer }
-  return { secret, telemetry, folder, store: observeStore(await open(), telemetry) }
+  return { secret, telemetry, incidents, folder, store: observeStore(await open(), telemetry) }
 }
 
 /** Closes the database when this node does not belong to its fleet. */
@@ -150,14 +154,13 @@ export async function openBackends(
   const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
   const { showCode = () => {}, deadlines = DEADLINES } = startOptions
   const database = opened ?? (await openDatabase(config, startOptions))
-  const { folder, store, secret, telemetry } = database
+  const { folder, store, secret, telemetry, incidents } = database
   const { clock } = store
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = await openBlobs(config, folder, {
-    ...{ bootId, clock, reserve, telemetry, log },
+    ...{ bootId, clock, reserve, telemetry, incidents, log },
     timeoutMs: deadlines.blobs,
   })
-  await warnBelowReserve(blobs, reserve, log)
   const mail = observeMail(openMail(config, { log, showCode, clock, deadlines }), telemetry)
   const dns = resolverDns({ servers: config.dnsServers, timeoutMs: deadlines.dns })
   const secretBox = new SecretBox(secret)
@@ -189,14 +192,21 @@ export function openMail(
 async function openStore(
   { databaseUrl }: Config,
   { database }: DataFolder,
-  { clock = Date.now, log, version, metrics, deadlines = DEADLINES }: StartOptions & { metrics: Metrics },
+  {
+    clock = Date.now,
+    log,
+    version,
+    metrics,
+    incidents,
+    deadlines = DEADLINES,
+  }: StartOptions & { metrics: Metrics; incidents: Incidents },
 ): Promise<Store> {
   if (databaseUrl === '') {
     const upgrade = { release: version, log }
     return sqliteStore({ file: database, clock, busyTimeoutMs: deadlines.databaseLock, upgrade })
   }
   const { postgresStore } = await import('./store/postgres/postgres.ts')
-  return postgresStore({ url: databaseUrl, log, metrics, timeouts: deadlines.database })
+  return postgresStore({ url: databaseUrl, log, metrics, incidents, timeouts: deadlines.database })
 }
 
 /** Loads the client of S3 only for its setting. */
@@ -205,6 +215,7 @@ async function openBlobs(
   folder: DataFolder,
   {
     telemetry,
+    incidents,
     timeoutMs,
     ...parts
   }: {
@@ -212,6 +223,7 @@ async function openBlobs(
     clock: () => number
     reserve: DiskReserve
     telemetry: Telemetry
+    incidents: Incidents
     log: Log
     timeoutMs: number
   },
@@ -226,16 +238,9 @@ async function openBlobs(
   const cache = { folder: folder.cache, limit: config.cacheDiskBytes, processes: config.workers }
   const bucket = parseBucketUrl(config.blobsUrl)
   return observeBlobs(
-    inDataFolder(config, () => s3Blobs({ ...parts, metrics, bucket, cache, timeoutMs })),
+    inDataFolder(config, () => s3Blobs({ ...parts, metrics, incidents, bucket, cache, timeoutMs })),
     telemetry,
   )
-}
-
-async function warnBelowReserve(blobs: Blobs, reserve: DiskReserve, log: Log): Promise<void> {
-  await blobs.assertSpace().catch(async () => {
-    const space = await reserve.measure()
-    log.warn('the disk has less free space than SLIPWAY_DISK_RESERVE: publishing is refused', { ...space })
-  })
 }
 
 function inDataFolder<T>({ data }: Config, prepare: () => T): T {
@@ -385,13 +390,21 @@ export interface BackupRun extends StartOptions, Pick<BackupOptions, 'report'> {
 export async function backUpData(config: Config, run: BackupRun): Promise<BackupResult> {
   assertBackedUpHere(config, run.target)
   const { withSpaceErrors } = await import('./operations/backup/space-errors.ts')
-  return withSpaceErrors(config.data, () => backUpInto(config, run))
+  const { recordRun } = await import('./operations/backup/record-run.ts')
+  await using stack = new AsyncDisposableStack()
+  const database = await openDatabase(config, run)
+  const { store } = database
+  stack.use(store)
+  return await recordRun({ store, log: run.log }, () =>
+    withSpaceErrors(config.data, () => backUpInto(config, database, run)),
+  )
 }
 
 type BackupResult = BackupManifest & BackupProgress & { pruned: PruneResult | undefined }
 
 async function backUpInto(
   config: Config,
+  database: Database,
   { target: to, withSecret, keep, report, ...startOptions }: BackupRun,
 ): Promise<BackupResult> {
   const { BackupLease } = await import('./operations/backup/backup-lease.ts')
@@ -401,9 +414,7 @@ async function backUpInto(
   const { Snapshot } = await import('./store/snapshot.ts')
   const target = await openBackupTarget(to)
   await using stack = new AsyncDisposableStack()
-  const database = await openDatabase(config, startOptions)
   const { store, folder, secret } = database
-  stack.use(store)
   const blobs = await openBlobsOf(config, database, startOptions)
   const lease = stack.use(await BackupLease.acquire(store))
   const workFolder = join(config.data, 'backup')
@@ -547,11 +558,11 @@ async function openStorage(
 
 async function openBlobsOf(
   config: Config,
-  { folder, store, telemetry }: Database,
+  { folder, store, telemetry, incidents }: Database,
   { log, bootId = randomBytes(8).toString('hex'), deadlines = DEADLINES }: StartOptions,
 ): Promise<Blobs> {
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const parts = { bootId, clock: store.clock, reserve, telemetry, log }
+  const parts = { bootId, clock: store.clock, reserve, telemetry, incidents, log }
   return openBlobs(config, folder, { ...parts, timeoutMs: deadlines.blobs })
 }
 

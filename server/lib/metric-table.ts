@@ -98,6 +98,10 @@ export const METRICS = {
     ['sweep'],
   ),
   slipway_sweep_duration_seconds: histogram('Duration of runs of sweeps.', ['sweep'], TASK_SECONDS),
+  slipway_backup_last_run_timestamp_seconds: gauge(
+    'Time of the last run of `slipway-server backup`; absent before the first one.',
+  ),
+  slipway_backup_failures: gauge('Runs of `slipway-server backup` in a row that failed.'),
   slipway_emails_total: counter('Emails by outcome: sent, failed (may be sent again) or rejected.', [
     'outcome',
   ]),
@@ -145,11 +149,14 @@ export const METRICS = {
   slipway_disk_cache_failures_total: reported(
     counter('Files of the disk cache that could not be written, or not be listed.', ['operation']),
   ),
+  slipway_incident: gauge('Whether an incident lasts, of those in docs/operate.md.', ['incident']),
+  slipway_incidents_total: counter('How often an incident began, or happened.', ['incident']),
   slipway_worker_restarts_total: counter('Workers that ended and were started again.'),
   process_start_time_seconds: gauge('Start of the process, in seconds since 1970.'),
   process_cpu_seconds_total: counter('CPU time of the process, user and system.'),
   process_resident_memory_bytes: gauge('Memory of the process.'),
   process_open_fds: gauge('Open file descriptors.'),
+  process_max_fds: gauge('Limit of open file descriptors.'),
   nodejs_heap_size_used_bytes: gauge('Used memory of the JavaScript heap.'),
   nodejs_external_memory_bytes: gauge('Memory of buffers outside the heap.'),
   nodejs_eventloop_lag_p50_seconds: gauge('Median delay of the event loop in the last complete 15 seconds.'),

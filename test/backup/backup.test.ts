@@ -348,6 +348,9 @@ describe('a backup', () => {
     await service.client(key).publish({ files: toFiles(files) })
     await disk.fill(700_000)
     await assert.rejects(backUp(data, target), /The backup target is full: make room there/)
+    const countFailures = async () =>
+      (await service.service.metrics.collect()).slipway_backup_failures?.[0]?.[2]
+    assert.equal(await countFailures(), 1)
     assert.deepEqual(await listBackups(await openBackupTarget(target)), [time])
     const { missing, damaged } = await verifyBackup(target)
     assert.deepEqual([missing, damaged], [[], []])

@@ -8,6 +8,7 @@ import { DiskReserve } from '../../server/blobs/disk-reserve.ts'
 import { CertificateManager } from '../../server/certificates/certificates.ts'
 import type { IssuingDeps } from '../../server/certificates/deps.ts'
 import { readConfig } from '../../server/config/settings.ts'
+import { Incidents } from '../../server/lib/incidents.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { MemoryBudget } from '../../server/lib/second-chance-cache.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
@@ -109,8 +110,10 @@ export class World implements AsyncDisposable {
       sites: { domain: 'sites.test', perWeek: 1 },
       codec: fakeCodec,
     }
+    const metrics = new Metrics()
     const backends: Backends = {
-      telemetry: { metrics: new Metrics() },
+      telemetry: { metrics },
+      incidents: new Incidents({ log: silentLog, metrics }),
       reserve: new DiskReserve({ folder: '', size: undefined }),
       secret: SECRET,
       folder: { database: '', blobs: '', mail: '', spool: '', cache: '', secret: SECRET },

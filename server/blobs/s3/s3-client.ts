@@ -2,11 +2,13 @@ import { createHash, createHmac } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SignatureV4 } from '@smithy/signature-v4'
 import { DEADLINES } from '../../lib/deadlines.ts'
+import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
+import { BucketState } from './bucket-state.ts'
 import type { Bucket } from './bucket-url.ts'
 import { HttpExchanges, type S3Response, type SignedRequest } from './http-exchange.ts'
 import { RetryBudget } from './retry-budget.ts'
-import { isRetryable, outcomeOf, S3Error, WrongBytesError } from './s3-error.ts'
+import { isRetryable, outcomeOf, type RequestOutcome, S3Error, WrongBytesError } from './s3-error.ts'
 
 /** A request about the bucket or, with a name, about one of its objects. */
 export interface S3Request {
@@ -27,11 +29,12 @@ export interface S3Request {
 export interface S3ClientOptions {
   bucket: Bucket
   metrics: Metrics
+  incidents?: Incidents | undefined
   /** Milliseconds since 1970. */
   clock: () => number
   credentials: ConstructorParameters<typeof SignatureV4>[0]['credentials']
   /** Maximum time without a byte in either direction. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
 }
 
 const MAX_TRIES = 3
@@ -55,13 +58,16 @@ export class S3Client {
   readonly #exchanges: HttpExchanges
   readonly #signer: SignatureV4
   readonly #budget = new RetryBudget()
+  readonly #state = new BucketState()
   /** Time of the server less that of the clock: a signature is valid for 15 minutes. */
   #clockOffsetMs = 0
 
-  constructor({ bucket, metrics, clock, credentials, timeoutMs = DEADLINES.blobs }: S3ClientOptions) {
+  constructor(options: S3ClientOptions) {
+    const { bucket, metrics, incidents, clock, credentials, timeoutMs = DEADLINES.blobs } = options
     this.#bucket = bucket
     this.#metrics = metrics
     this.#clock = clock
+    if (incidents) this.#state.watch(incidents, bucket)
     const host = bucket.isPathStyle ? bucket.endpoint.host : `${bucket.name}.${bucket.endpoint.host}`
     this.#exchanges = new HttpExchanges(new URL(`${bucket.endpoint.protocol}//${host}`), timeoutMs)
     this.#signer = new SignatureV4({
@@ -116,13 +122,15 @@ export class S3Client {
   }
 
   async #count<T>(kind: string, work: () => Promise<T>): Promise<T> {
-    let outcome = 'ok'
+    let outcome: RequestOutcome = 'ok'
     try {
       return await work()
     } catch (error) {
       outcome = outcomeOf(error)
+      this.#state.fail(outcome, error as Error)
       throw error
     } finally {
+      if (outcome === 'ok') this.#state.succeed()
       this.#metrics.counter('slipway_s3_requests_total', { operation: kind, outcome }).add()
     }
   }

@@ -66,7 +66,19 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /** The outcome of a try, for the metrics. */
-export function outcomeOf(error: unknown): string {
+export type RequestOutcome =
+  | 'ok'
+  | 'timeout'
+  | 'queue_full'
+  | 'wrong_bytes'
+  | 'stopped'
+  | 'connection_lost'
+  | 'not_found'
+  | 'throttled'
+  | 'server_error'
+  | 'refused'
+
+export function outcomeOf(error: unknown): RequestOutcome {
   if (error instanceof S3TimeoutError) return 'timeout'
   if (error instanceof S3QueueFullError) return 'queue_full'
   if (error instanceof WrongBytesError) return 'wrong_bytes'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
+import type { Incidents } from '../../lib/incidents.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { BlobLocation, Blobs, ByteRange } from '../blobs.ts'
@@ -21,6 +22,7 @@ interface S3Options {
   /** Milliseconds since 1970; names of objects contain it. */
   clock: () => number
   metrics: Metrics
+  incidents?: Incidents
   log: Log
   /** A cache on the local disk, and one in memory of small content that was stored: both may outlive the object. */
   cache?: { folder: string; limit: number; processes: number }
@@ -46,9 +48,9 @@ const CHECK_INTERVAL_MS = 3000
 
 /** Blobs in a bucket of S3. An object is one content or several, each followed by the table of its pieces. */
 export function s3Blobs(options: S3Options): Blobs {
-  const { bucket, clock, metrics, log, reserve, timeoutMs, maxPutBytes } = options
+  const { bucket, clock, metrics, incidents, log, reserve, timeoutMs, maxPutBytes } = options
   const { credentials = defaultProvider() } = options
-  const client = new S3Client({ bucket, clock, metrics, credentials, ...(timeoutMs ? { timeoutMs } : {}) })
+  const client = new S3Client({ bucket, clock, metrics, incidents, credentials, timeoutMs })
   const cache = options.cache && new DiskCache({ ...options.cache, metrics, reserve })
   const reader = new VerifiedReader({ client, cache, metrics, damage: new DamageReport({ log, metrics }) })
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)

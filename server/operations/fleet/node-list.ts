@@ -9,6 +9,13 @@ export function isSilent({ seenAt }: NodeReport, now: number): boolean {
   return now - seenAt > SILENT_MS
 }
 
+/** The hosts of which no process reports itself any more, in order. */
+export function listSilent(nodes: readonly NodeReport[], now: number): string[] {
+  const reporting = new Set(nodes.filter((node) => !isSilent(node, now)).map(({ host }) => host))
+  const hosts = new Set(nodes.map(({ host }) => host))
+  return [...hosts.difference(reporting)].sort()
+}
+
 /** Lines for a terminal: a row for each node, with the numbers that are not zero below it. */
 export function formatNodes(nodes: readonly NodeReport[], now: number): string[] {
   const hosts = Math.max(4, ...nodes.map(({ host }) => host.length))

@@ -1,12 +1,15 @@
+import type { Incidents } from '../../lib/incidents.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import { newId } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
+import { listSilent } from './node-list.ts'
 
 interface NodeReporterOptions {
   store: Store
   metrics: Metrics
+  incidents: Incidents
   log: Log
   host: string
   release: string
@@ -22,9 +25,10 @@ export class NodeReporter implements AsyncDisposable {
   readonly #startedAt: number
   readonly #timer: NodeJS.Timeout
   #reporting: Promise<void>
+  #silent: string[] = []
 
   constructor(options: NodeReporterOptions) {
-    const { store, intervalMs = REPORT_INTERVAL_MS } = options
+    const { store, incidents, intervalMs = REPORT_INTERVAL_MS } = options
     this.#options = options
     this.#startedAt = store.clock()
     this.#id = newId(this.#startedAt)
@@ -33,6 +37,9 @@ export class NodeReporter implements AsyncDisposable {
       this.#reporting = this.#report()
     }, intervalMs)
     this.#timer.unref()
+    incidents.watch('node-silent', () =>
+      this.#silent.length > 0 ? { nodes: this.#silent.join(', ') } : undefined,
+    )
   }
 
   /** A node that ends without this stays in the list until another one starts a day later. */
@@ -55,6 +62,7 @@ export class NodeReporter implements AsyncDisposable {
     const node = { id: this.#id, host, release, startedAt: this.#startedAt, seenAt: store.clock() }
     try {
       await store.execute('relaxed', ({ nodes }) => nodes.report({ ...node, numbers: metrics.read() }))
+      this.#silent = listSilent(await store.read.nodes.list(), store.clock())
     } catch (error) {
       log.debug('this node could not report itself', { error })
     }

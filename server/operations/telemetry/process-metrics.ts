@@ -1,7 +1,7 @@
-import { readdir } from 'node:fs/promises'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import type { Metrics } from '../../lib/metrics.ts'
 import { SECOND_MS } from '../../lib/time.ts'
+import { readDescriptors } from './descriptors.ts'
 
 /** Interval of the percentiles of the event loop's delay. */
 const DELAY_INTERVAL_MS = 15 * SECOND_MS
@@ -25,17 +25,17 @@ export function addProcessMetrics(metrics: Metrics, { version }: { version: stri
     'nodejs_eventloop_active_seconds_total',
     () => performance.eventLoopUtilization().active / 1000,
   )
-  addOpenFiles(metrics)
+  addDescriptors(metrics)
   return addEventLoopDelay(metrics)
 }
 
-/** Linux lists the descriptors of a process in a folder; elsewhere their number is not known. */
-function addOpenFiles(metrics: Metrics): void {
-  let open: number | undefined
+function addDescriptors(metrics: Metrics): void {
+  let read: { open: number; limit: number } | undefined
   metrics.addRefresh(async () => {
-    open = (await readdir('/proc/self/fd')).length
+    read = await readDescriptors()
   })
-  metrics.addRead('process_open_fds', () => open)
+  metrics.addRead('process_open_fds', () => read?.open)
+  metrics.addRead('process_max_fds', () => read?.limit)
 }
 
 /** Percentiles of the delay of the event loop beyond the resolution, of the last complete interval. */

@@ -7,6 +7,7 @@ import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import { shareResult } from '../../lib/share-result.ts'
 import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Precompressor } from '../../publish/precompress/precompressor.ts'
+import { BACKUP_RUN, type SweepRun } from '../../store/contract/sweep-runs.ts'
 import type { Store } from '../../store/store.ts'
 
 interface Parts {
@@ -19,8 +20,8 @@ interface Parts {
   precompressor: Precompressor
 }
 
-/** How long the counts of certificates are valid, which a query of the whole table returns. */
-const CERTIFICATES_LIFETIME_MS = MINUTE_MS
+/** How long the results of queries of whole tables are valid. */
+const QUERY_LIFETIME_MS = MINUTE_MS
 
 /** Adds the metrics that are read from the parts of the service when they are shown. */
 export function addServiceMetrics(metrics: Metrics, parts: Parts): void {
@@ -37,6 +38,7 @@ export function addServiceMetrics(metrics: Metrics, parts: Parts): void {
   metrics.addRead('slipway_precompress_queue_length', () => precompressor.queueLength)
   addDisk(metrics, parts)
   addCertificates(metrics, parts)
+  addBackup(metrics, parts)
 }
 
 function addDisk(metrics: Metrics, { reserve }: Parts): void {
@@ -69,10 +71,24 @@ function addCertificates(metrics: Metrics, { store }: Parts): void {
           metrics.gauge('slipway_certificates', { state }).set(count)
         firstExpiry = notAfter ?? undefined
       },
-      { lifetimeMs: CERTIFICATES_LIFETIME_MS },
+      { lifetimeMs: QUERY_LIFETIME_MS },
     ),
   )
   metrics.addRead('slipway_certificate_expiry_seconds', () =>
     firstExpiry === undefined ? undefined : (firstExpiry - store.clock()) / 1000,
   )
+}
+
+function addBackup(metrics: Metrics, { store }: Parts): void {
+  let last: SweepRun | undefined
+  metrics.addRefresh(
+    shareResult(
+      async () => {
+        last = (await store.read.sweepRuns.list()).find(({ name }) => name === BACKUP_RUN)
+      },
+      { lifetimeMs: QUERY_LIFETIME_MS },
+    ),
+  )
+  metrics.addRead('slipway_backup_last_run_timestamp_seconds', () => last && last.startedAt / 1000)
+  metrics.addRead('slipway_backup_failures', () => last?.failures)
 }

@@ -1,3 +1,6 @@
+/** The name of the runs of `slipway-server backup`, which are recorded with those of sweeps. */
+export const BACKUP_RUN = 'backup'
+
 /** The last run of a sweep, over all processes. */
 export interface SweepRun {
   name: string

@@ -1,4 +1,5 @@
 import { DEADLINES, type Deadlines } from '../../lib/deadlines.ts'
+import type { Incidents } from '../../lib/incidents.ts'
 import type { Log } from '../../lib/log.ts'
 import { Metrics } from '../../lib/metrics.ts'
 import { type ChangeSet, NO_EFFECTS } from '../contract/changes.ts'
@@ -28,6 +29,7 @@ interface PostgresOptions {
   /** For progress of the start. */
   log?: Pick<Log, 'info' | 'warn'>
   metrics?: Metrics
+  incidents?: Incidents
 }
 
 const MAX_CONNECTIONS = 8
@@ -42,11 +44,11 @@ const MIGRATION_LOCK = lockKey('migrations', '')
  */
 export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const { url, maxConnections = MAX_CONNECTIONS, pollIntervalMs = POLL_INTERVAL_MS } = options
-  const { timeouts = DEADLINES.database, metrics = new Metrics() } = options
+  const { timeouts = DEADLINES.database, metrics = new Metrics(), incidents } = options
   await using opened = new AsyncDisposableStack()
   const cluster = parseConnectionUrl(url)
   const pool = opened.use(
-    new PrimaryPool({ cluster, maxConnections, acquireTimeoutMs: timeouts.acquire, metrics }),
+    new PrimaryPool({ cluster, maxConnections, acquireTimeoutMs: timeouts.acquire, metrics, incidents }),
   )
   await migratePostgres({ pool, lock: MIGRATION_LOCK, log: options.log }).catch(translateError)
 

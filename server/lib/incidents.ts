@@ -1,0 +1,165 @@
+import type { Log, LogFields } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import { SECOND_MS } from './time.ts'
+
+interface Incident {
+  level: 'warn' | 'error'
+  /** The line of the log when it begins, or happens. */
+  began: string
+  /** The line when a state has ended; absent for an event. */
+  ended?: string
+}
+
+/** What an operator has to know. docs/operate.md, "Incidents", has the alert of each, and what to do. */
+export const INCIDENTS = {
+  'database-unreachable': {
+    level: 'error',
+    began: 'the database is unreachable: cached sites are served, publishing waits for it',
+    ended: 'the database is reachable again',
+  },
+  'primary-changed': { level: 'warn', began: 'another host is the primary of the database' },
+  'database-busy': {
+    level: 'warn',
+    began: 'requests got no connection to the database in time',
+    ended: 'requests get connections to the database in time again',
+  },
+  'changes-unheard': {
+    level: 'warn',
+    began: 'changes of other nodes are not heard: cached sites are checked before they are served',
+    ended: 'changes of other nodes are heard again',
+  },
+  'serving-stale': {
+    level: 'warn',
+    began: 'cached sites are served although changes may have been missed',
+    ended: 'cached sites are current again',
+  },
+  'bucket-unreachable': {
+    level: 'error',
+    began: 'the bucket is unreachable: cached files are served, publishing fails',
+    ended: 'the bucket is reachable again',
+  },
+  'bucket-throttles': {
+    level: 'warn',
+    began: 'the bucket refuses requests because there are too many',
+    ended: 'the bucket accepts all requests again',
+  },
+  'storage-fails': {
+    level: 'error',
+    began: 'the data folder cannot be read or written: publishing is stopped',
+    ended: 'the data folder can be read and written again',
+  },
+  'disk-below-reserve': {
+    level: 'error',
+    began: 'the disk has less free space than SLIPWAY_DISK_RESERVE: publishing is refused',
+    ended: 'the disk has more free space than SLIPWAY_DISK_RESERVE again',
+  },
+  'descriptors-short': {
+    level: 'error',
+    began: 'file descriptors run short: new connections will be closed',
+    ended: 'there are enough file descriptors again',
+  },
+  'node-silent': {
+    level: 'error',
+    began: 'other nodes do not report themselves any more',
+    ended: 'all nodes report themselves again, or have been stopped',
+  },
+} as const satisfies Record<string, Incident>
+
+export type IncidentName = keyof typeof INCIDENTS
+
+/** Incidents that begin and end. */
+export type StateName = {
+  [Name in IncidentName]: (typeof INCIDENTS)[Name] extends { ended: string } ? Name : never
+}[IncidentName]
+
+type EventName = Exclude<IncidentName, StateName>
+
+/**
+ * Reads a state: fields of its line while the incident lasts, otherwise undefined. `isActive` says which of the two it
+ * was at the last reading, so that a value near its limit does not begin and end an incident again and again.
+ */
+export type ReadState = (isActive: boolean) => LogFields | undefined | Promise<LogFields | undefined>
+
+interface Watched {
+  read: ReadState
+  isReading: boolean
+  active: { since: Date; startedAt: number; fields: LogFields } | undefined
+}
+
+/** Interval of the readings of states. */
+const INTERVAL_MS = SECOND_MS
+
+/** Tells the operator when a state begins and ends, and of events: one line of the log each, and the metrics. */
+export class Incidents implements Disposable {
+  readonly #log: Log
+  readonly #metrics: Metrics
+  readonly #watched = new Map<StateName, Watched>()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor({ log, metrics }: { log: Log; metrics: Metrics }) {
+    this.#log = log
+    this.#metrics = metrics
+    // From zero: Prometheus does not see the increase of a counter that begins with 1.
+    for (const incident of Object.keys(INCIDENTS)) metrics.counter('slipway_incidents_total', { incident })
+  }
+
+  /** Begins to read the states every second. */
+  start(): void {
+    this.#timer = setInterval(() => void this.check(), INTERVAL_MS)
+    this.#timer.unref()
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+
+  /** A reading that rejects changes nothing. */
+  watch(name: StateName, read: ReadState): void {
+    const watched: Watched = { read, isReading: false, active: undefined }
+    this.#watched.set(name, watched)
+    this.#metrics.addRead('slipway_incident', () => (watched.active ? 1 : 0), { incident: name })
+  }
+
+  /** Tells of an event. */
+  report(name: EventName, fields: LogFields): void {
+    this.#begin(name, fields)
+  }
+
+  /** Reads all states now. */
+  async check(): Promise<void> {
+    await Promise.all([...this.#watched].map(([name, watched]) => this.#read(name, watched)))
+  }
+
+  async #read(name: StateName, watched: Watched): Promise<void> {
+    if (watched.isReading) return
+    watched.isReading = true
+    try {
+      const fields = await watched.read(watched.active !== undefined)
+      this.#accept(name, watched, fields)
+    } catch {
+      // Whether the incident lasts is not known.
+    } finally {
+      watched.isReading = false
+    }
+  }
+
+  #accept(name: StateName, watched: Watched, fields: LogFields | undefined): void {
+    const { active } = watched
+    if (fields && active) active.fields = fields
+    else if (fields) {
+      watched.active = { since: new Date(), startedAt: performance.now(), fields }
+      this.#begin(name, fields)
+    } else if (active) {
+      watched.active = undefined
+      const seconds = Math.round((performance.now() - active.startedAt) / 100) / 10
+      const { since } = active
+      this.#log.info(INCIDENTS[name].ended, { incident: name, since, seconds, ...active.fields })
+    }
+  }
+
+  #begin(name: IncidentName, fields: LogFields): void {
+    const { level, began } = INCIDENTS[name]
+    this.#metrics.counter('slipway_incidents_total', { incident: name }).add()
+    this.#log[level](began, { incident: name, ...fields })
+  }
+}

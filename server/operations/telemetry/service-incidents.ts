@@ -1,0 +1,106 @@
+import type { Blobs } from '../../blobs/blobs.ts'
+import type { DiskReserve } from '../../blobs/disk-reserve.ts'
+import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
+import type { Incidents, ReadState } from '../../lib/incidents.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import { SECOND_MS } from '../../lib/time.ts'
+import type { Store } from '../../store/store.ts'
+import { readDescriptors } from './descriptors.ts'
+
+interface Parts {
+  store: Store
+  blobs: Blobs
+  reserve: DiskReserve
+  breaker: CircuitBreaker
+  metrics: Metrics
+  /** Whether the database is a file, and blobs are files, of the data folder. */
+  hasLocalDatabase: boolean
+  hasLocalBlobs: boolean
+}
+
+/** A node that has not heard of changes for this time needs its operator, if that lasts. */
+const MAX_SILENCE_MS = 3 * SECOND_MS
+
+/** Readings without a refusal after which requests get connections again. */
+const QUIET_READINGS = 10
+
+/** An incident ends when the free space exceeds the reserve by a tenth of it. */
+const SPACE_FACTOR = 1.1
+
+/** Shares of the limit of descriptors at which an incident begins and ends. */
+const MANY_DESCRIPTORS = 0.8
+const ENOUGH_DESCRIPTORS = 0.7
+
+/** Readings between two counts of the descriptors: listing 20,000 of them takes 10 ms of a thread. */
+const DESCRIPTOR_READINGS = 10
+
+/** Watches the states of a service that its engines do not watch themselves. */
+export function watchService(incidents: Incidents, parts: Parts): void {
+  const { store, blobs, hasLocalDatabase, hasLocalBlobs } = parts
+  incidents.watch('changes-unheard', (isActive) =>
+    store.silenceMs() > (isActive ? SECOND_MS : MAX_SILENCE_MS) ? {} : undefined,
+  )
+  incidents.watch('serving-stale', checkStale(parts))
+  incidents.watch('database-busy', checkBusy(parts))
+  incidents.watch('disk-below-reserve', checkSpace(parts))
+  incidents.watch('descriptors-short', checkDescriptors())
+  if (hasLocalDatabase || hasLocalBlobs)
+    incidents.watch('storage-fails', async () => {
+      try {
+        if (hasLocalDatabase) await store.check()
+        if (hasLocalBlobs) await blobs.check()
+        return undefined
+      } catch (error) {
+        const { message, cause } = error as Error
+        return { reason: cause instanceof Error ? cause.message : message }
+      }
+    })
+}
+
+/** `lookups`: how often a cached entry was used without a check since the incident began. */
+function checkStale({ breaker }: Parts): ReadState {
+  let before = 0
+  return (isActive) => {
+    const lookups = breaker.staleHits - before
+    const isOver = isActive ? breaker.isCurrent() && !breaker.isBlocking() : lookups === 0
+    if (!isOver) return { lookups }
+    before = breaker.staleHits
+    return undefined
+  }
+}
+
+function checkBusy({ metrics }: Parts): ReadState {
+  const refused = metrics.counter('slipway_store_pool_timeouts_total')
+  let seen = 0
+  let quiet = QUIET_READINGS
+  return () => {
+    quiet = refused.value > seen ? 0 : quiet + 1
+    seen = refused.value
+    return quiet < QUIET_READINGS ? {} : undefined
+  }
+}
+
+/** The cache of a bucket gives way before publishing is refused. */
+function checkSpace({ reserve, blobs }: Parts): ReadState {
+  return async (isActive) => {
+    const space = await reserve.measure()
+    if (space.freeBytes >= space.reserveBytes * (isActive ? SPACE_FACTOR : 1)) return undefined
+    const isRefused = () =>
+      blobs.assertSpace().then(
+        () => false,
+        () => true,
+      )
+    return isActive || (await isRefused()) ? { ...space } : undefined
+  }
+}
+
+function checkDescriptors(): ReadState {
+  let readings = 0
+  let result: { open: number; limit: number } | undefined
+  return async (isActive) => {
+    if (readings++ % DESCRIPTOR_READINGS !== 0) return result
+    const { open, limit } = await readDescriptors()
+    result = open >= limit * (isActive ? ENOUGH_DESCRIPTORS : MANY_DESCRIPTORS) ? { open, limit } : undefined
+    return result
+  }
+}

@@ -1,0 +1,118 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Incidents } from '../../lib/incidents.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import { PostgresClient } from './client.ts'
+import type { Cluster } from './connection-url.ts'
+import { unavailable } from './errors.ts'
+
+interface SearchOptions {
+  cluster: Cluster
+  /** How long a connection may take; then UNAVAILABLE. */
+  acquireTimeoutMs: number
+  metrics: Metrics
+  incidents?: Incidents | undefined
+}
+
+/** How long the host that was the primary has to answer before the next one is tried at the same time. */
+const NEXT_HOST_DELAY_MS = 150
+
+/** Why no host could be reached. */
+type SearchFailure = {
+  hosts: string
+  reason: string
+}
+
+/** Connects to that host of a cluster that is not in recovery. */
+export class PrimarySearch {
+  readonly #options: SearchOptions
+  /** Connections to hosts of which it is not known yet whether they are the primary. */
+  readonly #unproven = new Set<PostgresClient>()
+  /** The host that was the primary. */
+  #preferred: number | undefined
+  #failure: SearchFailure | undefined
+  #isClosed = false
+
+  constructor(options: SearchOptions) {
+    this.#options = options
+  }
+
+  /** Why the last connection failed; undefined when it succeeded. */
+  get failure(): SearchFailure | undefined {
+    return this.#failure
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const client of this.#unproven) client.destroy()
+  }
+
+  /**
+   * Connects to the primary. The host that was the primary comes first; the next one is tried when that one fails, or
+   * does not answer soon.
+   */
+  async connect(): Promise<PostgresClient> {
+    const { cluster, acquireTimeoutMs } = this.#options
+    const deadline = performance.now() + acquireTimeoutMs
+    const { length } = cluster.hosts
+    const search = { clients: new Set<PostgresClient>(), isDone: false }
+    const attempts: Promise<PostgresClient>[] = []
+    for (let turn = 0; turn < length; turn++) {
+      const index = ((this.#preferred ?? 0) + turn) % length
+      attempts.push(this.#attempt(index, { search, deadline, previous: attempts.at(-1) }))
+    }
+    try {
+      const found = await Promise.any(attempts)
+      this.#options.metrics.counter('slipway_store_pool_connects_total', { outcome: 'ok' }).add()
+      this.#failure = undefined
+      return found
+    } catch (error) {
+      this.#options.metrics.counter('slipway_store_pool_connects_total', { outcome: 'failed' }).add()
+      const { errors } = error as { errors: Error[] }
+      const cause = errors.find((one) => !(one instanceof StandbyError)) ?? errors[0]!
+      this.#failure = { hosts: cluster.hosts.map(formatHost).join(', '), reason: cause.message }
+      throw unavailable(cause)
+    } finally {
+      for (const client of search.clients) {
+        this.#unproven.delete(client)
+        client.destroy()
+      }
+    }
+  }
+
+  async #attempt(index: number, { search, deadline, previous }: Attempt): Promise<PostgresClient> {
+    if (previous) {
+      const failed = previous.then(
+        () => undefined,
+        () => undefined,
+      )
+      await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])
+    }
+    if (search.isDone || this.#isClosed) throw new StandbyError('another host is the primary')
+    const client = new PostgresClient(this.#options.cluster, index)
+    search.clients.add(client)
+    this.#unproven.add(client)
+    const isPrimary = await client.connectToPrimary(deadline - performance.now())
+    if (!isPrimary || search.isDone) throw new StandbyError('no host of the database URL is a primary')
+    search.isDone = true
+    search.clients.delete(client)
+    this.#unproven.delete(client)
+    const { hosts } = this.#options.cluster
+    const [primary, before] = [hosts[index]!, hosts[this.#preferred ?? index]!].map(formatHost)
+    if (primary !== before) this.#options.incidents?.report('primary-changed', { primary, before })
+    this.#preferred = index
+    return client
+  }
+}
+
+function formatHost({ host, port }: Cluster['hosts'][number]): string {
+  return `${host}:${port}`
+}
+
+/** One host of a search for the primary. */
+interface Attempt {
+  search: { clients: Set<PostgresClient>; isDone: boolean }
+  deadline: number
+  previous: Promise<PostgresClient> | undefined
+}
+
+class StandbyError extends Error {}

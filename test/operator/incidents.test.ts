@@ -1,0 +1,421 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { open, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { PATIENT } from '../../server/lib/deadlines.ts'
+import { INCIDENTS, type IncidentName, Incidents } from '../../server/lib/incidents.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { METRICS } from '../../server/lib/metric-table.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
+import { NodeReporter } from '../../server/operations/fleet/node-reporter.ts'
+import { readDescriptors } from '../../server/operations/telemetry/descriptors.ts'
+import { nodeSettings } from '../database-faults/node-settings.ts'
+import { createStorage } from '../s3/storage.ts'
+import { openTestStore } from '../support/engines.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { type RunningService, startTestService } from '../support/service.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
+import { TcpProxy } from '../tools/tcp-proxy.ts'
+import { promtool } from './promtool.ts'
+
+const run = promisify(execFile)
+
+/** What a service has logged. */
+interface Watched {
+  log: Record<string, unknown>[]
+  /** Reads all states now. */
+  check(): Promise<void>
+}
+
+interface Play {
+  what: string
+  /** Names of the incidents that begin, or happen, in any order. */
+  incidents: readonly IncidentName[]
+  needs?: Parameters<typeof requires>
+  /** Fields of the line of an incident. */
+  says?: Partial<Record<IncidentName, object>>
+  play(stack: AsyncDisposableStack): Promise<Watched & { begin(): unknown; end(): unknown }>
+}
+
+const PLAYS: Play[] = [
+  {
+    what: 'the database is away',
+    incidents: ['database-unreachable', 'changes-unheard', 'serving-stale'],
+    needs: ['postgres'],
+    says: { 'database-unreachable': { reason: /ECONN|terminated|closed/ } },
+    async play(stack) {
+      const server = await sharedPostgres()
+      const proxy = stack.use(await TcpProxy.open(server.port))
+      const { pathname } = new URL(stack.use(await server.borrowDatabase()).url)
+      const settings = await nodeSettings(server.url(pathname.slice(1), proxy.port))
+      const service = stack.use(await startTestService(settings))
+      const { slug } = await publish(service)
+      const visit = () =>
+        sendRequest(service.port, { path: '/index.html', headers: { host: `${slug}.localhost` } })
+      await visit()
+      return {
+        ...watch(service, async () => {
+          // Until the entry of the site is no longer as good as new.
+          service.clock.now += 1000
+          await visit()
+        }),
+        begin() {
+          proxy.upstreamPort = 1
+          proxy.cut()
+        },
+        end() {
+          proxy.upstreamPort = server.port
+        },
+      }
+    },
+  },
+  {
+    what: 'another host becomes the primary',
+    incidents: ['primary-changed'],
+    needs: ['postgres'],
+    async play(stack) {
+      const server = await sharedPostgres()
+      const [one, other] = [stack.use(await TcpProxy.open(server.port)), stack.use(await TcpProxy.open(1))]
+      const url = stack.use(await server.borrowDatabase()).url
+      const hosts = `127.0.0.1:${one.port},127.0.0.1:${other.port}`
+      const service = stack.use(
+        await startTestService(await nodeSettings(url.replace(/@[^/]+/, `@${hosts}`))),
+      )
+      return {
+        ...watch(service),
+        begin() {
+          other.upstreamPort = server.port
+          one.upstreamPort = 1
+          one.cut()
+        },
+        end: () => undefined,
+      }
+    },
+  },
+  {
+    what: 'the database is too slow for all requests',
+    incidents: ['database-busy'],
+    needs: ['postgres'],
+    async play(stack) {
+      const database = stack.use(await (await sharedPostgres()).borrowDatabase())
+      const client = new pg.Client(database.url)
+      await client.connect()
+      stack.defer(() => client.end())
+      const deadlines = { database: { ...PATIENT.database, acquire: 3000 } }
+      const settings = await nodeSettings(database.url)
+      const service = stack.use(await startTestService(settings, Date.now(), { deadlines }))
+      const use = (number: number) =>
+        service
+          .client(`sl_live_${number}`)
+          .list()
+          .catch(() => undefined)
+      const requests: Promise<unknown>[] = []
+      stack.defer(async () => void (await Promise.all(requests)))
+      return {
+        ...watch(service),
+        async begin() {
+          await client.query('begin')
+          await client.query('lock table named_keys, accounts, sessions')
+          for (let number = 0; number < 20; number++) requests.push(use(number))
+        },
+        end: () => client.query('rollback'),
+      }
+    },
+  },
+  {
+    what: 'the bucket is away',
+    incidents: ['bucket-unreachable'],
+    needs: ['ceph'],
+    says: { 'bucket-unreachable': { reason: /socket hang up|ECONNRESET/ } },
+    play: (stack) => playBucket(stack, 'reset'),
+  },
+  {
+    what: 'the bucket asks for fewer requests',
+    incidents: ['bucket-throttles'],
+    needs: ['ceph'],
+    play: (stack) => playBucket(stack, 'slow-down'),
+  },
+  {
+    what: 'the folder of the files is lost',
+    incidents: ['storage-fails'],
+    says: { 'storage-fails': { reason: /ENOENT/ } },
+    async play(stack) {
+      const service = stack.use(await startTestService())
+      const [folder, away] = [join(service.data, 'blobs'), join(service.data, 'away')]
+      return {
+        ...watch(service),
+        begin: () => rename(folder, away),
+        end: () => rename(away, folder),
+      }
+    },
+  },
+  {
+    what: 'the disk is almost full',
+    incidents: ['disk-below-reserve'],
+    needs: ['small-disk'],
+    says: { 'disk-below-reserve': { reserveBytes: 8e6 } },
+    async play(stack) {
+      const disk = stack.use(await mountSmallDisk(32e6))
+      const service = stack.use(await startTestService({ DATA: disk.folder, DISK_RESERVE: '8mb' }))
+      return { ...watch(service), begin: () => disk.fill(4e6), end: () => disk.clear() }
+    },
+  },
+  {
+    what: 'file descriptors run short',
+    incidents: ['descriptors-short'],
+    async play(stack) {
+      const service = stack.use(await startTestService())
+      const { limit } = await readDescriptors()
+      const setLimit = (soft: number) => run('prlimit', ['--pid', `${process.pid}`, `--nofile=${soft}:`])
+      stack.defer(() => void setLimit(limit))
+      // So many that some are left for what ends the incident.
+      for (let count = 0; count < 200; count++) stack.use(await open('/dev/null'))
+      const used = (await readDescriptors()).open
+      return { ...watch(service), begin: () => setLimit(used + 30), end: () => setLimit(limit) }
+    },
+  },
+  {
+    what: 'a node ends without a word',
+    incidents: ['node-silent'],
+    says: { 'node-silent': { nodes: 'other:8080' } },
+    async play(stack) {
+      const { path } = stack.use(await memoryFolder())
+      const store = stack.use(await openTestStore({ folder: path, clock: Date.now }))
+      const log: Watched['log'] = []
+      const parts = {
+        log: makeLog({ level: 'info', text: false, write: (line) => void log.push(JSON.parse(line)) }),
+        metrics: new Metrics(),
+      }
+      const incidents = new Incidents(parts)
+      stack.use(
+        new NodeReporter({ ...parts, store, incidents, host: 'one:8080', release: '1', intervalMs: 1 }),
+      )
+      const report = (seenAt: number) =>
+        store.execute('relaxed', ({ nodes }) =>
+          nodes.report({ id: 'other', host: 'other:8080', release: '1', startedAt: 0, seenAt, numbers: {} }),
+        )
+      return {
+        log,
+        check: () => incidents.check(),
+        begin: () => report(store.clock() - 60_000),
+        end: () => report(store.clock()),
+      }
+    },
+  },
+]
+
+/** The bucket of a service whose requests have a fault. */
+async function playBucket(stack: AsyncDisposableStack, fault: 'reset' | 'slow-down') {
+  const { url, proxy } = stack.use(await createStorage())
+  const service = stack.use(await startTestService({ BLOBS_URL: url }))
+  // The outcome depends on the bucket.
+  const attempt = () => publish(service).catch(() => undefined)
+  return {
+    ...watch(service, async () => void (await attempt())),
+    begin() {
+      proxy.fault = () => fault
+    },
+    end() {
+      proxy.fault = () => undefined
+    },
+  }
+}
+
+/** The log of a service; each reading follows `use`, a request of a user. */
+function watch({ service, log }: RunningService, use = async () => {}): Watched {
+  return {
+    log,
+    async check() {
+      await use()
+      await service.incidents.check()
+    },
+  }
+}
+
+async function publish({ client }: RunningService): Promise<{ slug: string }> {
+  return client().publishContents({ files: [{ path: 'index.html', content: 'page' }] })
+}
+
+describe('the log states', () => {
+  for (const { what, incidents, needs = [], says = {}, play } of PLAYS)
+    test(`once that ${what}, and once that it is over`, requires(...needs), async () => {
+      await using stack = new AsyncDisposableStack()
+      const { log, check, begin, end } = await play(stack)
+      const lines = () => log.filter(({ incident }) => incident !== undefined)
+      const untilLogged = (count: number) =>
+        waitFor(async () => {
+          await check()
+          return lines().length >= count
+        })
+      await check()
+      assert.deepEqual(lines(), [])
+      await begin()
+      await untilLogged(incidents.length)
+      await check()
+      const began = lines().splice(0)
+      assert.deepEqual(byIncident(began), toLines(incidents, 'began'))
+      for (const [incident, fields] of Object.entries(says))
+        for (const [name, value] of Object.entries(fields)) {
+          const logged = began.find((line) => line.incident === incident)![name]
+          if (value instanceof RegExp) assert.match(String(logged), value)
+          else assert.equal(logged, value)
+        }
+      await end()
+      const states = incidents.filter((name) => 'ended' in INCIDENTS[name])
+      await untilLogged(incidents.length + states.length)
+      assert.deepEqual(byIncident(lines().slice(incidents.length)), toLines(states, 'ended'))
+      for (const { error } of log) assert.ok(!String(error).includes('\n    at '), String(error))
+    })
+
+  test('every incident of the table', () => {
+    const played = PLAYS.flatMap(({ incidents }) => incidents)
+    assert.deepEqual(new Set(played), new Set(Object.keys(INCIDENTS)))
+  })
+})
+
+type Line = [incident: string, level: string, message: string]
+
+function byIncident(lines: Record<string, unknown>[]): Line[] {
+  return lines.map(({ incident, level, message }) => [incident, level, message] as Line).sort()
+}
+
+function toLines(names: readonly IncidentName[], which: 'began' | 'ended'): Line[] {
+  return names
+    .map((name): Line => {
+      const { level, began, ended = '' } = INCIDENTS[name] as { level: string; began: string; ended?: string }
+      return which === 'began' ? [name, level, began] : [name, 'info', ended]
+    })
+    .sort()
+}
+
+/** A row of the table in docs/operate.md, without the marks of code. */
+interface Row {
+  lines: string
+  metric: string
+  alert: string
+  action: string
+}
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+async function readTable(): Promise<Row[]> {
+  const text = await readFile(join(ROOT, 'docs', 'operate.md'), 'utf8')
+  const rows = text.matchAll(/^\|[^|]+\| ([^|]+) \| `(\w+)` \| `(Slipway\w+)` \| ([^|]+) \|$/gm)
+  return [...rows].map(([, lines = '', metric = '', alert = '', action = '']) => ({
+    lines,
+    metric,
+    alert,
+    action,
+  }))
+}
+
+interface Alert {
+  /** The whole rule as YAML. */
+  rule: string
+  description: string
+}
+
+async function readAlerts(): Promise<Map<string, Alert>> {
+  const [, ...rules] = (await readFile(join(ROOT, 'deploy', 'alerts.yaml'), 'utf8')).split('- alert: ')
+  return new Map(
+    rules.map((rule) => {
+      const [, description = ''] = /description: ["'](.*)["']$/m.exec(rule) ?? []
+      return [/^\w+/.exec(rule)![0], { rule, description }]
+    }),
+  )
+}
+
+const toAlertName = (incident: string) =>
+  `Slipway${incident.replaceAll(/(?:^|-)(.)/g, (_, first: string) => first.toUpperCase())}`
+
+describe('the table of incidents for operators', () => {
+  test('has each alert with its metric, and says the same to do', async () => {
+    const [rows, alerts] = [await readTable(), await readAlerts()]
+    assert.deepEqual(rows.map(({ alert }) => alert).sort(), [...alerts.keys()].sort())
+    for (const { alert, metric, action } of rows) {
+      const { rule, description } = alerts.get(alert)!
+      assert.ok(metric === 'up' || metric in METRICS, metric)
+      assert.match(rule, new RegExp(`\\b${metric}(_count|_bucket)?\\b`), alert)
+      const toArgument = (_: string, label: string) => label.toUpperCase()
+      assert.equal(action, description.replace(/\{\{ \$labels\.(\w+) \}\}/g, toArgument), alert)
+    }
+  })
+
+  test('has the lines of each incident, and lines that the service writes', async () => {
+    const rows = new Map((await readTable()).map((row) => [row.alert, row]))
+    for (const [incident, { began, ...state }] of Object.entries(INCIDENTS))
+      assert.equal(
+        rows.get(toAlertName(incident))!.lines,
+        [began, ...('ended' in state ? [state.ended] : [])].map((line) => `\`${line}\``).join(', '),
+      )
+    const sources = globSync('server/**/*.ts', { cwd: ROOT }).map((file) =>
+      readFileSync(join(ROOT, file), 'utf8'),
+    )
+    const source = sources.join('')
+    for (const { lines } of rows.values())
+      for (const [, line = ''] of lines.matchAll(/`([^`]+)`/g))
+        assert.ok(line.startsWith('journalctl') || source.includes(`'${line}'`), line)
+  })
+
+  test(
+    'of which each incident fires its alert, although it lasts 30 seconds',
+    requires('promtool'),
+    async () => {
+      const tests = Object.keys(INCIDENTS).map((incident) => {
+        const series = (name: string, values: string) => ({
+          series: `${name}{incident="${incident}", instance="a:1", worker="1"}`,
+          values,
+        })
+        return {
+          interval: '15s',
+          input_series: [
+            series('slipway_incidents_total', '0x3 1x20'),
+            // Prometheus may miss it.
+            series('slipway_incident', '0x24'),
+          ],
+          promql_expr_test: [
+            {
+              expr: `count(ALERTS{alertname="${toAlertName(incident)}"})`,
+              eval_time: '30s',
+              exp_samples: [],
+            },
+            {
+              expr: `count(ALERTS{alertname="${toAlertName(incident)}", alertstate="firing"})`,
+              eval_time: '2m',
+              exp_samples: [{ labels: '{}', value: 1 }],
+            },
+          ],
+        }
+      })
+      const down = {
+        interval: '15s',
+        input_series: [{ series: 'up{job="slipway", instance="a:1"}', values: '1x3 0x1 1x10' }],
+        promql_expr_test: [
+          {
+            expr: 'count(ALERTS{alertname="SlipwayDown", alertstate="firing"})',
+            eval_time: '75s',
+            exp_samples: [{ labels: '{}', value: 1 }],
+          },
+        ],
+      }
+      await using folder = await memoryFolder()
+      const file = join(folder.path, 'tests.yaml')
+      const rule_files = [join(ROOT, 'deploy', 'alerts.yaml')]
+      // JSON is YAML.
+      await writeFile(
+        file,
+        JSON.stringify({ rule_files, evaluation_interval: '15s', tests: [...tests, down] }),
+      )
+      const { code, output } = await promtool(['test', 'rules', file])
+      assert.equal(code, 0, output)
+    },
+  )
+})
