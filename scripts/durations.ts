@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './root.mjs'
 
@@ -27,13 +27,14 @@ export class TestDurations {
     this.#measured.set(file, (this.#measured.get(file) ?? 0) + milliseconds)
   }
 
-  /** Keeps them for the next run; `as` the defaults of every clone. */
+  /** Keeps them for the next run, or as the defaults of every clone, without those of files that no longer exist. */
   save({ asDefaults }: { asDefaults: boolean }): void {
-    const rows = [...this.#measured].map(([file, ms]) => [file, Math.round(ms)] as const)
     const path = asDefaults ? DEFAULTS : MEASURED
-    const table = { ...(asDefaults ? {} : readTable(MEASURED)), ...Object.fromEntries(rows.toSorted()) }
+    const measured = [...this.#measured].map(([file, ms]) => [file, Math.round(ms)] as const)
+    const table = { ...readTable(path), ...Object.fromEntries(measured) }
+    const rows = Object.entries(table).filter(([file]) => existsSync(join(root, file)))
     mkdirSync(dirname(path), { recursive: true })
-    writeFileSync(path, `${JSON.stringify(table, null, 2)}\n`)
+    writeFileSync(path, `${JSON.stringify(Object.fromEntries(rows.toSorted()), null, 2)}\n`)
   }
 }
 

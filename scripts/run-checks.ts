@@ -21,7 +21,7 @@ import { type GroupListener, runTestGroup, type TestGroup } from './test-group.t
 // --changed      only tests that the files changed since the last commit, or on this branch, can reach
 // --nightly      also files named *.nightly.test.ts
 // --all-variants every variant of tests that choose some, as the nightly run does
-// --record       stores the durations as the defaults of new clones (scripts/test-durations.json)
+// --record       stores the durations of these files as the defaults of new clones (scripts/test-durations.json)
 
 const CHECKS: { name: string; args: [string, ...string[]]; repeat: string }[] = [
   { name: 'types', args: ['node_modules/typescript/bin/tsc', '--noEmit'], repeat: 'npm run types' },
@@ -36,8 +36,8 @@ const CHECKS: { name: string; args: [string, ...string[]]; repeat: string }[] = 
  */
 const SEPARATE_FOLDERS = ['test']
 
-/** Folders are cut into groups of this length: each takes a second of CPU time to start, and every core has work until the end. */
-const GROUP_MS = 60_000
+/** Folders are cut into groups of this length: each takes seconds of CPU time to start, and every core has work until the end. */
+const GROUP_MS = 120_000
 
 /** More than cores, since tests wait for half of their time: for other processes, and for the disk. */
 const CONCURRENCY = 2 * availableParallelism()
@@ -70,7 +70,8 @@ if (groups.length === 0 && !values.changed)
 await runAll()
 if (values.name !== undefined && !stop.signal.aborted && report.isEmpty)
   report.failed({ why: `no test of these files has the title ${values.name}` })
-if (!stop.signal.aborted && isWhole && !values.changed) durations.save({ asDefaults: values.record })
+if (!stop.signal.aborted && values.name === undefined && (isWhole || values.record))
+  durations.save({ asDefaults: values.record })
 const isGood = report.end({ interrupted: stop.signal.aborted })
 process.exitCode = stop.signal.aborted ? 130 : isGood ? 0 : 1
 
@@ -100,7 +101,11 @@ async function runAll(): Promise<void> {
         counts.skipped++
         report.skipped(problem)
       },
-      time: (file, milliseconds) => durations.add(file, milliseconds),
+      time: (file, milliseconds) => {
+        // Tests that several files share count for each of them.
+        const files = group.files.includes(file) ? [file] : testsOf([file], group.files)
+        for (const one of files) durations.add(one, milliseconds / files.length)
+      },
     }
     report.started(group.name)
     const options = { servers, stop: stop.signal, listener, title: values.name, env }

@@ -198,6 +198,15 @@ test('no suite is asynchronous: the runner would lose the tests after its first 
   assert.deepEqual(found, [])
 })
 
+test('each test file has a duration in scripts/test-durations.json, by which the runner forms groups', () => {
+  const files = globSync('{client,dashboard,protocol,server,test,bench,scripts}/**/*.test.ts', {
+    cwd: root,
+    exclude: ['**/node_modules/**', '**/dist/**'],
+  }).filter((file) => !file.endsWith('.nightly.test.ts'))
+  const table = JSON.parse(readFileSync(join(root, 'scripts/test-durations.json'), 'utf8'))
+  assert.deepEqual(Object.keys(table), files.toSorted(), 'npm test -- PATH --record adds one')
+})
+
 test('only the configuration reads the environment, which main.ts passes on', () => {
   const readers = sources().filter(
     ({ path, text }) =>
