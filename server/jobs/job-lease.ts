@@ -42,7 +42,11 @@ export class JobLease implements AsyncDisposable {
     const now = clock()
     const durationMs = Math.min(MIN_INTERVAL_PART * intervalMs, MAX_DURATION_MS)
     const lease = await store.execute('relaxed', ({ leases }) =>
-      leases.acquireOrFind({ name, holder, until: now + durationMs }, now),
+      leases.acquireOrFind(
+        { name, holder, until: now + durationMs },
+        now,
+        now + Math.max(MAX_DURATION_MS, MIN_INTERVAL_PART * intervalMs),
+      ),
     )
     return lease.holder === holder ? new JobLease(options, { lease, startedAt: now, durationMs }) : lease
   }

@@ -22,7 +22,7 @@ import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import { COUNTER_RETENTION_MS } from '../store/contract/counters.ts'
-import { BACKUP_LEASE } from '../store/contract/leases.ts'
+import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../store/contract/leases.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
@@ -328,7 +328,8 @@ async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): P
   await repeatUntilEmpty(async () => {
     const { examined } = await store.write('durable', INDEPENDENT, async (tx) => {
       // Within the write: a backup copies the database once it has the lease.
-      if (await tx.leases.isTaken(BACKUP_LEASE, clock())) return { examined: 0 }
+      const now = clock()
+      if (await tx.leases.isTaken(BACKUP_LEASE, now, now + BACKUP_LEASE_MS)) return { examined: 0 }
       return tx.blobs.collect(before, ITEMS_PER_TRANSACTION)
     })
     return examined

@@ -51,6 +51,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/operations/backup/backup-lease.ts Symbol.asyncDispose',
     'server/operations/backup/backup-lease.ts acquire',
     'server/operations/backup/backup-lease.ts assertHeld',
+    'server/operations/backup/record-run.ts recordRun',
     'server/publish/precompress/precompressor.ts #acquireLease',
   ],
   'the account at a certificate authority, which the call would need': [

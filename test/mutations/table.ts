@@ -647,7 +647,7 @@ const ROWS: readonly Row[] = [
   ['lets the disk cache grow', 'server/blobs/s3/disk-cache.ts', 'DiskCache.#write', 'while (this.#writtenBytes > (limit * FREE_SHARE) / processes) await this.#evict()', '', 'test/s3/reads.test.ts'],
   ['spools archives without a bound', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.#perNetwork || this.#usedBytes + bytes > this.#total', 'used + bytes > this.#perNetwork', 'test/archive/spool-space.test.ts'],
   ['lets one network use all of the space for archives', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.#perNetwork || this.#usedBytes + bytes > this.#total', 'this.#usedBytes + bytes > this.#total', 'test/archive/spool-space.test.ts'],
-  ['deletes files that a running backup needs', 'server/jobs/jobs.ts', 'collectBlobs', 'if (await tx.leases.isTaken(BACKUP_LEASE, clock())) return { examined: 0 }', 'if (false as boolean) return { examined: 0 }', BACKUP],
+  ['deletes files that a running backup needs', 'server/jobs/jobs.ts', 'collectBlobs', 'if (await tx.leases.isTaken(BACKUP_LEASE, now, now + BACKUP_LEASE_MS)) return { examined: 0 }', 'if (false as boolean) return { examined: 0 }', BACKUP],
   ['deletes files of backups by a damaged list', 'server/operations/backup/prune.ts', 'openList', '(await hashBody(compared)) !== list.hash', 'false', BACKUP],
   ['restores a backup with lost files', 'server/operations/backup/restore.ts', 'beginRestore', 'await assertComplete(target, manifest)', '', BACKUP],
   ['restores a backup into a folder with other data', 'server/operations/backup/restore.ts', 'beginRestore', 'await assertEmpty(folder)', '', BACKUP],

@@ -82,12 +82,29 @@ test('a sweep that runs longer than its interval keeps its lease, and another pr
   await fixture.pass(MINUTE_MS)
   assert.ok(runs > 1, `${runs} runs`)
   const crashed = { name: 'long', holder: 'a crashed process', until: fixture.now + MINUTE_MS }
-  await store.execute('relaxed', ({ leases }) => leases.acquireOrFind(crashed, fixture.now + MINUTE_MS))
+  await store.execute('relaxed', ({ leases }) =>
+    leases.acquireOrFind(crashed, fixture.now + MINUTE_MS, crashed.until),
+  )
   const before = runs
   await fixture.pass(50 * SECOND_MS)
   assert.equal(runs, before)
   await fixture.pass(MINUTE_MS)
   assert.ok(runs > before, `${runs} runs`)
+})
+
+test('sweeps run at their intervals after a clock that was years ahead is set right, also in a process that starts then', async () => {
+  await using data = await memoryFolder()
+  let runs = 0
+  const table = [{ name: 'job', intervalSeconds: 60, description: '', run: async () => ++runs }]
+  const now = 10 * DAY_MS
+  {
+    await using ahead = await startSchedules(data.path, now + 1000 * DAY_MS, { table })
+    await ahead.pass(5 * MINUTE_MS)
+  }
+  const before = runs
+  await using right = await startSchedules(data.path, now, { table })
+  await right.pass(10 * MINUTE_MS)
+  assert.ok(runs >= before + 9, `${runs - before} runs`)
 })
 
 test('a failed sweep is logged and runs again after its interval; the others continue', async () => {

@@ -285,10 +285,10 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   leases: {
     acquire: ['name 7', 'h', 1, 2],
-    acquireOrFind: [lease, 1],
+    acquireOrFind: [lease, 1, 2],
     extend: [{ ...lease, fence: 7 }],
     release: ['name 7', 'holder 7'],
-    isTaken: ['name 7', 1],
+    isTaken: ['name 7', 1, 2],
     isHeld: ['name 7', 'holder 7', 7],
   },
   serving: {

@@ -175,8 +175,8 @@ export function storeSharedState(promises: Promises): void {
     const [one, other] = [await open(), await open()]
     const ann = { name: 'a-job', holder: 'Ann', until: 100 }
     const bob = { ...ann, holder: 'Bob', until: 200 }
-    const acquire = (store: Store, lease: typeof ann, now: number) =>
-      store.execute('relaxed', ({ leases }) => leases.acquireOrFind(lease, now))
+    const acquire = (store: Store, lease: typeof ann, now: number, latest = 1000) =>
+      store.execute('relaxed', ({ leases }) => leases.acquireOrFind(lease, now, latest))
     assert.deepEqual(plain(await acquire(one, ann, 0)), { ...ann, fence: 1 })
     assert.deepEqual(plain(await acquire(other, bob, 50)), { ...ann, fence: 1 })
     const extend = (until: number) =>
@@ -185,6 +185,11 @@ export function storeSharedState(promises: Promises): void {
     assert.deepEqual(plain(await acquire(other, bob, 149)), { ...ann, until: 150, fence: 1 })
     assert.deepEqual(plain(await acquire(other, bob, 150)), { ...bob, fence: 2 })
     assert.equal(await extend(300), false)
+    assert.deepEqual(plain(await acquire(one, ann, 50, 200)), { ...bob, fence: 2 })
+    // Bob's clock was ahead.
+    const isTaken = (latest: number) => one.read.leases.isTaken('a-job', 50, latest)
+    assert.deepEqual([await isTaken(200), await isTaken(199)], [true, false])
+    assert.deepEqual(plain(await acquire(one, ann, 50, 199)), { ...ann, fence: 3 })
   })
 
   promises('a job writes nothing after another node has acquired its lease', async (open) => {

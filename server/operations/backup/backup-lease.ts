@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { MINUTE_MS } from '../../lib/time.ts'
-import { BACKUP_LEASE } from '../../store/contract/leases.ts'
+import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../../store/contract/leases.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
 import { BackupError } from './target.ts'
-
-/** For how long a backup that crashed still keeps unreferenced files. */
-const DURATION_MS = 10 * MINUTE_MS
 
 const RENEWAL_INTERVAL_MS = MINUTE_MS
 
@@ -21,7 +18,7 @@ export class BackupLease implements AsyncDisposable {
     const holder = randomUUID()
     const now = store.clock()
     const fence = await store.write('durable', INDEPENDENT, ({ leases }) =>
-      leases.acquire(BACKUP_LEASE, holder, now, now + DURATION_MS),
+      leases.acquire(BACKUP_LEASE, holder, now, now + BACKUP_LEASE_MS),
     )
     if (fence !== undefined) return new BackupLease(store, holder, fence)
     throw new BackupError(
@@ -43,9 +40,8 @@ export class BackupLease implements AsyncDisposable {
     const lease = { name: BACKUP_LEASE, holder: this.#holder, fence: this.#fence }
     const isHeld = await this.#store.write('relaxed', INDEPENDENT, async ({ leases }) => {
       const now = this.#store.clock()
-      return (
-        (await leases.isTaken(BACKUP_LEASE, now)) && leases.extend({ ...lease, until: now + DURATION_MS })
-      )
+      const until = now + BACKUP_LEASE_MS
+      return (await leases.isTaken(BACKUP_LEASE, now, until)) && leases.extend({ ...lease, until })
     })
     if (!isHeld) throw new BackupError('The backup was interrupted for ten minutes. Run the command again.')
   }

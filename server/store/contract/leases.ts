@@ -1,5 +1,10 @@
+import { MINUTE_MS } from '../../lib/time.ts'
+
 /** The lease of a running backup: files that its copy of the database names must stay. */
 export const BACKUP_LEASE = 'backup'
+
+/** For how long a backup that crashed still keeps unreferenced files. */
+export const BACKUP_LEASE_MS = 10 * MINUTE_MS
 
 /** A lease. Its fencing token grows with every new holder. */
 export interface Lease {
@@ -10,16 +15,20 @@ export interface Lease {
   until: number
 }
 
-/** Leases with fencing tokens. At most one process holds a lease at a time, by the clock of the store. */
+/**
+ * Leases with fencing tokens. At most one process holds a lease at a time, by the clock of the store. `latest` is the last
+ * end that a lease of that name can have now: a later one was set while the clock was ahead, and does not count, because
+ * nothing would run until then.
+ */
 export interface LeaseQueries {
   /**
-   * Takes the lease until `until` when it is free, expired, or the holder's own. Returns the fencing token, or undefined
-   * when another process holds it.
+   * Takes the lease until `until`, which is also `latest`, when it is free, expired, or the holder's own. Returns the
+   * fencing token, or undefined when another process holds it.
    */
   acquire(name: string, holder: string, now: number, until: number): Promise<number | undefined>
 
   /** As `acquire`, but returns the lease, also that of another holder. One statement. */
-  acquireOrFind(lease: Omit<Lease, 'fence'>, now: number): Promise<Lease>
+  acquireOrFind(lease: Omit<Lease, 'fence'>, now: number, latest: number): Promise<Lease>
 
   /**
    * Sets the end of a lease; false when the holder of that fencing token does not have it any more. Within a write no
@@ -31,7 +40,7 @@ export interface LeaseQueries {
   release(name: string, holder: string): Promise<void>
 
   /** Whether any process holds the lease. */
-  isTaken(name: string, now: number): Promise<boolean>
+  isTaken(name: string, now: number, latest: number): Promise<boolean>
 
   /** Whether the holder of that fencing token still has the lease. */
   isHeld(name: string, holder: string, fence: number): Promise<boolean>

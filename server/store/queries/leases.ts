@@ -10,18 +10,18 @@ export class SqlLeaseQueries implements LeaseQueries {
   }
 
   async acquire(name: string, holder: string, now: number, until: number) {
-    const lease = await this.acquireOrFind({ name, holder, until }, now)
+    const lease = await this.acquireOrFind({ name, holder, until }, now, until)
     return lease.holder === holder ? lease.fence : undefined
   }
 
-  acquireOrFind({ name, holder, until }: Omit<Lease, 'fence'>, now: number) {
+  acquireOrFind({ name, holder, until }: Omit<Lease, 'fence'>, now: number, latest: number) {
     return this.#db
       .insertInto('leases')
       .values({ name, holder, fence: 1, until })
       .onConflict((c) =>
         c.column('name').doUpdateSet((e) => {
           const isOwn = e('leases.holder', '=', holder)
-          const isFree = e.or([isOwn, e('leases.until', '<=', now)])
+          const isFree = e.or([isOwn, e('leases.until', '<=', now), e('leases.until', '>', latest)])
           return {
             holder: e.case().when(isFree).then(holder).else(e.ref('leases.holder')).end(),
             until: e.case().when(isFree).then(until).else(e.ref('leases.until')).end(),
@@ -53,12 +53,13 @@ export class SqlLeaseQueries implements LeaseQueries {
     await this.#db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
   }
 
-  async isTaken(name: string, now: number) {
+  async isTaken(name: string, now: number, latest: number) {
     const held = await this.#db
       .selectFrom('leases')
       .select('name')
       .where('name', '=', name)
       .where('until', '>', now)
+      .where('until', '<=', latest)
       .executeTakeFirst()
     return held !== undefined
   }
