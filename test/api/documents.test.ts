@@ -6,6 +6,7 @@ import { UNLIMITED } from '../../protocol/format.ts'
 import { GUIDES } from '../../server/web/guides.ts'
 import { ICON_FILES, PAGE_PATHS } from '../../server/web/pages.ts'
 import { Api, HOUR_MS, startApi, toTarget } from './api.ts'
+import type { ApiResponse } from './api-response.ts'
 import { toManifest } from './content.ts'
 import { operations } from './document.ts'
 
@@ -108,22 +109,28 @@ describe('the pages about the API', () => {
 
   test('are guides, as pages and as Markdown with the address of the service', async () => {
     const names = GUIDES.flatMap(([, guides]) => guides.map(({ name }) => name))
+    const pages = new Map<string, Promise<ApiResponse>>()
+    const read = (path: string) => {
+      const page = pages.get(path) ?? api.request('GET', path)
+      pages.set(path, page)
+      return page
+    }
     for (const name of names.filter((page) => page !== 'api')) {
-      const page = await api.request('GET', `/docs/${name}`)
+      const page = await read(`/docs/${name}`)
       assert.match(page.headers['content-type']!, /^text\/html/, name)
       assert.match(page.text, /<h1[^>]*>[A-Z].*<\/h1>/)
       assert.doesNotMatch(page.text, /(<|&#60;)!--|href="(?!\/)[^"]*\.md/)
-      const source = await api.request('GET', `/docs/${name}.md`)
+      const source = await read(`/docs/${name}.md`)
       assert.match(source.headers['content-type']!, /^text\/markdown/)
       for (const text of [page.text, source.text])
         assert.doesNotMatch(text, /\{(base_url|npx|version)\}|by\s+the URL of your server/)
       for (const [, target = ''] of source.text.matchAll(/\]\(([^)#\s]+)/g)) {
         const { origin, pathname } = new URL(target, `${api.baseUrl}/docs/${name}.md`)
         if (origin === new URL(api.baseUrl).origin)
-          assert.equal((await api.request('GET', pathname)).status, 200, `${name}.md: ${target}`)
+          assert.equal((await read(pathname)).status, 200, `${name}.md: ${target}`)
       }
       for (const [, target = '', anchor] of page.text.matchAll(/href="(\/docs\/?\w*)(?:#([^"]+))?"/g)) {
-        const linked = await api.request('GET', target)
+        const linked = await read(target)
         assert.equal(linked.status, 200, target)
         if (anchor) assert.ok(linked.text.includes(`id="${anchor}"`), `${name}: ${target}#${anchor}`)
       }

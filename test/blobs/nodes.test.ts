@@ -12,7 +12,7 @@ import { PublishingNodes } from './publishing-nodes.ts'
 // Collection while other nodes publish the same contents. `SEED=… STEPS=…` repeats a run or makes a longer one.
 
 const SEED = anySeed()
-const STEPS = Number(process.env.STEPS ?? (ALL_VARIANTS ? 300 : 120))
+const STEPS = Number(process.env.STEPS ?? (ALL_VARIANTS ? 300 : 60))
 
 for (const engine of ['SQLite', 'PostgreSQL'] as const) {
   describe(`several nodes over ${engine}`, engine === 'SQLite' ? {} : requires('postgres'), () => {

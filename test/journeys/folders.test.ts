@@ -28,7 +28,7 @@ describe('one folder is one site', requires('chromium', 'archivers', 'busybox'),
       using folder = new PackedFolder()
       writeFolder(folder.path, rows)
       const failures: string[] = []
-      for (const way of WAYS) {
+      for (const way of waysOf(rows)) {
         await assertWay(way, folder, rows).catch((error: Error) => {
           failures.push(`${way}: ${error.message}`)
         })
@@ -57,6 +57,13 @@ describe('one folder is one site', requires('chromium', 'archivers', 'busybox'),
     for (const note of notes) assert.ok(outcome.text.includes(note), `${note} in ${outcome.text}`)
   }
 })
+
+/** One way of each kind refuses a folder; `npm run nightly` tries every way. */
+const READERS: Way[] = ['command', 'tar', 'zip', 'drop', 'inline']
+
+function waysOf(rows: OddFolder[]): readonly Way[] {
+  return ALL_VARIANTS || !rows.some(({ refused }) => refused) ? WAYS : READERS
+}
 
 function messageOf(error: Error & { stderr?: string }): string {
   return error instanceof SlipwayError
