@@ -1,17 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import { DamagedBlobError } from '../blobs/damage.ts'
+import { MAX_STALE_WAIT_MS } from '../lib/circuit-breaker.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HSTS, maySendHsts } from '../lib/hsts.ts'
 import type { LoggedRequest } from '../lib/request-log.ts'
 import { OverloadError } from '../lib/semaphore.ts'
+import { settlesWithin } from '../lib/settles-within.ts'
 import { type SpanOptions, trace } from '../lib/telemetry.ts'
 import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
 import { type ChangeEffects, NO_EFFECTS } from '../store/contract/changes.ts'
 import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
 import { AnonymousNotice } from './anonymous-notice.ts'
-import { BodyCache } from './body/body-cache.ts'
+import { BodyCache, MAX_BUFFERED_FILE_BYTES } from './body/body-cache.ts'
+import { preloadNewFiles } from './body/preload.ts'
 import { buildResponse } from './build-response.ts'
 import { ClientTracker } from './client-tracker.ts'
 import type { EdgeOptions } from './edge-options.ts'
@@ -21,6 +24,7 @@ import { redirectToReport } from './report-link.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { type Host, Hosts } from './resolve/host.ts'
 import type { Redirect, Resolution, ResolvedSite } from './resolve/resolution.ts'
+import type { RouteTable } from './resolve/route-table.ts'
 import { SiteResolver } from './resolve/site-resolver.ts'
 import {
   type ErrorPages,
@@ -59,7 +63,10 @@ export class Edge implements HttpHandler {
     this.#pages = options.pages
     this.#sendsHsts = options.config.hsts === 'all' && maySendHsts(options.addresses.base)
     this.#hosts = new Hosts(options.addresses)
-    this.#siteResolver = new SiteResolver(options)
+    this.#siteResolver = new SiteResolver({
+      ...options,
+      onReplace: (before, after) => void this.#preload(before, after),
+    })
     this.#challenges = new AcmeHttpChallenges(options)
     this.#bodies = new BodyCache(options)
     this.#gate = new PasswordGate(options)
@@ -181,6 +188,8 @@ export class Edge implements HttpHandler {
     }
     try {
       const opening = this.#bodies.open(content, memory, reportCorruptBlob)
+      const plain = await this.#plainInstead(request, content, opening)
+      if (plain) return { ...plain, visit }
       const body = await opening.catch(undefinedIfDamaged)
       if (body !== undefined) return { response, visit, body }
       if (!isReloaded && (await this.#isOutdated(content)))
@@ -191,6 +200,15 @@ export class Edge implements HttpHandler {
     reportCorruptBlob(new Error('the blob is missing or damaged'))
     if (!content.encoding) return inline(this.#pages.internalError.for(request.headers), visit)
     return { ...(await this.#identityFallback(request, memory)), visit }
+  }
+
+  /** Files of the data folder need no preparation for an outage of a bucket. */
+  async #preload(before: RouteTable, after: RouteTable): Promise<void> {
+    const { config, breaker } = this.#options
+    if (config.blobsUrl === '') return
+    breaker.reloads++
+    await preloadNewFiles(this.#bodies, before, after)
+    breaker.reloads--
   }
 
   /** Whether the store has another location of a file than its cached site: encodings are deleted with their file. */
@@ -343,14 +361,30 @@ export class Edge implements HttpHandler {
   }
 
   /** Falls back to the file itself when an encoding is lost. */
-  async #identityFallback(
-    { host, isSecure, target, headers, socket }: HttpRequest,
-    memory?: MemoryReservation,
-  ): Promise<ResultWithBody> {
-    const identityHeaders = { ...headers, 'accept-encoding': 'identity' }
-    const identityRequest = { host, isSecure, target, headers: identityHeaders, socket }
-    const result = await this.respond(identityRequest)
-    return this.openBody(identityRequest, result ?? uncounted(this.#pages.siteNotFound.for(headers)), memory)
+  async #identityFallback(request: HttpRequest, memory?: MemoryReservation): Promise<ResultWithBody> {
+    const plain = withoutEncodings(request)
+    const result = await this.respond(plain)
+    return this.openBody(plain, result ?? uncounted(this.#pages.siteNotFound.for(plain.headers)), memory)
+  }
+
+  /**
+   * The file itself when that is in memory, and its encoding cannot be read soon: a bucket may hang. The encoding is then
+   * cached when it arrives.
+   */
+  async #plainInstead(
+    request: HttpRequest,
+    { encoding, size }: BlobSlice,
+    opening: Promise<unknown>,
+  ): Promise<ResultWithBody | undefined> {
+    if (encoding === undefined || size > MAX_BUFFERED_FILE_BYTES) return undefined
+    const isRead = opening.then(
+      () => true,
+      () => false,
+    )
+    if ((await settlesWithin(MAX_STALE_WAIT_MS, isRead)) && (await isRead)) return undefined
+    const result = await this.respond(withoutEncodings(request))
+    const body = result && this.peekBody(result.response)
+    return body && { ...result, body }
   }
 
   #failure({ host, target, headers }: HttpRequest, error: unknown): EdgeResponse {
@@ -366,6 +400,10 @@ export class Edge implements HttpHandler {
       isUnavailable ? this.#pages.unavailable(error.retryAfterSeconds ?? 5) : this.#pages.internalError
     ).for(headers)
   }
+}
+
+function withoutEncodings({ host, isSecure, target, headers, socket }: HttpRequest): HttpRequest {
+  return { host, isSecure, target, headers: { ...headers, 'accept-encoding': 'identity' }, socket }
 }
 
 const HSTS_NAME = HSTS[0].toLowerCase()

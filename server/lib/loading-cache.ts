@@ -24,6 +24,8 @@ interface LoadingCacheOptions<V> {
    * Receives each value that leaves the cache; a caller may still use it in the same turn of the event loop.
    */
   onEvict?: (value: V) => void
+  /** Receives a value that has changed, and the one that was loaded in its place in the background. */
+  onReplace?: (before: V, after: V) => void
   budget: MemoryBudget
   breaker: CircuitBreaker
 }
@@ -127,7 +129,7 @@ export class LoadingCache<V extends object> {
   readonly #loads = new Map<string, Load<V>>()
   readonly #invalidations = new InvalidationLog()
   #inFlight = 0
-  readonly #reloads: ReloadQueue
+  readonly #reloads: ReloadQueue<V>
   /** When each epoch before the current one ended, in milliseconds. Each call of `markStale` ends one. */
   readonly #epochEnds: number[] = []
 
@@ -178,20 +180,20 @@ export class LoadingCache<V extends object> {
 
   /** Invalidates a key with all that it owns. */
   invalidate(key: string, effect: ChangeEffect = 'withdrawn'): void {
-    const reloads: Reload[] = []
+    const reloads: Reload<V>[] = []
     const entry = this.#cache.find(key)
     for (const { value, used } of entry ? this.#cache.withOwned(entry) : []) {
       if (!value) continue
       const idleReloads = used ? 1 : value.idleReloads + 1
       if (idleReloads <= MAX_IDLE_RELOADS && reloads.length < MAX_OWNED_RELOADS)
-        reloads.push({ key: value.key, idleReloads })
+        reloads.push({ key: value.key, former: value.value, idleReloads })
       if (effect === 'outdated') {
         value.epoch = OUTDATED
         value.outdatedAt ??= this.#options.breaker.now()
       }
     }
     const isRequested = this.#negatives.has(key) || this.#loads.has(key)
-    if (!entry && isRequested) reloads.push({ key, idleReloads: 1 })
+    if (!entry && isRequested) reloads.push({ key, former: undefined, idleReloads: 1 })
     if (effect === 'withdrawn') this.#cache.delete(key)
     this.#loads.delete(key)
     this.#negatives.delete(key)
@@ -201,7 +203,7 @@ export class LoadingCache<V extends object> {
 
   /** Loads a key in the background unless it is cached. */
   loadSoon(key: string): void {
-    if (this.peek(key) === undefined) this.#reloads.add(key, [{ key, idleReloads: 1 }])
+    if (this.peek(key) === undefined) this.#reloads.add(key, [{ key, former: undefined, idleReloads: 1 }])
   }
 
   /** Marks all entries stale. */
@@ -211,12 +213,14 @@ export class LoadingCache<V extends object> {
   }
 
   /** Again when the key or an owner changes during the load. What cannot be loaded now is loaded when it is requested. */
-  async #reload({ key, idleReloads }: Reload): Promise<void> {
+  async #reload({ key, former, idleReloads }: Reload<V>): Promise<void> {
     try {
       for (let attempt = 1; attempt <= MAX_RELOAD_ATTEMPTS; attempt++) {
         const load = this.#loads.get(key) ?? this.#startLoad(key, false, { idleReloads })
-        await load.result
-        if (load.isStored) return
+        const value = await load.result
+        if (!load.isStored) continue
+        if (former && value) this.#options.onReplace?.(former, value)
+        return
       }
     } catch {}
   }

@@ -1,13 +1,15 @@
 /** A cache entry to load again. */
-export interface Reload {
+export interface Reload<V> {
   key: string
+  /** The value that changed, if there was one. */
+  former: V | undefined
   /** Number of reloads since it was last used, with this one. */
   idleReloads: number
 }
 
-interface ReloadQueueOptions {
+interface ReloadQueueOptions<V> {
   /** Never rejects. */
-  reload: (reload: Reload) => Promise<void>
+  reload: (reload: Reload<V>) => Promise<void>
   /** Called with the change of the number of keys that wait or are loaded. */
   onCount: (change: 1 | -1) => void
 }
@@ -19,18 +21,18 @@ const MAX_CONCURRENT_RELOADS = 4
 const MAX_WAITING_RELOADS = 10_000
 
 /** Loads changed entries of a cache again in the background, each key once, with what it owned. */
-export class ReloadQueue {
-  readonly #options: ReloadQueueOptions
+export class ReloadQueue<V> {
+  readonly #options: ReloadQueueOptions<V>
   /** By the key that was invalidated. */
-  readonly #waiting = new Map<string, readonly Reload[]>()
+  readonly #waiting = new Map<string, readonly Reload<V>[]>()
   #running = 0
 
-  constructor(options: ReloadQueueOptions) {
+  constructor(options: ReloadQueueOptions<V>) {
     this.#options = options
   }
 
   /** Loads after the current turn, so that the caller of the change does not wait. */
-  add(key: string, reloads: readonly Reload[]): void {
+  add(key: string, reloads: readonly Reload<V>[]): void {
     const known = this.#waiting.get(key)
     // Of two changes in a turn the second one finds less: what the first one has deleted.
     if (known && known.length > reloads.length) return

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { brotliDecompressSync } from 'node:zlib'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { type Service, startService } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
@@ -9,6 +10,7 @@ import { hashToken } from '../../server/lib/tokens.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
+import { createStorage } from '../s3/storage.ts'
 import { accountRow, keyRow } from '../store/rows.ts'
 import { openStore } from '../store/test-database.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
@@ -25,7 +27,8 @@ import { TcpProxy } from '../tools/tcp-proxy.ts'
 const KEY = 'sl_live_key_of_a_publisher_in_this_test_1'
 const ADMIN = 'sl_live_key_of_an_operator_in_this_test_1'
 /** Large enough to be compressed. */
-const page = (text: string) => `<!doctype html><title>${text}</title>${`<p>${text}</p>`.repeat(200)}`
+const page = (text: string, fault: string) =>
+  `<!doctype html><title>${text}</title>${`<p>${text}</p>`.repeat(200)}<!-- ${fault} -->`
 
 interface Change {
   what: string
@@ -91,8 +94,8 @@ const CHANGES: Change[] = [
   {
     what: 'a block of its file',
     prepare: ({ update }, site) => update(site, site),
-    change: ({ operate }, site) =>
-      operate('POST', 'blocks', { kind: 'hash', value: sha256(page(site)), reason: 'a reason' }),
+    change: ({ operate, hashOf }, site) =>
+      operate('POST', 'blocks', { kind: 'hash', value: hashOf(site), reason: 'a reason' }),
     status: 451,
   },
   { what: 'a new name', change: ({ client }, site) => client.renameSite(site, `new-${site}`), status: 308 },
@@ -130,9 +133,24 @@ const CHANGES: Change[] = [
   },
 ]
 
+const PAGE = [
+  ['/', 'identity'],
+  ['/', 'br'],
+] as const
+const PAGE_AND_STYLE = [...PAGE, ['/style.css', 'identity'], ['/style.css', 'br']] as const
+
+type Fault = `the ${'database' | 'bucket'} ${'refuses' | 'is silent'}`
+
+const FAULTS: Fault[] = [
+  'the database refuses',
+  'the database is silent',
+  'the bucket refuses',
+  'the bucket is silent',
+]
+
 describe(
-  'a site that visitors use is served through an outage of the database, as it is after',
-  requires('postgres'),
+  'a site that visitors use is served through an outage of the database or of the bucket, as it is after',
+  requires('postgres', 'ceph'),
   () => {
     const stack = new AsyncDisposableStack()
     let nodes: Nodes
@@ -141,24 +159,30 @@ describe(
     })
     after(() => stack.disposeAsync())
 
-    for (const fault of ['refuses', 'is silent'] as const)
-      test(`any change, when the database ${fault} before the next visit`, async () => {
-        const sites = await nodes.publishAll(CHANGES.length)
+    for (const fault of FAULTS)
+      test(`any change, when ${fault} before the next visit`, async () => {
+        const sites = await nodes.publishAll(CHANGES.length, fault)
         for (const [index, { prepare }] of CHANGES.entries()) await prepare?.(nodes, sites[index]!)
         await nodes.settle()
         const visits = CHANGES.map(({ host = (site: string) => site, what }, index) => ({
           label: what.includes('at that name') ? sites[index]! : host(sites[index]!),
           after: host(sites[index]!),
         }))
-        for (const { label } of visits) await nodes.visit(label)
+        for (const { label } of visits) for (const [path] of PAGE_AND_STYLE) await nodes.visit(label, path)
         for (const [index, { change }] of CHANGES.entries()) await change(nodes, sites[index]!)
         await nodes.settle()
         await using _outage = await nodes.fail(fault)
         for (const [index, { what, status, shows = '' }] of CHANGES.entries())
-          for (const [node, response] of (await nodes.visit(visits[index]!.after)).entries()) {
-            assert.equal(response.status, status, `${what}, node ${node}`)
-            assert.ok(response.text.includes(shows), `${what}, node ${node}: ${response.text.slice(0, 300)}`)
-          }
+          for (const [path, coding] of shows.startsWith('<p>') ? PAGE_AND_STYLE : PAGE)
+            for (const [node, response] of (
+              await nodes.visit(visits[index]!.after, path, coding)
+            ).entries()) {
+              const label = `${what}, node ${node}, ${path}, ${coding}`
+              assert.equal(response.status, status, label)
+              const isCoded = response.headers['content-encoding'] === 'br'
+              const text = isCoded ? brotliDecompressSync(response.body).toString() : response.text
+              assert.ok(text.includes(shows), `${label}: ${text.slice(0, 300)}`)
+            }
       })
   },
 )
@@ -167,22 +191,22 @@ type Nodes = Awaited<ReturnType<typeof startNodes>>
 
 /** Two nodes whose connections to one database pass a proxy. */
 async function startNodes(stack: AsyncDisposableStack) {
-  const folder = stack.use(await memoryFolder())
   const server = await sharedPostgres()
   const { url } = stack.use(await server.borrowDatabase())
   const proxy = stack.use(await TcpProxy.open(server.port))
   const proxied = new URL(url)
   proxied.port = `${proxy.port}`
-  const config = readConfig({
+  const bucket = stack.use(await createStorage())
+  const settings = {
+    SLIPWAY_BLOBS_URL: bucket.url,
     SLIPWAY_PORT: '0',
     SLIPWAY_DATABASE_URL: proxied.href,
-    SLIPWAY_DATA: folder.path,
     SLIPWAY_SECRET: 'a secret that all of the nodes have in common',
     SLIPWAY_SMTP_URL: 'smtp://127.0.0.1:1',
     SLIPWAY_BASE_URL: 'http://localhost',
     SLIPWAY_READY_SECONDS: '0',
     SLIPWAY_RATE_FREE: '1000',
-  })
+  }
   const time = { aheadMs: 0 }
   const stores: Store[] = []
   const openNode = async () => {
@@ -196,6 +220,9 @@ async function startNodes(stack: AsyncDisposableStack) {
   const services: Service[] = []
   for (let node = 0; node < 2; node++) {
     const options = { log: silentLog, version: 'test', deadlines: PATIENT, openStore: openNode, clock }
+    // The disk cache of a node has what it has stored, and not what another one has.
+    const { path } = stack.use(await memoryFolder())
+    const config = readConfig({ ...settings, SLIPWAY_DATA: path })
     services.push(stack.use(await startService(config, { ...options, scheduledSweeps: [] })))
   }
   // Requests that nothing answers would delay the end of the stores.
@@ -212,16 +239,29 @@ async function startNodes(stack: AsyncDisposableStack) {
   })
   const port = services[0]!.port
   const client = new Slipway({ baseUrl: `http://localhost:${port}`, key: KEY })
+  let fault: Fault
   const update = (site: string | undefined, text: string, options: { preview?: string } = {}) =>
-    client.publishContents({ files: [{ path: 'index.html', content: page(text) }], ...options }, site)
+    client.publishContents(
+      {
+        files: [
+          { path: 'index.html', content: page(text, fault) },
+          { path: 'style.css', content: `/* <p>${text}</p> ${fault} */`.repeat(100) },
+        ],
+        ...options,
+      },
+      site,
+    )
   return {
     client,
     update,
+    hashOf: (text: string) => sha256(page(text, fault)),
 
     operate: (method: string, path: string, json?: object) =>
       operate({ port, key: ADMIN }, method, path, json),
 
-    async publishAll(count: number): Promise<string[]> {
+    /** Sites with contents that no node has read for another fault. */
+    async publishAll(count: number, contents: Fault): Promise<string[]> {
+      fault = contents
       const sites: string[] = []
       for (let index = 0; index < count; index++) sites.push((await update(undefined, 'one')).slug)
       for (const site of sites) await this.visit(site)
@@ -240,17 +280,25 @@ async function startNodes(stack: AsyncDisposableStack) {
       }
     },
 
-    visit: (label: string) =>
+    visit: (label: string, path = '/', coding = 'identity') =>
       Promise.all(
         services.map((service) =>
-          sendRequest(service.port, { site: label, headers: { 'accept-encoding': 'identity' } }),
+          sendRequest(service.port, { site: label, path, headers: { 'accept-encoding': coding } }),
         ),
       ),
 
-    /** From now on every connection is refused, or nothing is answered; nothing was heard for a minute. */
-    async fail(fault: 'refuses' | 'is silent'): Promise<AsyncDisposable> {
+    /** From now on every connection is refused, or nothing is answered; no change was heard for a minute. */
+    async fail(fault: Fault): Promise<AsyncDisposable> {
+      if (fault.includes('bucket')) {
+        bucket.proxy.fault = () => (fault === 'the bucket refuses' ? 'reset' : 'silence')
+        return {
+          async [Symbol.asyncDispose]() {
+            bucket.proxy.fault = () => undefined
+          },
+        }
+      }
       time.aheadMs = MINUTE_MS
-      if (fault === 'is silent') proxy.stop()
+      if (fault === 'the database is silent') proxy.stop()
       else {
         proxy.upstreamPort = await freePort()
         proxy.cut()

@@ -12,7 +12,7 @@ import { openContent, readContent, streamContent } from './read-content.ts'
 /**
  * Files up to this many bytes are cached as a whole; larger ones in chunks, when these are requested again.
  */
-const MAX_BUFFERED_FILE_BYTES = 256 * 1024
+export const MAX_BUFFERED_FILE_BYTES = 256 * 1024
 
 /** Measured: what a buffer takes in memory beside its bytes. */
 const BUFFER_BYTES = 400
@@ -52,6 +52,11 @@ export class BodyCache {
     if (content.decoded) return undefined
     const bytes = this.#cache.get(cacheKey(content))
     return bytes && sliceRange(bytes, content)
+  }
+
+  /** Whether the bytes are cached as a whole. It does not count as a use of them. */
+  has(content: BlobSlice): boolean {
+    return this.#cache.find(cacheKey(content)) !== undefined
   }
 
   /**

@@ -11,6 +11,7 @@ import { reloadTag } from '../live-reload.ts'
 import { type BuildOptions, buildLiveSite, buildPreviewSite } from './build-site.ts'
 import type { Host } from './host.ts'
 import type { Redirect, Resolution, SuspendedSite } from './resolution.ts'
+import type { RouteTable } from './route-table.ts'
 
 /** An active custom domain. */
 interface ResolvedDomain {
@@ -28,7 +29,10 @@ type SiteResolverOptions = BuildOptions &
   Pick<
     EdgeOptions,
     'breaker' | 'budget' | 'clientIp' | 'clock' | 'https' | 'missLimiter' | 'secret' | 'store'
-  >
+  > & {
+    /** Receives the table of a cached version of a site, and the one that takes its place. */
+    onReplace?: (before: RouteTable, after: RouteTable) => void
+  }
 
 const NOT_FOUND: Resolution = { kind: 'not-found' }
 const EXPIRED: Resolution = { kind: 'expired' }
@@ -62,6 +66,10 @@ export class SiteResolver {
       load: (key, getOwner) => this.#load(key, getOwner),
       bytes: estimateBytes,
       isNegative,
+      onReplace: (before, after) => {
+        const [former, table] = [tableOf(before), tableOf(after)]
+        if (former && table) options.onReplace?.(former, table)
+      },
     })
   }
 
@@ -231,6 +239,10 @@ export class SiteResolver {
     const origin = isCovered ? `https://${name}${port}` : `http://${name}`
     return { kind: 'redirect', origin, isSameName }
   }
+}
+
+function tableOf(cached: CachedHost): RouteTable | undefined {
+  return cached.kind === 'site' ? cached.table : undefined
 }
 
 function select(cached: CachedHost, isSecure: boolean): Resolution {
