@@ -4,9 +4,10 @@ export interface ServerRequest {
   name: string
 }
 
-/** From the runner to the process of a test group: what waits for a test that hangs says for what, before the group is ended. */
+/** From the runner to the process of a test group, in which no test has ended for this time (scripts/silence.ts). */
 export interface SilenceMessage {
   kind: 'silent'
+  silentMs: number
 }
 
 /** The answer: where the server listens, or why it did not start. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MAX_SILENCE_MS, Silence } from './silence.ts'
+import { MAX_SILENCE_MS, NOTICE_INTERVAL_MS, Silence } from './silence.ts'
 
 const START = { nowMs: 0, cpuMs: 0, idleMs: 0 }
 
@@ -23,10 +23,11 @@ for (const { what, share, endsAfterMs } of cases)
   test(`a group without the end of a test is silent for too long: ${what}`, () => {
     const silence = new Silence(START)
     const at = (nowMs: number) => ({ nowMs, cpuMs: nowMs * share.cpuMs, idleMs: nowMs * share.idleMs })
-    assert.equal(silence.isTooLong(at(endsAfterMs / 2 - 1000)), false)
-    assert.equal(silence.isHalfOver(), false)
+    assert.equal(silence.isTooLong(at((endsAfterMs * NOTICE_INTERVAL_MS) / MAX_SILENCE_MS - 1000)), false)
+    assert.equal(silence.takeNotice(), undefined)
     assert.equal(silence.isTooLong(at(endsAfterMs - 1000)), false)
-    assert.deepEqual([silence.isHalfOver(), silence.isHalfOver()], [true, false])
+    const last = MAX_SILENCE_MS - NOTICE_INTERVAL_MS
+    assert.deepEqual([silence.takeNotice(), silence.takeNotice()], [last, undefined])
     assert.equal(silence.isTooLong(at(endsAfterMs + 1000)), true)
   })
 

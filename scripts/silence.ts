@@ -1,6 +1,9 @@
 /** The CPU time that a group may use, or leave unused, without the end of a test. */
 export const MAX_SILENCE_MS = 120_000
 
+/** Between notices of a silence. */
+export const NOTICE_INTERVAL_MS = 15_000
+
 /**
  * The least share of the clock that counts: on a machine that has no CPU time for the group, one that hangs ends after
  * forty minutes.
@@ -23,7 +26,7 @@ export interface Sample {
 export class Silence {
   #last: Sample
   #ms = 0
-  #isSaid = false
+  #notices = 0
 
   constructor(first: Sample) {
     this.#last = first
@@ -32,7 +35,7 @@ export class Silence {
   /** A test has ended. */
   end(): void {
     this.#ms = 0
-    this.#isSaid = false
+    this.#notices = 0
   }
 
   /** Adds the time since the last sample; returns whether the group has been silent for too long. */
@@ -44,10 +47,11 @@ export class Silence {
     return this.#ms >= MAX_SILENCE_MS
   }
 
-  /** Whether half of that time has passed; true once. */
-  isHalfOver(): boolean {
-    if (this.#isSaid || this.#ms < MAX_SILENCE_MS / 2) return false
-    this.#isSaid = true
-    return true
+  /** The silence in milliseconds, once for each interval of notices; otherwise undefined. */
+  takeNotice(): number | undefined {
+    const notices = Math.floor(this.#ms / NOTICE_INTERVAL_MS)
+    if (notices <= this.#notices) return undefined
+    this.#notices = notices
+    return notices * NOTICE_INTERVAL_MS
   }
 }

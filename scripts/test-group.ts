@@ -143,8 +143,9 @@ class Watch {
     this.cpuMs = Math.max(this.cpuMs, new ProcessTable().groupCpuMs(this.#child.pid!))
     const sample = { nowMs: performance.now(), cpuMs: this.cpuMs, idleMs: idleMs() }
     const isTooLong = this.#silence.isTooLong(sample)
-    if (this.#silence.isHalfOver() && this.#child.connected)
-      this.#child.send({ kind: 'silent' } satisfies SilenceMessage)
+    const silentMs = this.#silence.takeNotice()
+    if (silentMs !== undefined && this.#child.connected)
+      this.#child.send({ kind: 'silent', silentMs } satisfies SilenceMessage)
     if (!isTooLong) return
     this.ended = true
     killProcessGroup(this.#child)

@@ -211,7 +211,9 @@ export async function tabTo(page: Page, target: Locator): Promise<void> {
 
 /** Waits until the visible elements have exactly these texts, in this order. */
 export async function textsAre(page: Page, selector: string, texts: string[]): Promise<void> {
-  await page.waitForFunction(areShown, { selector, texts })
+  await page.waitForFunction(areShown, { selector, texts }).catch((cause) => {
+    throw new Error(`${selector} do not become ${JSON.stringify(texts)}`, { cause })
+  })
 }
 
 /** Runs in the page. */

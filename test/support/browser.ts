@@ -14,7 +14,7 @@ import {
 } from 'playwright-core'
 import { program } from '../../scripts/program.mjs'
 import { sharedServer } from '../tools/shared-server.ts'
-import { onSilence } from './silence.ts'
+import { LONG_SILENCE_MS, onSilence } from './silence.ts'
 import { ALL_VARIANTS } from './variants.ts'
 
 export interface Browser extends AsyncDisposable {
@@ -61,7 +61,7 @@ async function openChromium(...flags: string[]): Promise<PlaywrightBrowser> {
   return engine.connect(await sharedServer('chromium'), { timeout: 0 })
 }
 
-/** Opens a context whose pages wait without a limit, until the runner finds the group silent. */
+/** Opens a context whose pages wait without a limit, until the runner finds the group silent while they request nothing. */
 async function openContext(
   browser: PlaywrightBrowser,
   options: BrowserContextOptions = {},
@@ -70,10 +70,15 @@ async function openContext(
   const context = await browser.newContext({ locale: LOCALE, reducedMotion: 'reduce', ...options })
   context.setDefaultTimeout(0)
   context.setDefaultNavigationTimeout(0)
-  context.once(
-    'close',
-    onSilence(() => closeWithReport(context)),
-  )
+  let hasRequested = true
+  context.on('request', () => {
+    hasRequested = true
+  })
+  const stopListening = onSilence((silentMs) => {
+    if (hasRequested && silentMs < LONG_SILENCE_MS) hasRequested = false
+    else closeWithReport(context)
+  })
+  context.once('close', stopListening)
   return context
 }
 
@@ -82,7 +87,7 @@ async function closeWithReport(context: BrowserContext): Promise<void> {
   const read = async (page: Page) => `${page.url()}\n${await page.locator('body').ariaSnapshot()}`
   const pages = await Promise.allSettled(context.pages().map(read))
   const shown = pages.map((page) => (page.status === 'fulfilled' ? page.value : String(page.reason)))
-  const reason = `no test has ended for a long time; the pages of this one:\n${shown.join('\n\n')}`
+  const reason = `nothing happens any more on the pages of this test, which show:\n${shown.join('\n\n')}`
   // The test that fails may close its browser at the same time.
   await context.close({ reason }).catch(() => undefined)
 }

@@ -1,5 +1,5 @@
 import timers from 'node:timers/promises'
-import { onSilence } from './silence.ts'
+import { LONG_SILENCE_MS, onSilence } from './silence.ts'
 
 // Before a test replaces the timers.
 const { setImmediate: turn, setTimeout: pause } = timers
@@ -17,8 +17,8 @@ const MAX_PAUSE_MS = 50
  */
 export async function waitFor(holds: () => boolean | Promise<boolean>): Promise<void> {
   let isSilent = false
-  const stopListening = onSilence(() => {
-    isSilent = true
+  const stopListening = onSilence((silentMs) => {
+    isSilent = silentMs >= LONG_SILENCE_MS
   })
   try {
     for (let count = 0; !(await holds()); count++) {
