@@ -9,6 +9,7 @@ import { findDifferentSettings } from '../../server/operations/fleet/shared-sett
 import { inspectDatabase } from '../../server/store/postgres/inspect.ts'
 import { run, type Settings } from '../operator/program.ts'
 import { openStore } from '../store/test-database.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { type Knot, startKnot } from '../tools/knot.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
@@ -135,13 +136,13 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
     await postgres.run(url, 'select pg_reload_conf()')
     const inspect = async () => (await inspectDatabase(url, 200)).primary!
     try {
-      while ((await inspect()).synchronousStandbys === '');
+      await waitFor(async () => (await inspect()).synchronousStandbys !== '')
       assert.match((await inspect()).commitFailure ?? 'none', /timeout/)
     } finally {
       // Every later commit would wait.
       await postgres.run(url, 'alter system reset synchronous_standby_names')
       await postgres.run(url, 'select pg_reload_conf()')
-      while ((await inspect()).synchronousStandbys !== '');
+      await waitFor(async () => (await inspect()).synchronousStandbys === '')
     }
   })
 

@@ -6,6 +6,7 @@ import { Program, run, type Settings } from '../operator/program.ts'
 import { manifest, Publisher } from '../operator/publisher.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
@@ -59,13 +60,13 @@ describe('nodes of one database', requires('postgres'), () => {
     const site = await publisher.stage({ 'index.html': 'before' })
     await publisher.client.finalize(site.slug, site)
     const shown = async () => (await sendRequest(Number(second.PORT), { site: site.slug })).text
-    while ((await shown()) !== 'before');
+    await waitFor(async () => (await shown()) === 'before')
     const claimToken = site.claimToken!
     const files = manifest({ 'index.html': 'after' })
     const { upload } = await publisher.client.update(site.slug, { files, claimToken })
     await publisher.client.upload(upload.uploads[0]!, Buffer.from('after'))
     await publisher.client.finalize(site.slug, { versionId: upload.versionId, claimToken })
-    while ((await shown()) !== 'after');
+    await waitFor(async () => (await shown()) === 'after')
     assert.deepEqual(
       (await readdir(first.DATA!)).filter((name) => /slipway\.db|secret/.test(name)),
       [],

@@ -200,10 +200,10 @@ export const HOSTILE_REQUESTS: HostileRequest[] = [
   })),
   ...HOST_NAMES.map((host, index) => ({ title: `host name ${index + 1}`, host })),
   ...BODIES.map(([title, body]) => json(`a manifest of ${title}`, '/api/v1/publish', body)),
-  ...MESSAGES.flatMap(([title, body]): HostileRequest[] => [
-    json(`a message of ${title}`, '/mcp', body),
-    { ...json(`a message of ${title}, with an account`, '/mcp', body), signedIn: true },
-  ]),
+  ...MESSAGES.map(([title, body]): HostileRequest => {
+    return { ...json(`a message of ${title}`, '/mcp', body), signedIn: true }
+  }),
+  json('a message of quotes without an account', '/mcp', `{"a":"${fill('\\"', LARGEST_BODY)}"}`),
   ...Object.values(OAUTH_ROUTES).flatMap((path) =>
     FORMS.map(([title, body]): HostileRequest => {
       const type =

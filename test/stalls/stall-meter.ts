@@ -12,7 +12,7 @@ export class StallMeter {
   /** The longest turn during `work`. */
   async measure(work: () => Promise<unknown>): Promise<number> {
     this.#last = cpuMs()
-    this.#timer = setImmediate(this.#turn)
+    this.#schedule()
     await nextTurn()
     this.#longest = 0
     try {
@@ -28,7 +28,12 @@ export class StallMeter {
     const now = cpuMs()
     this.#longest = Math.max(this.#longest, now - this.#last)
     this.#last = now
-    this.#timer = setImmediate(this.#turn)
+    this.#schedule()
+  }
+
+  /** Without a reference, so that the event loop waits for events instead of turning. */
+  #schedule(): void {
+    this.#timer = setImmediate(this.#turn).unref()
   }
 }
 
