@@ -42,9 +42,10 @@ export async function mountSmallDisk(bytes: number): Promise<SmallDisk> {
 
 /** Writes until the disk is full, in decreasing chunks. */
 async function fillDisk(file: Awaited<ReturnType<typeof open>>): Promise<void> {
-  for (let piece = 65_536; piece >= 4096; ) {
+  const zeros = Buffer.alloc(2 ** 20)
+  for (let piece = zeros.length; piece >= 4096; ) {
     try {
-      await file.write(Buffer.alloc(piece))
+      await file.write(zeros, 0, piece)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
       piece /= 2
