@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { sqliteStore } from '../../server/store/sqlite.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
+import { run } from './program.ts'
+
+test('what stops a start, and commands that use the data, is one line, with exit code 1', async () => {
+  await using folder = await memoryFolder()
+  const [file, damaged, future, guessable] = ['file', 'damaged', 'future', 'guessable'].map((name) =>
+    join(folder.path, name),
+  )
+  await writeFile(file!, '')
+  await mkdir(damaged!)
+  await writeFile(join(damaged!, 'slipway.db'), 'x'.repeat(5000))
+  await writeFutureData(future!)
+  await mkdir(guessable!)
+  await writeFile(join(guessable!, 'secret'), '')
+  const absent = join(folder.path, 'absent')
+  await using server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const PORT = String((server.address() as AddressInfo).port)
+  const inUse = `Port ${PORT} is in use[^\\n]*SLIPWAY_PORT\\.`
+  const noAddress = (host: string) => `SLIPWAY_HOST=${host} is not an address of this machine\\.`
+  const newer = '[^\\n]*newer version of Slipway[^\\n]*999-of-the-future[^\\n]*'
+  const cases: [args: string[], settings: Record<string, string>, line: string][] = [
+    [['serve'], { HOST: '192.0.2.1' }, noAddress('192.0.2.1')],
+    // The second line is that of a machine without a resolver.
+    [
+      ['serve'],
+      { HOST: 'no-such-host.invalid' },
+      `(${noAddress('no-such-host.invalid')}|SLIPWAY_HOST=no-such-host.invalid cannot be looked up[^\\n]*)`,
+    ],
+    [['serve'], { PORT }, inUse],
+    [['serve'], { PORT, WORKERS: '2' }, inUse],
+    [['serve'], { DATA: file! }, '[^\\n]*SLIPWAY_DATA[^\\n]*'],
+    // The recursive mkdir of Node does not end there.
+    [['serve'], { DATA: '/proc/slipway' }, '[^\\n]*SLIPWAY_DATA[^\\n]*'],
+    [['sweep', 'all'], { DATA: join(file!, 'below') }, '[^\\n]*SLIPWAY_DATA[^\\n]*'],
+    [
+      ['serve'],
+      { DATA: guessable! },
+      '[^\\n]*guessable/secret [^\\n]* at least 32 characters\\. Restore it[^\\n]*',
+    ],
+    [['serve'], { DATA: damaged! }, '[^\\n]*database[^\\n]*'],
+    [['serve'], { DATA: future! }, newer],
+    [[], { DATA: future!, WORKERS: '2' }, newer],
+    [['sweep', 'all'], { DATA: absent }, 'No Slipway data in [^\\n]+'],
+    [['account', 'plan', 'a@b.test', 'hobby'], { DATA: absent }, 'No Slipway data in [^\\n]+'],
+  ]
+  for (const [args, settings, line] of cases) {
+    const { code, lines, stderr } = await run(args, { DATA: folder.path, PORT: '0', ...settings })
+    assert.deepEqual([code, lines], [1, []], stderr)
+    assert.match(stderr, new RegExp(`^(slipway-server: ${line}\n)+$`))
+  }
+  assert.equal(existsSync(absent), false, 'a command creates nothing')
+  for (const args of [['serve'], ['sweep', 'all']]) {
+    const { code, lines, stderr } = await run(args, { PORT: 'eighty', SECRET: 'hush' })
+    assert.deepEqual([code, lines], [1, []])
+    assert.equal(
+      stderr,
+      'slipway-server: SLIPWAY_PORT="eighty" is not allowed: it must be a whole number from 0 to 65535\n' +
+        'SLIPWAY_SECRET=(hidden) is not allowed: it must have at least 32 characters\n',
+    )
+  }
+})
+
+test('a data folder on a read-only disk stops the start with one line', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(2 ** 20)
+  await disk.readOnly(true)
+  for (const DATA of [join(disk.folder, 'data'), join(disk.folder, 'data', 'below')]) {
+    const { code, stderr } = await run(['serve'], { DATA, PORT: '0' })
+    assert.equal(code, 1)
+    assert.match(stderr, /^slipway-server: SLIPWAY_DATA=[^\n]+EROFS[^\n]+\n$/)
+  }
+})
+
+/** Data that only a later version can read. */
+async function writeFutureData(folder: string): Promise<void> {
+  await mkdir(folder)
+  const file = join(folder, 'slipway.db')
+  await (await sqliteStore({ file, clock: Date.now }))[Symbol.asyncDispose]()
+  using database = new DatabaseSync(file)
+  database.exec(
+    "INSERT INTO applied_migrations VALUES ('999-of-the-future', 0); UPDATE schema_compatibility SET oldest = '999-of-the-future'",
+  )
+}
