@@ -3,7 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
 import type { StoredBlob } from '../../server/blobs/blobs.ts'
+import { ApiError } from '../../server/lib/errors.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import { waitForDatabase } from '../../server/operations/fleet/wait-for-database.ts'
 import type { ChangeSet } from '../../server/store/contract/changes.ts'
 import { ChangeFeed } from '../../server/store/postgres/change-feed.ts'
 import { parseConnectionUrl } from '../../server/store/postgres/connection-url.ts'
@@ -210,6 +212,18 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     const store = await database.open('new')
     const { rows } = await run(url, 'select extract(epoch from clock_timestamp())::float8 * 1000 as now')
     assert.ok(Math.abs(store.clock() - rows[0].now) < HOUR_MS, `${store.clock()} and ${rows[0].now}`)
+  })
+
+  test('a server that is too old ends a start with a sentence, instead of being waited for', async () => {
+    const { url } = await sharedPostgres()
+    const open = () => postgresStore({ url: url(), minVersion: 990_000, timeouts: PATIENT_TIMEOUTS })
+    const log = { warn: assert.fail, info: assert.fail }
+    const refusal = await waitForDatabase(open, { log }).catch((error: unknown) => error)
+    assert.ok(refusal instanceof ApiError)
+    assert.match(
+      refusal.message,
+      /^The database server is PostgreSQL 1\d\.\d+.*: version 13 or later is required\.$/,
+    )
   })
 
   test('a write that could not take its locks leaves nothing behind on its connection', async () => {

@@ -3,6 +3,7 @@ import type { Dns } from '../../domains/dns/dns.ts'
 import type { Secrets } from '../../lib/tokens.ts'
 import type { SharedSetting } from '../../store/contract/shared-settings.ts'
 import type { DatabaseFacts, PrimaryFacts } from '../../store/postgres/inspect.ts'
+import { MIN_SERVER_VERSION, OLD_SERVER } from '../../store/postgres/server-version.ts'
 import { SILENT_MS } from '../fleet/node-list.ts'
 import { compareBranding, compareSharedSettings } from '../fleet/shared-settings.ts'
 import { findReason } from '../fleet/wait-for-database.ts'
@@ -32,8 +33,6 @@ interface CheckOptions {
 /** Connections to the database of one process: of its pool, of the change feed, and some of an upgrade. */
 const CONNECTIONS_PER_PROCESS = 10
 
-const MIN_POSTGRES_VERSION = 130_000
-
 /** Checks everything that a configuration needs, in the order of its parts. */
 export async function checkConfiguration(options: CheckOptions): Promise<CheckResult[]> {
   const { config, inspectDatabase } = options
@@ -55,8 +54,8 @@ function checkDatabase({ hosts, primary }: DatabaseFacts, options: CheckOptions)
   const unreachable = hosts.some(({ state }) => state === 'unreachable')
   const found = `primary at ${primary.host}, PostgreSQL ${primary.version}`
   return [
-    primary.versionNumber < MIN_POSTGRES_VERSION
-      ? failed('database', `${found}: version 13 or later is required`)
+    primary.versionNumber < MIN_SERVER_VERSION
+      ? failed('database', `${found}: ${OLD_SERVER}`)
       : unreachable
         ? warning('database', `${found}, but not all hosts can be reached: ${others.join('; ')}`)
         : ok('database', found),

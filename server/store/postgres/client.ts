@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Cluster } from './connection-url.ts'
-import { OutcomeUnknownError, unavailable } from './errors.ts'
+import { OutcomeUnknownError, unavailable, unsupported } from './errors.ts'
 
 /** A connection to the primary. */
 export interface Connection {
@@ -26,6 +26,13 @@ export interface Query {
    * standby, and show other nodes what is not replicated.
    */
   isCancelable?: boolean
+}
+
+interface ServerRow {
+  standby: boolean
+  pid: number
+  version: string
+  number: number
 }
 
 const INT8_OID = 20
@@ -73,17 +80,17 @@ export class PostgresClient implements Connection, Disposable {
     })
   }
 
-  /** False when the server is in recovery. */
-  async connectToPrimary(timeoutMs: number): Promise<boolean> {
+  /** False when the server is in recovery. UNAVAILABLE when it is older than `minVersion` (`server_version_num`). */
+  async connectToPrimary(timeoutMs: number, minVersion: number): Promise<boolean> {
     const deadline = performance.now() + timeoutMs
     await this.#within(timeoutMs, this.#client.connect())
-    const text = 'select pg_is_in_recovery() as standby, pg_backend_pid() as pid'
-    const { rows } = await this.query<{ standby: boolean; pid: number }>(
-      { text },
-      deadline - performance.now(),
-    )
-    this.isSession = rows[0]?.pid === this.#backend.processID
-    return rows[0]?.standby === false
+    const text = `select pg_is_in_recovery() as standby, pg_backend_pid() as pid,
+      current_setting('server_version') as version, current_setting('server_version_num')::int as number`
+    const { rows } = await this.query<ServerRow>({ text }, deadline - performance.now())
+    const [server] = rows
+    if (server && server.number < minVersion) throw unsupported(server.version)
+    this.isSession = server?.pid === this.#backend.processID
+    return server?.standby === false
   }
 
   async query<Row extends object>(query: Query, timeoutMs: number): Promise<pg.QueryResult<Row>> {

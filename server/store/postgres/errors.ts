@@ -1,4 +1,5 @@
 import { ApiError, diskFull } from '../../lib/errors.ts'
+import { OLD_SERVER } from './server-version.ts'
 
 /** SQLSTATE classes of a server that cannot work now: connection, resources, operator intervention, system. */
 const UNAVAILABLE_CLASSES = new Set(['08', '53', '57', '58'])
@@ -54,6 +55,11 @@ export function unavailable(cause?: unknown): ApiError {
     cause,
     retryAfterSeconds: 5,
   })
+}
+
+/** Another attempt has the same result. */
+export function unsupported(version: string): ApiError {
+  return new ApiError('UNAVAILABLE', `The database server is PostgreSQL ${version}: ${OLD_SERVER}.`)
 }
 
 /** The five characters of SQLSTATE, for errors of the server. */

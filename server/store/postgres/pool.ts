@@ -10,6 +10,7 @@ export interface PoolOptions {
   maxConnections: number
   /** How long a caller waits for a connection, including connecting; then UNAVAILABLE. */
   acquireTimeoutMs: number
+  minVersion?: number | undefined
   metrics?: Metrics | undefined
   incidents?: Incidents | undefined
 }

@@ -28,6 +28,8 @@ interface PostgresOptions {
   timeouts?: Deadlines['database']
   /** For progress of the start. */
   log?: Pick<Log, 'info' | 'warn'>
+  /** See `PrimarySearch`. */
+  minVersion?: number
   metrics?: Metrics
   incidents?: Incidents
 }
@@ -44,11 +46,14 @@ const MIGRATION_LOCK = lockKey('migrations', '')
  */
 export async function postgresStore(options: PostgresOptions): Promise<Store> {
   const { url, maxConnections = MAX_CONNECTIONS, pollIntervalMs = POLL_INTERVAL_MS } = options
-  const { timeouts = DEADLINES.database, metrics = new Metrics(), incidents } = options
+  const { timeouts = DEADLINES.database, minVersion, metrics = new Metrics(), incidents } = options
   await using opened = new AsyncDisposableStack()
   const cluster = parseConnectionUrl(url)
   const pool = opened.use(
-    new PrimaryPool({ cluster, maxConnections, acquireTimeoutMs: timeouts.acquire, metrics, incidents }),
+    new PrimaryPool({
+      ...{ cluster, maxConnections, minVersion, metrics, incidents },
+      acquireTimeoutMs: timeouts.acquire,
+    }),
   )
   await migratePostgres({ pool, lock: MIGRATION_LOCK, log: options.log }).catch(translateError)
 

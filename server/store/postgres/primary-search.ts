@@ -1,14 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { ApiError } from '../../lib/errors.ts'
 import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
 import { unavailable } from './errors.ts'
+import { MIN_SERVER_VERSION } from './server-version.ts'
 
 interface SearchOptions {
   cluster: Cluster
   /** How long a connection may take; then UNAVAILABLE. */
   acquireTimeoutMs: number
+  /** The oldest server that is accepted, as `server_version_num`. */
+  minVersion?: number | undefined
   metrics: Metrics
   incidents?: Incidents | undefined
 }
@@ -70,7 +74,7 @@ export class PrimarySearch {
       const { errors } = error as { errors: Error[] }
       const cause = errors.find((one) => !(one instanceof StandbyError)) ?? errors[0]!
       this.#failure = { hosts: cluster.hosts.map(formatHost).join(', '), reason: cause.message }
-      throw unavailable(cause)
+      throw cause instanceof ApiError ? cause : unavailable(cause)
     } finally {
       for (const client of search.clients) {
         this.#unproven.delete(client)
@@ -91,7 +95,8 @@ export class PrimarySearch {
     const client = new PostgresClient(this.#options.cluster, index)
     search.clients.add(client)
     this.#unproven.add(client)
-    const isPrimary = await client.connectToPrimary(deadline - performance.now())
+    const { minVersion = MIN_SERVER_VERSION } = this.#options
+    const isPrimary = await client.connectToPrimary(deadline - performance.now(), minVersion)
     if (!isPrimary || search.isDone) throw new StandbyError('no host of the database URL is a primary')
     search.isDone = true
     search.clients.delete(client)
