@@ -13,6 +13,7 @@ import { LazySchemaCompilers } from './api/schema-compilers.ts'
 import {
   assertSameFleet,
   type Backends,
+  makeSettingsShared,
   openBackends,
   openDatabase,
   openSharedDatabase,
@@ -63,8 +64,8 @@ import { ActivityRecorder } from './operations/administration/activity.ts'
 import type { Banners } from './operations/administration/banners.ts'
 import type { Lists } from './operations/administration/lists.ts'
 import { Overviews } from './operations/administration/overview.ts'
+import { FleetSettings } from './operations/fleet/fleet-settings.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
-import { replaceSharedSettings } from './operations/fleet/shared-settings.ts'
 import type { Blocks } from './operations/moderation/blocks.ts'
 import type { ModeratedSites } from './operations/moderation/moderated-sites.ts'
 import type { Removals } from './operations/moderation/removals.ts'
@@ -168,7 +169,9 @@ export async function startService(config: Config, given: StartOptions): Promise
   stack.use(new ActivityRecorder({ store, metrics: telemetry.metrics, log }))
   if (database) {
     const host = `${hostname()}:${listener.port}`
-    stack.use(new NodeReporter({ store, metrics, incidents, log, host, release: startOptions.version }))
+    const settings = new FleetSettings(config, database.secret)
+    const release = startOptions.version
+    stack.use(new NodeReporter({ store, metrics, incidents, settings, log, host, release }))
   }
   // Disposed before the sweeps, which wait for them.
   stack.use(services.precompressor)
@@ -390,7 +393,7 @@ export async function openForOperator(
         `${error.message}: set SLIPWAY_SECRET_PREVIOUS to the secret that encrypted it, or run \`slipway-server settings share --discard-lost-keys\` if that secret is lost: every certificate is then ordered again. The other nodes keep their settings`,
       )
     })
-    if (config.databaseUrl !== '') await replaceSharedSettings(store, { ...config, secret: backends.secret })
+    await makeSettingsShared(config, backends)
     return keys
   }
   return {

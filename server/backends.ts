@@ -32,7 +32,8 @@ import type { BackupManifest } from './operations/backup/manifest.ts'
 import type { PruneResult } from './operations/backup/prune.ts'
 import type { BackupTarget } from './operations/backup/target.ts'
 import type { CheckResult } from './operations/check/check-result.ts'
-import { assertSharedSettings, storeBranding } from './operations/fleet/shared-settings.ts'
+import { FleetSettings } from './operations/fleet/fleet-settings.ts'
+import { assertSharedSettings, replaceSharedSettings } from './operations/fleet/shared-settings.ts'
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
 import type { MoveOptions, MoveResult, Storage } from './operations/move.ts'
 import { observeBlobs, observeMail, observeStore } from './operations/telemetry/observe-engines.ts'
@@ -96,7 +97,9 @@ export function openSharedDatabase(config: Config, startOptions: StartOptions): 
   const open = async () => {
     const database = await openDatabase(config, startOptions)
     await assertSameFleet(config, database)
-    await storeBranding(database.store, config.branding)
+    const settings = new FleetSettings(config, database.secret)
+    await settings.warn(database.store, log)
+    await settings.store(database.store)
     return database
   }
   return waitForDatabase(open, { log, signal })
@@ -142,6 +145,13 @@ export async function assertSameFleet(config: Config, { store, secret }: Databas
     await store[Symbol.asyncDispose]()
     throw error
   }
+}
+
+/** Makes the settings of this node those of the fleet: nodes with others do not start, or warn. */
+export async function makeSettingsShared(config: Config, { store, secret }: Database): Promise<void> {
+  if (config.databaseUrl === '') return
+  await replaceSharedSettings(store, { ...config, secret })
+  await new FleetSettings(config, secret).store(store)
 }
 
 /** The only place that selects engines, with `openStore`. */

@@ -77,7 +77,7 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
         'database connections: ok',
         'clock: ok',
         'shared settings: ok',
-        'branding: ok',
+        'fleet settings: ok',
         'nodes: ok',
         'port: ok',
         'data folder: ok',

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
+import { readConfig } from '../../server/config/settings.ts'
+import { Incidents } from '../../server/lib/incidents.ts'
+import { type LogFields, makeLog } from '../../server/lib/log.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
+import type { Secrets } from '../../server/lib/tokens.ts'
+import { FleetSettings } from '../../server/operations/fleet/fleet-settings.ts'
+import { NodeReporter } from '../../server/operations/fleet/node-reporter.ts'
 import {
   assertSharedSettings,
-  compareBranding,
   findDifferentSettings,
   replaceSharedSettings,
-  storeBranding,
 } from '../../server/operations/fleet/shared-settings.ts'
 import { openStore } from '../store/test-database.ts'
 import { requires } from '../tools/part.ts'
@@ -64,16 +68,53 @@ describe('settings that all nodes have in common', requires('postgres'), () => {
     assert.deepEqual(await findDifferentSettings(store, COMMON), ['SLIPWAY_BASE_URL'])
   })
 
-  test('do not include the branding, which `check` compares with that of the node that started last', async () => {
+  test('of plans, limits and branding may differ, with one warning to each node until they are equal again', async () => {
     await using store = await freshStore()
-    const branding = { ...DEFAULT_BRANDING, name: 'Harbor' }
-    await storeBranding(store, DEFAULT_BRANDING)
-    const compare = async () => compareBranding(await store.read.sharedSettings.list(), branding)
-    assert.deepEqual(await compare(), ['SLIPWAY_NAME'])
+    const plans = (first: string, second: string) =>
+      `{"team":{"sites":5,"domains":2},${first}:{},${second}:{}}`
+    const node = (environment: Record<string, string>, secret: Secrets = COMMON.secret) => {
+      const warnings: unknown[] = []
+      const log = { warn: (_: string, fields?: LogFields) => void warnings.push(fields?.settings) }
+      const settings = new FleetSettings(readConfig(environment), secret)
+      const compare = async () => {
+        await settings.warn(store, log)
+        return warnings.splice(0)
+      }
+      return { settings, compare }
+    }
+    const equal = { SLIPWAY_PLANS: plans('"a"', '"b"'), SLIPWAY_PORT: '80' }
+    const first = node(equal)
+    assert.deepEqual(await first.compare(), [], 'no other node has started')
+    await first.settings.store(store)
+    for (const same of [
+      node({ SLIPWAY_PLANS: plans('"b"', '"a"'), SLIPWAY_VERSIONS_KEPT: '10' }),
+      node(equal, [OTHER_SECRET, COMMON.secret]),
+    ])
+      assert.deepEqual(await same.compare(), [])
+    const changed = {
+      SLIPWAY_PLANS: plans('"a"', '"c"'),
+      SLIPWAY_COLOR: '#0b5a75',
+      SLIPWAY_VERSIONS_KEPT: '3',
+      SLIPWAY_CACHE_BYTES: '2MB',
+    }
+    const other = node(changed)
+    const names = ['SLIPWAY_COLOR, SLIPWAY_PLANS, SLIPWAY_VERSIONS_KEPT']
+    assert.deepEqual([await other.compare(), await other.compare()], [names, []])
     assert.deepEqual(await findDifferentSettings(store, COMMON), [])
-    await storeBranding(store, branding)
-    assert.deepEqual(await compare(), [])
-    assert.deepEqual(compareBranding([], branding), [], 'an earlier release stores none')
+    await other.settings.store(store)
+    {
+      const warned = Promise.withResolvers<unknown>()
+      const log = makeLog({ level: 'warn', text: false, write: warned.resolve })
+      const metrics = new Metrics()
+      const parts = { store, metrics, log, incidents: new Incidents({ log, metrics }) }
+      const { settings } = node(equal)
+      await using _ = new NodeReporter({ ...parts, settings, host: 'one:8080', release: '1' })
+      assert.match(String(await warned.promise), new RegExp(`"settings":"${names[0]}"`), 'a running node')
+    }
+    assert.deepEqual([await first.compare(), await first.compare()], [names, []])
+    assert.deepEqual(await node(changed).compare(), [], 'a node whose settings were changed too')
+    await first.settings.store(store)
+    assert.deepEqual(await first.compare(), [])
   })
 
   test('of nodes that start at the same time are those of one of them', async () => {

@@ -99,10 +99,13 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
 })
 
 /**
- * Statements of sweeps without a lease, of the list of nodes, of a counter for headers, read once a second, and of the
- * blocks of the operator, read once.
+ * Statements of sweeps without a lease, of the list of nodes, which compares settings, of a counter for headers, read
+ * once a second, and of the blocks of the operator, read once.
  */
-const BACKGROUND = ['update domains', 'insert nodes', 'select nodes', 'select counters', 'select blocks']
+const BACKGROUND = [
+  ...['update domains', 'insert nodes', 'select nodes', 'select shared_settings', 'select counters'],
+  'select blocks',
+]
 
 /** Returns the statements of requests since the last call, in short form. */
 function recordForegroundStatements(t: TestContext): () => string[] {

@@ -1,11 +1,13 @@
+import { settings } from '../../config/setting-table.ts'
 import type { Config } from '../../config/settings.ts'
 import type { Dns } from '../../domains/dns/dns.ts'
 import type { Secrets } from '../../lib/tokens.ts'
 import type { SharedSetting } from '../../store/contract/shared-settings.ts'
 import type { DatabaseFacts, PrimaryFacts } from '../../store/postgres/inspect.ts'
 import { MIN_SERVER_VERSION, OLD_SERVER } from '../../store/postgres/server-version.ts'
+import { FleetSettings } from '../fleet/fleet-settings.ts'
 import { SILENT_MS } from '../fleet/node-list.ts'
-import { compareBranding, compareSharedSettings } from '../fleet/shared-settings.ts'
+import { compareSharedSettings } from '../fleet/shared-settings.ts'
 import { findReason } from '../fleet/wait-for-database.ts'
 import { checkClock } from './check-clock.ts'
 import { type CheckResult, failed, ok, warning } from './check-result.ts'
@@ -36,9 +38,9 @@ const CONNECTIONS_PER_PROCESS = 10
 /** Checks everything that a configuration needs, in the order of its parts. */
 export async function checkConfiguration(options: CheckOptions): Promise<CheckResult[]> {
   const { config, inspectDatabase } = options
-  const settings = config.warnings.map((message) => warning('settings', message))
+  const warnings = config.warnings.map((message) => warning('settings', message))
   const groups = await Promise.all([
-    settings.length > 0 ? settings : [ok('settings', 'all values are allowed')],
+    warnings.length > 0 ? warnings : [ok('settings', 'all values are allowed')],
     inspectDatabase ? inspectDatabase().then((facts) => checkDatabase(facts, options)) : [],
     options.checkMachine(),
     checkMail(options),
@@ -118,18 +120,19 @@ function checkFleet({ sharedSettings, nodes }: PrimaryFacts, options: CheckOptio
           'shared settings',
           sharedSettings.length > 0 ? 'those of the other nodes' : 'this node is the first',
         ),
-    checkBranding(sharedSettings, config),
+    // They are signed with the secret.
+    ...(different.includes(settings.secret.name) ? [] : [checkFleetSettings(sharedSettings, options)]),
     silent.length > 0
       ? warning('nodes', `${found}; ${silent.map(({ host }) => host).join(', ')} sent no report for 30 s`)
       : ok('nodes', found),
   ]
 }
 
-/** Each node shows its own branding, and all store it when they start. */
-function checkBranding(stored: readonly SharedSetting[], { branding }: Config): CheckResult {
-  const names = compareBranding(stored, branding)
-  if (names.length === 0) return ok('branding', 'no other node has another one')
-  return warning('branding', `not that of the node that started last: ${names.join(', ')}`)
+function checkFleetSettings(stored: readonly SharedSetting[], { config, secret }: CheckOptions): CheckResult {
+  const name = 'fleet settings'
+  const different = new FleetSettings(config, secret).findDifferent(stored)
+  if (different.length === 0) return ok(name, 'plans, limits, branding and so on are equal')
+  return warning(name, `not those of the node that started last: ${different.join(', ')}`)
 }
 
 async function checkMail({ checkMail: check, sendMail, config }: CheckOptions): Promise<CheckResult[]> {

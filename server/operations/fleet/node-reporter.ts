@@ -4,12 +4,14 @@ import type { Metrics } from '../../lib/metrics.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import { newId } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
+import type { FleetSettings } from './fleet-settings.ts'
 import { listSilent } from './node-list.ts'
 
 interface NodeReporterOptions {
   store: Store
   metrics: Metrics
   incidents: Incidents
+  settings?: FleetSettings
   log: Log
   host: string
   release: string
@@ -58,10 +60,11 @@ export class NodeReporter implements AsyncDisposable {
   }
 
   async #report(): Promise<void> {
-    const { store, metrics, log, host, release } = this.#options
+    const { store, metrics, settings, log, host, release } = this.#options
     const node = { id: this.#id, host, release, startedAt: this.#startedAt, seenAt: store.clock() }
     try {
       await store.execute('relaxed', ({ nodes }) => nodes.report({ ...node, numbers: metrics.read() }))
+      await settings?.warn(store, log)
       this.#silent = listSilent(await store.read.nodes.list(), store.clock())
     } catch (error) {
       log.debug('this node could not report itself', { error })

@@ -1,6 +1,7 @@
 import { parseBucketUrl } from '../../blobs/s3/bucket-url.ts'
+import type { KeyOfScope } from '../../config/setting-scopes.ts'
+import { settings } from '../../config/setting-table.ts'
 import { type Config, ConfigError } from '../../config/settings.ts'
-import type { ServiceBranding } from '../../lib/branding.ts'
 import { hashToken, type Secrets, Signer } from '../../lib/tokens.ts'
 import type { SharedSetting } from '../../store/contract/shared-settings.ts'
 import type { Store } from '../../store/store.ts'
@@ -45,42 +46,6 @@ export function compareSharedSettings(stored: readonly SharedSetting[], settings
     .map(({ name }) => name)
 }
 
-/**
- * Stores fingerprints of the branding, which does not keep a node from starting: it changes node by node. `check`
- * compares it with that of the node that started last.
- */
-export async function storeBranding(store: Store, branding: ServiceBranding): Promise<void> {
-  const stored = new Map((await store.read.sharedSettings.list()).map((one) => [one.name, one.fingerprint]))
-  const own = brandingFingerprints(branding).filter(
-    ({ name, fingerprint }) => stored.get(name) !== fingerprint,
-  )
-  if (own.length > 0) await store.execute('durable', (queries) => queries.sharedSettings.replace(own))
-}
-
-/** Names of the settings of the branding that differ from stored ones. */
-export function compareBranding(stored: readonly SharedSetting[], branding: ServiceBranding): string[] {
-  const known = new Map(stored.map((one) => [one.name, one.fingerprint]))
-  return brandingFingerprints(branding)
-    .filter(({ name, fingerprint }) => (known.get(name) ?? fingerprint) !== fingerprint)
-    .map(({ name }) => name)
-}
-
-function brandingFingerprints({
-  name,
-  termsUrl,
-  imprintUrl,
-  accents,
-  logo,
-}: ServiceBranding): SharedSetting[] {
-  return [
-    { name: 'SLIPWAY_NAME', fingerprint: hashToken(name) },
-    { name: 'SLIPWAY_TERMS_URL', fingerprint: hashToken(termsUrl) },
-    { name: 'SLIPWAY_IMPRINT_URL', fingerprint: hashToken(imprintUrl) },
-    { name: 'SLIPWAY_COLOR', fingerprint: hashToken(JSON.stringify(accents) ?? '') },
-    { name: 'SLIPWAY_LOGO_FILE', fingerprint: hashToken(logo?.bytes.toString('base64') ?? '') },
-  ]
-}
-
 /** Makes these settings those that all nodes must have from their next start on. */
 export async function replaceSharedSettings(store: Store, settings: SharedSettings): Promise<void> {
   const own = fingerprints(settings).map(toStored)
@@ -93,15 +58,18 @@ interface Fingerprint {
   accepted: readonly [string, ...string[]]
 }
 
-function fingerprints(settings: SharedSettings): Fingerprint[] {
-  const { secret, baseUrl, siteDomain, proxyHost, blobsUrl } = settings
-  return [
-    { name: 'SLIPWAY_SECRET', accepted: new Signer(secret, 'shared settings').signAll(['secret']) },
-    { name: 'SLIPWAY_BASE_URL', accepted: [hashToken(baseUrl)] },
-    { name: 'SLIPWAY_SITE_DOMAIN', accepted: [hashToken(siteDomain)] },
-    { name: 'SLIPWAY_PROXY_HOST', accepted: [hashToken(proxyHost)] },
-    { name: 'SLIPWAY_BLOBS_URL', accepted: [hashToken(blobPlace(blobsUrl))] },
-  ]
+function fingerprints({ secret, baseUrl, siteDomain, proxyHost, blobsUrl }: SharedSettings): Fingerprint[] {
+  const values: Record<KeyOfScope<'identity'>, Fingerprint['accepted']> = {
+    secret: new Signer(secret, 'shared settings').signAll(['secret']),
+    baseUrl: [hashToken(baseUrl)],
+    siteDomain: [hashToken(siteDomain)],
+    proxyHost: [hashToken(proxyHost)],
+    blobsUrl: [hashToken(blobPlace(blobsUrl))],
+  }
+  return Object.entries(values).map(([key, accepted]) => ({
+    name: settings[key as KeyOfScope<'identity'>].name,
+    accepted,
+  }))
 }
 
 /** Where the files are, however the URL is written. The path of a shared folder may differ from node to node. */
