@@ -167,12 +167,15 @@ export async function startService(config: Config, given: StartOptions): Promise
   await services.banners.refresh()
   stack.use(new Scheduler(services.sweepOptions, given.scheduledSweeps ?? sweeps))
   stack.use(new ActivityRecorder({ store, metrics: telemetry.metrics, log }))
-  if (database) {
-    const host = `${hostname()}:${listener.port}`
-    const settings = new FleetSettings(config, database.secret)
-    const release = startOptions.version
-    stack.use(new NodeReporter({ store, metrics, incidents, settings, log, host, release }))
-  }
+  const reporter =
+    database &&
+    new NodeReporter({
+      ...{ store, metrics, incidents, log },
+      settings: new FleetSettings(config, database.secret),
+      host: `${hostname()}:${listener.port}`,
+      release: startOptions.version,
+    })
+  if (reporter) stack.use(reporter)
   // Disposed before the sweeps, which wait for them.
   stack.use(services.precompressor)
   stack.use(services.domains)
@@ -272,7 +275,10 @@ export async function startService(config: Config, given: StartOptions): Promise
       { lifetimeMs: SECOND_MS },
     ),
     hasSpace: shareResult(() => blobs.assertSpace(), { lifetimeMs: SECOND_MS }),
-    isReady: () => !isStopping,
+    readiness() {
+      if (isStopping) return 'stopping'
+      return reporter?.isReplaceable ? 'disk-full' : 'ready'
+    },
     probeToken: new ProbeToken(secret),
   })
   stack.defer(() => api.close())

@@ -247,8 +247,9 @@ async function openBlobs(
   const { s3Blobs } = await import('./blobs/s3/s3.ts')
   const cache = { folder: folder.cache, limit: config.cacheDiskBytes, processes: config.workers }
   const bucket = parseBucketUrl(config.blobsUrl)
+  const options = { ...parts, bucket, cache, hasLocalDatabase: config.databaseUrl === '' }
   return observeBlobs(
-    inDataFolder(config, () => s3Blobs({ ...parts, metrics, incidents, bucket, cache, timeoutMs })),
+    inDataFolder(config, () => s3Blobs({ ...options, metrics, incidents, timeoutMs })),
     telemetry,
   )
 }
@@ -434,7 +435,7 @@ async function backUpInto(
   await mkdir(workFolder)
   stack.defer(removeWork)
   const copy = join(workFolder, 'slipway.db')
-  await blobs.assertSpace((await stat(folder.database)).size)
+  await blobs.assertLocalSpace((await stat(folder.database)).size)
   await copySqlite(folder.database, copy)
   const tables = stack.use(await sqliteTables(copy, { isSource: true }))
   const made = await backUp({

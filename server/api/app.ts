@@ -65,8 +65,8 @@ export interface ApiOptions extends ApiServices {
   healthy: () => Promise<void>
   /** Rejects while the disk is too full for a publish. */
   hasSpace: () => Promise<void>
-  /** False once the service stops. */
-  isReady: () => boolean
+  /** What `/ready` answers; 503 unless it is `ready`. */
+  readiness: () => 'ready' | 'stopping' | 'disk-full'
   probeToken: ProbeToken
 }
 
@@ -259,7 +259,12 @@ function untouchedBodies(app: FastifyInstance): void {
 
 function probes(
   app: FastifyInstance,
-  { healthy, isReady, probeToken, clock }: Pick<ApiOptions, 'healthy' | 'isReady' | 'probeToken' | 'clock'>,
+  {
+    healthy,
+    readiness,
+    probeToken,
+    clock,
+  }: Pick<ApiOptions, 'healthy' | 'readiness' | 'probeToken' | 'clock'>,
 ): void {
   app.get('/health', async ({ headers }) => {
     await healthy()
@@ -268,9 +273,10 @@ function probes(
       : { status: 'ok' }
   })
   // Not an error of the API, which would be logged for each probe.
-  app.get('/ready', (_, reply) =>
-    isReady() ? { status: 'ready' } : reply.code(503).send({ status: 'stopping' }),
-  )
+  app.get('/ready', (_, reply) => {
+    const status = readiness()
+    return reply.code(status === 'ready' ? 200 : 503).send({ status })
+  })
 }
 
 /**

@@ -105,7 +105,13 @@ export interface Blobs {
 
   /**
    * Rejects with INSUFFICIENT_STORAGE unless `bytes` more could be stored without touching the reserve. Called before
-   * every publish, and before writes of other files to the disk of the blobs.
+   * every publish. With a bucket and a remote database, no disk of this machine is needed.
    */
   assertSpace(bytes?: number): Promise<void>
+
+  /**
+   * The same for a file in the data folder of this machine, such as an archive that is being received: the copies that
+   * the engine has there give way to it.
+   */
+  assertLocalSpace(bytes?: number): Promise<void>
 }

@@ -267,6 +267,8 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
       }),
 
     assertSpace: (bytes) => withStorageErrors(() => assertSpace(bytes)),
+
+    assertLocalSpace: (bytes) => withStorageErrors(() => assertSpace(bytes)),
   }
 }
 

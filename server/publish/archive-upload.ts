@@ -219,7 +219,7 @@ export class ArchivePublisher {
       const { contentType = mediaType(path, file.start) } = file
       found[place] = { file: { path, size, contentType, hash: blob.hash }, blob }
     }
-    const assertSpace = (bytes: number) => blobs.assertSpace(bytes)
+    const assertSpace = (bytes: number) => blobs.assertLocalSpace(bytes)
     const selected =
       source.kind === 'contents'
         ? await readContents({ ...source, limits: archiveLimits }, store)

@@ -55,5 +55,6 @@ export function memoryBlobs(clock: () => number): Blobs & { objects: ReadonlyMap
     check: async () => undefined,
     streamBytes: 0,
     assertSpace: async () => undefined,
+    assertLocalSpace: async () => undefined,
   }
 }

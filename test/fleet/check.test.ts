@@ -180,6 +180,13 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
     }
   })
 
+  test('warns of a full disk on a node whose files are in a bucket', async () => {
+    const bucket = { BLOBS_URL: 's3://bucket?endpoint=http://127.0.0.1:1', DISK_RESERVE: '900GB' }
+    const found = (await check({ ...right, ...bucket })).find(({ name }) => name === 'disk space')
+    assert.equal(found?.status, 'warning')
+    assert.match(found.message, /less than SLIPWAY_DISK_RESERVE .*: zip archives above 1 MiB are refused/)
+  })
+
   test('finds a data folder that cannot be used', async () => {
     await using folder = await memoryFolder()
     await writeFile(join(folder.path, 'file'), '')

@@ -1,7 +1,48 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Incidents } from '../../server/lib/incidents.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { formatNodes } from '../../server/operations/fleet/node-list.ts'
+import { NodeReporter } from '../../server/operations/fleet/node-reporter.ts'
+import { openTestStore } from '../support/engines.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+
+test('a node whose disk is full is not ready while another has room, and is again when no other has', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { path } = stack.use(await memoryFolder())
+  const store = stack.use(await openTestStore({ folder: path, clock: Date.now }))
+  const start = (host: string) => {
+    const disk = { isFull: false }
+    const metrics = new Metrics()
+    const incidents = new Incidents({ log: silentLog, metrics })
+    incidents.watch('disk-below-reserve', () => (disk.isFull ? {} : undefined))
+    const parts = { store, metrics, incidents, log: silentLog, host, release: '1', intervalMs: 1 }
+    const reporter = stack.use(new NodeReporter(parts))
+    return {
+      reporter,
+      /** Resolves after a report that began later. */
+      async fill(isFull: boolean) {
+        disk.isFull = isFull
+        await incidents.check()
+        const now = store.clock()
+        while (!(await store.read.nodes.list()).some((node) => node.host === host && node.seenAt > now));
+      },
+    }
+  }
+  const [one, other] = [start('one:80'), start('other:80')]
+  await one.fill(true)
+  while (!one.reporter.isReplaceable) await other.fill(false)
+  await other.fill(true)
+  while (one.reporter.isReplaceable) await turn()
+  assert.equal(other.reporter.isReplaceable, false, 'the last one stays')
+  await other.fill(false)
+  while (!one.reporter.isReplaceable) await turn()
+  await one.fill(false)
+  while (one.reporter.isReplaceable) await turn()
+})
 
 test('the list of nodes shows how long each has run, how far behind it is, and its numbers', () => {
   const now = 10 * DAY_MS

@@ -172,6 +172,7 @@ const fixedBlobs: Blobs = {
   check: async () => undefined,
   streamBytes: 0,
   assertSpace: async () => undefined,
+  assertLocalSpace: async () => undefined,
 }
 
 /** All names point here, and have the proof of the fixture, but `shop.test`. */

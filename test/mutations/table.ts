@@ -236,7 +236,8 @@ const ROWS: readonly Row[] = [
   ['waits forever for a PROXY protocol header', 'server/net/proxy-protocol.ts', 'ProxyProtocol.accept', "setTimeout(() => this.#refuse(socket, 'slow'), headerTimeoutMs)", 'undefined', PROXY_PROTOCOL],
   ['gives visitors over HTTPS the address of the balancer', 'server/net/tls/tls-acceptor.ts', 'TlsAcceptor.#encrypt', 'inheritClient(socket, raw)', '', PROXY_PROTOCOL],
   ['closes its ports before balancers have noticed that it stops', 'server/app.ts', 'startService', 'await pause(readySeconds * 1000)', '', 'test/operator/commands.test.ts', 'test/operator/signals.test.ts'],
-  ['is ready while it stops', 'server/app.ts', 'isReady', 'isReady: () => !isStopping', 'isReady: () => true', 'test/operator/signals.test.ts'],
+  ['is ready while it stops', 'server/app.ts', 'readiness', "if (isStopping) return 'stopping'", '', 'test/operator/signals.test.ts'],
+  ['sends visitors away from a node whose disk is full while no other has room', 'server/operations/fleet/node-reporter.ts', 'NodeReporter.#canReplace', 'other.seenAt >= this.#fullAt && !isDiskFull(other.numbers)', 'other.seenAt >= this.#fullAt', 'test/fleet/node-list.test.ts'],
   ['reads PROXY protocol headers of any size', 'server/net/proxy-protocol.ts', 'parseVersion2', "if (length > MAX_V2_BYTES) return 'oversized'", '', PROXY_PROTOCOL],
 
   // Uploads (contract, "Publish")
@@ -752,7 +753,7 @@ const ROWS: readonly Row[] = [
   ['acknowledges the next finalize as if nothing had happened after an fsync of a blob has failed', 'server/blobs/disk.ts', 'commit', 'assertNoFailedFlush()\n        const missing', 'const missing', 'test/blobs/disk.test.ts'],
   ['reports files of exactly 2 MiB, 3 MiB and so on as missing in a backup in a bucket, and refuses to restore it', 'server/blobs/s3/pieces.ts', 'contentBytes', 'Math.ceil(objectBytes / (PIECE_BYTES + HASH_BYTES))', 'Math.ceil(objectBytes / PIECE_BYTES)', 'test/s3/pieces.test.ts'],
   ['treats every file as lost in place of answering 503 while the bucket does not exist', 'server/blobs/s3/s3-error.ts', 'S3Error.isMissingObject', "this.status === 404 && this.code !== 'NoSuchBucket'", 'this.status === 404', 'test/s3/bucket-answers.test.ts'],
-  ['refuses publishes at the disk reserve before the disk cache of the bucket has given way', 'server/blobs/s3/s3.ts', 'assertSpace', '(cache ?? reserve)?.assertSpace(bytes)', 'reserve?.assertSpace(bytes)', 'test/s3/disk-space.test.ts'],
+  ['refuses publishes at the disk reserve before the disk cache of the bucket has given way', 'server/blobs/s3/s3.ts', 's3Blobs', '(cache ?? reserve)?.assertSpace(bytes)', 'reserve?.assertSpace(bytes)', 'test/s3/disk-space.test.ts'],
   ['acknowledges a large upload although S3 answered the completion of its parts with 200 and an error, so that the object does not exist', 'server/blobs/s3/uploads.ts', 'Uploads.#putParts', "completed.body.includes('<Error>')", 'completed.status >= 300', 'test/s3/bucket-answers.test.ts'],
   ['refuses a new certificate that begins a few minutes in the future by the clock of the server, so that the domain gets no HTTPS', 'server/certificates/x509.ts', 'validityProblem', 'validFromDate.getTime() > now + MAX_CLOCK_SKEW_MS', 'validFromDate.getTime() > now', 'test/acme/x509.test.ts'],
   ['starts with a misspelled setting whose name is not in capitals (slipway_port)', 'server/config/settings.ts', 'readConfig', '/^slipway_/i.test(name)', '/^SLIPWAY_/.test(name)', 'test/operator/settings.test.ts'],

@@ -2,13 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import type { PublishOptions } from '../../client/sdk/publish.ts'
+import { make, TYPES } from '../api/archive-requests.ts'
 import { sha256 } from '../api/content.ts'
 import { deterministicBytes, listObjects } from '../blobs/bytes.ts'
 import { type ServiceWithInternals, startServiceWithInternals } from '../blobs/service-with-internals.ts'
+import { noise } from '../edge/fixture.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
+import { MIB } from '../support/units.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
 import { createStorage, type S3Storage } from './storage.ts'
 
 const TEXT = 'The same line, again and again.\n'.repeat(2000)
@@ -102,6 +107,44 @@ test(
     assert.equal((await sendRequest(site.service.port, publish)).status, 503)
     storage.proxy.fault = () => undefined
     assert.ok((await visit('/1.bin')).body.equals(deterministicBytes(1, 10_000)))
+  },
+)
+
+test(
+  'a node whose disk is full publishes into the bucket of a fleet, except for archives that need its disk',
+  requires('ceph', 'postgres', 'small-disk'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const storage = stack.use(await createStorage())
+    const disk = stack.use(await mountSmallDisk(16 * MIB))
+    const database = stack.use(await (await sharedPostgres()).borrowDatabase())
+    const { port } = stack.use(
+      await startTestService({
+        BLOBS_URL: storage.url,
+        DATABASE_URL: database.url,
+        DATA: disk.folder,
+        DISK_RESERVE: 'automatic',
+        SECRET: 'a secret that all of the nodes have in common',
+        SMTP_URL: 'smtp://127.0.0.1:1',
+        BASE_URL: 'http://localhost',
+      }),
+    )
+    await disk.fill()
+    const publish = (type: string, body: string | Buffer) =>
+      sendRequest(port, { method: 'POST', path: '/api/v1/publish', headers: { 'content-type': type }, body })
+    const text = 'a line of a page\n'.repeat(100_000)
+    const json = await publish(
+      'application/json',
+      JSON.stringify({ files: [{ path: 'a.txt', content: text }] }),
+    )
+    assert.equal(json.status, 201, json.text)
+    const { slug } = json.json as { slug: string }
+    assert.equal((await sendRequest(port, { site: slug, path: '/a.txt' })).text, text)
+    const archive = async (bytes: number) =>
+      publish(TYPES.zip, await make('zip', { 'index.html': 'new', 'b.bin': noise(bytes) }))
+    assert.equal((await archive(100_000)).status, 201, 'it fits into memory')
+    const { status, json: refusal } = await archive(3 * MIB)
+    assert.deepEqual([status, (refusal as { code: string }).code], [507, 'INSUFFICIENT_STORAGE'])
   },
 )
 

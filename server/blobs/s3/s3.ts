@@ -4,6 +4,7 @@ import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import type { Incidents } from '../../lib/incidents.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
+import { shareResult } from '../../lib/share-result.ts'
 import type { BlobLocation, Blobs, ByteRange } from '../blobs.ts'
 import { DamageReport } from '../damage.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
@@ -28,6 +29,8 @@ interface S3Options {
   cache?: { folder: string; limit: number; processes: number }
   /** Free space of the local disk that neither the cache nor publishing uses. */
   reserve?: Pick<DiskReserve, 'assertSpace'>
+  /** Whether the database is on the local disk, so that each publish needs space there. */
+  hasLocalDatabase?: boolean
   /** Those of the environment, a file or the role of the machine by default. */
   credentials?: S3ClientOptions['credentials']
   timeoutMs?: number
@@ -49,6 +52,7 @@ const CHECK_INTERVAL_MS = 3000
 /** Blobs in a bucket of S3. An object is one content or several, each followed by the table of its pieces. */
 export function s3Blobs(options: S3Options): Blobs {
   const { bucket, clock, metrics, incidents, log, reserve, timeoutMs, maxPutBytes } = options
+  const { hasLocalDatabase = true } = options
   const { credentials = defaultProvider() } = options
   const client = new S3Client({ bucket, clock, metrics, incidents, credentials, timeoutMs })
   const cache = options.cache && new DiskCache({ ...options.cache, metrics, reserve })
@@ -56,7 +60,10 @@ export function s3Blobs(options: S3Options): Blobs {
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
   const createName = (hash?: string) => createObjectName(clock(), hash === undefined ? {} : { hash })
   const uploads = new Uploads({ client, createName, onStored, ...(maxPutBytes ? { maxPutBytes } : {}) })
-  let checked: { at: number; result: Promise<unknown> } | undefined
+  const assertLocalSpace = async (bytes?: number) => (cache ?? reserve)?.assertSpace(bytes)
+  const check = shareResult(() => listObjects(client, bucket, { limit: 1 }), {
+    lifetimeMs: CHECK_INTERVAL_MS,
+  })
 
   return {
     put: (body, expected) => withS3Errors(() => uploads.put(body, expected)),
@@ -94,16 +101,11 @@ export function s3Blobs(options: S3Options): Blobs {
 
     createdAt: objectCreatedAt,
 
-    check: () =>
-      withS3Errors(async () => {
-        const now = performance.now()
-        if (!checked || now - checked.at > CHECK_INTERVAL_MS) {
-          checked = { at: now, result: listObjects(client, bucket, { limit: 1 }) }
-        }
-        await checked.result
-      }),
+    check: () => withS3Errors(async () => void (await check())),
 
-    assertSpace: async (bytes) => (cache ?? reserve)?.assertSpace(bytes),
+    assertSpace: async (bytes) => (hasLocalDatabase ? assertLocalSpace(bytes) : undefined),
+
+    assertLocalSpace,
   }
 }
 

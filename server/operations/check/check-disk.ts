@@ -12,8 +12,14 @@ const SLOW_FLUSH_MS = 50
 
 const LOW_FREE_INODES = 0.05
 
-/** How fast the disk of a folder flushes, and what is free on it. The folder must be writable. */
-export async function checkDisk(folder: string, reserve: ReserveSize | undefined): Promise<CheckResult[]> {
+/**
+ * How fast the disk of a folder flushes, and what is free on it. The folder must be writable. `storesFiles`: whether the
+ * database or the files of sites are there.
+ */
+export async function checkDisk(
+  folder: string,
+  { reserve, storesFiles }: { reserve: ReserveSize | undefined; storesFiles: boolean },
+): Promise<CheckResult[]> {
   const { bavail, blocks, bsize, files, ffree } = await statfs(folder)
   const freeBytes = bavail * bsize
   const needed = reserveBytes(reserve, blocks * bsize)
@@ -22,16 +28,22 @@ export async function checkDisk(folder: string, reserve: ReserveSize | undefined
   return [
     await checkFlushes(folder),
     freeBytes < needed
-      ? failed(
-          'disk space',
-          `${space}, less than SLIPWAY_DISK_RESERVE (${formatBytes(needed)}): publishing is refused; make room`,
-        )
+      ? describeShortage(`${space}, less than SLIPWAY_DISK_RESERVE (${formatBytes(needed)})`, storesFiles)
       : ok('disk space', space),
     // Some file systems have no limit, and report 0.
     files > 0 && ffree < files * LOW_FREE_INODES
       ? warning('disk inodes', `${inodes}: each published file needs one; delete files, or use a larger disk`)
       : ok('disk inodes', files > 0 ? inodes : 'the file system has no limit'),
   ]
+}
+
+function describeShortage(found: string, storesFiles: boolean): CheckResult {
+  return storesFiles
+    ? failed('disk space', `${found}: publishing is refused; make room`)
+    : warning(
+        'disk space',
+        `${found}: zip archives above 1 MiB are refused, and no file is cached; make room`,
+      )
 }
 
 async function checkFlushes(folder: string): Promise<CheckResult> {

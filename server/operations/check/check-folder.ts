@@ -5,7 +5,9 @@ import { checkDisk } from './check-disk.ts'
 import { type CheckResult, failed, ok } from './check-result.ts'
 
 /** Whether the data folder, or the folder that it would be created in, can be written, and its disk. */
-export async function checkFolder({ data: folder, diskReserve }: Config): Promise<CheckResult[]> {
+export async function checkFolder(config: Config): Promise<CheckResult[]> {
+  const { data: folder, diskReserve: reserve, databaseUrl, blobsUrl } = config
+  const storesFiles = databaseUrl === '' || blobsUrl === ''
   const name = 'data folder'
   let existing = folder
   while (!existsSync(existing)) existing = dirname(existing)
@@ -14,7 +16,7 @@ export async function checkFolder({ data: folder, diskReserve }: Config): Promis
     return [failed(name, message)]
   }
   const found = existing === folder ? folder : `${folder} can be created`
-  return [ok(name, found), ...(await checkDisk(existing, diskReserve))]
+  return [ok(name, found), ...(await checkDisk(existing, { reserve, storesFiles }))]
 }
 
 function isWritableFolder(path: string): boolean {

@@ -3,9 +3,10 @@ import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import { newId } from '../../lib/tokens.ts'
+import type { NodeReport } from '../../store/contract/nodes.ts'
 import type { Store } from '../../store/store.ts'
 import type { FleetSettings } from './fleet-settings.ts'
-import { listSilent } from './node-list.ts'
+import { isSilent, listSilent } from './node-list.ts'
 
 interface NodeReporterOptions {
   store: Store
@@ -28,6 +29,9 @@ export class NodeReporter implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout
   #reporting: Promise<void>
   #silent: string[] = []
+  /** When this node found that its disk is full, by the clock of the store. */
+  #fullAt: number | undefined
+  #isReplaceable = false
 
   constructor(options: NodeReporterOptions) {
     const { store, incidents, intervalMs = REPORT_INTERVAL_MS } = options
@@ -42,6 +46,14 @@ export class NodeReporter implements AsyncDisposable {
     incidents.watch('node-silent', () =>
       this.#silent.length > 0 ? { nodes: this.#silent.join(', ') } : undefined,
     )
+  }
+
+  /**
+   * Whether another node can receive what this one refuses because its disk is full. It has reported that since then: of
+   * several disks that become full, the last one never makes its node replaceable.
+   */
+  get isReplaceable(): boolean {
+    return this.#isReplaceable
   }
 
   /** A node that ends without this stays in the list until another one starts a day later. */
@@ -62,12 +74,26 @@ export class NodeReporter implements AsyncDisposable {
   async #report(): Promise<void> {
     const { store, metrics, settings, log, host, release } = this.#options
     const node = { id: this.#id, host, release, startedAt: this.#startedAt, seenAt: store.clock() }
+    const numbers = metrics.read()
+    this.#fullAt = isDiskFull(numbers) ? (this.#fullAt ?? node.seenAt) : undefined
     try {
-      await store.execute('relaxed', ({ nodes }) => nodes.report({ ...node, numbers: metrics.read() }))
+      await store.execute('relaxed', ({ nodes }) => nodes.report({ ...node, numbers }))
       await settings?.warn(store, log)
-      this.#silent = listSilent(await store.read.nodes.list(), store.clock())
+      const nodes = await store.read.nodes.list()
+      this.#silent = listSilent(nodes, store.clock())
+      this.#isReplaceable = nodes.some((other) => this.#canReplace(other))
     } catch (error) {
+      this.#isReplaceable = false
       log.debug('this node could not report itself', { error })
     }
   }
+
+  #canReplace(other: NodeReport): boolean {
+    if (this.#fullAt === undefined || isSilent(other, this.#options.store.clock())) return false
+    return other.seenAt >= this.#fullAt && !isDiskFull(other.numbers)
+  }
+}
+
+function isDiskFull(numbers: NodeReport['numbers']): boolean {
+  return numbers['slipway_incident{incident="disk-below-reserve"}'] === 1
 }

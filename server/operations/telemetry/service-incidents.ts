@@ -86,7 +86,7 @@ function checkSpace({ reserve, blobs }: Parts): ReadState {
     const space = await reserve.measure()
     if (space.freeBytes >= space.reserveBytes * (isActive ? SPACE_FACTOR : 1)) return undefined
     const isRefused = () =>
-      blobs.assertSpace().then(
+      blobs.assertLocalSpace().then(
         () => false,
         () => true,
       )
