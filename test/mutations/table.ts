@@ -650,6 +650,8 @@ const ROWS: readonly Row[] = [
   ['lets the disk cache grow', 'server/blobs/s3/disk-cache.ts', 'DiskCache.#write', 'while (this.#writtenBytes > (limit * FREE_SHARE) / processes) await this.#evict()', '', 'test/s3/reads.test.ts'],
   ['spools archives without a bound', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.#perNetwork || this.#usedBytes + bytes > this.#total', 'used + bytes > this.#perNetwork', 'test/archive/spool-space.test.ts'],
   ['lets one network use all of the space for archives', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.#perNetwork || this.#usedBytes + bytes > this.#total', 'this.#usedBytes + bytes > this.#total', 'test/archive/spool-space.test.ts'],
+  ['ignores the lease of a process whose clock is ahead by a moment', 'server/store/queries/leases.ts', 'SqlLeaseQueries.isTaken', 'latest + CLOCK_TOLERANCE_MS', 'latest', 'test/store/sqlite.test.ts', BACKUP],
+  ['takes the lease of a process whose clock is ahead by a moment', 'server/store/queries/leases.ts', 'SqlLeaseQueries.acquireOrFind', 'latest + CLOCK_TOLERANCE_MS', 'latest', 'test/store/sqlite.test.ts'],
   ['deletes files that a running backup needs', 'server/jobs/jobs.ts', 'collectBlobs', 'if (await tx.leases.isTaken(BACKUP_LEASE, now, now + BACKUP_LEASE_MS)) return { examined: 0 }', 'if (false as boolean) return { examined: 0 }', BACKUP],
   ['deletes files of backups by a damaged list', 'server/operations/backup/prune.ts', 'openList', '(await hashBody(compared)) !== list.hash', 'false', BACKUP],
   ['restores a backup with lost files', 'server/operations/backup/restore.ts', 'beginRestore', 'await assertComplete(target, manifest)', '', BACKUP],

@@ -6,6 +6,9 @@ export const BACKUP_LEASE = 'backup'
 /** For how long a backup that crashed still keeps unreferenced files. */
 export const BACKUP_LEASE_MS = 10 * MINUTE_MS
 
+/** By how much the clocks of processes may differ: a lease of one whose clock is ahead by less counts. */
+export const CLOCK_TOLERANCE_MS = 10 * MINUTE_MS
+
 /** A lease. Its fencing token grows with every new holder. */
 export interface Lease {
   name: string
@@ -17,8 +20,8 @@ export interface Lease {
 
 /**
  * Leases with fencing tokens. At most one process holds a lease at a time, by the clock of the store. `latest` is the last
- * end that a lease of that name can have now: a later one was set while the clock was ahead, and does not count, because
- * nothing would run until then.
+ * end that a lease of that name can have now: one that is later by more than `CLOCK_TOLERANCE_MS` was set while the clock
+ * was ahead, and does not count, because nothing would run until then.
  */
 export interface LeaseQueries {
   /**

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Lease, LeaseQueries } from '../contract/leases.ts'
+import { CLOCK_TOLERANCE_MS, type Lease, type LeaseQueries } from '../contract/leases.ts'
 import type { Schema } from '../schema.ts'
 
 export class SqlLeaseQueries implements LeaseQueries {
@@ -21,7 +21,11 @@ export class SqlLeaseQueries implements LeaseQueries {
       .onConflict((c) =>
         c.column('name').doUpdateSet((e) => {
           const isOwn = e('leases.holder', '=', holder)
-          const isFree = e.or([isOwn, e('leases.until', '<=', now), e('leases.until', '>', latest)])
+          const isFree = e.or([
+            isOwn,
+            e('leases.until', '<=', now),
+            e('leases.until', '>', latest + CLOCK_TOLERANCE_MS),
+          ])
           return {
             holder: e.case().when(isFree).then(holder).else(e.ref('leases.holder')).end(),
             until: e.case().when(isFree).then(until).else(e.ref('leases.until')).end(),
@@ -59,7 +63,7 @@ export class SqlLeaseQueries implements LeaseQueries {
       .select('name')
       .where('name', '=', name)
       .where('until', '>', now)
-      .where('until', '<=', latest)
+      .where('until', '<=', latest + CLOCK_TOLERANCE_MS)
       .executeTakeFirst()
     return held !== undefined
   }
