@@ -740,7 +740,7 @@ const ROWS: readonly Row[] = [
   ['keeps 51 browser sessions of an account: the 51st sign-in does not end the oldest session', 'server/accounts/session.ts', 'Sessions.open', 'MAX_SESSIONS - 1', 'MAX_SESSIONS', 'test/api/session.test.ts'],
   ['accepts the right code after five wrong tries of its attempt (a sixth try)', 'server/accounts/sign-in-code.ts', 'redeemCode', 'row.attemptTries < MAX_TRIES_PER_CODE', 'row.attemptTries <= MAX_TRIES_PER_CODE', 'test/api/sign-in-attempts.test.ts'],
   ['mails five codes an hour to each spelling of a domain', 'server/accounts/email-address.ts', 'readEmail', 'return `${local}@${domain}`', 'return email', 'test/api/sign-in-attempts.test.ts'],
-  ['restores a backup with any secret', 'server/operations/backup/manifest.ts', 'parseManifest', 'problem !== undefined', 'false', 'test/backup/backup.test.ts'],
+  ['restores a backup with any secret', 'server/operations/backup/manifest.ts', 'parseManifest', 'problem !== undefined', 'false', 'test/backup/commands.test.ts'],
   ['starts with any secret in the data folder', 'server/config/data-folder.ts', 'assertSecret', 'problem === undefined', 'true', 'test/operator/failing-starts.test.ts'],
   ['mails five codes an hour to each spelling of a mailbox (you+tag@, dots at Gmail) in place of five to the mailbox', 'server/accounts/sign-in-code.ts', 'issueCode', 'toMailbox(code.email)', 'code.email', 'test/api/sign-in-attempts.test.ts'],
   ['lets addresses of notexample.com create an account with SLIPWAY_SIGN_UP=domains:example.com', 'server/accounts/sign-up.ts', 'maySignUp', 'policy.domains.includes(domain)', 'policy.domains.some((one) => domain.endsWith(one))', 'test/api/sign-up.test.ts'],

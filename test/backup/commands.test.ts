@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { openBackupTarget } from '../../server/backends.ts'
+import { listBackups } from '../../server/operations/backup/manifest.ts'
+import { run } from '../operator/program.ts'
+import { startTestService } from '../support/service.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
+import { mountSmallDisk } from '../tools/small-disk.ts'
+
+const SECRET = 'a secret of thirty-two characters'
+
+describe('slipway-server backup', () => {
+  const opened = new AsyncDisposableStack()
+  /** The data of a stopped service. */
+  let data: string
+  before(async () => {
+    data = join(opened.use(await memoryFolder()).path, 'data')
+    await using _ = await startTestService({ DATA: data, SECRET })
+  })
+  after(() => opened.disposeAsync())
+
+  test('refuses what it cannot back up, with a sentence', async () => {
+    await using folder = await memoryFolder()
+    const postgres = { DATABASE_URL: 'postgres://a@127.0.0.1:1/b', SECRET, BASE_URL: 'https://a.test' }
+    for (const [args, settings, code, sentence] of [
+      [[], {}, 2, /A target is missing/],
+      [[folder.path, '--keep', '0'], {}, 2, /--keep needs a number of backups/],
+      [[folder.path, '--fast'], {}, 2, /backup takes only --keep/],
+      [[join(data, 'copy')], {}, 1, /is in the data folder/],
+      [[join(folder.path, 'absent')], {}, 1, /absent is not a folder/],
+      [
+        [folder.path],
+        { ...postgres, SMTP_URL: 'smtp://127.0.0.1:1' },
+        1,
+        /docs\/scale\.md describes under "Backup"/,
+      ],
+      [['list', folder.path, 'more'], {}, 2, /One target is enough/],
+      [['verify', folder.path], {}, 1, /has no complete backup/],
+      [['verify', folder.path, '2026-01-01T00-00-00.000Z'], {}, 1, /has no backup 2026-01-01/],
+    ] as const) {
+      const ended = await run(['backup', ...args], { DATA: data, SECRET, ...settings })
+      assert.equal(ended.code, code, args.join(' '))
+      assert.match(ended.stderr, sentence)
+    }
+  })
+
+  test('uses the target of the settings, and lists, compares and restores what it made', async () => {
+    await using folder = await memoryFolder()
+    const settings = { DATA: data, BACKUP_TARGET: folder.path, BACKUP_KEEP: '1', LOG: 'warn' }
+    for (const _ of [1, 2]) assert.equal((await run(['backup'], settings)).code, 0)
+    const { lines } = await run(['backup', 'list', '--json'], settings)
+    const listed = JSON.parse(lines[0]!)
+    assert.deepEqual([listed.length, listed[0].hasSecret], [1, true])
+    assert.match((await run(['backup', 'verify'], settings)).lines[0]!, /compared, all are intact/)
+    const restored = await run(['restore', '--to-data', join(folder.path, 'new')], settings)
+    assert.match(restored.lines.at(-1)!, /Start the service with SLIPWAY_DATA=/)
+    assert.equal(restored.code, 0)
+  })
+
+  test('with a damaged manifest is listed beside the others, and no earlier one is deleted in its place', async () => {
+    await using folder = await memoryFolder()
+    const settings = { DATA: data, BACKUP_TARGET: folder.path, LOG: 'warn' }
+    for (const _ of [1, 2]) assert.equal((await run(['backup'], settings)).code, 0)
+    const [damaged] = await listBackups(await openBackupTarget(folder.path))
+    const path = join(folder.path, 'backups', `${damaged}.json`)
+    const manifest = JSON.parse(await readFile(path, 'utf8'))
+    for (const [text, problem] of [
+      ['{"format": 1, "ti', 'damaged manifest'],
+      ['null', 'damaged manifest'],
+      [JSON.stringify({ ...manifest, secret: 'a' }), 'unusable secret'],
+      [JSON.stringify({ ...manifest, release: '\u001b[31m9' }), 'damaged manifest'],
+      [JSON.stringify({ ...manifest, release: '\u001b[31m9', format: 99 }), 'newer release, not named'],
+      [`{"format": 1, "time": "${damaged}"}`, 'damaged manifest'],
+    ] as const) {
+      await writeFile(path, text)
+      const { code, lines } = await run(['backup', 'list'], settings)
+      assert.equal(code, 1, text)
+      assert.match(lines[0]!, new RegExp(`^${damaged} .*${problem}`))
+      assert.match(lines[1]!, /0 sites/)
+    }
+    const { code, lines } = await run(['backup', 'list', '--json'], settings)
+    const [other, intact] = JSON.parse(lines[0]!)
+    assert.deepEqual([code, intact.hasSecret, other.time], [1, true, damaged])
+    assert.match(other.problem, /damaged manifest/)
+    const next = await run(['backup', '--keep', '2'], settings)
+    assert.equal(next.code, 1)
+    assert.match(
+      next.stderr,
+      /backup \S+ is complete, but earlier ones could not be deleted.*damaged manifest/,
+    )
+    assert.equal((await run(['backup', 'list'], settings)).lines.length, 3)
+  })
+
+  test('says what lacks room when the disk of the data folder is full', requires('small-disk'), async () => {
+    await using disk = await mountSmallDisk(16 * 2 ** 20)
+    await using target = await memoryFolder()
+    const settings = { DATA: join(disk.folder, 'data'), BACKUP_TARGET: target.path, LOG: 'warn' }
+    await cp(data, settings.DATA, { recursive: true })
+    const full = /The disk of \S+ has too little free space besides SLIPWAY_DISK_RESERVE\. Make room there/
+    const refused = await run(['backup'], { ...settings, DISK_RESERVE: '16MB' })
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, full)
+    await disk.fill(400_000)
+    assert.match((await run(['backup'], { ...settings, DISK_RESERVE: '0' })).stderr, full)
+    assert.ok(!(await readdir(settings.DATA)).includes('backup'), 'the copy of the database is deleted')
+  })
+})
