@@ -23,8 +23,13 @@ const ENGINES = [
   'server/net/http2-node.ts',
 ]
 
-/** Builds and connects all parts; the last file opens what they store data in. */
-const COMPOSITION = ['server/app.ts', 'server/services.ts', 'server/backends.ts']
+/** Builds and connects all parts, opens what they store data in, and copies that. */
+const COMPOSITION = [
+  'server/app.ts',
+  'server/services.ts',
+  'server/backends.ts',
+  'server/operations/copies.ts',
+]
 
 /** The interface between protocols and handlers. */
 const HTTP_HANDLER = 'server/net/http-handler.ts'

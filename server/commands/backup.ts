@@ -35,7 +35,7 @@ async function create(context: CommandContext, args: string[]): Promise<number> 
   const { config, log, version, deadlines } = context
   const { json, withoutSecret, keep = config.backupKeep, values } = parseOptions(args, 'backup')
   const target = chooseTarget(values, config.backupTarget)
-  const { backUpData } = await import('../backends.ts')
+  const { backUpData } = await import('../operations/copies.ts')
   const printProgress = progressPrinter(context, json)
   const startedAt = performance.now()
   const made = await backUpData(config, {
@@ -71,7 +71,7 @@ function abortOnSignals({ environment }: CommandContext): AbortSignal {
 async function list(context: CommandContext, args: string[]): Promise<number> {
   const { config } = context
   const { json, values } = parseOptions(args, 'backup list', ['--json'])
-  const { openBackupTarget } = await import('../backends.ts')
+  const { openBackupTarget } = await import('../operations/copies.ts')
   const { listManifests } = await import('../operations/backup/manifest.ts')
   const target = await openBackupTarget(chooseTarget(values, config.backupTarget))
   const listed = await listManifests(target)
@@ -95,7 +95,7 @@ async function verifyBackup(context: CommandContext, args: string[]): Promise<nu
   const { config, log, version, deadlines } = context
   const allowed = ['--json', '--parts', '--repair']
   const { json, repair, parts: of = 1, values } = parseOptions(args, 'backup verify', allowed)
-  const { openBackupTarget } = await import('../backends.ts')
+  const { openBackupTarget } = await import('../operations/copies.ts')
   const { readManifest } = await import('../operations/backup/manifest.ts')
   const { verify } = await import('../operations/backup/verify.ts')
   const { time, rest } = takeTime(values)
@@ -108,7 +108,7 @@ async function verifyBackup(context: CommandContext, args: string[]): Promise<nu
   const result = await verify(target, manifest, report, part)
   const { files, bytes, missing, damaged } = result
   const lost = [...missing, ...damaged]
-  const { repairBackup } = await import('../backends.ts')
+  const { repairBackup } = await import('../operations/copies.ts')
   const run = { target, hashes: lost, log, version, deadlines }
   const repaired = repair && lost.length > 0 ? await repairBackup(config, run) : []
   const isIntact = repaired.length === lost.length

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
-import type { StorageSettings } from '../backends.ts'
 import { assertDataFolder } from '../config/data-folder.ts'
 import { bucketUrl, databaseUrl, readValue, text } from '../config/setting-types.ts'
+import type { StorageSettings } from '../operations/copies.ts'
 import type { MoveProgress } from '../operations/move.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
@@ -32,7 +32,7 @@ async function moveTo(context: CommandContext, rest: string[]): Promise<number> 
   const target = { data: config.data, databaseUrl: '', blobsUrl: '', ...to }
   if (isSameStorage(config, target)) throw new UsageError('The target is where the data are.')
   if (config.databaseUrl === '') assertDataFolder(config.data)
-  const { moveData } = await import('../backends.ts')
+  const { moveData } = await import('../operations/copies.ts')
   let reportedAt = 0
   const report = ({ files, ofFiles, bytes }: MoveProgress) => {
     if (performance.now() - reportedAt < REPORT_INTERVAL_MS && files < ofFiles) return

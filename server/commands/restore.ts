@@ -18,7 +18,7 @@ async function restoreBackup(context: CommandContext, args: string[]): Promise<n
   const { config, log, version, deadlines } = context
   const { json, toData, values } = parseOptions(args, 'restore', ['--to-data', '--json'])
   if (!toData) throw new UsageError('restore needs --to-data FOLDER.')
-  const { openBackupTarget, restoreData } = await import('../backends.ts')
+  const { openBackupTarget, restoreData } = await import('../operations/copies.ts')
   const { readManifest } = await import('../operations/backup/manifest.ts')
   const { time, rest } = takeTime(values)
   const target = await openBackupTarget(chooseTarget(rest, config.backupTarget))

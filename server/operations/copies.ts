@@ -1,0 +1,259 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, rm, stat } from 'node:fs/promises'
+import { join, relative, resolve } from 'node:path'
+import {
+  type Database,
+  inDataFolder,
+  openAnyDatabase,
+  openBlobs,
+  openDatabase,
+  type StartOptions,
+} from '../backends.ts'
+import type { Blobs } from '../blobs/blobs.ts'
+import { DiskReserve } from '../blobs/disk-reserve.ts'
+import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
+import { assertDataFolder, type DataFolder, prepareDataFolder } from '../config/data-folder.ts'
+import { bucketUrl, readValue } from '../config/setting-types.ts'
+import { type Config, ConfigError } from '../config/settings.ts'
+import { DEADLINES } from '../lib/deadlines.ts'
+import { type Secrets, Signer } from '../lib/tokens.ts'
+import { isOpenElsewhere, sqliteStore, sqliteTables } from '../store/sqlite.ts'
+import type { Tables } from '../store/transfer.ts'
+import type { BackupOptions, BackupProgress } from './backup/backup.ts'
+import type { BackupManifest } from './backup/manifest.ts'
+import type { PruneResult } from './backup/prune.ts'
+import type { BackupTarget } from './backup/target.ts'
+import type { MoveOptions, MoveResult, Storage } from './move.ts'
+
+/** The settings of a service's storage. */
+export type StorageSettings = Pick<Config, 'data' | 'databaseUrl' | 'blobsUrl'>
+
+/** Copies all data of a service to another database and other blobs (`move`). */
+export async function moveData(
+  config: Config,
+  to: StorageSettings,
+  { report, ...startOptions }: StartOptions & Pick<MoveOptions, 'report'>,
+): Promise<MoveResult> {
+  await using stack = new AsyncDisposableStack()
+  const source = stack.use(await openStorage(config, startOptions, { isSource: true }))
+  const [secret] = [source.secret].flat()
+  const targetConfig = { ...config, ...to, secret: secret! }
+  const target = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
+  const sourceId = new Signer(source.secret, 'move').sign(['source'])
+  const { move } = await import('./move.ts')
+  return await move({
+    source,
+    target,
+    sourceId,
+    now: { source: source.clock(), target: target.clock() },
+    report,
+  })
+}
+
+export interface BackupRun extends StartOptions, Pick<BackupOptions, 'report'> {
+  target: string
+  withSecret: boolean
+  /** Backups that the target keeps; 0 keeps all. */
+  keep: number
+}
+
+/**
+ * Copies the database and the files that it names to a backup target, and then deletes earlier backups there. BackupError
+ * when the target fails; the reason of `signal` when it aborts.
+ */
+export async function backUpData(config: Config, run: BackupRun): Promise<BackupResult> {
+  assertBackedUpHere(config, run.target)
+  const { withSpaceErrors } = await import('./backup/space-errors.ts')
+  const { recordRun } = await import('./backup/record-run.ts')
+  await using stack = new AsyncDisposableStack()
+  const database = await openDatabase(config, run)
+  const { store } = database
+  stack.use(store)
+  return await recordRun({ store, log: run.log }, () =>
+    withSpaceErrors(config.data, () => backUpInto(config, database, run)),
+  )
+}
+
+type BackupResult = BackupManifest & BackupProgress & { pruned: PruneResult | undefined }
+
+async function backUpInto(
+  config: Config,
+  database: Database,
+  { target: to, withSecret, keep, report, ...startOptions }: BackupRun,
+): Promise<BackupResult> {
+  const { BackupLease } = await import('./backup/backup-lease.ts')
+  const { backUp } = await import('./backup/backup.ts')
+  const { pruneAfter } = await import('./backup/prune.ts')
+  const { copySqlite } = await import('../store/sqlite-copy.ts')
+  const { Snapshot } = await import('../store/snapshot.ts')
+  const target = await openBackupTarget(to)
+  await using stack = new AsyncDisposableStack()
+  const { store, folder, secret } = database
+  const blobs = await openBlobsOf(config, database, startOptions)
+  const lease = stack.use(await BackupLease.acquire(store))
+  const workFolder = join(config.data, 'backup')
+  const removeWork = () => rm(workFolder, { recursive: true, force: true })
+  // What a backup that was killed has left.
+  await removeWork()
+  await mkdir(workFolder)
+  stack.defer(removeWork)
+  const copy = join(workFolder, 'slipway.db')
+  await blobs.assertLocalSpace((await stat(folder.database)).size)
+  await copySqlite(folder.database, copy)
+  const tables = stack.use(await sqliteTables(copy, { isSource: true }))
+  const made = await backUp({
+    ...{ target, signal: startOptions.signal },
+    database: copy,
+    snapshot: new Snapshot(tables),
+    at: store.clock(),
+    blobs,
+    lease,
+    workFolder,
+    release: startOptions.version,
+    secret: withSecret ? [secret].flat()[0] : undefined,
+    report,
+  })
+  // Within the lease: another backup would lose the files that it has copied.
+  await lease.assertHeld()
+  return { ...made, pruned: await pruneAfter(target, made, keep) }
+}
+
+interface RepairRun extends StartOptions {
+  target: BackupTarget
+  hashes: readonly string[]
+}
+
+/** Copies files that a backup target has lost from the service to it again. Returns the hashes of those it has now. */
+export async function repairBackup(
+  config: Config,
+  { target, hashes, ...startOptions }: RepairRun,
+): Promise<string[]> {
+  assertBackedUp(config)
+  const { BackupLease } = await import('./backup/backup-lease.ts')
+  const { repair } = await import('./backup/repair.ts')
+  await using stack = new AsyncDisposableStack()
+  const database = await openDatabase(config, startOptions)
+  const store = stack.use(database.store)
+  const blobs = await openBlobsOf(config, database, startOptions)
+  stack.use(await BackupLease.acquire(store))
+  return await repair(target, { store, blobs }, hashes)
+}
+
+function assertBackedUp({ databaseUrl, data }: Config): void {
+  if (databaseUrl !== '')
+    throw new ConfigError(
+      'SLIPWAY_DATABASE_URL is set: back up PostgreSQL with its own tools, as docs/scale.md describes under "Backup".',
+    )
+  assertDataFolder(data)
+}
+
+function assertBackedUpHere(config: Config, target: string): void {
+  assertBackedUp(config)
+  const path = relative(config.data, resolve(target))
+  if (!isBucketUrl(target) && !path.startsWith('..'))
+    throw new ConfigError(`${target} is in the data folder. Use a folder on another disk, or a bucket.`)
+}
+
+/** A folder, or a bucket as in SLIPWAY_BLOBS_URL. */
+export async function openBackupTarget(target: string): Promise<BackupTarget> {
+  if (isBucketUrl(target)) {
+    const { S3Target } = await import('./backup/s3-target.ts')
+    return new S3Target(parseBucketUrl(readValue(bucketUrl('TARGET', ''), target)))
+  }
+  const { FolderTarget } = await import('./backup/folder-target.ts')
+  return FolderTarget.open(resolve(target))
+}
+
+function isBucketUrl(target: string): boolean {
+  return target.startsWith('s3:')
+}
+
+export interface RestoreRun extends StartOptions, Pick<MoveOptions, 'report'> {
+  target: BackupTarget
+  manifest: BackupManifest
+}
+
+/** Copies a backup into a new data folder. A second run continues one that was interrupted. */
+export async function restoreData(config: Config, run: RestoreRun): Promise<MoveResult> {
+  const { withSpaceErrors } = await import('./backup/space-errors.ts')
+  return withSpaceErrors(config.data, () => restoreInto(config, run))
+}
+
+async function restoreInto(
+  config: Config,
+  { target, manifest, report, ...startOptions }: RestoreRun,
+): Promise<MoveResult> {
+  const { beginRestore, toBlobSource } = await import('./backup/restore.ts')
+  const { Snapshot } = await import('../store/snapshot.ts')
+  const { move } = await import('./move.ts')
+  const { claimTarget } = await import('../store/transfer.ts')
+  const { database, secret, fetchDatabase, finish } = await beginRestore(target, manifest, config.data)
+  await using stack = new AsyncDisposableStack()
+  const targetConfig = { ...config, databaseUrl: '', blobsUrl: '', secret }
+  const restored = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
+  const sourceId = `${manifest.time} ${manifest.database.hash}`
+  // From now on, no service starts on the folder before it is complete.
+  await claimTarget(restored.tables, sourceId)
+  await fetchDatabase()
+  // Migrates it, or refuses that of a newer release.
+  await (await sqliteStore({ file: database, clock: Date.now }))[Symbol.asyncDispose]()
+  {
+    await using tables = await sqliteTables(database, { isSource: false })
+    await new Snapshot(tables).discardEncodings()
+  }
+  const tables = stack.use(await sqliteTables(database, { isSource: true }))
+  const result = await move({
+    source: { tables, blobs: toBlobSource(target) },
+    target: restored,
+    sourceId,
+    now: { source: restored.clock(), target: restored.clock() },
+    report,
+  })
+  await finish()
+  return result
+}
+
+async function openStorage(
+  config: Config,
+  startOptions: StartOptions,
+  { isSource }: { isSource: boolean },
+): Promise<Storage & { secret: Secrets; clock: () => number } & AsyncDisposable> {
+  await using stack = new AsyncDisposableStack()
+  if (config.databaseUrl === '') await assertClosed(config, isSource ? 'source' : 'target')
+  const open = isSource ? openDatabase : openAnyDatabase
+  const database = await open(config, startOptions)
+  const { folder, store, secret } = database
+  const { clock } = stack.use(store)
+  const blobs = await openBlobsOf(config, database, startOptions)
+  const tables = stack.use(await openTables(config, folder, { isSource }))
+  const opened = stack.move()
+  return { tables, blobs, secret, clock, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+async function openBlobsOf(
+  config: Config,
+  { folder, store, telemetry, incidents }: Database,
+  { log, bootId = randomBytes(8).toString('hex'), deadlines = DEADLINES }: StartOptions,
+): Promise<Blobs> {
+  const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
+  const parts = { bootId, clock: store.clock, reserve, telemetry, incidents, log }
+  return openBlobs(config, folder, { ...parts, timeoutMs: deadlines.blobs })
+}
+
+/** A service on a data folder reports no nodes, but keeps its database open. */
+async function assertClosed(config: Config, name: string): Promise<void> {
+  const { database } = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
+  if (!isOpenElsewhere(database)) return
+  const { DatabaseInUseError } = await import('../store/transfer.ts')
+  throw new DatabaseInUseError(`The ${name} is in use: a service or a command has ${database} open`)
+}
+
+async function openTables(
+  { databaseUrl }: Config,
+  { database }: DataFolder,
+  options: { isSource: boolean },
+): Promise<Tables> {
+  if (databaseUrl === '') return sqliteTables(database, options)
+  const { postgresTables } = await import('../store/postgres/tables.ts')
+  return postgresTables(databaseUrl, options)
+}
