@@ -155,7 +155,10 @@ export async function startService(config: Config, given: StartOptions): Promise
   const baseUrl = config.baseUrl || `http://localhost:${listener.port}`
 
   const backends = await openBackends(config, baseUrl, startOptions, database)
-  if (!database) stack.use(backends.store)
+  if (!database) {
+    stack.use(backends.store)
+    stack.use(backends.ballast.start())
+  }
   const { store, blobs, reserve, telemetry, incidents } = backends
   const { metrics } = telemetry
   const { clock } = store

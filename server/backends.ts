@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { Ballast } from './blobs/ballast.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { DamageReport } from './blobs/damage.ts'
 import { diskBlobs } from './blobs/disk.ts'
@@ -71,6 +72,7 @@ export interface Database {
   incidents: Incidents
   folder: DataFolder
   store: Store
+  ballast: Ballast
 }
 
 /** The engines of the services. */
@@ -123,10 +125,13 @@ export async function openAnyDatabase(config: Config, startOptions: StartOptions
   const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
   const metrics = new Metrics()
   const incidents = new Incidents({ log: startOptions.log, metrics })
-  const open =
-    startOptions.openStore ?? (() => openStore(config, folder, { ...startOptions, metrics, incidents }))
+  const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
+  const ballast = new Ballast({ folder: config.data, reserve, log: startOptions.log })
+  const parts = { ...startOptions, metrics, incidents, ballast }
+  const open = startOptions.openStore ?? (() => openStore(config, folder, parts))
   const telemetry = { metrics, tracer: startOptions.tracer }
-  return { secret, telemetry, incidents, folder, store: observeStore(await open(), telemetry) }
+  const store = observeStore(await open(), telemetry)
+  return { secret, telemetry, incidents, folder, store, ballast }
 }
 
 /** Closes the database when this node does not belong to its fleet. */
@@ -164,7 +169,8 @@ export async function openBackends(
     ...{ bootId, clock, reserve, telemetry, incidents, log },
     timeoutMs: deadlines.blobs,
   })
-  const mail = observeMail(openMail(config, { log, showCode, clock, deadlines }), telemetry)
+  const { ballast } = database
+  const mail = observeMail(openMail(config, { log, showCode, clock, deadlines, ballast }), telemetry)
   const dns = resolverDns({ servers: config.dnsServers, timeoutMs: deadlines.dns })
   const secretBox = new SecretBox(secret)
   const certificates = await openCertificates(config, {
@@ -179,6 +185,7 @@ interface MailParts {
   showCode: ShowCode
   clock: () => number
   deadlines?: Readonly<Deadlines>
+  ballast?: Ballast
 }
 
 /** The mail server of the settings, or files in the data folder. */
@@ -201,12 +208,13 @@ async function openStore(
     version,
     metrics,
     incidents,
+    ballast,
     deadlines = DEADLINES,
-  }: StartOptions & { metrics: Metrics; incidents: Incidents },
+  }: StartOptions & { metrics: Metrics; incidents: Incidents; ballast: Ballast },
 ): Promise<Store> {
   if (databaseUrl === '') {
     const upgrade = { release: version, log }
-    return sqliteStore({ file: database, clock, busyTimeoutMs: deadlines.databaseLock, upgrade })
+    return sqliteStore({ file: database, clock, ballast, busyTimeoutMs: deadlines.databaseLock, upgrade })
   }
   const { postgresStore } = await import('./store/postgres/postgres.ts')
   return postgresStore({ url: databaseUrl, log, metrics, incidents, timeouts: deadlines.database })

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Ballast } from '../blobs/ballast.ts'
 import { toStorageError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
 import { makeFolder } from '../lib/make-folder.ts'
@@ -13,12 +14,15 @@ interface FolderMailOptions {
   log: Log
   showCode: ShowCode
   clock: () => number
+  /** Space for emails on a full disk. */
+  ballast?: Pick<Ballast, 'retry'> | undefined
 }
 
 /**
  * Stores each email as an `.eml` file and shows its code to the operator: for machines without a mail server.
  */
 export function folderMail(options: FolderMailOptions): Mail {
+  const { ballast } = options
   let emails = 0
   return {
     delivery: 'log',
@@ -27,9 +31,12 @@ export function folderMail(options: FolderMailOptions): Mail {
       const message = await buildMessage(email, options.from)
       const time = new Date(options.clock()).toISOString().replaceAll(':', '-')
       const file = join(options.folder, `${time}-${process.pid}-${++emails}.eml`)
-      try {
+      const write = async () => {
         makeFolder(options.folder, 0o700)
         await writeFile(file, message, { mode: 0o600 })
+      }
+      try {
+        await (ballast ? ballast.retry(write, (error) => toStorageError(error) !== undefined) : write())
       } catch (error) {
         throw toStorageError(error) ?? error
       }

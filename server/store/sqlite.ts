@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely'
+import type { Ballast } from '../blobs/ballast.ts'
 import { DEADLINES } from '../lib/deadlines.ts'
 import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
 import { makeFolder } from '../lib/make-folder.ts'
@@ -24,6 +25,8 @@ interface SqliteOptions {
   pollIntervalMs?: number
   /** Copies the database before a migration changes it. */
   upgrade?: UpgradeOptions
+  /** Space for writes on a full disk. */
+  ballast?: Pick<Ballast, 'retry'>
   /** How long a write waits for those of other processes before the store counts as overloaded. */
   busyTimeoutMs?: number
 }
@@ -44,7 +47,8 @@ const CHANGES_RETENTION_MS = 10 * MINUTE_MS
  * other's changes through `PRAGMA data_version` and the table `changes`.
  */
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
-  const { clock, pollIntervalMs = POLL_INTERVAL_MS, busyTimeoutMs = DEADLINES.databaseLock } = options
+  const { clock, ballast, pollIntervalMs = POLL_INTERVAL_MS } = options
+  const { busyTimeoutMs = DEADLINES.databaseLock } = options
   const getDeadline = () => performance.now() + busyTimeoutMs
   const { writer, reader } = await openConnections(options, performance.now() + OPEN_TIMEOUT_MS)
   // A reader meets a lock only while another process recovers the log of a crashed one, which takes
@@ -159,7 +163,8 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
 
   async function write<T>(wanted: Durability, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
     const deadline = getDeadline()
-    const queue = last.then(() => transaction(wanted, work, deadline))
+    const attempt = () => transaction(wanted, work, deadline)
+    const queue = last.then(() => (ballast ? ballast.retry(attempt, isDiskFull) : attempt()))
     last = queue.catch((error: unknown) => {
       if (isFailedFlush(error)) flushFailure = error
     })
@@ -351,8 +356,8 @@ function withTranslatedErrors<T>(work: () => T): T {
 
 /** Translates SQLite's result codes into errors of the contract. */
 function translateError(error: unknown): never {
+  if (isDiskFull(error)) throw diskFull(error)
   const code = resultCode(error)
-  if (code === SQLITE_FULL) throw diskFull(error)
   throw code !== undefined && UNAVAILABLE_CODES.has(code) ? unavailable(error) : error
 }
 
@@ -361,6 +366,10 @@ function unavailable(cause: unknown): ApiError {
     cause,
     retryAfterSeconds: 5,
   })
+}
+
+function isDiskFull(error: unknown): boolean {
+  return resultCode(error) === SQLITE_FULL
 }
 
 /** SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC. */

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { statfs } from 'node:fs/promises'
+import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Ballast } from '../../server/blobs/ballast.ts'
 import { DiskReserve, reserveBytes } from '../../server/blobs/disk-reserve.ts'
 import { noise } from '../edge/fixture.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { MIB } from '../support/units.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
@@ -118,6 +121,51 @@ test(
     await owner.client.finalize(staged.slug, staged.upload)
     await owner.client.finalize(whole.slug, whole.upload)
     assert.equal((await send(api, 'zip', archive, { key })).status, 201)
+  },
+)
+
+test(
+  'on a disk that another program has used up, reserve and all, sites can be deleted, and users can sign in',
+  requires('small-disk'),
+  async () => {
+    await using disk = await mountSmallDisk(64 * MIB)
+    const data = join(disk.folder, 'data')
+    await using api = await Api.start({ DATA: data, DISK_RESERVE: `${32 * MIB}` })
+    const ballastBytes = () => stat(join(data, 'ballast')).then(({ size }) => size)
+    while ((await ballastBytes().catch(() => 0)) < 2 * MIB) await turn()
+    const owner = await api.account()
+    const sites = await Promise.all(
+      ['one', 'two', 'three'].map((text) => api.publish(owner.client, { 'index.html': text })),
+    )
+    await disk.fill(24 * MIB)
+    const json = { files: toManifest({ 'index.html': 'more' }) }
+    const publish = () => api.request('POST', '/api/v1/publish', { key: owner.key, json })
+    // Until the reserve refuses them: the free space is measured once per second.
+    while ((await publish()).status !== 507);
+    await disk.fill()
+    const other = await api.account()
+    assert.equal((await other.client.me()).email, other.email)
+    for (const { slug, siteUrl } of sites) {
+      await owner.client.delete(slug, { permanent: true })
+      assert.equal((await api.visit(siteUrl)).status, 404)
+    }
+    const left = await ballastBytes()
+    assert.ok(left < 2 * MIB, `${left} bytes are left`)
+    assert.ok(
+      api.running.log.some(({ message }) => /^the disk is full: space .* was released$/.test(`${message}`)),
+    )
+
+    const size = { bytes: 32 * MIB }
+    const ballast = new Ballast({
+      folder: data,
+      reserve: new DiskReserve({ folder: data, size }),
+      log: silentLog,
+    })
+    await ballast.fill()
+    assert.equal(await ballastBytes(), left, 'there is no space for it')
+    await disk.clear()
+    await ballast.fill()
+    assert.equal(await ballastBytes(), 2 * MIB)
   },
 )
 

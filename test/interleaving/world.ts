@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import pg from 'pg'
 import type { Backends } from '../../server/backends.ts'
+import { Ballast } from '../../server/blobs/ballast.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { DiskReserve } from '../../server/blobs/disk-reserve.ts'
 import { CertificateManager } from '../../server/certificates/certificates.ts'
@@ -111,10 +112,11 @@ export class World implements AsyncDisposable {
       codec: fakeCodec,
     }
     const metrics = new Metrics()
+    const reserve = new DiskReserve({ folder: '', size: undefined })
     const backends: Backends = {
       telemetry: { metrics },
       incidents: new Incidents({ log: silentLog, metrics }),
-      reserve: new DiskReserve({ folder: '', size: undefined }),
+      ...{ reserve, ballast: new Ballast({ folder: '', reserve, log: silentLog }) },
       secret: SECRET,
       folder: { database: '', blobs: '', mail: '', spool: '', cache: '', secret: SECRET },
       store,
