@@ -204,7 +204,7 @@ export class Accounts {
       code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
       caller: this.#toCaller(client),
     }
-    const { issued, isAdmitted } = await this.#store.write('durable', { address: email }, async (tx) => {
+    const { issued, isAdmitted } = await this.#store.write('available', { address: email }, async (tx) => {
       return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
     })
     if (issued) {
@@ -216,7 +216,7 @@ export class Accounts {
       try {
         await this.#mail.send(message)
       } catch (error) {
-        await this.#store.write('durable', { address: email }, (tx) => revertCode(tx, issued))
+        await this.#store.write('available', { address: email }, (tx) => revertCode(tx, issued))
         throw error
       }
     }
@@ -263,7 +263,7 @@ export class Accounts {
     const codeHashes = this.#codes.signAll([email, parseCode(typedCode) ?? ''])
     const attemptHash = attempt === undefined ? undefined : hashToken(attempt)
     const caller = this.#toCaller(client)
-    const outcome = await this.#store.write('durable', { address: email }, async (tx) => {
+    const outcome = await this.#store.write('available', { address: email }, async (tx) => {
       const now = this.#clock()
       const redeemed = await redeemCode(tx, { given: { email, codeHashes, attemptHash }, caller }, now)
       if (!redeemed.isRight) return redeemed

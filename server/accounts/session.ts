@@ -66,7 +66,7 @@ export class Sessions {
   }
 
   async close(token: string): Promise<void> {
-    await this.#store.write('durable', INDEPENDENT, (tx) => tx.signIns.deleteSession(hashToken(token)))
+    await this.#store.write('available', INDEPENDENT, (tx) => tx.signIns.deleteSession(hashToken(token)))
   }
 
   /** Ends one session of the account. NOT_FOUND when it has no such session. */

@@ -6,17 +6,21 @@ import { MINUTE_MS, SECOND_MS } from './time.ts'
  */
 export interface Deadlines {
   /**
-   * PostgreSQL: for a connection, for the result of a read, and for a poll of changes; of a write for one statement, for its
-   * locks, for all statements before the commit, and for the commit, which waits for a standby that may just be replaced.
+   * PostgreSQL: to connect; for a connection of the pool, of a read and of a write; for the result of a read, and for a poll
+   * of changes; of a write for one statement, for its locks, for all statements before the commit, and for the commit, which
+   * waits for a standby that may just be replaced; and until a commit counts as one that its standby does not confirm.
    */
   database: {
+    connect: number
     acquire: number
+    queue: number
     read: number
     poll: number
     statement: number
     lock: number
     transaction: number
     commit: number
+    hang: number
   }
   /** For the lock of SQLite. */
   databaseLock: number
@@ -41,13 +45,16 @@ export interface Deadlines {
 
 export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   database: {
+    connect: 3 * SECOND_MS,
     acquire: 800,
+    queue: 10 * SECOND_MS,
     read: 800,
     poll: 700,
     statement: 5 * SECOND_MS,
     lock: 4 * SECOND_MS,
     transaction: 15 * SECOND_MS,
     commit: 15 * SECOND_MS,
+    hang: 2 * SECOND_MS,
   },
   databaseLock: 5 * SECOND_MS,
   blobs: 6 * SECOND_MS,
@@ -65,13 +72,16 @@ const PATIENT_MS = 60 * MINUTE_MS
 /** The deadlines of services in tests that are not about them. */
 export const PATIENT: Readonly<Deadlines> = Object.freeze({
   database: {
+    connect: PATIENT_MS,
     acquire: PATIENT_MS,
+    queue: PATIENT_MS,
     read: PATIENT_MS,
     poll: PATIENT_MS,
     statement: PATIENT_MS,
     lock: PATIENT_MS,
     transaction: PATIENT_MS,
     commit: PATIENT_MS,
+    hang: PATIENT_MS,
   },
   databaseLock: PATIENT_MS,
   blobs: PATIENT_MS,

@@ -23,6 +23,11 @@ export const INCIDENTS = {
     began: 'requests got no connection to the database in time',
     ended: 'requests get connections to the database in time again',
   },
+  'commits-hang': {
+    level: 'error',
+    began: 'the database does not confirm commits, as when its standby is away: publishing is refused',
+    ended: 'the database confirms commits again',
+  },
   'changes-unheard': {
     level: 'warn',
     began: 'changes of other nodes are not heard: cached sites are checked before they are served',

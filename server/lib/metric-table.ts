@@ -122,6 +122,9 @@ export const METRICS = {
   slipway_store_pool_waiting: reported(gauge('Requests that wait for a connection to the database.')),
   slipway_store_pool_timeouts_total: reported(counter('Requests that got no connection in time.')),
   slipway_store_pool_connects_total: reported(counter('Attempts to connect to the database.', ['outcome'])),
+  slipway_store_commits_unanswered: reported(
+    gauge('Commits that the database has not confirmed, also those whose requests no longer wait.'),
+  ),
   slipway_store_repeated_writes_total: reported(
     counter('Writes that the database rolled back because of a conflict, and that ran again.'),
   ),

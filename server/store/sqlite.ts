@@ -83,7 +83,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   ): Promise<[T, ChangeSet]> {
     assertNoFailedFlush()
     if (wanted !== durability) {
-      writer.exec(`PRAGMA synchronous = ${wanted === 'durable' ? 'FULL' : 'NORMAL'}`)
+      writer.exec(`PRAGMA synchronous = ${wanted === 'relaxed' ? 'NORMAL' : 'FULL'}`)
       durability = wanted
     }
     await beginImmediate(writer, deadline)

@@ -83,10 +83,11 @@ export interface WriteTransaction extends Queries {
 
 /**
  * Required durability of a write before it returns. `durable` survives a power cut in the next millisecond;
- * `relaxed` survives a crash of the process and is never lost before a later durable write. The exception: a crash of
+ * `available` is the same, but not replicated while the standby of PostgreSQL does not confirm commits: for sign-in, which
+ * an outage of the standby does not end. `relaxed` survives a crash of the process and is never lost before a later durable write. The exception: a crash of
  * PostgreSQL loses all recorded uploads of pending versions, also those of durable writes.
  */
-export type Durability = 'durable' | 'relaxed'
+export type Durability = 'durable' | 'available' | 'relaxed'
 
 export type ChangeListener = (
   names: readonly string[] | undefined,

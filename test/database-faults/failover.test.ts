@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { PATIENT } from '../../server/lib/deadlines.ts'
+import { INCIDENTS } from '../../server/lib/incidents.ts'
 import type { Store } from '../../server/store/store.ts'
 import { toFiles } from '../api/content.ts'
 import { siteRow } from '../store/rows.ts'
@@ -8,11 +10,15 @@ import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
+import { startSmtp } from '../tools/smtp.ts'
 import { nodeSettings } from './node-settings.ts'
 import { isUnavailable, recordChanges, whenReconnected } from './proxied-store.ts'
 import { ReplicatedPostgres } from './replicated-postgres.ts'
 
 const WRITERS = 3
+
+/** Of a node, besides that of the feed. */
+const MAX_CONNECTIONS = 8
 
 /** Writes of each writer before and after a failover. */
 const WRITES = 2
@@ -69,6 +75,65 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     const pid = await cluster.untilCommitWaits(url)
     await cluster.run(url, `select pg_cancel_backend(${pid})`)
     await outcome
+  })
+
+  test('an outage of the standby ends publishing and nothing else', requires('smtp'), async () => {
+    await using stack = new AsyncDisposableStack()
+    const url = await cluster.createDatabase()
+    // Of the writes that the outage stops.
+    const database = { ...PATIENT.database, hang: 200, commit: 400, lock: 400 }
+    const mail = stack.use(await startSmtp())
+    const settings = { ...(await nodeSettings(url)), SMTP_URL: mail.url }
+    const { client, port, service, log } = stack.use(
+      await startTestService(settings, Date.now(), { deadlines: { database } }),
+    )
+    const signIn = async () => {
+      await client().requestCode('ann@example.org')
+      const [letter] = await mail.letters()
+      const code = /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})\r?$/m.exec(letter!.text)![1]!
+      return (await client().verifyCode('ann@example.org', code)).apiKey
+    }
+    const publish = (key: string | undefined, text: string, site?: string) =>
+      client(key).publishContents({ files: [{ path: 'index.html', content: text }] }, site)
+    const key = await signIn()
+    const { slug } = await publish(key, 'before')
+    stack.defer(() => cluster.replication.resume())
+    cluster.replication.stop()
+    const countBackends = async () => {
+      const [row] = await cluster.run(
+        url,
+        "select count(*)::int as count from pg_stat_activity where datname = current_database() and application_name = 'slipway'",
+      )
+      return row!.count as number
+    }
+    // More sites than connections, each with locks of its own.
+    const attempts = Array.from({ length: 3 * MAX_CONNECTIONS }, (_, number) =>
+      assert.rejects(publish(undefined, `site ${number}`), { code: 'UNAVAILABLE' }),
+    )
+    await Promise.all(attempts)
+    await service.incidents.check()
+    const logged = () =>
+      log.filter(({ incident }) => incident === 'commits-hang').map(({ message }) => message)
+    const { began, ended } = INCIDENTS['commits-hang']
+    assert.deepEqual(logged(), [began])
+    const unanswered = async () => (await service.metrics.collect()).slipway_store_commits_unanswered![0]![2]
+    assert.ok((await unanswered()) > 0)
+    assert.ok((await countBackends()) <= MAX_CONNECTIONS + 1, `${await countBackends()} backends`)
+    await assert.rejects(publish(key, 'during', slug), {
+      code: 'UNAVAILABLE',
+      message: /does not confirm changes/,
+    })
+    assert.equal((await client(key).details(slug)).slug, slug)
+    assert.equal((await sendRequest(port, { site: slug })).text, 'before')
+    assert.equal((await sendRequest(port, { site: 'no-such-site' })).status, 404)
+    const again = await signIn()
+    assert.equal((await client(again).details(slug)).slug, slug)
+    cluster.replication.resume()
+    await waitFor(async () => (await unanswered()) === 0)
+    await service.incidents.check()
+    assert.deepEqual(logged(), [began, ended])
+    await publish(again, 'after', slug)
+    assert.ok((await countBackends()) <= MAX_CONNECTIONS + 1)
   })
 
   test('a crash of one process of the server makes all nodes revalidate everything', async () => {

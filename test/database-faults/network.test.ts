@@ -52,6 +52,28 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
       assert.ok(checks < MAX_CHECKS, 'queries are left behind')
   })
 
+  test('publishes wait for a connection longer than reads do, and those about an account without one for each other', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { store, run } = await openProxied(stack, { maxConnections: 1, timeouts: { acquire: SOON_MS } })
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const write = (name: string, account: string, until?: Promise<void>) =>
+      store.write('durable', { account }, async (tx) => {
+        begun.resolve()
+        await until
+        await tx.sites.insert(siteRow(name))
+      })
+    const first = write('first', 'ann', held.promise)
+    await begun.promise
+    const waiting = Array.from({ length: 20 }, (_, number) =>
+      write(`site-${number}`, number < 10 ? 'ann' : 'bob'),
+    )
+    await assert.rejects(store.read.sites.bySlug('first'), isUnavailable)
+    const locks = "select from pg_locks where locktype = 'advisory' and not granted"
+    assert.deepEqual(await run(locks), [])
+    held.resolve()
+    await Promise.all([first, ...waiting])
+  })
+
   test('a commit whose answer is lost is reported as unavailable, is not repeated, and reaches all listeners', async () => {
     await using stack = new AsyncDisposableStack()
     const { store, proxy, url } = await openProxied(stack)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { type Kysely, sql } from 'kysely'
 import pg from 'pg'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { type Migration, migrations } from '../../server/store/migrate.ts'
 import { parseConnectionUrl } from '../../server/store/postgres/connection-url.ts'
 import { migratePostgres } from '../../server/store/postgres/migrate.ts'
@@ -64,7 +65,7 @@ describe('migrations of a shared database', requires('postgres'), () => {
     log = new Messages(),
   ): Promise<Messages> {
     const cluster = parseConnectionUrl(url)
-    await using pool = new PrimaryPool({ cluster, maxConnections: 2, acquireTimeoutMs: 60_000 })
+    await using pool = new PrimaryPool({ cluster, maxConnections: 2, timeouts: PATIENT.database })
     await migratePostgres({ pool, lock: LOCK, steps, log })
     return log
   }

@@ -182,7 +182,7 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     await using pool = new PrimaryPool({
       cluster: parseConnectionUrl(url),
       maxConnections: 1,
-      acquireTimeoutMs: PATIENT_TIMEOUTS.acquire,
+      timeouts: PATIENT_TIMEOUTS,
     })
     const notified: (readonly string[] | undefined)[] = []
     const notify = async (changed: ChangeSet | undefined) => void notified.push(changed?.names)
@@ -230,9 +230,10 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     await using database = await databases.next()
     const url = database.address
     await using store = await postgresStore({ url })
+    await using other = await postgresStore({ url })
     const held = Promise.withResolvers<void>()
     const started = Promise.withResolvers<void>()
-    const first = store.write('relaxed', { site: 'a-site' }, () => {
+    const first = other.write('relaxed', { site: 'a-site' }, () => {
       started.resolve()
       return held.promise
     })

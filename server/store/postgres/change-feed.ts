@@ -239,9 +239,10 @@ class ChangeTrimmer {
       with gone as (delete from changes where at < clock_timestamp() - interval '${RETENTION}' returning xid)
       update changes_trimmed
       set xid = greatest(changes_trimmed.xid, (select xid from gone order by xid desc limit 1))`
-    const trimming = this.#pool.use((connection) => connection.query({ text }, TRIM_TIMEOUT_MS), {
-      isWrite: true,
-    })
+    const trimming = this.#pool.use(
+      (connection) => connection.query({ text }, TRIM_TIMEOUT_MS),
+      'transaction',
+    )
     // The next attempt deletes what this one leaves.
     trimming.catch(() => undefined)
   }

@@ -13,6 +13,8 @@ export interface Connection {
   /** Whether its statements reach one session of the server: behind a transaction pooler they do not. */
   readonly isSession: boolean
   onNotification(listener: () => void): void
+  /** Resolves when the server has answered a commit whose caller no longer waits, or the connection is lost. */
+  readonly unanswered: Promise<void> | undefined
 }
 
 export interface Query {
@@ -26,6 +28,8 @@ export interface Query {
    * standby, and show other nodes what is not replicated.
    */
   isCancelable?: boolean
+  /** Whether it commits durably. After its timeout the connection stays open until the server answers. */
+  isCommit?: boolean
 }
 
 interface ServerRow {
@@ -60,6 +64,7 @@ export class PostgresClient implements Connection, Disposable {
   #isReplicationCanceled = false
   isClosed = false
   isSession = true
+  unanswered: Promise<void> | undefined
   /** Called once, when the connection was closed or lost. */
   onClose: (() => void) | undefined
 
@@ -94,18 +99,26 @@ export class PostgresClient implements Connection, Disposable {
   }
 
   async query<Row extends object>(query: Query, timeoutMs: number): Promise<pg.QueryResult<Row>> {
-    if (this.isClosed) throw unavailable()
+    if (this.isClosed || this.unanswered) throw unavailable()
+    const answer = this.#client.query<Row>(query)
     try {
-      const result = await this.#within(timeoutMs, this.#client.query<Row>(query))
+      const result = await this.#within(timeoutMs, answer)
       if (this.#isReplicationCanceled) throw new OutcomeUnknownError('the wait for the standby was canceled')
       return result
     } catch (error) {
-      if (error instanceof OutcomeUnknownError) {
+      if (error instanceof OutcomeUnknownError && query.isCommit && !this.#isReplicationCanceled)
+        this.#awaitAnswer(answer)
+      else if (error instanceof OutcomeUnknownError) {
         if (query.isCancelable) this.#cancel()
         this.destroy()
       }
       throw error
     }
+  }
+
+  /** The identifier of its process at the server; undefined where that is not known. */
+  get processId(): number | undefined {
+    return this.isSession ? this.#backend.processID : undefined
   }
 
   onNotification(listener: () => void): void {
@@ -139,6 +152,21 @@ export class PostgresClient implements Connection, Disposable {
     if (this.isClosed) return
     this.isClosed = true
     this.onClose?.()
+  }
+
+  /** The server holds the locks of the transaction until then, and counts the connection. */
+  #awaitAnswer(answer: Promise<unknown>): void {
+    const end = () => {
+      this.unanswered = undefined
+      if (this.#isReplicationCanceled) this.destroy()
+    }
+    const { promise: closed, resolve } = Promise.withResolvers<void>()
+    const onClose = this.onClose
+    this.onClose = () => {
+      resolve()
+      onClose?.()
+    }
+    this.unanswered = Promise.race([answer, closed]).then(end, end)
   }
 
   async #within<T>(timeoutMs: number, result: Promise<T>): Promise<T> {

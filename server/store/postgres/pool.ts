@@ -1,33 +1,40 @@
+import type { Deadlines } from '../../lib/deadlines.ts'
+import type { ApiError } from '../../lib/errors.ts'
 import type { Incidents } from '../../lib/incidents.ts'
 import { Metrics } from '../../lib/metrics.ts'
 import type { Connection, PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
 import { isConnectionLost, unavailable } from './errors.ts'
 import { PrimarySearch } from './primary-search.ts'
+import { untilAnswered } from './until-answered.ts'
 
 export interface PoolOptions {
   cluster: Cluster
   maxConnections: number
-  /** How long a caller waits for a connection, including connecting; then UNAVAILABLE. */
-  acquireTimeoutMs: number
   minVersion?: number | undefined
+  /** To connect; for a connection of a read, and of a write: then UNAVAILABLE. */
+  timeouts: Pick<Deadlines['database'], 'connect' | 'acquire' | 'queue'>
   metrics?: Metrics | undefined
   incidents?: Incidents | undefined
 }
 
-interface UseOptions {
-  /** A write may wait for another one, or for a standby. Some connections are kept for what does not. */
-  isWrite?: boolean
-}
+/** What a connection is used for, by how long it may be: a durable transaction may wait for a standby. */
+export type Use = 'read' | 'statement' | 'transaction' | 'durable'
 
 interface Waiting {
-  isWrite: boolean
+  use: Use
   resolve(client: PostgresClient): void
   reject(error: unknown): void
 }
 
-/** Connections that writes do not use. */
-const READ_CONNECTIONS = 2
+/** Connections that are kept for uses that take less time. */
+const KEPT_CONNECTIONS: Readonly<Record<Use, number>> = { read: 0, statement: 2, transaction: 3, durable: 4 }
+
+/** The uses that each counts against: a durable transaction is also a transaction, and so on. */
+const USES: readonly Use[] = ['read', 'statement', 'transaction', 'durable']
+
+/** Callers that wait; more are rejected. */
+const MAX_WAITING = 1000
 
 /** Time, in part random, in which callers fail immediately after no host could be reached. */
 const MIN_BACKOFF_MS = 50
@@ -42,8 +49,8 @@ export class PrimaryPool implements AsyncDisposable {
   /** Callers without a connection, in the order in which they get one. */
   readonly #waiting = new Set<Waiting>()
   readonly #open = new Set<PostgresClient>()
+  readonly #used: Record<Use, number> = { read: 0, statement: 0, transaction: 0, durable: 0 }
   #connecting = 0
-  #writing = 0
   #isClosed = false
   #backoff: { until: number; error: unknown } | undefined
 
@@ -51,7 +58,7 @@ export class PrimaryPool implements AsyncDisposable {
     this.#options = options
     const { metrics = new Metrics(), incidents } = options
     this.#metrics = metrics
-    this.#search = new PrimarySearch({ ...options, metrics })
+    this.#search = new PrimarySearch({ ...options, metrics, timeoutMs: options.timeouts.connect })
     this.#metrics.addRead('slipway_store_pool_connections', () => this.#idle.size, { state: 'idle' })
     this.#metrics.addRead('slipway_store_pool_connections', () => this.#open.size - this.#idle.size, {
       state: 'used',
@@ -60,20 +67,28 @@ export class PrimaryPool implements AsyncDisposable {
     incidents?.watch('database-unreachable', () => (this.#open.size === 0 ? this.#search.failure : undefined))
   }
 
-  /** Runs `work` with a connection of its own, which returns to the pool unless it was lost. */
+  /**
+   * Runs `work` with a connection of its own, which returns to the pool unless it was lost: when the server has answered
+   * its commit, for as long as that takes. `signal` ends the wait for a connection with its reason.
+   */
   async use<T>(
     work: (connection: Connection) => Promise<T>,
-    { isWrite = false }: UseOptions = {},
+    use: Use = 'read',
+    signal?: AbortSignal,
   ): Promise<T> {
-    const client = await this.#acquire(isWrite)
+    const client = await this.#acquire(use, signal)
     try {
       return await work(client)
     } catch (error) {
-      if (isConnectionLost(error)) client.destroy()
+      if (isConnectionLost(error) && !client.unanswered) client.destroy()
       throw error
     } finally {
-      if (isWrite) this.#writing--
-      this.#release(client)
+      const end = () => {
+        this.#used[use]--
+        this.#release(client)
+      }
+      if (client.unanswered) void untilAnswered(client, (id) => this.#hasProcess(id)).then(end)
+      else end()
     }
   }
 
@@ -94,21 +109,34 @@ export class PrimaryPool implements AsyncDisposable {
     this.#search.close()
   }
 
-  #acquire(isWrite: boolean): Promise<PostgresClient> {
+  #acquire(use: Use, signal: AbortSignal | undefined): Promise<PostgresClient> {
     if (this.#isClosed) throw unavailable()
+    if (this.#waiting.size >= MAX_WAITING) throw this.#countTimeout()
     if (this.#open.size === 0 && this.#backoff && performance.now() < this.#backoff.until)
       throw this.#backoff.error
     const { promise, resolve, reject } = Promise.withResolvers<PostgresClient>()
-    const waiting = { isWrite, resolve, reject }
+    const waiting = { use, resolve, reject }
     this.#waiting.add(waiting)
     this.#serve()
     if (!this.#waiting.has(waiting)) return promise
-    const timer = setTimeout(() => {
-      if (!this.#waiting.delete(waiting)) return
-      this.#metrics.counter('slipway_store_pool_timeouts_total').add()
-      reject(unavailable())
-    }, this.#options.acquireTimeoutMs)
-    return promise.finally(() => clearTimeout(timer))
+    const { acquire, queue } = this.#options.timeouts
+    const timer = setTimeout(
+      () => {
+        if (this.#waiting.delete(waiting)) reject(this.#countTimeout())
+      },
+      use === 'read' || use === 'statement' ? acquire : queue,
+    )
+    const abort = () => this.#waiting.delete(waiting) && reject(signal!.reason)
+    signal?.addEventListener('abort', abort)
+    return promise.finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    })
+  }
+
+  #countTimeout(): ApiError {
+    this.#metrics.counter('slipway_store_pool_timeouts_total').add()
+    return unavailable()
   }
 
   /** Gives idle connections to callers, and opens one for those that are left, if the limits allow it. */
@@ -118,7 +146,7 @@ export class PrimaryPool implements AsyncDisposable {
       if (!waiting) return
       this.#idle.delete(client)
       this.#waiting.delete(waiting)
-      if (waiting.isWrite) this.#writing++
+      this.#used[waiting.use]++
       waiting.resolve(client)
     }
     if (!this.#findNext() || this.#connecting >= this.#waiting.size) return
@@ -126,8 +154,23 @@ export class PrimaryPool implements AsyncDisposable {
   }
 
   #findNext(): Waiting | undefined {
-    const maxWriting = Math.max(1, this.#options.maxConnections - READ_CONNECTIONS)
-    return this.#waiting.values().find(({ isWrite }) => !isWrite || this.#writing < maxWriting)
+    return this.#waiting.values().find(({ use }) => this.#mayUse(use))
+  }
+
+  /** Whether a connection is left for this use: each counts against those that take less time, too. */
+  #mayUse(use: Use): boolean {
+    let used = 0
+    return USES.toReversed().every((each) => {
+      used += this.#used[each]
+      const max = Math.max(1, this.#options.maxConnections - KEPT_CONNECTIONS[each])
+      return USES.indexOf(each) > USES.indexOf(use) || used < max
+    })
+  }
+
+  async #hasProcess(processId: number): Promise<boolean> {
+    const query = { text: 'select from pg_stat_activity where pid = $1', values: [processId] }
+    const { rows } = await this.use((connection) => connection.query(query, this.#options.timeouts.acquire))
+    return rows.length > 0
   }
 
   #addConnection(): void {

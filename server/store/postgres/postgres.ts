@@ -7,6 +7,7 @@ import { createQueries } from '../queries.ts'
 import type { ChangeListener, Store } from '../store.ts'
 import { ChangeFeed, ChangeHints } from './change-feed.ts'
 import type { Query } from './client.ts'
+import { CommitWatch } from './commit-watch.ts'
 import { parseConnectionUrl } from './connection-url.ts'
 import { translateError } from './errors.ts'
 import { createKysely } from './kysely.ts'
@@ -50,10 +51,7 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   await using opened = new AsyncDisposableStack()
   const cluster = parseConnectionUrl(url)
   const pool = opened.use(
-    new PrimaryPool({
-      ...{ cluster, maxConnections, minVersion, metrics, incidents },
-      acquireTimeoutMs: timeouts.acquire,
-    }),
+    new PrimaryPool({ cluster, maxConnections, minVersion, timeouts, metrics, incidents }),
   )
   await migratePostgres({ pool, lock: MIGRATION_LOCK, log: options.log }).catch(translateError)
 
@@ -74,7 +72,8 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
   )
   const hints = opened.use(new ChangeHints(pool, timeouts.poll))
   await feed.open().catch(translateError)
-  const writer = new Writer({ pool, feed, hints, timeouts, notify, metrics })
+  const commits = new CommitWatch({ hangMs: timeouts.hang, metrics, incidents })
+  const writer = new Writer({ pool, feed, hints, commits, timeouts, notify, metrics })
   const read = (query: Query) => {
     const deadline = performance.now() + timeouts.read
     return pool

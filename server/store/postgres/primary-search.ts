@@ -10,7 +10,7 @@ import { MIN_SERVER_VERSION } from './server-version.ts'
 interface SearchOptions {
   cluster: Cluster
   /** How long a connection may take; then UNAVAILABLE. */
-  acquireTimeoutMs: number
+  timeoutMs: number
   /** The oldest server that is accepted, as `server_version_num`. */
   minVersion?: number | undefined
   metrics: Metrics
@@ -55,8 +55,8 @@ export class PrimarySearch {
    * does not answer soon.
    */
   async connect(): Promise<PostgresClient> {
-    const { cluster, acquireTimeoutMs } = this.#options
-    const deadline = performance.now() + acquireTimeoutMs
+    const { cluster, timeoutMs } = this.#options
+    const deadline = performance.now() + timeoutMs
     const { length } = cluster.hosts
     const search = { clients: new Set<PostgresClient>(), isDone: false }
     const attempts: Promise<PostgresClient>[] = []

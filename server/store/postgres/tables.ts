@@ -1,9 +1,8 @@
+import { DEADLINES } from '../../lib/deadlines.ts'
 import type { Tables } from '../transfer.ts'
 import { parseConnectionUrl } from './connection-url.ts'
 import { createKysely } from './kysely.ts'
 import { PrimaryPool } from './pool.ts'
-
-const ACQUIRE_TIMEOUT_MS = 10_000
 
 /** A page of rows may be large, and a count reads a whole table. */
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
@@ -12,9 +11,7 @@ const STATEMENT_TIMEOUT_MS = 10 * 60_000
 export async function postgresTables(url: string, { isSource }: { isSource: boolean }): Promise<Tables> {
   await using stack = new AsyncDisposableStack()
   const cluster = parseConnectionUrl(url)
-  const pool = stack.use(
-    new PrimaryPool({ cluster, maxConnections: 1, acquireTimeoutMs: ACQUIRE_TIMEOUT_MS }),
-  )
+  const pool = stack.use(new PrimaryPool({ cluster, maxConnections: 1, timeouts: DEADLINES.database }))
   const connection = stack.use(await pool.connect())
   const db = createKysely((query) => connection.query(query, STATEMENT_TIMEOUT_MS))
   if (isSource)

@@ -3,19 +3,22 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Deadlines } from '../../lib/deadlines.ts'
 import type { Metrics } from '../../lib/metrics.ts'
+import { Turns } from '../../lib/turns.ts'
 import { ChangeSet } from '../contract/changes.ts'
 import { createQueries } from '../queries.ts'
 import type { Durability, Queries, WriteScope, WriteTransaction } from '../store.ts'
 import type { ChangeFeed, ChangeHints } from './change-feed.ts'
 import type { Connection, Query } from './client.ts'
+import type { CommitWatch } from './commit-watch.ts'
 import { isRepeatable, translateError } from './errors.ts'
 import { createKysely } from './kysely.ts'
-import type { PrimaryPool } from './pool.ts'
+import type { PrimaryPool, Use } from './pool.ts'
 
 interface WriterOptions {
   pool: PrimaryPool
   feed: ChangeFeed
   hints: ChangeHints
+  commits: CommitWatch
   timeouts: Deadlines['database']
   notify: (changed: ChangeSet, own: boolean) => Promise<void>
   metrics: Metrics
@@ -30,19 +33,23 @@ const MAX_ATTEMPTS = 5
 const MAX_RETRY_PAUSE_MS = 20
 
 /**
- * Writes to the primary. A transaction takes the locks of its scope in the message that begins it. What the server
- * rolled back after a deadlock or a serialization failure is repeated; a commit whose answer is lost never is.
+ * Writes to the primary. A transaction takes the locks of its scope in the message that begins it, after those of this
+ * process with a common name, so that only one of these holds a connection. What the server rolled back after a deadlock
+ * or a serialization failure is repeated; a commit whose answer is lost never is. While the server does not confirm
+ * commits, durable writes are rejected before they begin.
  */
 export class Writer {
   readonly #options: WriterOptions
   readonly #writing = new Set<Promise<unknown>>()
-  readonly #statements: Record<Durability, Queries>
+  readonly #statements: Record<Commit, Queries>
+  readonly #turns = new Turns()
 
   constructor(options: WriterOptions) {
     this.#options = options
     this.#statements = {
-      durable: this.#createStatements('durable'),
-      relaxed: this.#createStatements('relaxed'),
+      on: this.#createStatements('on'),
+      local: this.#createStatements('local'),
+      off: this.#createStatements('off'),
     }
   }
 
@@ -52,11 +59,28 @@ export class Writer {
     scope: WriteScope,
     work: (tx: WriteTransaction) => Promise<T>,
   ): Promise<T> {
-    const { pool, hints, notify } = this.#options
-    const begin = beginMessage(durability, scope, this.#options.timeouts)
+    const { pool, hints, notify, timeouts } = this.#options
+    const locks = lockKeys(scope)
     return this.#track(async () => {
-      const { result, changed } = await this.#repeat(() =>
-        pool.use((connection) => this.#transaction(connection, begin, work), { isWrite: true }),
+      const { signal } = this.#options.commits
+      const wait = { timeoutMs: timeouts.queue, signal: durability === 'durable' ? signal : undefined }
+      const { result, changed } = await this.#turns.run(locks, wait, (extend) =>
+        this.#repeat(() => {
+          const commit = this.#commitFor(durability)
+          const begin = beginMessage(commit, locks, timeouts)
+          return pool.use(
+            async (connection) => {
+              try {
+                return await this.#transaction(connection, begin, work)
+              } finally {
+                // The server still has the locks.
+                if (connection.unanswered) extend(connection.unanswered)
+              }
+            },
+            USES[commit],
+            wait.signal,
+          )
+        }),
       )
       if (changed.size > 0) {
         hints.send()
@@ -68,12 +92,21 @@ export class Writer {
 
   /** See `Store.execute`. */
   execute<T>(durability: Durability, statement: (queries: Queries) => Promise<T>): Promise<T> {
-    return this.#track(() => this.#repeat(() => statement(this.#statements[durability])))
+    return this.#track(() => this.#repeat(() => statement(this.#statements[this.#commitFor(durability)])))
   }
 
   /** Resolves when no write is pending. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#writing)
+  }
+
+  /** UNAVAILABLE for a durable write while the server does not confirm commits. */
+  #commitFor(durability: Durability): Commit {
+    if (durability === 'relaxed') return 'off'
+    const { signal } = this.#options.commits
+    if (!signal.aborted) return 'on'
+    if (durability === 'available') return 'local'
+    throw signal.reason
   }
 
   async #track<T>(work: () => Promise<T>): Promise<T> {
@@ -103,7 +136,7 @@ export class Writer {
     begin: Begin,
     work: (tx: WriteTransaction) => Promise<T>,
   ): Promise<{ result: T; changed: ChangeSet }> {
-    const { feed, notify, timeouts } = this.#options
+    const { feed, notify, timeouts, commits } = this.#options
     const deadline = performance.now() + timeouts.transaction
     const statementMs = timeouts.statement + STATEMENT_MARGIN_MS
     const query: typeof connection.query = (query, timeoutMs) =>
@@ -119,7 +152,8 @@ export class Writer {
       })
       if (changed.size > 0) xid = lastResult<{ xid: string }>(begun).rows[0]!.xid
       if (xid !== undefined) feed.addOwn(xid)
-      await commit(connection, changed, timeouts.commit)
+      const end = () => commit(connection, changed, { timeouts, ...begin })
+      await (begin.commit === 'off' ? end() : commits.run(connection, end))
       return { result, changed }
     } catch (error) {
       // A connection that cannot roll back was lost, and the server rolls back without it.
@@ -129,34 +163,39 @@ export class Writer {
     }
   }
 
-  #createStatements(durability: Durability): Queries {
+  #createStatements(commit: Commit): Queries {
     const { pool } = this.#options
+    const use = commit === 'off' ? 'statement' : USES[commit]
     return createQueries(
-      createKysely((query) =>
-        pool.use((connection) => this.#executeAlone(connection, query, durability), { isWrite: true }),
-      ),
+      createKysely((query) => pool.use((connection) => this.#executeAlone(connection, query, commit), use)),
     )
   }
 
   /** Executes a statement that sets the durability of its own commit, unless it changes no row. */
-  async #executeAlone(connection: Connection, query: Query, durability: Durability): Promise<pg.QueryResult> {
-    const setting = `set_config('synchronous_commit', '${synchronousCommit(durability)}', true) as set_durability`
+  async #executeAlone(connection: Connection, query: Query, commit: Commit): Promise<pg.QueryResult> {
+    const setting = `set_config('synchronous_commit', '${commit}', true) as set_durability`
     const text = `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}`
+    const { timeouts, commits } = this.#options
     // A durable statement may wait for a standby.
-    const isCancelable = durability === 'relaxed'
-    const { read, commit: durable } = this.#options.timeouts
-    const timeoutMs = isCancelable ? read : durable
-    const result = await connection.query<{ set_durability?: string }>(
-      { ...query, text, isCancelable },
-      timeoutMs,
-    )
+    const isCommit = commit !== 'off'
+    const sent = { ...query, text, isCommit, isCancelable: !isCommit }
+    const send = () =>
+      connection.query<{ set_durability?: string }>(sent, isCommit ? timeouts.commit : timeouts.read)
+    const result = await (isCommit ? commits.run(connection, send) : send())
     for (const row of result.rows) delete row.set_durability
     return result
   }
 }
 
+/** `synchronous_commit`: waits for the standby, for the disk of the primary, or for nothing. */
+type Commit = 'on' | 'local' | 'off'
+
+/** A commit that waits for the standby may take long. */
+const USES: Readonly<Record<Commit, Use>> = { on: 'durable', local: 'transaction', off: 'transaction' }
+
 interface Begin {
   text: string
+  commit: Commit
   /** Whether it waits for other writes. */
   mayWait: boolean
 }
@@ -167,28 +206,28 @@ interface Begin {
  * one another connection.
  */
 function beginMessage(
-  durability: Durability,
-  scope: WriteScope,
+  commit: Commit,
+  locks: readonly string[],
   { statement, lock }: Deadlines['database'],
 ): Begin {
-  const keys = Object.entries(scope).flatMap(([kind, names]) =>
-    [names ?? []].flat().map((name) => lockKey(kind, name)),
-  )
-  const locks = [...new Set(keys)].sort((one, other) => (one < other ? -1 : 1))
   const text = [
     'begin',
-    `set local synchronous_commit = ${synchronousCommit(durability)}`,
+    `set local synchronous_commit = ${commit}`,
     `set local statement_timeout = ${statement}`,
     `set local lock_timeout = ${lock}`,
     `set local idle_in_transaction_session_timeout = ${statement + STATEMENT_MARGIN_MS}`,
     ...locks.map((key) => `select pg_advisory_xact_lock(${key})`),
     'select pg_current_xact_id()::text as xid',
   ].join(';')
-  return { text, mayWait: locks.length > 0 }
+  return { text, commit, mayWait: locks.length > 0 }
 }
 
-function synchronousCommit(durability: Durability): 'on' | 'off' {
-  return durability === 'durable' ? 'on' : 'off'
+/** The keys of the locks of a scope, each once and in one order. */
+function lockKeys(scope: WriteScope): string[] {
+  const keys = Object.entries(scope).flatMap(([kind, names]) =>
+    [names ?? []].flat().map((name) => `${lockKey(kind, name)}`),
+  )
+  return [...new Set(keys)].sort()
 }
 
 /** 64 bits of a hash: two names with the same key only wait for each other. */
@@ -203,10 +242,16 @@ export function lockKey(kind: string, name: string): bigint {
  * Commits, and records the changed names in the same message. The server answers the commit of a transaction in which a
  * statement failed with ROLLBACK.
  */
-async function commit(connection: Connection, { effects }: ChangeSet, timeoutMs: number): Promise<void> {
+async function commit(
+  connection: Connection,
+  { effects }: ChangeSet,
+  { timeouts, commit: mode }: Begin & { timeouts: Deadlines['database'] },
+): Promise<void> {
   const rows = [...effects].map((change) => `(${change.map(pg.escapeLiteral).join()})`)
   const record = rows.length === 0 ? '' : `insert into changes (name, effect) values ${rows};`
-  const { command } = lastResult(await connection.query({ text: `${record}commit` }, timeoutMs))
+  const { command } = lastResult(
+    await connection.query({ text: `${record}commit`, isCommit: mode !== 'off' }, timeouts.commit),
+  )
   if (command !== 'COMMIT') throw new Error(`a failed statement was ignored: the server answered ${command}`)
 }
 

@@ -1,0 +1,82 @@
+import { overloaded } from './semaphore.ts'
+import { settlesWithin } from './settles-within.ts'
+
+/** Work that waits for one key; more is rejected. */
+const MAX_WAITING = 100
+
+/** A call of `run`, for each of its keys. */
+interface Turn {
+  ended: Promise<void>
+  /** Resolves when the end is not known: those behind it need not wait. */
+  stuck: Promise<void>
+  /** Calls of this key that have not ended. */
+  count: number
+}
+
+interface TurnOptions {
+  timeoutMs: number
+  signal?: AbortSignal | undefined
+}
+
+/** Runs work with common keys one after another, in the order of the calls, so that none of it waits elsewhere. */
+export class Turns {
+  readonly #last = new Map<string, Turn>()
+
+  /**
+   * Rejects with UNAVAILABLE when the turn does not come within `timeoutMs`, too many wait for a key, or work before it
+   * extends its turn; and with the reason of `signal` when that aborts the wait. The turn ends with the work, or with what
+   * it passes to `extend`.
+   */
+  async run<T>(
+    keys: readonly string[],
+    { timeoutMs, signal }: TurnOptions,
+    work: (extend: (until: Promise<void>) => void) => Promise<T>,
+  ): Promise<T> {
+    const before = keys.flatMap((key) => this.#last.get(key) ?? [])
+    if (before.some(({ count }) => count >= MAX_WAITING)) throw overloaded()
+    const [ended, stuck] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    for (const key of keys) {
+      const count = (this.#last.get(key)?.count ?? 0) + 1
+      this.#last.set(key, { ended: ended.promise, stuck: stuck.promise, count })
+    }
+    const end = () => {
+      ended.resolve()
+      for (const key of keys) this.#end(key, ended.promise)
+    }
+    const endAfter = (until: Promise<unknown>) => {
+      stuck.resolve()
+      void until.then(end)
+    }
+    if (before.length > 0) {
+      let hasCome = false
+      const come = Promise.all(before.map((turn) => turn.ended))
+      const comes = come.then(() => {
+        hasCome = true
+      })
+      const { promise: aborted, resolve: abort } = Promise.withResolvers<void>()
+      const onAbort = () => abort()
+      signal?.addEventListener('abort', onAbort)
+      await settlesWithin(timeoutMs, Promise.race([comes, aborted, ...before.map((turn) => turn.stuck)]))
+      signal?.removeEventListener('abort', onAbort)
+      if (!hasCome) {
+        endAfter(come)
+        throw signal?.aborted ? signal.reason : overloaded()
+      }
+    }
+    let extension: Promise<void> | undefined
+    try {
+      return await work((until) => {
+        extension = until
+      })
+    } finally {
+      if (extension) endAfter(extension)
+      else end()
+    }
+  }
+
+  #end(key: string, ended: Promise<void>): void {
+    const last = this.#last.get(key)!
+    if (last.ended === ended) this.#last.delete(key)
+    else last.count--
+  }
+}
