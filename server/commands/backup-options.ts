@@ -24,9 +24,17 @@ export interface BackupArguments {
   parts?: number
   keep?: number
   toData?: string
+  toDatabase?: string
+  toBlobs?: string
   /** Arguments without a name. */
   values: string[]
 }
+
+const RESTORE_OPTIONS = {
+  '--to-data': 'toData',
+  '--to-database': 'toDatabase',
+  '--to-blobs': 'toBlobs',
+} as const
 
 /** Parses the options of a command that has those in `allowed`. */
 export function parseOptions(
@@ -45,7 +53,7 @@ export function parseOptions(
     else if (arg === '--repair') parsed.repair = true
     else if (arg === '--keep') parsed.keep = parseNumber(rest.shift(), '--keep needs a number of backups')
     else if (arg === '--parts') parsed.parts = parseNumber(rest.shift(), '--parts needs a number of days')
-    else parsed.toData = rest.shift() ?? ''
+    else parsed[RESTORE_OPTIONS[arg as keyof typeof RESTORE_OPTIONS]] = rest.shift() ?? ''
   }
   return parsed
 }

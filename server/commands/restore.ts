@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
 import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
+import { bucketUrl, databaseUrl, readValue } from '../config/setting-types.ts'
+import type { BackupManifest } from '../operations/backup/manifest.ts'
 import { chooseTarget, describe, parseOptions, progressPrinter, takeTime } from './backup-options.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
@@ -7,7 +9,7 @@ export const restore: Command = {
   usage: [
     [
       'restore [TARGET] [TIME] --to-data FOLDER',
-      'copy the newest backup, or that of a time, to a new data folder; with --json a line for programs',
+      'copy the newest backup, or that of a time, to a new data folder, or with --to-database URL and --to-blobs URL to a database or a bucket; a database URL in SLIPWAY_MOVE_DATABASE_URL stays hidden; with --json a line for programs',
     ],
   ],
   run: restoreBackup,
@@ -16,8 +18,15 @@ export const restore: Command = {
 /** Exit code 1 when files are missing: they were lost before the backup. */
 async function restoreBackup(context: CommandContext, args: string[]): Promise<number> {
   const { config, log, version, deadlines } = context
-  const { json, toData, values } = parseOptions(args, 'restore', ['--to-data', '--json'])
+  const options = ['--to-data', '--to-database', '--to-blobs', '--json']
+  const { json, toData, toDatabase, toBlobs, values } = parseOptions(args, 'restore', options)
   if (!toData) throw new UsageError('restore needs --to-data FOLDER.')
+  const to = {
+    databaseUrl: toDatabase
+      ? readValue(databaseUrl('--to-database', 'URL of a database'), toDatabase)
+      : config.moveDatabaseUrl,
+    blobsUrl: toBlobs ? readValue(bucketUrl('--to-blobs', 'URL of a bucket'), toBlobs) : '',
+  }
   const { openBackupTarget, restoreData } = await import('../operations/copies.ts')
   const { readManifest } = await import('../operations/backup/manifest.ts')
   const { time, rest } = takeTime(values)
@@ -27,7 +36,7 @@ async function restoreBackup(context: CommandContext, args: string[]): Promise<n
   const printProgress = progressPrinter(context, json)
   const data = resolve(toData)
   const { files, rows, damaged } = await restoreData(
-    { ...config, data },
+    { ...config, ...to, data },
     {
       ...{ target, manifest, log, version, deadlines },
       report: ({ files, ofFiles }) =>
@@ -38,14 +47,22 @@ async function restoreBackup(context: CommandContext, args: string[]): Promise<n
   else {
     for (const hash of damaged)
       context.print(`The file with SHA-256 ${hash} was lost before the backup, or is damaged.`)
+    const place = to.databaseUrl || to.blobsUrl ? 'the target' : data
     context.print(
-      `${pluralize(files, 'file')} (${formatBytes(manifest.counts.bytes)}) and ${pluralize(rows, 'row')} are in ${data}.`,
+      `${pluralize(files, 'file')} (${formatBytes(manifest.counts.bytes)}) and ${pluralize(rows, 'row')} are in ${place}.`,
     )
-    context.print(
-      manifest.secret === undefined
-        ? 'The backup has no secret: start the service with SLIPWAY_SECRET set to that of the former service.'
-        : `Start the service with SLIPWAY_DATA=${data}. Do not set SLIPWAY_SECRET: the folder has the secret.`,
-    )
+    context.print(adviseStart(manifest, { data, isFleet: to.databaseUrl !== '' }))
   }
   return damaged.length > 0 ? 1 : 0
+}
+
+function adviseStart(
+  { secret }: BackupManifest,
+  { data, isFleet }: { data: string; isFleet: boolean },
+): string {
+  if (secret === undefined)
+    return 'The backup has no secret: start the service with SLIPWAY_SECRET set to that of the former service.'
+  if (isFleet)
+    return `Start the nodes with the settings of the target, and with SLIPWAY_SECRET set to the contents of ${data}/secret.`
+  return `Start the service with SLIPWAY_DATA=${data}. Do not set SLIPWAY_SECRET: the folder has the secret.`
 }

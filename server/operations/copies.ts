@@ -173,7 +173,10 @@ export interface RestoreRun extends StartOptions, Pick<MoveOptions, 'report'> {
   manifest: BackupManifest
 }
 
-/** Copies a backup into a new data folder. A second run continues one that was interrupted. */
+/**
+ * Copies a backup into a new data folder, or into the database and the bucket of `config`. A second run continues one
+ * that was interrupted.
+ */
 export async function restoreData(config: Config, run: RestoreRun): Promise<MoveResult> {
   const { withSpaceErrors } = await import('./backup/space-errors.ts')
   return withSpaceErrors(config.data, () => restoreInto(config, run))
@@ -189,7 +192,7 @@ async function restoreInto(
   const { claimTarget } = await import('../store/transfer.ts')
   const { database, secret, fetchDatabase, finish } = await beginRestore(target, manifest, config.data)
   await using stack = new AsyncDisposableStack()
-  const targetConfig = { ...config, databaseUrl: '', blobsUrl: '', secret }
+  const targetConfig = { ...config, secret }
   const restored = stack.use(await openStorage(targetConfig, startOptions, { isSource: false }))
   const sourceId = `${manifest.time} ${manifest.database.hash}`
   // From now on, no service starts on the folder before it is complete.

@@ -16,9 +16,11 @@ import { compressibleText } from '../precompress/encoded.ts'
 import { SiteVisitor } from '../publishing/site-visitor.ts'
 import { startTestService } from '../support/service.ts'
 import { silentLog } from '../support/silent-log.ts'
+import { sharedCeph } from '../tools/ceph.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
+import { run } from './program.ts'
 
 const SECRET = 'a secret of thirty-two characters'
 const SURROUNDINGS = { log: silentLog, version: 'test', deadlines: PATIENT }
@@ -48,8 +50,12 @@ function stopAtSecondPage(): () => undefined {
   }
 }
 
-async function assertServes(data: string, slugs: readonly string[]): Promise<void> {
-  await using service = await startTestService({ DATA: data, SECRET })
+async function assertServes(
+  data: string,
+  slugs: readonly string[],
+  settings: Record<string, string> = {},
+): Promise<void> {
+  await using service = await startTestService({ DATA: data, SECRET, ...settings })
   using visitor = new SiteVisitor(service.port)
   for (const slug of slugs)
     for (const [path, text] of Object.entries(CONTENTS).slice(-10)) {
@@ -106,6 +112,39 @@ describe('a move', () => {
       const { encodings } = records.find(({ hash }) => hash === sha256(CONTENTS['index.html']))!
       assert.equal(sha256((await blobs.bytes(encodings!.br!))!), encodings!.br!.hash)
       assert.equal((await listObjects(blobs)).length, await countObjects(original))
+    },
+  )
+
+  test(
+    'is not needed to restore a backup of one machine into a fleet, and takes the fleet back to one machine',
+    requires('postgres', 'ceph'),
+    async () => {
+      await using stack = new AsyncDisposableStack()
+      const [target, node, last] = [
+        stack.use(await memoryFolder()),
+        stack.use(await memoryFolder()),
+        stack.use(await memoryFolder()),
+      ]
+      const { url } = stack.use(await (await sharedPostgres()).borrowDatabase())
+      const blobs = (await sharedCeph()).storageUrl()
+      const made = await run(['backup', target.path], { DATA: original, SECRET })
+      assert.deepEqual([made.code, made.stderr], [0, ''])
+      const options = ['--to-data', node.path, '--to-database', url, '--to-blobs', blobs]
+      const restored = await run(['restore', target.path, ...options])
+      assert.deepEqual([restored.code, restored.stderr], [0, ''])
+      assert.match(restored.lines.at(-1)!, /SLIPWAY_SECRET set to the contents of .*\/secret\.$/)
+      const fleet = {
+        DATABASE_URL: url,
+        BLOBS_URL: blobs,
+        SMTP_URL: 'smtp://127.0.0.1:1',
+        BASE_URL: 'http://localhost',
+      }
+      await assertServes(node.path, slugs, fleet)
+      const again = await run(['restore', target.path, ...options])
+      assert.equal(again.code, 1, 'the folder is not empty')
+
+      await move({ databaseUrl: url, blobsUrl: blobs, data: node.path }, { data: last.path })
+      await assertServes(last.path, slugs)
     },
   )
 
