@@ -112,11 +112,13 @@ export const ODD_FOLDERS: OddFolder[] = [
     links: {
       ...{ absolute: '/etc/hostname', above: '../../../../etc/hostname', out: '../../..', dangling: 'missing' },
       ...{ self: 'self', one: 'two', two: 'one', 'a/up': '..', 'a/to-b': '../b', 'b/to-a': '../a', empty: 'none' },
+      // Above the folder and back into it, if the way up ended at the top.
+      past: '../../links-outside-nowhere-and-in-loops/b/y.txt',
     },
     published: { 'a/to-b/y.txt': 'y', 'b/to-a/x.txt': 'x' },
     excluded: {
       ...{ absolute: 'link', above: 'link', out: 'link', dangling: 'link', self: 'link', one: 'link', two: 'link' },
-      ...{ 'a/up': 'link', 'a/to-b/to-a': 'link', 'b/to-a/to-b': 'link', 'b/to-a/up': 'link', empty: 'link' },
+      ...{ 'a/up': 'link', 'a/to-b/to-a': 'link', 'b/to-a/to-b': 'link', 'b/to-a/up': 'link', empty: 'link', past: 'link' },
     },
     differences: [
       {
@@ -124,7 +126,7 @@ export const ODD_FOLDERS: OddFolder[] = [
         excluded: Object.fromEntries(
           [
             ...['absolute', 'above', 'out', 'dangling', 'self', 'one', 'two', 'a/up', 'empty'],
-            ...['a/to-b/to-a', 'b/to-a/to-b', 'b/to-a/up'],
+            ...['a/to-b/to-a', 'b/to-a/to-b', 'b/to-a/up', 'past'],
           ].map((path) => [path, undefined]),
         ),
       },
