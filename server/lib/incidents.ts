@@ -55,7 +55,7 @@ export const INCIDENTS = {
   },
   'disk-below-reserve': {
     level: 'error',
-    began: 'the disk has less free space than SLIPWAY_DISK_RESERVE: publishing is refused',
+    began: 'the disk has less free space than SLIPWAY_DISK_RESERVE: publishing to it is refused',
     ended: 'the disk has more free space than SLIPWAY_DISK_RESERVE again',
   },
   'descriptors-short': {
