@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { INCIDENTS } from '../../server/lib/incidents.ts'
+import { HOUR_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
 import { toFiles } from '../api/content.ts'
 import { siteRow } from '../store/rows.ts'
@@ -62,6 +63,28 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     await cluster.untilCommitWaits(url)
     cluster.replication.resume()
     await adding
+  })
+
+  test('old changes are deleted without the standby, so that no connection waits for it', async (t) => {
+    await using stack = new AsyncDisposableStack()
+    const url = await cluster.createDatabase()
+    await (await cluster.openStore(url))[Symbol.asyncDispose]()
+    await cluster.run(
+      url,
+      "insert into changes (name, at) values ('old', clock_timestamp() - interval '1 year')",
+    )
+    stack.defer(() => cluster.replication.resume())
+    cluster.replication.stop()
+    stack.use(await cluster.openStore(url))
+    const now = performance.now.bind(performance)
+    t.mock.method(performance, 'now', () => now() + HOUR_MS)
+    const old = async () => (await cluster.run(url, "select from changes where name = 'old'")).length
+    const waiting =
+      "select from pg_stat_activity where datname = current_database() and wait_event = 'SyncRep'"
+    await waitFor(async () => {
+      assert.deepEqual(await cluster.run(url, waiting), [])
+      return (await old()) === 0
+    })
   })
 
   test('a commit that an operator stops waiting for its standby is not reported as done', async () => {

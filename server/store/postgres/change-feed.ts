@@ -238,7 +238,8 @@ class ChangeTrimmer {
     const text = `
       with gone as (delete from changes where at < clock_timestamp() - interval '${RETENTION}' returning xid)
       update changes_trimmed
-      set xid = greatest(changes_trimmed.xid, (select xid from gone order by xid desc limit 1))`
+      set xid = greatest(changes_trimmed.xid, (select xid from gone order by xid desc limit 1))
+      returning set_config('synchronous_commit', 'off', true)`
     const trimming = this.#pool.use(
       (connection) => connection.query({ text }, TRIM_TIMEOUT_MS),
       'transaction',
