@@ -130,6 +130,24 @@ describe('the network to PostgreSQL', requires('postgres'), () => {
     const store = stack.use(await postgresStore({ url: hosts, timeouts: PATIENT_TIMEOUTS }))
     assert.equal(await store.read.sites.bySlug('a-site'), undefined)
   })
+
+  test('a commit that hangs at a primary that went silent ends once another host is the primary, which takes writes then', async () => {
+    await using stack = new AsyncDisposableStack()
+    const { url } = await openProxied(stack)
+    const port = Number(new URL(url).port)
+    const [former, next] = [stack.use(await TcpProxy.open(port)), stack.use(await TcpProxy.open(1))]
+    const hosts = url.replace(`127.0.0.1:${port}`, `127.0.0.1:${former.port},127.0.0.1:${next.port}`)
+    const timeouts = { ...PATIENT_TIMEOUTS, poll: SOON_MS, hang: 1 }
+    const store = stack.use(await postgresStore({ url: hosts, pollIntervalMs: 20, timeouts }))
+    const sent = holdAnswerTo(former, 'commit')
+    const insert = (name: string) => store.write('durable', {}, (tx) => tx.sites.insert(siteRow(name)))
+    const hanging = assert.rejects(insert('before'), isUnavailable)
+    await sent
+    next.upstreamPort = port
+    former.stop()
+    await hanging
+    await insert('after')
+  })
 })
 
 /** Stops the answers of the first connection that sends a statement; resolves with it. */

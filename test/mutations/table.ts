@@ -213,6 +213,7 @@ const ROWS: readonly Row[] = [
   ['reports a commit as done that is not replicated', 'server/store/postgres/client.ts', 'PostgresClient.query', "if (this.#isReplicationCanceled) throw new OutcomeUnknownError('the wait for the standby was canceled')", "if (false) throw new OutcomeUnknownError('the wait for the standby was canceled')", FAILOVER],
   ['waits for the standby to delete old changes', 'server/store/postgres/change-feed.ts', 'ChangeTrimmer.trim', "returning set_config('synchronous_commit', 'off', true)", '', FAILOVER],
   ['commits durable writes without the standby', 'server/store/postgres/writer.ts', 'Writer.#commitFor', "if (!signal.aborted) return 'on'", "if (!signal.aborted) return 'off'", FAILOVER],
+  ['waits for commits of a former primary', 'server/store/postgres/pool.ts', 'PrimaryPool.constructor', 'if (client.host !== primary) client.destroy()', 'if (client.host === undefined) client.destroy()', NETWORK],
   ['leaves connections behind while the standby is away', 'server/store/postgres/client.ts', 'PostgresClient.query', 'error instanceof OutcomeUnknownError && query.isCommit', 'error instanceof OutcomeUnknownError && query.isCancelable', FAILOVER],
   ['ends sign-in with an outage of the standby', 'server/store/postgres/writer.ts', 'Writer.#commitFor', "if (durability === 'available') return 'local'", '', FAILOVER],
   ['reports a full disk of PostgreSQL as an outage', 'server/store/postgres/errors.ts', 'translateError', 'if (state === DISK_FULL) throw diskFull(error)', '', 'test/database-faults/full-disk.test.ts'],

@@ -47,6 +47,9 @@ const TYPES = {
     oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format as 'text'),
 }
 
+/** Silence of a connection after which the network is probed: Linux waits two hours. */
+const KEEP_ALIVE_MS = 5000
+
 /** How long the server has to end a connection that is closed. */
 const CLOSE_TIMEOUT_MS = 1000
 
@@ -58,7 +61,7 @@ const REPLICATION_WAIT_ROUTINE = 'SyncRepWaitForLSN'
 
 /** One connection to one host of a cluster. */
 export class PostgresClient implements Connection, Disposable {
-  readonly #host: Cluster['hosts'][number]
+  readonly host: Cluster['hosts'][number]
   readonly #client: pg.Client
   readonly #socket = new Socket()
   #isReplicationCanceled = false
@@ -69,12 +72,13 @@ export class PostgresClient implements Connection, Disposable {
   onClose: (() => void) | undefined
 
   constructor({ hosts, config }: Cluster, index: number) {
-    this.#host = hosts[index]!
+    this.host = hosts[index]!
     this.#client = new pg.Client({
       ...config,
-      ...this.#host,
+      ...this.host,
       application_name: 'slipway',
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       stream: () => this.#socket,
       types: TYPES,
     })
@@ -188,7 +192,7 @@ export class PostgresClient implements Connection, Disposable {
     message.writeInt32BE(CANCEL_REQUEST_CODE, 4)
     message.writeInt32BE(processID, 8)
     message.writeInt32BE(secretKey, 12)
-    const { host, port } = this.#host
+    const { host, port } = this.host
     const socket = new Socket().on('error', () => undefined)
     socket.setTimeout(CANCEL_TIMEOUT_MS, () => socket.destroy()).unref()
     if (host.startsWith('/')) socket.connect(`${host}/.s.PGSQL.${port}`)

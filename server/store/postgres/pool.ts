@@ -58,7 +58,13 @@ export class PrimaryPool implements AsyncDisposable {
     this.#options = options
     const { metrics = new Metrics(), incidents } = options
     this.#metrics = metrics
-    this.#search = new PrimarySearch({ ...options, metrics, timeoutMs: options.timeouts.connect })
+    this.#search = new PrimarySearch({
+      ...{ ...options, metrics, timeoutMs: options.timeouts.connect },
+      // The former primary may be silent for long, and what it commits now is lost.
+      onChange: (primary) => {
+        for (const client of this.#open) if (client.host !== primary) client.destroy()
+      },
+    })
     this.#metrics.addRead('slipway_store_pool_connections', () => this.#idle.size, { state: 'idle' })
     this.#metrics.addRead('slipway_store_pool_connections', () => this.#open.size - this.#idle.size, {
       state: 'used',
@@ -168,7 +174,8 @@ export class PrimaryPool implements AsyncDisposable {
   }
 
   async #hasProcess(processId: number): Promise<boolean> {
-    const query = { text: 'select from pg_stat_activity where pid = $1', values: [processId] }
+    const text = `select from pg_stat_activity where pid = $1 and application_name = 'slipway'`
+    const query = { text, values: [processId] }
     const { rows } = await this.use((connection) => connection.query(query, this.#options.timeouts.acquire))
     return rows.length > 0
   }

@@ -15,6 +15,8 @@ interface SearchOptions {
   minVersion?: number | undefined
   metrics: Metrics
   incidents?: Incidents | undefined
+  /** Called with the host that is the primary in place of another one. */
+  onChange: (primary: Cluster['hosts'][number]) => void
 }
 
 /** How long the host that was the primary has to answer before the next one is tried at the same time. */
@@ -102,10 +104,16 @@ export class PrimarySearch {
     search.clients.delete(client)
     this.#unproven.delete(client)
     const { hosts } = this.#options.cluster
-    const [primary, before] = [hosts[index]!, hosts[this.#preferred ?? index]!].map(formatHost)
-    if (primary !== before) this.#options.incidents?.report('primary-changed', { primary, before })
+    const [primary, before] = [hosts[index]!, hosts[this.#preferred ?? index]!]
     this.#preferred = index
+    if (primary !== before) this.#tellOfChange(primary, before)
     return client
+  }
+
+  #tellOfChange(primary: Cluster['hosts'][number], before: Cluster['hosts'][number]): void {
+    const { incidents, onChange } = this.#options
+    incidents?.report('primary-changed', { primary: formatHost(primary), before: formatHost(before) })
+    onChange(primary)
   }
 }
 

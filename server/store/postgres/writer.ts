@@ -164,10 +164,13 @@ export class Writer {
   }
 
   #createStatements(commit: Commit): Queries {
-    const { pool } = this.#options
+    const { pool, commits } = this.#options
     const use = commit === 'off' ? 'statement' : USES[commit]
     return createQueries(
-      createKysely((query) => pool.use((connection) => this.#executeAlone(connection, query, commit), use)),
+      createKysely((query) => {
+        const signal = commit === 'on' ? commits.signal : undefined
+        return pool.use((connection) => this.#executeAlone(connection, query, commit), use, signal)
+      }),
     )
   }
 
