@@ -10,7 +10,7 @@ interface Incident {
   ended?: string
 }
 
-/** What an operator has to know. docs/operate.md, "Incidents", has the alert of each, and what to do. */
+/** What an operator has to know. docs/incidents.md has the alert of each, and what to do. */
 export const INCIDENTS = {
   'database-unreachable': {
     level: 'error',

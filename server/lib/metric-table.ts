@@ -152,7 +152,9 @@ export const METRICS = {
   slipway_disk_cache_failures_total: reported(
     counter('Files of the disk cache that could not be written, or not be listed.', ['operation']),
   ),
-  slipway_incident: reported(gauge('Whether an incident lasts, of those in docs/operate.md.', ['incident'])),
+  slipway_incident: reported(
+    gauge('Whether an incident lasts, of those in docs/incidents.md.', ['incident']),
+  ),
   slipway_incidents_total: counter('How often an incident began, or happened.', ['incident']),
   slipway_worker_restarts_total: counter('Workers that ended and were started again.'),
   process_start_time_seconds: gauge('Start of the process, in seconds since 1970.'),

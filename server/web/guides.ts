@@ -66,6 +66,11 @@ export const GUIDES: readonly (readonly [task: string, guides: readonly Guide[]]
       },
       { name: 'https', title: 'HTTPS', about: 'certificates for the service, its sites and custom domains' },
       { name: 'plans', title: 'Plans', about: 'quotas, sign-up and anonymous publishing' },
+      {
+        name: 'incidents',
+        title: 'Incidents',
+        about: 'what the log and the alerts say when something fails, and what to do',
+      },
       { name: 'monitoring', title: 'Monitoring', about: 'metrics, alerts, logs, memory and sweeps' },
       { name: 'security', title: 'Security', about: 'the threat model, guarantees and known limits' },
     ],

@@ -33,11 +33,11 @@ function watch(store: Store): Store {
   return {
     ...repeated,
     write: (durability, ...rest) => {
-      if (durability === 'durable') writes++
+      if (durability !== 'relaxed') writes++
       return repeated.write(durability, ...rest)
     },
     execute: (durability, ...rest) => {
-      if (durability === 'durable') writes++
+      if (durability !== 'relaxed') writes++
       return repeated.execute(durability, ...rest)
     },
   }

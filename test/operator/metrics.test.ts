@@ -63,7 +63,7 @@ describe('the metrics of a service', () => {
       const names = Object.keys(labels).filter((label) => label !== 'le')
       assert.deepEqual(names, family.labels, name)
     }
-    assert.ok(samples.length < 600, `${samples.length} samples`)
+    assert.ok(samples.length < 700, `${samples.length} samples`)
   })
 
   test('are those that promtool accepts', requires('promtool'), async () => {
