@@ -1,6 +1,6 @@
 import http from 'node:http'
 import { join } from 'node:path'
-import type { CreateResponse } from '../protocol/api/publish.ts'
+import type { CreateResponse } from '../protocol/api/publish.schema.ts'
 import { figure, type Measurement } from './figures.ts'
 import { readMemory, resetPeakMemory, scratchFolder, startServer } from './server-process.ts'
 

@@ -3,7 +3,7 @@ import http from 'node:http'
 import { nodeTransport } from '../client/sdk/node-transport.ts'
 import type { PublishOptions } from '../client/sdk/publish.ts'
 import { Slipway } from '../client/sdk/slipway.ts'
-import type { CreateResponse, FinalizeResponse, UpdateResponse } from '../protocol/api/publish.ts'
+import type { CreateResponse, FinalizeResponse, UpdateResponse } from '../protocol/api/publish.schema.ts'
 
 /** The files of a site: path to bytes. */
 export type Content = Map<string, Buffer>

@@ -1,4 +1,4 @@
-import type { PublishWarning } from './api/publish.ts'
+import type { PublishWarning } from './api/publish.schema.ts'
 import { pluralize, stripControlChars } from './format.ts'
 import { type Exclusion, listPaths, type SkipReason } from './ignore/exclusions.ts'
 

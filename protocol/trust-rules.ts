@@ -1,4 +1,4 @@
-import type { TrustRules } from './api/trusts.ts'
+import type { TrustRules } from './api/trusts.schema.ts'
 
 /** The jobs that a trust is for: "branch main, pull requests". */
 export function formatTrustRules({ branch, tag, environment, workflow, pullRequests }: TrustRules): string {

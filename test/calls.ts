@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../protocol/api/errors.ts'
+import type { ErrorCode } from '../protocol/api/errors.schema.ts'
 import type { SiteRight } from '../server/accounts/authorization.ts'
 import type { Api, ApiRequest } from './api/api.ts'
 import type { ApiResponse } from './api/api-response.ts'

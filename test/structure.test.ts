@@ -246,6 +246,20 @@ test('rows and columns stay in server/store, and only it parses stored JSON', ()
   )
 })
 
+test('schemas of the API run in the server only: the client and the dashboard import their types', () => {
+  const isBundled = (path: string) =>
+    /^(client|dashboard|protocol)\//.test(path) && !path.endsWith('.schema.ts')
+  const found = productSources()
+    .filter(({ path }) => isBundled(path))
+    .flatMap(({ path, text }) =>
+      text
+        .split(/^(?=import|export)/m)
+        .filter((statement) => /^(import|export) (?!type )[^;]*?\.schema\.ts'/.test(statement))
+        .map((statement) => `${path}: ${statement.trim()}`),
+    )
+  assert.deepEqual(found, [])
+})
+
 test('node:http is imported for its types only, because its exports load an HTTP client', () => {
   const imports = sources().filter(({ path }) => /^(server|client\/(sdk|cli))\//.test(path))
   assert.deepEqual(

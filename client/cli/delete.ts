@@ -1,4 +1,4 @@
-import type { DeleteResponse } from '../../protocol/api/sites.ts'
+import type { DeleteResponse } from '../../protocol/api/sites.schema.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, type ChosenSite, chooseSite } from './account.ts'
 import {

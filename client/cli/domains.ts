@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { type Action, findAction } from './action.ts'

@@ -1,4 +1,4 @@
-import type { QuotaDetails } from '../../protocol/api/errors.ts'
+import type { QuotaDetails } from '../../protocol/api/errors.schema.ts'
 import { formatDuration, pluralize } from '../../protocol/format.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { CliError, EXIT_CODES, InterruptedError } from './cli-error.ts'

@@ -1,4 +1,5 @@
-import { KEY_SCOPES, type KeySummary } from '../../protocol/api/keys.ts'
+import type { KeySummary } from '../../protocol/api/keys.schema.ts'
+import { KEY_SCOPES } from '../../protocol/api/keys.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, resolveServer } from './account.ts'

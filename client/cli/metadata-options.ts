@@ -1,4 +1,4 @@
-import type { SiteMetadata } from '../../protocol/api/publish.ts'
+import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type CommandOption, type OptionValues, stringOption } from './command.ts'
 import { parseDuration } from './duration.ts'

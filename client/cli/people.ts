@@ -1,4 +1,4 @@
-import type { CollaboratorList } from '../../protocol/api/sites.ts'
+import type { CollaboratorList } from '../../protocol/api/collaborators.schema.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
 import { type Action, findAction } from './action.ts'

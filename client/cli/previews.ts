@@ -1,4 +1,4 @@
-import type { Preview } from '../../protocol/api/previews.ts'
+import type { Preview } from '../../protocol/api/previews.schema.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'

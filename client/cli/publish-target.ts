@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FinalizeResponse, SiteMetadata } from '../../protocol/api/publish.ts'
+import type { FinalizeResponse, SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import type { HashedFile } from '../sdk/folder/digest.ts'
 import {
   type PublishMemory,

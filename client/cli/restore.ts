@@ -1,4 +1,4 @@
-import type { FinalizeResponse } from '../../protocol/api/publish.ts'
+import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import { type ChosenSite, openSite } from './account.ts'
 import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTIONS } from './command.ts'
 import { resolveVersionId } from './version-id.ts'

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os'
-import type { VerifyCodeResponse } from '../../protocol/api/account.ts'
+import type { VerifyCodeResponse } from '../../protocol/api/account.schema.ts'
 import type { DeviceToken } from '../../protocol/api/device.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import type { Slipway } from '../sdk/slipway.ts'

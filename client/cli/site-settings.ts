@@ -1,4 +1,4 @@
-import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.ts'
+import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { openSite } from './account.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { METADATA_OPTIONS, readMetadata, readPassword } from './metadata-options.ts'

@@ -1,4 +1,4 @@
-import type { SiteSummary } from '../../protocol/api/sites.ts'
+import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { ACCOUNT_OPTIONS, type Command, printResult } from './command.ts'
 import { formatTable } from './terminal/table.ts'

@@ -1,5 +1,6 @@
 import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
-import { FORGES, type Forge, type Trust } from '../../protocol/api/trusts.ts'
+import type { Trust } from '../../protocol/api/trusts.schema.ts'
+import { FORGES, type Forge } from '../../protocol/api/trusts.ts'
 import { formatTrustRules } from '../../protocol/trust-rules.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { accountClient, openSite, resolveServer } from './account.ts'

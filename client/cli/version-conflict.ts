@@ -1,4 +1,4 @@
-import type { VersionDetails } from '../../protocol/api/sites.ts'
+import type { VersionDetails } from '../../protocol/api/versions.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { listPaths } from '../../protocol/ignore/exclusions.ts'
 import { diffManifests, type ManifestDiff } from '../../protocol/manifest/manifest-diff.ts'

@@ -1,4 +1,4 @@
-import type { VersionSummary } from '../../protocol/api/sites.ts'
+import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'

@@ -1,4 +1,4 @@
-import type { VersionSummary } from '../../protocol/api/sites.ts'
+import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { openSite } from './account.ts'
 import { type Command, printResult, SITE_OPTIONS } from './command.ts'

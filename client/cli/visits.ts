@@ -1,10 +1,5 @@
-import type {
-  FilteredVisits,
-  VisitCount,
-  VisitNameKind,
-  VisitRange,
-  Visits,
-} from '../../protocol/api/visits.ts'
+import type { FilteredVisits, VisitCount, VisitFilter, Visits } from '../../protocol/api/visits.schema.ts'
+import { VISIT_NAME_KINDS, type VisitNameKind, type VisitRange } from '../../protocol/api/visits.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { openSite } from './account.ts'
 import { UsageError } from './cli-error.ts'
@@ -47,10 +42,9 @@ export const visits: Command = {
     if (!isRange(range))
       throw new UsageError('Unknown range', `Use one of: ${Object.keys(RANGES).join(', ')}`)
     const { slug, slipway } = await openSite(work, options)
-    const [path, missing, referrer] = ['path', 'missing', 'referrer'].map((name) =>
-      stringOption(options, name),
-    )
-    const found = await slipway.visits(slug, range, { path, missing, referrer })
+    const names = VISIT_NAME_KINDS.map((kind) => [kind, stringOption(options, kind)])
+    const filter: VisitFilter = Object.fromEntries(names.filter(([, name]) => name !== undefined))
+    const found = await slipway.visits(slug, range, filter)
     printResult(work, options, found, () => {
       for (const line of found.filtered ? formatFiltered(found.filtered) : formatVisits(found))
         work.terminal.printRow(line)

@@ -1,4 +1,4 @@
-import type { FinalizeResponse } from '../../protocol/api/publish.ts'
+import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import { describeWarning } from '../../protocol/publish-story.ts'
 import type { Terminal } from './terminal/terminal.ts'
 

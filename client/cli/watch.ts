@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
-import type { ContentsRequest, FileContent, FinalizeResponse } from '../../protocol/api/publish.ts'
+import type { FileContent } from '../../protocol/api/fields.schema.ts'
+import type { ContentsRequest, FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import { formatDuration, pluralize } from '../../protocol/format.ts'
 import { digestAll, type HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan, FoundFile } from '../sdk/folder/scan.ts'

@@ -1,4 +1,4 @@
-import type { Me } from '../../protocol/api/account.ts'
+import type { Me } from '../../protocol/api/account.schema.ts'
 import {
   formatBytes,
   formatLimit,

@@ -1,4 +1,4 @@
-import type { BundleReceipt, BundleTarget } from '../../protocol/api/publish.ts'
+import type { BundleReceipt, BundleTarget } from '../../protocol/api/publish.schema.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { concat, padding, sizeInTar, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import type { Bytes } from './transport.ts'

@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { SlipwayError } from './slipway-error.ts'
 
 /** A server-sent event. */

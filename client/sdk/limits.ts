@@ -1,4 +1,4 @@
-import type { FileLimits } from '../../protocol/api/publish.ts'
+import type { FileLimits } from '../../protocol/api/publish.schema.ts'
 import { type NamedFile, validateFolder } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { isSlipwayError } from './slipway-error.ts'

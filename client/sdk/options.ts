@@ -1,4 +1,4 @@
-import type { VisitFilter } from '../../protocol/api/visits.ts'
+import type { VisitFilter } from '../../protocol/api/visits.schema.ts'
 import type { RetryPolicy } from './retry.ts'
 import type { Transport } from './transport.ts'
 

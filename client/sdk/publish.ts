@@ -1,16 +1,15 @@
+import type { FileChanges, FileEntry } from '../../protocol/api/fields.schema.ts'
 import type {
   AnonymousExtras,
   BundleTarget,
   CreateResponse,
-  FileChanges,
-  FileEntry,
   FinalizeRequest,
   FinalizeResponse,
   PublishRequest,
   SiteMetadata,
   UpdateResponse,
   UploadPlan,
-} from '../../protocol/api/publish.ts'
+} from '../../protocol/api/publish.schema.ts'
 import { separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { groupIntoBundles, type PutBundle, uploadBundle } from './bundle.ts'

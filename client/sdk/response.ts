@@ -1,4 +1,4 @@
-import type { ErrorBody } from '../../protocol/api/errors.ts'
+import type { ErrorBody } from '../../protocol/api/errors.schema.ts'
 import { type ClientErrorCode, SlipwayError } from './slipway-error.ts'
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts'
 

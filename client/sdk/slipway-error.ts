@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../protocol/api/errors.ts'
+import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
 
 /** Failures before or after the server's response. */
 export type ClientErrorCode =

@@ -10,12 +10,18 @@ import type {
   SessionResponse,
   SessionsEndedResponse,
   VerifyCodeResponse,
-} from '../../protocol/api/account.ts'
+} from '../../protocol/api/account.schema.ts'
+import type {
+  Collaborator,
+  CollaboratorList,
+  RemoveCollaboratorResponse,
+} from '../../protocol/api/collaborators.schema.ts'
+import type { DeviceDecisionResponse, DeviceRequest } from '../../protocol/api/device.schema.ts'
 import * as device from '../../protocol/api/device.ts'
-import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
-import type * as keys from '../../protocol/api/keys.ts'
-import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.ts'
-import type * as programs from '../../protocol/api/programs.ts'
+import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.schema.ts'
+import type * as keys from '../../protocol/api/keys.schema.ts'
+import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.schema.ts'
+import type * as programs from '../../protocol/api/programs.schema.ts'
 import type {
   ArchiveResponse,
   BundleReceipt,
@@ -29,28 +35,20 @@ import type {
   UpdateResponse,
   UploadReceipt,
   UploadTarget,
-} from '../../protocol/api/publish.ts'
-import type { ReportReceived, ReportRequest } from '../../protocol/api/reports.ts'
+} from '../../protocol/api/publish.schema.ts'
+import type { ReportReceived, ReportRequest } from '../../protocol/api/reports.schema.ts'
 import type {
   ClaimPreview,
   ClaimResponse,
-  Collaborator,
-  CollaboratorList,
   DeleteResponse,
-  DeleteVersionResponse,
   DuplicateResponse,
   MetadataRequest,
   NameCheck,
-  PreviewLink,
-  RemoveCollaboratorResponse,
   RenameResponse,
   SiteDetails,
   SiteList,
   SiteSummary,
-  ThumbnailResponse,
-  VersionDetails,
-  VersionList,
-} from '../../protocol/api/sites.ts'
+} from '../../protocol/api/sites.schema.ts'
 import type {
   CreateTrustRequest,
   ExchangeRequest,
@@ -58,8 +56,16 @@ import type {
   Trust,
   TrustList,
   TrustRemovedResponse,
-} from '../../protocol/api/trusts.ts'
-import type { VisitRange, Visits } from '../../protocol/api/visits.ts'
+} from '../../protocol/api/trusts.schema.ts'
+import type {
+  DeleteVersionResponse,
+  PreviewLink,
+  ThumbnailResponse,
+  VersionDetails,
+  VersionList,
+} from '../../protocol/api/versions.schema.ts'
+import type { Visits } from '../../protocol/api/visits.schema.ts'
+import type { VisitRange } from '../../protocol/api/visits.ts'
 import { parseRecords } from './events.ts'
 import {
   type ArchiveOptions,
@@ -84,14 +90,17 @@ import {
 import type { UploadOptions } from './upload.ts'
 import { uploadRequest } from './upload-targets.ts'
 
-export type * from '../../protocol/api/account.ts'
-export type * from '../../protocol/api/domains.ts'
-export type * from '../../protocol/api/errors.ts'
-export type * from '../../protocol/api/previews.ts'
-export type * from '../../protocol/api/publish.ts'
-export type * from '../../protocol/api/reports.ts'
-export type * from '../../protocol/api/sites.ts'
-export type * from '../../protocol/api/visits.ts'
+export type * from '../../protocol/api/account.schema.ts'
+export type * from '../../protocol/api/collaborators.schema.ts'
+export type * from '../../protocol/api/domains.schema.ts'
+export type * from '../../protocol/api/errors.schema.ts'
+export type * from '../../protocol/api/fields.schema.ts'
+export type * from '../../protocol/api/previews.schema.ts'
+export type * from '../../protocol/api/publish.schema.ts'
+export type * from '../../protocol/api/reports.schema.ts'
+export type * from '../../protocol/api/sites.schema.ts'
+export type * from '../../protocol/api/versions.schema.ts'
+export type * from '../../protocol/api/visits.schema.ts'
 export type {
   ArchiveOptions,
   DeleteOptions,
@@ -221,12 +230,12 @@ export class Slipway {
   }
 
   /** What the program asks for that shows this code. */
-  deviceRequest(userCode: string): Promise<device.DeviceRequest> {
+  deviceRequest(userCode: string): Promise<DeviceRequest> {
     return this.#call('POST', '/api/v1/me/device', { json: { userCode } })
   }
 
   /** Gives the program that shows this code a key, or refuses it. */
-  decideDevice(userCode: string, allow: boolean): Promise<device.DeviceDecisionResponse> {
+  decideDevice(userCode: string, allow: boolean): Promise<DeviceDecisionResponse> {
     return this.#call('POST', '/api/v1/me/device/decision', { json: { userCode, allow } })
   }
 

@@ -1,4 +1,9 @@
-import type { BundleTarget, UpdateResponse, UploadPlan, UploadTarget } from '../../protocol/api/publish.ts'
+import type {
+  BundleTarget,
+  UpdateResponse,
+  UploadPlan,
+  UploadTarget,
+} from '../../protocol/api/publish.schema.ts'
 import { isPrivateUrl } from '../../protocol/private-url.ts'
 import { SlipwayError } from './slipway-error.ts'
 

@@ -1,4 +1,4 @@
-import type { UploadReceipt, UploadTarget } from '../../protocol/api/publish.ts'
+import type { UploadReceipt, UploadTarget } from '../../protocol/api/publish.schema.ts'
 import { isSlipwayError, SlipwayError } from './slipway-error.ts'
 import type { Bytes } from './transport.ts'
 

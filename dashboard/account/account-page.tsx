@@ -1,4 +1,4 @@
-import type { Me } from '../../protocol/api/account.ts'
+import type { Me } from '../../protocol/api/account.schema.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'

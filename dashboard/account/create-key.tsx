@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { ACCOUNT_SCOPES, type CreatedKey, KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
+import type { CreatedKey } from '../../protocol/api/keys.schema.ts'
+import { ACCOUNT_SCOPES, KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'

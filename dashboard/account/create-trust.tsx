@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ACCOUNT_SCOPES, type AccountScope } from '../../protocol/api/keys.ts'
-import { FORGES, type Forge, type Trust, type TrustRules } from '../../protocol/api/trusts.ts'
+import type { Trust, TrustRules } from '../../protocol/api/trusts.schema.ts'
+import { FORGES, type Forge } from '../../protocol/api/trusts.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { Me } from '../../protocol/api/account.ts'
+import type { Me } from '../../protocol/api/account.schema.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { rememberSignedIn } from '../api/session.ts'

@@ -1,4 +1,5 @@
-import { type Me, type MeChangeResponse, NOTICE_KINDS, type NoticeKind } from '../../protocol/api/account.ts'
+import type { Me, MeChangeResponse } from '../../protocol/api/account.schema.ts'
+import { NOTICE_KINDS, type NoticeKind } from '../../protocol/api/account.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { Switch } from '../kit/field.tsx'

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import type { CreatedKey, KeySummary } from '../../protocol/api/keys.ts'
+import type { CreatedKey, KeySummary } from '../../protocol/api/keys.schema.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'

@@ -1,4 +1,4 @@
-import type { Me } from '../../protocol/api/account.ts'
+import type { Me } from '../../protocol/api/account.schema.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
 import { formatClock } from '../app/format-time.ts'
 import { Badge, Bar, Panel } from '../kit/panel.tsx'

@@ -1,6 +1,7 @@
 import { useRef } from 'preact/hooks'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import type { AuthorizedProgram, ProgramScope } from '../../protocol/api/programs.ts'
+import type { AuthorizedProgram } from '../../protocol/api/programs.schema.ts'
+import type { ProgramScope } from '../../protocol/api/programs.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'

@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import type { SessionSummary } from '../../protocol/api/account.ts'
+import type { SessionSummary } from '../../protocol/api/account.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import type { Trust } from '../../protocol/api/trusts.ts'
+import type { Trust } from '../../protocol/api/trusts.schema.ts'
 import { formatTrustRules } from '../../protocol/trust-rules.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'

@@ -1,4 +1,4 @@
-import type { AdminAccount } from '../../protocol/api/admin/lists.ts'
+import type { AdminAccount } from '../../protocol/api/admin/lists.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { Badge } from '../kit/panel.tsx'
 import { bytesColumn, createdColumn, visitsColumn } from './columns.tsx'

@@ -1,10 +1,6 @@
 import { useState } from 'preact/hooks'
-import {
-  ACTIVITY_RANGES,
-  type Activity,
-  type ActivityPoint,
-  type ActivityRange,
-} from '../../protocol/api/admin/overview.ts'
+import type { Activity, ActivityPoint } from '../../protocol/api/admin/overview.schema.ts'
+import { ACTIVITY_RANGES, type ActivityRange } from '../../protocol/api/admin/overview.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { useResource } from '../api/resource.ts'
 import { formatDayAndTime } from '../app/format-time.ts'

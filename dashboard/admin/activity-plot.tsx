@@ -1,4 +1,4 @@
-import type { ActivityPoint } from '../../protocol/api/admin/overview.ts'
+import type { ActivityPoint } from '../../protocol/api/admin/overview.schema.ts'
 
 /** Units of the drawing, which is as wide as its place. */
 const BAR_WIDTH = 10

@@ -1,5 +1,5 @@
 import { useLocation } from 'preact-iso'
-import type { AuditEntry } from '../../protocol/api/admin/audit.ts'
+import type { AuditEntry } from '../../protocol/api/admin/audit.schema.ts'
 import { formatMoment } from '../app/format-time.ts'
 import { LocalTime } from '../kit/time.tsx'
 import { ListView } from './list-view.tsx'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { BannerResponse, ScheduledBanner } from '../../protocol/api/admin/banner.ts'
+import type { BannerResponse, ScheduledBanner } from '../../protocol/api/admin/banner.schema.ts'
 import { type BannerLevel, MAX_BANNER_LENGTH } from '../../protocol/api/banner.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'

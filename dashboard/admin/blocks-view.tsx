@@ -1,5 +1,10 @@
 import { useState } from 'preact/hooks'
-import type { BlockKind, BlockList, BlockRecord, BlockRequest } from '../../protocol/api/admin/moderation.ts'
+import type {
+  BlockKind,
+  BlockList,
+  BlockRecord,
+  BlockRequest,
+} from '../../protocol/api/admin/moderation.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'

@@ -1,4 +1,4 @@
-import type { AdminCertificate } from '../../protocol/api/admin/lists.ts'
+import type { AdminCertificate } from '../../protocol/api/admin/lists.schema.ts'
 import { formatDayAndTime } from '../app/format-time.ts'
 import { Badge } from '../kit/panel.tsx'
 import { LocalTime } from '../kit/time.tsx'

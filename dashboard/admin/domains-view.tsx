@@ -1,4 +1,4 @@
-import type { AdminDomain } from '../../protocol/api/admin/lists.ts'
+import type { AdminDomain } from '../../protocol/api/admin/lists.schema.ts'
 import { Badge } from '../kit/panel.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { changeAdmin } from './admin-client.ts'

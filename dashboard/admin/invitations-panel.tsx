@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Invitation } from '../../protocol/api/admin/invitations.ts'
+import type { Invitation } from '../../protocol/api/admin/invitations.schema.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { Confirm } from '../kit/dialog.tsx'

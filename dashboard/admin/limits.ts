@@ -1,4 +1,4 @@
-import type { Exceptions } from '../../protocol/api/account.ts'
+import type { Exceptions } from '../../protocol/api/account.schema.ts'
 import { formatCountLimit, formatLimit, UNLIMITED } from '../../protocol/format.ts'
 import { BYTE_UNITS, formatQuantity, parseQuantity } from '../../protocol/quantity.ts'
 

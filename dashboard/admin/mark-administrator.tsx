@@ -1,4 +1,4 @@
-import type { AdminAccount } from '../../protocol/api/admin/lists.ts'
+import type { AdminAccount } from '../../protocol/api/admin/lists.schema.ts'
 import { useAction } from '../api/action.ts'
 import { Confirm } from '../kit/dialog.tsx'
 import { showToast } from '../kit/toast.tsx'

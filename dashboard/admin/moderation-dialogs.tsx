@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { SuspensionRequest } from '../../protocol/api/admin/moderation.ts'
+import type { SuspensionRequest } from '../../protocol/api/admin/moderation.schema.ts'
 import { useAction } from '../api/action.ts'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'

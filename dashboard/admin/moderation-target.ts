@@ -1,9 +1,9 @@
-import type { AdminAccount, AdminSite } from '../../protocol/api/admin/lists.ts'
+import type { AdminAccount, AdminSite } from '../../protocol/api/admin/lists.schema.ts'
 import type {
   AccountModerated,
   AdminSuspension,
   SuspensionRequest,
-} from '../../protocol/api/admin/moderation.ts'
+} from '../../protocol/api/admin/moderation.schema.ts'
 import { toDisplayError } from '../api/display-error.ts'
 import { signedInAs } from '../api/session.ts'
 import { showToast } from '../kit/toast.tsx'

@@ -1,4 +1,4 @@
-import type { AdminNode, AdminNodes } from '../../protocol/api/admin/lists.ts'
+import type { AdminNode, AdminNodes } from '../../protocol/api/admin/lists.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { useResource } from '../api/resource.ts'
 import { ErrorNotice } from '../kit/notice.tsx'

@@ -1,4 +1,4 @@
-import type { Overview } from '../../protocol/api/admin/overview.ts'
+import type { Overview } from '../../protocol/api/admin/overview.schema.ts'
 import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
 import { useResource } from '../api/resource.ts'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'

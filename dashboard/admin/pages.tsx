@@ -1,4 +1,4 @@
-import type { AdminPage } from '../../protocol/api/admin/page.ts'
+import type { AdminPage } from '../../protocol/api/admin/page.schema.ts'
 import { type Action, useAction } from '../api/action.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 import { Button } from '../kit/button.tsx'

@@ -1,5 +1,5 @@
 import { Fragment } from 'preact'
-import type { Policies, SignUpPolicy } from '../../protocol/api/admin/policies.ts'
+import type { Policies, SignUpPolicy } from '../../protocol/api/admin/policies.schema.ts'
 import { formatCountLimit, formatDuration, formatLimit, pluralize } from '../../protocol/format.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { ReportedSite, ReportState } from '../../protocol/api/admin/moderation.ts'
+import type { ReportedSite, ReportState } from '../../protocol/api/admin/moderation.schema.ts'
 import type { ReportReason } from '../../protocol/api/reports.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'

@@ -1,4 +1,4 @@
-import type { AdminSite } from '../../protocol/api/admin/lists.ts'
+import type { AdminSite } from '../../protocol/api/admin/lists.schema.ts'
 import { Icon } from '../kit/icon.tsx'
 import { Badge } from '../kit/panel.tsx'
 import { TimeLeft } from '../kit/time.tsx'

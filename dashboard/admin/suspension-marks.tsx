@@ -1,4 +1,4 @@
-import type { AdminSuspension } from '../../protocol/api/admin/moderation.ts'
+import type { AdminSuspension } from '../../protocol/api/admin/moderation.schema.ts'
 import { Badge } from '../kit/panel.tsx'
 
 /** The state of a suspended site or account, with its texts for administrators. */

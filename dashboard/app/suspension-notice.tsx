@@ -1,4 +1,4 @@
-import type { SuspensionNotice as Suspension } from '../../protocol/api/sites.ts'
+import type { SuspensionNotice as Suspension } from '../../protocol/api/fields.schema.ts'
 import { settings } from '../api/settings.ts'
 import { Notice } from '../kit/notice.tsx'
 import { RelativeTime } from '../kit/time.tsx'

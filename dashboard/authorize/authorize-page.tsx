@@ -1,5 +1,5 @@
 import { useRoute } from 'preact-iso'
-import type { AuthorizationRequest } from '../../protocol/api/programs.ts'
+import type { AuthorizationRequest } from '../../protocol/api/programs.schema.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { signedInAs } from '../api/session.ts'

@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks'
-import type { ClaimOffer } from '../../protocol/api/sites.ts'
+import type { ClaimOffer } from '../../protocol/api/sites.schema.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import type { Action } from '../api/action.ts'
 import { Page } from '../app/page.tsx'

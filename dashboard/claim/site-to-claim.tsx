@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { ClaimPreview } from '../../protocol/api/sites.ts'
+import type { ClaimPreview } from '../../protocol/api/sites.schema.ts'
 import { useAction } from '../api/action.ts'
 import type { DisplayError } from '../api/display-error.ts'
 import { slipway } from '../api/slipway.ts'

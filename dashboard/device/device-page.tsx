@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { DeviceRequest } from '../../protocol/api/device.ts'
+import type { DeviceRequest } from '../../protocol/api/device.schema.ts'
 import { useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'

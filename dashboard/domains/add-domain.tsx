@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { SiteSummary } from '../../protocol/api/sites.ts'
+import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import type { DisplayError } from '../api/display-error.ts'
 import { invalidate, useResource } from '../api/resource.ts'

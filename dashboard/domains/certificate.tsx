@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { formatMoment } from '../app/format-time.ts'
 import { Notice } from '../kit/notice.tsx'
 import { Fact, Facts, Panel } from '../kit/panel.tsx'

@@ -1,4 +1,4 @@
-import type { DomainDnsRecord, DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainDnsRecord, DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { CopyLine } from '../kit/copy.tsx'
 import { Badge, Panel } from '../kit/panel.tsx'
 import { fullName, isMoreThanRecords, type RecordState, recordState, toZone } from './domain-labels.ts'

@@ -1,4 +1,4 @@
-import type { DomainDnsRecord, DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainDnsRecord, DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { settings } from '../api/settings.ts'
 
 /** The state of a required DNS record. */

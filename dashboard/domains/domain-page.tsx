@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { useAction } from '../api/action.ts'
 import type { DisplayError } from '../api/display-error.ts'
 import { invalidate } from '../api/resource.ts'

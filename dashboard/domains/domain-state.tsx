@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import type { Action } from '../api/action.ts'
 import { formatClock } from '../app/format-time.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { DomainList, DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainList, DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { invalidate, type Resource, useResource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'

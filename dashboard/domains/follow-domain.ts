@@ -1,5 +1,5 @@
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { type DisplayError, toDisplayError } from '../api/display-error.ts'
 import { slipway } from '../api/slipway.ts'
 

@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 
 /** Changes of the domain pages to their shared list. */
 export interface KnownDomains {

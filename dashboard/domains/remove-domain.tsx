@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'

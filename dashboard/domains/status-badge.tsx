@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { Badge } from '../kit/panel.tsx'
 
 export function StatusBadge({ record }: { record: DomainRecord }) {

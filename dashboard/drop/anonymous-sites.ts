@@ -1,4 +1,4 @@
-import type { ClaimOffer } from '../../protocol/api/sites.ts'
+import type { ClaimOffer } from '../../protocol/api/sites.schema.ts'
 import { browser } from '../api/browser-storage.ts'
 import { serverNow } from '../api/server-clock.ts'
 import { Signal } from '../api/signal.ts'

@@ -1,5 +1,5 @@
 import { askLimits } from '../../client/sdk/limits.ts'
-import type { FileLimits } from '../../protocol/api/publish.ts'
+import type { FileLimits } from '../../protocol/api/publish.schema.ts'
 import { signedInAs } from '../api/session.ts'
 import { settings } from '../api/settings.ts'
 import { slipway } from '../api/slipway.ts'

@@ -1,4 +1,4 @@
-import type { FileLimits } from '../../protocol/api/publish.ts'
+import type { FileLimits } from '../../protocol/api/publish.schema.ts'
 import { groupProblems } from '../../protocol/folder/zip-problems.ts'
 import { formatLimit } from '../../protocol/format.ts'
 import { caseCollisions, validateFile, validateFolder } from '../../protocol/manifest/folder.ts'

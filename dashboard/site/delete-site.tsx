@@ -1,5 +1,5 @@
 import { useLocation } from 'preact-iso'
-import type { SiteSummary } from '../../protocol/api/sites.ts'
+import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { toDisplayError } from '../api/display-error.ts'

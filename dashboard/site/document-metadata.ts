@@ -1,4 +1,4 @@
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { slipway } from '../api/slipway.ts'
 import { extractHeadTags } from './head-tags.ts'
 

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
-import type { FileEntry } from '../../protocol/api/publish.ts'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { toDisplayError } from '../api/display-error.ts'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { showToast } from '../kit/toast.tsx'

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'

@@ -1,4 +1,4 @@
-import type { FileEntry } from '../../protocol/api/publish.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 
 /** A folder as displayed; a folder with a single subfolder is joined with it, as "a/b". */
 export interface Folder {

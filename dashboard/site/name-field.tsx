@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { NameCheck } from '../../protocol/api/sites.ts'
+import type { NameCheck } from '../../protocol/api/sites.schema.ts'
 import { MAX_NAME_LENGTH, suggestName } from '../../protocol/site-name.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'

@@ -1,4 +1,5 @@
-import type { SiteDetails, VersionSummary } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'

@@ -1,4 +1,4 @@
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { formatBytes, formatDuration, formatNumber } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { settings } from '../api/settings.ts'

@@ -1,5 +1,5 @@
-import type { FileEntry } from '../../protocol/api/publish.ts'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { versionAddress } from '../app/version-address.ts'
 
 /** Larger images are not loaded as thumbnails, in bytes. */

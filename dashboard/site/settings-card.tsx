@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { FileEntry } from '../../protocol/api/publish.ts'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { Icon } from '../kit/icon.tsx'
 import type { DocumentMetadata } from './document-metadata.ts'
 import { findImages, isPreviewType, ownerPictureUrl, pictureUrl } from './picture-address.ts'

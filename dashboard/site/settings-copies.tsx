@@ -1,4 +1,4 @@
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { archiveUrl, useDuplicate } from './duplicate-site.ts'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { Button } from '../kit/button.tsx'
 import { DELETION, DeleteSite } from './delete-site.tsx'
 

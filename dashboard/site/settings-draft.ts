@@ -1,4 +1,4 @@
-import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.ts'
+import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { signedInAs } from '../api/session.ts'
 import { Signal } from '../api/signal.ts'
 import { type ExpiryChoice, toTtlSeconds, UNCHANGED_EXPIRY } from './expiry-choice.ts'

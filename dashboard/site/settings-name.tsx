@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { type Action, useAction } from '../api/action.ts'
 import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'

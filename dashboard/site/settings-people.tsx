@@ -1,5 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
-import { type Collaborator, MAX_COLLABORATORS, type SiteDetails } from '../../protocol/api/sites.ts'
+import type { Collaborator } from '../../protocol/api/collaborators.schema.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import { MAX_COLLABORATORS } from '../../protocol/api/sites.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { toDisplayError } from '../api/display-error.ts'
 import { invalidate, useResource } from '../api/resource.ts'

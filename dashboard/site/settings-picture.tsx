@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
-import type { FileEntry } from '../../protocol/api/publish.ts'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'

@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { Action } from '../api/action.ts'
 import { settings as serverSettings } from '../api/settings.ts'
 import { Confirm } from '../kit/dialog.tsx'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { useFilePickers } from '../drop/file-pickers.tsx'
 import { beginJob } from '../drop/jobs.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'

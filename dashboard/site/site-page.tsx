@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { invalidate, type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'

@@ -1,4 +1,4 @@
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { publishChange } from './publish-change.ts'
 
 /** Types of uploaded link preview images, with the ending of their names. */

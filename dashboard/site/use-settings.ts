@@ -1,4 +1,4 @@
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { type Action, useAction } from '../api/action.ts'
 import { serverNow } from '../api/server-clock.ts'

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
-import type { SiteDetails, VersionList, VersionSummary } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import type { VersionList, VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { invalidate, type Resource, useResource } from '../api/resource.ts'
 import { serverNow } from '../api/server-clock.ts'
 import { slipway } from '../api/slipway.ts'

@@ -1,4 +1,4 @@
-import type { PublishedWith, VersionSummary } from '../../protocol/api/sites.ts'
+import type { PublishedWith, VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { serverNow } from '../api/server-clock.ts'
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { SiteDetails, VersionDetails, VersionSummary } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import type { VersionDetails, VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { isRuleFile } from '../../protocol/manifest/rule-files.ts'
 import { useResource } from '../api/resource.ts'

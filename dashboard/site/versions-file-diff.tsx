@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { FileEntry } from '../../protocol/api/publish.ts'
-import type { SiteDetails } from '../../protocol/api/sites.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
 import { type DisplayError, toDisplayError } from '../api/display-error.ts'
 import { ErrorNotice } from '../kit/notice.tsx'

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { SiteDetails, VersionSummary } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { useSignal } from '../api/use-signal.ts'

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { SiteDetails, VersionSummary } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import { type Action, useAction } from '../api/action.ts'
 import { serverNow } from '../api/server-clock.ts'

@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks'
-import type { SiteDetails, VersionSummary } from '../../protocol/api/sites.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { lazyComponent } from '../app/lazy-component.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Panel } from '../kit/panel.tsx'

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks'
-import type { SiteList } from '../../protocol/api/sites.ts'
+import type { SiteList } from '../../protocol/api/sites.schema.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { useDebounced } from '../app/use-debounced.ts'

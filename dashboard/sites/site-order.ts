@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { SiteSummary } from '../../protocol/api/sites.ts'
+import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { browser } from '../api/browser-storage.ts'
 
 export type SiteOrder = 'newest' | 'updated' | 'title'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { SiteSummary } from '../../protocol/api/sites.ts'
+import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { formatBytes, pluralize } from '../../protocol/format.ts'
 import { DropOnSite } from '../drop/drop-to-update.tsx'
 import { copyAddress } from '../kit/copy.tsx'

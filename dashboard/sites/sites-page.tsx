@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { SiteList, SiteSummary } from '../../protocol/api/sites.ts'
+import type { SiteList, SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { SiteSummary } from '../../protocol/api/sites.ts'
+import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { toSameOrigin } from '../api/slipway.ts'
 
 interface ThumbnailProps {

@@ -1,4 +1,4 @@
-import type { FileEntry } from '../../protocol/api/publish.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { SourceFile } from './site-files.ts'
 import type { DrawnVersion } from './store-thumbnail.ts'
 

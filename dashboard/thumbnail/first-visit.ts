@@ -1,4 +1,4 @@
-import type { SiteDetails, SiteSummary } from '../../protocol/api/sites.ts'
+import type { SiteDetails, SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { slipway } from '../api/slipway.ts'
 import { drawVersion, isDrawn } from './draw-version.ts'
 

@@ -1,4 +1,4 @@
-import type { FileEntry } from '../../protocol/api/publish.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { expire } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { describeAnonymous } from '../drop/anonymous-sites.ts'

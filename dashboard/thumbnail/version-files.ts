@@ -1,4 +1,4 @@
-import type { FileEntry } from '../../protocol/api/publish.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { readFile } from '../site/read-file.ts'
 import type { SourceFile } from './site-files.ts'
 

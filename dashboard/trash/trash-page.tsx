@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { SiteSummary } from '../../protocol/api/sites.ts'
+import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { formatDuration } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { invalidate, useResource } from '../api/resource.ts'

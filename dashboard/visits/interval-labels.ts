@@ -1,4 +1,4 @@
-import type { Visits } from '../../protocol/api/visits.ts'
+import type { Visits } from '../../protocol/api/visits.schema.ts'
 
 type Interval = Visits['interval']
 

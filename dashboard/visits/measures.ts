@@ -1,4 +1,4 @@
-import type { VisitNumbers } from '../../protocol/api/visits.ts'
+import type { VisitNumbers } from '../../protocol/api/visits.schema.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
 
 export interface Measure {

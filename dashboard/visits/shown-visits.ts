@@ -1,10 +1,5 @@
-import {
-  VISIT_NAME_KINDS,
-  type VisitFilter,
-  type VisitNumbers,
-  type VisitRange,
-  type Visits,
-} from '../../protocol/api/visits.ts'
+import type { VisitFilter, VisitNumbers, Visits } from '../../protocol/api/visits.schema.ts'
+import { VISIT_NAME_KINDS, type VisitRange } from '../../protocol/api/visits.ts'
 import { dayLabel } from './interval-labels.ts'
 import { MEASURES, type Measure } from './measures.ts'
 

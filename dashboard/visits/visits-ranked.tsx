@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { VisitCount, VisitFilter, VisitNameKind } from '../../protocol/api/visits.ts'
+import type { VisitCount, VisitFilter } from '../../protocol/api/visits.schema.ts'
+import type { VisitNameKind } from '../../protocol/api/visits.ts'
 import { formatNumber, stripControlChars } from '../../protocol/format.ts'
 import { Button } from '../kit/button.tsx'
 import { Panel } from '../kit/panel.tsx'

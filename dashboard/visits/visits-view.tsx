@@ -1,12 +1,7 @@
 import { useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type {
-  FilteredVisits,
-  VisitFilter,
-  VisitNameKind,
-  VisitRange,
-  Visits,
-} from '../../protocol/api/visits.ts'
+import type { FilteredVisits, VisitFilter, Visits } from '../../protocol/api/visits.schema.ts'
+import type { VisitNameKind, VisitRange } from '../../protocol/api/visits.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import { useResource } from '../api/resource.ts'
 import { settings } from '../api/settings.ts'

@@ -1,5 +1,3 @@
-import type { ProgramScope } from './programs.ts'
-
 // Sign-in of a program without a browser (RFC 8628), in the names of the standard.
 
 /** `POST /oauth/device_authorization`, as a form (RFC 8628, section 3.1). */
@@ -42,26 +40,3 @@ export const DEVICE_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** The `client_id` of the command line, which needs no registration. */
 export const COMMAND_LINE_CLIENT = 'slipway-cli'
-
-/** `POST /api/v1/me/device`: what a code asks for. */
-export interface DeviceRequest {
-  userCode: string
-  /** What asks, as it calls itself. */
-  program: string
-  /** Where it runs: the name of its key. */
-  machine: string
-  /** The block of addresses from which the program asked, such as 203.0.113.0/24 or 2001:db8::/48. */
-  network: string
-  /** That of this request. */
-  ownNetwork: string
-  scope: ProgramScope
-  createdAt: string
-  expiresAt: string
-  /** Whether the account has a key with the name of the machine, which the new one replaces. */
-  replacesKey: boolean
-}
-
-/** `POST /api/v1/me/device/decision`. */
-export interface DeviceDecisionResponse {
-  allowed: boolean
-}

@@ -1,6 +1,6 @@
 import type { Branding } from '../branding.ts'
 import type { Banner } from './banner.ts'
-import type { FileLimits } from './publish.ts'
+import type { FileLimits } from './publish.schema.ts'
 
 /** Settings that the server embeds into its pages: `<meta name="slipway" content="{JSON}">`. */
 export interface PageSettings {

@@ -1,13 +1,15 @@
 import { formatNumber } from '../format.ts'
-import type { ExclusionReason, IgnoreRules } from './ignore-rules.ts'
+import { EXCLUSION_REASONS, type IgnoreRules } from './ignore-rules.ts'
 
 /** Why a path is not published: a rule, or what it is. */
-export type SkipReason =
-  | ExclusionReason
+export const SKIP_REASONS = [
+  ...EXCLUSION_REASONS,
   /** A link that leads outside, in a loop or nowhere. */
-  | 'link'
+  'link',
   /** Neither file nor folder, such as a socket. */
-  | 'special'
+  'special',
+] as const
+export type SkipReason = (typeof SKIP_REASONS)[number]
 
 /** A file, or a folder with a final `/`, that is not published. */
 export interface Exclusion {

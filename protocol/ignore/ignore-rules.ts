@@ -1,19 +1,21 @@
 import { Glob } from './glob.ts'
 
 /** Why a file is not published. */
-export type ExclusionReason =
+export const EXCLUSION_REASONS = [
   /** A name that begins with a dot, other than `.well-known`. */
-  | 'dotfile'
+  'dotfile',
   /** A key, or another file that usually holds secrets. */
-  | 'secret'
+  'secret',
   /** An installed package, such as in `node_modules`. */
-  | 'dependencies'
+  'dependencies',
   /** Metadata of an operating system, or a temporary file of an editor. */
-  | 'system'
+  'system',
   /** The data of a version control system. */
-  | 'repository'
+  'repository',
   /** A pattern in the folder's `.slipwayignore`. */
-  | 'ignored'
+  'ignored',
+] as const
+export type ExclusionReason = (typeof EXCLUSION_REASONS)[number]
 
 interface IgnoreRule {
   reason: ExclusionReason

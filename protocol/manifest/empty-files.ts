@@ -1,4 +1,4 @@
-import type { FileEntry } from '../api/publish.ts'
+import type { FileEntry } from '../api/fields.schema.ts'
 
 /** SHA-256 of no bytes, which is that of every empty file. No object holds them. */
 export const EMPTY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'

@@ -1,4 +1,4 @@
-import type { FileLimits } from '../api/publish.ts'
+import type { FileLimits } from '../api/publish.schema.ts'
 import { formatExcess, formatNumber } from '../format.ts'
 import { largestFolders, sumSizes } from './manifest.ts'
 import { findCollisions, NOT_UTF8, sanitizePath, validatePath } from './paths.ts'

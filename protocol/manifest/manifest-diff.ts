@@ -1,4 +1,4 @@
-import type { FileChanges } from '../api/publish.ts'
+import type { FileChanges } from '../api/fields.schema.ts'
 import type { StoredFile } from './manifest.ts'
 
 /** The differences between a version and an earlier one. */

@@ -1,14 +1,12 @@
-import type { FieldError } from '../api/errors.ts'
-import type { FileEntry, FileLimits } from '../api/publish.ts'
+import type { FieldError } from '../api/errors.schema.ts'
+import type { FileEntry } from '../api/fields.schema.ts'
+import type { FileLimits } from '../api/publish.schema.ts'
+import { MAX_TYPE_LENGTH } from '../api/publish.ts'
 import { formatExcess, formatNumber } from '../format.ts'
 import { findCollisions, sanitizePath, validatePath } from './paths.ts'
 
 /** A stored manifest entry; a finalized version has every hash. */
 export type StoredFile = FileEntry
-
-/** The largest number of files that a server can allow for a site; the default is spec 8.2. */
-export const MAX_FILES = 5000
-export const MAX_TYPE_LENGTH = 255
 
 /** RFC 9110, 5.6.2 and 8.3: type "/" subtype and parameters with token or quoted values. */
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"

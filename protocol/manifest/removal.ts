@@ -1,4 +1,4 @@
-import type { Removal } from '../api/publish.ts'
+import type { Removal } from '../api/publish.schema.ts'
 
 type WithPath = { path: string }
 

@@ -1,7 +1,5 @@
-import type { ErrorCode } from '../../protocol/api/errors.ts'
+import { ERROR_CODES } from '../../protocol/api/errors.schema.ts'
 import type { DocsSection } from '../../protocol/docs-section.ts'
-import { ERROR_CODES } from '../../server/lib/error-codes.ts'
-import { STATUS } from '../../server/lib/errors.ts'
 import { html } from '../../server/lib/html.ts'
 import { documentPage } from './contents.ts'
 
@@ -44,9 +42,9 @@ export function errorEntries(): DocsSection[] {
 }
 
 function listCodes() {
-  return Object.entries(ERROR_CODES).map(([code, { meaning, hint }]) => ({
+  return Object.entries(ERROR_CODES).map(([code, { status, meaning, hint }]) => ({
     code,
-    status: STATUS[code as ErrorCode],
+    status,
     text: `${meaning} ${hint}`,
   }))
 }

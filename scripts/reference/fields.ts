@@ -9,6 +9,7 @@ export interface FieldSchema {
   items?: FieldSchema
   additionalProperties?: FieldSchema | boolean
   anyOf?: FieldSchema[]
+  oneOf?: FieldSchema[]
   const?: unknown
   enum?: unknown[]
   pattern?: string
@@ -43,6 +44,7 @@ export function row({ name, schema, required }: FieldEntry, mark: 'required' | '
 
 /** The types that a schema allows, as text. */
 export function typeName(schema: FieldSchema): string {
+  if (schema.oneOf) return 'object'
   if (schema.anyOf) return [...new Set(schema.anyOf.map(typeName))].join(' or ')
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   const types = [schema.type ?? []].flat()
@@ -62,13 +64,23 @@ function plural(type: string): string {
 }
 
 function listFields(schema: FieldSchema, prefix: string): FieldEntry[] {
-  const { properties = {}, required = [], items, anyOf = [] } = schema
+  const { properties = {}, required = [], items, anyOf = [], oneOf = [] } = schema
   const own = Object.entries(properties).flatMap(([key, inner]) => {
     const name = prefix + key
     return [{ name, schema: inner, required: required.includes(key) }, ...listFields(inner, `${name}.`)]
   })
   const inItems = items ? listFields(items, prefix === '' ? '[].' : `${prefix.slice(0, -1)}[].`) : []
-  return [...own, ...inItems, ...anyOf.flatMap((one) => listFields(one, prefix))]
+  const inVariants = mergeVariants(oneOf.map((one) => listFields(one, prefix)))
+  return [...own, ...inItems, ...anyOf.flatMap((one) => listFields(one, prefix)), ...inVariants]
+}
+
+/** Each field once; those that only some variants have, or require, are optional. */
+function mergeVariants(variants: FieldEntry[][]): FieldEntry[] {
+  const byName = Map.groupBy(variants.flat(), ({ name }) => name)
+  return [...byName.values()].map((same) => ({
+    ...same.at(-1)!,
+    required: same.length === variants.length && same.every(({ required }) => required),
+  }))
 }
 
 function limits(schema: FieldSchema): string[] {

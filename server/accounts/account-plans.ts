@@ -1,10 +1,5 @@
-import {
-  type AccountPlan,
-  EXCEPTIONS,
-  type Exceptions,
-  type LimitsChange,
-  type PlanChange,
-} from '../../protocol/api/account.ts'
+import type { AccountPlan, Exceptions, LimitsChange, PlanChange } from '../../protocol/api/account.schema.ts'
+import { EXCEPTIONS } from '../../protocol/api/account.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import type { AuditActor } from '../store/contract/audit.ts'
 import type { Store } from '../store/store.ts'

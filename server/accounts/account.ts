@@ -7,8 +7,8 @@ import type {
   RequestCodeResponse,
   SessionResponse,
   VerifyCodeResponse,
-} from '../../protocol/api/account.ts'
-import type { SignUpPolicy } from '../../protocol/api/admin/policies.ts'
+} from '../../protocol/api/account.schema.ts'
+import type { SignUpPolicy } from '../../protocol/api/admin/policies.schema.ts'
 import type { ServiceBranding } from '../lib/branding.ts'
 import { rateLimitSubnet, shortenAddress } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'

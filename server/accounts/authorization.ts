@@ -1,5 +1,6 @@
 import type { KeyScope } from '../../protocol/api/keys.ts'
-import type { PublishedWith, SiteRole } from '../../protocol/api/sites.ts'
+import type { SiteRole } from '../../protocol/api/sites.schema.ts'
+import type { PublishedWith } from '../../protocol/api/versions.schema.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { constantTimeEqual, hashToken } from '../lib/tokens.ts'

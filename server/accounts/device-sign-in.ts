@@ -1,9 +1,5 @@
-import type {
-  DeviceAuthorization,
-  DeviceDecisionResponse,
-  DeviceRequest,
-  DeviceToken,
-} from '../../protocol/api/device.ts'
+import type { DeviceDecisionResponse, DeviceRequest } from '../../protocol/api/device.schema.ts'
+import type { DeviceAuthorization, DeviceToken } from '../../protocol/api/device.ts'
 import { type ProgramScope, scopesUpTo } from '../../protocol/api/programs.ts'
 import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'

@@ -4,7 +4,7 @@ import type {
   KeyList,
   KeyRevokedResponse,
   KeySummary,
-} from '../../protocol/api/keys.ts'
+} from '../../protocol/api/keys.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { isVisible } from '../lib/plain-line.ts'

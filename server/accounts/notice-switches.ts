@@ -1,4 +1,5 @@
-import { type MeChange, NOTICE_KINDS, type NoticeKind } from '../../protocol/api/account.ts'
+import type { MeChange } from '../../protocol/api/account.schema.ts'
+import { NOTICE_KINDS, type NoticeKind } from '../../protocol/api/account.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { NoticeEvent } from '../store/contract/notices.ts'
 

@@ -1,5 +1,5 @@
-import type { Limits } from '../../protocol/api/account.ts'
-import type { FileLimits } from '../../protocol/api/publish.ts'
+import type { Limits } from '../../protocol/api/account.schema.ts'
+import type { FileLimits } from '../../protocol/api/publish.schema.ts'
 import type { Log } from '../lib/log.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Queries } from '../store/store.ts'

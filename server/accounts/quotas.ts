@@ -1,4 +1,4 @@
-import type { QuotaDetails, QuotaName } from '../../protocol/api/errors.ts'
+import type { QuotaDetails, QuotaName } from '../../protocol/api/errors.schema.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
 import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'

@@ -1,4 +1,4 @@
-import type { SessionList, SessionsEndedResponse } from '../../protocol/api/account.ts'
+import type { SessionList, SessionsEndedResponse } from '../../protocol/api/account.schema.ts'
 import { ApiError } from '../lib/errors.ts'
 import { DAY_SECONDS, toIso } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'

@@ -1,4 +1,4 @@
-import type { SignUpPolicy } from '../../protocol/api/admin/policies.ts'
+import type { SignUpPolicy } from '../../protocol/api/admin/policies.schema.ts'
 import { DAY_MS } from '../lib/time.ts'
 import type { Queries } from '../store/store.ts'
 

@@ -1,11 +1,10 @@
-import {
-  type FilteredVisits,
-  VISIT_NAME_KINDS,
-  type VisitFilter,
-  type VisitNumbers,
-  type VisitRange,
-  type Visits as VisitsResponse,
-} from '../../protocol/api/visits.ts'
+import type {
+  FilteredVisits,
+  VisitFilter,
+  VisitNumbers,
+  Visits as VisitsResponse,
+} from '../../protocol/api/visits.schema.ts'
+import { VISIT_NAME_KINDS, type VisitRange } from '../../protocol/api/visits.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { validationError } from '../lib/errors.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
@@ -20,8 +19,6 @@ interface VisitsOptions {
   recorder: VisitRecorder | undefined
   clock: () => number
 }
-
-export const RANGES: readonly VisitRange[] = ['24h', '7d', '30d', '90d']
 
 /** Maximum number of paths and hosts in a list of a report. */
 const MAX_REPORTED_NAMES = 50

@@ -1,4 +1,4 @@
-import { VISIT_NAME_KINDS, type VisitNameKind } from '../../protocol/api/visits.ts'
+import { MAX_VISIT_NAME_LENGTH, VISIT_NAME_KINDS, type VisitNameKind } from '../../protocol/api/visits.ts'
 import { DAY_MS, HOUR_MS } from '../lib/time.ts'
 
 /** A counter of a name. */
@@ -15,8 +15,6 @@ export const BUFFER_LIMITS = {
   visitors: 20_000,
   visitorsOfSite: 2000,
   tallies: 20_000,
-  /** Characters of a name. */
-  name: 512,
 } as const
 
 /** The visits of one site in one buffer. */
@@ -42,7 +40,7 @@ export class SiteStats {
     const known = names.get(name)
     if (known) return known
     if (
-      name.length > BUFFER_LIMITS.name ||
+      name.length > MAX_VISIT_NAME_LENGTH ||
       names.size >= BUFFER_LIMITS.namesOfSite ||
       !this.buffer.admitsName()
     ) {

@@ -1,7 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-
-/** Takes the place of `claimToken` in a body or query: proxies log addresses, but not headers. */
-export const CLAIM_TOKEN_HEADER = 'x-slipway-claim-token'
+import { CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 
 /** The request with the claim token of its header, where it has one. */
 export function withClaimToken<T extends { claimToken?: string | undefined }>(

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import type { WatchListener } from '../domains/watch.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
-import type { FieldError } from '../../protocol/api/errors.ts'
-import { ApiError, errorBody, STATUS, toStorageError, validationError } from '../lib/errors.ts'
+import type { FieldError } from '../../protocol/api/errors.schema.ts'
+import { ApiError, errorBody, toStorageError, validationError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Telemetry } from '../lib/telemetry.ts'
 
@@ -17,7 +17,7 @@ interface ErrorOptions {
 export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: ErrorOptions): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const failure = toApiError(error, request)
-    const status = STATUS[failure.code]
+    const { status } = failure
     telemetry.metrics.counter('slipway_api_errors_total', { code: failure.code }).add()
     // The operator frees space; a stack would not help.
     if (failure.code === 'INSUFFICIENT_STORAGE')

@@ -1,5 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { CreateKeyRequest } from '../../protocol/api/keys.ts'
+import type { CreateKeyRequest } from '../../protocol/api/keys.schema.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
 

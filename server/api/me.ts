@@ -1,5 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { KeyEndedResponse, Me, MeChange, MeChangeResponse } from '../../protocol/api/account.ts'
+import type { KeyEndedResponse, Me, MeChange, MeChangeResponse } from '../../protocol/api/account.schema.ts'
 import { assertAccountNotSuspended, requireKeyHash } from '../accounts/authorization.ts'
 import { readSwitches } from '../accounts/notice-switches.ts'
 import { sessionId } from '../accounts/session.ts'

@@ -1,9 +1,9 @@
-import type { ErrorBody, ErrorCode } from '../../protocol/api/errors.ts'
-import { ERROR_CODES } from '../lib/error-codes.ts'
-import { STATUS } from '../lib/errors.ts'
+import { ERROR_CODES, type ErrorBody, type ErrorCode } from '../../protocol/api/errors.schema.ts'
+import { CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
-import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import type { Route } from './route.ts'
+
+const ALL = Object.keys(ERROR_CODES) as ErrorCode[]
 
 /** The name of the component that describes the responses with an error of this status. */
 export function errorComponent(status: number): string {
@@ -13,19 +13,19 @@ export function errorComponent(status: number): string {
 /** The codes of the errors that a route responds with, by their status: those that follow from its facts, and its own. */
 export function routeErrors(route: Route): Map<number, ErrorCode[]> {
   const codes = new Set([...ofService(route), ...ofCaller(route), ...ofBody(route), ...(route.errors ?? [])])
-  const inOrder = (Object.keys(STATUS) as ErrorCode[]).filter((code) => codes.has(code))
-  return Map.groupBy(inOrder, (code) => STATUS[code])
+  const inOrder = ALL.filter((code) => codes.has(code))
+  return Map.groupBy(inOrder, (code) => ERROR_CODES[code].status)
 }
 
 /** An error that a service with default settings responds with. */
 export function errorExample(code: ErrorCode): ErrorBody {
-  const { meaning: error, hint } = ERROR_CODES[code]
-  return { error, code, status: STATUS[code], hint, docs: `https://slipway.example.net/docs/errors#${code}` }
+  const { status, meaning: error, hint } = ERROR_CODES[code]
+  return { error, code, status, hint, docs: `https://slipway.example.net/docs/errors#${code}` }
 }
 
 /** The codes of the errors of a status, of which a response may have each. */
 export function codesOf(status: number): ErrorCode[] {
-  return (Object.keys(STATUS) as ErrorCode[]).filter((code) => STATUS[code] === status)
+  return ALL.filter((code) => ERROR_CODES[code].status === status)
 }
 
 /** VALIDATION_ERROR for a query that is too long, which each route refuses. */

@@ -1,4 +1,4 @@
-import type { Schema } from './schemas/schema.ts'
+import type { Schema } from '../../protocol/api/schema.ts'
 
 // Examples of the OpenAPI document. test/api/openapi.test.ts validates each against its schema.
 
@@ -233,6 +233,7 @@ const LIVE = {
   previewUrl: `https://${VERSION}--amber-harbor-k7x3m2.sites.example.net/`,
   fileCount: 2,
   totalBytes: 1742,
+  title: 'My site',
   excluded: [{ path: '.env', reason: 'secret' }],
 }
 
@@ -293,7 +294,8 @@ function toExamples(values: Record<string, unknown>): Record<string, { value: un
  * the schema, and `owner` the name of the schema that has the field.
  */
 export function example(schema: Schema, name: string, owner = ''): unknown {
-  const { type, items, const: constant, enum: values, anyOf } = schema as Shape
+  const { type, items, const: constant, enum: values, anyOf, variants } = schema as Shape
+  if (variants) return example(variants[0]!, name, owner)
   const types = [type].flat()
   if (constant !== undefined) return constant
   const known = VALUES[`${owner}.${name}`] ?? VALUES[name]
@@ -322,6 +324,7 @@ interface Shape {
   const?: unknown
   enum?: unknown[]
   anyOf?: Schema[]
+  variants?: Schema[]
 }
 
 function exampleObject(schema: Schema): Record<string, unknown> {

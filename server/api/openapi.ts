@@ -1,13 +1,12 @@
-import type { ErrorCode } from '../../protocol/api/errors.ts'
+import { ERROR_CODES, type ErrorCode, errorResponse } from '../../protocol/api/errors.schema.ts'
+import { slug, versionId } from '../../protocol/api/fields.schema.ts'
+import { ARCHIVE_TYPES } from '../../protocol/api/publish.ts'
+import { integer, type Schema, text } from '../../protocol/api/schema.ts'
 import type { Branding } from '../../protocol/branding.ts'
-import { STATUS } from '../lib/errors.ts'
 import { describeRoute } from './openapi-description.ts'
 import { codesOf, errorComponent, errorExample, routeErrors } from './openapi-errors.ts'
 import { example, requestExamples, responseExamples } from './openapi-examples.ts'
 import type { Route } from './route.ts'
-import { integer, type Schema, text } from './schemas/schema.ts'
-import { slug, versionId } from './schemas/site.ts'
-import { ARCHIVE_TYPES, errorResponse } from './schemas.ts'
 
 interface DocumentOptions {
   baseUrl: string
@@ -48,7 +47,7 @@ const RATE_LIMIT_HEADERS = {
 }
 
 /** No operation has it. */
-const { METHOD_NOT_ALLOWED } = STATUS
+const METHOD_NOT_ALLOWED = ERROR_CODES.METHOD_NOT_ALLOWED.status
 
 const RETRY_AFTER = { 'Retry-After': integer('Seconds until a retry makes sense') }
 
@@ -101,10 +100,10 @@ class SchemaComponents {
 
   /** The schema with references in place of the named schemas in it. Throws when two schemas have one name. */
   reference(schema: Schema): Schema {
-    const { title } = schema
-    const inner = Object.fromEntries(
-      Object.entries(schema).map(([key, value]) => [key, this.#referenceIn(key, value)]),
-    )
+    const { title, variants } = schema
+    const inner = variants
+      ? { title, oneOf: this.#referenceIn('oneOf', variants) }
+      : Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, this.#referenceIn(key, value)]))
     if (typeof title !== 'string') return inner
     const known = this.byName[title]
     if (known && JSON.stringify(known) !== JSON.stringify(inner))
@@ -244,7 +243,8 @@ function errorResponses(schemas: SchemaComponents): object {
       },
     }
   }
-  const documented = [...new Set(Object.values(STATUS))].filter((status) => status !== METHOD_NOT_ALLOWED)
+  const statuses = new Set(Object.values(ERROR_CODES).map(({ status }) => status))
+  const documented = [...statuses].filter((status) => status !== METHOD_NOT_ALLOWED)
   return Object.fromEntries(documented.map((status) => [errorComponent(status), describeStatus(status)]))
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type { AuthorizationDecision } from '../../protocol/api/programs.ts'
+import type { AuthorizationDecision } from '../../protocol/api/programs.schema.ts'
 import { requireCallerAccount } from './auth.ts'
 import { readAuthorizationCookie } from './cookies.ts'
 import type { ApiServices } from './services.ts'

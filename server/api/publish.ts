@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type { FieldError } from '../../protocol/api/errors.ts'
+import type { FieldError } from '../../protocol/api/errors.schema.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type {
   ArchiveResponse,
-  FileEntry,
   FileLimits,
   FinalizeRequest,
   PublishRequest,
-} from '../../protocol/api/publish.ts'
+} from '../../protocol/api/publish.schema.ts'
 import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
 import { countFiles, tooManyFiles, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'

@@ -1,12 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { FieldError } from '../../protocol/api/errors.ts'
-import { MAX_REPORT_TEXT_LENGTH, REPORT_REASONS, type ReportRequest } from '../../protocol/api/reports.ts'
+import type { FieldError } from '../../protocol/api/errors.schema.ts'
+import type { ReportRequest } from '../../protocol/api/reports.schema.ts'
+import { MAX_REPORT_TEXT_LENGTH, REPORT_REASONS } from '../../protocol/api/reports.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { negotiateLanguage, TEXTS } from '../edge/respond/pages/language.ts'
 import type { VisitorTexts } from '../edge/respond/pages/languages/visitor-texts.ts'
-import { ApiError, STATUS, validationError } from '../lib/errors.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
 import { type Html, html } from '../lib/html.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
 import { sendPage } from '../web/pages.ts'
@@ -37,9 +38,7 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
     return sendPage(reply, pages.render({ status, language, title: texts.report.title, main: render(texts) }))
   }
   const sendForm = (reply: FastifyReply, content: FormContent) =>
-    send(reply, content.problem ? STATUS[content.problem.code] : 200, ({ report }) =>
-      renderForm(report, content),
-    )
+    send(reply, content.problem ? content.problem.status : 200, ({ report }) => renderForm(report, content))
   app.addContentTypeParser(FORM_TYPE, readBody)
   app.get(PATH, async (request, reply) => {
     const { url } = request.query as Record<string, unknown>
@@ -54,7 +53,7 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
       await blocklist.assertCaller(address)
       await reports.add(readReport(fields), address)
     } catch (problem) {
-      if (!(problem instanceof ApiError) || STATUS[problem.code] >= 500) throw problem
+      if (!(problem instanceof ApiError) || problem.status >= 500) throw problem
       return sendForm(reply, { fields, problem })
     }
     return send(reply, 200, ({ reportReceived: { title, text } }) => html`<h1>${title}</h1>\n<p>${text}</p>`)

@@ -1,5 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { ReportReceived, ReportRequest } from '../../protocol/api/reports.ts'
+import type { ReportReceived, ReportRequest } from '../../protocol/api/reports.schema.ts'
 import type { ApiServices } from './services.ts'
 
 export function create({ reports }: Pick<ApiServices, 'reports'>): RouteHandlerMethod {

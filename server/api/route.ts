@@ -1,7 +1,7 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { ErrorCode } from '../../protocol/api/errors.ts'
+import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
+import type * as shape from '../../protocol/api/schema.ts'
 import type { RouteAccess } from './auth.ts'
-import type * as shape from './schemas/schema.ts'
 
 /** A row of the route table: the shape of a request, its charge, its authentication and its handler. */
 export interface Route {

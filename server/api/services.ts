@@ -1,4 +1,4 @@
-import type { Policies } from '../../protocol/api/admin/policies.ts'
+import type { Policies } from '../../protocol/api/admin/policies.schema.ts'
 import type { Accounts } from '../accounts/account.ts'
 import type { AccountPlans } from '../accounts/account-plans.ts'
 import type { Administrators } from '../accounts/administrators.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest, preHandlerAsyncHookHandler, RouteHandlerMethod } from 'fastify'
-import type { ClaimRequest, MetadataRequest } from '../../protocol/api/sites.ts'
+import type { ClaimRequest, MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import { charge, requireCallerAccount } from './auth.ts'
 import { withClaimToken } from './claim-token.ts'
 import type { ApiServices } from './services.ts'

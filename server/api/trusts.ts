@@ -1,5 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { CreateTrustRequest, ExchangeRequest } from '../../protocol/api/trusts.ts'
+import type { CreateTrustRequest, ExchangeRequest } from '../../protocol/api/trusts.schema.ts'
 import { charge, requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
 

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import { http } from '../lib/node-http.ts'
 import { PUBLISH_HINT } from '../web/pages.ts'
 import { CLIENT_HEADER } from './auth.ts'
-import { CLAIM_TOKEN_HEADER } from './claim-token.ts'
 import { DIRECT_UPLOAD_PATH } from './direct-upload.ts'
 import { unknownEndpoint } from './unknown-endpoint.ts'
 

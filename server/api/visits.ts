@@ -1,5 +1,6 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { VisitFilter, VisitRange } from '../../protocol/api/visits.ts'
+import type { VisitFilter } from '../../protocol/api/visits.schema.ts'
+import type { VisitRange } from '../../protocol/api/visits.ts'
 import { requireCallerAccount } from './auth.ts'
 import type { ApiServices } from './services.ts'
 import { readSlug } from './sites.ts'

@@ -1,4 +1,4 @@
-import type { DomainCertificate } from '../../protocol/api/domains.ts'
+import type { DomainCertificate } from '../../protocol/api/domains.schema.ts'
 import type { CaaPolicy } from '../domains/caa.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'

@@ -1,4 +1,5 @@
-import { EXCEPTIONS, type LimitsChange } from '../../protocol/api/account.ts'
+import type { LimitsChange } from '../../protocol/api/account.schema.ts'
+import { EXCEPTIONS } from '../../protocol/api/account.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { LIMIT_SETTINGS } from '../config/plan-settings.ts'
 import { readValue } from '../config/setting-types.ts'

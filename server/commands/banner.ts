@@ -1,4 +1,4 @@
-import type { ScheduledBanner } from '../../protocol/api/admin/banner.ts'
+import type { ScheduledBanner } from '../../protocol/api/admin/banner.schema.ts'
 import type { BannerLevel } from '../../protocol/api/banner.ts'
 import { COMMAND_LINE } from '../store/contract/audit.ts'
 import { type Action, runAction } from './actions.ts'

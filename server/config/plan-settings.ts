@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
-import type { Limits } from '../../protocol/api/account.ts'
-import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
+import type { Limits } from '../../protocol/api/account.schema.ts'
+import { MAX_FILES } from '../../protocol/api/publish.ts'
 import type { PlanTable } from '../accounts/plans.ts'
 import { bytes, integer, planName, readValue, type Setting, unlimitable } from './setting-types.ts'
 

@@ -1,5 +1,5 @@
+import { MAX_FILES } from '../../protocol/api/publish.ts'
 import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
-import { MAX_FILES } from '../../protocol/manifest/manifest.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
 import { logoFile } from './logo-setting.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.ts'
+import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import type { Plan, Plans } from '../accounts/plans.ts'

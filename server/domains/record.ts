@@ -1,4 +1,4 @@
-import type { DomainCertificate, DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainCertificate, DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Domain } from '../store/contract/domains.ts'
 import { proofEntry, splitName, wwwCounterpart } from './name.ts'

@@ -1,4 +1,4 @@
-import type { DomainCertificate } from '../../protocol/api/domains.ts'
+import type { DomainCertificate } from '../../protocol/api/domains.schema.ts'
 import type { Domain } from '../store/contract/domains.ts'
 import type { KeptDomain } from '../store/contract/sites.ts'
 import type { WriteTransaction } from '../store/store.ts'

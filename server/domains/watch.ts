@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'

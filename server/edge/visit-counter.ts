@@ -1,8 +1,7 @@
-import type { VisitNameKind } from '../../protocol/api/visits.ts'
+import { MAX_VISIT_NAME_LENGTH, type VisitNameKind } from '../../protocol/api/visits.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { isBot } from '../analytics/bots.ts'
 import {
-  BUFFER_LIMITS,
   type CounterTarget,
   type NamedCount,
   ResponseCounter,
@@ -127,7 +126,7 @@ export class VisitCounter {
  * Whether its path and query are short: a response that keeps its path may keep the query in memory with it.
  */
 function isShortRequest({ isHead, target: { path, query } }: HttpRequest): boolean {
-  return isHead !== true && path.length + query.length <= BUFFER_LIMITS.name
+  return isHead !== true && path.length + query.length <= MAX_VISIT_NAME_LENGTH
 }
 
 /** The counter of the requested path; redirects and rejections are counted in totals only. */

@@ -1,4 +1,4 @@
-import type { DeleteAccountResponse } from '../../protocol/api/account.ts'
+import type { DeleteAccountResponse } from '../../protocol/api/account.schema.ts'
 import { administratorScope, assertNotLast } from '../accounts/administrators.ts'
 import { readEmail } from '../accounts/email-address.ts'
 import { counterKeys } from '../accounts/rate-limits.ts'

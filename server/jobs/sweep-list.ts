@@ -1,4 +1,4 @@
-import type { AdminSweeps } from '../../protocol/api/admin/lists.ts'
+import type { AdminSweeps } from '../../protocol/api/admin/lists.schema.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { Sweep, SweepOptions } from './jobs.ts'

@@ -1,5 +1,9 @@
-import type { ErrorBody, ErrorCode, FieldError } from '../../protocol/api/errors.ts'
-import { ERROR_CODES } from './error-codes.ts'
+import {
+  ERROR_CODES,
+  type ErrorBody,
+  type ErrorCode,
+  type FieldError,
+} from '../../protocol/api/errors.schema.ts'
 
 export type { ErrorCode as FailureCode }
 
@@ -21,6 +25,7 @@ interface ApiErrorOptions {
  */
 export class ApiError extends Error {
   readonly code: ErrorCode
+  readonly status: number
   readonly details: unknown
   readonly hint: string
   readonly retryAfterSeconds: number | undefined
@@ -30,6 +35,7 @@ export class ApiError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ApiError'
     this.code = code
+    this.status = ERROR_CODES[code].status
     this.details = options.details
     this.hint = options.hint ?? ERROR_CODES[code].hint
     this.retryAfterSeconds = options.retryAfterSeconds
@@ -73,64 +79,13 @@ export function diskFailed(cause: unknown): ApiError {
   return new ApiError('UNAVAILABLE', sentence, { cause })
 }
 
-/** The status of every code (contract). */
-export const STATUS: Record<ErrorCode, number> = {
-  VALIDATION_ERROR: 400,
-  INVALID_JSON: 400,
-  INVALID_CODE: 400,
-  SIZE_MISMATCH: 400,
-  HASH_MISMATCH: 400,
-  CONTENT_TYPE_MISMATCH: 400,
-  UNAUTHORIZED: 401,
-  INVALID_ID_TOKEN: 401,
-  NOT_TRUSTED: 403,
-  INVALID_CLAIM_TOKEN: 403,
-  INVALID_UPLOAD_TOKEN: 403,
-  DOMAIN_LIMIT_REACHED: 403,
-  KEY_LIMIT_REACHED: 403,
-  TRUST_LIMIT_REACHED: 403,
-  COLLABORATOR_LIMIT_REACHED: 403,
-  PREVIEW_LIMIT_REACHED: 403,
-  OWNER_REQUIRED: 403,
-  SIGN_UP_CLOSED: 403,
-  INSUFFICIENT_SCOPE: 403,
-  SIGN_IN_AGAIN: 403,
-  SITE_SUSPENDED: 403,
-  ACCOUNT_SUSPENDED: 403,
-  BLOCKED: 403,
-  CONTENT_REFUSED: 403,
-  NOT_FOUND: 404,
-  METHOD_NOT_ALLOWED: 405,
-  REQUEST_TIMEOUT: 408,
-  UPLOADS_MISSING: 409,
-  VERSION_CONFLICT: 409,
-  ALREADY_CLAIMED: 409,
-  ALREADY_DECIDED: 409,
-  SITE_PENDING: 409,
-  DOMAIN_TAKEN: 409,
-  DOMAINS_UNAVAILABLE: 409,
-  VERSION_LIVE: 409,
-  NAME_TAKEN: 409,
-  LAST_ADMINISTRATOR: 409,
-  SITE_EXPIRED: 410,
-  UPLOAD_EXPIRED: 410,
-  PAYLOAD_TOO_LARGE: 413,
-  QUOTA_EXCEEDED: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  RATE_LIMITED: 429,
-  INTERNAL: 500,
-  UNAVAILABLE: 503,
-  SCAN_UNAVAILABLE: 503,
-  INSUFFICIENT_STORAGE: 507,
-}
-
 /** Spec 2.8. `docs` is the entry of the code in the API reference at `baseUrl`. */
 export function errorBody(failure: ApiError, baseUrl: string): ErrorBody {
   const { message, code, details, hint } = failure
   return {
     error: message,
     code,
-    status: STATUS[code],
+    status: failure.status,
     hint,
     docs: `${baseUrl}/docs/errors#${code}`,
     ...(details === undefined ? {} : { details }),

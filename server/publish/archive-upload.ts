@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { ArchiveResponse, FinalizeResponse, PublishRequest } from '../../protocol/api/publish.ts'
+import type { ArchiveResponse, FinalizeResponse, PublishRequest } from '../../protocol/api/publish.schema.ts'
 import type { LinkedFile } from '../../protocol/folder/archive-links.ts'
 import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'

@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../../protocol/api/publish.ts'
+import type { PublishWarning } from '../../protocol/api/publish.schema.ts'
 import { formatLimit, pluralize } from '../../protocol/format.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'

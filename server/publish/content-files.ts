@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { FieldError } from '../../protocol/api/errors.ts'
+import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import { formatLimit } from '../../protocol/format.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import { ApiError, validationError } from '../lib/errors.ts'

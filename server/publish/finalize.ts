@@ -1,4 +1,4 @@
-import type { FinalizeRequest, FinalizeResponse } from '../../protocol/api/publish.ts'
+import type { FinalizeRequest, FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
@@ -16,7 +16,7 @@ import type { Plans } from '../accounts/plans.ts'
 import type { Quotas } from '../accounts/quotas.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import type { Blobs } from '../blobs/blobs.ts'
-import { ApiError, STATUS, siteNotFound } from '../lib/errors.ts'
+import { ApiError, siteNotFound } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { type Telemetry, trace } from '../lib/telemetry.ts'
 import { countNewBytes, countRecord } from '../sites/blob-references.ts'
@@ -347,7 +347,7 @@ function once(work: () => Promise<void>): () => Promise<void> {
 
 /** Whether the failure counts against the caller, rather than being one of the service. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof ApiError && STATUS[error.code] < 500
+  return error instanceof ApiError && error.status < 500
 }
 
 /** The site when the caller may finalize its versions; for those of an anonymous site their id suffices. */

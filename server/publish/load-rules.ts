@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../../protocol/api/publish.ts'
+import type { PublishWarning } from '../../protocol/api/publish.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'

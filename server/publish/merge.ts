@@ -1,5 +1,6 @@
-import type { FieldError } from '../../protocol/api/errors.ts'
-import type { FileEntry, FileLimits, PublishRequest } from '../../protocol/api/publish.ts'
+import type { FieldError } from '../../protocol/api/errors.schema.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
+import type { FileLimits, PublishRequest } from '../../protocol/api/publish.schema.ts'
 import { separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import { type StoredFile, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'

@@ -7,7 +7,7 @@ import type {
   UpdateResponse,
   UploadPlan,
   UploadReceipt,
-} from '../../protocol/api/publish.ts'
+} from '../../protocol/api/publish.schema.ts'
 import { formatLimit } from '../../protocol/format.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import { assertPermitted, publishScope } from '../accounts/permissions.ts'

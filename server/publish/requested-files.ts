@@ -1,4 +1,5 @@
-import type { FileEntry, PublishRequest } from '../../protocol/api/publish.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
+import type { PublishRequest } from '../../protocol/api/publish.schema.ts'
 import { EMPTY_HASH } from '../../protocol/manifest/empty-files.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 

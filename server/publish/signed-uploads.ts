@@ -1,4 +1,4 @@
-import type { BundleTarget, UploadTarget } from '../../protocol/api/publish.ts'
+import type { BundleTarget, UploadTarget } from '../../protocol/api/publish.schema.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HOUR_SECONDS } from '../lib/time.ts'
 import { isId, type Secrets, Signer } from '../lib/tokens.ts'

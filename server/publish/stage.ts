@@ -1,14 +1,14 @@
-import type { FieldError } from '../../protocol/api/errors.ts'
+import type { FieldError } from '../../protocol/api/errors.schema.ts'
+import type { FileChanges, FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
 import type {
   AnonymousExtras,
-  FileChanges,
-  FileEntry,
   FileLimits,
   PublishRequest,
   Removal,
   SiteMetadata,
-} from '../../protocol/api/publish.ts'
+} from '../../protocol/api/publish.schema.ts'
+import { MAX_MESSAGE_LENGTH } from '../../protocol/api/publish.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { findRemoval } from '../../protocol/manifest/removal.ts'
@@ -31,7 +31,6 @@ import { type SiteNames, takeNewName } from '../sites/names.ts'
 import { assertPreviewLimit, findReplacedId } from '../sites/preview.ts'
 import {
   hasImage,
-  MAX_MESSAGE_LENGTH,
   notAnImageError,
   requiredRight,
   validateMessage,

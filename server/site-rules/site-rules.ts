@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../../protocol/api/publish.ts'
+import type { PublishWarning } from '../../protocol/api/publish.schema.ts'
 import { formatLimit } from '../../protocol/format.ts'
 import { type HeaderRule, headerSteps } from './parse/header-rule.ts'
 import { redirectSteps } from './parse/redirects-file.ts'

@@ -1,9 +1,9 @@
-import {
-  type Collaborator,
-  type CollaboratorList,
-  MAX_COLLABORATORS,
-  type RemoveCollaboratorResponse,
-} from '../../protocol/api/sites.ts'
+import type {
+  Collaborator,
+  CollaboratorList,
+  RemoveCollaboratorResponse,
+} from '../../protocol/api/collaborators.schema.ts'
+import { MAX_COLLABORATORS } from '../../protocol/api/sites.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { readEmail } from '../accounts/email-address.ts'
 import { ApiError, validationError } from '../lib/errors.ts'

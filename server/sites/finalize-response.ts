@@ -1,4 +1,4 @@
-import type { FinalizeResponse } from '../../protocol/api/publish.ts'
+import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import { toIso } from '../lib/time.ts'
 import type { Site } from '../store/contract/sites.ts'

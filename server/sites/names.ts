@@ -1,5 +1,5 @@
-import type { FieldError } from '../../protocol/api/errors.ts'
-import type { NameCheck, RenameResponse } from '../../protocol/api/sites.ts'
+import type { FieldError } from '../../protocol/api/errors.schema.ts'
+import type { NameCheck, RenameResponse } from '../../protocol/api/sites.schema.ts'
 import { suggestName } from '../../protocol/site-name.ts'
 import { type Caller, requireAccess } from '../accounts/authorization.ts'
 import { ApiError, validationError } from '../lib/errors.ts'

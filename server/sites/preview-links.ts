@@ -1,4 +1,4 @@
-import type { PreviewLink } from '../../protocol/api/sites.ts'
+import type { PreviewLink } from '../../protocol/api/versions.schema.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import { MINUTE_MS, toIso } from '../lib/time.ts'

@@ -1,4 +1,4 @@
-import type { PreviewAddress } from '../../protocol/api/publish.ts'
+import type { PreviewAddress } from '../../protocol/api/fields.schema.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
 import type { Site } from '../store/contract/sites.ts'

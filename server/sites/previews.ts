@@ -1,5 +1,5 @@
-import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.ts'
-import type { FinalizeResponse } from '../../protocol/api/publish.ts'
+import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.schema.ts'
+import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Account } from '../store/contract/accounts.ts'

@@ -1,15 +1,15 @@
-import type { FieldError } from '../../protocol/api/errors.ts'
-import type { FileEntry, SiteMetadata } from '../../protocol/api/publish.ts'
-import type { MetadataRequest } from '../../protocol/api/sites.ts'
+import type { FieldError } from '../../protocol/api/errors.schema.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
+import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
+import {
+  MAX_DESCRIPTION_LENGTH,
+  MAX_MESSAGE_LENGTH,
+  MAX_TITLE_LENGTH,
+  TTL_SECONDS,
+} from '../../protocol/api/publish.ts'
+import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import type { SiteRight } from '../accounts/authorization.ts'
 import type { Site } from '../store/contract/sites.ts'
-
-export const MAX_TITLE_LENGTH = 200
-export const MAX_DESCRIPTION_LENGTH = 500
-export const MAX_MESSAGE_LENGTH = 200
-
-/** A minute, and a year. */
-export const TTL_SECONDS = { min: 60, max: 31_536_000 }
 
 /**
  * Violations in `title`, `description`, `ogImagePath`, `spaMode`, `ttlSeconds`; `prefix` is 'viewer.' or ''.

@@ -1,4 +1,4 @@
-import type { SiteKind } from '../../protocol/api/sites.ts'
+import type { SiteKind } from '../../protocol/api/sites.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { SitePreview } from '../store/contract/versions.ts'
 

@@ -7,7 +7,7 @@ import type {
   SiteDetails,
   SiteList,
   SiteSummary,
-} from '../../protocol/api/sites.ts'
+} from '../../protocol/api/sites.schema.ts'
 import { separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import {
   assertNotBeingDeleted,

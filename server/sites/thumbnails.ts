@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ThumbnailResponse } from '../../protocol/api/sites.ts'
+import type { ThumbnailResponse } from '../../protocol/api/versions.schema.ts'
 import {
   type Caller,
   findRole,

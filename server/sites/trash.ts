@@ -1,4 +1,4 @@
-import type { DeleteResponse } from '../../protocol/api/sites.ts'
+import type { DeleteResponse } from '../../protocol/api/sites.schema.ts'
 import {
   assertNotBeingDeleted,
   type Caller,

@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { FileChanges, FinalizeResponse } from '../../protocol/api/publish.ts'
+import type { FileChanges } from '../../protocol/api/fields.schema.ts'
+import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import type {
   DeleteVersionResponse,
   VersionDetails,
   VersionList,
   VersionSummary,
-} from '../../protocol/api/sites.ts'
+} from '../../protocol/api/versions.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { requireAccess } from '../accounts/authorization.ts'

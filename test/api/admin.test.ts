@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { AuditPage } from '../../protocol/api/admin/audit.ts'
+import type { AuditPage } from '../../protocol/api/admin/audit.schema.ts'
 import type {
   AdminAccount,
   AdminCertificates,
@@ -8,9 +8,9 @@ import type {
   AdminNodes,
   AdminSite,
   AdminSweeps,
-} from '../../protocol/api/admin/lists.ts'
-import type { Activity, Overview } from '../../protocol/api/admin/overview.ts'
-import type { AdminPage } from '../../protocol/api/admin/page.ts'
+} from '../../protocol/api/admin/lists.schema.ts'
+import type { Activity, Overview } from '../../protocol/api/admin/overview.schema.ts'
+import type { AdminPage } from '../../protocol/api/admin/page.schema.ts'
 import { NamedKeys } from '../../server/accounts/named-keys.ts'
 import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { SweepRunRecorder } from '../../server/jobs/sweep-runs.ts'

@@ -15,8 +15,8 @@ import {
   Slipway,
   type SlipwayError,
 } from '../../client/sdk/slipway.ts'
-import type { Plan } from '../../protocol/api/account.ts'
-import type { CreateResponse, UpdateResponse, UploadPlan } from '../../protocol/api/publish.ts'
+import type { Plan } from '../../protocol/api/account.schema.ts'
+import type { CreateResponse, UpdateResponse, UploadPlan } from '../../protocol/api/publish.schema.ts'
 import type { OperatorContext } from '../../server/app.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'

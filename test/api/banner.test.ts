@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { BannerRequest } from '../../protocol/api/admin/banner.ts'
+import type { BannerRequest } from '../../protocol/api/admin/banner.schema.ts'
 import { BANNER_HEADER, decodeBanner } from '../../protocol/api/banner.ts'
 import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import { waitFor } from '../support/wait-for.ts'

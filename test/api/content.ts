@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { PublishFile } from '../../client/sdk/slipway.ts'
-import type { FileEntry } from '../../protocol/api/publish.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 
 /** The files of a site: contents by path. */

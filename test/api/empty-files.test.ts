@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { PublishRequest } from '../../protocol/api/publish.ts'
+import type { PublishRequest } from '../../protocol/api/publish.schema.ts'
 import { EMPTY_HASH } from '../../protocol/manifest/empty-files.ts'
 import { startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { SiteMetadata } from '../../protocol/api/publish.ts'
+import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import { pluck } from '../support/pluck.ts'
 import { numbers } from '../support/random.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'

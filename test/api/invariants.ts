@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { ErrorCode } from '../../protocol/api/errors.ts'
-import { STATUS } from '../../server/lib/errors.ts'
+import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
+import { ERROR_CODES } from '../../protocol/api/errors.schema.ts'
 import type { ApiResponse } from './api-response.ts'
 import type { Conformance } from './document.ts'
 
@@ -53,8 +53,8 @@ function assertError({ target, status, headers, json, text }: ApiResponse, about
   assert.match(`${json?.error}`, /^\S.{10,400}$/su, `${about} has a message: ${text}`)
   assert.doesNotMatch(json.error, INTERNALS, `${about} contains nothing internal`)
   assert.equal(json.status, status, `${about} repeats its status`)
-  assert.ok(json.code in STATUS, `${about} has a code of the contract: ${text}`)
-  assert.equal(STATUS[json.code as ErrorCode], status, `${about} has the status of ${json.code}`)
+  assert.ok(json.code in ERROR_CODES, `${about} has a code of the contract: ${text}`)
+  assert.equal(ERROR_CODES[json.code as ErrorCode].status, status, `${about} has the status of ${json.code}`)
   assert.match(json.hint, /^[A-Z].+\.$/, `${about} has a hint in one sentence`)
   assert.match(json.docs, new RegExp(`^https?://.+/docs/errors#${json.code}$`), `${about} links to its code`)
   if (json.code === 'VALIDATION_ERROR') assertProblems(json.details, about)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { CreateKeyRequest } from '../../protocol/api/keys.ts'
+import type { CreateKeyRequest } from '../../protocol/api/keys.schema.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
 import { pausedBody } from '../support/paused-body.ts'
 import { waitFor } from '../support/wait-for.ts'

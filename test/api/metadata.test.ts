@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { MetadataRequest } from '../../protocol/api/sites.ts'
+import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import type { EncodingLocations } from '../../server/store/contract/blobs.ts'
 import { listObjects } from '../blobs/bytes.ts'
 import { pluck } from '../support/pluck.ts'

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { OpenAPIClientAxios } from 'openapi-client-axios'
+import { ERROR_CODES } from '../../protocol/api/errors.schema.ts'
 import { readConfig } from '../../server/config/settings.ts'
-import { STATUS } from '../../server/lib/errors.ts'
 import { startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { operations } from './document.ts'
@@ -40,7 +40,7 @@ describe('the OpenAPI document', () => {
         assert.deepEqual(Object.keys(headers ?? {}), [...limits, ...retry], `${name} ${status}`)
         if (status.startsWith('2')) continue
         const { properties, required } = content!['application/json']!.schema as ErrorSchema
-        assert.deepEqual(properties.code.enum, Object.keys(STATUS))
+        assert.deepEqual(properties.code.enum, Object.keys(ERROR_CODES))
         assert.deepEqual(required, ['error', 'code', 'status', 'hint', 'docs'])
       }
       assert.deepEqual(

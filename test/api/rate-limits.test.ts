@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import type { CreateResponse } from '../../protocol/api/publish.ts'
+import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { Api, type ApiRequest, HOUR_MS, MINUTE_MS, startApi, toTarget } from './api.ts'
 import { type ApiResponse, readRemaining } from './api-response.ts'
 import { make, TYPES } from './archive-requests.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { SessionList } from '../../protocol/api/account.ts'
+import type { SessionList } from '../../protocol/api/account.schema.ts'
 import { NOTICE_KINDS } from '../../protocol/api/account.ts'
 import { pluck } from '../support/pluck.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'

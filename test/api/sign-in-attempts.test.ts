@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import type { RequestCodeResponse } from '../../protocol/api/account.ts'
+import type { RequestCodeResponse } from '../../protocol/api/account.schema.ts'
 import { HOUR_MS, startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { mailsTo, newEmail } from './sign-in-mails.ts'

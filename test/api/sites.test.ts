@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { SiteDetails, SiteSummary } from '../../protocol/api/sites.ts'
+import type { SiteDetails, SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
 import { sha256, toManifest } from './content.ts'

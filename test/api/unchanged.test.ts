@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { SiteMetadata } from '../../protocol/api/publish.ts'
+import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import { expectFailure, startApi } from './api.ts'
 import { assertKeepsNothing, make, send } from './archive-requests.ts'
 import { type Contents, toManifest } from './content.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { UpdateResponse } from '../../protocol/api/publish.ts'
+import type { UpdateResponse } from '../../protocol/api/publish.schema.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { type Contents, sha256, toEntry, toManifest } from './content.ts'
 

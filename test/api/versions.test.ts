@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Published } from '../../client/sdk/slipway.ts'
-import type { VersionSummary } from '../../protocol/api/sites.ts'
+import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, startApi, toTarget } from './api.ts'
 import { readRemaining } from './api-response.ts'

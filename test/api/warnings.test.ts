@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { PublishWarning } from '../../protocol/api/publish.ts'
+import type { PublishWarning } from '../../protocol/api/publish.schema.ts'
 import { pluck } from '../support/pluck.ts'
 import { startApi } from './api.ts'
 import { makeUnreadable } from './unreadable-blob.ts'

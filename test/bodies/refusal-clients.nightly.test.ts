@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import type { CreateResponse } from '../../protocol/api/publish.ts'
+import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { BASE, SecureService } from '../tls/secure-service.ts'
 import { requires } from '../tools/part.ts'
 

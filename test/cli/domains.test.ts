@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import type { CliSession } from './cli-harness.ts'
 import { errorResponse } from './fake-server.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'

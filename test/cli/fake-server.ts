@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
-import type { FileEntry } from '../../protocol/api/publish.ts'
+import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { listRequestedFiles } from '../../server/publish/requested-files.ts'
 import { sha256 } from '../api/content.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { DomainRecord } from '../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import type { Dns } from '../../server/domains/dns/dns.ts'
 import type { DomainService } from '../../server/domains/domain.ts'
 import { DomainWatchers, type WatchListener } from '../../server/domains/watch.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import type { CreateResponse } from '../../protocol/api/publish.ts'
+import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { JobLease } from '../../server/jobs/job-lease.ts'

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { FinalizeRequest } from '../../protocol/api/publish.ts'
+import type { FinalizeRequest } from '../../protocol/api/publish.schema.ts'
 import type { Caller } from '../../server/accounts/authorization.ts'
 import { sessionId } from '../../server/accounts/session.ts'
 import type { IdToken } from '../../server/accounts/trusts/id-tokens.ts'

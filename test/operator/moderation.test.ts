@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AdminSite } from '../../protocol/api/admin/lists.ts'
+import type { AdminSite } from '../../protocol/api/admin/lists.schema.ts'
 import { startApi } from '../api/api.ts'
 import { sha256 } from '../api/content.ts'
 import { insertSites } from '../api/stored-sites.ts'

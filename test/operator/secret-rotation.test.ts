@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { UploadTarget } from '../../protocol/api/publish.ts'
+import type { UploadTarget } from '../../protocol/api/publish.schema.ts'
 import { openForOperator } from '../../server/app.ts'
 import { accountKeyContext } from '../../server/certificates/key-contexts.ts'
 import { ConfigError, readConfig } from '../../server/config/settings.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import type { PublishWarning } from '../../protocol/api/publish.ts'
+import type { PublishWarning } from '../../protocol/api/publish.schema.ts'
 import { type HeaderRule, parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
 import { pluck } from '../support/pluck.ts'
 

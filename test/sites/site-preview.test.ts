@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SiteKind } from '../../protocol/api/sites.ts'
+import type { SiteKind } from '../../protocol/api/sites.schema.ts'
 import { summarizeDocument } from '../../server/sites/page-metadata/document-summary.ts'
 import { describeSite } from '../../server/sites/site-preview.ts'
 import { toManifest } from '../api/content.ts'

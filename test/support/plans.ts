@@ -1,4 +1,4 @@
-import type { Limits } from '../../protocol/api/account.ts'
+import type { Limits } from '../../protocol/api/account.schema.ts'
 import { UNLIMITED } from '../../protocol/format.ts'
 import { Plans } from '../../server/accounts/plans.ts'
 import { Quotas } from '../../server/accounts/quotas.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { MAX_VISIT_NAME_LENGTH } from '../../protocol/api/visits.ts'
 import { BUFFER_LIMITS, ResponseCounter, StatsBuffer } from '../../server/analytics/stats-buffer.ts'
 import { VisitRecorder } from '../../server/analytics/visit-recorder.ts'
 import { readConfig } from '../../server/config/settings.ts'
@@ -55,8 +56,8 @@ test('a buffer has a limited number of names, visitors and sites, and still coun
 
 test('a name over the length limit counts in the totals only', () => {
   const site = new StatsBuffer(0).site('a-site')!
-  assert.equal(site.name('path', `/${'a'.repeat(BUFFER_LIMITS.name)}`), undefined)
-  assert.ok(site.name('path', `/${'a'.repeat(BUFFER_LIMITS.name - 1)}`))
+  assert.equal(site.name('path', `/${'a'.repeat(MAX_VISIT_NAME_LENGTH)}`), undefined)
+  assert.ok(site.name('path', `/${'a'.repeat(MAX_VISIT_NAME_LENGTH - 1)}`))
 })
 
 test('responses that are all different do not fill the memory', () => {

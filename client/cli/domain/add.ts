@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../../protocol/api/domains.schema.ts'
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError } from '../../sdk/slipway-error.ts'
 import { openSite } from '../account.ts'

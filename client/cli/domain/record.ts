@@ -1,4 +1,8 @@
-import type { DomainCertificate, DomainDnsRecord, DomainRecord } from '../../../protocol/api/domains.ts'
+import type {
+  DomainCertificate,
+  DomainDnsRecord,
+  DomainRecord,
+} from '../../../protocol/api/domains.schema.ts'
 import { formatTable } from '../terminal/table.ts'
 import { formatLocalDate, formatLocalTime } from '../terminal/time.ts'
 

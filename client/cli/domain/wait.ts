@@ -1,4 +1,4 @@
-import type { DomainRecord } from '../../../protocol/api/domains.ts'
+import type { DomainRecord } from '../../../protocol/api/domains.schema.ts'
 import { formatDuration } from '../../../protocol/format.ts'
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../../sdk/slipway-error.ts'

@@ -1,15 +1,12 @@
 import { COMMAND_LINE_CLIENT, DEVICE_GRANT_TYPE } from '../../../protocol/api/device.ts'
-import {
-  type AuthorizationRequest,
-  type AuthorizationResult,
-  type AuthorizedProgram,
-  PROGRAM_SCOPES,
-  type ProgramList,
-  type ProgramRevokedResponse,
-  type ProgramScope,
-  scopesUpTo,
-  widestScope,
-} from '../../../protocol/api/programs.ts'
+import type {
+  AuthorizationRequest,
+  AuthorizationResult,
+  AuthorizedProgram,
+  ProgramList,
+  ProgramRevokedResponse,
+} from '../../../protocol/api/programs.schema.ts'
+import { PROGRAM_SCOPES, type ProgramScope, scopesUpTo, widestScope } from '../../../protocol/api/programs.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { isVisible, toPlainLine } from '../../lib/plain-line.ts'
 import { toIso } from '../../lib/time.ts'

@@ -1,4 +1,5 @@
-import type { Forge, TrustRules } from '../../../protocol/api/trusts.ts'
+import type { TrustRules } from '../../../protocol/api/trusts.schema.ts'
+import type { Forge } from '../../../protocol/api/trusts.ts'
 
 /** The job that a token was issued for. */
 export interface Job {

@@ -3,11 +3,11 @@ import type {
   CreateTrustRequest,
   ExchangeRequest,
   ExchangeResponse,
-  Forge,
   Trust,
   TrustList,
   TrustRemovedResponse,
-} from '../../../protocol/api/trusts.ts'
+} from '../../../protocol/api/trusts.schema.ts'
+import type { Forge } from '../../../protocol/api/trusts.ts'
 import { pluralize } from '../../../protocol/format.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { DAY_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'

@@ -1,6 +1,6 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { AccountPlan, PlanChange } from '../../../protocol/api/account.ts'
-import type { AdministratorChange } from '../../../protocol/api/admin/audit.ts'
+import type { AccountPlan, PlanChange } from '../../../protocol/api/account.schema.ts'
+import type { AdministratorChange } from '../../../protocol/api/admin/audit.schema.ts'
 import { auditActor } from '../../accounts/administrators.ts'
 import type { ApiServices } from '../services.ts'
 

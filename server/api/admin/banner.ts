@@ -1,5 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { BannerRequest, BannerResponse } from '../../../protocol/api/admin/banner.ts'
+import type { BannerRequest, BannerResponse } from '../../../protocol/api/admin/banner.schema.ts'
 import { auditActor } from '../../accounts/administrators.ts'
 import type { ApiServices } from '../services.ts'
 

@@ -1,5 +1,5 @@
 import type { RouteHandlerMethod } from 'fastify'
-import type { InvitationRequest } from '../../../protocol/api/admin/invitations.ts'
+import type { InvitationRequest } from '../../../protocol/api/admin/invitations.schema.ts'
 import { auditActor } from '../../accounts/administrators.ts'
 import type { ApiServices } from '../services.ts'
 import { readPageQuery } from './page-query.ts'

@@ -1,4 +1,4 @@
-import * as shape from '../schemas/admin/moderation.ts'
+import * as shape from '../../../protocol/api/admin/moderation.schema.ts'
 import type { ApiServices } from '../services.ts'
 import type { AdminRoute } from './admin-route.ts'
 import * as moderation from './moderation.ts'

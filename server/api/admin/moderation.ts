@@ -7,7 +7,7 @@ import type {
   ModerationReason,
   ReportState,
   SuspensionRequest,
-} from '../../../protocol/api/admin/moderation.ts'
+} from '../../../protocol/api/admin/moderation.schema.ts'
 import { auditActor } from '../../accounts/administrators.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Block } from '../../store/contract/blocks.ts'

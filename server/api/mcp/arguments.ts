@@ -1,5 +1,5 @@
-import type { FieldError } from '../../../protocol/api/errors.ts'
-import { type Schema, text } from '../schemas/schema.ts'
+import type { FieldError } from '../../../protocol/api/errors.schema.ts'
+import { type Schema, text } from '../../../protocol/api/schema.ts'
 import type { Arguments, Tool } from './tool.ts'
 
 /** Maximum characters of a text argument; the contents of files are in a list. */

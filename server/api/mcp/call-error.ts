@@ -1,4 +1,4 @@
-import type { ErrorBody, ErrorCode } from '../../../protocol/api/errors.ts'
+import type { ErrorBody, ErrorCode } from '../../../protocol/api/errors.schema.ts'
 import { ApiError } from '../../lib/errors.ts'
 
 /** Maximum characters of `details` in a result. */

@@ -1,17 +1,21 @@
-import type { DomainList } from '../../../protocol/api/domains.ts'
-import { object, text } from '../schemas/schema.ts'
-import * as shape from '../schemas.ts'
+import type { DomainList } from '../../../protocol/api/domains.schema.ts'
+import * as domainShape from '../../../protocol/api/domains.schema.ts'
+import { object, text } from '../../../protocol/api/schema.ts'
 import { site } from './arguments.ts'
 import { project } from './projection.ts'
 import { ADD, READ, REPLACE, type Tool } from './tool.ts'
 
 const record = project(
-  shape.domainResponse,
+  domainShape.domainResponse,
   ['domain', 'siteSlug', 'status', 'records'],
   ['reason', 'redirectsTo', 'alternate', 'nextCheckAt'],
 )
 
-const summary = project(shape.domainResponse, ['domain', 'siteSlug', 'status'], ['reason', 'redirectsTo'])
+const summary = project(
+  domainShape.domainResponse,
+  ['domain', 'siteSlug', 'status'],
+  ['reason', 'redirectsTo'],
+)
 
 const domain = text('Such as www.example.com')
 

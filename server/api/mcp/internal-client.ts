@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import type { ErrorBody } from '../../../protocol/api/errors.ts'
+import type { ErrorBody } from '../../../protocol/api/errors.schema.ts'
 import type { Caller } from '../../accounts/authorization.ts'
 import { type InternalResponse, requestInternally } from '../internal-requests.ts'
 import type { Route } from '../route.ts'

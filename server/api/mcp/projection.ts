@@ -1,4 +1,4 @@
-import { object, type Schema } from '../schemas/schema.ts'
+import { object, type Schema } from '../../../protocol/api/schema.ts'
 
 /** Some fields of a response of the API: their schema, and the result that has only them. */
 export interface Projection {

@@ -1,10 +1,15 @@
-import type { ArchiveResponse, FinalizeResponse, UpdateResponse } from '../../../protocol/api/publish.ts'
+import type {
+  ArchiveResponse,
+  FinalizeResponse,
+  UpdateResponse,
+} from '../../../protocol/api/publish.schema.ts'
+import * as publishShape from '../../../protocol/api/publish.schema.ts'
+import { bool, integer, list, object, type Schema, text } from '../../../protocol/api/schema.ts'
+import * as siteShape from '../../../protocol/api/sites.schema.ts'
 import { formatLimit, formatUtc } from '../../../protocol/format.ts'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { describePublish } from '../../../protocol/publish-story.ts'
 import { hasContents } from '../../publish/content-files.ts'
-import { bool, integer, list, object, type Schema, text } from '../schemas/schema.ts'
-import * as shape from '../schemas.ts'
 import { site } from './arguments.ts'
 import { project, properties } from './projection.ts'
 import {
@@ -19,7 +24,7 @@ import {
 
 /** A publish of a new site, with what an anonymous one has, or of the next version of a site. */
 export const published = project(
-  object({}, { ...properties(shape.updateResponse), ...properties(shape.createResponse) }),
+  object({}, { ...properties(publishShape.updateResponse), ...properties(publishShape.createResponse) }),
   ['slug', 'siteUrl', 'status'],
   [
     ...['versionId', 'previousVersionId', 'previewUrl', 'fileCount', 'changes', 'unchanged', 'warnings'],
@@ -27,7 +32,7 @@ export const published = project(
   ],
 )
 
-const claimed = project(shape.claimResponse, ['slug', 'siteUrl'], ['alreadyOwned'])
+const claimed = project(siteShape.claimResponse, ['slug', 'siteUrl'], ['alreadyOwned'])
 
 const uploads = object({
   count: integer('Files to upload'),

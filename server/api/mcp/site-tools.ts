@@ -1,15 +1,15 @@
-import type { SiteDetails, SiteList } from '../../../protocol/api/sites.ts'
+import { bool, integer, nullable, object, text } from '../../../protocol/api/schema.ts'
+import type { SiteDetails, SiteList } from '../../../protocol/api/sites.schema.ts'
+import * as siteShape from '../../../protocol/api/sites.schema.ts'
+import { visitsFilter, visitsResponse } from '../../../protocol/api/visits.schema.ts'
+import { VISIT_RANGES } from '../../../protocol/api/visits.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
-import { RANGES } from '../../analytics/report.ts'
-import { bool, integer, nullable, object, text } from '../schemas/schema.ts'
-import { visitsFilter, visitsResponse } from '../schemas/visits.ts'
-import * as shape from '../schemas.ts'
 import { site } from './arguments.ts'
 import { itemOf, project } from './projection.ts'
 import { ADD, type ApiClient, dashboardUrl, MAX_LISTED, READ, REPLACE, type Tool } from './tool.ts'
 
 const details = project(
-  shape.siteDetails,
+  siteShape.siteDetails,
   ['slug', 'siteUrl', 'status'],
   [
     ...['versionId', 'title', 'updatedAt', 'expiresAt', 'role', 'ownerEmail', 'hasPassword'],
@@ -18,7 +18,7 @@ const details = project(
 )
 
 const summary = project(
-  itemOf(shape.siteList, 'publishes'),
+  itemOf(siteShape.siteList, 'publishes'),
   ['slug', 'siteUrl', 'status'],
   [
     ...['title', 'kind', 'updatedAt', 'expiresAt', 'role', 'hasPassword', 'fileCount', 'totalBytes'],
@@ -26,8 +26,8 @@ const summary = project(
   ],
 )
 
-const renamed = project(shape.renameResponse, ['slug', 'siteUrl', 'formerSlug'], ['redirectsUntil'])
-const copied = project(shape.duplicateResponse, ['slug', 'siteUrl', 'versionId', 'copiedFrom'])
+const renamed = project(siteShape.renameResponse, ['slug', 'siteUrl', 'formerSlug'], ['redirectsUntil'])
+const copied = project(siteShape.duplicateResponse, ['slug', 'siteUrl', 'versionId', 'copiedFrom'])
 const visits = project(
   visitsResponse,
   ['range', 'counted', 'interval', 'totals'],
@@ -137,7 +137,7 @@ export const SITE_TOOLS: readonly Tool[] = [
     input: object(
       { slug: site },
       {
-        range: text('Default 7d', { enum: RANGES }),
+        range: text('Default 7d', { enum: VISIT_RANGES }),
         timeZone: text('IANA name; default UTC'),
         ...visitsFilter,
       },

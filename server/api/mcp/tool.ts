@@ -1,5 +1,5 @@
 import type { ProgramScope } from '../../../protocol/api/programs.ts'
-import type { Schema } from '../schemas/schema.ts'
+import type { Schema } from '../../../protocol/api/schema.ts'
 
 /** The arguments of a call, which match the input schema of its tool. */
 export type Arguments = Record<string, unknown>

@@ -1,4 +1,5 @@
-import type { Activity, ActivityCounts, ActivityRange, Totals } from '../../../protocol/api/admin/overview.ts'
+import type { Activity, ActivityCounts, Totals } from '../../../protocol/api/admin/overview.schema.ts'
+import type { ActivityRange } from '../../../protocol/api/admin/overview.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics, MetricsSnapshot } from '../../lib/metrics.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '../../lib/time.ts'

@@ -1,4 +1,4 @@
-import type { AuditPage } from '../../../protocol/api/admin/audit.ts'
+import type { AuditPage } from '../../../protocol/api/admin/audit.schema.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, toIso } from '../../lib/time.ts'
 import type { AuditEntry, AuditPosition } from '../../store/contract/audit.ts'

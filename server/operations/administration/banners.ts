@@ -1,6 +1,6 @@
-import type { BannerRequest, ScheduledBanner } from '../../../protocol/api/admin/banner.ts'
+import type { BannerRequest, ScheduledBanner } from '../../../protocol/api/admin/banner.schema.ts'
 import { BANNER_LEVELS, type Banner, MAX_BANNER_LENGTH } from '../../../protocol/api/banner.ts'
-import type { FieldError } from '../../../protocol/api/errors.ts'
+import type { FieldError } from '../../../protocol/api/errors.schema.ts'
 import { validationError } from '../../lib/errors.ts'
 import { toIso } from '../../lib/time.ts'
 import type { AuditActor } from '../../store/contract/audit.ts'

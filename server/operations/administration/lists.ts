@@ -8,8 +8,8 @@ import type {
   AdminNodes,
   AdminSite,
   AdminSites,
-} from '../../../protocol/api/admin/lists.ts'
-import type { AdminPage } from '../../../protocol/api/admin/page.ts'
+} from '../../../protocol/api/admin/lists.schema.ts'
+import type { AdminPage } from '../../../protocol/api/admin/page.schema.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { CertificateSummary } from '../../store/contract/certificates.ts'

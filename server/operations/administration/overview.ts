@@ -1,4 +1,5 @@
-import type { Activity, ActivityRange, Overview } from '../../../protocol/api/admin/overview.ts'
+import type { Activity, Overview } from '../../../protocol/api/admin/overview.schema.ts'
+import type { ActivityRange } from '../../../protocol/api/admin/overview.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
 import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import { toIsoOrNull } from '../../lib/time.ts'

@@ -1,4 +1,4 @@
-import type { Policies } from '../../../protocol/api/admin/policies.ts'
+import type { Policies } from '../../../protocol/api/admin/policies.schema.ts'
 import type { PlanTable } from '../../accounts/plans.ts'
 
 /** What the settings permit, in the form of the API. */

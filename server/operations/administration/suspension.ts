@@ -1,4 +1,4 @@
-import type { AdminSuspension } from '../../../protocol/api/admin/moderation.ts'
+import type { AdminSuspension } from '../../../protocol/api/admin/moderation.schema.ts'
 import { toIso } from '../../lib/time.ts'
 import type { Suspension } from '../../store/contract/suspension.ts'
 

@@ -1,4 +1,4 @@
-import type { ModeratedSite } from '../../../protocol/api/admin/moderation.ts'
+import type { ModeratedSite } from '../../../protocol/api/admin/moderation.schema.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Store } from '../../store/store.ts'

@@ -1,9 +1,9 @@
-import type { ReportPage, ReportedSite as ShownReports } from '../../../protocol/api/admin/moderation.ts'
-import {
-  MAX_REPORT_TEXT_LENGTH,
-  type ReportReason,
-  type ReportRequest,
-} from '../../../protocol/api/reports.ts'
+import type {
+  ReportPage,
+  ReportedSite as ShownReports,
+} from '../../../protocol/api/admin/moderation.schema.ts'
+import type { ReportRequest } from '../../../protocol/api/reports.schema.ts'
+import { MAX_REPORT_TEXT_LENGTH, type ReportReason } from '../../../protocol/api/reports.ts'
 import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts'
 import { Hosts } from '../../edge/resolve/host.ts'
 import type { ServiceBranding } from '../../lib/branding.ts'

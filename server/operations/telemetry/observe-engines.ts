@@ -1,5 +1,5 @@
 import type { Blobs } from '../../blobs/blobs.ts'
-import { ApiError, STATUS } from '../../lib/errors.ts'
+import { ApiError } from '../../lib/errors.ts'
 import type { Histogram } from '../../lib/metrics.ts'
 import { type SpanOptions, type Telemetry, trace } from '../../lib/telemetry.ts'
 import { type Mail, MailRejectedError } from '../../mail/mail.ts'
@@ -79,7 +79,7 @@ function observer(telemetry: Telemetry, find: (outcome: Outcome) => Histogram) {
     try {
       return await work()
     } catch (error) {
-      outcome = error instanceof ApiError && STATUS[error.code] < 500 ? 'rejected' : 'failed'
+      outcome = error instanceof ApiError && error.status < 500 ? 'rejected' : 'failed'
       throw error
     } finally {
       histograms[outcome].observe((performance.now() - startedAt) / 1000)

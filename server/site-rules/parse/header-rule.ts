@@ -1,4 +1,4 @@
-import type { PublishWarning } from '../../../protocol/api/publish.ts'
+import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import { formatNumber } from '../../../protocol/format.ts'
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import type { ContentCoding } from '../../blobs/content-coding.ts'

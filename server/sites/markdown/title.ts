@@ -1,5 +1,5 @@
+import { MAX_TITLE_LENGTH } from '../../../protocol/api/publish.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
-import { MAX_TITLE_LENGTH } from '../site-metadata.ts'
 
 /** A heading of the first level; longer lines are no titles. */
 const HEADING = /^ {0,3}#[ \t]+(\S.{0,500})$/m

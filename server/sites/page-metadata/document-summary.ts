@@ -1,6 +1,6 @@
 import type { DefaultTreeAdapterTypes as Tree } from 'parse5'
+import { MAX_TITLE_LENGTH } from '../../../protocol/api/publish.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
-import { MAX_TITLE_LENGTH } from '../site-metadata.ts'
 import { CHARSET_SCAN_BYTES, parseHead, readAttributes } from './document-head.ts'
 import { detectCharset, parseMetaCharset } from './html-charset.ts'
 

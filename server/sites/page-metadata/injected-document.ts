@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { PublishWarning } from '../../../protocol/api/publish.ts'
+import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { MAX_CONCURRENT_LOADS } from '../../lib/loading-cache.ts'
 import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'

@@ -1,4 +1,5 @@
-import type { Exceptions, NoticeKind, Plan } from '../../../protocol/api/account.ts'
+import type { Exceptions, Plan } from '../../../protocol/api/account.schema.ts'
+import type { NoticeKind } from '../../../protocol/api/account.ts'
 import type { Suspension } from './suspension.ts'
 
 export interface Account {

@@ -1,4 +1,4 @@
-import type { Exceptions } from '../../../protocol/api/account.ts'
+import type { Exceptions } from '../../../protocol/api/account.schema.ts'
 import type { Suspension } from './suspension.ts'
 
 export type ListKind = 'site' | 'account' | 'domain'

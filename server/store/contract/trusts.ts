@@ -1,5 +1,6 @@
 import type { AccountScope } from '../../../protocol/api/keys.ts'
-import type { Forge, TrustRules } from '../../../protocol/api/trusts.ts'
+import type { TrustRules } from '../../../protocol/api/trusts.schema.ts'
+import type { Forge } from '../../../protocol/api/trusts.ts'
 
 /** A repository whose jobs get keys of one site of an account. */
 export interface StoredTrust extends TrustRules {

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { Exceptions } from '../../../protocol/api/account.ts'
+import type { Exceptions } from '../../../protocol/api/account.schema.ts'
 import {
   type CountedFigures,
   domainId,

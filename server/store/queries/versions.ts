@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import type { PublishWarning } from '../../../protocol/api/publish.ts'
+import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import {
   type Arrival,
   encodingsLease,

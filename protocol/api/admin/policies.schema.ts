@@ -1,14 +1,19 @@
-import { planLimits } from '../account.ts'
-import { bool, integer, list, named, object, type Schema, text } from '../schema.ts'
+import { planLimits } from '../account.schema.ts'
+import { fileLimits } from '../publish.schema.ts'
+import { bool, constant, either, integer, list, named, object, type Static, text } from '../schema.ts'
 
 const quota = (description: string) =>
   object({ bytes: integer('Bytes'), sites: integer('Sites') }, {}, { description })
-const signUp: Schema = object(
-  {
-    kind: text('Who can create an account', { enum: ['open', 'invitation', 'domains', 'closed'] }),
-  },
-  { domains: list(text('A domain'), 'Of `domains`') },
+/** Who can create an account. Sign-in of existing accounts is never limited. */
+const signUp = either(
+  'SignUpPolicy',
+  object({ kind: text('Everyone, with an invitation, or none', { enum: ['open', 'invitation', 'closed'] }) }),
+  object({
+    kind: constant('domains', 'Addresses of these domains'),
+    domains: list(text('A domain'), 'The domains'),
+  }),
 )
+export type SignUpPolicy = Static<typeof signUp>
 
 export const policies = named(
   'Policies',
@@ -17,11 +22,7 @@ export const policies = named(
     anonymous: object({
       isPermitted: bool('Whether sites can be published without an account'),
       lifetimeSeconds: integer('Lifetime of a site without an account'),
-      limits: object(
-        { files: integer('Files'), fileBytes: integer('Largest file'), siteBytes: integer('Largest site') },
-        {},
-        { description: 'Of one site' },
-      ),
+      limits: fileLimits,
       total: quota('What all sites without an account may hold'),
       network: quota('What those that one network published may hold'),
     }),
@@ -31,3 +32,4 @@ export const policies = named(
     ),
   }),
 )
+export type Policies = Static<typeof policies>

@@ -1,10 +1,12 @@
-import { bool, list, named, object, text, time } from './schema.ts'
-import { slug } from './site.ts'
-
-const email = text('Email address', { maxLength: 254 })
+import { email, slug } from './fields.schema.ts'
+import { constant, list, named, object, type Static, text, time } from './schema.ts'
 
 export const collaboratorRequest = named('CollaboratorRequest', object({ email }))
+
+/** The account of this address may publish to a site. */
 export const collaborator = named('Collaborator', object({ email, addedAt: time('When it was added') }))
+export type Collaborator = Static<typeof collaborator>
+
 export const collaboratorList = named(
   'CollaboratorList',
   object({
@@ -13,7 +15,10 @@ export const collaboratorList = named(
     collaborators: list(collaborator, 'In the order in which they were added'),
   }),
 )
+export type CollaboratorList = Static<typeof collaboratorList>
+
 export const removeCollaboratorResponse = named(
   'RemovedCollaborator',
-  object({ slug, email, removed: bool('Always true') }),
+  object({ slug, email, removed: constant(true, 'Always true') }),
 )
+export type RemoveCollaboratorResponse = Static<typeof removeCollaboratorResponse>

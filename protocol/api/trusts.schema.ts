@@ -1,32 +1,41 @@
-import { ACCOUNT_SCOPES } from '../../../protocol/api/keys.ts'
-import { FORGES } from '../../../protocol/api/trusts.ts'
-import { bool, list, named, nullable, object, text, time } from './schema.ts'
+import { ACCOUNT_SCOPES } from './keys.ts'
+import {
+  bool,
+  constant,
+  list,
+  named,
+  nullable,
+  object,
+  type Static,
+  type StaticFields,
+  text,
+  time,
+} from './schema.ts'
+import { FORGES } from './trusts.ts'
 
+const id = text('Identifier of the trust')
 const scope = text('The scope of the keys', { enum: ACCOUNT_SCOPES })
 const forge = text('The kind of the forge', { enum: FORGES })
 const repository = text('OWNER/REPOSITORY', { minLength: 3, maxLength: 255 })
-const ref = (noun: string) =>
-  nullable(text(`A ${noun}, or the beginning of its name and *`, { minLength: 1, maxLength: 255 }))
+const refLength = { minLength: 1, maxLength: 255 }
 
+/** Which jobs of a repository a trust is for. Each of these fields that is set must match. */
 const rules = {
-  branch: ref('branch'),
-  tag: ref('tag'),
-  environment: nullable(
-    text('A deployment environment of the forge; jobs must have it', { minLength: 1, maxLength: 255 }),
-  ),
+  branch: nullable(text('A branch, or the beginning of its name and *', refLength)),
+  tag: nullable(text('A tag, or the beginning of its name and *', refLength)),
+  environment: nullable(text('A deployment environment of the forge; jobs must have it', refLength)),
   workflow: nullable(
-    text('The file in the repository that defines the pipeline; jobs must be of it', {
-      minLength: 1,
-      maxLength: 255,
-    }),
+    text('The file in the repository that defines the pipeline; jobs must be of it', refLength),
   ),
   pullRequests: bool('Whether jobs of pull requests from branches of the repository itself count'),
 }
+export type TrustRules = StaticFields<typeof rules>
 
-const trust = named(
+/** A repository whose jobs may exchange their tokens for keys of one site. */
+export const trust = named(
   'Trust',
   object({
-    id: text('Identifier of the trust'),
+    id,
     forge,
     issuer: text('The URL of the issuer of the tokens'),
     repository,
@@ -38,8 +47,12 @@ const trust = named(
     lastUsedAt: nullable(time('The last exchange; null before the first one')),
   }),
 )
+export type Trust = Static<typeof trust>
 
 export const trustList = named('TrustList', object({ trusts: list(trust, 'Newest first') }))
+export type TrustList = Static<typeof trustList>
+
+/** One of `branch`, `tag`, `environment` and `pullRequests` is required; the default of `scope` is `publish`. */
 export const createTrustRequest = named(
   'NewTrustRequest',
   object(
@@ -60,11 +73,14 @@ export const createTrustRequest = named(
     },
   ),
 )
-export const createdTrust = trust
+export type CreateTrustRequest = Static<typeof createTrustRequest>
+
 export const trustRemovedResponse = named(
   'RemovedTrust',
-  object({ id: text('Identifier of the trust'), removed: bool('Always true') }),
+  object({ id, removed: constant(true, 'Always true') }),
 )
+export type TrustRemovedResponse = Static<typeof trustRemovedResponse>
+
 export const exchangeRequest = named(
   'ExchangeRequest',
   object(
@@ -72,6 +88,8 @@ export const exchangeRequest = named(
     { site: text('Slug; required when several sites trust the repository', { maxLength: 63 }) },
   ),
 )
+export type ExchangeRequest = Static<typeof exchangeRequest>
+
 export const exchangeResponse = named(
   'ExchangeResponse',
   object({
@@ -81,3 +99,4 @@ export const exchangeResponse = named(
     expiresAt: time('When the key expires: after 15 minutes'),
   }),
 )
+export type ExchangeResponse = Static<typeof exchangeResponse>

@@ -1,11 +1,13 @@
-import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
-import { bool, named, object, text, time } from './schema.ts'
+import { PROGRAM_SCOPES } from './programs.ts'
+import { bool, named, object, type Static, text, time } from './schema.ts'
 
 const name = { minLength: 1, maxLength: 64 }
 const program = text('The program that asks, as it calls itself', name)
 const machine = text('The machine it runs on: the name of its key', name)
 const userCode = text('The code that the program shows, XXXX-XXXX', { maxLength: 40 })
+
 export const deviceRequestQuestion = named('DeviceUserCode', object({ userCode }))
+/** What a code asks for. */
 export const deviceRequest = named(
   'DeviceRequest',
   object({
@@ -22,8 +24,11 @@ export const deviceRequest = named(
     replacesKey: bool('Whether a key of this name exists, which the new one replaces'),
   }),
 )
+export type DeviceRequest = Static<typeof deviceRequest>
+
 export const deviceDecisionRequest = named(
   'DeviceDecisionRequest',
   object({ userCode, allow: bool('Whether the program gets a key for the account') }),
 )
 export const deviceDecision = named('DeviceDecision', object({ allowed: bool('Whether it gets a key') }))
+export type DeviceDecisionResponse = Static<typeof deviceDecision>

@@ -1,5 +1,16 @@
-import { ACTIVITY_RANGES } from '../../../../protocol/api/admin/overview.ts'
-import { integer, list, named, nullable, object, text, time } from '../schema.ts'
+import {
+  integer,
+  list,
+  named,
+  nullable,
+  number,
+  object,
+  type Static,
+  type StaticFields,
+  text,
+  time,
+} from '../schema.ts'
+import { ACTIVITY_RANGES } from './overview.ts'
 
 const range = text('The last 24 hours in half hours, or the last 30 days in intervals of six hours', {
   enum: ACTIVITY_RANGES,
@@ -14,33 +25,43 @@ const counts = {
   errors: integer('Responses with a status of 500 or more'),
   publishes: integer('Versions that were finalized'),
   storeOperations: integer('Operations of the database'),
-  storeMilliseconds: { type: 'number', description: 'Their mean time' },
+  storeMilliseconds: number('Their mean time'),
 }
+/** Counts of an interval, over all processes. */
+export type ActivityCounts = StaticFields<typeof counts>
+
+const point = object({ at: time('The beginning of the interval'), ...counts })
+export type ActivityPoint = Static<typeof point>
 
 export const activity = named(
   'Activity',
   object({
     range,
     intervalSeconds: integer('Length of an interval'),
-    points: list(object({ at: time('The beginning of the interval'), ...counts }), 'The oldest one first'),
+    points: list(point, 'The oldest one first; the newest one is incomplete'),
   }),
 )
+
+export type Activity = Static<typeof activity>
+
+const totals = object({
+  sites: integer('Sites'),
+  siteBytes: integer('Bytes of their live versions'),
+  accounts: integer('Accounts'),
+  domains: integer('Custom domains'),
+  versions: integer('Finalized versions'),
+  pendingVersions: integer('Versions whose files are being uploaded'),
+  pendingBytes: integer('Bytes that these declare'),
+  blobs: integer('Stored files, each content once'),
+  blobBytes: integer('Their bytes, without encodings'),
+})
+export type Totals = Static<typeof totals>
 
 export const overview = named(
   'Overview',
   object({
     release: text('Version of the program'),
-    totals: object({
-      sites: integer('Sites'),
-      siteBytes: integer('Bytes of their live versions'),
-      accounts: integer('Accounts'),
-      domains: integer('Custom domains'),
-      versions: integer('Finalized versions'),
-      pendingVersions: integer('Versions whose files are being uploaded'),
-      pendingBytes: integer('Bytes that these declare'),
-      blobs: integer('Stored files, each content once'),
-      blobBytes: integer('Their bytes, without encodings'),
-    }),
+    totals,
     countedAt: nullable(time('When the totals were counted; null before the first count')),
     disk: object({
       totalBytes: integer('Size of the disk of the data folder'),
@@ -59,3 +80,4 @@ export const overview = named(
     }),
   }),
 )
+export type Overview = Static<typeof overview>

@@ -1,5 +1,5 @@
-import { ADMIN_PAGE_SIZES } from '../../../../protocol/api/admin/page.ts'
 import { integer, list, named, nullable, object, type Schema, text } from '../schema.ts'
+import { ADMIN_PAGE_SIZES } from './page.ts'
 
 const { default: standard, max } = ADMIN_PAGE_SIZES
 
@@ -9,8 +9,13 @@ export const pageQuery = {
   cursor: text('nextCursor of the previous page', { maxLength: 1000 }),
 }
 
-/** A page of a list. */
-export function page(title: string, row: Schema, order: string): Schema {
+/** A page of a list for administrators. */
+export interface AdminPage<Row> {
+  rows: Row[]
+  nextCursor: string | null
+}
+
+export function page<Row>(title: string, row: Schema<Row>, order: string): Schema<AdminPage<Row>> {
   return named(
     title,
     object({

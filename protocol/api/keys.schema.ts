@@ -1,12 +1,24 @@
-import { KEY_LIFETIME_SECONDS, KEY_SCOPES, MAX_KEY_SITES } from '../../../protocol/api/keys.ts'
-import { bool, integer, list, named, nullable, object, text, time } from './schema.ts'
+import { KEY_LIFETIME_SECONDS, KEY_SCOPES, MAX_KEY_SITES } from './keys.ts'
+import {
+  bool,
+  constant,
+  integer,
+  list,
+  named,
+  nullable,
+  object,
+  type Static,
+  type StaticFields,
+  text,
+  time,
+} from './schema.ts'
 
+const id = text('Identifier of the key')
 const name = text('The name of the key: a machine or a purpose', { minLength: 1, maxLength: 64 })
 const scope = text(
   'What the key may do: `read`; `preview`, which also publishes previews; `publish`, which includes both; `manage`, which is everything in the account; or `admin`, which is also the administration of the service, for its administrators',
   { enum: KEY_SCOPES },
 )
-const { min, max } = KEY_LIFETIME_SECONDS
 
 const permissions = {
   scope,
@@ -18,6 +30,7 @@ const permissions = {
   ),
   expiresAt: nullable(time('When it expires; null if it does not')),
 }
+export type KeyPermissions = StaticFields<typeof permissions>
 
 /** The key of a request. */
 export const currentKey = object(
@@ -27,15 +40,19 @@ export const currentKey = object(
 )
 
 const summary = {
-  id: text('Identifier of the key'),
+  id,
   name,
   ...permissions,
   current: bool('Whether it sent this request'),
   createdAt: time('Creation'),
   lastUsedAt: nullable(time('The last use, with a resolution of five minutes; null before the first one')),
 }
+const key = named('Key', object(summary))
+export type KeySummary = Static<typeof key>
 
-export const keyList = named('KeyList', object({ keys: list(named('Key', object(summary)), 'Newest first') }))
+export const keyList = named('KeyList', object({ keys: list(key, 'Newest first') }))
+export type KeyList = Static<typeof keyList>
+
 export const createKeyRequest = named(
   'NewKeyRequest',
   object(
@@ -53,13 +70,16 @@ export const createKeyRequest = named(
       ),
       expiresInSeconds: nullable(
         integer('Lifetime of the key; null, the default, for a key that does not expire', {
-          minimum: min,
-          maximum: max,
+          minimum: KEY_LIFETIME_SECONDS.min,
+          maximum: KEY_LIFETIME_SECONDS.max,
         }),
       ),
     },
   ),
 )
+export type CreateKeyRequest = Static<typeof createKeyRequest>
+
+/** The only response that contains the key. */
 export const createdKey = named(
   'CreatedKey',
   object({
@@ -68,7 +88,7 @@ export const createdKey = named(
     warning: text('A reminder that the key is shown once'),
   }),
 )
-export const keyRevokedResponse = named(
-  'RevokedKey',
-  object({ id: text('Identifier of the key'), revoked: bool('Always true') }),
-)
+export type CreatedKey = Static<typeof createdKey>
+
+export const keyRevokedResponse = named('RevokedKey', object({ id, revoked: constant(true, 'Always true') }))
+export type KeyRevokedResponse = Static<typeof keyRevokedResponse>

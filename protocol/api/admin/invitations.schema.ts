@@ -1,13 +1,19 @@
-import { named, object, text, time } from '../schema.ts'
-import { page, pageQuery } from './page.ts'
+import { email } from '../fields.schema.ts'
+import { named, object, type Static, time } from '../schema.ts'
+import { page, pageQuery } from './page.schema.ts'
 
-const email = text('Email address', { maxLength: 254 })
-
+/** An address that may create an account. */
 export const invitation = named(
   'Invitation',
   object({ email, createdAt: time('When it was sent'), expiresAt: time('Until when it is valid') }),
 )
+export type Invitation = Static<typeof invitation>
+
 export const invitationPage = page('InvitationPage', invitation, 'In the order of the addresses')
+export type InvitationPage = Static<typeof invitationPage>
+
 export const invitationRequest = named('InvitationRequest', object({ email }))
+export type InvitationRequest = Static<typeof invitationRequest>
+
 export const revokedInvitation = named('RevokedInvitation', object({ email }))
 export const invitationQuery = object({}, pageQuery)

@@ -1,7 +1,7 @@
-import { REPORT_REASONS } from '../../../../protocol/api/reports.ts'
-import { bool, integer, list, named, nullable, object, type Schema, text, time } from '../schema.ts'
-import { slug } from '../site.ts'
-import { page, pageQuery } from './page.ts'
+import { slug } from '../fields.schema.ts'
+import { REPORT_REASONS } from '../reports.ts'
+import { bool, integer, list, named, nullable, object, type Static, text, time } from '../schema.ts'
+import { page, pageQuery } from './page.schema.ts'
 
 const YEAR_SECONDS = 365 * 86_400
 
@@ -11,33 +11,35 @@ const notes = {
   note: text('For operators only', { minLength: 1, maxLength: 1000 }),
 }
 export const moderationReason = named('ModerationReason', object({ reason }))
+export type ModerationReason = Static<typeof moderationReason>
+
 export const suspensionRequest = named('SuspensionRequest', object({ reason }, notes))
+export type SuspensionRequest = Static<typeof suspensionRequest>
 
 const siteUrl = text('URL')
 const title = nullable(text('Title'))
 const ownerEmail = nullable(text('The email address of the owner; null for an anonymous site'))
 
-export const adminSuspension: Schema = {
-  ...object({
-    reason,
-    publicReason: nullable(notes.publicReason),
-    note: nullable(notes.note),
-    since: time('When it was suspended'),
-  }),
-  type: ['object', 'null'],
-  description: 'Null while it is not suspended',
-}
+const suspended = object({
+  reason,
+  publicReason: nullable(notes.publicReason),
+  note: nullable(notes.note),
+  since: time('When it was suspended'),
+})
+export type AdminSuspension = Static<typeof suspended>
+export const adminSuspension = nullable(suspended, 'Null while it is not suspended')
+export const siteOwner = nullable(
+  object({ id: text('Identifier of the account'), email: text('Email address') }),
+  'The account it belongs to; null for an anonymous site',
+)
+
 export const moderatedSite = named(
   'ModeratedSite',
   object({
     slug,
     siteUrl,
     title,
-    owner: {
-      ...object({ id: text('Identifier of the account'), email: text('Email address') }),
-      type: ['object', 'null'],
-      description: 'The account it belongs to; null for an anonymous site',
-    },
+    owner: siteOwner,
     createdAt: time('Creation'),
     expiresAt: nullable(time('When it expires; null if it does not')),
     deletedAt: nullable(time('When it was moved to the trash')),
@@ -47,6 +49,8 @@ export const moderatedSite = named(
     reports: integer('Reports by visitors'),
   }),
 )
+export type ModeratedSite = Static<typeof moderatedSite>
+
 export const accountModerated = named(
   'AccountModerated',
   object(
@@ -54,10 +58,14 @@ export const accountModerated = named(
     { message: text('What the operator should know, such as about their own account') },
   ),
 )
+export type AccountModerated = Static<typeof accountModerated>
+
 export const siteModerated = named('SiteModerated', object({ slug }))
 export const domainReleased = named('DomainReleased', object({ domain: text('The host name') }))
 
-const kind: Schema = { type: 'string', enum: ['network', 'hash'], description: 'What is blocked' }
+const kind = text('What is blocked', { enum: ['network', 'hash'] })
+export type BlockKind = Static<typeof kind>
+
 const value = text('A network such as `192.0.2.0/24`, or the SHA-256 of a file', {
   minLength: 1,
   maxLength: 100,
@@ -73,6 +81,8 @@ export const blockRequest = named(
     },
   ),
 )
+export type BlockRequest = Static<typeof blockRequest>
+
 export const blockTarget = named('BlockTarget', object({ kind, value }))
 export const block = named(
   'Block',
@@ -84,44 +94,50 @@ export const block = named(
     expiresAt: nullable(time('When it ends; null for never')),
   }),
 )
+export type BlockRecord = Static<typeof block>
+
 export const blockList = named('BlockList', object({ blocks: list(block, 'Newest first') }))
 
-const state: Schema = {
-  type: 'string',
+export type BlockList = Static<typeof blockList>
+
+const state = text('`acted` after a suspension or deletion of the site', {
   enum: ['open', 'dismissed', 'acted'],
-  description: '`acted` after a suspension or deletion of the site',
-}
+})
+export type ReportState = Static<typeof state>
+
 export const reportQuery = object({}, { ...pageQuery, state })
-export const reportPage = page(
-  'ReportPage',
-  named(
-    'ReportedSite',
-    object({
-      slug,
-      siteUrl,
-      title,
-      ownerEmail,
-      isSuspended: bool('Whether it or its owner is suspended'),
-      state,
-      count: integer('Number of reports'),
-      firstAt: time('The first report'),
-      lastAt: time('The last report'),
-      decidedAt: nullable(time('When an operator last decided about them')),
-      latest: list(
-        object({
-          at: time('When'),
-          reason: { type: 'string', enum: REPORT_REASONS, description: 'What is wrong' },
-          url: text('The reported address'),
-          text: text('What the visitor wrote'),
-          email: nullable(text('Of the visitor; null without')),
-        }),
-        'The last reports, newest first',
-      ),
-    }),
-  ),
-  'The last reported site first',
+/** The reports of one site. */
+const reportedSite = named(
+  'ReportedSite',
+  object({
+    slug,
+    siteUrl,
+    title,
+    ownerEmail,
+    isSuspended: bool('Whether it or its owner is suspended'),
+    state,
+    count: integer('Number of reports'),
+    firstAt: time('The first report'),
+    lastAt: time('The last report'),
+    decidedAt: nullable(time('When an operator last decided about them')),
+    latest: list(
+      object({
+        at: time('When'),
+        reason: text('What is wrong', { enum: REPORT_REASONS }),
+        url: text('The reported address'),
+        text: text('What the visitor wrote'),
+        email: nullable(text('Of the visitor; null without')),
+      }),
+      'The last reports, newest first',
+    ),
+  }),
 )
+export type ReportedSite = Static<typeof reportedSite>
+
+export const reportPage = page('ReportPage', reportedSite, 'The last reported site first')
+export type ReportPage = Static<typeof reportPage>
+
 export const reportDecision = named(
   'ReportDecision',
-  object({ state: { type: 'string', enum: ['open', 'dismissed'], description: 'The new state' } }),
+  object({ state: text('The new state', { enum: ['open', 'dismissed'] }) }),
 )

@@ -1,6 +1,7 @@
-import { bool, named, nullable, object, text, time } from '../schema.ts'
-import { page, pageQuery } from './page.ts'
+import { bool, map, named, nullable, object, type Static, text, time } from '../schema.ts'
+import { page, pageQuery } from './page.schema.ts'
 
+/** A change that an administrator made. */
 const entry = named(
   'AuditEntry',
   object(
@@ -14,11 +15,15 @@ const entry = named(
       action: text('What was changed, a dot, and the verb, such as `site.suspend`'),
       target: text('A slug, an email address, a domain or another name'),
     },
-    { details: { type: 'object', description: 'Further facts', additionalProperties: true } },
+    { details: map({}, 'Further facts') },
   ),
 )
 
+export type AuditEntry = Static<typeof entry>
+
 export const auditPage = page('AuditPage', entry, 'Newest first')
+export type AuditPage = Static<typeof auditPage>
+
 export const auditQuery = object(
   {},
   { ...pageQuery, target: text('Only the entries of this target', { minLength: 1, maxLength: 300 }) },
@@ -28,3 +33,4 @@ export const administratorChange = named(
   'AdministratorChange',
   object({ administrator: bool('Whether the account administers the service') }),
 )
+export type AdministratorChange = Static<typeof administratorChange>

@@ -1,0 +1,77 @@
+import { MAX_PATH_LENGTH } from '../manifest/paths.ts'
+import { MAX_TYPE_LENGTH } from './publish.ts'
+import { integer, object, type Static, text, time } from './schema.ts'
+
+// Fields that several resources share. Sizes are bytes and times are ISO 8601 UTC with milliseconds, unless a name says
+// seconds.
+
+export const email = text('Email address', { maxLength: 254 })
+export const slug = text('The name of the site, such as amber-harbor-k7x3m2')
+export const siteUrl = text('The URL of the site')
+export const versionId = text('Identifier of a version')
+/** Of a site. */
+export const status = text('`pending` before the first version is live', { enum: ['pending', 'active'] })
+
+const path = text('Relative path, unique in the manifest', { minLength: 1, maxLength: MAX_PATH_LENGTH })
+const mimeType = text('MIME type', { maxLength: MAX_TYPE_LENGTH })
+const hash = text('SHA-256, 64 lowercase hex characters; enables deduplication', {
+  pattern: '^[0-9a-f]{64}$',
+})
+
+/** A manifest entry (spec 2.2). */
+export const fileEntry = object(
+  { path, size: integer('Bytes', { minimum: 1 }), contentType: mimeType },
+  { hash },
+  { title: 'File' },
+)
+/** A file of a version, which may be empty. */
+export const publishedFile = object(
+  { path, size: integer('Bytes', { minimum: 0 }), contentType: mimeType },
+  { hash },
+  { title: 'PublishedFile' },
+)
+
+const contentType = text('MIME type; by default that of the extension', { maxLength: MAX_TYPE_LENGTH })
+/** A file whose bytes are in the request. */
+export const textFile = object(
+  {
+    path,
+    content: text('The text of the file. The contents of a request have at most 2 MB together, in UTF-8'),
+  },
+  { contentType },
+  { title: 'TextFile' },
+)
+/** A file whose bytes are in the request. */
+export const base64File = object(
+  { path, contentBase64: text('The bytes of the file in base64') },
+  { contentType },
+  { title: 'Base64File' },
+)
+
+/** Why the operator has taken a site, or all sites of an account, offline. */
+export const suspension = object(
+  { reason: text('What the operator says about it, for the owner'), since: time('When it was suspended') },
+  {},
+  { title: 'Suspension', description: 'Present while the operator has suspended it' },
+)
+
+export const fileChanges = object({
+  added: integer('New paths'),
+  changed: integer('Paths with other bytes'),
+  removed: integer('Removed paths'),
+})
+
+/** Of a preview. */
+export const addressFields = {
+  name: text('Its name'),
+  url: text('Shows the newest version of this name; never indexed'),
+  expiresAt: time('When it ends, unless it is published again'),
+}
+export const previewAddress = object(addressFields, {}, { title: 'PreviewAddress' })
+
+export type SiteStatus = Static<typeof status>
+export type FileEntry = Static<typeof fileEntry>
+export type FileContent = Static<typeof textFile> | Static<typeof base64File>
+export type SuspensionNotice = Static<typeof suspension>
+export type FileChanges = Static<typeof fileChanges>
+export type PreviewAddress = Static<typeof previewAddress>

@@ -1,0 +1,221 @@
+import { publishedFile, siteUrl, slug, status, suspension, versionId } from './fields.schema.ts'
+import { metadataFields } from './publish.schema.ts'
+import {
+  bool,
+  constant,
+  either,
+  integer,
+  list,
+  named,
+  none,
+  nullable,
+  object,
+  type Static,
+  text,
+  time,
+} from './schema.ts'
+
+// Sites (spec 2.1 and 4.7 to 4.12; contract, "Sites").
+
+/** A collaborator reads a site and publishes to it; the owner also manages it. */
+const role = text('Your role for the site', { enum: ['owner', 'collaborator'] })
+export type SiteRole = Static<typeof role>
+
+const kind = text('The main kind of content of the live version; null when it was not recorded', {
+  enum: ['page', 'image', 'video', 'audio', 'document', 'files'],
+})
+export type SiteKind = Static<typeof kind>
+
+const siteFields = {
+  slug,
+  siteUrl,
+  status,
+  versionId,
+  currentVersionId: nullable(text('The live version')),
+  pendingVersionId: nullable(text('The newest version whose uploads are incomplete')),
+  createdAt: time('Creation'),
+  updatedAt: time('Last change'),
+  expiresAt: nullable(time('Expiry; null when the site does not expire')),
+  title: nullable(text('Page title: that of the site, else that of its start page')),
+  iconUrl: nullable(text('Its icon; null without one, and for a site with a password')),
+  thumbnailUrl: nullable(text('The thumbnail of the live version; null without one')),
+  role,
+  hasPassword: bool('Visitors need a password'),
+}
+const sharedFields = {
+  ownerEmail: text('The address of the owner of a site that is shared with you'),
+  suspension,
+}
+
+/** Spec 2.1 and 4.7. */
+export const siteDetails = named(
+  'Site',
+  object(
+    {
+      ...siteFields,
+      viewer: object(
+        {
+          title: metadataFields.title,
+          description: metadataFields.description,
+          ogImagePath: metadataFields.ogImagePath,
+        },
+        {},
+        { description: 'The metadata of the site itself; for null, the value of the document is used' },
+      ),
+      description: nullable(text('Meta description')),
+      ogImagePath: nullable(text('Open Graph image')),
+      spaMode: metadataFields.spaMode,
+      files: list(publishedFile, 'The files of the current version'),
+    },
+    sharedFields,
+  ),
+)
+export type SiteDetails = Static<typeof siteDetails>
+
+const siteSummary = named(
+  'SiteSummary',
+  object(
+    {
+      ...siteFields,
+      kind: nullable(kind),
+      imageUrl: nullable(text('URL of its Open Graph image, its icon, or its only image; null without any')),
+      fileCount: integer('Files'),
+      totalBytes: integer('Bytes'),
+    },
+    {
+      ...sharedFields,
+      deletedAt: time('When a site in the trash was deleted'),
+      deletedUntil: time('When a site in the trash will be deleted permanently'),
+    },
+  ),
+)
+export type SiteSummary = Static<typeof siteSummary>
+
+export const siteList = named(
+  'SiteList',
+  object(
+    {
+      publishes: list(siteSummary, 'Newest first; in the trash, the last deleted one first'),
+      nextCursor: nullable(text('The cursor of the next page; null on the last page')),
+    },
+    { suspension },
+  ),
+)
+export type SiteList = Static<typeof siteList>
+
+export const listQuery = object(
+  {},
+  {
+    limit: integer('Sites per page; default 50', { minimum: 1, maximum: 100 }),
+    cursor: text('nextCursor of the previous page', { maxLength: 200 }),
+    q: text('Words that all occur in the title or the slug', { maxLength: 100 }),
+    deleted: bool('List the sites in the trash'),
+  },
+)
+
+export const metadataRequest = object(
+  {},
+  {
+    ...metadataFields,
+    password: nullable(
+      text('The password that visitors must enter; null removes it', { minLength: 1, maxLength: 200 }),
+    ),
+  },
+  { title: 'MetadataRequest' },
+)
+export type MetadataRequest = Static<typeof metadataRequest>
+
+export const renameRequest = named(
+  'RenameRequest',
+  object({ name: text('The new name', { maxLength: 100 }) }),
+)
+export const renameResponse = named(
+  'RenamedSite',
+  object({
+    slug,
+    siteUrl,
+    formerSlug: text('The former name'),
+    redirectsUntil: nullable(time('Until when the former name redirects; null when the name did not change')),
+  }),
+)
+export type RenameResponse = Static<typeof renameResponse>
+
+export const nameCheck = named(
+  'NameCheck',
+  object(
+    { name: text('The name'), available: bool('A new site of the account can have it') },
+    { reason: text('Why it is not available, for people') },
+  ),
+)
+export type NameCheck = Static<typeof nameCheck>
+
+export const duplicateResponse = named(
+  'DuplicateResponse',
+  object({
+    slug,
+    siteUrl,
+    versionId,
+    copiedFrom: text('The source'),
+    status: constant('active', 'The copy is live'),
+  }),
+)
+export type DuplicateResponse = Static<typeof duplicateResponse>
+
+export const deleteQuery = object({}, { permanent: bool('Delete the site permanently, also from the trash') })
+export const deleteRequest = nullable(
+  object({}, { claimToken: text('Of a site without an owner, in place of a key', { maxLength: 100 }) }),
+)
+export const deleteResponse = named('DeletedSite', object({ slug, deleted: constant(true, 'Always true') }))
+export type DeleteResponse = Static<typeof deleteResponse>
+
+const claimOf = { claimToken: text('The claim token', { maxLength: 100 }) }
+export const claimRequest = named(
+  'ClaimRequest',
+  object(claimOf, {
+    name: text('A name that the site gets with the claim; the former one redirects for 30 days'),
+  }),
+)
+export type ClaimRequest = Static<typeof claimRequest>
+
+export const claimResponse = object(
+  {
+    success: constant(true, 'Always true'),
+    slug,
+    siteUrl,
+    expiresAt: none('Always null: the site no longer expires'),
+  },
+  { alreadyOwned: constant(true, 'The site already belonged to this account') },
+  { title: 'ClaimResponse' },
+)
+export type ClaimResponse = Static<typeof claimResponse>
+
+export const claimPreviewRequest = named('ClaimPreviewRequest', object(claimOf))
+
+/** A site that has no owner yet. */
+const claimOffer = object(
+  {
+    slug,
+    claimed: constant(false, 'The site has no owner'),
+    siteUrl,
+    status,
+    title: siteFields.title,
+    iconUrl: siteFields.iconUrl,
+    thumbnailUrl: siteFields.thumbnailUrl,
+    fileCount: integer('Files'),
+    totalBytes: integer('Bytes'),
+    createdAt: time('Creation'),
+    expiresAt: nullable(time('Expiry')),
+    currentVersionId: nullable(versionId, 'The displayed version; null while there is none'),
+  },
+  {},
+  { title: 'ClaimOffer' },
+)
+export type ClaimOffer = Static<typeof claimOffer>
+
+/** What the holder of a claim link may see before signing in. */
+export const claimPreview = either(
+  'ClaimPreview',
+  claimOffer,
+  object({ slug, claimed: constant(true, 'The site has an owner') }, {}, { title: 'ClaimedSite' }),
+)
+export type ClaimPreview = Static<typeof claimPreview>
