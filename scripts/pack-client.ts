@@ -13,6 +13,7 @@ const compiled = globSync('{client,protocol}/**/*.{js,d.ts}', {
   exclude: [
     'client/cli/**/*.d.ts',
     'protocol/api/admin/**',
+    'protocol/api/operations.schema.d.ts',
     'protocol/api/**/*.schema.js',
     'protocol/api/schema.js',
   ],

@@ -20,6 +20,8 @@ import type { DeviceDecisionResponse, DeviceRequest } from '../../protocol/api/d
 import * as device from '../../protocol/api/device.ts'
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.schema.ts'
 import type * as keys from '../../protocol/api/keys.schema.ts'
+import type { Answer, Body, Parameters, Value } from '../../protocol/api/operations.schema.ts'
+import { type OperationId, PATHS, type ParameterOf, type Path } from '../../protocol/api/paths.ts'
 import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.schema.ts'
 import type * as programs from '../../protocol/api/programs.schema.ts'
 import type {
@@ -136,13 +138,31 @@ export type { PublishFile, UploadOptions as Sending } from './upload.ts'
 /** Pages of 100 sites: more than any account has. */
 const MAX_LIST_PAGES = 10_000
 
-interface Call extends UploadOptions {
+/** What a request has beside its operation. */
+interface AnyCall extends UploadOptions {
+  params?: Readonly<Record<string, string>>
+  query?: object | undefined
   json?: unknown
-  form?: Record<string, string>
+  /** In place of `json`. */
   body?: Bytes
-  contentType?: string
+  contentType?: string | undefined
   claimToken?: string | undefined
 }
+
+type Parts<Id extends OperationId> = Omit<AnyCall, 'params' | 'query' | 'json'> & {
+  query?: Sent<Value<Id, 'query'>>
+  json?: Sent<Body<Id>>
+}
+
+/** Optional for an operation whose path has no parameters. */
+type Call<Id extends OperationId> = [ParameterOf<Path<Id>>] extends [never]
+  ? [Parts<Id>?]
+  : [Parts<Id> & { params: Parameters<Id> }]
+
+/** Undefined fields are not sent. */
+type Sent<T> = T extends object
+  ? { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
+  : T
 
 /**
  * A client of a Slipway server: a method for each API call, and `publish`. Rejects with a SlipwayError or the
@@ -178,23 +198,22 @@ export class Slipway {
 
   /** What a site of the caller may have. It does not count as a request. */
   limits(): Promise<FileLimits> {
-    return this.#call('GET', '/api/v1/limits')
+    return this.#call('getLimits')
   }
 
   /** Publishes an archive in one request, as a new site or as a new version of `slug`. */
   publishArchive(body: Bytes, archive: ArchiveOptions): Promise<ArchiveResponse> {
-    const { contentType, size, slug, claimToken, ...parameters } = archive
-    const query = buildQuery(parameters)
-    const call = { body, contentType, claimToken, ...(size !== undefined && { size }) }
+    const { contentType, size, slug, claimToken, ...query } = archive
+    const call = { query, body, contentType, claimToken, ...(size !== undefined && { size }) }
     const client = this.#withClaimToken(claimToken)
     return slug === undefined
-      ? client.#call('POST', `/api/v1/publish${query}`, call)
-      : client.#call('PUT', sitePath(slug) + query, call)
+      ? client.#call<'createSite', ArchiveResponse>('createSite', call)
+      : client.#call<'updateSite', ArchiveResponse>('updateSite', { params: { slug }, ...call })
   }
 
   /** Mails a sign-in code (spec 4.1). */
   requestCode(email: string): Promise<RequestCodeResponse> {
-    return this.#call('POST', '/api/auth/agent/request-code', { json: { email } })
+    return this.#call('requestCode', { json: { email } })
   }
 
   /**
@@ -202,22 +221,22 @@ export class Slipway {
    * that name. With the `attempt` that `requestCode` answered, wrong codes that others enter for the address do not count.
    */
   verifyCode(email: string, code: string, attempt?: string, keyName?: string): Promise<VerifyCodeResponse> {
-    return this.#call('POST', '/api/auth/agent/verify-code', { json: { email, code, attempt, keyName } })
+    return this.#call('verifyCode', { json: { email, code, attempt, keyName } })
   }
 
   /** Exchanges an emailed code for a session cookie; the key stays. For pages only. */
   signIn(email: string, code: string, attempt?: string): Promise<SessionResponse> {
-    return this.#call('POST', '/api/auth/session', { json: { email, code, attempt } })
+    return this.#call('openSession', { json: { email, code, attempt } })
   }
 
   /** Ends the page's session. */
   async signOut(): Promise<void> {
-    await this.#exchange('DELETE', '/api/auth/session')
+    await this.#call('closeSession')
   }
 
   /** Starts the sign-in of a program without a browser (RFC 8628, section 3.1). */
   requestDeviceCode(request: device.DeviceAuthorizationRequest): Promise<device.DeviceAuthorization> {
-    return this.#call('POST', '/oauth/device_authorization', { form: { ...request } })
+    return this.#authorize('device_authorization', { ...request })
   }
 
   /**
@@ -226,130 +245,131 @@ export class Slipway {
    */
   exchangeDeviceCode(clientId: string, deviceCode: string): Promise<device.DeviceToken> {
     const form = { grant_type: device.DEVICE_GRANT_TYPE, client_id: clientId, device_code: deviceCode }
-    return this.#call('POST', '/oauth/token', { form })
+    return this.#authorize('token', form)
   }
 
   /** What the program asks for that shows this code. */
   deviceRequest(userCode: string): Promise<DeviceRequest> {
-    return this.#call('POST', '/api/v1/me/device', { json: { userCode } })
+    return this.#call('getDeviceRequest', { json: { userCode } })
   }
 
   /** Gives the program that shows this code a key, or refuses it. */
   decideDevice(userCode: string, allow: boolean): Promise<DeviceDecisionResponse> {
-    return this.#call('POST', '/api/v1/me/device/decision', { json: { userCode, allow } })
+    return this.#call('decideDeviceRequest', { json: { userCode, allow } })
   }
 
   /** The account of the key or session, with its limits, its usage, and what the key permits. */
   me(): Promise<Me> {
-    return this.#call('GET', '/api/v1/me')
+    return this.#call('getAccount')
   }
 
   /** Turns emails about events on or off. */
   updateMe(change: MeChange): Promise<MeChangeResponse> {
-    return this.#call('PATCH', '/api/v1/me', { json: change })
+    return this.#call('updateAccount', { json: change })
   }
 
   /** Creates a new key that replaces the previous one. */
   newKey(): Promise<NewKeyResponse> {
-    return this.#call('POST', '/api/v1/me/key')
+    return this.#call('renewKey')
   }
 
   /** Ends the key of this client. */
   endKey(): Promise<KeyEndedResponse> {
-    return this.#call('DELETE', '/api/v1/me/key')
+    return this.#call('endKey')
   }
 
   /** Named keys, newest first. */
   keys(): Promise<keys.KeyList> {
-    return this.#call('GET', '/api/v1/me/keys')
+    return this.#call('listKeys')
   }
 
   /** Creates a named key; only this response contains it. */
   createKey(request: keys.CreateKeyRequest): Promise<keys.CreatedKey> {
-    return this.#call('POST', '/api/v1/me/keys', { json: request })
+    return this.#call('createKey', { json: request })
   }
 
   /** Ends a named key. */
   revokeKey(id: string): Promise<keys.KeyRevokedResponse> {
-    return this.#call('DELETE', `/api/v1/me/keys/${encodeURIComponent(id)}`)
+    return this.#call('revokeKey', { params: { id } })
   }
 
   /** Exchanges the token of a CI job for a key of one site. */
   exchangeIdToken(request: ExchangeRequest): Promise<ExchangeResponse> {
-    return this.#call('POST', '/api/auth/oidc/exchange', { json: request })
+    return this.#call('exchangeIdToken', { json: request })
   }
 
   /** Repositories whose CI jobs get keys, newest first. */
   trusts(): Promise<TrustList> {
-    return this.#call('GET', '/api/v1/me/trusts')
+    return this.#call('listTrusts')
   }
 
   /** Lets the CI jobs of a repository that meet the conditions publish to a site without a stored key. */
   createTrust(request: CreateTrustRequest): Promise<Trust> {
-    return this.#call('POST', '/api/v1/me/trusts', { json: request })
+    return this.#call('createTrust', { json: request })
   }
 
   /** Removes a trust and ends its keys. */
   removeTrust(id: string): Promise<TrustRemovedResponse> {
-    return this.#call('DELETE', `/api/v1/me/trusts/${encodeURIComponent(id)}`)
+    return this.#call('removeTrust', { params: { id } })
   }
 
   /** Browser sessions, newest first. */
   sessions(): Promise<SessionList> {
-    return this.#call('GET', '/api/v1/me/sessions')
+    return this.#call('listSessions')
   }
 
   /** Signs one browser out. */
   endSession(id: string): Promise<SessionsEndedResponse> {
-    return this.#call('DELETE', `/api/v1/me/sessions/${encodeURIComponent(id)}`)
+    return this.#call('endSession', { params: { id } })
   }
 
   /** What a program asks for. Only in the browser in which it asks. */
   authorization(id: string): Promise<programs.AuthorizationRequest> {
-    return this.#call('GET', `/api/v1/authorizations/${encodeURIComponent(id)}`)
+    return this.#call('getAuthorization', { params: { id } })
   }
 
   /** Allows or refuses the access that a program asks for; the result is where the browser continues. */
   decideAuthorization(id: string, allow: boolean): Promise<programs.AuthorizationResult> {
-    return this.#call('POST', `/api/v1/authorizations/${encodeURIComponent(id)}`, { json: { allow } })
+    return this.#call('decideAuthorization', { params: { id }, json: { allow } })
   }
 
   /** The programs that have access to the account. */
   programs(): Promise<programs.ProgramList> {
-    return this.#call('GET', '/api/v1/me/programs')
+    return this.#call('listPrograms')
   }
 
   /** Ends the access of a program. */
   revokeProgram(id: string): Promise<programs.ProgramRevokedResponse> {
-    return this.#call('DELETE', `/api/v1/me/programs/${encodeURIComponent(id)}`)
+    return this.#call('revokeProgram', { params: { id } })
   }
 
   /** Ends all browser sessions except the caller's. */
   endOtherSessions(): Promise<SessionsEndedResponse> {
-    return this.#call('DELETE', '/api/v1/me/sessions')
+    return this.#call('endOtherSessions')
   }
 
   /** Deletes the account permanently, with all its sites and domains. `email` must be its address. */
   deleteAccount(email: string): Promise<DeleteAccountResponse> {
-    return this.#call('DELETE', '/api/v1/me', { json: { email } })
+    return this.#call('deleteAccount', { json: { email } })
   }
 
   /** Stages the first version of a new site (spec 4.3). */
   create(request: PublishRequest): Promise<CreateResponse> {
-    return this.#call('POST', '/api/v1/publish', { json: request })
+    return this.#call<'createSite', CreateResponse>('createSite', { json: request })
   }
 
   /** Stages another version (spec 4.4). With a claim token the key is not sent. */
   update(slug: string, request: PublishRequest): Promise<UpdateResponse> {
-    return this.#withClaimToken(request.claimToken).#call('PUT', sitePath(slug), { json: request })
+    const client = this.#withClaimToken(request.claimToken)
+    return client.#call<'updateSite', UpdateResponse>('updateSite', { params: { slug }, json: request })
   }
 
   /** Publishes files whose bytes are in the request, as a new site or as a version of the site `slug`. */
   publishContents(request: ContentsRequest, slug?: string): Promise<ArchiveResponse> {
     const client = this.#withClaimToken(request.claimToken)
     return slug === undefined
-      ? this.#call('POST', '/api/v1/publish', { json: request })
-      : client.#call('PUT', sitePath(slug), { json: request })
+      ? this.#call<'createSite', ArchiveResponse>('createSite', { json: request })
+      : client.#call<'updateSite', ArchiveResponse>('updateSite', { params: { slug }, json: request })
   }
 
   /**
@@ -359,8 +379,8 @@ export class Slipway {
     slug: string,
     request: { versionId: string; claimToken?: string | undefined },
   ): Promise<UpdateResponse> {
-    const path = `${sitePath(slug)}/uploads/refresh`
-    return this.#withClaimToken(request.claimToken).#call('POST', path, { json: request })
+    const client = this.#withClaimToken(request.claimToken)
+    return client.#call('refreshUploads', { params: { slug }, json: request })
   }
 
   /** Uploads one file. The key is never sent (spec 4.6). */
@@ -378,17 +398,17 @@ export class Slipway {
    * claim token.
    */
   finalize(slug: string, request: FinalizeRequest): Promise<FinalizeResponse> {
-    return this.#call('POST', `${sitePath(slug)}/finalize`, { json: request })
+    return this.#call('finalizeVersion', { params: { slug }, json: request })
   }
 
   /** The settings of a site and the files of its live version. */
   details(slug: string): Promise<SiteDetails> {
-    return this.#call('GET', sitePath(slug))
+    return this.#call('getSite', { params: { slug } })
   }
 
   /** One page of the caller's sites and of those that are shared with it, newest first, or of its trash. */
   list({ limit, cursor, q, deleted }: ListOptions = {}): Promise<SiteList> {
-    return this.#call('GET', `/api/v1/publishes${buildQuery({ limit, cursor, q, deleted })}`)
+    return this.#call('listSites', { query: { limit, cursor, q, deleted } })
   }
 
   /** All the caller's sites, newest first, or all in its trash, page by page. */
@@ -405,27 +425,27 @@ export class Slipway {
 
   /** Changes settings of a site: absent fields stay, `null` clears. */
   setMetadata(slug: string, change: MetadataRequest): Promise<SiteDetails> {
-    return this.#call('PATCH', `${sitePath(slug)}/metadata`, { json: change })
+    return this.#call('updateMetadata', { params: { slug }, json: change })
   }
 
   /** Gives a site another name; the former one redirects for 30 days. */
   renameSite(slug: string, name: string): Promise<RenameResponse> {
-    return this.#call('PATCH', `${sitePath(slug)}/name`, { json: { name } })
+    return this.#call('renameSite', { params: { slug }, json: { name } })
   }
 
   /** Reports a page of a site to the operator of the service. Needs no key. */
   report(report: ReportRequest): Promise<ReportReceived> {
-    return this.#call('POST', '/api/reports', { json: report })
+    return this.#call('reportPage', { json: report })
   }
 
   /** Whether a new site of the caller can have a name. */
   checkName(name: string): Promise<NameCheck> {
-    return this.#call('GET', `/api/v1/names/${encodeURIComponent(name)}`)
+    return this.#call('checkName', { params: { name } })
   }
 
   /** Copies a site to a new one, which is live immediately. The password, the domains and the expiry are not copied. */
   duplicate(slug: string): Promise<DuplicateResponse> {
-    return this.#call('POST', `${sitePath(slug)}/duplicate`)
+    return this.#call('duplicateSite', { params: { slug } })
   }
 
   /**
@@ -437,89 +457,89 @@ export class Slipway {
     range: VisitRange = '7d',
     { timeZone, path, missing, referrer }: VisitsOptions = {},
   ): Promise<Visits> {
-    const query = buildQuery({ range, timeZone, path, missing, referrer })
-    return this.#call('GET', `${sitePath(slug)}/analytics${query}`)
+    const query = { range, timeZone, path, missing, referrer }
+    return this.#call('getVisits', { params: { slug }, query })
   }
 
   /** Deletes a site; its slug is never reused. A site of an account can be restored for a time, unless `permanent` is set. */
   delete(slug: string, { permanent, claimToken }: DeleteOptions = {}): Promise<DeleteResponse> {
-    const path = sitePath(slug) + buildQuery({ permanent })
-    return this.#withClaimToken(claimToken).#call('DELETE', path, { claimToken })
+    const client = this.#withClaimToken(claimToken)
+    return client.#call('deleteSite', { params: { slug }, query: { permanent }, claimToken })
   }
 
   /** Restores a deleted site; its domains are verified again. */
   undelete(slug: string): Promise<SiteDetails> {
-    return this.#call('POST', `${sitePath(slug)}/undelete`)
+    return this.#call('undeleteSite', { params: { slug } })
   }
 
   /** The accounts that may publish to a site. */
   collaborators(slug: string): Promise<CollaboratorList> {
-    return this.#call('GET', `${sitePath(slug)}/collaborators`)
+    return this.#call('listCollaborators', { params: { slug } })
   }
 
   /** Lets the account of an address publish to a site, and notifies it by email. */
   addCollaborator(slug: string, email: string): Promise<Collaborator> {
-    return this.#call('POST', `${sitePath(slug)}/collaborators`, { json: { email } })
+    return this.#call('addCollaborator', { params: { slug }, json: { email } })
   }
 
   /** Ends the access of a collaborator; a collaborator can end its own. */
   removeCollaborator(slug: string, email: string): Promise<RemoveCollaboratorResponse> {
-    return this.#call('DELETE', `${sitePath(slug)}/collaborators`, { json: { email } })
+    return this.#call('removeCollaborator', { params: { slug }, json: { email } })
   }
 
   /** Claims an anonymous site for the caller; with a name that it gets in the same step. */
   claim(slug: string, claimToken: string, name?: string): Promise<ClaimResponse> {
-    return this.#call('POST', `${sitePath(slug)}/claim`, { json: { claimToken, name } })
+    return this.#call('claimSite', { params: { slug }, json: { claimToken, name } })
   }
 
   /** What a claim link refers to, before signing in. */
   claimPreview(slug: string, claimToken: string): Promise<ClaimPreview> {
-    return this.#call('POST', `${sitePath(slug)}/claim/preview`, { json: { claimToken } })
+    return this.#call('previewClaim', { params: { slug }, json: { claimToken } })
   }
 
   /** The kept versions of a site, the newest first. */
   versions(slug: string): Promise<VersionList> {
-    return this.#call('GET', `${sitePath(slug)}/versions`)
+    return this.#call('listVersions', { params: { slug } })
   }
 
   /** A finalized version with its files and changes. */
   version(slug: string, versionId: string): Promise<VersionDetails> {
-    return this.#call('GET', versionPath(slug, versionId))
+    return this.#call('getVersion', { params: { slug, versionId } })
   }
 
   /** Makes a kept version live again. */
   restore(slug: string, versionId: string): Promise<FinalizeResponse> {
-    return this.#call('POST', `${versionPath(slug, versionId)}/restore`)
+    return this.#call('restoreVersion', { params: { slug, versionId } })
   }
 
   /** Deletes a version permanently; VERSION_LIVE for the live one. */
   deleteVersion(slug: string, versionId: string): Promise<DeleteVersionResponse> {
-    return this.#call('DELETE', versionPath(slug, versionId))
+    return this.#call('deleteVersion', { params: { slug, versionId } })
   }
 
   /** The previews of a site, the last changed one first. A publish with `preview` makes one. */
   previews(slug: string): Promise<PreviewList> {
-    return this.#call('GET', `${sitePath(slug)}/previews`)
+    return this.#call('listPreviews', { params: { slug } })
   }
 
   /** A preview with the version that it shows. */
   preview(slug: string, name: string): Promise<Preview> {
-    return this.#call('GET', previewPath(slug, name))
+    return this.#call('getPreview', { params: { slug, name } })
   }
 
   /** Makes the version that a preview shows live; VERSION_CONFLICT when that is not `versionId`. */
   promote(slug: string, name: string, versionId?: string): Promise<FinalizeResponse> {
-    return this.#call('POST', `${previewPath(slug, name)}/promote${buildQuery({ versionId })}`)
+    return this.#call('promotePreview', { params: { slug, name }, query: { versionId } })
   }
 
   /** Deletes a preview, and its version unless that was ever live. */
   deletePreview(slug: string, name: string): Promise<DeletePreviewResponse> {
-    return this.#call('DELETE', previewPath(slug, name))
+    return this.#call('deletePreview', { params: { slug, name } })
   }
 
   /** A URL that shows the live version, or another kept one, to its owner without the password for 10 minutes. */
   previewLink(slug: string, versionId?: string): Promise<PreviewLink> {
-    return this.#call('POST', `${sitePath(slug)}/preview${buildQuery({ versionId })}`)
+    return this.#call('createPreviewLink', { params: { slug }, query: { versionId } })
   }
 
   /** Stores the thumbnail of a version: WebP of at most 20,000 bytes. With a claim token the key is not sent. */
@@ -530,33 +550,32 @@ export class Slipway {
     claimToken?: string,
   ): Promise<ThumbnailResponse> {
     const call = { body: bytes, contentType: 'image/webp', claimToken }
-    return this.#withClaimToken(claimToken).#call('PUT', `${versionPath(slug, versionId)}/thumbnail`, call)
+    return this.#withClaimToken(claimToken).#call('putThumbnail', { params: { slug, versionId }, ...call })
   }
 
   /** One file of the live version, or of another kept one. */
   file(slug: string, path: string, versionId?: string): Promise<Download> {
-    const encoded = path.split('/').map(encodeURIComponent).join('/')
-    return this.#download(`${sitePath(slug)}/files/${encoded}${buildQuery({ versionId })}`)
+    return this.#download('downloadFile', { params: { slug, '*': path }, query: { versionId } })
   }
 
   /** The live version, or another kept one, as tar.gz or zip. */
   archive(slug: string, versionId?: string, format?: 'zip'): Promise<Download> {
-    return this.#download(`${sitePath(slug)}/archive${buildQuery({ versionId, format })}`)
+    return this.#download('downloadArchive', { params: { slug }, query: { versionId, format } })
   }
 
   /** The domains of the account, with the DNS records of each. */
   domains(): Promise<DomainList> {
-    return this.#call('GET', '/api/v1/domains')
+    return this.#call('listDomains')
   }
 
   /** Adds a domain to a site; it is pending until its DNS records are found. */
   addDomain(domain: string, siteSlug: string): Promise<DomainRecord> {
-    return this.#call('POST', '/api/v1/domains', { json: { domain, siteSlug } })
+    return this.#call('addDomain', { json: { domain, siteSlug } })
   }
 
   /** The record after another DNS check. */
   checkDomain(domain: string): Promise<DomainRecord> {
-    return this.#call('GET', `/api/v1/domains/${encodeURIComponent(domain)}`)
+    return this.#call('checkDomain', { params: { domain } })
   }
 
   /**
@@ -564,17 +583,13 @@ export class Slipway {
    * when the domain is removed. `signal` replaces the client's.
    */
   async *domainEvents(domain: string, signal = this.#options.signal): AsyncGenerator<DomainRecord> {
-    const request = this.with({ signal }).#request(
-      'GET',
-      `/api/v1/domains/${encodeURIComponent(domain)}/events`,
-      {},
-    )
+    const request = this.with({ signal }).#request('followDomain', { params: { domain } })
     yield* parseRecords(readBytes(await sendRequest(this.#send, request, this.#retryPolicy.now), request))
   }
 
   /** Removes a domain; the site stays online at its own address. */
   removeDomain(domain: string): Promise<DeleteDomainResponse> {
-    return this.#call('DELETE', `/api/v1/domains/${encodeURIComponent(domain)}`)
+    return this.#call('removeDomain', { params: { domain } })
   }
 
   #withClaimToken(claimToken: string | undefined): Slipway {
@@ -592,17 +607,28 @@ export class Slipway {
     return readJson(await sendRequest(this.#send, request, this.#retryPolicy.now), request)
   }
 
-  async #call<T>(method: string, path: string, call: Call = {}): Promise<T> {
-    const request = this.#request(method, path, call)
+  /** The response of an operation; `Result` where it depends on the kind of the request. */
+  async #call<Id extends OperationId, Result extends Answer<Id> = Answer<Id>>(
+    id: Id,
+    ...[call]: Call<Id>
+  ): Promise<Result> {
+    const request = this.#request(id, call)
     return readJson(await sendRequest(this.#send, request, this.#retryPolicy.now), request)
   }
 
-  #exchange(method: string, path: string) {
-    return sendRequest(this.#send, this.#request(method, path, {}), this.#retryPolicy.now)
+  /** A request of OAuth, which is a form. */
+  async #authorize<T>(endpoint: string, form: Record<string, string>): Promise<T> {
+    const headers = { ...this.#headers({}), 'Content-Type': 'application/x-www-form-urlencoded' }
+    const body = new URLSearchParams(form).toString()
+    const request = this.#buildRequest('POST', `${this.#baseUrl}/oauth/${endpoint}`, headers, { body })
+    return readJson(await sendRequest(this.#send, request, this.#retryPolicy.now), request)
   }
 
-  async #download(path: string): Promise<Download> {
-    const incoming = await this.#exchange('GET', path)
+  async #download<Id extends 'downloadFile' | 'downloadArchive'>(
+    id: Id,
+    ...[call]: Call<Id>
+  ): Promise<Download> {
+    const incoming = await sendRequest(this.#send, this.#request(id, call), this.#retryPolicy.now)
     const length = incoming.header('content-length')
     return {
       contentType: incoming.header('content-type'),
@@ -612,22 +638,33 @@ export class Slipway {
   }
 
   #request(
-    method: string,
-    path: string,
-    { json, form, body, contentType, claimToken, ...sending }: Call,
+    id: OperationId,
+    { params = {}, query, json, body, contentType, claimToken, ...sending }: AnyCall = {},
   ): HttpRequest {
-    const headers: Record<string, string> = { Accept: 'application/json' }
-    if (this.#options.key !== undefined) headers.Authorization = `Bearer ${this.#options.key}`
-    if (this.#options.client !== undefined) headers['X-Slipway-Client'] = this.#options.client
-    if (json !== undefined) headers['Content-Type'] = 'application/json'
-    if (form !== undefined) headers['Content-Type'] = 'application/x-www-form-urlencoded'
-    if (contentType !== undefined) headers['Content-Type'] = contentType
-    if (claimToken !== undefined) headers['X-Slipway-Claim-Token'] = claimToken
-    const payload = (form ? new URLSearchParams(form).toString() : JSON.stringify(json)) ?? body
-    return this.#buildRequest(method, this.#baseUrl + path, headers, {
+    const [method, path] = PATHS[id].split(' ') as [string, string]
+    const url = path.replace(/:(\w+)|\*/g, (all, name: string | undefined) =>
+      encodePath(params[name ?? all]!),
+    )
+    const payload = JSON.stringify(json) ?? body
+    const headers = this.#headers({
+      contentType: json === undefined ? contentType : 'application/json',
+      claimToken,
+    })
+    return this.#buildRequest(method, this.#baseUrl + url + buildQuery(query), headers, {
       ...(payload !== undefined && { body: payload }),
       ...sending,
     })
+  }
+
+  #headers({ contentType, claimToken }: Pick<AnyCall, 'contentType' | 'claimToken'>): Record<string, string> {
+    const { key, client } = this.#options
+    return {
+      Accept: 'application/json',
+      ...(key !== undefined && { Authorization: `Bearer ${key}` }),
+      ...(client !== undefined && { 'X-Slipway-Client': client }),
+      ...(contentType !== undefined && { 'Content-Type': contentType }),
+      ...(claimToken !== undefined && { 'X-Slipway-Claim-Token': claimToken }),
+    }
   }
 
   #buildRequest(
@@ -641,19 +678,12 @@ export class Slipway {
   }
 }
 
-function sitePath(slug: string): string {
-  return `/api/v1/publish/${encodeURIComponent(slug)}`
+/** The slashes of the path of a file stay. */
+function encodePath(value: string): string {
+  return value.split('/').map(encodeURIComponent).join('/')
 }
 
-function versionPath(slug: string, versionId: string): string {
-  return `${sitePath(slug)}/versions/${encodeURIComponent(versionId)}`
-}
-
-function previewPath(slug: string, name: string): string {
-  return `${sitePath(slug)}/previews/${encodeURIComponent(name)}`
-}
-
-function buildQuery(values: Record<string, string | number | boolean | undefined>): string {
+function buildQuery(values: object = {}): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value))
   const text = query.toString()

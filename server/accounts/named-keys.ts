@@ -5,6 +5,7 @@ import type {
   KeyRevokedResponse,
   KeySummary,
 } from '../../protocol/api/keys.schema.ts'
+import type { Access } from '../../protocol/api/operations.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { isVisible } from '../lib/plain-line.ts'
@@ -15,7 +16,7 @@ import type { NamedKey } from '../store/contract/keys.ts'
 import type { Queries, Store, WriteScope, WriteTransaction } from '../store/store.ts'
 import { assertMayCreateAdminKey } from './administrators.ts'
 import { assertNotBeingDeleted, type Caller, requireAccess, requireAccount } from './authorization.ts'
-import { type Access, assertPermitted, FULL_GRANT, type Grant, isFullGrant } from './permissions.ts'
+import { assertPermitted, FULL_GRANT, type Grant, isFullGrant } from './permissions.ts'
 
 /** Maximum number of keys of one account that were created by name (contract, "Keys"). */
 export const MAX_NAMED_KEYS = 50

@@ -1,4 +1,5 @@
 import { KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
+import type { Access } from '../../protocol/api/operations.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Account } from '../store/contract/accounts.ts'
@@ -14,17 +15,6 @@ export interface Grant {
 
 /** The grant of browser sessions and of keys without limits. */
 export const FULL_GRANT: Grant = Object.freeze({ scope: 'manage', sites: null, expiresAt: null })
-
-/**
- * What an operation needs of the credential that requests it. `reach` is what it affects: one site, the account, or its
- * credentials and collaborators, because a credential with an expiry must not give access that lasts longer.
- */
-export interface Access {
-  scope: KeyScope
-  reach: 'site' | 'account' | 'credentials'
-  /** Whether scope `preview` suffices, because the operation itself requires `scope` unless it is about a preview. */
-  previews?: true
-}
 
 /** Whether a grant has no limits: keys with limits are unknown to releases that would not apply them. */
 export function isFullGrant({ scope, sites, expiresAt }: Grant): boolean {

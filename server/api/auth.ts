@@ -1,13 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ERROR_CODES } from '../../protocol/api/errors.schema.ts'
+import type { OperationAccess } from '../../protocol/api/operations.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { type Administrators, mayAdminister } from '../accounts/administrators.ts'
 import { assertAccountNotSuspended, type Caller, requireAccount } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import { keyHashes, type NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
-import { type Access, FULL_GRANT } from '../accounts/permissions.ts'
+import { FULL_GRANT } from '../accounts/permissions.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -39,8 +40,8 @@ declare module 'fastify' {
     charge?: Exclude<LimitKind, 'report'> | 'none' | 'handler'
     /** Not charged for a caller with this kind of credential, which the request ends and which is valid only once. */
     ends?: Caller['signedInWith'] | undefined
-    /** See `RouteAccess`; a request of a route without one fails. */
-    access?: RouteAccess
+    /** A request of a route without one fails. */
+    access?: OperationAccess
     /** Whether a request without a key or session is refused. Default `required`. */
     auth?: 'required' | 'optional'
     /** Whether tokens of programs are accepted, which are for one resource only. */
@@ -57,13 +58,6 @@ declare module 'fastify' {
 
 /** The name of the program that sends a request, with its version. */
 export const CLIENT_HEADER = 'x-slipway-client'
-
-/**
- * What a route needs of the credential of a request: the one place that says it, for the check and for the OpenAPI
- * document. `any`: a valid one, whatever it permits. `public`: the route ignores credentials. `admin`: that of an
- * administrator (`mayAdminister`); for all others the path does not exist.
- */
-export type RouteAccess = Access | 'admin' | 'any' | 'public'
 
 /**
  * After this time a credential is checked again. A body may take hours, and its request must not change anything when its

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { ArchiveResponse } from '../../protocol/api/publish.schema.ts'
 import { ARCHIVE_TYPES, CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import { formatAlternatives, formatUtc } from '../../protocol/format.ts'
@@ -13,20 +13,18 @@ import { CLIENT_HEADER } from './auth.ts'
 import { ARCHIVE_MEMORY_BYTES, reserveBody } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
 import { publishDirectly, readArchiveRequest } from './publish.ts'
+import type { Call, Handlers } from './route.ts'
 import type { ApiServices } from './services.ts'
-
-/** The path of a direct upload: a file name, or the slug of the site to update. */
-export const DIRECT_UPLOAD_PATH = '/:slug'
 
 /**
  * `curl -T site.zip {base_url}`: publishes a zip, tar, tar.gz or HTML page and responds with a text, whose first line is
  * the URL of the site, or with JSON as for an archive if the client accepts it. The format follows from the Content-Type,
  * the first bytes or the file name. A path without a dot is the slug of a site to update.
  */
-export function uploadDirectly(
+export function directUploadHandlers(
   services: Pick<ApiServices, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter' | 'baseUrl'>,
-): RouteHandlerMethod {
-  return async (request, reply) => {
+): Handlers<'uploadSite' | 'uploadVersion'> {
+  const upload = async ({ request, reply }: Call<'uploadSite' | 'uploadVersion'>) => {
     // With a dot it is a file name, which no slug has.
     const { slug: name = '' } = request.params as { slug?: string }
     const slug = name === '' || name.includes('.') ? undefined : name
@@ -43,6 +41,7 @@ export function uploadDirectly(
     const lines = [url, ...describePublish({ ...answer, expires, keep, update })]
     return reply.type('text/plain; charset=utf-8').send(`${lines.join('\n')}\n`)
   }
+  return { uploadSite: upload, uploadVersion: upload }
 }
 
 /** The command that publishes the next version in the same way. */

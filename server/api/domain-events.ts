@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
-import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import type { WatchListener } from '../domains/watch.ts'
-import { requireCallerAccount } from './auth.ts'
+import type { Call } from './route.ts'
 import type { ApiServices } from './services.ts'
 
 const HEADERS = {
@@ -24,16 +24,17 @@ const RETRY_FIELD = 'retry: 30000\n'
  * A domain's record now and after every change, as server-sent events (WHATWG HTML, 9.2): `domain` with the
  * record, and `gone` with the name after its removal. Charged as one request.
  */
-export function domainEvents({ domains }: Pick<ApiServices, 'domains'>): RouteHandlerMethod {
-  return async (request, reply) => {
-    reply.headers(HEADERS)
-    if (request.method === 'HEAD') return reply.send()
-    const { domain } = request.params as { domain: string }
-    const events = new EventWriter(domain)
-    const unwatch = await domains.watch(watchedBy(request), domain, events)
-    events.once('close', unwatch)
-    return reply.send(events)
-  }
+export async function followDomain(
+  { request, reply, account, caller, params: { domain } }: Call<'followDomain'>,
+  domains: ApiServices['domains'],
+): Promise<FastifyReply> {
+  reply.headers(HEADERS)
+  if (request.method === 'HEAD') return reply.send()
+  const { keyHash, address } = caller
+  const events = new EventWriter(domain)
+  const reader = { account, sessionToken: request.sessionToken, keyHash, address }
+  events.once('close', await domains.watch(reader, domain, events))
+  return reply.send(events)
 }
 
 /** An event stream to one reader; a reader that does not read is disconnected. */
@@ -69,10 +70,4 @@ export class EventWriter extends Readable implements WatchListener {
     this.push(text)
     if (this.readableLength > MAX_BUFFERED_BYTES) this.destroy()
   }
-}
-
-function watchedBy(request: FastifyRequest): Parameters<ApiServices['domains']['watch']>[0] {
-  const { sessionToken, caller } = request
-  const { keyHash, address } = caller
-  return { account: requireCallerAccount(request), sessionToken, keyHash, address }
 }

@@ -1,29 +1,18 @@
-import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { requireCallerAccount } from './auth.ts'
+import { followDomain } from './domain-events.ts'
+import type { Handlers } from './route.ts'
 import type { ApiServices } from './services.ts'
 
-type DomainServices = Pick<ApiServices, 'domains'>
-
-export function list({ domains }: DomainServices): RouteHandlerMethod {
-  return (request) => domains.list(requireCallerAccount(request))
-}
-
-export function add({ domains }: DomainServices): RouteHandlerMethod {
-  return async (request, reply) => {
-    const { domain, siteSlug } = request.body as { domain: string; siteSlug: string }
-    reply.code(201)
-    return domains.add(requireCallerAccount(request), domain, siteSlug)
+/** Spec 4.11. */
+export function domainHandlers({
+  domains,
+}: Pick<ApiServices, 'domains'>): Handlers<
+  'listDomains' | 'addDomain' | 'checkDomain' | 'followDomain' | 'removeDomain'
+> {
+  return {
+    listDomains: ({ account }) => domains.list(account),
+    addDomain: ({ account, body }) => domains.add(account, body.domain, body.siteSlug),
+    checkDomain: ({ account, params }) => domains.check(account, params.domain),
+    followDomain: (call) => followDomain(call, domains),
+    removeDomain: ({ account, params }) => domains.remove(account, params.domain),
   }
-}
-
-export function check({ domains }: DomainServices): RouteHandlerMethod {
-  return (request) => domains.check(requireCallerAccount(request), readName(request))
-}
-
-export function remove({ domains }: DomainServices): RouteHandlerMethod {
-  return (request) => domains.remove(requireCallerAccount(request), readName(request))
-}
-
-function readName(request: FastifyRequest): string {
-  return (request.params as { domain: string }).domain
 }

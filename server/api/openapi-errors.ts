@@ -1,6 +1,6 @@
 import { ERROR_CODES, type ErrorBody, type ErrorCode } from '../../protocol/api/errors.schema.ts'
+import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import { CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
-import { UPLOAD_PATH } from '../publish/signed-uploads.ts'
 import type { Route } from './route.ts'
 
 const ALL = Object.keys(ERROR_CODES) as ErrorCode[]

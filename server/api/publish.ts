@@ -1,14 +1,9 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
-import type {
-  ArchiveResponse,
-  FileLimits,
-  FinalizeRequest,
-  PublishRequest,
-} from '../../protocol/api/publish.schema.ts'
+import type { ArchiveResponse, PublishRequest } from '../../protocol/api/publish.schema.ts'
 import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
 import { countFiles, tooManyFiles, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
@@ -24,37 +19,43 @@ import { tooLarge } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
 import { toFieldErrors } from './errors.ts'
 import { findInternalRequest } from './internal-requests.ts'
+import type { Call, Handlers } from './route.ts'
 import type { ApiServices } from './services.ts'
-import { readSlug } from './sites.ts'
 
 type PublishServices = Pick<
   ApiServices,
-  'pendingVersions' | 'publishService' | 'archivePublisher' | 'uploadLimiter'
+  'pendingVersions' | 'publishService' | 'archivePublisher' | 'uploadLimiter' | 'finalizer' | 'limits'
 >
 
-/** Spec 4.3, and contract "One request" and "Inline". */
-export function create(services: PublishServices): RouteHandlerMethod {
-  return async (request, reply) => {
-    const direct = readDirectRequest(request, services)
-    const answer = direct
-      ? await publishDirectly(services, request, direct)
-      : await services.publishService.create(request.caller, readManifest(request, services.pendingVersions))
-    reply.code(201)
-    return answer
-  }
-}
-
-/** Spec 4.4. */
-export function update(services: PublishServices): RouteHandlerMethod {
-  return (request) => {
-    const direct = readDirectRequest(request, services)
-    if (direct) return publishDirectly(services, request, direct, readSlug(request))
-    const manifest = readManifest(request, services.pendingVersions)
-    return services.publishService.update(
-      request.caller,
-      readSlug(request),
-      withClaimToken(request, manifest),
-    )
+/** Spec 4.3 to 4.5, and contract "One request" and "Inline". */
+export function publishHandlers(
+  services: PublishServices,
+): Handlers<'createSite' | 'updateSite' | 'refreshUploads' | 'finalizeVersion' | 'getLimits'> {
+  const { publishService, pendingVersions, limits } = services
+  return {
+    createSite: ({ request, caller }) => {
+      const direct = readDirectRequest(request, services)
+      return direct
+        ? publishDirectly(services, request, direct)
+        : publishService.create(caller, readManifest(request, pendingVersions))
+    },
+    updateSite: ({ request, caller, params: { slug } }) => {
+      const direct = readDirectRequest(request, services)
+      if (direct) return publishDirectly(services, request, direct, slug)
+      return publishService.update(
+        caller,
+        slug,
+        withClaimToken(request, readManifest(request, pendingVersions)),
+      )
+    },
+    refreshUploads: ({ request, caller, params, body }) =>
+      publishService.refresh(caller, params.slug, withClaimToken(request, body)),
+    finalizeVersion: (call) => finalize(call, services),
+    // What a publish of the caller may have. A client asks before it reads a folder, so it costs no request.
+    getLimits: async ({ request, caller }) => {
+      await chargeMessage(limits, request)
+      return pendingVersions.limitsFor(caller)
+    },
   }
 }
 
@@ -113,38 +114,17 @@ function toManifestEntry({ path, bytes, contentType = mediaType(path) }: Content
   return { path, size: Math.max(bytes.length, 1), contentType }
 }
 
-export function refresh({ publishService }: Pick<ApiServices, 'publishService'>): RouteHandlerMethod {
-  return (request) => {
-    const body = request.body as { versionId: string; claimToken?: string }
-    return publishService.refresh(request.caller, readSlug(request), withClaimToken(request, body))
+/** See `Finalizer` for the charges. */
+async function finalize(
+  { request, reply, caller, params, body }: Call<'finalizeVersion'>,
+  { finalizer, limits }: Pick<ApiServices, 'finalizer' | 'limits'>,
+) {
+  const chargeOne = () => charge(limits, request, reply)
+  if (request.validationError) {
+    await chargeOne()
+    throw request.validationError
   }
-}
-
-/** What a publish of the caller may have. A client asks before it reads a folder, so it costs no request. */
-export function showLimits({
-  limits,
-  pendingVersions,
-}: Pick<ApiServices, 'limits' | 'pendingVersions'>): RouteHandlerMethod {
-  return async (request): Promise<FileLimits> => {
-    await chargeMessage(limits, request)
-    return pendingVersions.limitsFor(request.caller)
-  }
-}
-
-/** Spec 4.5. See `Finalizer` for the charges. */
-export function finalize({
-  finalizer,
-  limits,
-}: Pick<ApiServices, 'finalizer' | 'limits'>): RouteHandlerMethod {
-  return async (request: FastifyRequest, reply: FastifyReply) => {
-    const chargeOne = () => charge(limits, request, reply)
-    if (request.validationError) {
-      await chargeOne()
-      throw request.validationError
-    }
-    const body = request.body as FinalizeRequest
-    return finalizer.finalize(request.caller, readSlug(request), withClaimToken(request, body), chargeOne)
-  }
+  return finalizer.finalize(caller, params.slug, withClaimToken(request, body), chargeOne)
 }
 
 /**

@@ -1,43 +1,57 @@
-import type { RouteHandlerMethod } from 'fastify'
-import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
-import type * as shape from '../../protocol/api/schema.ts'
-import type { RouteAccess } from './auth.ts'
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { Answer, Body, Operation, Parameters, Query } from '../../protocol/api/operations.schema.ts'
+import type { OperationId } from '../../protocol/api/paths.ts'
+import type { Schema } from '../../protocol/api/schema.ts'
+import { type Caller, requireAccount } from '../accounts/authorization.ts'
+import type { Account } from '../store/contract/accounts.ts'
 
-/** A row of the route table: the shape of a request, its charge, its authentication and its handler. */
-export interface Route {
-  /** `operationId` of the OpenAPI document: generated clients name methods by it, so it never changes. */
-  id: string
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+/** An operation with its path and its handler. */
+export interface Route extends Omit<Operation, 'body'> {
+  id: OperationId
+  method: string
   url: string
-  tag: string
-  summary: string
-  /** Sentences of the OpenAPI document that do not follow from the other fields, such as what is permanent. */
-  details?: string
-  body?: shape.Schema
-  query?: shape.Schema
-  headers?: shape.Schema
-  /** Status and schema of success; 'bytes' for a file, 'events' for an event stream. */
-  answer: [number, shape.Schema | 'bytes' | 'events']
-  /** The errors that do not follow from the other fields (`routeErrors`). */
-  errors?: readonly ErrorCode[]
-  /** See `auth.ts`; default `api`. */
-  charge?: 'sign-in' | 'name' | 'none' | 'handler'
-  /** See `auth.ts`. */
-  ends?: 'key' | 'dashboard'
-  /** See `auth.ts`. */
-  access: RouteAccess
-  /** See `auth.ts`; default `required`. */
-  auth?: 'optional'
-  /** See `auth.ts`. */
-  foreignPages?: true
-  /** Accepts an archive as its body, beside JSON where it has `body`. */
-  archives?: true
-  /**
-   * Accepts a body of any type and leaves it as a stream; the media type to document. With `archives`, it is a direct
-   * upload: an archive of any type, which is answered with text or JSON.
-   */
-  bytes?: string
-  /** Maximum size of the body in bytes, if it is not the default one. */
-  bodyLimit?: number
+  body?: Schema
   handle: RouteHandlerMethod
 }
+
+/**
+ * A request to an operation. Its parts have passed their schemas, except for an operation that charges or parses on its own
+ * (`attachValidation`), whose handler reads `request.validationError` first.
+ */
+export class Call<Id extends OperationId> {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+
+  constructor(request: FastifyRequest, reply: FastifyReply) {
+    this.request = request
+    this.reply = reply
+  }
+
+  get body(): Body<Id> {
+    return this.request.body as Body<Id>
+  }
+
+  get query(): Query<Id> {
+    return this.request.query as Query<Id>
+  }
+
+  get params(): Parameters<Id> {
+    return this.request.params as Parameters<Id>
+  }
+
+  get caller(): Caller {
+    return this.request.caller
+  }
+
+  /** UNAUTHORIZED without one. */
+  get account(): Account {
+    return requireAccount(this.request.caller)
+  }
+}
+
+/** Handlers of operations. The status of a response is that of the operation, unless the handler sets another one. */
+export type Handlers<Ids extends OperationId> = {
+  [Id in Ids]: (call: Call<Id>) => Response<Id> | Promise<Response<Id>>
+}
+
+type Response<Id extends OperationId> = Answer<Id> | FastifyReply

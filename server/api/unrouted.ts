@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { PATHS } from '../../protocol/api/paths.ts'
 import { CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import { http } from '../lib/node-http.ts'
 import { PUBLISH_HINT } from '../web/pages.ts'
 import { CLIENT_HEADER } from './auth.ts'
-import { DIRECT_UPLOAD_PATH } from './direct-upload.ts'
 import { unknownEndpoint } from './unknown-endpoint.ts'
 
 /** Of requests from other origins: those of the API and of the Model Context Protocol. */
@@ -59,7 +59,7 @@ export function knownMethods(app: FastifyInstance): MethodLookup {
   const table: KnownRoute[] = []
   app.addHook('onRoute', ({ url, method }) => {
     // Every path of one segment accepts a direct upload, which does not make it known.
-    if (!url.startsWith('/api/') && url !== DIRECT_UPLOAD_PATH)
+    if (!url.startsWith('/api/') && `PUT ${url}` !== PATHS.uploadVersion)
       table.push(...[method].flat().map((one) => ({ url, method: one })))
   })
   let allowed: MethodLookup | undefined

@@ -1,34 +1,30 @@
-import type { FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyRequest } from 'fastify'
+import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
-import { type BundleUpload, UPLOAD_PATH, type UploadQuery } from '../publish/signed-uploads.ts'
+import type { UploadQuery } from '../publish/signed-uploads.ts'
+import type { Handlers } from './route.ts'
 import type { ApiServices } from './services.ts'
 
-/** Spec 4.6: the bytes stream from the socket to the blobs; no parser reads them. */
-export function receive({
+/** Spec 4.6: the bytes stream from the socket to the blobs; no parser reads them. A bundle counts as one upload. */
+export function uploadHandlers({
   publishService,
   uploadLimiter,
-}: Pick<ApiServices, 'publishService' | 'uploadLimiter'>): RouteHandlerMethod {
-  return (request) => {
-    const key = request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length)
-    const query = readUploadQuery(request)
-    return uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
-      publishService.upload(key, query, request.raw, readUploadHeaders(request)),
-    )
-  }
-}
-
-/** A bundle upload; counts as one upload. */
-export function receiveBundle({
-  publishService,
-  uploadLimiter,
-}: Pick<ApiServices, 'publishService' | 'uploadLimiter'>): RouteHandlerMethod {
-  return (request) => {
-    const bundle = request.params as BundleUpload
-    const query = readUploadQuery(request)
-    return uploadLimiter.run(rateLimitSubnet(request.caller.address), () =>
-      publishService.uploadBundle(bundle, query, request.raw, readUploadHeaders(request)),
-    )
+}: Pick<ApiServices, 'publishService' | 'uploadLimiter'>): Handlers<'uploadFile' | 'uploadBundle'> {
+  return {
+    uploadFile: ({ request, caller }) => {
+      const key = request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length)
+      const query = readUploadQuery(request)
+      return uploadLimiter.run(rateLimitSubnet(caller.address), () =>
+        publishService.upload(key, query, request.raw, readUploadHeaders(request)),
+      )
+    },
+    uploadBundle: ({ request, caller, params }) => {
+      const query = readUploadQuery(request)
+      return uploadLimiter.run(rateLimitSubnet(caller.address), () =>
+        publishService.uploadBundle(params, query, request.raw, readUploadHeaders(request)),
+      )
+    },
   }
 }
 

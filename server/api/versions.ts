@@ -1,68 +1,91 @@
 import type { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
-import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../lib/errors.ts'
 import type { ThumbnailTarget } from '../sites/thumbnails.ts'
-import { charge, requireCallerAccount } from './auth.ts'
+import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
+import type { Call, Handlers } from './route.ts'
 import type { ApiServices } from './services.ts'
-import { readSlug } from './sites.ts'
 
-type VersionServices = Pick<ApiServices, 'versions'>
+type VersionServices = Pick<ApiServices, 'versions' | 'previewLinks' | 'thumbnails' | 'limits'>
 
-export function list({ versions }: VersionServices): RouteHandlerMethod {
-  return (request) => versions.list(requireCallerAccount(request), readSlug(request))
+export function versionHandlers({
+  versions,
+  previewLinks,
+  thumbnails,
+  limits,
+}: VersionServices): Handlers<
+  | 'listVersions'
+  | 'getVersion'
+  | 'restoreVersion'
+  | 'deleteVersion'
+  | 'createPreviewLink'
+  | 'putThumbnail'
+  | 'getThumbnail'
+  | 'downloadFile'
+  | 'downloadArchive'
+> {
+  return {
+    listVersions: ({ account, params }) => versions.list(account, params.slug),
+    getVersion: ({ account, params }) => versions.details(account, params.slug, params.versionId),
+    restoreVersion: ({ account, params }) => versions.restore(account, params.slug, params.versionId),
+    deleteVersion: ({ account, params }) => versions.remove(account, params.slug, params.versionId),
+    createPreviewLink: ({ account, params, query }) =>
+      previewLinks.create(account, params.slug, query.versionId),
+    putThumbnail: (call) => putThumbnail(call, { thumbnails, limits }),
+    getThumbnail: async ({ caller, params, reply }) => {
+      const bytes = await thumbnails.get(caller, params)
+      setSafeHeaders(reply, 'thumbnail.webp')
+      // The address contains a hash of the picture, so that browsers can keep it.
+      reply.header('Cache-Control', 'private, max-age=604800')
+      return reply.type('image/webp').send(bytes)
+    },
+    downloadFile: async ({ account, params, query, request, reply }) => {
+      const path = params['*']
+      const found = await versions.file(account, params.slug, path, query.versionId)
+      setSafeHeaders(reply, path.split('/').at(-1)!)
+      reply.header('Content-Length', found.size).header('ETag', `"${found.hash}"`).type(found.contentType)
+      return sendBytes(request, reply, found.body)
+    },
+    downloadArchive: async ({ account, params: { slug }, query, request, reply }) => {
+      const { format, versionId } = query
+      const found = await versions.archive(account, slug, format ?? 'tar', versionId)
+      setSafeHeaders(reply, `${slug}.${format ?? 'tar.gz'}`)
+      reply.type(format ? 'application/zip' : 'application/gzip')
+      return sendBytes(request, reply, format ? found : gzip(found))
+    },
+  }
 }
 
-export function details({ versions }: VersionServices): RouteHandlerMethod {
-  return (request) =>
-    versions.details(requireCallerAccount(request), readSlug(request), readVersionId(request))
-}
-
-export function restore({ versions }: VersionServices): RouteHandlerMethod {
-  return (request) =>
-    versions.restore(requireCallerAccount(request), readSlug(request), readVersionId(request))
-}
-
-export function remove({ versions }: VersionServices): RouteHandlerMethod {
-  return (request) =>
-    versions.remove(requireCallerAccount(request), readSlug(request), readVersionId(request))
-}
-
-export function createPreviewLink({ previewLinks }: Pick<ApiServices, 'previewLinks'>): RouteHandlerMethod {
-  return (request) => {
-    const { versionId } = request.query as { versionId?: string }
-    return previewLinks.create(requireCallerAccount(request), readSlug(request), versionId)
+export function previewHandlers({
+  previews,
+}: Pick<ApiServices, 'previews'>): Handlers<
+  'listPreviews' | 'getPreview' | 'promotePreview' | 'deletePreview'
+> {
+  return {
+    listPreviews: ({ account, params }) => previews.list(account, params.slug),
+    getPreview: ({ account, params }) => previews.details(account, params.slug, params.name),
+    promotePreview: ({ account, params, query }) =>
+      previews.promote(account, params.slug, params.name, query.versionId),
+    deletePreview: ({ account, params }) => previews.remove(account, params.slug, params.name),
   }
 }
 
 /** See `Thumbnails` for the charges. */
-export function putThumbnail({
-  thumbnails,
-  limits,
-}: Pick<ApiServices, 'thumbnails' | 'limits'>): RouteHandlerMethod {
-  return async (request, reply) => {
-    const chargeOne = () => charge(limits, request, reply)
-    const type = request.headers['content-type']?.trim().toLowerCase()
-    const bytes = await readThumbnail(request, type).catch(async (error: unknown) => {
-      await chargeOne()
-      throw error
-    })
-    const target: ThumbnailTarget = { slug: readSlug(request), versionId: readVersionId(request) }
-    return thumbnails.put(request.caller, withClaimToken(request, target), bytes, chargeOne)
-  }
-}
-
-/** The address contains a hash of the picture, so that browsers can keep it. */
-export function thumbnail({ thumbnails }: Pick<ApiServices, 'thumbnails'>): RouteHandlerMethod {
-  return async (request, reply) => {
-    const target = { slug: readSlug(request), versionId: readVersionId(request) }
-    const bytes = await thumbnails.get(request.caller, target)
-    setSafeHeaders(reply, 'thumbnail.webp')
-    reply.header('Cache-Control', 'private, max-age=604800')
-    return reply.type('image/webp').send(bytes)
-  }
+async function putThumbnail(
+  { request, reply, caller, params }: Call<'putThumbnail'>,
+  { thumbnails, limits }: Pick<ApiServices, 'thumbnails' | 'limits'>,
+) {
+  const chargeOne = () => charge(limits, request, reply)
+  const type = request.headers['content-type']?.trim().toLowerCase()
+  const bytes = await readThumbnail(request, type).catch(async (error: unknown) => {
+    await chargeOne()
+    throw error
+  })
+  const target: ThumbnailTarget = { ...params }
+  return thumbnails.put(caller, withClaimToken(request, target), bytes, chargeOne)
 }
 
 async function readThumbnail(request: FastifyRequest, type: string | undefined): Promise<Buffer> {
@@ -71,30 +94,6 @@ async function readThumbnail(request: FastifyRequest, type: string | undefined):
   const bytes = await readBody(request, request.raw)
   await request.confirmCaller()
   return bytes
-}
-
-/** Returns one file. The bytes are the publisher's: they must not act as a page of this service. */
-export function file({ versions }: VersionServices): RouteHandlerMethod {
-  return async (request, reply) => {
-    const { '*': path } = request.params as { '*': string }
-    const { versionId } = request.query as { versionId?: string }
-    const found = await versions.file(requireCallerAccount(request), readSlug(request), path, versionId)
-    setSafeHeaders(reply, path.split('/').at(-1)!)
-    reply.header('Content-Length', found.size).header('ETag', `"${found.hash}"`).type(found.contentType)
-    return sendBytes(request, reply, found.body)
-  }
-}
-
-/** Returns a version as tar.gz, or as zip. */
-export function archive({ versions }: VersionServices): RouteHandlerMethod {
-  return async (request, reply) => {
-    const { versionId, format } = request.query as { versionId?: string; format?: 'zip' }
-    const [account, slug] = [requireCallerAccount(request), readSlug(request)]
-    const found = await versions.archive(account, slug, format ?? 'tar', versionId)
-    setSafeHeaders(reply, `${slug}.${format ?? 'tar.gz'}`)
-    reply.type(format ? 'application/zip' : 'application/gzip')
-    return sendBytes(request, reply, format ? found : gzip(found))
-  }
 }
 
 /** The stream, compressed; destroys it when destroyed. */
@@ -126,8 +125,4 @@ function setSafeHeaders(reply: FastifyReply, name: string): void {
     .header('Content-Security-Policy', "default-src 'none'; sandbox")
     .header('X-Content-Type-Options', 'nosniff')
     .header('Cache-Control', 'private, no-store')
-}
-
-function readVersionId(request: FastifyRequest): string {
-  return (request.params as { versionId: string }).versionId
 }

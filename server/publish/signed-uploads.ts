@@ -1,3 +1,4 @@
+import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import type { BundleTarget, UploadTarget } from '../../protocol/api/publish.schema.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HOUR_SECONDS } from '../lib/time.ts'
@@ -8,7 +9,6 @@ import { isSlug } from '../sites/slug.ts'
 export const UPLOAD_TTL_SECONDS = HOUR_SECONDS
 
 /** Where uploads are sent; the signed key follows. */
-export const UPLOAD_PATH = '/api/v1/_upload/'
 
 /** The format of a bundle: POSIX.1-2001, "pax" and "ustar Interchange Format". */
 export const BUNDLE_CONTENT_TYPE = 'application/x-tar'

@@ -256,9 +256,9 @@ const ROWS: readonly Row[] = [
   // Contents in the request
   ['publishes secrets whose contents are in the request', 'server/publish/archive/content.ts', 'contentFiles', 'budget.excludeByName(path, bytes.length)', 'false', 'test/api/contents.test.ts'],
   ['does not report the files that an archive removes', 'server/publish/archive-upload.ts', 'ArchivePublisher.#publish', '...(staged.removal && { removal: staged.removal }),', '', 'test/api/merge.test.ts'],
-  ['keeps the claim token of a direct upload from its publisher', 'server/api/direct-upload.ts', 'uploadDirectly', 'if (answer.claimToken !== undefined) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)', 'if (false) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)', 'test/api/contents.test.ts'],
+  ['keeps the claim token of a direct upload from its publisher', 'server/api/direct-upload.ts', 'directUploadHandlers', 'if (answer.claimToken !== undefined) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)', 'if (false) reply.header(CLAIM_TOKEN_HEADER, answer.claimToken)', 'test/api/contents.test.ts'],
   ['documents examples with names in place of values', 'server/api/openapi-examples.ts', 'example', 'const known = VALUES[`${owner}.${name}`] ?? VALUES[name]', 'const known = undefined', 'test/api/openapi.test.ts'],
-  ['takes a direct upload for a site of another account', 'server/api/direct-upload.ts', 'uploadDirectly', "name === '' || name.includes('.') ? undefined : name", 'undefined', 'test/api/contents.test.ts'],
+  ['takes a direct upload for a site of another account', 'server/api/direct-upload.ts', 'directUploadHandlers', "name === '' || name.includes('.') ? undefined : name", 'undefined', 'test/api/contents.test.ts'],
 
   // The OpenAPI document
   ['sends the front page as text to crawlers', 'server/web/agent-files.ts', 'prefersText', "if (accept.includes('text/html')) return false", '', 'test/api/documents.test.ts'],
@@ -392,8 +392,8 @@ const ROWS: readonly Row[] = [
   ['lets text reverse what follows it on a terminal', 'protocol/format.ts', 'stripControlChars', '[\\p{Cc}\\p{Bidi_Control}]', '\\p{Cc}', 'test/cli/progress.test.ts'],
   ['prints control characters of a publisher in errors to the operator', 'server/commands/command.ts', 'escapeOutput', 'environment.writeError(escapeControlChars(text))', 'environment.writeError(text)', 'test/operator/moderation.test.ts'],
   ['deletes a site without an owner with any claim token', 'server/accounts/authorization.ts', 'findUnowned', 'requireNotExpired(withClaimToken(site, claimToken), now)', 'requireNotExpired(site, now)', 'test/api/calls.test.ts'],
-  ['counts taking a site down towards the hourly limit', 'server/api/sites.ts', 'remove', 'if (claimToken === undefined || !(await trash.isUnowned(slug, claimToken)))', '', 'test/api/rate-limits.test.ts'],
-  ['charges no deletion with a wrong claim token', 'server/api/sites.ts', 'remove', '|| !(await trash.isUnowned(slug, claimToken))', '', 'test/api/rate-limits.test.ts'],
+  ['counts taking a site down towards the hourly limit', 'server/api/sites.ts', 'deleteSite', 'if (claimToken === undefined || !(await trash.isUnowned(slug, claimToken)))', '', 'test/api/rate-limits.test.ts'],
+  ['charges no deletion with a wrong claim token', 'server/api/sites.ts', 'deleteSite', '|| !(await trash.isUnowned(slug, claimToken))', '', 'test/api/rate-limits.test.ts'],
   ['writes a pulled file through a symbolic link', 'client/cli/folder/folder-writer.ts', 'FolderWriter.check', 'if (found.isSymbolicLink())', 'if (found.isSocket())', 'test/cli/own-site.test.ts'],
   ['replaces a file before its hash is verified', 'client/cli/folder/folder-writer.ts', 'FolderWriter.write', "if (file.hash !== undefined && hash.digest('hex') !== file.hash) throw unexpectedBytes(file) renameSync(fresh, target)", "renameSync(fresh, target) if (file.hash !== undefined && hash.digest('hex') !== file.hash) throw unexpectedBytes(file)", 'test/cli/own-site.test.ts'],
   ['leaves the key of a machine valid after logout', 'client/cli/logout.ts', 'endNamedKey', 'await connect(server, key).endKey()', '', 'test/cli/account.test.ts'],
@@ -411,7 +411,7 @@ const ROWS: readonly Row[] = [
   ['accepts a file that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateSize', 'if (Number(size) <= limits.fileBytes) return undefined', 'return undefined', MANIFEST],
   ['accepts a site that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateTotal', 'if (total <= limits.siteBytes) return []', 'return []', MANIFEST],
   ['reads a large folder before the server is asked for its limits', 'client/sdk/limits.ts', 'askLimits', 'return await client.limits()', 'return undefined', 'test/cli/limits.test.ts'],
-  ['answers any number of questions for the limits', 'server/api/publish.ts', 'showLimits', 'await chargeMessage(limits, request)', '', 'test/cli/limits.test.ts'],
+  ['answers any number of questions for the limits', 'server/api/publish.ts', 'publishHandlers', 'await chargeMessage(limits, request)', '', 'test/cli/limits.test.ts'],
   ['accepts in a folder what the service rejects', 'protocol/manifest/folder.ts', 'validateFile', "path.includes('\\uFFFD') ? NOT_UTF8 : validatePath(path)", "path.includes('\\uFFFD') ? NOT_UTF8 : undefined", 'test/protocol/folder.test.ts'],
 
   // Resuming a publish (client)
@@ -526,7 +526,7 @@ const ROWS: readonly Row[] = [
   ['trusts workflows of other repositories', 'server/accounts/trusts/job.ts', 'readPath', '!address.toLowerCase().startsWith(before.toLowerCase())', 'false', TRUSTS],
   ['trusts every branch that names an environment', 'server/accounts/trusts/job.ts', 'matchesRules', 'rules.environment !== null && job.isProtected', 'rules.environment !== null', TRUSTS],
   ['accepts a token of last year', 'server/accounts/trusts/id-tokens.ts', 'IdTokens.verify', 'maxTokenAge: MAX_AGE_SECONDS,', '', TRUSTS],
-  ['charges nothing for refused exchanges', 'server/api/trusts.ts', 'exchange', 'if (!request.caller.account) await chargeAddress()', '', TRUSTS],
+  ['charges nothing for refused exchanges', 'server/api/credentials.ts', 'exchangeIdToken', 'if (!request.caller.account) await chargeAddress()', '', TRUSTS],
   ['charges nothing for the keys of jobs', 'server/accounts/trusts/trusts.ts', 'Trusts.issueKey', 'await charge(account)', '', TRUSTS],
   ['waits for a first job without limit', 'server/accounts/trusts/trusts.ts', 'isFor', 'now - trust.createdAt < FIRST_USE_MS', 'true', TRUSTS],
   ['trusts jobs that pull requests of forks cause', 'server/accounts/trusts/job.ts', 'readGitHubRef', 'BRANCH_EVENTS.has(event) ? findRef(ref, BRANCHES) : undefined', 'findRef(ref, BRANCHES)', TRUSTS],

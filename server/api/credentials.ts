@@ -1,0 +1,77 @@
+import { charge } from './auth.ts'
+import { readAuthorizationCookie } from './cookies.ts'
+import type { Call, Handlers } from './route.ts'
+import type { ApiServices } from './services.ts'
+
+type CredentialServices = Pick<
+  ApiServices,
+  'namedKeys' | 'trusts' | 'limits' | 'programs' | 'deviceSignIns' | 'baseUrl'
+>
+
+/** Keys, trusts of repositories, and programs with access to the account. */
+export function credentialHandlers({
+  namedKeys,
+  trusts,
+  limits,
+  programs,
+  deviceSignIns,
+  baseUrl,
+}: CredentialServices): Handlers<
+  | 'listKeys'
+  | 'createKey'
+  | 'revokeKey'
+  | 'listTrusts'
+  | 'createTrust'
+  | 'removeTrust'
+  | 'exchangeIdToken'
+  | 'getDeviceRequest'
+  | 'decideDeviceRequest'
+  | 'getAuthorization'
+  | 'decideAuthorization'
+  | 'listPrograms'
+  | 'revokeProgram'
+> {
+  return {
+    listKeys: ({ account, caller }) => namedKeys.list(account, caller.keyHash),
+    createKey: ({ caller, body }) => namedKeys.create(caller, body),
+    revokeKey: ({ account, params }) => namedKeys.revoke(account, params.id),
+    listTrusts: ({ account }) => trusts.list(account),
+    createTrust: ({ account, body }) => trusts.create(account, body),
+    removeTrust: ({ account, params }) => trusts.remove(account, params.id),
+    exchangeIdToken: (call) => exchangeIdToken(call, { trusts, limits }),
+    getDeviceRequest: ({ account, body, caller }) =>
+      deviceSignIns.describe(account, body.userCode, caller.address),
+    decideDeviceRequest: ({ account, body }) => deviceSignIns.decide(account, body.userCode, body.allow),
+    getAuthorization: ({ params, request }) =>
+      programs.describe(params.id, readAuthorizationCookie(request, baseUrl)),
+    decideAuthorization: ({ account, params, body, request }) => {
+      const cookie = readAuthorizationCookie(request, baseUrl)
+      return programs.decide(account, { id: params.id, cookie, allow: body.allow })
+    },
+    listPrograms: ({ account }) => programs.list(account),
+    revokeProgram: ({ account, params }) => programs.revoke(account, params.id),
+  }
+}
+
+/**
+ * Runners of many repositories share an address: a key is charged to the account of its trust, and only failures are
+ * charged to the address.
+ */
+async function exchangeIdToken(
+  { request, reply, body }: Call<'exchangeIdToken'>,
+  { trusts, limits }: Pick<ApiServices, 'trusts' | 'limits'>,
+) {
+  const chargeAddress = () => charge(limits, request, reply, 'sign-in')
+  const { remaining } = await limits.peek(request.caller, 'sign-in')
+  if (remaining === 0) await chargeAddress()
+  try {
+    if (request.validationError) throw request.validationError
+    return await trusts.exchange(body, async (account) => {
+      request.caller.account = account
+      await charge(limits, request, reply)
+    })
+  } catch (error) {
+    if (!request.caller.account) await chargeAddress()
+    throw error
+  }
+}
