@@ -1,5 +1,5 @@
 /** Block size of a tar. */
-const BLOCK_BYTES = 512
+export const BLOCK_BYTES = 512
 
 /** The two empty blocks at the end of a tar. */
 export const TAR_END = new Uint8Array(2 * BLOCK_BYTES)

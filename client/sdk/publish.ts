@@ -191,26 +191,15 @@ class PublishRun {
   }
 
   #manifest(): PublishRequest {
-    const { title, description, ogImagePath, spaMode, ttlSeconds, merge, slug } = this.#options
-    const { delete: deleted, name, message, baseVersionId, claimToken } = this.#options
-    const { preview, liveReload } = this.#options
-    const { files, emptyFiles } = separateEmpty(this.#options.files)
+    const { slug, files: all, name, ...others } = this.#options
+    const { pendingVersionId, live, ifChanged, concurrency, signal, ...more } = others
+    const { onStaged, onProgress, onRetry, ...fields } = more
+    const { files, emptyFiles } = separateEmpty(all)
     return {
+      ...(fields as Omit<PublishRequest, 'files'>),
       files: files.map(toFileEntry),
       ...(emptyFiles.length > 0 && { emptyFiles }),
-      ...(title !== undefined && { title }),
-      ...(description !== undefined && { description }),
-      ...(ogImagePath !== undefined && { ogImagePath }),
-      ...(spaMode !== undefined && { spaMode }),
-      ...(ttlSeconds !== undefined && { ttlSeconds }),
-      ...(merge !== undefined && { merge }),
-      ...(deleted !== undefined && { delete: deleted }),
-      ...(preview !== undefined && { preview }),
-      ...(liveReload !== undefined && { liveReload }),
       ...(name !== undefined && slug === undefined && { name }),
-      ...(message !== undefined && { message }),
-      ...(baseVersionId !== undefined && { baseVersionId }),
-      ...(claimToken !== undefined && { claimToken }),
     }
   }
 

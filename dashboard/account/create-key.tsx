@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { CreatedKey } from '../../protocol/api/keys.schema.ts'
-import { ACCOUNT_SCOPES, KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
+import { ACCOUNT_SCOPES, KEY_SCOPES, type KeyScope, MAX_KEY_NAME_LENGTH } from '../../protocol/api/keys.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
@@ -50,7 +50,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
           hint="The machine or the purpose, such as “CI of bakery”."
           value={name}
           onWrite={setName}
-          maxLength={64}
+          maxLength={MAX_KEY_NAME_LENGTH}
           autocomplete="off"
         />
         <ScopeChoice<KeyScope>

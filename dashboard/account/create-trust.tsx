@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ACCOUNT_SCOPES, type AccountScope } from '../../protocol/api/keys.ts'
 import type { Trust, TrustRules } from '../../protocol/api/trusts.schema.ts'
-import { FORGES, type Forge } from '../../protocol/api/trusts.ts'
+import { FORGES, type Forge, MAX_CONDITION_LENGTH } from '../../protocol/api/trusts.ts'
 import { useAction } from '../api/action.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
@@ -71,7 +71,7 @@ export function CreateTrust({ onCreated, onClose }: CreateTrustProps) {
           hint="OWNER/REPOSITORY. Its first job decides which repository of this name is meant."
           value={repository}
           onWrite={setRepository}
-          maxLength={255}
+          maxLength={MAX_CONDITION_LENGTH}
           {...WRITTEN}
         />
         <TextField
@@ -118,7 +118,7 @@ function JobFields({ jobs, onWrite }: { jobs: Jobs; onWrite: (jobs: Jobs) => voi
         hint={NAME_HINTS[kind === 'environment' ? kind : 'ref']}
         value={name}
         onWrite={(value) => onWrite({ ...jobs, name: value })}
-        maxLength={255}
+        maxLength={MAX_CONDITION_LENGTH}
         {...WRITTEN}
       />
       <TextField
@@ -126,7 +126,7 @@ function JobFields({ jobs, onWrite }: { jobs: Jobs; onWrite: (jobs: Jobs) => voi
         hint="File that defines the jobs, such as deploy.yml. Empty: any file."
         value={workflow}
         onWrite={(value) => onWrite({ ...jobs, workflow: value })}
-        maxLength={255}
+        maxLength={MAX_CONDITION_LENGTH}
         {...WRITTEN}
       />
       <Switch

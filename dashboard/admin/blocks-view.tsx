@@ -5,6 +5,7 @@ import type {
   BlockRecord,
   BlockRequest,
 } from '../../protocol/api/admin/moderation.schema.ts'
+import { MAX_REASON_LENGTH } from '../../protocol/api/admin/moderation.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
 import { useResource } from '../api/resource.ts'
@@ -193,7 +194,7 @@ function AddBlock({ onChanged, onClose }: { onChanged: () => void; onClose: () =
       <TextArea
         label="Reason"
         hint="For administrators."
-        maxLength={1000}
+        maxLength={MAX_REASON_LENGTH}
         value={reason}
         onWrite={setReason}
       />

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { SuspensionRequest } from '../../protocol/api/admin/moderation.schema.ts'
+import { MAX_PUBLIC_REASON_LENGTH, MAX_REASON_LENGTH } from '../../protocol/api/admin/moderation.ts'
 import { useAction } from '../api/action.ts'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'
@@ -51,14 +52,14 @@ export function SuspendDialog({ target, onChanged, onClose }: ModerationDialogPr
       <TextField
         label="Reason for visitors (optional)"
         hint="On the page that visitors get."
-        maxLength={500}
+        maxLength={MAX_PUBLIC_REASON_LENGTH}
         value={publicReason}
         onWrite={setPublicReason}
       />
       <TextField
         label="Note (optional)"
         hint="For administrators only."
-        maxLength={1000}
+        maxLength={MAX_REASON_LENGTH}
         value={note}
         onWrite={setNote}
       />
@@ -153,5 +154,7 @@ export function ReasonDialog({ title, verb, lead, typed, act, onClose, children 
 }
 
 function ReasonField(props: { value: string; onWrite: (text: string) => void }) {
-  return <TextArea label="Reason" hint="The owner gets it by email." maxLength={1000} {...props} />
+  return (
+    <TextArea label="Reason" hint="The owner gets it by email." maxLength={MAX_REASON_LENGTH} {...props} />
+  )
 }

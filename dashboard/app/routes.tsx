@@ -1,5 +1,6 @@
 import type { ComponentChildren, ComponentType } from 'preact'
 import { ErrorBoundary, LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
+import { PAGE_PATHS, type PageName } from '../../protocol/page-paths.ts'
 import { HomePage } from '../home/home-page.tsx'
 import { ChunkErrorPage } from './chunk-error-page.tsx'
 import { PageErrorBoundary } from './error-boundary.tsx'
@@ -11,18 +12,20 @@ function lazyPage<Props>(load: () => Promise<ComponentType<Props>>): ComponentTy
   return lazy<ComponentType<Props>>(() => load().catch(() => ChunkErrorPage))
 }
 
-// Every address here has to be in server/web/pages.ts, too. All but the front page are loaded when they are first
-// opened.
-const ClaimPage = lazyPage(() => import('../claim/claim-page.tsx').then((it) => it.ClaimPage))
-const AuthorizePage = lazyPage(() => import('../authorize/authorize-page.tsx').then((it) => it.AuthorizePage))
-const SignInPage = lazyPage(() => import('../sign-in/sign-in-page.tsx').then((it) => it.SignInPage))
-const SitesPage = lazyPage(() => import('../sites/sites-page.tsx').then((it) => it.SitesPage))
-const SitePage = lazyPage(() => import('../site/site-page.tsx').then((it) => it.SitePage))
-const TrashPage = lazyPage(() => import('../trash/trash-page.tsx').then((it) => it.TrashPage))
-const DomainsPage = lazyPage(() => import('../domains/domains-page.tsx').then((it) => it.DomainsPage))
-const AccountPage = lazyPage(() => import('../account/account-page.tsx').then((it) => it.AccountPage))
-const AdminPage = lazyPage(() => import('../admin/admin-page.tsx').then((it) => it.AdminPage))
-const DevicePage = lazyPage(() => import('../device/device-page.tsx').then((it) => it.DevicePage))
+/** All but the front page are loaded when they are first opened. */
+const PAGES: Record<PageName, ComponentType> = {
+  home: HomePage,
+  claim: lazyPage(() => import('../claim/claim-page.tsx').then((it) => it.ClaimPage)),
+  authorize: lazyPage(() => import('../authorize/authorize-page.tsx').then((it) => it.AuthorizePage)),
+  signIn: lazyPage(() => import('../sign-in/sign-in-page.tsx').then((it) => it.SignInPage)),
+  sites: lazyPage(() => import('../sites/sites-page.tsx').then((it) => it.SitesPage)),
+  site: lazyPage(() => import('../site/site-page.tsx').then((it) => it.SitePage)),
+  trash: lazyPage(() => import('../trash/trash-page.tsx').then((it) => it.TrashPage)),
+  domains: lazyPage(() => import('../domains/domains-page.tsx').then((it) => it.DomainsPage)),
+  account: lazyPage(() => import('../account/account-page.tsx').then((it) => it.AccountPage)),
+  device: lazyPage(() => import('../device/device-page.tsx').then((it) => it.DevicePage)),
+  admin: lazyPage(() => import('../admin/admin-page.tsx').then((it) => it.AdminPage)),
+}
 
 /** Links to other paths leave the application. */
 const APP_PATHS = /^\/(?!docs|health|api\/|oauth\/|assets\/)/
@@ -38,17 +41,9 @@ export function Pages() {
     <ErrorBoundary>
       <PageErrorBoundary path={path}>
         <Router onRouteChange={markNavigated}>
-          <Route path="/" component={HomePage} />
-          <Route path="/claim" component={ClaimPage} />
-          <Route path="/authorize/:id" component={AuthorizePage} />
-          <Route path="/sign-in" component={SignInPage} />
-          <Route path="/sites" component={SitesPage} />
-          <Route path="/sites/:slug/:view?" component={SitePage} />
-          <Route path="/trash" component={TrashPage} />
-          <Route path="/domains" component={DomainsPage} />
-          <Route path="/account" component={AccountPage} />
-          <Route path="/device" component={DevicePage} />
-          <Route path="/admin/:view?" component={AdminPage} />
+          {Object.entries(PAGE_PATHS).map(([name, path]) => (
+            <Route key={name} path={path} component={PAGES[name as PageName]} />
+          ))}
           <Route default component={NotFoundPage} />
         </Router>
       </PageErrorBoundary>

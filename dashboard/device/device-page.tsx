@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { DeviceRequest } from '../../protocol/api/device.schema.ts'
+import { MAX_USER_CODE_LENGTH } from '../../protocol/api/device.ts'
 import { useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
@@ -49,7 +50,7 @@ function CodeOrRequest() {
           label="Code"
           value={code}
           onWrite={setCode}
-          maxLength={40}
+          maxLength={MAX_USER_CODE_LENGTH}
           autocomplete="off"
           autocapitalize="characters"
         />

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { MAX_DOMAIN_TEXT_LENGTH } from '../../protocol/api/domains.ts'
 import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import type { DisplayError } from '../api/display-error.ts'
@@ -53,7 +54,7 @@ export function AddDomain({ site, known, moves }: AddDomainProps) {
             inputMode="url"
             autocapitalize="none"
             autocomplete="off"
-            maxLength={300}
+            maxLength={MAX_DOMAIN_TEXT_LENGTH}
             box={box}
             value={domain}
             error={wrong.domain}

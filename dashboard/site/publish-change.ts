@@ -1,4 +1,5 @@
 import type { Published, PublishFile } from '../../client/sdk/slipway.ts'
+import { MAX_MESSAGE_LENGTH } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { invalidate } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
@@ -20,9 +21,6 @@ export interface SiteChange {
   /** What was done, for the notification with its Undo. */
   done: string
 }
-
-/** The longest note about a version, in characters. */
-const MAX_MESSAGE_LENGTH = 200
 
 /** Publishes a version with these files changed, and offers to undo it. `onLive` is called after either. */
 export async function publishChange(

@@ -1,4 +1,6 @@
+import { MAX_DESCRIPTION_LENGTH, MAX_TITLE_LENGTH } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import { MAX_PASSWORD_LENGTH } from '../../protocol/api/sites.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { type Action, useAction } from '../api/action.ts'
 import { serverNow } from '../api/server-clock.ts'
@@ -66,7 +68,11 @@ export function useSettings(site: SiteDetails, onChanged: OnChanged): Settings {
 }
 
 /** Characters, as the server counts them. */
-export const MAX_LENGTHS = { title: 200, description: 500, password: 200 }
+export const MAX_LENGTHS = {
+  title: MAX_TITLE_LENGTH,
+  description: MAX_DESCRIPTION_LENGTH,
+  password: MAX_PASSWORD_LENGTH,
+}
 
 type LimitedField = keyof typeof MAX_LENGTHS
 

@@ -2,6 +2,7 @@ import { UNLIMITED } from '../format.ts'
 import { EXCEPTIONS, NOTICE_KINDS, type NoticeKind } from './account.ts'
 import { email, suspension } from './fields.schema.ts'
 import { currentKey } from './keys.schema.ts'
+import { MAX_KEY_NAME_LENGTH } from './keys.ts'
 import {
   bool,
   constant,
@@ -50,7 +51,7 @@ export type RequestCodeResponse = Static<typeof requestCodeResponse>
 const attempt = text('The attempt from the response of request-code', { maxLength: 100 })
 const keyName = text(
   'Creates a named key: the key without a name stays valid, and an earlier key of this name becomes invalid',
-  { minLength: 1, maxLength: 64 },
+  { minLength: 1, maxLength: MAX_KEY_NAME_LENGTH },
 )
 export const verifyCodeRequest = named('SignInRequest', object({ email, code }, { attempt }))
 export const verifyKeyRequest = named('KeyRequest', object({ email, code }, { attempt, keyName }))

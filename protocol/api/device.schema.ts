@@ -1,10 +1,12 @@
+import { MAX_USER_CODE_LENGTH } from './device.ts'
+import { MAX_KEY_NAME_LENGTH } from './keys.ts'
 import { PROGRAM_SCOPES } from './programs.ts'
 import { bool, named, object, type Static, text, time } from './schema.ts'
 
-const name = { minLength: 1, maxLength: 64 }
+const name = { minLength: 1, maxLength: MAX_KEY_NAME_LENGTH }
 const program = text('The program that asks, as it calls itself', name)
 const machine = text('The machine it runs on: the name of its key', name)
-const userCode = text('The code that the program shows, XXXX-XXXX', { maxLength: 40 })
+const userCode = text('The code that the program shows, XXXX-XXXX', { maxLength: MAX_USER_CODE_LENGTH })
 
 export const deviceRequestQuestion = named('DeviceUserCode', object({ userCode }))
 /** What a code asks for. */

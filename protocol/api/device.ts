@@ -40,3 +40,6 @@ export const DEVICE_GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code'
 
 /** The `client_id` of the command line, which needs no registration. */
 export const COMMAND_LINE_CLIENT = 'slipway-cli'
+
+/** Maximum length of a user code as it is entered, in characters. */
+export const MAX_USER_CODE_LENGTH = 40

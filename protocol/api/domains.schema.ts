@@ -1,3 +1,4 @@
+import { MAX_DOMAIN_TEXT_LENGTH } from './domains.ts'
 import { slug } from './fields.schema.ts'
 import { bool, constant, list, named, nullable, object, type Static, text, time } from './schema.ts'
 
@@ -66,7 +67,7 @@ export type DomainRecord = Static<typeof domainResponse>
 export const domainRequest = named(
   'DomainRequest',
   object({
-    domain: text('Host name', { maxLength: 300 }),
+    domain: text('Host name', { maxLength: MAX_DOMAIN_TEXT_LENGTH }),
     siteSlug: text('The site', { maxLength: 100 }),
   }),
 )

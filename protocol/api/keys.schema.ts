@@ -1,4 +1,4 @@
-import { KEY_LIFETIME_SECONDS, KEY_SCOPES, MAX_KEY_SITES } from './keys.ts'
+import { KEY_LIFETIME_SECONDS, KEY_SCOPES, MAX_KEY_NAME_LENGTH, MAX_KEY_SITES } from './keys.ts'
 import {
   bool,
   constant,
@@ -14,7 +14,10 @@ import {
 } from './schema.ts'
 
 const id = text('Identifier of the key')
-const name = text('The name of the key: a machine or a purpose', { minLength: 1, maxLength: 64 })
+const name = text('The name of the key: a machine or a purpose', {
+  minLength: 1,
+  maxLength: MAX_KEY_NAME_LENGTH,
+})
 const scope = text(
   'What the key may do: `read`; `preview`, which also publishes previews; `publish`, which includes both; `manage`, which is everything in the account; or `admin`, which is also the administration of the service, for its administrators',
   { enum: KEY_SCOPES },

@@ -10,6 +10,9 @@ export const KEY_SCOPES = [...ACCOUNT_SCOPES, 'admin'] as const
 
 export type KeyScope = (typeof KEY_SCOPES)[number]
 
+/** Maximum length of the name of a key in characters. */
+export const MAX_KEY_NAME_LENGTH = 64
+
 /** Maximum number of sites that a key lists. */
 export const MAX_KEY_SITES = 50
 

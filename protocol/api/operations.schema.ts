@@ -212,11 +212,7 @@ export type Value<Id extends OperationId, Part extends 'body' | 'query'> =
 
 export type Body<Id extends OperationId> = Value<Id, 'body'>
 
-/** The query as a handler gets it: text that stands for the types of its schema. */
-export type Query<Id extends OperationId> = {
-  [Name in keyof Value<Id, 'query'>]: TextOf<Value<Id, 'query'>[Name]>
-}
-type TextOf<T> = T extends string | undefined ? T : string
+export type Query<Id extends OperationId> = Value<Id, 'query'>
 
 /** The parameters of the path. */
 export type Parameters<Id extends OperationId> = Record<ParameterOf<Path<Id>>, string>

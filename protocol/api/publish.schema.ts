@@ -20,6 +20,7 @@ import {
   MAX_FILES,
   MAX_MESSAGE_LENGTH,
   MAX_TITLE_LENGTH,
+  type METADATA_FIELDS,
   TTL_SECONDS,
 } from './publish.ts'
 import {
@@ -51,19 +52,25 @@ export const fileLimits = named(
 )
 export type FileLimits = Static<typeof fileLimits>
 
+const texts = {
+  title: text('Page title', { maxLength: MAX_TITLE_LENGTH }),
+  description: text('Meta description', { maxLength: MAX_DESCRIPTION_LENGTH }),
+  ogImagePath: text('Path of an image in the manifest'),
+}
 const ttlSeconds = integer('Seconds until an owned site expires, counted from finalize', {
   minimum: TTL_SECONDS.min,
   maximum: TTL_SECONDS.max,
 })
+const spaMode = bool('Navigations to unknown paths get index.html')
 
 /** Metadata of a site. On update absent fields stay, and null clears. */
 export const metadataFields = {
-  title: nullable(text('Page title', { maxLength: MAX_TITLE_LENGTH })),
-  description: nullable(text('Meta description', { maxLength: MAX_DESCRIPTION_LENGTH })),
-  ogImagePath: nullable(text('Path of an image in the manifest')),
-  spaMode: bool('Navigations to unknown paths get index.html'),
+  title: nullable(texts.title),
+  description: nullable(texts.description),
+  ogImagePath: nullable(texts.ogImagePath),
+  spaMode,
   ttlSeconds: nullable(ttlSeconds),
-}
+} satisfies Record<(typeof METADATA_FIELDS)[number], Schema>
 export type SiteMetadata = Partial<StaticFields<typeof metadataFields>>
 
 const claimToken = text('The claim token of an anonymous site')
@@ -322,10 +329,8 @@ export const createResponse = either('CreateSiteResponse', newSite, publishedSit
 export const archiveQuery = object(
   {},
   {
-    title: text('Page title', { maxLength: MAX_TITLE_LENGTH }),
-    description: text('Meta description', { maxLength: MAX_DESCRIPTION_LENGTH }),
-    ogImagePath: text('Path of an image in the archive'),
-    spaMode: metadataFields.spaMode,
+    ...texts,
+    spaMode,
     ttlSeconds,
     live,
     include: text('dotfiles, secrets, or both with a comma: files that are excluded by default'),

@@ -5,6 +5,9 @@ export const MAX_TITLE_LENGTH = 200
 export const MAX_DESCRIPTION_LENGTH = 500
 export const MAX_MESSAGE_LENGTH = 200
 
+/** What a publisher sets of a site, beside its files. */
+export const METADATA_FIELDS = ['title', 'description', 'ogImagePath', 'spaMode', 'ttlSeconds'] as const
+
 /** Bounds of `ttlSeconds`. */
 export const TTL_SECONDS = { min: 60, max: 31_536_000 }
 

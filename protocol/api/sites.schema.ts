@@ -15,6 +15,8 @@ import {
   time,
 } from './schema.ts'
 
+import { MAX_PASSWORD_LENGTH } from './sites.ts'
+
 // Sites (spec 2.1 and 4.7 to 4.12; contract, "Sites").
 
 /** A collaborator reads a site and publishes to it; the owner also manages it. */
@@ -118,7 +120,10 @@ export const metadataRequest = object(
   {
     ...metadataFields,
     password: nullable(
-      text('The password that visitors must enter; null removes it', { minLength: 1, maxLength: 200 }),
+      text('The password that visitors must enter; null removes it', {
+        minLength: 1,
+        maxLength: MAX_PASSWORD_LENGTH,
+      }),
     ),
   },
   { title: 'MetadataRequest' },

@@ -11,13 +11,13 @@ import {
   text,
   time,
 } from './schema.ts'
-import { FORGES } from './trusts.ts'
+import { FORGES, MAX_CONDITION_LENGTH } from './trusts.ts'
 
 const id = text('Identifier of the trust')
 const scope = text('The scope of the keys', { enum: ACCOUNT_SCOPES })
 const forge = text('The kind of the forge', { enum: FORGES })
-const repository = text('OWNER/REPOSITORY', { minLength: 3, maxLength: 255 })
-const refLength = { minLength: 1, maxLength: 255 }
+const repository = text('OWNER/REPOSITORY', { minLength: 3, maxLength: MAX_CONDITION_LENGTH })
+const refLength = { minLength: 1, maxLength: MAX_CONDITION_LENGTH }
 
 /** Which jobs of a repository a trust is for. Each of these fields that is set must match. */
 const rules = {
@@ -61,7 +61,7 @@ export const createTrustRequest = named(
       ...rules,
       issuer: nullable(
         text('The URL of an issuer in the settings of the server; by default the first one of the forge', {
-          maxLength: 255,
+          maxLength: MAX_CONDITION_LENGTH,
         }),
       ),
       repositoryId: nullable(

@@ -4,3 +4,6 @@
 export const FORGES = ['github', 'gitlab'] as const
 
 export type Forge = (typeof FORGES)[number]
+
+/** Maximum length of a repository, and of a branch or another condition, in characters. */
+export const MAX_CONDITION_LENGTH = 255

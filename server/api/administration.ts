@@ -77,7 +77,7 @@ export function administrationHandlers({
   }
 }
 
-/** The query of a list, whose limit is text. */
-export function readPage<Q extends { limit?: string }>(query: Q): Omit<Q, 'limit'> & { limit: number } {
-  return { ...query, limit: Number(query.limit ?? ADMIN_PAGE_SIZES.default) }
+/** The query of a list, with the default size of a page. */
+export function readPage<Q extends { limit?: number }>(query: Q): Q & { limit: number } {
+  return { ...query, limit: query.limit ?? ADMIN_PAGE_SIZES.default }
 }

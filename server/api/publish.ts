@@ -3,7 +3,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
+import { OPERATIONS, type Query } from '../../protocol/api/operations.schema.ts'
 import type { ArchiveResponse, PublishRequest } from '../../protocol/api/publish.schema.ts'
+import { METADATA_FIELDS } from '../../protocol/api/publish.ts'
 import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
 import { countFiles, tooManyFiles, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
@@ -19,6 +21,7 @@ import { tooLarge } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
 import { toFieldErrors } from './errors.ts'
 import { findInternalRequest } from './internal-requests.ts'
+import { readQuery } from './query.ts'
 import type { Call, Handlers } from './route.ts'
 import type { ApiServices } from './services.ts'
 
@@ -162,8 +165,9 @@ function readManifest(request: FastifyRequest, staging: PendingVersionStore): Pu
   return body as PublishRequest
 }
 
-const RULE_CHECKED_FIELDS =
-  /^((files|emptyFiles)\b|message$|preview$|(viewer\.)?(title|description|ogImagePath|spaMode|ttlSeconds)$)/
+const RULE_CHECKED_FIELDS = new RegExp(
+  `^((files|emptyFiles)\\b|message$|preview$|(viewer\\.)?(${METADATA_FIELDS.join('|')})$)`,
+)
 
 /** The names of `include`: what is excluded from archives by default. */
 const INCLUDABLE = new Set(['dotfiles', 'secrets'])
@@ -174,40 +178,18 @@ export function readArchiveRequest(
   kind: ArchiveKind,
   body: Readable,
 ): ArchiveRequest {
-  const query = request.query as Record<string, string | undefined>
-  const { name, title, description, ogImagePath, message, spaMode, ttlSeconds } = query
-  const { baseVersionId, claimToken, live, keepTopFolder, ifChanged, merge, preview, liveReload } = query
-  const problems = [
-    ...Object.entries(request.query as object)
-      .filter(([, value]) => typeof value !== 'string')
-      .map(([field]) => ({ field, message: 'must be set only once' })),
-    ...Object.entries({ spaMode, live, keepTopFolder, ifChanged, merge, liveReload })
-      .filter(([, value]) => value !== undefined && value !== 'true' && value !== 'false')
-      .map(([field]) => ({ field, message: 'must be true or false' })),
-  ]
+  const { values, problems } = readQuery(OPERATIONS.createSite.query, request.query)
   if (problems.length > 0) throw validationError(problems)
-  const fields = {
-    ...(name === undefined ? {} : { name }),
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(ogImagePath === undefined ? {} : { ogImagePath }),
-    ...(message === undefined ? {} : { message }),
-    ...(spaMode === undefined ? {} : { spaMode: spaMode === 'true' }),
-    ...(ttlSeconds === undefined ? {} : { ttlSeconds: Number(ttlSeconds) }),
-    ...(baseVersionId === undefined ? {} : { baseVersionId }),
-    ...(claimToken === undefined ? {} : { claimToken }),
-    ...(preview === undefined ? {} : { preview }),
-    liveReload: liveReload === 'true',
-    merge: merge === 'true',
-  }
+  const query: Query<'createSite'> = values
+  const { live = true, ifChanged = false, include: _, keepTopFolder, merge = false, ...fields } = query
   return {
     source: { kind, body },
-    fields: withClaimToken<Omit<PublishRequest, 'files'>>(request, fields),
-    live: live !== 'false',
-    ifChanged: ifChanged === 'true',
+    fields: withClaimToken<Omit<PublishRequest, 'files'>>(request, { ...fields, merge }),
+    live,
+    ifChanged,
     include: readInclude(request),
     // Paths of a merged archive are relative to the site.
-    keepTopFolder: (keepTopFolder ?? merge) === 'true',
+    keepTopFolder: keepTopFolder ?? merge,
     confirmCaller: () => request.confirmCaller(),
   }
 }

@@ -4,6 +4,7 @@ import type { OperationId } from '../../protocol/api/paths.ts'
 import type { Schema } from '../../protocol/api/schema.ts'
 import { type Caller, requireAccount } from '../accounts/authorization.ts'
 import type { Account } from '../store/contract/accounts.ts'
+import { readQuery } from './query.ts'
 
 /** An operation with its path and its handler. */
 export interface Route extends Omit<Operation, 'body'> {
@@ -21,10 +22,13 @@ export interface Route extends Omit<Operation, 'body'> {
 export class Call<Id extends OperationId> {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
+  readonly #query: Schema | undefined
 
-  constructor(request: FastifyRequest, reply: FastifyReply) {
+  /** `query` is the schema of the query. */
+  constructor(request: FastifyRequest, reply: FastifyReply, query: Schema | undefined) {
     this.request = request
     this.reply = reply
+    this.#query = query
   }
 
   get body(): Body<Id> {
@@ -32,7 +36,7 @@ export class Call<Id extends OperationId> {
   }
 
   get query(): Query<Id> {
-    return this.request.query as Query<Id>
+    return readQuery(this.#query, this.request.query).values as unknown as Query<Id>
   }
 
   get params(): Parameters<Id> {

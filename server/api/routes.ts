@@ -45,6 +45,6 @@ function toRoute<Id extends OperationId>(id: Id, handlers: Handlers<OperationId>
     id,
     method,
     url,
-    handle: (request, reply) => handlers[id](new Call<Id>(request, reply.code(status))),
+    handle: (request, reply) => handlers[id](new Call<Id>(request, reply.code(status), operation.query)),
   }
 }

@@ -6,7 +6,7 @@ import type { ApiServices } from './services.ts'
 
 type SiteServices = Pick<ApiServices, 'sites' | 'names' | 'trash' | 'limits' | 'collaborators' | 'visits'>
 
-const DEFAULT_PAGE_SIZE = '50'
+const DEFAULT_PAGE_SIZE = 50
 
 /** Spec 4.7 to 4.10 and 4.12. */
 export function siteHandlers({
@@ -33,8 +33,8 @@ export function siteHandlers({
   | 'previewClaim'
 > {
   return {
-    listSites: ({ account, query: { limit = DEFAULT_PAGE_SIZE, cursor, q, deleted } }) =>
-      sites.list(account, { limit: Number(limit), cursor, q, deleted: deleted === 'true' }),
+    listSites: ({ account, query: { limit = DEFAULT_PAGE_SIZE, cursor, q, deleted = false } }) =>
+      sites.list(account, { limit, cursor, q, deleted }),
     getSite: ({ account, params }) => sites.details(account, params.slug),
     updateMetadata: ({ account, params, body }) => sites.updateMetadata(account, params.slug, body),
     getVisits: ({ account, params, query: { range = '7d', timeZone = 'UTC', ...filter } }) =>
@@ -76,5 +76,5 @@ async function deleteSite(
   if (claimToken === undefined || !(await trash.isUnowned(slug, claimToken)))
     await charge(limits, request, reply)
   if (validationError) throw validationError
-  return trash.remove(caller, slug, { claimToken, permanent: query.permanent === 'true' })
+  return trash.remove(caller, slug, { claimToken, permanent: query.permanent === true })
 }

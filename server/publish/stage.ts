@@ -8,7 +8,7 @@ import type {
   Removal,
   SiteMetadata,
 } from '../../protocol/api/publish.schema.ts'
-import { MAX_MESSAGE_LENGTH } from '../../protocol/api/publish.ts'
+import { MAX_MESSAGE_LENGTH, METADATA_FIELDS } from '../../protocol/api/publish.ts'
 import { type StoredFile, sumSizes, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { findRemoval } from '../../protocol/manifest/removal.ts'
@@ -298,7 +298,7 @@ export function compareManifests(
 /** Top level wins over `viewer` (contract, "Publish"). */
 function mergeMetadata(request: PublishRequest): SiteMetadata {
   const viewer: Record<string, unknown> = {}
-  for (const field of ['title', 'description', 'ogImagePath', 'spaMode', 'ttlSeconds'] as const) {
+  for (const field of METADATA_FIELDS) {
     const value = request[field] === undefined ? request.viewer?.[field] : request[field]
     if (value !== undefined) viewer[field] = value
   }

@@ -1,7 +1,6 @@
+import { MAX_NAME_LENGTH, MIN_NAME_LENGTH } from '../../protocol/site-name.ts'
 import { isPreviewName, PREVIEW_NAME_RULE } from './preview.ts'
-import { isGeneratedSlug, MAX_SLUG_LENGTH } from './slug.ts'
-
-const MIN_NAME_LENGTH = 3
+import { isGeneratedSlug } from './slug.ts'
 
 /** Letters, digits and single hyphens: two hyphens separate the name of a version from that of its site. */
 const NAME_PATTERN = /^[a-z0-9]+(-[a-z0-9]+)*$/
@@ -48,8 +47,8 @@ export class NamePolicy {
   /** Why a site cannot have this name, after "The name"; undefined when the rules allow it. */
   problem(name: string): string | undefined {
     const { length } = name
-    if (length < MIN_NAME_LENGTH || length > MAX_SLUG_LENGTH)
-      return `must have ${MIN_NAME_LENGTH} to ${MAX_SLUG_LENGTH} characters`
+    if (length < MIN_NAME_LENGTH || length > MAX_NAME_LENGTH)
+      return `must have ${MIN_NAME_LENGTH} to ${MAX_NAME_LENGTH} characters`
     if (!NAME_PATTERN.test(name))
       return 'must consist of lowercase letters, digits and single hyphens, and begin and end with a letter or digit'
     if (isGeneratedSlug(name))

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import { MAX_NAME_LENGTH } from '../../protocol/site-name.ts'
 
 const ADJECTIVES =
   words(`amber autumn azure birch bold brave bright brisk calm cedar clear clever cobalt copper coral
@@ -27,9 +28,6 @@ export function newSlug(): string {
   return `${ADJECTIVES[randomInt(ADJECTIVES.length)]}-${NOUNS[randomInt(NOUNS.length)]}-${tail}`
 }
 
-/** The longest label that has room for a version id and two hyphens before it (RFC 1035, 2.3.4: 63 in all). */
-export const MAX_SLUG_LENGTH = 35
-
 /** Whether a text has the form of the slugs that `newSlug` generates. */
 export function isGeneratedSlug(text: string): boolean {
   const [adjective = '', noun = '', tail = '', ...more] = text.split('-')
@@ -38,7 +36,7 @@ export function isGeneratedSlug(text: string): boolean {
 
 /** Whether a text has the form of a slug and is worth a lookup in the store. */
 export function isSlug(text: string): boolean {
-  return text.length <= MAX_SLUG_LENGTH && SLUG_PATTERN.test(text)
+  return text.length <= MAX_NAME_LENGTH && SLUG_PATTERN.test(text)
 }
 
 function words(text: string): string[] {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
 import { LOGO_PATH } from '../../protocol/branding.ts'
 import { CLIENT_PACKAGE_PATH } from '../../protocol/client-package.ts'
+import { PAGE_PATHS } from '../../protocol/page-paths.ts'
 import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../edge/response.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -9,23 +10,6 @@ import { prefersMarkdown, prefersText, SERVICE_LINKS } from './agent-files.ts'
 import type { BuiltSite } from './built-site.ts'
 import { type ClientDownload, SCRIPT_NAMES } from './client-download.ts'
 import { type PageResponse, type StaticFile, toPageResponse } from './static-file.ts'
-
-/** Every path of the dashboard; `dashboard/app/routes.tsx` maps them to pages. */
-export const PAGE_PATHS = [
-  '/',
-  '/claim',
-  '/authorize/:id',
-  '/sign-in',
-  '/sites',
-  '/sites/:slug',
-  '/sites/:slug/:view',
-  '/trash',
-  '/domains',
-  '/account',
-  '/device',
-  '/admin',
-  '/admin/:view',
-] as const
 
 /** Icons for all platforms and the picture of link previews, from `dashboard/public/`. */
 export const ICON_FILES = [
@@ -88,7 +72,7 @@ export async function pages(
     })
   const serveFile = (url: string, name: string) =>
     serve(url, (request) => builtSite.findResponse(name, request))
-  for (const url of PAGE_PATHS) if (url !== '/') serveFile(url, 'index.html')
+  for (const url of Object.values(PAGE_PATHS)) if (url !== '/') serveFile(url, 'index.html')
   for (const [url, file] of agentFiles) {
     if (url !== '/' && url !== '/docs') serve(url, async (request) => toPageResponse(file, request))
   }

@@ -3,8 +3,9 @@ import { describe, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { agentText } from '../../protocol/agent-text.ts'
 import { UNLIMITED } from '../../protocol/format.ts'
+import { PAGE_PATHS } from '../../protocol/page-paths.ts'
 import { GUIDES } from '../../server/web/guides.ts'
-import { ICON_FILES, PAGE_PATHS } from '../../server/web/pages.ts'
+import { ICON_FILES } from '../../server/web/pages.ts'
 import { Api, HOUR_MS, startApi, toTarget } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { toManifest } from './content.ts'
@@ -200,9 +201,9 @@ const POLICY = [
 
 describe('a page', () => {
   const paths = [
-    ...PAGE_PATHS.map((path) =>
-      path.replace(':slug', 'a-site').replace(':view', 'files').replace(':id', 'an-id'),
-    ),
+    ...Object.values(PAGE_PATHS)
+      .flatMap((path) => [path.replace(/\/:view\?$/, ''), path.replace(':view?', 'files')])
+      .map((path) => path.replace(':slug', 'a-site').replace(':id', 'an-id')),
     '/docs',
   ]
 

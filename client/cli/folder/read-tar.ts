@@ -1,6 +1,6 @@
+import { BLOCK_BYTES } from '../../../protocol/tar.ts'
 import { RefusedError } from '../cli-error.ts'
 
-const BLOCK_BYTES = 512
 /** Maximum size of an extended header. */
 const MAX_PAX_BYTES = 64 * 1024
 /** Maximum number of digits of the length of a record in it. */

@@ -1,14 +1,15 @@
 import { slug } from '../fields.schema.ts'
 import { REPORT_REASONS } from '../reports.ts'
 import { bool, integer, list, named, nullable, object, type Static, text, time } from '../schema.ts'
+import { MAX_PUBLIC_REASON_LENGTH, MAX_REASON_LENGTH } from './moderation.ts'
 import { page, pageQuery } from './page.schema.ts'
 
 const YEAR_SECONDS = 365 * 86_400
 
-const reason = text('For the owner, who receives it by email', { minLength: 1, maxLength: 1000 })
+const reason = text('For the owner, who receives it by email', { minLength: 1, maxLength: MAX_REASON_LENGTH })
 const notes = {
-  publicReason: text('For visitors', { minLength: 1, maxLength: 500 }),
-  note: text('For operators only', { minLength: 1, maxLength: 1000 }),
+  publicReason: text('For visitors', { minLength: 1, maxLength: MAX_PUBLIC_REASON_LENGTH }),
+  note: text('For operators only', { minLength: 1, maxLength: MAX_REASON_LENGTH }),
 }
 export const moderationReason = named('ModerationReason', object({ reason }))
 export type ModerationReason = Static<typeof moderationReason>
@@ -70,7 +71,7 @@ const value = text('A network such as `192.0.2.0/24`, or the SHA-256 of a file',
   minLength: 1,
   maxLength: 100,
 })
-const blockReason = text('For operators', { minLength: 1, maxLength: 1000 })
+const blockReason = text('For operators', { minLength: 1, maxLength: MAX_REASON_LENGTH })
 export const blockRequest = named(
   'BlockRequest',
   object(

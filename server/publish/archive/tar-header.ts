@@ -1,6 +1,5 @@
+import { BLOCK_BYTES } from '../../../protocol/tar.ts'
 import { archiveError } from './archive-error.ts'
-
-export const BLOCK_BYTES = 512
 
 export const SPARSE_FILE_MESSAGE = 'contains a sparse file; create the archive without --sparse'
 

@@ -1,6 +1,7 @@
 import { createGunzip } from 'node:zlib'
 import { toArchivePath } from '../../../protocol/folder/folder-selection.ts'
 import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
+import { BLOCK_BYTES } from '../../../protocol/tar.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { archiveError } from './archive-error.ts'
 import { ByteReader } from './chunks.ts'
@@ -15,7 +16,6 @@ import {
 } from './file.ts'
 import { type ArchiveLimits, entryError, toRefusal } from './limits.ts'
 import {
-  BLOCK_BYTES,
   type PaxExtension,
   readExtension,
   readHeader,
