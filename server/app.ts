@@ -2,11 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
-import type { Accounts } from './accounts/account.ts'
-import type { AccountPlans } from './accounts/account-plans.ts'
-import type { Administrators } from './accounts/administrators.ts'
-import type { Invitations } from './accounts/invitations.ts'
-import { VisitReports } from './analytics/report.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
 import { LazySchemaCompilers } from './api/schema-compilers.ts'
@@ -27,13 +22,11 @@ import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
 import { ErrorPages } from './edge/respond/pages/error-pages.ts'
-import { type SweepOptions, sweeps } from './jobs/jobs.ts'
+import { sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
-import { SweepList } from './jobs/sweep-list.ts'
 import { CircuitBreaker } from './lib/circuit-breaker.ts'
 import { clientIp } from './lib/client-ip.ts'
 import { ClientMemory } from './lib/client-memory.ts'
-import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { Connections } from './lib/connections.ts'
 import { DEADLINES } from './lib/deadlines.ts'
 import { HSTS, maySendHsts } from './lib/hsts.ts'
@@ -61,42 +54,21 @@ import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
 import { AccessLog } from './operations/access-log/access-log.ts'
 import { ActivityRecorder } from './operations/administration/activity.ts'
-import type { Banners } from './operations/administration/banners.ts'
-import type { Lists } from './operations/administration/lists.ts'
-import { Overviews } from './operations/administration/overview.ts'
 import { FleetSettings } from './operations/fleet/fleet-settings.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
-import type { Blocks } from './operations/moderation/blocks.ts'
-import type { ModeratedSites } from './operations/moderation/moderated-sites.ts'
-import type { Removals } from './operations/moderation/removals.ts'
-import type { Suspensions } from './operations/moderation/suspensions.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
 import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
 import { watchService } from './operations/telemetry/service-incidents.ts'
 import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
 import type { Precompressor } from './publish/precompress/precompressor.ts'
-import { createServices, publishLimits } from './services.ts'
+import { createServices, publishLimits, type Services } from './services.ts'
 import type { ChangeEffects } from './store/contract/changes.ts'
-import type { Store } from './store/store.ts'
 import { agentFiles } from './web/agent-files.ts'
 import { BuiltSite } from './web/built-site.ts'
 import { ClientDownload } from './web/client-download.ts'
 
 /** The services without the servers: for the commands of the operator. */
-export interface OperatorContext {
-  store: Store
-  blobs: Blobs
-  accounts: Accounts
-  administrators: Administrators
-  accountPlans: AccountPlans
-  invitations: Invitations
-  suspensions: Suspensions
-  removals: Removals
-  blocks: Blocks
-  moderatedSites: ModeratedSites
-  banners: Banners
-  lists: Lists
-  sweepOptions: SweepOptions
+export interface OperatorContext extends Services {
   /**
    * Makes the settings that all nodes have in common those of this process, and encrypts keys with its secret, or
    * discards those of a secret that is lost; returns their numbers.
@@ -121,6 +93,8 @@ export interface Service extends AsyncDisposable {
   incidents: Incidents
   /** Invalidates caches of these sites and domains after a change of another process. */
   invalidate(names: readonly string[], effects?: ChangeEffects): Promise<void> | undefined
+  /** Learns now of the changes of other processes, for tests that make some. */
+  pollChanges(): Promise<void>
   /** Loads in the background what the first requests would otherwise wait for. */
   preload(): Promise<void>
 }
@@ -165,10 +139,14 @@ export async function startService(config: Config, given: StartOptions): Promise
   const visitRecorder = config.visits === 'on' ? new VisitRecorder({ store, clock, log }) : undefined
   if (visitRecorder) stack.use(visitRecorder)
   const budget = new MemoryBudget(config.cacheBytes)
-  const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
+  const services = createServices(config, baseUrl, backends, {
+    ...startOptions,
+    budget,
+    recorder: visitRecorder,
+  })
   stack.use(services.finalizer)
   await services.banners.refresh()
-  stack.use(new Scheduler(services.sweepOptions, given.scheduledSweeps ?? sweeps))
+  stack.use(new Scheduler(services, given.scheduledSweeps ?? sweeps))
   stack.use(new ActivityRecorder({ store, metrics: telemetry.metrics, log }))
   const reporter =
     database &&
@@ -237,18 +215,9 @@ export async function startService(config: Config, given: StartOptions): Promise
   let isStopping = false
   const settings = pageSettings(config, baseUrl, startOptions.version)
   const schemaCompilers = new LazySchemaCompilers()
-  const uploadLimiter = new ConcurrencyLimiter({
-    total: config.uploadsAtOnce,
-    perKey: Math.ceil(config.uploadsAtOnce / 4),
-  })
   const api = await buildApi({
     ...services,
-    sweepList: new SweepList(services.sweepOptions, sweeps),
-    overviews: new Overviews({ store, reserve: backends.reserve, budget, release: startOptions.version }),
-    visits: new VisitReports({ store, recorder: visitRecorder, clock }),
-    baseUrl,
     siteDomain: config.siteDomain,
-    branding,
     pages,
     version: startOptions.version,
     manifestBytes: config.manifestBytes,
@@ -262,8 +231,6 @@ export async function startService(config: Config, given: StartOptions): Promise
     clientDownload: new ClientDownload({ baseUrl, clock }),
     agentFiles: agentFiles({ settings, clock }),
     schemaCompilers,
-    clock,
-    uploadLimiter,
     clientIp: getClientIp,
     clientMemory,
     // A test that sets the time sets it here as well; a service needs a clock that never jumps.
@@ -308,7 +275,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
   })
   https?.serve({ handler: edge, listener, budget, clientMemory })
-  const { precompressor } = services
+  const { precompressor, uploadLimiter } = services
   addServiceMetrics(metrics, {
     ...{ store, reserve, connections, clientMemory, budget, uploadLimiter, precompressor },
   })
@@ -342,6 +309,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     metrics,
     incidents,
     invalidate,
+    pollChanges: () => store.pollChanges(),
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
       const { readySeconds, drainSeconds } = config
@@ -375,25 +343,10 @@ export async function openForOperator(
   const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })
-  const {
-    accounts,
-    administrators,
-    accountPlans,
-    invitations,
-    suspensions,
-    removals,
-    blocks,
-    moderatedSites,
-    banners,
-    lists,
-    precompressor,
-    sweepOptions,
-  } = services
-  const { store, blobs } = backends
+  const { store, clock } = services
   const stack = new AsyncDisposableStack()
   stack.use(store)
-  stack.use(precompressor)
-  const { clock } = store
+  stack.use(services.precompressor)
   const shareSettings: OperatorContext['shareSettings'] = async ({ discardsLostKeys } = {}) => {
     const { secretBox } = backends
     const keys = await reencryptKeys({ store, secretBox, clock, discardsLostKeys }).catch((error) => {
@@ -405,23 +358,7 @@ export async function openForOperator(
     await makeSettingsShared(config, backends)
     return keys
   }
-  return {
-    store,
-    blobs,
-    accounts,
-    administrators,
-    accountPlans,
-    invitations,
-    suspensions,
-    removals,
-    blocks,
-    moderatedSites,
-    banners,
-    lists,
-    sweepOptions,
-    shareSettings,
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  }
+  return { ...services, shareSettings, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
 /** The limits of lookups in the store, for all caches of this process. */

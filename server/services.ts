@@ -15,6 +15,8 @@ import { Sessions } from './accounts/session.ts'
 import { IdTokens } from './accounts/trusts/id-tokens.ts'
 import { Trusts } from './accounts/trusts/trusts.ts'
 import { UnsubscribeLinks } from './accounts/unsubscribe.ts'
+import { VisitReports } from './analytics/report.ts'
+import type { VisitRecorder } from './analytics/visit-recorder.ts'
 import { authorizationCookies } from './api/cookies.ts'
 import { MCP_PATH } from './api/mcp/resource.ts'
 import type { Backends, StartOptions } from './backends.ts'
@@ -22,12 +24,16 @@ import { BlobReader } from './blobs/blob-reader.ts'
 import type { Config } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
+import { sweeps } from './jobs/jobs.ts'
+import { SweepList } from './jobs/sweep-list.ts'
+import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { DEADLINES } from './lib/deadlines.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
 import { Banners } from './operations/administration/banners.ts'
 import { Lists } from './operations/administration/lists.ts'
+import { Overviews } from './operations/administration/overview.ts'
 import { describePolicies } from './operations/administration/policies.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
 import { ModeratedSites } from './operations/moderation/moderated-sites.ts'
@@ -35,6 +41,7 @@ import { Removals } from './operations/moderation/removals.ts'
 import { Reports } from './operations/moderation/reports.ts'
 import { Suspensions } from './operations/moderation/suspensions.ts'
 import { Notices } from './operations/notices/notices.ts'
+import type { Parts } from './parts.ts'
 import { SpoolSpace } from './publish/archive/spool.ts'
 import { ArchivePublisher } from './publish/archive-upload.ts'
 import { Finalizer } from './publish/finalize.ts'
@@ -59,166 +66,118 @@ import { Trash } from './sites/trash.ts'
 import { UrlBuilder } from './sites/urls.ts'
 import { Versions } from './sites/version-history.ts'
 
-/** Builds every service over its engines. */
-export function createServices(
+interface ServiceOptions extends Pick<StartOptions, 'log' | 'clock' | 'deadlines' | 'version'> {
+  budget: MemoryBudget
+  /** Undefined when visits are not counted. */
+  recorder?: VisitRecorder | undefined
+}
+
+/** What services are built from, in one frozen object. */
+function collectParts(
   config: Config,
   baseUrl: string,
-  backends: Backends,
-  {
-    log,
-    budget,
-    clock: testClock,
-    deadlines = DEADLINES,
-  }: Pick<StartOptions, 'log' | 'clock' | 'deadlines'> & { budget: MemoryBudget },
-) {
-  const { store, blobs, mail, dns, folder, secret, secretBox, certificates, telemetry } = backends
+  { store, blobs, mail, secret, telemetry }: Backends,
+  { log, budget }: ServiceOptions,
+): Parts {
   const { clock } = store
   const plans = new Plans(config.plans, log)
-  const anonymousQuotas = {
-    total: { bytes: config.anonymousTotalBytes, sites: config.anonymousTotalSites },
-    network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
-  }
-  const quotas = new Quotas({
-    plans,
-    anonymous: anonymousQuotas,
-    secret,
-    clock,
+  return Object.freeze({
+    ...{
+      config,
+      baseUrl,
+      branding: config.branding,
+      store,
+      blobs,
+      mail,
+      secret,
+      budget,
+      clock,
+      log,
+      telemetry,
+    },
+    ...{ plans, quotas: new Quotas({ plans, anonymous: anonymousQuotas(config), secret, clock }) },
+    blobReader: new BlobReader(blobs, store.read.blobs),
+    addresses: new UrlBuilder({ baseUrl, siteDomain: config.siteDomain }),
   })
-  const addresses = new UrlBuilder({ baseUrl, siteDomain: config.siteDomain })
-  const blobReader = new BlobReader(blobs, store.read.blobs)
-  const injectedDocuments = new InjectedDocuments({ blobs: blobReader, budget })
-  const markdownPages = new MarkdownPages({ blobs: blobReader, budget, log })
-  const precompressor = new Precompressor({
-    store,
-    blobs,
-    blobReader,
-    addresses,
-    injectedDocuments,
-    clock,
-    log,
-  })
+}
+
+/** Builds every service over its engines. */
+export function createServices(config: Config, baseUrl: string, backends: Backends, options: ServiceOptions) {
+  const { dns, folder, secretBox, certificates, reserve } = backends
+  const { log, clock: testClock, deadlines = DEADLINES, recorder } = options
+  const parts = collectParts(config, baseUrl, backends, options)
+  const { store, clock, secret } = parts
+  const injectedDocuments = new InjectedDocuments({ blobs: parts.blobReader, budget: parts.budget })
+  const markdownPages = new MarkdownPages({ ...parts, blobs: parts.blobReader })
+  const precompressor = new Precompressor({ ...parts, injectedDocuments })
   const policy = namePolicy(config, baseUrl)
   const blocklist = new Blocklist(store)
-  const names = new SiteNames({ store, policy, addresses, precompressor, clock })
+  const names = new SiteNames({ ...parts, policy, precompressor })
   const pendingVersions = new PendingVersionStore({
-    store,
+    ...parts,
     blocklist,
-    addresses,
     names,
-    clock,
     anonymousLifetime: config.anonymousLifetime,
     previewLifetime: config.previewLifetime,
-    plans,
-    quotas,
     allowsAnonymous: config.anonymousPublishing === 'on',
     anonymousLimits: publishLimits(config).anonymous,
   })
-  const targets = new SignedUploadUrls({ baseUrl, secret, clock })
   const versions = new Versions({
-    store,
-    blobs: blobReader,
-    addresses,
+    ...parts,
+    blobs: parts.blobReader,
     precompressor,
-    clock,
-    plans,
     draftLifetime: config.draftLifetime,
   })
   const contentScan = new ContentScan({
-    store,
+    ...parts,
     scanner: openScanner(config, folder.spool),
     timeoutMs: config.scanSeconds * SECOND_MS,
     onFailure: config.scanFailure,
-    clock,
-    log,
-    telemetry,
   })
-  const finalizer = new Finalizer({
-    store,
-    blocklist,
-    contentScan,
-    blobs,
-    blobReader,
-    versions,
-    plans,
-    quotas,
-    names,
-    precompressor,
-    addresses,
-    clock,
-    log,
-    telemetry,
-  })
-  const domains = new DomainService({
-    store,
-    certificates,
-    dns,
-    clock,
-    log,
-    proxyHost: config.proxyHost,
-    siteDomain: config.siteDomain,
-    baseUrl,
-    plans,
-  })
-  const sessions = new Sessions({ store, clock })
-  const auditLog = new AuditLog(store)
-  const { branding } = config
-  const accounts = new Accounts({
-    ...{ store, mail, sessions, signUp: config.signUp },
-    ...{ baseUrl, branding, secret, clock },
-  })
-  const unsubscribeLinks = new UnsubscribeLinks({ baseUrl, secret, accounts })
-  const blocks = new Blocks({ store, clock })
-  const rates = {
-    anonymous: config.rateAnonymous,
-    session: config.rateSession,
-    signIn: config.rateSignIn,
-  }
-  const limits = new RateLimits({ store, clock, rates, plans })
-  const reports = new Reports({
-    store,
-    mail,
-    addresses,
-    branding,
-    limits,
-    clock,
-    email: config.reportEmail,
-  })
-  const accountDeletion = new AccountDeletion({ store, clock, certificates })
+  const finalizer = new Finalizer({ ...parts, blocklist, contentScan, versions, names, precompressor })
+  const sessions = new Sessions(parts)
+  const accounts = new Accounts({ ...parts, sessions, signUp: config.signUp })
+  const unsubscribeLinks = new UnsubscribeLinks({ ...parts, accounts })
+  const rates = { anonymous: config.rateAnonymous, session: config.rateSession, signIn: config.rateSignIn }
+  const limits = new RateLimits({ ...parts, rates })
+  const accountDeletion = new AccountDeletion({ ...parts, certificates })
   const issuers = config.oidcIssuers
   const monotonicClock = testClock ?? (() => performance.now())
   const { issuerKeys: keysTimeoutMs } = deadlines
   const tokens = new IdTokens({ issuers, audience: baseUrl, clock, monotonicClock, log, keysTimeoutMs })
-  return {
-    addresses,
+  const services = {
+    ...parts,
     injectedDocuments,
     markdownPages,
     accounts,
     unsubscribeLinks,
-    accountPlans: new AccountPlans({ store, plans, clock }),
-    invitations: new Invitations({ store, mail, policy: config.signUp, baseUrl, branding, clock }),
-    administrators: new Administrators({ store, clock }),
-    auditLog,
+    accountPlans: new AccountPlans(parts),
+    invitations: new Invitations({ ...parts, policy: config.signUp }),
+    administrators: new Administrators(parts),
+    auditLog: new AuditLog(store),
     blocklist,
-    suspensions: new Suspensions({ store, clock }),
-    removals: new Removals({ store, clock, certificates, accountDeletion, mail, baseUrl, branding }),
-    blocks,
-    reports,
-    moderatedSites: new ModeratedSites({ store, addresses }),
-    banners: new Banners({ store, clock }),
-    lists: new Lists({ store, addresses }),
+    suspensions: new Suspensions(parts),
+    removals: new Removals({ ...parts, certificates, accountDeletion }),
+    blocks: new Blocks(parts),
+    reports: new Reports({ ...parts, limits, email: config.reportEmail }),
+    moderatedSites: new ModeratedSites(parts),
+    banners: new Banners(parts),
+    lists: new Lists(parts),
+    overviews: new Overviews({ ...parts, reserve, release: options.version }),
+    visits: new VisitReports({ ...parts, recorder }),
     policies: describePolicies({
       signUp: config.signUp,
       anonymous: {
         isPermitted: config.anonymousPublishing === 'on',
         lifetimeSeconds: config.anonymousLifetime,
         limits: publishLimits(config).anonymous,
-        ...anonymousQuotas,
+        ...anonymousQuotas(config),
       },
       plans: config.plans,
     }),
-    namedKeys: new NamedKeys({ store, clock }),
-    trusts: new Trusts({ store, clock, issuers, tokens }),
-    deviceSignIns: new DeviceSignIns({ store, baseUrl, secret, clock }),
+    namedKeys: new NamedKeys(parts),
+    trusts: new Trusts({ ...parts, issuers, tokens }),
+    deviceSignIns: new DeviceSignIns(parts),
     sessions,
     programs: new Programs({
       baseUrl,
@@ -232,70 +191,54 @@ export function createServices(
     accountDeletion,
     versions,
     pendingVersions,
-    publishService: new PublishService({
-      store,
-      blobs,
-      pendingVersions,
-      targets,
-      addresses,
-      clock,
-      log,
-    }),
+    publishService: new PublishService({ ...parts, pendingVersions, targets: new SignedUploadUrls(parts) }),
     finalizer,
+    contentScan,
     precompressor,
     archivePublisher: new ArchivePublisher({
-      store,
-      blobs,
-      pendingVersions: pendingVersions,
-      finalizer: finalizer,
+      ...parts,
+      pendingVersions,
+      finalizer,
+      pendingLifetime: config.pendingLifetime,
       spoolFolder: folder.spool,
       spoolSpace: new SpoolSpace({
         total: config.spoolBytes,
         perNetwork: Math.ceil(config.spoolBytes / 2),
       }),
-      quotas,
-      clock,
-      pendingLifetime: config.pendingLifetime,
     }),
     names,
-    previews: new Previews({ store, versions, clock }),
-    previewLinks: new PreviewLinks({ store, addresses, tokens: new PreviewTokens(secret), clock }),
-    thumbnails: new Thumbnails({ store, blocklist, blobs, addresses, clock }),
-    sites: new Sites({ store, blobs, addresses, precompressor, quotas, names, clock }),
-    trash: new Trash({
-      store,
-      precompressor,
-      plans,
+    previews: new Previews({ ...parts, versions }),
+    previewLinks: new PreviewLinks({ ...parts, tokens: new PreviewTokens(secret) }),
+    thumbnails: new Thumbnails({ ...parts, blocklist }),
+    sites: new Sites({ ...parts, precompressor, names }),
+    trash: new Trash({ ...parts, precompressor, certificates, lifetimeSeconds: config.trashLifetime }),
+    collaborators: new Collaborators(parts),
+    domains: new DomainService({
+      ...parts,
       certificates,
-      clock,
-      lifetimeSeconds: config.trashLifetime,
+      dns,
+      proxyHost: config.proxyHost,
+      siteDomain: config.siteDomain,
     }),
-    collaborators: new Collaborators({ store, clock }),
-    domains,
+    notices: new Notices({ ...parts, unsubscribeLinks }),
     secretBox,
     certificates,
     limits,
-    plans,
-    sweepOptions: {
-      store,
-      blobs,
-      versions,
-      precompressor,
-      domains,
-      accountDeletion,
-      auditLog,
-      blocks,
-      contentScan,
-      reports,
-      notices: new Notices({ store, mail, addresses, branding, unsubscribeLinks, clock, log }),
-      certificates,
-      clock,
-      log,
-      telemetry,
-      pendingLifetime: config.pendingLifetime,
-      blobGrace: config.blobGrace,
-      verifyDaily: config.verifyDaily,
-    },
+    /** Limits concurrent uploads and archives. */
+    uploadLimiter: new ConcurrencyLimiter({
+      total: config.uploadsAtOnce,
+      perKey: Math.ceil(config.uploadsAtOnce / 4),
+    }),
+  }
+  return { ...services, sweepList: new SweepList(services, sweeps) }
+}
+
+export type Services = ReturnType<typeof createServices>
+
+function anonymousQuotas(config: Config) {
+  return {
+    total: { bytes: config.anonymousTotalBytes, sites: config.anonymousTotalSites },
+    network: { bytes: config.anonymousNetworkBytes, sites: config.anonymousNetworkSites },
   }
 }
 

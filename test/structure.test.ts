@@ -37,6 +37,7 @@ const HTTP_HANDLER = 'server/net/http-handler.ts'
 interface Import {
   from: string
   to: string
+  isType: boolean
 }
 
 const RULES: { sentence: string; isBroken(one: Import): boolean }[] = [
@@ -45,9 +46,10 @@ const RULES: { sentence: string; isBroken(one: Import): boolean }[] = [
     isBroken: ({ from, to }) => ENGINES.includes(to) && ![...COMPOSITION, ...ENGINES].includes(from),
   },
   {
-    sentence: 'only commands import the composition',
-    isBroken: ({ from, to }) =>
+    sentence: 'only commands import the composition, of whose services the API takes the type',
+    isBroken: ({ from, to, isType }) =>
       COMPOSITION.includes(to) &&
+      !(isType && to === 'server/services.ts' && from.startsWith('server/api/')) &&
       from.startsWith('server/') &&
       !COMPOSITION.includes(from) &&
       !from.startsWith('server/commands/'),
@@ -93,7 +95,7 @@ const EXCEPTIONS: Record<string, string> = {
   'server/store/queries/versions.ts SqlVersionQueries':
     'one short method for each query of versions and their received files',
   'server/store/sqlite.ts sqliteStore': 'one closure over the two connections; each operation in it is short',
-  'server/workers.ts supervise': 'one closure over the worker table',
+  'server/commands/workers.ts supervise': 'one closure over the worker table',
 }
 
 test('imports follow the rules of docs/architecture.md', () => {
@@ -106,7 +108,11 @@ test('imports follow the rules of docs/architecture.md', () => {
 test('an import that breaks a rule is reported', () => {
   const broken = [
     ['server/sites/site.ts', '../store/sqlite.ts', 'only the composition selects engines'],
-    ['server/api/sites.ts', '../app.ts', 'only commands import the composition'],
+    [
+      'server/api/sites.ts',
+      '../app.ts',
+      'only commands import the composition, of whose services the API takes the type',
+    ],
     [
       'server/net/http1/connection.ts',
       '../../edge/response.ts',
@@ -146,7 +152,7 @@ test('no two sibling folders of the server import each other, at any depth', () 
 
 test('the folders of an import are the siblings above its two files', () => {
   const from = 'server/edge/resolve/route.ts'
-  const folders = (to: string) => siblingFolders({ from, to })
+  const folders = (to: string) => siblingFolders({ from, to, isType: false })
   assert.equal(folders('server/edge/respond/pages/theme.ts'), 'server/edge/resolve server/edge/respond')
   assert.equal(folders('server/net/http1/fast-path.ts'), 'server/edge server/net')
   assert.deepEqual(['server/edge/resolve/host.ts', 'server/edge/response.ts', 'node:net'].map(folders), [
@@ -260,6 +266,18 @@ test('schemas of the API run in the server only: the client and the dashboard im
   assert.deepEqual(found, [])
 })
 
+test('a constructor takes of the parts of the service what it uses', () => {
+  const found = productSources()
+    .filter(({ path }) => !['server/parts.ts', 'server/services.ts'].includes(path))
+    .filter(
+      ({ text }) =>
+        /\bparts\.ts'/.test(text) &&
+        text.replace(/Pick<\s*Parts\b|import type \{ Parts \}/g, '').match(/\bParts\b/) !== null,
+    )
+    .map(({ path }) => path)
+  assert.deepEqual(found, [])
+})
+
 test('node:http is imported for its types only, because its exports load an HTTP client', () => {
   const imports = sources().filter(({ path }) => /^(server|client\/(sdk|cli))\//.test(path))
   assert.deepEqual(
@@ -327,8 +345,12 @@ function productSources(): { path: string; text: string }[] {
 }
 
 function importsOf(path: string, text: string): Import[] {
-  const specifiers = text.matchAll(/\b(?:from|import)\s*\(?\s*['"]([^'"\n]+)['"]/g)
-  return [...specifiers].map(([, specifier]) => ({ from: path, to: resolveSpecifier(path, specifier!) }))
+  const specifiers = text.matchAll(/(\btype [^'"]*)?\b(?:from|import)\s*\(?\s*['"]([^'"\n]+)['"]/g)
+  return [...specifiers].map(([, type, specifier]) => ({
+    from: path,
+    to: resolveSpecifier(path, specifier!),
+    isType: type !== undefined,
+  }))
 }
 
 function brokenImports(path: string, text: string): string[] {

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { openApiDocument } from '../../server/api/openapi.ts'
 import { routes } from '../../server/api/routes.ts'
-import type { ApiServices } from '../../server/api/services.ts'
 import { readConfig } from '../../server/config/settings.ts'
+import type { Services } from '../../server/services.ts'
 import { errorEntries, errorsContent, errorsSource } from './errors.ts'
 import { guideContent, guideEntries, guideSource, PAGE_NAMES } from './guides.ts'
 import { overviewContent } from './overview.ts'
@@ -16,7 +16,7 @@ import { referenceContent, referenceEntries } from './reference.ts'
 const folder = join(process.argv[2]!, 'docs')
 // The routes and the default limits determine the document: no handler is called.
 const pendingVersions = { maxFiles: readConfig({}).ownedFiles }
-const table = routes({ baseUrl: 'http://localhost', pendingVersions } as ApiServices)
+const table = routes({ baseUrl: 'http://localhost', pendingVersions } as Services)
 const document = openApiDocument(table, {
   baseUrl: '{base_url}',
   branding: DEFAULT_BRANDING,

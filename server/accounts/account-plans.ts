@@ -1,34 +1,25 @@
 import type { AccountPlan, Exceptions, LimitsChange, PlanChange } from '../../protocol/api/account.schema.ts'
 import { EXCEPTIONS } from '../../protocol/api/account.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
+import type { Parts } from '../parts.ts'
 import type { AuditActor } from '../store/contract/audit.ts'
-import type { Store } from '../store/store.ts'
 import { noAccount } from './administrators.ts'
 import { readEmail } from './email-address.ts'
-import type { Plans } from './plans.ts'
 
-interface AccountPlansOptions {
-  store: Store
-  plans: Plans
-  clock: () => number
-}
+type AccountPlansParts = Pick<Parts, 'store' | 'plans' | 'clock'>
 
 /** The plans of accounts, and their exceptions. */
 export class AccountPlans {
-  readonly #store: Store
-  readonly #plans: Plans
-  readonly #clock: () => number
+  readonly #parts: AccountPlansParts
 
-  constructor({ store, plans, clock }: AccountPlansOptions) {
-    this.#store = store
-    this.#plans = plans
-    this.#clock = clock
+  constructor(parts: AccountPlansParts) {
+    this.#parts = parts
   }
 
   /** See `set`, for the account with this address. */
   async setByEmail(actor: AuditActor, typed: string, change: PlanChange): Promise<AccountPlan> {
     const email = readEmail(typed)
-    const account = await this.#store.read.accounts.byEmail(email)
+    const account = await this.#parts.store.read.accounts.byEmail(email)
     if (!account) throw noAccount(email)
     return this.set(actor, account.id, change)
   }
@@ -38,21 +29,21 @@ export class AccountPlans {
    * without the account, VALIDATION_ERROR for an unknown plan.
    */
   async set(actor: AuditActor, id: string, { plan, limits: change = {} }: PlanChange): Promise<AccountPlan> {
-    const { maxFiles, ids } = this.#plans
-    if (plan !== undefined && !this.#plans.find(plan))
+    const { maxFiles, ids } = this.#parts.plans
+    if (plan !== undefined && !this.#parts.plans.find(plan))
       throw validationError([{ field: 'plan', message: `must be one of ${ids.join(', ')}` }])
     if ((change.filesPerSite ?? 0) > maxFiles) {
       const message = `must be at most ${maxFiles}, that of the largest plan`
       throw validationError([{ field: 'limits.filesPerSite', message }])
     }
-    return this.#store.write('durable', { account: id }, async (tx) => {
+    return this.#parts.store.write('durable', { account: id }, async (tx) => {
       const account = await tx.accounts.byId(id)
       if (!account) throw new ApiError('NOT_FOUND', 'Account not found')
       const limits = applyChange(account.limits, change)
       const set = { plan: plan ?? account.plan, limits }
       await tx.accounts.setPlan(id, set.plan, Object.keys(limits).length === 0 ? null : limits)
       await tx.audit.add({
-        at: this.#clock(),
+        at: this.#parts.clock(),
         actor,
         action: 'account.plan',
         target: account.email,

@@ -20,13 +20,12 @@ import {
   newCode,
   newSessionToken,
   parseCode,
-  type Secrets,
   Signer,
 } from '../lib/tokens.ts'
-import type { Mail } from '../mail/mail.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { accountHolder } from '../store/contract/usage.ts'
-import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 import { codeEmail, lockEmail, signUpClosedEmail } from './emails.ts'
@@ -69,41 +68,24 @@ export interface SignIn {
   attempt?: string | undefined
 }
 
-interface AccountsOptions {
-  store: Store
-  mail: Mail
+type AccountsParts = Pick<Parts, 'store' | 'mail' | 'baseUrl' | 'secret' | 'clock'> & {
   sessions: Sessions
   signUp: SignUpPolicy
-  baseUrl: string
   /** Shown in emails. */
   branding: ServiceBranding
-  secret: Secrets
-  clock: () => number
 }
 
 /** Sign-in by emailed code, and keys (spec 4.1, 4.2 and 5, contract "Sign-in"). */
 export class Accounts {
-  readonly #store: Store
-  readonly #mail: Mail
-  readonly #sessions: Sessions
-  readonly #signUp: SignUpPolicy
-  readonly #baseUrl: string
-  readonly #branding: ServiceBranding
+  readonly #parts: AccountsParts
   readonly #codes: Signer
   readonly #sources: Signer
   readonly #messages = new ConcurrencyLimiter(MAX_CONCURRENT_MESSAGES)
-  readonly #clock: () => number
 
-  constructor(options: AccountsOptions) {
-    this.#store = options.store
-    this.#mail = options.mail
-    this.#sessions = options.sessions
-    this.#signUp = options.signUp
-    this.#baseUrl = options.baseUrl
-    this.#branding = options.branding
-    this.#codes = new Signer(options.secret, 'verification codes')
-    this.#sources = new Signer(options.secret, 'sign-in sources')
-    this.#clock = options.clock
+  constructor(parts: AccountsParts) {
+    this.#parts = parts
+    this.#codes = new Signer(parts.secret, 'verification codes')
+    this.#sources = new Signer(parts.secret, 'sign-in sources')
   }
 
   /**
@@ -127,10 +109,10 @@ export class Accounts {
     const name = signIn.keyName === undefined ? undefined : readKeyName(signIn.keyName)
     const { account, isNewUser } = await this.#redeem(signIn, client, async (tx, { id: accountId }) => {
       if (name === undefined) await tx.accounts.setKey(accountId, hashToken(apiKey))
-      else ({ apiKey } = await mintKey(tx, { accountId, name, grant: FULL_GRANT }, this.#clock()))
+      else ({ apiKey } = await mintKey(tx, { accountId, name, grant: FULL_GRANT }, this.#parts.clock()))
     })
     return {
-      message: isNewUser ? `Welcome to ${this.#branding.name}` : 'Welcome back',
+      message: isNewUser ? `Welcome to ${this.#parts.branding.name}` : 'Welcome back',
       apiKey,
       email: account.email,
       plan: account.plan,
@@ -151,7 +133,7 @@ export class Accounts {
     const browser = describeUserAgent(client.userAgent)
     const known = { ...client, browserTokens: [...client.browserTokens, token] }
     const { account, isNewUser } = await this.#redeem(signIn, known, async (tx, account, isFamiliar) => {
-      await this.#sessions.open(tx, account, { token, browser })
+      await this.#parts.sessions.open(tx, account, { token, browser })
       if (isFamiliar) return
       const network = shortenAddress(client.address)
       await this.#noticeNewBrowser(tx, account, { session: sessionId(token), browser, network })
@@ -162,7 +144,7 @@ export class Accounts {
   /** Creates a new key for a signed-in account; the previous one ends, as after verifying again. */
   async renewKey(account: Account): Promise<NewKeyResponse> {
     const apiKey = newApiKey()
-    await this.#store.write('durable', { account: account.id }, async (tx) => {
+    await this.#parts.store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
       await tx.accounts.setKey(account.id, hashToken(apiKey))
     })
@@ -171,12 +153,12 @@ export class Accounts {
 
   /** Ends a key, named or not. */
   async endKey(keyHash: string): Promise<void> {
-    await this.#store.write('durable', INDEPENDENT, (tx) => tx.keys.delete(keyHash))
+    await this.#parts.store.write('durable', INDEPENDENT, (tx) => tx.keys.delete(keyHash))
   }
 
   /** The usage that `GET /api/v1/me` reports beside the request counter. */
   async usage({ id }: Account): Promise<Omit<Me['usage'], 'requestsThisHour' | 'resetsAt'>> {
-    const { read } = this.#store
+    const { read } = this.#parts.store
     const [sites, domains, held] = await Promise.all([
       read.sites.usage(id),
       read.domains.count(id),
@@ -187,7 +169,7 @@ export class Accounts {
 
   /** Turns emails about events on or off; returns which are on. */
   async changeNotices(account: Pick<Account, 'id'>, change: MeChange): Promise<MeChangeResponse> {
-    return this.#store.write('durable', { account: account.id }, async (tx) => {
+    return this.#parts.store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
       const current = await tx.accounts.byId(account.id)
       const switches = changeSwitches(current!, change)
@@ -199,43 +181,47 @@ export class Accounts {
   async #mailCode(email: string, client: SignInClient): Promise<RequestCodeResponse> {
     const code = newCode()
     const attempt = newAttempt()
-    const now = this.#clock()
+    const now = this.#parts.clock()
     const given = {
       code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
       caller: this.#toCaller(client),
     }
-    const { issued, isAdmitted } = await this.#store.write('available', { address: email }, async (tx) => {
-      return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
-    })
+    const { issued, isAdmitted } = await this.#parts.store.write(
+      'available',
+      { address: email },
+      async (tx) => {
+        return { isAdmitted: await this.#maySignIn(tx, email, now), issued: await issueCode(tx, given, now) }
+      },
+    )
     if (issued) {
-      const service = { baseUrl: this.#baseUrl, branding: this.#branding }
+      const service = { baseUrl: this.#parts.baseUrl, branding: this.#parts.branding }
       // In either case one email is sent, so that the response and its time are the same.
       const message = isAdmitted
         ? codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, ...service })
         : signUpClosedEmail({ to: email, ...service })
       try {
-        await this.#mail.send(message)
+        await this.#parts.mail.send(message)
       } catch (error) {
-        await this.#store.write('available', { address: email }, (tx) => revertCode(tx, issued))
+        await this.#parts.store.write('available', { address: email }, (tx) => revertCode(tx, issued))
         throw error
       }
     }
     return {
       message:
-        this.#mail.delivery === 'log'
+        this.#parts.mail.delivery === 'log'
           ? 'This server sends no email. The sign-in code is in the terminal or the log of the service'
           : 'A sign-in code was sent, if the address can receive email',
       email,
       expiresInSeconds: CODE_SECONDS,
       attempt,
-      delivery: this.#mail.delivery,
+      delivery: this.#parts.mail.delivery,
     }
   }
 
   async #maySignIn(tx: WriteTransaction, email: string, now: number): Promise<boolean> {
     const [account, maySignUpNow] = [
       await tx.accounts.byEmail(email),
-      await maySignUp(tx, this.#signUp, { email, now }),
+      await maySignUp(tx, this.#parts.signUp, { email, now }),
     ]
     return account !== undefined || maySignUpNow
   }
@@ -245,7 +231,7 @@ export class Accounts {
     { id: accountId }: Account,
     { session, ...place }: { session: string; browser: string | null; network: string },
   ): Promise<void> {
-    const at = this.#clock()
+    const at = this.#parts.clock()
     const event = { kind: 'new-browser', ...place, at } as const
     await tx.notices.add({ id: `new-browser ${session}`, accountId, event, createdAt: at })
   }
@@ -263,8 +249,8 @@ export class Accounts {
     const codeHashes = this.#codes.signAll([email, parseCode(typedCode) ?? ''])
     const attemptHash = attempt === undefined ? undefined : hashToken(attempt)
     const caller = this.#toCaller(client)
-    const outcome = await this.#store.write('available', { address: email }, async (tx) => {
-      const now = this.#clock()
+    const outcome = await this.#parts.store.write('available', { address: email }, async (tx) => {
+      const now = this.#parts.clock()
       const redeemed = await redeemCode(tx, { given: { email, codeHashes, attemptHash }, caller }, now)
       if (!redeemed.isRight) return redeemed
       const known = await tx.accounts.byEmail(email)
@@ -290,9 +276,9 @@ export class Accounts {
   async #mailLock(email: string, lock: NonNullable<Redeemed['lock']>): Promise<void> {
     const notice = lockEmail({
       ...{ to: email, lock, hours: LOCK_HOURS },
-      ...{ baseUrl: this.#baseUrl, branding: this.#branding },
+      ...{ baseUrl: this.#parts.baseUrl, branding: this.#parts.branding },
     })
-    await this.#mail.send(notice).catch(() => undefined)
+    await this.#parts.mail.send(notice).catch(() => undefined)
   }
 
   /** Hashed with a key of the service, so that the store keeps no addresses. */

@@ -2,9 +2,10 @@ import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
 import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { HOUR_MS } from '../lib/time.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { type AuditActor, COMMAND_LINE } from '../store/contract/audit.ts'
-import type { Store, WriteScope, WriteTransaction } from '../store/store.ts'
+import type { WriteScope, WriteTransaction } from '../store/store.ts'
 import { type Caller, requireAccount } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 
@@ -14,32 +15,27 @@ const MAX_SESSION_AGE_MS = 12 * HOUR_MS
 /** Writes that add or remove administrators follow one another, so that one stays. */
 const ADMINISTRATORS = 'administrators'
 
-interface AdministratorsOptions {
-  store: Store
-  clock: () => number
-}
+type AdministratorsParts = Pick<Parts, 'store' | 'clock'>
 
 /** Accounts that administer the service. */
 export class Administrators {
-  readonly #store: Store
-  readonly #clock: () => number
+  readonly #parts: AdministratorsParts
 
-  constructor({ store, clock }: AdministratorsOptions) {
-    this.#store = store
-    this.#clock = clock
+  constructor(parts: AdministratorsParts) {
+    this.#parts = parts
   }
 
   /** See `assertRecentSignIn`. */
   assertRecentSignIn(caller: Caller): void {
-    assertRecentSignIn(caller, this.#clock())
+    assertRecentSignIn(caller, this.#parts.clock())
   }
 
   /** Marks an account, or removes its mark, for the command line. NOT_FOUND when no account has that address. */
   async setByEmail(typed: string, isAdministrator: boolean): Promise<void> {
     const email = readEmail(typed)
-    const account = await this.#store.read.accounts.byEmail(email)
+    const account = await this.#parts.store.read.accounts.byEmail(email)
     if (!account) throw noAccount(email)
-    await this.#store.write('durable', administratorScope(account), async (tx) => {
+    await this.#parts.store.write('durable', administratorScope(account), async (tx) => {
       const current = await tx.accounts.byId(account.id)
       if (!current) throw noAccount(email)
       await this.#set(tx, current, { isAdministrator, actor: COMMAND_LINE })
@@ -48,7 +44,7 @@ export class Administrators {
 
   /** Marks an account, or removes its mark. NOT_FOUND; LAST_ADMINISTRATOR when none would be left. */
   async set(caller: Caller, accountId: string, isAdministrator: boolean): Promise<void> {
-    await this.#store.write('durable', administratorScope({ id: accountId }), async (tx) => {
+    await this.#parts.store.write('durable', administratorScope({ id: accountId }), async (tx) => {
       const account = await tx.accounts.byId(accountId)
       if (!account) throw new ApiError('NOT_FOUND', 'Account not found')
       if (!isAdministrator) await assertNotLast(tx, account)
@@ -64,7 +60,7 @@ export class Administrators {
   ): Promise<void> {
     if (deletionStartedAt !== null) throw new ApiError('NOT_FOUND', `The account ${email} is being deleted`)
     if ((administratorSince !== null) === isAdministrator) return
-    const at = this.#clock()
+    const at = this.#parts.clock()
     await tx.accounts.setAdministratorSince(id, isAdministrator ? at : null)
     if (!isAdministrator)
       for (const { scope, keyHash } of await tx.keys.list(id))

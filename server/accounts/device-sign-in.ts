@@ -5,18 +5,10 @@ import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import { formatNetwork, NetworkSet, parseNetwork } from '../lib/network.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS, toIso } from '../lib/time.ts'
-import {
-  encodeFields,
-  hashToken,
-  newCode,
-  newSessionToken,
-  parseCode,
-  type Secrets,
-  Signer,
-} from '../lib/tokens.ts'
+import { encodeFields, hashToken, newCode, newSessionToken, parseCode, Signer } from '../lib/tokens.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { DeviceSignIn } from '../store/contract/device-sign-ins.ts'
-import type { Store } from '../store/store.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
 import { keyScope, mintKey, readKeyName } from './named-keys.ts'
 import type { OAuthProblem } from './oauth/oauth-problem.ts'
@@ -42,36 +34,28 @@ interface DeviceStart {
   address: string
 }
 
-interface DeviceSignInsOptions {
-  store: Store
-  baseUrl: string
-  secret: Secrets
-  clock: () => number
-}
+type DeviceSignInsParts = Pick<Parts, 'store' | 'baseUrl' | 'secret' | 'clock'>
 
 /**
  * Sign-in of a program without a browser (RFC 8628): it shows a code, which its user enters on a page of the service.
  * Only hashes of codes are stored; the key is created when the program fetches it.
  */
 export class DeviceSignIns {
-  readonly #store: Store
-  readonly #baseUrl: string
+  readonly #parts: DeviceSignInsParts
   readonly #codes: Signer
-  readonly #clock: () => number
 
-  constructor({ store, baseUrl, secret, clock }: DeviceSignInsOptions) {
-    this.#store = store
-    this.#baseUrl = baseUrl
+  constructor(parts: DeviceSignInsParts) {
+    const { secret } = parts
+    this.#parts = parts
     this.#codes = new Signer(secret, 'device codes')
-    this.#clock = clock
   }
 
   /** Makes the codes (RFC 8628, section 3.2). VALIDATION_ERROR for a name that no key can have. */
   async start({ clientId, program, machine, scope, address }: DeviceStart): Promise<DeviceAuthorization> {
     const [deviceCode, userCode] = [newSessionToken(), newCode()]
-    const now = this.#clock()
+    const now = this.#parts.clock()
     const names = { program: readKeyName(program, 'program'), machine: readKeyName(machine, 'machine') }
-    await this.#store.execute('durable', ({ deviceSignIns }) =>
+    await this.#parts.store.execute('durable', ({ deviceSignIns }) =>
       deviceSignIns.add({
         ...{ ...names, scope, network: networkOf(address), createdAt: now, expiresAt: now + LIFETIME_MS },
         ...{ intervalMs: POLL_INTERVAL_MS, polledAt: null, state: 'pending', accountId: null },
@@ -79,7 +63,7 @@ export class DeviceSignIns {
         userCodeHash: this.#codes.sign([userCode]),
       }),
     )
-    const page = `${this.#baseUrl}/device`
+    const page = `${this.#parts.baseUrl}/device`
     return {
       device_code: deviceCode,
       user_code: userCode,
@@ -98,8 +82,8 @@ export class DeviceSignIns {
     { clientId, deviceCode }: { clientId: string; deviceCode: string },
     charge: () => Promise<void>,
   ): Promise<DeviceToken | OAuthProblem> {
-    const signIn = await this.#store.read.deviceSignIns.find(hashDeviceCode(clientId, deviceCode))
-    const now = this.#clock()
+    const signIn = await this.#parts.store.read.deviceSignIns.find(hashDeviceCode(clientId, deviceCode))
+    const now = this.#parts.clock()
     const isValid = signIn !== undefined && signIn.expiresAt > now
     const isInTime = isValid && (await this.#recordPoll(signIn, now))
     if (!isInTime) await charge()
@@ -117,8 +101,8 @@ export class DeviceSignIns {
   /** What a user code asks for; `address` is that of the user. INVALID_CODE for any invalid one, RATE_LIMITED after too many. */
   async describe(account: Account, typed: string, address: string): Promise<DeviceRequest> {
     const hashes = await this.#hashes(account, typed)
-    const { read } = this.#store
-    const signIn = await read.deviceSignIns.findPending(hashes, this.#clock())
+    const { read } = this.#parts.store
+    const signIn = await read.deviceSignIns.findPending(hashes, this.#parts.clock())
     if (!signIn) throw invalidCode()
     const { program, machine, network, scope, createdAt, expiresAt } = signIn
     return {
@@ -137,8 +121,8 @@ export class DeviceSignIns {
   async decide(account: Account, typed: string, allowed: boolean): Promise<DeviceDecisionResponse> {
     const hashes = await this.#hashes(account, typed)
     const decision = { state: allowed ? 'approved' : 'denied', accountId: account.id } as const
-    const isDecided = await this.#store.execute('durable', ({ deviceSignIns }) =>
-      deviceSignIns.decide(hashes, decision, this.#clock()),
+    const isDecided = await this.#parts.store.execute('durable', ({ deviceSignIns }) =>
+      deviceSignIns.decide(hashes, decision, this.#parts.clock()),
     )
     if (!isDecided) throw invalidCode()
     return { allowed }
@@ -146,9 +130,11 @@ export class DeviceSignIns {
 
   /** The hashes that a user code may have. Each call counts against the codes that the account can enter. */
   async #hashes({ id }: Account, typed: string): Promise<string[]> {
-    const now = this.#clock()
+    const now = this.#parts.clock()
     const hour = Math.floor(now / HOUR_MS) * HOUR_MS
-    const count = await this.#store.execute('relaxed', ({ counters }) => counters.add(`device:${id}`, hour))
+    const count = await this.#parts.store.execute('relaxed', ({ counters }) =>
+      counters.add(`device:${id}`, hour),
+    )
     if (count > MAX_CODES_PER_HOUR)
       throw new ApiError('RATE_LIMITED', 'Too many codes were entered. Try again in an hour.', {
         retryAfterSeconds: Math.ceil((hour + HOUR_MS - now) / SECOND_MS),
@@ -161,16 +147,18 @@ export class DeviceSignIns {
   /** Whether the poll is in time. A concurrent one may be recorded first, so the write decides. */
   async #recordPoll({ deviceHash, intervalMs, polledAt }: DeviceSignIn, now: number): Promise<boolean> {
     if (polledAt !== null && now < polledAt + intervalMs) return false
-    return this.#store.execute('relaxed', ({ deviceSignIns }) => deviceSignIns.recordPoll(deviceHash, now))
+    return this.#parts.store.execute('relaxed', ({ deviceSignIns }) =>
+      deviceSignIns.recordPoll(deviceHash, now),
+    )
   }
 
   async #createKey(
     { deviceHash, machine, scope, accountId }: DeviceSignIn,
     now: number,
   ): Promise<DeviceToken | OAuthProblem> {
-    const account = await this.#store.read.accounts.byId(accountId!)
+    const account = await this.#parts.store.read.accounts.byId(accountId!)
     if (!account) return EXPIRED
-    const created = await this.#store.write('durable', keyScope(account), async (tx) => {
+    const created = await this.#parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       if (!(await tx.deviceSignIns.remove(deviceHash))) return undefined
       return mintKey(tx, { accountId: account.id, name: machine, grant: { ...FULL_GRANT, scope } }, now)
@@ -191,7 +179,7 @@ export class DeviceSignIns {
   async #slowDown({ deviceHash, intervalMs }: DeviceSignIn): Promise<OAuthProblem> {
     const interval = Math.min(intervalMs + POLL_INTERVAL_MS, MAX_POLL_INTERVAL_MS)
     if (interval > intervalMs)
-      await this.#store.execute('relaxed', ({ deviceSignIns }) =>
+      await this.#parts.store.execute('relaxed', ({ deviceSignIns }) =>
         deviceSignIns.setInterval(deviceHash, interval),
       )
     return {

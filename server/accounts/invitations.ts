@@ -1,37 +1,30 @@
 import type { Invitation as ListedInvitation } from '../../protocol/api/admin/invitations.schema.ts'
 import type { AdminPage } from '../../protocol/api/admin/page.schema.ts'
 import type { SignUpPolicy } from '../../protocol/api/admin/policies.schema.ts'
-import type { ServiceBranding } from '../lib/branding.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
-import type { Mail } from '../mail/mail.ts'
+import type { Parts } from '../parts.ts'
 import type { AuditActor } from '../store/contract/audit.ts'
 import type { Invitation } from '../store/contract/invitations.ts'
-import type { Store } from '../store/store.ts'
 import { readEmail } from './email-address.ts'
 import { invitationEmail } from './emails.ts'
 import { INVITATION_DAYS, INVITATION_LIFETIME_MS } from './sign-up.ts'
 
-interface InvitationsOptions {
-  store: Store
-  mail: Mail
+type InvitationsParts = Pick<Parts, 'store' | 'mail' | 'baseUrl' | 'branding' | 'clock'> & {
   policy: SignUpPolicy
-  baseUrl: string
-  branding: ServiceBranding
-  clock: () => number
 }
 
 /** Invitations of administrators to create an account. */
 export class Invitations {
-  readonly #options: InvitationsOptions
+  readonly #parts: InvitationsParts
 
-  constructor(options: InvitationsOptions) {
-    this.#options = options
+  constructor(parts: InvitationsParts) {
+    this.#parts = parts
   }
 
   /** Invites an address, again if it was invited before. VALIDATION_ERROR when it has an account, or with sign-up closed. */
   async invite(actor: AuditActor, typed: string): Promise<ListedInvitation> {
-    const { store, mail, policy, baseUrl, branding, clock } = this.#options
+    const { store, mail, policy, baseUrl, branding, clock } = this.#parts
     const email = readEmail(typed)
     if (policy.kind === 'closed') throw refuse('cannot be invited while sign-up is closed: SLIPWAY_SIGN_UP')
     const now = clock()
@@ -52,7 +45,7 @@ export class Invitations {
 
   /** NOT_FOUND when the address is not invited. */
   async revoke(actor: AuditActor, typed: string): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     const email = readEmail(typed)
     await store.write('durable', { address: email }, async (tx) => {
       if (!(await tx.invitations.remove(email))) throw new ApiError('NOT_FOUND', `${email} is not invited`)
@@ -68,7 +61,7 @@ export class Invitations {
     limit: number
     cursor?: string | undefined
   }): Promise<AdminPage<ListedInvitation>> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     const found = await store.read.invitations.list(clock(), { after: cursor, limit: limit + 1 })
     const rows = found.slice(0, limit).map(toListed)
     return { rows, nextCursor: found.length > limit ? rows.at(-1)!.email : null }

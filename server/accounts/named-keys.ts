@@ -11,9 +11,10 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import { isVisible } from '../lib/plain-line.ts'
 import { MINUTE_MS, toIso, toIsoOrNull } from '../lib/time.ts'
 import { hashToken, newApiKey } from '../lib/tokens.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { NamedKey } from '../store/contract/keys.ts'
-import type { Queries, Store, WriteScope, WriteTransaction } from '../store/store.ts'
+import type { Queries, WriteScope, WriteTransaction } from '../store/store.ts'
 import { assertMayCreateAdminKey } from './administrators.ts'
 import { assertNotBeingDeleted, type Caller, requireAccess, requireAccount } from './authorization.ts'
 import { assertPermitted, FULL_GRANT, type Grant, isFullGrant } from './permissions.ts'
@@ -52,29 +53,24 @@ export interface NewKey {
   issuedBy?: string
 }
 
-interface NamedKeysOptions {
-  store: Store
-  clock: () => number
-}
+type NamedKeysParts = Pick<Parts, 'store' | 'clock'>
 
 /** API keys with a name, permissions and an expiry (contract, "Keys"). Only hashes of keys are stored. */
 export class NamedKeys {
-  readonly #store: Store
-  readonly #clock: () => number
+  readonly #parts: NamedKeysParts
   #uses = 0
 
-  constructor({ store, clock }: NamedKeysOptions) {
-    this.#store = store
-    this.#clock = clock
+  constructor(parts: NamedKeysParts) {
+    this.#parts = parts
   }
 
   /** The account and the grant of a key, named or not; undefined when it is invalid. UNAUTHORIZED when it has expired. */
   async find(apiKey: string): Promise<KeyCaller | undefined> {
-    const found = await this.#store.read.keys.find(keyHashes(apiKey))
+    const found = await this.#parts.store.read.keys.find(keyHashes(apiKey))
     if (!found) return undefined
     const { account, key } = found
     if (key === null) return { account, keyHash: account.keyHash!, grant: FULL_GRANT }
-    const now = this.#clock()
+    const now = this.#parts.clock()
     if (key.expiresAt !== null && key.expiresAt <= now) throw expired(key.expiresAt)
     if (key.lastUsedAt === null || key.lastUsedAt <= now - USE_RESOLUTION_MS)
       this.#recordUse(key.keyHash, now)
@@ -84,12 +80,12 @@ export class NamedKeys {
 
   /** See `assertPermitted`. */
   assertPermitted(caller: Caller, access: Access, slug?: string): Promise<void> {
-    return assertPermitted(this.#store.read, caller, access, slug)
+    return assertPermitted(this.#parts.store.read, caller, access, slug)
   }
 
   /** The keys that the account created by name, newest first. */
   async list({ id }: Account, keyHash: string | undefined): Promise<KeyList> {
-    const { read } = this.#store
+    const { read } = this.#parts.store
     const keys = await read.keys.list(id)
     const slugs = await currentSlugs(read, keys)
     return { keys: keys.map((key) => summarize(key, slugs, keyHash)) }
@@ -103,9 +99,9 @@ export class NamedKeys {
     const account = requireAccount(caller)
     const name = readKeyName(request.name, 'name')
     const { scope, sites: slugs, expiresInSeconds } = request
-    const now = this.#clock()
+    const now = this.#parts.clock()
     const expiresAt = expiresInSeconds ? now + expiresInSeconds * 1000 : null
-    return this.#store.write('durable', keyScope(account), async (tx) => {
+    return this.#parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       if (scope === 'admin') {
         assertMayCreateAdminKey({ ...caller, account: await tx.accounts.byId(account.id) }, now)
@@ -126,7 +122,7 @@ export class NamedKeys {
 
   /** Ends a key of the account. NOT_FOUND when it has none with this id. */
   async revoke(account: Account, id: string): Promise<KeyRevokedResponse> {
-    await this.#store.write('durable', keyScope(account), async (tx) => {
+    await this.#parts.store.write('durable', keyScope(account), async (tx) => {
       const found = (await tx.keys.list(account.id)).find((key) => keyId(key) === id)
       if (!found) throw new ApiError('NOT_FOUND', 'Key not found. It may have been revoked or replaced.')
       await tx.keys.delete(found.keyHash)
@@ -137,7 +133,7 @@ export class NamedKeys {
   /** What a key of the account is, for the account itself; undefined for a credential that is no named key. */
   async describe({ account, keyHash }: Caller): Promise<KeySummary | undefined> {
     if (!account || keyHash === undefined) return undefined
-    const { read } = this.#store
+    const { read } = this.#parts.store
     const key = (await read.keys.find([keyHash]))?.key
     return key ? summarize(key, await currentSlugs(read, [key]), keyHash) : undefined
   }
@@ -146,7 +142,7 @@ export class NamedKeys {
   #recordUse(keyHash: string, now: number): void {
     if (this.#uses >= MAX_CONCURRENT_USES) return
     this.#uses++
-    this.#store
+    this.#parts.store
       .execute('relaxed', ({ keys }) => keys.recordUse(keyHash, now, now - USE_RESOLUTION_MS))
       .catch(() => undefined)
       .finally(() => this.#uses--)

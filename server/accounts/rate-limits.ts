@@ -1,11 +1,10 @@
 import { UNLIMITED } from '../../protocol/format.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { HOUR_MS } from '../lib/time.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { Store } from '../store/store.ts'
 import type { Caller } from './authorization.ts'
 import type { KeyCaller } from './named-keys.ts'
-import type { Plans } from './plans.ts'
 
 /** A caller's state in the current window (spec 8.1). */
 export interface RateLimitStatus {
@@ -29,12 +28,9 @@ export interface RateLimitStatus {
  */
 export type LimitKind = 'api' | 'sign-in' | 'report' | 'message' | 'name'
 
-interface LimitsOptions {
-  store: Store
-  clock: () => number
+type LimitsParts = Pick<Parts, 'store' | 'clock' | 'plans'> & {
   /** Requests per hour. */
   rates: { anonymous: number; session: number; signIn: number }
-  plans: Plans
 }
 
 /** Reports of sites by a network, in an hour. */
@@ -60,7 +56,7 @@ const KEY_TTL_MS = 1000
 
 /** Spec 8.1: windows of an hour aligned to the hour, exact over all processes of the store. */
 export class RateLimits {
-  readonly #options: LimitsOptions
+  readonly #parts: LimitsParts
   #window = 0
   /** Callers that exceeded the limit, and how many of their requests were refused since. */
   readonly #exhausted = new Map<string, number>()
@@ -70,8 +66,8 @@ export class RateLimits {
   readonly #fromCache = new WeakSet<Account>()
   readonly #recentCounts = new Map<string, { count: number; at: number }>()
 
-  constructor(options: LimitsOptions) {
-    this.#options = options
+  constructor(parts: LimitsParts) {
+    this.#parts = parts
   }
 
   /** Charges one request, unless the window is exhausted. A changed plan applies from the next request. */
@@ -84,7 +80,7 @@ export class RateLimits {
       if (refusals >= MAX_REFUSALS_WITH_LOOKUP) this.#cacheKey(caller)
       return this.#toStatus(limit, limit + 1, window)
     }
-    const count = await this.#options.store.execute('relaxed', ({ counters }) => counters.add(key, window))
+    const count = await this.#parts.store.execute('relaxed', ({ counters }) => counters.add(key, window))
     this.#remember(key, count)
     if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.set(isExhausted, 0)
     return this.#toStatus(limit, count, window)
@@ -93,16 +89,15 @@ export class RateLimits {
   /** The caller with a key, at most a second old, when it is far beyond its limit: its requests cost no statement. */
   findFlooding(keyHashes: readonly string[]): KeyCaller | undefined {
     const [found] = keyHashes.flatMap((hash) => this.#flooding.get(hash) ?? [])
-    return found && this.#options.clock() - found.at < KEY_TTL_MS ? found.caller : undefined
+    return found && this.#parts.clock() - found.at < KEY_TTL_MS ? found.caller : undefined
   }
 
   /** A caller's state without charging, at most a second old. */
   async peek(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
     const { key, limit, window } = this.#counter(caller, kind)
     const seen = this.#recentCounts.get(key)
-    if (seen && this.#options.clock() - seen.at < COUNT_TTL_MS)
-      return this.#toStatus(limit, seen.count, window)
-    const count = await this.#options.store.read.counters.value(key, window)
+    if (seen && this.#parts.clock() - seen.at < COUNT_TTL_MS) return this.#toStatus(limit, seen.count, window)
+    const count = await this.#parts.store.read.counters.value(key, window)
     this.#remember(key, count)
     return this.#toStatus(limit, count, window)
   }
@@ -118,12 +113,12 @@ export class RateLimits {
     if (this.#fromCache.has(account) || this.findFlooding([keyHash])) return
     if (this.#flooding.size >= MAX_EXHAUSTED_CALLERS) this.#flooding.clear()
     this.#fromCache.add(account)
-    this.#flooding.set(keyHash, { caller: { account, keyHash, grant }, at: this.#options.clock() })
+    this.#flooding.set(keyHash, { caller: { account, keyHash, grant }, at: this.#parts.clock() })
   }
 
   #remember(key: string, count: number): void {
     if (this.#recentCounts.size >= MAX_EXHAUSTED_CALLERS) this.#recentCounts.clear()
-    this.#recentCounts.set(key, { count, at: this.#options.clock() })
+    this.#recentCounts.set(key, { count, at: this.#parts.clock() })
   }
 
   #toStatus(limit: number, count: number, window: number): RateLimitStatus {
@@ -132,13 +127,13 @@ export class RateLimits {
       limit,
       remaining: Math.max(0, limit - count),
       reset: end / 1000,
-      secondsLeft: Math.max(1, Math.ceil((end - this.#options.clock()) / 1000)),
+      secondsLeft: Math.max(1, Math.ceil((end - this.#parts.clock()) / 1000)),
       admitted: count <= limit,
     }
   }
 
   #counter(caller: Caller, kind: LimitKind): { key: string; limit: number; window: number } {
-    const { clock } = this.#options
+    const { clock } = this.#parts
     const window = Math.floor(clock() / HOUR_MS) * HOUR_MS
     if (window !== this.#window) {
       this.#window = window
@@ -150,7 +145,7 @@ export class RateLimits {
   }
 
   #budget(caller: Caller, kind: LimitKind): { key: string; limit: number } {
-    const { rates, plans } = this.#options
+    const { rates, plans } = this.#parts
     if (kind === 'message') {
       const { key, limit } = this.#budget(caller, 'api')
       return { key: messageKey(key), limit: Math.min(UNLIMITED, MESSAGES_PER_REQUEST * limit) }

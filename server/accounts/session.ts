@@ -2,8 +2,9 @@ import type { SessionList, SessionsEndedResponse } from '../../protocol/api/acco
 import { ApiError } from '../lib/errors.ts'
 import { DAY_SECONDS, toIso } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 
 /** Lifetime of a browser session. */
 export const SESSION_TTL_SECONDS = 30 * DAY_SECONDS
@@ -13,19 +14,14 @@ const MAX_SESSIONS = 50
 
 const SESSION_ID_LENGTH = 16
 
-interface SessionsOptions {
-  store: Store
-  clock: () => number
-}
+type SessionsParts = Pick<Parts, 'store' | 'clock'>
 
 /** Browser sessions (contract, "Sign-in"). Only hashes of their tokens are stored. */
 export class Sessions {
-  readonly #store: Store
-  readonly #clock: () => number
+  readonly #parts: SessionsParts
 
-  constructor(options: SessionsOptions) {
-    this.#store = options.store
-    this.#clock = options.clock
+  constructor(parts: SessionsParts) {
+    this.#parts = parts
   }
 
   /** Called in the transaction that signs a browser in. Beyond the limit the oldest session ends. */
@@ -34,7 +30,7 @@ export class Sessions {
     account: Account,
     { token, browser }: { token: string; browser: string | null },
   ): Promise<void> {
-    const now = this.#clock()
+    const now = this.#parts.clock()
     await tx.signIns.trimSessions(account.id, MAX_SESSIONS - 1)
     await tx.signIns.addSession({
       tokenHash: hashToken(token),
@@ -47,12 +43,12 @@ export class Sessions {
 
   /** The account of a session's token, and when the session began; or undefined. */
   find(token: string): Promise<{ account: Account; createdAt: number } | undefined> {
-    return this.#store.read.signIns.session(hashToken(token), this.#clock())
+    return this.#parts.store.read.signIns.session(hashToken(token), this.#parts.clock())
   }
 
   /** Newest first; `token` marks the caller's own session. */
   async list(account: Account, token: string | undefined): Promise<SessionList> {
-    const rows = await this.#store.read.signIns.listSessions(account.id, this.#clock())
+    const rows = await this.#parts.store.read.signIns.listSessions(account.id, this.#parts.clock())
     const asking = token === undefined ? undefined : sessionId(token)
     return {
       sessions: rows.map((row) => ({
@@ -66,13 +62,15 @@ export class Sessions {
   }
 
   async close(token: string): Promise<void> {
-    await this.#store.write('available', INDEPENDENT, (tx) => tx.signIns.deleteSession(hashToken(token)))
+    await this.#parts.store.write('available', INDEPENDENT, (tx) =>
+      tx.signIns.deleteSession(hashToken(token)),
+    )
   }
 
   /** Ends one session of the account. NOT_FOUND when it has no such session. */
   async end(account: Account, id: string): Promise<SessionsEndedResponse> {
-    const now = this.#clock()
-    const ended = await this.#store.write('durable', { account: account.id }, async (tx) => {
+    const now = this.#parts.clock()
+    const ended = await this.#parts.store.write('durable', { account: account.id }, async (tx) => {
       const rows = await tx.signIns.listSessions(account.id, now)
       const found = rows.filter((row) => row.tokenHash.slice(0, SESSION_ID_LENGTH) === id)
       for (const row of found) await tx.signIns.deleteSession(row.tokenHash)
@@ -84,9 +82,9 @@ export class Sessions {
 
   /** Ends all sessions except the one with this token; without a token, all. */
   async endOthers(account: Account, token: string | undefined): Promise<SessionsEndedResponse> {
-    const now = this.#clock()
+    const now = this.#parts.clock()
     const besides = token === undefined ? undefined : hashToken(token)
-    const ended = await this.#store.write('durable', { account: account.id }, (tx) =>
+    const ended = await this.#parts.store.write('durable', { account: account.id }, (tx) =>
       tx.signIns.deleteSessions(account.id, { now, besides }),
     )
     return { ended }

@@ -1,14 +1,13 @@
 import { ApiError } from '../lib/errors.ts'
-import { type Secrets, Signer } from '../lib/tokens.ts'
+import { Signer } from '../lib/tokens.ts'
+import type { Parts } from '../parts.ts'
 import type { NoticeEvent } from '../store/contract/notices.ts'
 import type { Accounts } from './account.ts'
 import { findSwitch, isNoticeKind } from './notice-switches.ts'
 
 export const UNSUBSCRIBE_PATH = '/unsubscribe'
 
-interface UnsubscribeOptions {
-  baseUrl: string
-  secret: Secrets
+type UnsubscribeParts = Pick<Parts, 'baseUrl' | 'secret'> & {
   accounts: Pick<Accounts, 'changeNotices'>
 }
 
@@ -21,12 +20,12 @@ export interface UnsubscribeQuery {
 
 /** Signed links that turn one kind of emails of an account off, without a sign-in (RFC 8058). */
 export class UnsubscribeLinks {
-  readonly #options: UnsubscribeOptions
+  readonly #parts: UnsubscribeParts
   readonly #signer: Signer
 
-  constructor(options: UnsubscribeOptions) {
-    this.#options = options
-    this.#signer = new Signer(options.secret, 'unsubscribe')
+  constructor(parts: UnsubscribeParts) {
+    this.#parts = parts
+    this.#signer = new Signer(parts.secret, 'unsubscribe')
   }
 
   /** For an email about an event; undefined when it cannot be turned off. */
@@ -37,7 +36,7 @@ export class UnsubscribeLinks {
       ...{ account: accountId, kind },
       signature: this.#signer.sign([accountId, kind]),
     })
-    return `${this.#options.baseUrl}${UNSUBSCRIBE_PATH}?${query}`
+    return `${this.#parts.baseUrl}${UNSUBSCRIBE_PATH}?${query}`
   }
 
   /** The kind of a link, undefined for a link that is not valid. */
@@ -53,7 +52,7 @@ export class UnsubscribeLinks {
     if (kind === undefined) return false
     const account = { id: String(query.account) }
     try {
-      await this.#options.accounts.changeNotices(account, { notices: { [kind]: false } })
+      await this.#parts.accounts.changeNotices(account, { notices: { [kind]: false } })
       return true
     } catch (error) {
       // The account has been deleted.

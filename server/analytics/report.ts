@@ -8,16 +8,14 @@ import { VISIT_NAME_KINDS, type VisitRange } from '../../protocol/api/visits.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { validationError } from '../lib/errors.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { VisitCounts } from '../store/contract/visits.ts'
-import type { Store } from '../store/store.ts'
 import type { VisitRecorder } from './visit-recorder.ts'
 
-interface VisitsOptions {
-  store: Store
+type VisitsParts = Pick<Parts, 'store' | 'clock'> & {
   /** Undefined when visits are not counted. */
   recorder: VisitRecorder | undefined
-  clock: () => number
 }
 
 /** Maximum number of paths and hosts in a list of a report. */
@@ -45,14 +43,10 @@ interface Intervals {
 
 /** Reports of visits for owners and collaborators. */
 export class VisitReports {
-  readonly #store: Store
-  readonly #recorder: VisitRecorder | undefined
-  readonly #clock: () => number
+  readonly #parts: VisitsParts
 
-  constructor({ store, recorder, clock }: VisitsOptions) {
-    this.#store = store
-    this.#recorder = recorder
-    this.#clock = clock
+  constructor(parts: VisitsParts) {
+    this.#parts = parts
   }
 
   /**
@@ -64,22 +58,22 @@ export class VisitReports {
     slug: string,
     { range, timeZone, ...filter }: ReportOptions,
   ): Promise<VisitsResponse> {
-    const { read } = this.#store
-    const now = this.#clock()
+    const { read } = this.#parts.store
+    const now = this.#parts.clock()
     const { visitsKey } = await requireAccess(read, 'read', { slug, account, now })
     const selected = readFilter(filter)
     const { unit, boundaries, previousFrom } = toIntervals(range, timeZone, now)
     const [from, to] = [boundaries[0]!, boundaries.at(-1)!]
-    await this.#recorder?.flush()
+    await this.#parts.recorder?.flush()
     const span = { from: previousFrom, to, interval: HOUR_MS }
-    const hours = this.#recorder ? await read.visits.series(visitsKey, span) : []
-    const series = this.#recorder ? buildSeries(boundaries, hours) : []
+    const hours = this.#parts.recorder ? await read.visits.series(visitsKey, span) : []
+    const series = this.#parts.recorder ? buildSeries(boundaries, hours) : []
     const before = hours.filter(({ at }) => at < previousFrom + (now - from))
     return {
       slug,
       range,
       timeZone,
-      counted: this.#recorder !== undefined,
+      counted: this.#parts.recorder !== undefined,
       from: toIso(from),
       to: toIso(to),
       interval: unit,
@@ -102,7 +96,7 @@ export class VisitReports {
       { length: Math.ceil((to - first) / DAY_MS) },
       (_, index) => first + index * DAY_MS,
     )
-    const counted = this.#recorder ? await this.#store.read.visits.byDay(key, selected, days) : []
+    const counted = this.#parts.recorder ? await this.#parts.store.read.visits.byDay(key, selected, days) : []
     const byDay = new Map(counted.map(({ day, requests }) => [day, requests]))
     const series = days.map((day) => ({ at: toIso(day), requests: byDay.get(day) ?? 0 }))
     return { ...selected, requests: series.reduce((sum, { requests }) => sum + requests, 0), series }
@@ -114,8 +108,9 @@ export class VisitReports {
     key: string,
     { from, to }: { from: number; to: number },
   ): Promise<Pick<VisitsResponse, NamesField>> {
-    if (!this.#recorder) return { topPaths: [], topPages: [], topFiles: [], referrers: [], missingPaths: [] }
-    const { visits, domains } = this.#store.read
+    if (!this.#parts.recorder)
+      return { topPaths: [], topPages: [], topFiles: [], referrers: [], missingPaths: [] }
+    const { visits, domains } = this.#parts.store.read
     const days = { from: floorTime(from, DAY_MS), to }
     const own = new Set((await domains.bySite(slug)).map(({ domain }) => domain))
     const options = { ...days, limit: MAX_REPORTED_NAMES }

@@ -1,10 +1,10 @@
 import { ADMIN_PAGE_SIZES } from '../../protocol/api/admin/page.ts'
 import { auditActor } from '../accounts/administrators.ts'
+import type { Services } from '../services.ts'
 import type { Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 
 type AdministrationServices = Pick<
-  ApiServices,
+  Services,
   | 'overviews'
   | 'lists'
   | 'sweepList'

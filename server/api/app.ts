@@ -17,6 +17,7 @@ import type { TransferRates } from '../lib/transfer-rates.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { MAX_CONTENT_BYTES } from '../publish/archive/content.ts'
 import { BUNDLE_CONTENT_TYPE } from '../publish/signed-uploads.ts'
+import type { Services } from '../services.ts'
 import type { BuiltSite } from '../web/built-site.ts'
 import type { ClientDownload } from '../web/client-download.ts'
 import { notFoundPage, pages } from '../web/pages.ts'
@@ -34,13 +35,12 @@ import { reportPage } from './report-page.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 import type { LazySchemaCompilers } from './schema-compilers.ts'
-import type { ApiServices } from './services.ts'
 import { followRenames } from './sites.ts'
 import { statusPage } from './status-page.ts'
 import { answerUnknown, handleUnrouted, knownMethods, readableUrl } from './unrouted.ts'
 import { unsubscribe } from './unsubscribe.ts'
 
-export interface ApiOptions extends ApiServices {
+export interface ApiOptions extends Services {
   baseUrl: string
   /** The domain of the URLs of sites. */
   siteDomain: string
@@ -166,7 +166,7 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
   handleUnrouted(api, [...known, { url: '/api/openapi.json', method: 'GET' }])
 }
 
-function routeOptions(route: Route, services: ApiServices & { manifestBytes: number }): RouteOptions {
+function routeOptions(route: Route, services: Services & { manifestBytes: number }): RouteOptions {
   const [status, shape] = route.answer
   const { manifestBytes } = services
   const ownRules = route.archives === true || route.charge === 'handler' || route.bytes !== undefined
@@ -212,7 +212,7 @@ function assertQuerySize(target: string): void {
 }
 
 /** Also with errors, which a message about maintenance may explain. */
-function sendBanner(app: FastifyInstance, { banners }: Pick<ApiServices, 'banners'>): void {
+function sendBanner(app: FastifyInstance, { banners }: Pick<Services, 'banners'>): void {
   app.addHook('onRequest', async (_, reply) => {
     const banner = banners.current()
     if (banner) reply.header(BANNER_HEADER, encodeBanner(banner))

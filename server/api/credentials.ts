@@ -1,10 +1,10 @@
+import type { Services } from '../services.ts'
 import { charge } from './auth.ts'
 import { readAuthorizationCookie } from './cookies.ts'
 import type { Call, Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 
 type CredentialServices = Pick<
-  ApiServices,
+  Services,
   'namedKeys' | 'trusts' | 'limits' | 'programs' | 'deviceSignIns' | 'baseUrl'
 >
 
@@ -59,7 +59,7 @@ export function credentialHandlers({
  */
 async function exchangeIdToken(
   { request, reply, body }: Call<'exchangeIdToken'>,
-  { trusts, limits }: Pick<ApiServices, 'trusts' | 'limits'>,
+  { trusts, limits }: Pick<Services, 'trusts' | 'limits'>,
 ) {
   const chargeAddress = () => charge(limits, request, reply, 'sign-in')
   const { remaining } = await limits.peek(request.caller, 'sign-in')

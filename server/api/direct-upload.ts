@@ -9,12 +9,12 @@ import { publishScope } from '../accounts/permissions.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { detectKind } from '../publish/archive/detect-kind.ts'
+import type { Services } from '../services.ts'
 import { CLIENT_HEADER } from './auth.ts'
 import { ARCHIVE_MEMORY_BYTES, reserveBody } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
 import { publishDirectly, readArchiveRequest } from './publish.ts'
 import type { Call, Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 
 /**
  * `curl -T site.zip {base_url}`: publishes a zip, tar, tar.gz or HTML page and responds with a text, whose first line is
@@ -22,7 +22,7 @@ import type { ApiServices } from './services.ts'
  * the first bytes or the file name. A path without a dot is the slug of a site to update.
  */
 export function directUploadHandlers(
-  services: Pick<ApiServices, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter' | 'baseUrl'>,
+  services: Pick<Services, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter' | 'baseUrl'>,
 ): Handlers<'uploadSite' | 'uploadVersion'> {
   const upload = async ({ request, reply }: Call<'uploadSite' | 'uploadVersion'>) => {
     // With a dot it is a file name, which no slug has.
@@ -74,7 +74,7 @@ export function acceptArchives(app: FastifyInstance): void {
 
 async function publishBody(
   request: FastifyRequest,
-  services: Pick<ApiServices, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter'>,
+  services: Pick<Services, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter'>,
   { name, slug }: { name: string; slug: string | undefined },
 ) {
   const body = request.body as Readable | null | undefined

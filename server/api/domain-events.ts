@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import type { WatchListener } from '../domains/watch.ts'
+import type { Services } from '../services.ts'
 import type { Call } from './route.ts'
-import type { ApiServices } from './services.ts'
 
 const HEADERS = {
   'Content-Type': 'text/event-stream',
@@ -26,7 +26,7 @@ const RETRY_FIELD = 'retry: 30000\n'
  */
 export async function followDomain(
   { request, reply, account, caller, params: { domain } }: Call<'followDomain'>,
-  domains: ApiServices['domains'],
+  domains: Services['domains'],
 ): Promise<FastifyReply> {
   reply.headers(HEADERS)
   if (request.method === 'HEAD') return reply.send()

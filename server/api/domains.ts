@@ -1,11 +1,11 @@
+import type { Services } from '../services.ts'
 import { followDomain } from './domain-events.ts'
 import type { Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 
 /** Spec 4.11. */
 export function domainHandlers({
   domains,
-}: Pick<ApiServices, 'domains'>): Handlers<
+}: Pick<Services, 'domains'>): Handlers<
   'listDomains' | 'addDomain' | 'checkDomain' | 'followDomain' | 'removeDomain'
 > {
   return {

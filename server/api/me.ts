@@ -3,13 +3,13 @@ import { assertAccountNotSuspended, requireKeyHash } from '../accounts/authoriza
 import { readSwitches } from '../accounts/notice-switches.ts'
 import { sessionId } from '../accounts/session.ts'
 import { toIso } from '../lib/time.ts'
+import type { Services } from '../services.ts'
 import { describeSuspension } from '../sites/site.ts'
 import type { Call, Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 import { endCookie } from './sign-in.ts'
 
 type AccountServices = Pick<
-  ApiServices,
+  Services,
   'accounts' | 'accountDeletion' | 'baseUrl' | 'limits' | 'namedKeys' | 'plans' | 'sessions' | 'versions'
 >
 

@@ -1,10 +1,10 @@
 import type { BlockRecord } from '../../protocol/api/admin/moderation.schema.ts'
 import { auditActor } from '../accounts/administrators.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
+import type { Services } from '../services.ts'
 import type { Block } from '../store/contract/blocks.ts'
 import { readPage } from './administration.ts'
 import type { Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 
 const OWN_ACCOUNT =
   'This is your own account. You can still use /admin and end the suspension there; your sites are offline.'
@@ -14,7 +14,7 @@ export function moderationHandlers({
   moderatedSites,
   suspensions,
   removals,
-}: Pick<ApiServices, 'moderatedSites' | 'suspensions' | 'removals'>): Handlers<
+}: Pick<Services, 'moderatedSites' | 'suspensions' | 'removals'>): Handlers<
   | 'getModeratedSite'
   | 'suspendSite'
   | 'resumeSite'
@@ -59,7 +59,7 @@ export function moderationHandlers({
 export function reportHandlers({
   blocks,
   reports,
-}: Pick<ApiServices, 'blocks' | 'reports'>): Handlers<
+}: Pick<Services, 'blocks' | 'reports'>): Handlers<
   'listBlocks' | 'addBlock' | 'removeBlock' | 'reportPage' | 'listReports' | 'decideReports'
 > {
   return {

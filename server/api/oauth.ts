@@ -8,6 +8,7 @@ import { acceptsHtml } from '../edge/respond/negotiation.ts'
 import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import type { Services } from '../services.ts'
 import { sendPage } from '../web/pages.ts'
 import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
@@ -16,7 +17,6 @@ import { RESOURCE_METADATA_PATH, RESOURCE_PATHS, unifyResources } from './mcp/re
 import { authorizeDevice, exchangeDevice, refuse } from './oauth/device.ts'
 import { readRegistration } from './oauth/registration.ts'
 import { hasCode, isOwnRedirect, renderProblem, renderReturn } from './oauth/return-page.ts'
-import type { ApiServices } from './services.ts'
 import { preflight } from './unrouted.ts'
 
 /** RFC 8414. */
@@ -29,7 +29,7 @@ const RESPONSE_MODE = 'query'
 
 const MAX_CONCURRENT_REQUESTS = { total: 64, perKey: 8 }
 
-interface OAuthOptions extends Pick<ApiServices, 'baseUrl' | 'programs' | 'deviceSignIns' | 'limits'> {
+interface OAuthOptions extends Pick<Services, 'baseUrl' | 'programs' | 'deviceSignIns' | 'limits'> {
   branding: Branding
   pages: ErrorPages
 }

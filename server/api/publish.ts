@@ -16,6 +16,7 @@ import type { ContentFile } from '../publish/archive/content.ts'
 import type { ArchiveRequest } from '../publish/archive-upload.ts'
 import { contentTextBytes, hasContents, readContentFiles } from '../publish/content-files.ts'
 import type { PendingVersionStore } from '../publish/stage.ts'
+import type { Services } from '../services.ts'
 import { charge, chargeMessage } from './auth.ts'
 import { tooLarge } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
@@ -23,10 +24,9 @@ import { toFieldErrors } from './errors.ts'
 import { findInternalRequest } from './internal-requests.ts'
 import { readQuery } from './query.ts'
 import type { Call, Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 
 type PublishServices = Pick<
-  ApiServices,
+  Services,
   'pendingVersions' | 'publishService' | 'archivePublisher' | 'uploadLimiter' | 'finalizer' | 'limits'
 >
 
@@ -64,7 +64,7 @@ export function publishHandlers(
 
 /** Publishes a new site, or a version of the site `slug`, whose files come with the request. */
 export function publishDirectly(
-  { archivePublisher, uploadLimiter }: Pick<ApiServices, 'archivePublisher' | 'uploadLimiter'>,
+  { archivePublisher, uploadLimiter }: Pick<Services, 'archivePublisher' | 'uploadLimiter'>,
   { caller }: FastifyRequest,
   direct: ArchiveRequest,
   slug?: string,
@@ -79,7 +79,7 @@ export function publishDirectly(
 /** The request when its files come with it: an archive, or contents in JSON. */
 function readDirectRequest(
   request: FastifyRequest,
-  { pendingVersions }: Pick<ApiServices, 'pendingVersions'>,
+  { pendingVersions }: Pick<Services, 'pendingVersions'>,
 ): ArchiveRequest | undefined {
   const kind = archiveKind(request.headers['content-type'])
   if (kind) return readArchiveRequest(request, kind, request.body as Readable)
@@ -120,7 +120,7 @@ function toManifestEntry({ path, bytes, contentType = mediaType(path) }: Content
 /** See `Finalizer` for the charges. */
 async function finalize(
   { request, reply, caller, params, body }: Call<'finalizeVersion'>,
-  { finalizer, limits }: Pick<ApiServices, 'finalizer' | 'limits'>,
+  { finalizer, limits }: Pick<Services, 'finalizer' | 'limits'>,
 ) {
   const chargeOne = () => charge(limits, request, reply)
   if (request.validationError) {
@@ -135,7 +135,7 @@ async function finalize(
  * are rejected before schema validation. `manifestBytes` limits what a body has beside the contents of files.
  */
 export function assertManifestSize(
-  { pendingVersions }: Pick<ApiServices, 'pendingVersions'>,
+  { pendingVersions }: Pick<Services, 'pendingVersions'>,
   manifestBytes: number,
 ) {
   return async ({ body, bodyBytes, caller }: FastifyRequest): Promise<void> => {

@@ -1,5 +1,6 @@
 import { OPERATIONS, type Operation } from '../../protocol/api/operations.schema.ts'
 import { type OperationId, PATHS } from '../../protocol/api/paths.ts'
+import type { Services } from '../services.ts'
 import { administrationHandlers } from './administration.ts'
 import { credentialHandlers } from './credentials.ts'
 import { directUploadHandlers } from './direct-upload.ts'
@@ -8,14 +9,13 @@ import { accountHandlers } from './me.ts'
 import { moderationHandlers, reportHandlers } from './moderation.ts'
 import { publishHandlers } from './publish.ts'
 import { Call, type Handlers, type Route } from './route.ts'
-import type { ApiServices } from './services.ts'
 import { signInHandlers } from './sign-in.ts'
 import { siteHandlers } from './sites.ts'
 import { uploadHandlers } from './uploads.ts'
 import { previewHandlers, versionHandlers } from './versions.ts'
 
 /** Every operation of the API with its handler. */
-export function routes(services: ApiServices): Route[] {
+export function routes(services: Services): Route[] {
   const handlers: Handlers<OperationId> = {
     ...signInHandlers(services),
     ...accountHandlers(services),

@@ -3,10 +3,10 @@ import type { SignInClient } from '../accounts/account.ts'
 import { SESSION_TTL_SECONDS } from '../accounts/session.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
 import { newSessionToken } from '../lib/tokens.ts'
+import type { Services } from '../services.ts'
 import { isSameOrigin } from './auth.ts'
 import { readCookie, setCookie } from './cookies.ts'
 import type { Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 
 const BROWSER_SECONDS = 180 * DAY_SECONDS
 
@@ -15,7 +15,7 @@ export function signInHandlers({
   accounts,
   sessions,
   baseUrl,
-}: Pick<ApiServices, 'accounts' | 'sessions' | 'baseUrl'>): Handlers<
+}: Pick<Services, 'accounts' | 'sessions' | 'baseUrl'>): Handlers<
   'requestCode' | 'verifyCode' | 'openSession' | 'closeSession'
 > {
   const { origin } = new URL(baseUrl)

@@ -1,10 +1,10 @@
 import type { preHandlerAsyncHookHandler } from 'fastify'
+import type { Services } from '../services.ts'
 import { charge } from './auth.ts'
 import { withClaimToken } from './claim-token.ts'
 import type { Call, Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 
-type SiteServices = Pick<ApiServices, 'sites' | 'names' | 'trash' | 'limits' | 'collaborators' | 'visits'>
+type SiteServices = Pick<Services, 'sites' | 'names' | 'trash' | 'limits' | 'collaborators' | 'visits'>
 
 const DEFAULT_PAGE_SIZE = 50
 
@@ -56,7 +56,7 @@ export function siteHandlers({
 }
 
 /** Requests with a former name of a site are about the site of today. */
-export function followRenames({ names }: Pick<ApiServices, 'names'>): preHandlerAsyncHookHandler {
+export function followRenames({ names }: Pick<Services, 'names'>): preHandlerAsyncHookHandler {
   return async ({ params }) => {
     const named = params as { slug?: string } | undefined
     if (named?.slug !== undefined) named.slug = await names.current(named.slug)
@@ -69,7 +69,7 @@ export function followRenames({ names }: Pick<ApiServices, 'names'>): preHandler
  */
 async function deleteSite(
   { request, reply, caller, params: { slug }, body, query }: Call<'deleteSite'>,
-  { trash, limits }: Pick<ApiServices, 'trash' | 'limits'>,
+  { trash, limits }: Pick<Services, 'trash' | 'limits'>,
 ) {
   const { validationError } = request
   const { claimToken } = validationError ? {} : withClaimToken(request, body ?? {})

@@ -3,14 +3,14 @@ import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { UploadQuery } from '../publish/signed-uploads.ts'
+import type { Services } from '../services.ts'
 import type { Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 
 /** Spec 4.6: the bytes stream from the socket to the blobs; no parser reads them. A bundle counts as one upload. */
 export function uploadHandlers({
   publishService,
   uploadLimiter,
-}: Pick<ApiServices, 'publishService' | 'uploadLimiter'>): Handlers<'uploadFile' | 'uploadBundle'> {
+}: Pick<Services, 'publishService' | 'uploadLimiter'>): Handlers<'uploadFile' | 'uploadBundle'> {
   return {
     uploadFile: ({ request, caller }) => {
       const key = request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length)

@@ -2,14 +2,14 @@ import type { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../lib/errors.ts'
+import type { Services } from '../services.ts'
 import type { ThumbnailTarget } from '../sites/thumbnails.ts'
 import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
 import { withClaimToken } from './claim-token.ts'
 import type { Call, Handlers } from './route.ts'
-import type { ApiServices } from './services.ts'
 
-type VersionServices = Pick<ApiServices, 'versions' | 'previewLinks' | 'thumbnails' | 'limits'>
+type VersionServices = Pick<Services, 'versions' | 'previewLinks' | 'thumbnails' | 'limits'>
 
 export function versionHandlers({
   versions,
@@ -61,9 +61,7 @@ export function versionHandlers({
 
 export function previewHandlers({
   previews,
-}: Pick<ApiServices, 'previews'>): Handlers<
-  'listPreviews' | 'getPreview' | 'promotePreview' | 'deletePreview'
-> {
+}: Pick<Services, 'previews'>): Handlers<'listPreviews' | 'getPreview' | 'promotePreview' | 'deletePreview'> {
   return {
     listPreviews: ({ account, params }) => previews.list(account, params.slug),
     getPreview: ({ account, params }) => previews.details(account, params.slug, params.name),
@@ -76,7 +74,7 @@ export function previewHandlers({
 /** See `Thumbnails` for the charges. */
 async function putThumbnail(
   { request, reply, caller, params }: Call<'putThumbnail'>,
-  { thumbnails, limits }: Pick<ApiServices, 'thumbnails' | 'limits'>,
+  { thumbnails, limits }: Pick<Services, 'thumbnails' | 'limits'>,
 ) {
   const chargeOne = () => charge(limits, request, reply)
   const type = request.headers['content-type']?.trim().toLowerCase()

@@ -78,7 +78,7 @@ async function startAndServe(context: CommandContext, bootId?: string): Promise<
       trimHeap()
       return await shutDown(service, await stopped, log)
     }
-    const { WorkerChannel } = await import('../workers.ts')
+    const { WorkerChannel } = await import('./workers.ts')
     const siblings = new WorkerChannel(() => stop('supervisor'))
     const service = await startService(config, {
       ...options,
@@ -108,7 +108,7 @@ async function shutDown(service: AsyncDisposable, reason: string, log: Log): Pro
 
 async function serveWithWorkers(context: CommandContext): Promise<number> {
   const { config, log } = context
-  const { supervise } = await import('../workers.ts')
+  const { supervise } = await import('./workers.ts')
   const ports = await freePorts(config)
   const args = ['worker', randomBytes(8).toString('hex'), JSON.stringify(ports)]
   const onReady = (baseUrl: string) => announce({ ...ports, baseUrl }, context)

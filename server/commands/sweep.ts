@@ -19,7 +19,7 @@ async function runSweeps(context: CommandContext, [name]: string[]): Promise<num
     throw new UsageError(`${problem} Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`)
   }
   await using data = await context.openData()
-  for (const one of chosen) context.print(`${one.name}: ${await runOnce(one, data.sweepOptions)}`)
+  for (const one of chosen) context.print(`${one.name}: ${await runOnce(one, data)}`)
   return 0
 }
 

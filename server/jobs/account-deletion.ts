@@ -6,6 +6,7 @@ import { writeWithDomains } from '../domains/site-domains.ts'
 import type { DomainCertificates } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
+import type { Parts } from '../parts.ts'
 import { deleteSite } from '../sites/trash.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { accountHolder } from '../store/contract/usage.ts'
@@ -18,9 +19,7 @@ const RECORDS_PER_TRANSACTION = 100
 
 const ACCOUNTS_PER_QUERY = 100
 
-interface AccountDeletionOptions {
-  store: Store
-  clock: () => number
+type AccountDeletionParts = Pick<Parts, 'store' | 'clock'> & {
   certificates?: DomainCertificates | undefined
 }
 
@@ -29,10 +28,10 @@ interface AccountDeletionOptions {
  * Each step is durable, so that any process can resume after a crash.
  */
 export class AccountDeletion {
-  readonly #options: AccountDeletionOptions
+  readonly #parts: AccountDeletionParts
 
-  constructor(options: AccountDeletionOptions) {
-    this.#options = options
+  constructor(parts: AccountDeletionParts) {
+    this.#parts = parts
   }
 
   /**
@@ -44,7 +43,7 @@ export class AccountDeletion {
     typed: string,
     record?: (tx: WriteTransaction) => Promise<void>,
   ): Promise<DeleteAccountResponse> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     if (readEmail(typed) !== account.email)
       throw validationError([
         { field: 'email', message: 'must be the email address of the account to delete' },
@@ -111,7 +110,7 @@ export class AccountDeletion {
 
   /** Deletes as many of the sites as one transaction may. */
   async #deleteSites(tx: WriteTransaction, slugs: readonly string[]): Promise<void> {
-    const { clock, certificates } = this.#options
+    const { clock, certificates } = this.#parts
     let files = 0
     for (const slug of slugs) {
       if (files >= FILES_PER_TRANSACTION) break

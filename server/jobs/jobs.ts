@@ -1,11 +1,9 @@
 import { pruneVisits, truncateVisits } from '../analytics/retention.ts'
-import type { Blobs } from '../blobs/blobs.ts'
 import type { CertificateManager } from '../certificates/certificates.ts'
+import type { Config } from '../config/settings.ts'
 import type { DomainService } from '../domains/domain.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
-import type { Log } from '../lib/log.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
-import type { Telemetry } from '../lib/telemetry.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_SECONDS } from '../lib/time.ts'
 import { minIdAt } from '../lib/tokens.ts'
 import { pruneActivity } from '../operations/administration/activity.ts'
@@ -14,6 +12,7 @@ import { countFigures } from '../operations/administration/figures.ts'
 import type { Blocks } from '../operations/moderation/blocks.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
 import type { Notices } from '../operations/notices/notices.ts'
+import type { Parts } from '../parts.ts'
 import type { Precompressor } from '../publish/precompress/precompressor.ts'
 import { removeDiscarded } from '../publish/remove-discarded.ts'
 import type { ContentScan } from '../publish/scan/content-scan.ts'
@@ -24,15 +23,14 @@ import type { Versions } from '../sites/version-history.ts'
 import { COUNTER_RETENTION_MS } from '../store/contract/counters.ts'
 import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../store/contract/leases.ts'
 import type { Site } from '../store/contract/sites.ts'
-import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Queries, type WriteTransaction } from '../store/store.ts'
 import type { AccountDeletion } from './account-deletion.ts'
 import { recountUsage } from './usage-recount.ts'
-import { type DailyShare, VERIFY_INTERVAL_SECONDS, verifyBlobs } from './verify-blobs.ts'
+import { VERIFY_INTERVAL_SECONDS, verifyBlobs } from './verify-blobs.ts'
 
-/** Dependencies of sweeps; all times in seconds. */
-export interface SweepOptions {
-  store: Store
-  blobs: Blobs
+/** What sweeps are built from. */
+export interface SweepParts extends Pick<Parts, 'store' | 'blobs' | 'clock' | 'log' | 'telemetry'> {
+  config: Pick<Config, 'pendingLifetime' | 'blobGrace' | 'verifyDaily'>
   versions: Versions
   precompressor: Precompressor
   domains: DomainService
@@ -43,12 +41,6 @@ export interface SweepOptions {
   reports: Reports
   notices: Notices
   certificates?: CertificateManager | undefined
-  clock: () => number
-  log: Log
-  telemetry: Telemetry
-  pendingLifetime: number
-  blobGrace: number
-  verifyDaily: DailyShare
 }
 
 export interface Sweep {
@@ -57,11 +49,11 @@ export interface Sweep {
   intervalSeconds: number
   description: string
   /** False where the sweep has nothing to do because of the settings; by default true. */
-  isEnabled?: (options: SweepOptions) => boolean
+  isEnabled?: (parts: SweepParts) => boolean
   /** No lease: every node runs it, and claims each item in the store before it works on it. */
   runsOnAllNodes?: true
   /** Runs the sweep and returns the number of affected items. Safe to run twice, or concurrently on two nodes. */
-  run(options: SweepOptions, span: SweepScope): Promise<number>
+  run(parts: SweepParts, span: SweepScope): Promise<number>
 }
 
 /** The scope of a run: recent changes, or everything (by hand). */
@@ -150,7 +142,7 @@ export const sweeps: readonly Sweep[] = [
     name: 'verification',
     intervalSeconds: VERIFY_INTERVAL_SECONDS,
     description: 'reads a part of the stored files, and compares them with their hashes',
-    isEnabled: ({ verifyDaily }) => Object.values(verifyDaily)[0] !== 0,
+    isEnabled: ({ config: { verifyDaily } }) => Object.values(verifyDaily)[0] !== 0,
     run: verifyBlobs,
   },
   {
@@ -263,34 +255,34 @@ export const sweeps: readonly Sweep[] = [
   },
 ]
 
-async function deleteExpiredSites(options: SweepOptions): Promise<number> {
-  const { store, clock } = options
+async function deleteExpiredSites(parts: SweepParts): Promise<number> {
+  const { store, clock } = parts
   return repeatUntilEmpty(async () => {
     const expired = await store.read.sites.expired(clock(), ITEMS_PER_TRANSACTION)
-    return deleteSites(options, expired, 'expired', async (tx, slug) => {
+    return deleteSites(parts, expired, 'expired', async (tx, slug) => {
       const site = await tx.sites.bySlug(slug)
       return site?.deletedAt === null && site.expiresAt !== null && site.expiresAt <= clock()
     })
   })
 }
 
-async function emptyTrash(options: SweepOptions): Promise<number> {
-  const { store, clock } = options
+async function emptyTrash(parts: SweepParts): Promise<number> {
+  const { store, clock } = parts
   return repeatUntilEmpty(async () => {
     const overdue = await store.read.sites.overdueInTrash(clock(), ITEMS_PER_TRANSACTION)
-    return deleteSites(options, overdue, 'deleted', async (tx, slug) => {
+    return deleteSites(parts, overdue, 'deleted', async (tx, slug) => {
       const { keptUntil = null } = (await tx.sites.bySlug(slug)) ?? {}
       return keptUntil !== null && keptUntil <= clock()
     })
   })
 }
 
-async function deleteAbandoned(options: SweepOptions): Promise<number> {
-  const { store, clock, pendingLifetime } = options
-  const before = clock() - pendingLifetime * 1000
+async function deleteAbandoned(parts: SweepParts): Promise<number> {
+  const { store, clock, config } = parts
+  const before = clock() - config.pendingLifetime * 1000
   const sites = await repeatUntilEmpty(async () => {
     const abandoned = await store.read.sites.abandoned(before, ITEMS_PER_TRANSACTION)
-    return deleteSites(options, abandoned, 'abandoned', (tx, slug) => tx.sites.isAbandoned(slug, before))
+    return deleteSites(parts, abandoned, 'abandoned', (tx, slug) => tx.sites.isAbandoned(slug, before))
   })
   const versions = await repeatUntilEmpty(async () => {
     const abandoned = await store.read.versions.abandoned(before, ITEMS_PER_TRANSACTION)
@@ -304,7 +296,7 @@ async function deleteAbandoned(options: SweepOptions): Promise<number> {
   return sites + versions
 }
 
-async function pruneVersions({ versions, store }: SweepOptions, { since }: SweepScope): Promise<number> {
+async function pruneVersions({ versions, store }: SweepParts, { since }: SweepScope): Promise<number> {
   return repeatUntilEmpty(async () => {
     let dropped = 0
     for (const slug of await versions.findPrunable(since, ITEMS_PER_TRANSACTION))
@@ -314,8 +306,8 @@ async function pruneVersions({ versions, store }: SweepOptions, { since }: Sweep
 }
 
 /** An upload may be recorded while its version is finalized or deleted. */
-async function discardStrayUploads({ store, clock, pendingLifetime }: SweepOptions): Promise<number> {
-  const before = minIdAt(clock() - pendingLifetime * 1000)
+async function discardStrayUploads({ store, clock, config }: SweepParts): Promise<number> {
+  const before = minIdAt(clock() - config.pendingLifetime * 1000)
   return store.write('relaxed', INDEPENDENT, (tx) => tx.versions.discardStrayArrivals(before))
 }
 
@@ -323,8 +315,8 @@ async function discardStrayUploads({ store, clock, pendingLifetime }: SweepOptio
  * Deletes the rows of unreferenced blobs first, but none while a backup runs, then objects, which never get a row again.
  * Returns how many objects. One that cannot be deleted does not stop the deletion of others.
  */
-async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): Promise<number> {
-  const before = clock() - blobGrace * 1000
+async function collectBlobs({ store, blobs, clock, config }: SweepParts): Promise<number> {
+  const before = clock() - config.blobGrace * 1000
   await repeatUntilEmpty(async () => {
     const { examined } = await store.write('durable', INDEPENDENT, async (tx) => {
       // Within the write: a backup copies the database once it has the lease.
@@ -356,9 +348,9 @@ async function collectBlobs({ store, blobs, clock, blobGrace }: SweepOptions): P
  * upload. Continues where an earlier run ended. A run that is not by hand discards no more objects than it has found
  * rows for: with another database, these would be the files of a service in use.
  */
-async function discardStrayObjects(options: SweepOptions, { since }: SweepScope): Promise<number> {
-  const { store, blobs, clock, pendingLifetime, blobGrace, log } = options
-  const before = clock() - pendingLifetime * 1000
+async function discardStrayObjects(parts: SweepParts, { since }: SweepScope): Promise<number> {
+  const { store, blobs, clock, config, log } = parts
+  const before = clock() - config.pendingLifetime * 1000
   let withRow = since === 0 ? Number.POSITIVE_INFINITY : 0
   let discarded = 0
   let waiting: string[] = []
@@ -371,7 +363,7 @@ async function discardStrayObjects(options: SweepOptions, { since }: SweepScope)
     waiting.push(...strays)
     const isAllowed = discarded + waiting.length <= withRow
     await store.write('relaxed', INDEPENDENT, async (tx) => {
-      if (isAllowed) await tx.blobs.discard(waiting, clock() + blobGrace * 1000)
+      if (isAllowed) await tx.blobs.discard(waiting, clock() + config.blobGrace * 1000)
       await tx.jobCursors.set(STRAYS_CURSOR, after)
     })
     if (isAllowed) {
@@ -388,7 +380,7 @@ async function discardStrayObjects(options: SweepOptions, { since }: SweepScope)
  * Completes what a crashed process, a full disk or a full queue left undone: a random piece at a time, because other
  * nodes take theirs from the same versions.
  */
-async function enqueuePrecompression({ store, precompressor, clock }: SweepOptions): Promise<number> {
+async function enqueuePrecompression({ store, precompressor, clock }: SweepParts): Promise<number> {
   return repeatUntilEmpty(async () => {
     const left = await store.read.versions.notPrecompressed(clock(), ITEMS_PER_TRANSACTION)
     const versions = takeRandom(left, VERSIONS_PER_PIECE)
@@ -399,7 +391,7 @@ async function enqueuePrecompression({ store, precompressor, clock }: SweepOptio
   })
 }
 
-async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<number> {
+async function deleteExpiredSignIns({ store, clock }: SweepParts): Promise<number> {
   const now = clock()
   const expired = { now, before: now - EXPIRED_KEY_LIFETIME_MS, limit: ITEMS_PER_TRANSACTION }
   const deleted = await repeatUntilEmpty(() =>
@@ -424,19 +416,19 @@ async function deleteExpiredSignIns({ store, clock }: SweepOptions): Promise<num
 }
 
 /** In small transactions: programs register without an account. */
-async function deleteExpiredOAuthRecords({ store, clock }: SweepOptions): Promise<number> {
+async function deleteExpiredOAuthRecords({ store, clock }: SweepParts): Promise<number> {
   return repeatUntilEmpty(() =>
     store.write('relaxed', INDEPENDENT, ({ oauth }) => oauth.deleteExpired(clock(), ITEMS_PER_TRANSACTION)),
   )
 }
 
-async function releaseExpiredReservations({ store, clock }: SweepOptions): Promise<number> {
+async function releaseExpiredReservations({ store, clock }: SweepParts): Promise<number> {
   return store.write('relaxed', INDEPENDENT, (tx) => tx.domains.deleteExpiredReservations(clock()))
 }
 
 /** Deletes sites for which `isStillDue` holds within the transaction: a concurrent publish wins. */
 async function deleteSites(
-  { store, clock, certificates }: SweepOptions,
+  { store, clock, certificates }: SweepParts,
   sites: readonly Site[],
   reason: 'deleted' | 'expired' | 'abandoned',
   isStillDue: (tx: WriteTransaction, slug: string) => Promise<boolean>,

@@ -3,7 +3,7 @@ import { trace } from '../lib/telemetry.ts'
 import { HOUR_MS, SECOND_MS } from '../lib/time.ts'
 import type { Lease } from '../store/contract/leases.ts'
 import { JobLease, LeaseLostError } from './job-lease.ts'
-import type { Sweep, SweepOptions, SweepScope } from './jobs.ts'
+import type { Sweep, SweepParts, SweepScope } from './jobs.ts'
 import { SweepRunRecorder } from './sweep-runs.ts'
 
 /** How much more than its interval a scheduled run covers, so that a late run misses nothing (milliseconds). */
@@ -20,7 +20,7 @@ const MAX_JITTER_MS = 10 * SECOND_MS
  * when it ends. A failed sweep is logged and counted, and runs again at its next interval.
  */
 export class Scheduler implements AsyncDisposable {
-  readonly #options: SweepOptions
+  readonly #options: SweepParts
   readonly #holder = randomUUID()
   readonly #timers: NodeJS.Timeout[] = []
   readonly #running = new Set<Promise<unknown>>()
@@ -32,7 +32,7 @@ export class Scheduler implements AsyncDisposable {
   readonly #failures = new Map<string, number>()
   #stopped = false
 
-  constructor(options: SweepOptions, table: readonly Sweep[]) {
+  constructor(options: SweepParts, table: readonly Sweep[]) {
     this.#options = options
     this.#runs = new SweepRunRecorder(options)
     for (const sweep of table)
@@ -90,7 +90,7 @@ export class Scheduler implements AsyncDisposable {
     return intervalMs
   }
 
-  async #run(sweep: Sweep, options: SweepOptions, startedAt = options.clock()): Promise<void> {
+  async #run(sweep: Sweep, options: SweepParts, startedAt = options.clock()): Promise<void> {
     const since = startedAt - sweep.intervalSeconds * 1000 - LOOKBACK_MS
     const { telemetry, clock } = options
     const { metrics } = telemetry
@@ -132,7 +132,7 @@ export class Scheduler implements AsyncDisposable {
 }
 
 /** Runs a sweep now, over all data. */
-export function runOnce(sweep: Sweep, options: SweepOptions): Promise<number> {
+export function runOnce(sweep: Sweep, options: SweepParts): Promise<number> {
   const scope: SweepScope = { since: 0 }
   return sweep.run(options, scope)
 }

@@ -1,14 +1,14 @@
 import type { AdminSweeps } from '../../protocol/api/admin/lists.schema.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
-import type { Sweep, SweepOptions } from './jobs.ts'
+import type { Sweep, SweepParts } from './jobs.ts'
 
 /** The sweeps of the service with their last runs, over all processes. */
 export class SweepList {
   readonly #store: Store
   readonly #sweeps: readonly Sweep[]
 
-  constructor(options: SweepOptions, table: readonly Sweep[]) {
+  constructor(options: SweepParts, table: readonly Sweep[]) {
     this.#store = options.store
     this.#sweeps = table.filter((sweep) => sweep.isEnabled?.(options) ?? true)
   }

@@ -1,27 +1,23 @@
-import type { Log } from '../lib/log.ts'
 import { MINUTE_MS } from '../lib/time.ts'
+import type { Parts } from '../parts.ts'
 import type { SweepRun } from '../store/contract/sweep-runs.ts'
-import type { Store } from '../store/store.ts'
 
 /** Between two records of a sweep whose outcome stays the same: some run every five seconds. */
 const RECORD_INTERVAL_MS = MINUTE_MS
 
-interface SweepRunRecorderOptions {
-  store: Store
-  log: Log
-}
+type SweepRunRecorderParts = Pick<Parts, 'store' | 'log'>
 
 /** Records the runs of sweeps for administrators. A run never fails because it cannot be recorded. */
 export class SweepRunRecorder {
-  readonly #options: SweepRunRecorderOptions
+  readonly #parts: SweepRunRecorderParts
   readonly #recorded = new Map<string, { at: number; hasFailed: boolean }>()
 
-  constructor(options: SweepRunRecorderOptions) {
-    this.#options = options
+  constructor(parts: SweepRunRecorderParts) {
+    this.#parts = parts
   }
 
   async record(run: Pick<SweepRun, 'name' | 'startedAt' | 'durationMs' | 'items' | 'error'>): Promise<void> {
-    const { store, log } = this.#options
+    const { store, log } = this.#parts
     const { name, startedAt, error } = run
     const hasFailed = error !== null
     const last = this.#recorded.get(name)

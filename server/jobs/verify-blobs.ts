@@ -19,7 +19,7 @@ interface VerifyOptions {
   clock: () => number
   log: Log
   telemetry: Telemetry
-  verifyDaily: DailyShare
+  config: { verifyDaily: DailyShare }
 }
 
 /** The time until which the share is used, and the hash of the last blob that was read. */
@@ -38,7 +38,7 @@ const MAX_AHEAD_MS = 7 * DAY_MS
  * returns their number.
  */
 export async function verifyBlobs(options: VerifyOptions, { since }: { since: number }): Promise<number> {
-  const { store, clock, verifyDaily } = options
+  const { store, clock, config } = options
   const now = clock()
   const isByHand = since === 0
   let [usedUntil, after] = isByHand ? [Number.NEGATIVE_INFINITY, ''] : await readCursor(store, now)
@@ -48,7 +48,7 @@ export async function verifyBlobs(options: VerifyOptions, { since }: { since: nu
     for (const record of page) {
       if (usedUntil >= now) break
       found += await verifyRecord(options, record)
-      if (!isByHand) usedUntil += DAY_MS * shareOf(record, after, verifyDaily)
+      if (!isByHand) usedUntil += DAY_MS * shareOf(record, after, config.verifyDaily)
       after = record.hash
     }
     const isEnd = page.length < RECORDS_PER_PAGE && after === (page.at(-1)?.hash ?? after)

@@ -11,13 +11,13 @@ import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { describeSkipped } from '../../protocol/publish-story.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import { publishScope } from '../accounts/permissions.ts'
-import type { Quotas } from '../accounts/quotas.ts'
-import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
+import type { StoredBlob } from '../blobs/blobs.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
-import { INDEPENDENT, type Store } from '../store/store.ts'
+import type { Parts } from '../parts.ts'
+import { INDEPENDENT } from '../store/store.ts'
 import {
   type ArchiveFile,
   type ArchiveKind,
@@ -55,16 +55,12 @@ export interface ArchiveRequest {
 
 const REPLACED = 'Newer uploads of this site have replaced this one before it was complete'
 
-interface ArchivePublisherOptions {
-  store: Store
-  blobs: Blobs
+type ArchivePublisherParts = Pick<Parts, 'store' | 'blobs' | 'clock' | 'quotas'> & {
   pendingVersions: PendingVersionStore
   finalizer: Finalizer
   /** An existing folder for archives that are too large for memory. */
   spoolFolder: string
   spoolSpace: SpoolSpace
-  clock: () => number
-  quotas: Quotas
   /** Seconds. Received files without a version may be deleted when they are older. */
   pendingLifetime: number
 }
@@ -91,25 +87,25 @@ interface UnpackedArchive {
  * request").
  */
 export class ArchivePublisher {
-  readonly #options: ArchivePublisherOptions
+  readonly #parts: ArchivePublisherParts
   readonly #receipts: Receipts
 
-  constructor(options: ArchivePublisherOptions) {
-    this.#options = options
-    this.#receipts = new Receipts({ quotas: options.quotas, read: options.store.read })
+  constructor(parts: ArchivePublisherParts) {
+    this.#parts = parts
+    this.#receipts = new Receipts({ quotas: parts.quotas, read: parts.store.read })
   }
 
   /** Rejects a name before reading the archive. */
   async create(caller: Caller, request: ArchiveRequest): Promise<ArchiveResponse> {
-    await this.#options.pendingVersions.assertMayCreate(caller, request.fields.name)
+    await this.#parts.pendingVersions.assertMayCreate(caller, request.fields.name)
     return this.#publish(caller, request, (manifest, versionId) =>
-      this.#options.pendingVersions.newSite(caller, manifest, versionId),
+      this.#parts.pendingVersions.newSite(caller, manifest, versionId),
     )
   }
 
   /** Rejects what it can before reading the archive; the site is checked again when the version is staged. */
   async update(caller: Caller, slug: string, request: ArchiveRequest): Promise<ArchiveResponse> {
-    const { pendingVersions } = this.#options
+    const { pendingVersions } = this.#parts
     const { claimToken, preview } = request.fields
     await pendingVersions.authorize(caller, slug, { claimToken, scope: publishScope(preview) })
     return this.#publish(caller, request, (manifest, versionId) =>
@@ -123,7 +119,7 @@ export class ArchivePublisher {
     request: ArchiveRequest,
     stage: (manifest: PublishRequest, versionId: string) => Promise<StagedVersion>,
   ): Promise<ArchiveResponse> {
-    const { pendingVersions, finalizer, blobs, clock } = this.#options
+    const { pendingVersions, finalizer, blobs, clock } = this.#parts
     const problems = pendingVersions.validateFields(request.fields)
     if (problems.length > 0) throw validationError(problems)
     await blobs.assertSpace()
@@ -167,7 +163,7 @@ export class ArchivePublisher {
 
   /** Whether newer uploads of its site have ended a version before it was finalized. */
   async #isReplaced({ slug, versionId }: StagedVersion): Promise<boolean> {
-    const { read } = this.#options.store
+    const { read } = this.#parts.store
     return (
       (await read.versions.header(versionId)) === undefined && (await read.sites.bySlug(slug)) !== undefined
     )
@@ -176,14 +172,14 @@ export class ArchivePublisher {
   /** Records the received files, as uploads do. */
   async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {
     const rows = received.map((one, fileNumber) => ({ ...one, versionId, fileNumber }))
-    await this.#options.store.write('relaxed', INDEPENDENT, (tx) => tx.versions.recordArrivals(rows))
+    await this.#parts.store.write('relaxed', INDEPENDENT, (tx) => tx.versions.recordArrivals(rows))
   }
 
   /** Discards files that were received and not recorded. */
   async #discard(received: readonly StoredBlob[]): Promise<void> {
     const objects = received.map(({ object }) => object)
     if (objects.length > 0)
-      await this.#options.store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.discard(objects))
+      await this.#parts.store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.discard(objects))
   }
 
   /** Adds to `received` what the publish has to record or to discard. */
@@ -193,11 +189,11 @@ export class ArchivePublisher {
     { source, fields, include, keepTopFolder }: ArchiveRequest,
   ): Promise<UnpackedArchive> {
     const { address, account } = caller
-    const { blobs, spoolFolder, clock, pendingLifetime, pendingVersions } = this.#options
+    const { blobs, spoolFolder, clock, pendingLifetime, pendingVersions } = this.#parts
     const limits = pendingVersions.limitsFor(caller)
     const endsAt = clock() + pendingLifetime * SECOND_MS
-    const spoolSpace = this.#options.spoolSpace.shareOf(rateLimitSubnet(address))
-    const network = account ? undefined : this.#options.quotas.hashNetwork(address)
+    const spoolSpace = this.#parts.spoolSpace.shareOf(rateLimitSubnet(address))
+    const network = account ? undefined : this.#parts.quotas.hashNetwork(address)
     using receipt = this.#receipts.open(network)
     // In the order of the archive, in which a later file of a tar replaces an earlier one of the same path.
     const found: ReceivedFile[] = []

@@ -5,9 +5,9 @@ import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { isRetired, requireNotExpired } from '../accounts/authorization.ts'
-import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
+import type { StoredBlob } from '../blobs/blobs.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
-import type { Store } from '../store/store.ts'
+import type { Parts } from '../parts.ts'
 import { type ArchiveFile, readTar } from './archive/archive.ts'
 import { isOsMetadata } from './archive/file.ts'
 import { notPending } from './pending-manifest-cache.ts'
@@ -27,12 +27,9 @@ const BUNDLE_LIMITS = {
 /** Interval at which a slow bundle records received files, in milliseconds. */
 const FLUSH_INTERVAL_MS = 500
 
-interface BundleUploadsOptions {
-  store: Store
-  blobs: Blobs
+type BundleUploadsParts = Pick<Parts, 'store' | 'blobs' | 'clock'> & {
   uploadRecorder: UploadRecorder
   slots: UploadSlots
-  clock: () => number
 }
 
 /** A file of the manifest with its position. */
@@ -50,10 +47,10 @@ interface ReceivedFile {
 
 /** Bundle upload: several files of a pending version in one tar. */
 export class BundleUploads {
-  readonly #options: BundleUploadsOptions
+  readonly #parts: BundleUploadsParts
 
-  constructor(options: BundleUploadsOptions) {
-    this.#options = options
+  constructor(parts: BundleUploadsParts) {
+    this.#parts = parts
   }
 
   /**
@@ -71,7 +68,7 @@ export class BundleUploads {
     body: Readable,
     { awaited, active }: { awaited: Map<string, ManifestEntry>; active: ActiveUpload },
   ): Promise<BundleReceipt> {
-    const { blobs, slots } = this.#options
+    const { blobs, slots } = this.#parts
     const { signal } = active
     // A file keeps its slot until it is recorded: until then another copy of it would be one too many.
     using held = new DisposableStack()
@@ -107,7 +104,7 @@ export class BundleUploads {
    * files; and over a slow connection often enough that little is lost when it drops.
    */
   #bundleWriter({ slug, versionId }: BundleUpload) {
-    const { uploadRecorder, clock } = this.#options
+    const { uploadRecorder, clock } = this.#parts
     let waiting: ReceivedFile[] = []
     let written = clock()
     const rest = async () => {
@@ -130,7 +127,7 @@ export class BundleUploads {
     signedSlug: string,
     versionId: string,
   ): Promise<{ slug: string; awaited: Map<string, ManifestEntry> }> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     const version = await store.read.versions.byId(versionId)
     // The site may have another name than when the target was signed.
     const site = await store.read.sites.bySlug(version?.slug ?? signedSlug)

@@ -12,19 +12,14 @@ import {
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import { assertPermitted, publishScope } from '../accounts/permissions.ts'
-import type { Plans } from '../accounts/plans.ts'
-import type { Quotas } from '../accounts/quotas.ts'
-import type { BlobReader } from '../blobs/blob-reader.ts'
-import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
-import { type Telemetry, trace } from '../lib/telemetry.ts'
+import { trace } from '../lib/telemetry.ts'
+import type { Parts } from '../parts.ts'
 import { countNewBytes, countRecord } from '../sites/blob-references.ts'
 import { buildFinalizeResponse } from '../sites/finalize-response.ts'
 import type { SiteNames } from '../sites/names.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '../sites/preview.ts'
 import { describeSite } from '../sites/site-preview.ts'
-import type { UrlBuilder } from '../sites/urls.ts'
 import { activateVersion, assertBaseIsCurrent, requireVersion } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { Site } from '../store/contract/sites.ts'
@@ -35,7 +30,7 @@ import {
   sumUploads,
   type Version,
 } from '../store/contract/versions.ts'
-import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
+import { INDEPENDENT, type Queries, type WriteTransaction } from '../store/store.ts'
 import { findContentCodings } from './content-codings.ts'
 import { loadDocument } from './load-document.ts'
 import { loadRules } from './load-rules.ts'
@@ -52,21 +47,15 @@ const MAX_ANSWERED_REFUSALS = 5
 
 const MAX_REFUSED_VERSIONS = 10_000
 
-interface FinalizerOptions {
-  store: Store
+type FinalizerParts = Pick<
+  Parts,
+  'store' | 'blobs' | 'blobReader' | 'plans' | 'quotas' | 'addresses' | 'clock' | 'log' | 'telemetry'
+> & {
   blocklist: Blocklist
   contentScan: Pick<ContentScan, 'check'>
-  blobs: Blobs
-  blobReader: BlobReader
   versions: Versions
-  plans: Plans
-  quotas: Quotas
   names: Pick<SiteNames, 'suggest'>
   precompressor: Pick<Precompressor, 'enqueue'>
-  addresses: UrlBuilder
-  clock: () => number
-  log: Log
-  telemetry: Telemetry
 }
 
 /** A request and its caller. */
@@ -104,15 +93,15 @@ interface FinalizeOutcome extends FinalizableVersion {
 
 /** The second half of a publish: uploaded bytes become durable, then live (spec 4.5, contract "Finalize"). */
 export class Finalizer implements AsyncDisposable {
-  readonly #options: FinalizerOptions
+  readonly #parts: FinalizerParts
   /** Work that follows responses. */
   readonly #following = new Set<Promise<unknown>>()
   /** The finalize in progress of a version, by its id. */
   readonly #running = new Map<string, { live: boolean; response: Promise<FinalizeResponse> }>()
   readonly #refusals = new Refusals()
 
-  constructor(options: FinalizerOptions) {
-    this.#options = options
+  constructor(parts: FinalizerParts) {
+    this.#parts = parts
   }
 
   /** Waits for background work that follows responses. */
@@ -165,7 +154,7 @@ export class Finalizer implements AsyncDisposable {
 
   /** Counts a version by its outcome; a repeated request counts nothing. */
   async #record(finalize: () => Promise<[FinalizeOutcome, FinalizeResponse]>): Promise<FinalizeResponse> {
-    const { telemetry } = this.#options
+    const { telemetry } = this.#parts
     const count = (outcome: string) => telemetry.metrics.counter('slipway_publishes_total', { outcome }).add()
     try {
       const [outcome, response] = await trace(telemetry, { name: 'finalize' }, finalize)
@@ -180,7 +169,7 @@ export class Finalizer implements AsyncDisposable {
   }
 
   async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
-    const { store, quotas, names, addresses, blobReader } = this.#options
+    const { store, quotas, names, addresses, blobReader } = this.#parts
     const found = known ?? (await this.#read(call))
     const promoted = found.version.state === 'pending' ? await this.#promote(found) : undefined
     const outcome = await quotas.write(store, { site: call.slug }, async (tx) =>
@@ -197,7 +186,7 @@ export class Finalizer implements AsyncDisposable {
   }
 
   async #read(call: FinalizeCall): Promise<UploadedVersion> {
-    const { read } = this.#options.store
+    const { read } = this.#parts.store
     // Before the version: while that is pending, no other finalize has deleted them.
     const arrivals = await read.versions.listArrivals(call.request.versionId)
     return { ...(await this.#admit(read, call)), arrivals }
@@ -205,7 +194,7 @@ export class Finalizer implements AsyncDisposable {
 
   /** The site and the version, when the caller may finalize it. */
   async #admit(queries: Queries, { caller, slug, request }: FinalizeCall): Promise<FinalizableVersion> {
-    const now = this.#options.clock()
+    const now = this.#parts.clock()
     const site = await requireFinalizable(queries, { caller, slug, request }, now)
     const version = requireVersion(await queries.versions.byId(request.versionId), slug)
     assertMayPublishDraft(site, version, request)
@@ -216,7 +205,7 @@ export class Finalizer implements AsyncDisposable {
 
   /** Makes the uploaded bytes durable. UPLOADS_MISSING when some are absent or differ from the manifest. */
   async #promote({ site, version, arrivals: recorded }: UploadedVersion): Promise<PromotedFiles> {
-    const { store, blocklist, contentScan, blobs, blobReader } = this.#options
+    const { store, blocklist, contentScan, blobs, blobReader } = this.#parts
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     await this.#assertBase(store.read, { site, version })
     const files = version.files
@@ -285,13 +274,13 @@ export class Finalizer implements AsyncDisposable {
     const name = version.previewName
     if (version.state === 'ready' && (!live || name !== null)) return { ...outcome, replayed: true }
     await this.#assertBase(tx, { site, version })
-    const now = this.#options.clock()
+    const now = this.#parts.clock()
     const files = promoted?.files ?? version.files
     const unchanged = ifChanged ? await dropIfUnchanged(tx, { site, version, files }, now) : undefined
     if (unchanged)
       return { ...outcome, version: unchanged, previousVersionId: site.previousVersionId, unchanged: true }
     if (name !== null) {
-      const { previews: max } = await this.#options.plans.limitsOfOwner(tx, site.ownerId)
+      const { previews: max } = await this.#parts.plans.limitsOfOwner(tx, site.ownerId)
       await assertPreviewLimit(tx, { slug: site.slug, name, max, now })
     }
     const before = await countRecord(tx, site, id)
@@ -306,7 +295,7 @@ export class Finalizer implements AsyncDisposable {
     } else outcome.site = await activateVersion(tx, site, outcome.version, { now, change })
     const uploads = sumUploads(version.state, version.files)
     if (ready)
-      await this.#options.quotas.charge(tx, site, {
+      await this.#parts.quotas.charge(tx, site, {
         bytes: ready.newBytes - uploads + (await countRecord(tx, site, id)) - before,
         sites: 0,
         versionId: id,
@@ -317,13 +306,13 @@ export class Finalizer implements AsyncDisposable {
   async #assertBase(queries: Queries, { site, version }: FinalizableVersion): Promise<void> {
     const { baseVersionId, previewName } = version
     if (baseVersionId === null) return
-    const replacedId = await findReplacedId(queries, site, previewName, this.#options.clock())
+    const replacedId = await findReplacedId(queries, site, previewName, this.#parts.clock())
     assertBaseIsCurrent(replacedId, baseVersionId)
   }
 
   /** Starts the work that follows a response: a failure is logged, and a sweep repeats it. */
   #followUp({ slug, request: { versionId } }: FinalizeCall, { unchanged }: FinalizeOutcome): void {
-    const { versions, precompressor, log } = this.#options
+    const { versions, precompressor, log } = this.#parts
     this.#refusals.clear(versionId)
     if (!unchanged) precompressor.enqueue(slug, versionId)
     const running = versions

@@ -11,13 +11,11 @@ import type {
 import { formatLimit } from '../../protocol/format.ts'
 import type { Caller } from '../accounts/authorization.ts'
 import { assertPermitted, publishScope } from '../accounts/permissions.ts'
-import type { Blobs, StoredBlob } from '../blobs/blobs.ts'
+import type { StoredBlob } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
+import type { Parts } from '../parts.ts'
 import { findReplacedId } from '../sites/preview.ts'
-import type { UrlBuilder } from '../sites/urls.ts'
 import { requireVersion } from '../sites/version.ts'
-import type { Store } from '../store/store.ts'
 import { BundleUploads } from './bundle-upload.ts'
 import { notInManifest, PendingManifestCache } from './pending-manifest-cache.ts'
 import {
@@ -33,14 +31,9 @@ import { compareManifests, type PendingVersionStore, type StagedVersion } from '
 import { UploadRecorder } from './upload-recorder.ts'
 import { ActiveUpload, UploadSlots } from './upload-slots.ts'
 
-interface PublishServiceOptions {
-  store: Store
-  blobs: Blobs
+type PublishServiceParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'clock' | 'log'> & {
   pendingVersions: PendingVersionStore
   targets: SignedUploadUrls
-  addresses: UrlBuilder
-  clock: () => number
-  log: Log
 }
 
 /** Headers of an upload that describe its body. */
@@ -55,38 +48,38 @@ interface UploadHeaders {
  * between.
  */
 export class PublishService {
-  readonly #options: PublishServiceOptions
+  readonly #parts: PublishServiceParts
   readonly #manifests: PendingManifestCache
   readonly #slots = new UploadSlots()
   readonly #uploadRecorder: UploadRecorder
   readonly #bundleUploads: BundleUploads
 
-  constructor(options: PublishServiceOptions) {
-    this.#options = options
-    this.#manifests = new PendingManifestCache(options)
-    this.#uploadRecorder = new UploadRecorder({ ...options, manifests: this.#manifests })
+  constructor(parts: PublishServiceParts) {
+    this.#parts = parts
+    this.#manifests = new PendingManifestCache(parts)
+    this.#uploadRecorder = new UploadRecorder({ ...parts, manifests: this.#manifests })
     this.#bundleUploads = new BundleUploads({
-      ...options,
+      ...parts,
       uploadRecorder: this.#uploadRecorder,
       slots: this.#slots,
     })
-    options.store.onChange((names) => this.#invalidate(names))
+    parts.store.onChange((names) => this.#invalidate(names))
   }
 
   /** Spec 4.3: creates a site with its first version, pending. */
   async create(caller: Caller, request: PublishRequest): Promise<CreateResponse> {
-    await this.#options.blobs.assertSpace()
+    await this.#parts.blobs.assertSpace()
     await turn()
-    const staged = await this.#options.pendingVersions.newSite(caller, request)
+    const staged = await this.#parts.pendingVersions.newSite(caller, request)
     await turn()
     return { ...this.#buildResponse(staged), status: 'pending', ...staged.anonymous }
   }
 
   /** Spec 4.4: stages a new version of a site. Anonymous sites need their claim token in place of a key. */
   async update(caller: Caller, slug: string, request: PublishRequest): Promise<UpdateResponse> {
-    await this.#options.blobs.assertSpace()
+    await this.#parts.blobs.assertSpace()
     await turn()
-    const staged = await this.#options.pendingVersions.newVersion(caller, slug, request)
+    const staged = await this.#parts.pendingVersions.newVersion(caller, slug, request)
     await turn()
     return this.#buildResponse(staged)
   }
@@ -97,7 +90,7 @@ export class PublishService {
     slug: string,
     request: { versionId: string; claimToken?: string | undefined },
   ): Promise<UpdateResponse> {
-    const { store, pendingVersions, clock } = this.#options
+    const { store, pendingVersions, clock } = this.#parts
     const { claimToken } = request
     const site = await pendingVersions.authorize(caller, slug, { claimToken, scope: 'preview' })
     const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
@@ -124,7 +117,7 @@ export class PublishService {
     body: Readable,
     headers: UploadHeaders,
   ): Promise<UploadReceipt> {
-    const { targets } = this.#options
+    const { targets } = this.#parts
     const upload = targets.verify(key, query)
     if (headers.contentType !== ANY_TYPE && !isSameMediaType(headers.contentType, upload.contentType)) {
       const sentence = `'${upload.path}' must be uploaded with Content-Type: ${upload.contentType}`
@@ -152,7 +145,7 @@ export class PublishService {
     const manifest = await this.#manifests.manifest(versionId)
     if (!manifest.has({ fileNumber, size, hash })) throw notInManifest()
     const expected = { size, signal: active.signal, ...(hash === undefined ? {} : { hash }) }
-    const blob = await active.run(this.#options.blobs.put(body, expected))
+    const blob = await active.run(this.#parts.blobs.put(body, expected))
     return { slug: manifest.slug, blob }
   }
 
@@ -163,7 +156,7 @@ export class PublishService {
     body: Readable,
     headers: UploadHeaders,
   ): Promise<BundleReceipt> {
-    this.#options.targets.verifyBundle(bundle, query)
+    this.#parts.targets.verifyBundle(bundle, query)
     if (!isSameMediaType(headers.contentType, BUNDLE_CONTENT_TYPE)) {
       throw new ApiError(
         'CONTENT_TYPE_MISMATCH',
@@ -185,12 +178,12 @@ export class PublishService {
     const active = this.#slots.listVersions(names)
     if (active.size === 0) return
     // The change is committed, so this must not fail. `UploadRecorder` rejects uploads that continue.
-    const pending = await this.#options.store.read.versions.pendingAmong([...active]).catch(() => active)
+    const pending = await this.#parts.store.read.versions.pendingAmong([...active]).catch(() => active)
     for (const id of active) if (!pending.has(id)) this.#slots.stopVersion(id)
   }
 
   #buildResponse(staged: StagedVersion, arrived = new Set<number>()): UpdateResponse {
-    const { targets, addresses } = this.#options
+    const { targets, addresses } = this.#parts
     const { slug, versionId, files, skipped, removal, changes } = staged
     const uploads: UploadPlan['uploads'] = []
     files.forEach(({ path, size, contentType, hash }, fileNumber) => {

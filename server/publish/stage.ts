@@ -20,12 +20,12 @@ import {
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import { publishScope } from '../accounts/permissions.ts'
-import { fileLimits, type Plans } from '../accounts/plans.ts'
-import type { Quotas } from '../accounts/quotas.ts'
+import { fileLimits } from '../accounts/plans.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
+import type { Parts } from '../parts.ts'
 import { countRecord } from '../sites/blob-references.ts'
 import { type SiteNames, takeNewName } from '../sites/names.ts'
 import { assertPreviewLimit, findReplacedId } from '../sites/preview.ts'
@@ -38,26 +38,20 @@ import {
 } from '../sites/site-metadata.ts'
 import { newSlug } from '../sites/slug.ts'
 import { deleteSite } from '../sites/trash.ts'
-import type { UrlBuilder } from '../sites/urls.ts'
 import { assertBaseIsCurrent, deleteVersions } from '../sites/version.ts'
 import { emptySite, type Site } from '../store/contract/sites.ts'
 import { emptyVersion, sumUploads, type Version, type VersionChanges } from '../store/contract/versions.ts'
-import type { Queries, Store, WriteTransaction } from '../store/store.ts'
+import type { Queries, WriteTransaction } from '../store/store.ts'
 import { mergeManifest, needsNoFiles, validateMerge } from './merge.ts'
 import { listRequestedFiles } from './requested-files.ts'
 
-interface PendingVersionStoreOptions {
-  store: Store
+type PendingVersionStoreParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'plans' | 'quotas'> & {
   blocklist: Blocklist
-  addresses: UrlBuilder
   names: SiteNames
-  clock: () => number
   /** Lifetime of an anonymous site in seconds. */
   anonymousLifetime: number
   /** Seconds from the last change of a preview to its end. */
   previewLifetime: number
-  plans: Plans
-  quotas: Quotas
   /** Whether sites can be created without an account. */
   allowsAnonymous: boolean
   /** Of sites without an account. */
@@ -85,20 +79,20 @@ export interface StagedVersion {
 
 /** The first half of a publish: rules, then one transaction that stores the manifest as a pending version. */
 export class PendingVersionStore {
-  readonly #options: PendingVersionStoreOptions
+  readonly #parts: PendingVersionStoreParts
 
-  constructor(options: PendingVersionStoreOptions) {
-    this.#options = options
+  constructor(parts: PendingVersionStoreParts) {
+    this.#parts = parts
   }
 
   /** The largest number of files that any caller may publish. */
   get maxFiles(): number {
-    const { plans, anonymousLimits } = this.#options
+    const { plans, anonymousLimits } = this.#parts
     return Math.max(anonymousLimits.files, plans.maxFiles)
   }
 
   limitsFor(caller: Caller): FileLimits {
-    const { plans, anonymousLimits } = this.#options
+    const { plans, anonymousLimits } = this.#parts
     return caller.account ? fileLimits(plans.limitsOf(caller.account)) : anonymousLimits
   }
 
@@ -114,7 +108,7 @@ export class PendingVersionStore {
   validateFields(request: Omit<PublishRequest, 'files'>): FieldError[] {
     return [
       ...validateMerge(request),
-      ...this.#options.names.validatePreviewName(request.preview),
+      ...this.#parts.names.validatePreviewName(request.preview),
       ...(request.liveReload && request.preview === undefined
         ? [{ field: 'liveReload', message: 'requires preview' }]
         : []),
@@ -130,25 +124,25 @@ export class PendingVersionStore {
     slug: string,
     { claimToken, scope }: { claimToken: string | undefined; scope: KeyScope },
   ): Promise<Site> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     return requirePublisher(store.read, caller, { slug, claimToken, now: clock(), scope })
   }
 
   /** Refuses a caller without an account where sites need one, and a name that the caller cannot give to a new site. */
   async assertMayCreate(caller: Caller, name: unknown): Promise<void> {
-    if (!caller.account && !this.#options.allowsAnonymous)
+    if (!caller.account && !this.#parts.allowsAnonymous)
       throw new ApiError(
         'UNAUTHORIZED',
         'This server publishes sites of accounts only. Sign in, then publish again',
       )
     if (name === undefined) return
     if (typeof name !== 'string') throw validationError([{ field: 'name', message: 'must be a string' }])
-    await this.#options.names.assertAvailable(caller, name)
+    await this.#parts.names.assertAvailable(caller, name)
   }
 
   /** Stages the first version of a new site; the manifest has been checked. */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
-    const { store, blocklist, clock, addresses, quotas, anonymousLifetime } = this.#options
+    const { store, blocklist, clock, addresses, quotas, anonymousLifetime } = this.#parts
     const { merge, name } = request
     if (merge) throw validationError([{ field: 'merge', message: 'requires an existing site' }])
     const now = clock()
@@ -203,7 +197,7 @@ export class PendingVersionStore {
     request: PublishRequest,
     versionId?: string,
   ): Promise<StagedVersion> {
-    const { store, blocklist, clock, plans, quotas } = this.#options
+    const { store, blocklist, clock, plans, quotas } = this.#parts
     if (request.name !== undefined) throw notNew()
     await blocklist.assertFiles(request.files)
     return quotas.write(store, { site: slug }, async (tx) => {
@@ -257,7 +251,7 @@ export class PendingVersionStore {
    * be stored for a day, and take a claim or a deletion of the site long.
    */
   async #endOldestUploads(tx: WriteTransaction, { slug, ownerId }: Site, now: number): Promise<void> {
-    const { draftsKept, previews } = await this.#options.plans.limitsOfOwner(tx, ownerId)
+    const { draftsKept, previews } = await this.#parts.plans.limitsOfOwner(tx, ownerId)
     const max = draftsKept + (ownerId === null ? 0 : previews)
     const pending = (await tx.versions.bySlug(slug)).filter(({ state }) => state === 'pending')
     const oldest = pending.slice(max - 1).map(({ id }) => id)
@@ -270,13 +264,13 @@ export class PendingVersionStore {
     const { preview, liveReload = false } = request
     if (preview === undefined)
       return { metadata: { ...others, ...(ttlSeconds !== undefined && { ttlSeconds }) }, preview: NO_PREVIEW }
-    const previewUntil = now + (ttlSeconds ?? this.#options.previewLifetime) * 1000
+    const previewUntil = now + (ttlSeconds ?? this.#parts.previewLifetime) * 1000
     return { metadata: others, preview: { previewName: preview, previewUntil, liveReload } }
   }
 
   /** Removes a staged version, and its site when that is new. */
   async abort({ slug, versionId, isNew }: StagedVersion): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     await store.write('durable', { site: slug }, async (tx) => {
       const version = await tx.versions.header(versionId)
       if (version?.state !== 'pending') return

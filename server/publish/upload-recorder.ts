@@ -1,15 +1,13 @@
 import type { Blobs } from '../blobs/blobs.ts'
-import type { Log } from '../lib/log.ts'
+import type { Parts } from '../parts.ts'
 import type { Arrival } from '../store/contract/versions.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import type { WriteTransaction } from '../store/store.ts'
 import { notInManifest, notPending, type PendingManifestCache } from './pending-manifest-cache.ts'
 import { removeDiscarded } from './remove-discarded.ts'
 
-interface UploadRecorderOptions {
-  store: Store
+type UploadRecorderParts = Pick<Parts, 'store' | 'log'> & {
   blobs: Pick<Blobs, 'remove'>
   manifests: PendingManifestCache
-  log: Log
 }
 
 /** The received files of one upload or bundle: recorded all together or not at all. */
@@ -39,20 +37,14 @@ const COMMIT_DELAY_MS = 2
  * thousand small files cost a fraction of a thousand transactions; a single upload is recorded immediately.
  */
 export class UploadRecorder {
-  readonly #store: Store
-  readonly #blobs: Pick<Blobs, 'remove'>
-  readonly #manifests: PendingManifestCache
-  readonly #log: Log
+  readonly #parts: UploadRecorderParts
   #queued: QueuedRows[] = []
   #inFlight = 0
   #commitTimer: NodeJS.Timeout | undefined
   #writing = false
 
-  constructor({ store, blobs, manifests, log }: UploadRecorderOptions) {
-    this.#store = store
-    this.#blobs = blobs
-    this.#manifests = manifests
-    this.#log = log
+  constructor(parts: UploadRecorderParts) {
+    this.#parts = parts
   }
 
   /** Runs `receive` as an upload that others may wait for. */
@@ -130,7 +122,7 @@ export class UploadRecorder {
     const rows = uploads.flatMap((one) => one.rows)
     // No version ceases to be pending between the check and the commit.
     const scope = { site: [...slugs] }
-    return this.#store.write('relaxed', scope, async (tx) => {
+    return this.#parts.store.write('relaxed', scope, async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
       const renamed = [...pending.values()].filter((slug) => !slugs.has(slug))
       if (renamed.length > 0) return renamed
@@ -150,7 +142,7 @@ export class UploadRecorder {
   ): Promise<Set<Arrival>> {
     const valid = new Set<Arrival>()
     for (const [id, own] of Map.groupBy(rows, (row) => row.versionId)) {
-      const manifest = pending.has(id) ? await this.#manifests.load(id, tx) : undefined
+      const manifest = pending.has(id) ? await this.#parts.manifests.load(id, tx) : undefined
       for (const row of own) if (manifest?.has(row)) valid.add(row)
     }
     return valid
@@ -160,9 +152,9 @@ export class UploadRecorder {
   async #delete(objects: readonly string[]): Promise<void> {
     if (objects.length === 0) return
     try {
-      await removeDiscarded(this.#store, this.#blobs, objects)
+      await removeDiscarded(this.#parts.store, this.#parts.blobs, objects)
     } catch (error) {
-      this.#log.warn('cannot delete replaced uploads; a sweep will retry', { error })
+      this.#parts.log.warn('cannot delete replaced uploads; a sweep will retry', { error })
     }
   }
 }

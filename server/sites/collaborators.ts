@@ -8,28 +8,26 @@ import { requireAccess } from '../accounts/authorization.ts'
 import { readEmail } from '../accounts/email-address.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import type { WriteTransaction } from '../store/store.ts'
 
 /** Each invitation is an email to an address that the account chooses. */
 const MAX_INVITATIONS_PER_DAY = 20
 
-interface CollaboratorsOptions {
-  store: Store
-  clock: () => number
-}
+type CollaboratorsParts = Pick<Parts, 'store' | 'clock'>
 
 /** The accounts that may publish to a site beside its owner, by their verified addresses. */
 export class Collaborators {
-  readonly #options: CollaboratorsOptions
+  readonly #parts: CollaboratorsParts
 
-  constructor(options: CollaboratorsOptions) {
-    this.#options = options
+  constructor(parts: CollaboratorsParts) {
+    this.#parts = parts
   }
 
   async list(account: Account, slug: string): Promise<CollaboratorList> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     const { read } = store
     const { ownerId } = await requireAccess(read, 'read', { slug, account, now: clock() })
     const owner = await read.accounts.byId(ownerId!)
@@ -42,7 +40,7 @@ export class Collaborators {
    * beyond the invitations of a day, COLLABORATOR_LIMIT_REACHED beyond those of a site.
    */
   async add(account: Account, slug: string, typed: string): Promise<Collaborator> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     const email = readEmail(typed)
     return store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const now = clock()
@@ -62,7 +60,7 @@ export class Collaborators {
 
   /** The owner removes any collaborator, a collaborator only itself. NOT_FOUND for an address that the site does not have. */
   async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     const email = readEmail(typed)
     await store.write('durable', { site: slug }, async (tx) => {
       const right = email === account.email ? 'remove' : 'delete'

@@ -4,12 +4,12 @@ import { suggestName } from '../../protocol/site-name.ts'
 import { type Caller, requireAccess } from '../accounts/authorization.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { NamePolicy } from './name-policy.ts'
 import { isGeneratedSlug } from './slug.ts'
-import type { UrlBuilder } from './urls.ts'
 
 /** How long a former name redirects to the current one; afterwards no account gets it again. */
 export const REDIRECT_DAYS = 30
@@ -17,25 +17,22 @@ export const REDIRECT_DAYS = 30
 /** Each rename retires a name. */
 const MAX_RENAMES_PER_DAY = 10
 
-interface SiteNamesOptions {
-  store: Store
+type SiteNamesParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & {
   policy: NamePolicy
-  addresses: UrlBuilder
   precompressor: { enqueue(slug: string, versionId: string): void }
-  clock: () => number
 }
 
 /** Names that owners choose for their sites: a name is the slug, so that it is the host and stands in API paths. */
 export class SiteNames {
-  readonly #options: SiteNamesOptions
+  readonly #parts: SiteNamesParts
 
-  constructor(options: SiteNamesOptions) {
-    this.#options = options
+  constructor(parts: SiteNamesParts) {
+    this.#parts = parts
   }
 
   /** Whether the account, or one that has no site yet, can give this name to a site. */
   async check(account: Account | undefined, name: string): Promise<NameCheck> {
-    const { store, policy } = this.#options
+    const { store, policy } = this.#parts
     const problem = policy.problem(name)
     if (problem) return { name, available: false, reason: `The name ${problem}.` }
     const site = await store.read.sites.bySlug(name)
@@ -61,7 +58,7 @@ export class SiteNames {
         'Choosing a name needs an account. Sign in, or publish without a name',
       )
     this.assertAllowed(name)
-    const site = await this.#options.store.read.sites.bySlug(name)
+    const site = await this.#parts.store.read.sites.bySlug(name)
     if (site && !isReusable(site, account.id)) throw nameTaken(name)
   }
 
@@ -70,7 +67,7 @@ export class SiteNames {
    * until then the site can take it back. Repeating it changes nothing.
    */
   async rename(account: Account, slug: string, name: string): Promise<RenameResponse> {
-    const { store, addresses, precompressor, clock } = this.#options
+    const { store, addresses, precompressor, clock } = this.#parts
     this.assertAllowed(name)
     const now = clock()
     const liveVersionId = await store.write(
@@ -90,19 +87,19 @@ export class SiteNames {
 
   /** The current slug of a site that had this one within the last 30 days; the same slug otherwise. */
   async current(slug: string): Promise<string> {
-    return (await this.#options.store.read.sites.findCurrentName(slug)) ?? slug
+    return (await this.#parts.store.read.sites.findCurrentName(slug)) ?? slug
   }
 
   /** Violations in the name of a preview. */
   validatePreviewName(name: unknown): FieldError[] {
     if (name === undefined) return []
-    const problem = typeof name === 'string' ? this.#options.policy.previewProblem(name) : 'must be a string'
+    const problem = typeof name === 'string' ? this.#parts.policy.previewProblem(name) : 'must be a string'
     return problem ? [{ field: 'preview', message: problem }] : []
   }
 
   /** VALIDATION_ERROR for a name against the rules. */
   assertAllowed(name: string): void {
-    const problem = this.#options.policy.problem(name)
+    const problem = this.#parts.policy.problem(name)
     if (problem) throw validationError([{ field: 'name', message: problem }])
   }
 }

@@ -3,9 +3,8 @@ import { requireAccess } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import { MINUTE_MS, toIso } from '../lib/time.ts'
 import { constantTimeEqual, decodeTime, encodeBits, encodeTime, type Secrets, Signer } from '../lib/tokens.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
-import type { Store } from '../store/store.ts'
-import type { UrlBuilder } from './urls.ts'
 import { requireFinalized, requireVersion } from './version.ts'
 
 const LIFETIME_MS = 10 * MINUTE_MS
@@ -53,24 +52,21 @@ export function readPreviewExpiry(token: string): number | undefined {
   return time === undefined ? undefined : decodeTime(time) * 1000
 }
 
-interface PreviewLinksOptions {
-  store: Store
-  addresses: UrlBuilder
+type PreviewLinksParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & {
   tokens: PreviewTokens
-  clock: () => number
 }
 
 /** Short-lived URLs that show a site to its owner and its collaborators without its password. */
 export class PreviewLinks {
-  readonly #options: PreviewLinksOptions
+  readonly #parts: PreviewLinksParts
 
-  constructor(options: PreviewLinksOptions) {
-    this.#options = options
+  constructor(parts: PreviewLinksParts) {
+    this.#parts = parts
   }
 
   /** A link to the live version, or to another kept one; it works for 10 minutes. */
   async create(account: Account, slug: string, versionId?: string): Promise<PreviewLink> {
-    const { store, addresses, tokens, clock } = this.#options
+    const { store, addresses, tokens, clock } = this.#parts
     const now = clock()
     const site = await requireAccess(store.read, 'read', { slug, account, now })
     const id = versionId ?? site.liveVersionId

@@ -2,24 +2,22 @@ import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol
 import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { VersionHeader } from '../store/contract/versions.ts'
-import type { Store } from '../store/store.ts'
 import { endPreview, isShown, previewNotFound, requirePreview } from './preview.ts'
 import type { Versions } from './version-history.ts'
 
-interface PreviewsOptions {
-  store: Store
+type PreviewsParts = Pick<Parts, 'store' | 'clock'> & {
   versions: Versions
-  clock: () => number
 }
 
 /** Named versions of a site: a publish moves the name to its version, and deletes the one that had it before. */
 export class Previews {
-  readonly #options: PreviewsOptions
+  readonly #parts: PreviewsParts
 
-  constructor(options: PreviewsOptions) {
-    this.#options = options
+  constructor(parts: PreviewsParts) {
+    this.#parts = parts
   }
 
   /** The previews of a site that have not ended, the last changed one first. */
@@ -43,8 +41,8 @@ export class Previews {
     name: string,
     versionId: string | undefined,
   ): Promise<FinalizeResponse> {
-    return this.#options.versions.restore(account, slug, async (queries) => {
-      const { id } = await requirePreview(queries, { slug, name, now: this.#options.clock() })
+    return this.#parts.versions.restore(account, slug, async (queries) => {
+      const { id } = await requirePreview(queries, { slug, name, now: this.#parts.clock() })
       if (versionId === undefined || versionId === id) return id
       throw new ApiError('VERSION_CONFLICT', 'The preview shows another version by now', {
         details: { currentVersionId: id },
@@ -54,7 +52,7 @@ export class Previews {
 
   /** Deletes a preview, and its version unless that was ever live. */
   async remove(account: Account, slug: string, name: string): Promise<DeletePreviewResponse> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
       await requireAccess(tx, 'remove', { slug, account, now })
@@ -68,7 +66,7 @@ export class Previews {
     slug: string,
     isWanted: (version: VersionHeader) => boolean,
   ): Promise<Preview[]> {
-    const { versions, clock } = this.#options
+    const { versions, clock } = this.#parts
     const now = clock()
     const found = await versions.summarize(
       account,

@@ -20,15 +20,15 @@ import {
   requireNotExpired,
   withClaimToken,
 } from '../accounts/authorization.ts'
-import { type Quotas, releaseHolding } from '../accounts/quotas.ts'
-import type { Blobs } from '../blobs/blobs.ts'
+import { releaseHolding } from '../accounts/quotas.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site, SiteCursor } from '../store/contract/sites.ts'
 import type { Version, VersionHeader } from '../store/contract/versions.ts'
-import type { Queries, Store } from '../store/store.ts'
+import type { Queries } from '../store/store.ts'
 import { countNewBytes, sumVersions } from './blob-references.ts'
 import { renameWithin, type SiteNames } from './names.ts'
 import { hashPassword } from './password.ts'
@@ -40,16 +40,10 @@ import {
   validateMetadata,
 } from './site-metadata.ts'
 import { isSlug, newSlug } from './slug.ts'
-import type { UrlBuilder } from './urls.ts'
 
-interface SitesOptions {
-  store: Store
-  blobs: Blobs
-  addresses: UrlBuilder
+type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'quotas' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }
-  quotas: Quotas
   names: Pick<SiteNames, 'assertAllowed'>
-  clock: () => number
 }
 
 interface ListOptions {
@@ -63,34 +57,22 @@ interface ListOptions {
 
 /** Operations on whole sites, except their deletion (spec 4.7, 4.8, 4.10 and 4.12). */
 export class Sites {
-  readonly #store: Store
-  readonly #blobs: Blobs
-  readonly #addresses: UrlBuilder
-  readonly #precompressor: SitesOptions['precompressor']
-  readonly #quotas: Quotas
-  readonly #names: SitesOptions['names']
-  readonly #clock: () => number
+  readonly #parts: SitesParts
 
-  constructor(options: SitesOptions) {
-    this.#store = options.store
-    this.#blobs = options.blobs
-    this.#addresses = options.addresses
-    this.#precompressor = options.precompressor
-    this.#quotas = options.quotas
-    this.#names = options.names
-    this.#clock = options.clock
+  constructor(parts: SitesParts) {
+    this.#parts = parts
   }
 
   /** Spec 4.7. NOT_FOUND for a stranger's site. */
   async details(account: Account, slug: string): Promise<SiteDetails> {
-    const { read } = this.#store
-    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
+    const { read } = this.#parts.store
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#parts.clock() })
     const pending = await read.versions.newestPending(slug)
     const displayed = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
     const [membership] = await describeMemberships(read, account, [site])
     return {
       slug,
-      siteUrl: this.#addresses.site(slug),
+      siteUrl: this.#parts.addresses.site(slug),
       ...membership!,
       status: siteStatus(site),
       versionId: displayed?.id ?? '',
@@ -119,7 +101,7 @@ export class Sites {
    * first; `nextCursor` is null on the last one.
    */
   async list(account: Account, { limit, cursor, q, deleted = false }: ListOptions): Promise<SiteList> {
-    const { read } = this.#store
+    const { read } = this.#parts.store
     const after = cursor === undefined ? undefined : decodeCursor(cursor)
     const words = q?.split(/\s+/).filter((word) => word !== '')
     const which = deleted ? { trash: true } : { sharedWith: account.email }
@@ -144,8 +126,8 @@ export class Sites {
     const changesHead = [change.title, change.description, change.ogImagePath].some(
       (one) => one !== undefined,
     )
-    const liveVersion = await this.#store.write('durable', { site: slug }, async (tx) => {
-      const now = this.#clock()
+    const liveVersion = await this.#parts.store.write('durable', { site: slug }, async (tx) => {
+      const now = this.#parts.clock()
       const site = await requireAccess(tx, requiredRight(change), { slug, account, now })
       await assertKnownImage(tx, site, change.ogImagePath)
       const secret = passwordHash === undefined ? {} : { passwordHash: passwordHash }
@@ -156,35 +138,45 @@ export class Sites {
       await tx.notifyChanged(slug, requiredRight(change) === 'manage' ? 'withdrawn' : 'outdated')
       return live
     })
-    if (liveVersion) this.#precompressor.enqueue(slug, liveVersion)
+    if (liveVersion) this.#parts.precompressor.enqueue(slug, liveVersion)
     return this.details(account, slug)
   }
 
   /** Spec 4.8: creates a site, live immediately. SITE_PENDING when the source was never finalized. */
   async duplicate(caller: Caller, slug: string): Promise<DuplicateResponse> {
     const account = requireAccount(caller)
-    await this.#blobs.assertSpace()
-    const now = this.#clock()
+    await this.#parts.blobs.assertSpace()
+    const now = this.#parts.clock()
     const [copy, versionId] = [newSlug(), newId(now)]
-    await this.#quotas.write(this.#store, { site: [slug, copy], account: account.id }, async (tx) => {
-      const site = await requireAccess(tx, 'publish', { slug, account, now })
-      const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
-      if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
-      const version = { ...versionCopy(live, copy, versionId, now), ...describePublisher(caller) }
-      await tx.sites.insert(siteCopy({ ...site, ownerId: account.id }, copy, versionId, now), version)
-      await copyThumbnail(tx, live, versionId)
-      const contents = separateEmpty(live.files).files.map(({ hash, size }) => ({ hash: hash!, size }))
-      await tx.blobs.addReferences(
-        copy,
-        contents.map(({ hash }) => hash),
-      )
-      const owned = { slug: copy, ownerId: account.id, network: null }
-      const bytes = await countNewBytes(tx, owned, contents)
-      await tx.notifyChanged(copy)
-      await this.#quotas.charge(tx, owned, { bytes, sites: 1 })
-    })
-    this.#precompressor.enqueue(copy, versionId)
-    return { slug: copy, siteUrl: this.#addresses.site(copy), versionId, copiedFrom: slug, status: 'active' }
+    await this.#parts.quotas.write(
+      this.#parts.store,
+      { site: [slug, copy], account: account.id },
+      async (tx) => {
+        const site = await requireAccess(tx, 'publish', { slug, account, now })
+        const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
+        if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
+        const version = { ...versionCopy(live, copy, versionId, now), ...describePublisher(caller) }
+        await tx.sites.insert(siteCopy({ ...site, ownerId: account.id }, copy, versionId, now), version)
+        await copyThumbnail(tx, live, versionId)
+        const contents = separateEmpty(live.files).files.map(({ hash, size }) => ({ hash: hash!, size }))
+        await tx.blobs.addReferences(
+          copy,
+          contents.map(({ hash }) => hash),
+        )
+        const owned = { slug: copy, ownerId: account.id, network: null }
+        const bytes = await countNewBytes(tx, owned, contents)
+        await tx.notifyChanged(copy)
+        await this.#parts.quotas.charge(tx, owned, { bytes, sites: 1 })
+      },
+    )
+    this.#parts.precompressor.enqueue(copy, versionId)
+    return {
+      slug: copy,
+      siteUrl: this.#parts.addresses.site(copy),
+      versionId,
+      copiedFrom: slug,
+      status: 'active',
+    }
   }
 
   /**
@@ -196,46 +188,50 @@ export class Sites {
     slug: string,
     { claimToken, name = slug }: ClaimRequest,
   ): Promise<ClaimResponse> {
-    if (name !== slug) this.#names.assertAllowed(name)
+    if (name !== slug) this.#parts.names.assertAllowed(name)
     const answer = {
       success: true,
       slug: name,
-      siteUrl: this.#addresses.site(name),
+      siteUrl: this.#parts.addresses.site(name),
       expiresAt: null,
     } as const
     const scope = { site: name === slug ? slug : [slug, name], account: account.id }
     let renamedVersionId: string | null = null
-    const claimed = await this.#quotas.write(this.#store, scope, async (tx): Promise<ClaimResponse> => {
-      const now = this.#clock()
-      const site = requireClaimToken(await tx.sites.bySlug(slug), claimToken, now)
-      if (site.ownerId === account.id)
-        return { ...answer, slug, siteUrl: this.#addresses.site(slug), alreadyOwned: true }
-      if (site.ownerId !== null)
-        throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
-      await assertNotBeingDeleted(tx, account)
-      await tx.references.setOwner(slug, account.id)
-      const { bytes, own } = await tx.references.sum(slug, account.id)
-      const owned = { ownerId: account.id, network: null }
-      await tx.sites.update(slug, { ...owned, expiresAt: null, updatedAt: now })
-      await tx.notifyChanged(slug)
-      const [charged, released] = [await sumVersions(tx, { slug, ...owned }), await sumVersions(tx, site)]
-      await this.#quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })
-      await releaseHolding(tx, site, { bytes: bytes + released, sites: 1 })
-      if (name !== slug) {
-        await renameWithin(tx, { account, site, name, now })
-        renamedVersionId = site.liveVersionId
-      }
-      return answer
-    })
-    if (renamedVersionId) this.#precompressor.enqueue(name, renamedVersionId)
+    const claimed = await this.#parts.quotas.write(
+      this.#parts.store,
+      scope,
+      async (tx): Promise<ClaimResponse> => {
+        const now = this.#parts.clock()
+        const site = requireClaimToken(await tx.sites.bySlug(slug), claimToken, now)
+        if (site.ownerId === account.id)
+          return { ...answer, slug, siteUrl: this.#parts.addresses.site(slug), alreadyOwned: true }
+        if (site.ownerId !== null)
+          throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
+        await assertNotBeingDeleted(tx, account)
+        await tx.references.setOwner(slug, account.id)
+        const { bytes, own } = await tx.references.sum(slug, account.id)
+        const owned = { ownerId: account.id, network: null }
+        await tx.sites.update(slug, { ...owned, expiresAt: null, updatedAt: now })
+        await tx.notifyChanged(slug)
+        const [charged, released] = [await sumVersions(tx, { slug, ...owned }), await sumVersions(tx, site)]
+        await this.#parts.quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })
+        await releaseHolding(tx, site, { bytes: bytes + released, sites: 1 })
+        if (name !== slug) {
+          await renameWithin(tx, { account, site, name, now })
+          renamedVersionId = site.liveVersionId
+        }
+        return answer
+      },
+    )
+    if (renamedVersionId) this.#parts.precompressor.enqueue(name, renamedVersionId)
     return claimed
   }
 
   /** The site of a claim link, before signing in. A used token reveals only that it was used. */
   async claimPreview(slug: string, claimToken: string): Promise<ClaimPreview> {
-    const found = withClaimToken(await this.#store.read.sites.bySlug(slug), claimToken)
+    const found = withClaimToken(await this.#parts.store.read.sites.bySlug(slug), claimToken)
     if (found.ownerId !== null) return { slug, claimed: true }
-    const site = requireNotExpired(found, this.#clock())
+    const site = requireNotExpired(found, this.#parts.clock())
     const [summary] = await this.#summaries([site])
     const { siteUrl, status, title, iconUrl, thumbnailUrl } = summary!
     const { fileCount, totalBytes, createdAt, expiresAt, currentVersionId } = summary!
@@ -246,7 +242,7 @@ export class Sites {
   }
 
   async #summaries(sites: readonly Site[]): Promise<Omit<SiteSummary, 'role' | 'suspension'>[]> {
-    const { read } = this.#store
+    const { read } = this.#parts.store
     const pending = new Map<string, VersionHeader>()
     for (const version of await read.versions.listNewestPending(sites.map((site) => site.slug))) {
       pending.set(version.slug, version)
@@ -260,7 +256,7 @@ export class Sites {
       const displayed = current ?? waiting
       return {
         slug: site.slug,
-        siteUrl: this.#addresses.site(site.slug),
+        siteUrl: this.#parts.addresses.site(site.slug),
         status: siteStatus(site),
         hasPassword: site.passwordHash !== null,
         ...this.#appearance(site, current),
@@ -286,8 +282,8 @@ export class Sites {
     const icon = site.passwordHash === null ? version?.preview?.icon : undefined
     return {
       title: site.title ?? version?.title ?? null,
-      iconUrl: version && icon ? this.#addresses.previewFile(site.slug, version.id, icon) : null,
-      thumbnailUrl: version ? this.#addresses.thumbnail(version) : null,
+      iconUrl: version && icon ? this.#parts.addresses.previewFile(site.slug, version.id, icon) : null,
+      thumbnailUrl: version ? this.#parts.addresses.thumbnail(version) : null,
     }
   }
 
@@ -297,7 +293,7 @@ export class Sites {
     const image = live && site.passwordHash === null && (site.ogImagePath ?? preview?.image)
     return {
       kind: preview?.kind ?? null,
-      imageUrl: live && image ? this.#addresses.previewFile(site.slug, live.id, image) : null,
+      imageUrl: live && image ? this.#parts.addresses.previewFile(site.slug, live.id, image) : null,
     }
   }
 }

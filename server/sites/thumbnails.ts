@@ -10,18 +10,15 @@ import {
 import type { Blocklist } from '../accounts/blocklist.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
+import type { Parts } from '../parts.ts'
 import type { Site } from '../store/contract/sites.ts'
-import type { Queries, Store } from '../store/store.ts'
-import type { UrlBuilder } from './urls.ts'
+import type { Queries } from '../store/store.ts'
 import { requireFinalized, requireVersion } from './version.ts'
 import { assertThumbnail } from './webp.ts'
 
-interface ThumbnailsOptions {
-  store: Store
+type ThumbnailsParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & {
   blocklist: Blocklist
   blobs: Pick<Blobs, 'assertSpace'>
-  addresses: UrlBuilder
-  clock: () => number
 }
 
 /** The version that a thumbnail shows, and what the caller presents beside a key or session. */
@@ -33,10 +30,10 @@ export interface ThumbnailTarget {
 
 /** Small pictures of versions, drawn by the browsers that publish them. */
 export class Thumbnails {
-  readonly #options: ThumbnailsOptions
+  readonly #parts: ThumbnailsParts
 
-  constructor(options: ThumbnailsOptions) {
-    this.#options = options
+  constructor(parts: ThumbnailsParts) {
+    this.#parts = parts
   }
 
   /**
@@ -54,7 +51,7 @@ export class Thumbnails {
       throw error
     })
     if (!isFirst) await charge()
-    const { store, blocklist, blobs, addresses } = this.#options
+    const { store, blocklist, blobs, addresses } = this.#parts
     const thumbnailHash = hash('sha256', bytes)
     await blocklist.assertFiles([{ path: 'thumbnail.webp', hash: thumbnailHash }])
     await blobs.assertSpace(bytes.length)
@@ -72,7 +69,7 @@ export class Thumbnails {
    * site that has a password, is suspended or is of a suspended account are shown only to its owner and its collaborators.
    */
   async get({ account }: Caller, { slug, versionId }: ThumbnailTarget): Promise<Buffer> {
-    const { store, blocklist, clock } = this.#options
+    const { store, blocklist, clock } = this.#parts
     const { read } = store
     const found = await read.sites.bySlug(slug)
     if (!found || isRetired(found)) throw siteNotFound()
@@ -92,7 +89,7 @@ export class Thumbnails {
     { slug, versionId, claimToken }: ThumbnailTarget,
     bytes: Buffer,
   ): Promise<boolean> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     await requirePublisher(store.read, caller, { slug, claimToken, now: clock() })
     const version = requireFinalized(requireVersion(await store.read.versions.header(versionId), slug))
     assertThumbnail(bytes)

@@ -9,32 +9,29 @@ import {
   requireAccount,
   requireNotExpired,
 } from '../accounts/authorization.ts'
-import type { Plans } from '../accounts/plans.ts'
 import { releaseHolding } from '../accounts/quotas.ts'
 import { writeWithDomains } from '../domains/site-domains.ts'
 import { type DomainCertificates, removeSiteDomains, restoreSiteDomains } from '../domains/status.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { KeptDomain, Site } from '../store/contract/sites.ts'
-import type { Queries, Store, WriteTransaction } from '../store/store.ts'
+import type { Queries, WriteTransaction } from '../store/store.ts'
 import { removeVersions } from './blob-references.ts'
 import { deleteVersions } from './version.ts'
 
-interface TrashOptions {
-  store: Store
+type TrashParts = Pick<Parts, 'store' | 'plans' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }
-  plans: Plans
   certificates?: DomainCertificates | undefined
-  clock: () => number
   /** How long deleted sites are kept, in seconds; with 0 there is no trash. */
   lifetimeSeconds: number
 }
 
 /** Deleted sites of accounts, which can be restored for a time. */
 export class Trash {
-  readonly #options: TrashOptions
+  readonly #parts: TrashParts
 
-  constructor(options: TrashOptions) {
-    this.#options = options
+  constructor(parts: TrashParts) {
+    this.#parts = parts
   }
 
   /**
@@ -47,7 +44,7 @@ export class Trash {
     slug: string,
     { claimToken, permanent = false }: { claimToken?: string | undefined; permanent?: boolean } = {},
   ): Promise<DeleteResponse> {
-    const { store, clock, certificates, lifetimeSeconds } = this.#options
+    const { store, clock, certificates, lifetimeSeconds } = this.#parts
     if (claimToken === undefined && !caller.account) throw needsKeyOrToken()
     const now = clock()
     const scope = { site: slug, ...(caller.account && { account: caller.account.id }) }
@@ -72,7 +69,7 @@ export class Trash {
 
   /** Whether `remove` would delete a site without an owner. */
   async isUnowned(slug: string, claimToken: string): Promise<boolean> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     const given = { slug, claimToken, now: clock() }
     return (await findUnowned(store.read, given).catch(() => undefined)) !== undefined
   }
@@ -82,7 +79,7 @@ export class Trash {
    * are verified again. Changes nothing for a site that is not deleted.
    */
   async undelete(account: Account, slug: string): Promise<void> {
-    const { store, plans, precompressor, clock } = this.#options
+    const { store, plans, precompressor, clock } = this.#parts
     const liveVersionId = await store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const now = clock()
       const trashed = await findInTrash(tx, slug, account)

@@ -15,46 +15,32 @@ import { DEFAULT_PLAN, type Plan, type Plans } from '../accounts/plans.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import type { Site } from '../store/contract/sites.ts'
 import type { KeptVersions, Version, VersionHeader } from '../store/contract/versions.ts'
-import type { Queries, Store } from '../store/store.ts'
+import type { Queries } from '../store/store.ts'
 import { buildFinalizeResponse } from './finalize-response.ts'
 import { forgetFormerFiles } from './former-files.ts'
 import { describePreview, endPreview } from './preview.ts'
-import type { UrlBuilder } from './urls.ts'
 import { activateVersion, deleteVersions, requireFinalized, requireVersion } from './version.ts'
 import { createTar, createZip } from './version-archive.ts'
 
-interface VersionsOptions {
-  store: Store
+type VersionsParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'plans'> & {
   blobs: BlobReader
-  addresses: UrlBuilder
   precompressor: { enqueue(slug: string, versionId: string): void }
-  clock: () => number
-  plans: Plans
   /** Seconds. */
   draftLifetime: number
 }
 
 /** Operations on the versions of a site (contract, "Sites"). */
 export class Versions {
-  readonly #store: Store
-  readonly #blobs: BlobReader
-  readonly #addresses: UrlBuilder
-  readonly #precompressor: VersionsOptions['precompressor']
-  readonly #clock: () => number
-  readonly #plans: Plans
+  readonly #parts: VersionsParts
   readonly draftLifetimeSeconds: number
 
-  constructor(options: VersionsOptions) {
-    this.#store = options.store
-    this.#blobs = options.blobs
-    this.#addresses = options.addresses
-    this.#precompressor = options.precompressor
-    this.#clock = options.clock
-    this.#plans = options.plans
-    this.draftLifetimeSeconds = options.draftLifetime
+  constructor(parts: VersionsParts) {
+    this.#parts = parts
+    this.draftLifetimeSeconds = parts.draftLifetime
   }
 
   /** The kept finalized versions, drafts included, newest first. */
@@ -68,8 +54,8 @@ export class Versions {
     slug: string,
     isWanted: (version: VersionHeader) => boolean,
   ): Promise<VersionSummary[]> {
-    const { read } = this.#store
-    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
+    const { read } = this.#parts.store
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#parts.clock() })
     const ready = await listReady(read, slug)
     const wanted = ready.filter(isWanted)
     const authors = await findAuthors(read, wanted)
@@ -83,8 +69,8 @@ export class Versions {
 
   /** A finalized version with its files, and the differences from the one that it replaced. */
   async details(account: Account, slug: string, versionId: string): Promise<VersionDetails> {
-    const { read } = this.#store
-    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
+    const { read } = this.#parts.store
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#parts.clock() })
     const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
     const files = version.files
     const base = findBase(await listReady(read, slug), site, version)
@@ -109,7 +95,7 @@ export class Versions {
       const { added, changed, removed } = changes
       return { added, changed, removed }
     }
-    const { versions } = this.#store.read
+    const { versions } = this.#parts.store.read
     const [before, after] = [await versions.findFiles(base.id), await versions.findFiles(id)]
     // Yields: a thousand versions of a thousand files would delay visitors.
     await turn()
@@ -130,10 +116,10 @@ export class Versions {
       fileCount: version.fileCount,
       totalBytes: version.totalBytes,
       current: version.id === site.liveVersionId,
-      previewUrl: this.#addresses.preview(site.slug, version.id),
-      preview: describePreview(this.#addresses, version) ?? null,
+      previewUrl: this.#parts.addresses.preview(site.slug, version.id),
+      preview: describePreview(this.#parts.addresses, version) ?? null,
       message: version.message,
-      thumbnailUrl: this.#addresses.thumbnail(version),
+      thumbnailUrl: this.#parts.addresses.thumbnail(version),
       changes: changes ?? null,
     }
   }
@@ -147,25 +133,34 @@ export class Versions {
     slug: string,
     which: string | ((queries: Queries) => Promise<string>),
   ): Promise<FinalizeResponse> {
-    const { site, version, restored } = await this.#store.write('durable', { site: slug }, async (tx) => {
-      const now = this.#clock()
-      const found = await requireRestorable(tx, account, { slug, which }, now)
-      const isLive = found.site.liveVersionId === found.version.id
-      const restored = isLive ? found.site : await activateVersion(tx, found.site, found.version, { now })
-      return { ...found, restored }
-    })
-    this.#precompressor.enqueue(slug, version.id)
+    const { site, version, restored } = await this.#parts.store.write(
+      'durable',
+      { site: slug },
+      async (tx) => {
+        const now = this.#parts.clock()
+        const found = await requireRestorable(tx, account, { slug, which }, now)
+        const isLive = found.site.liveVersionId === found.version.id
+        const restored = isLive ? found.site : await activateVersion(tx, found.site, found.version, { now })
+        return { ...found, restored }
+      },
+    )
+    this.#parts.precompressor.enqueue(slug, version.id)
     const replayed = site.liveVersionId === version.id
-    return buildFinalizeResponse({ addresses: this.#addresses, blobs: this.#blobs }, restored, version, {
-      previousVersionId: replayed ? site.previousVersionId : site.liveVersionId,
-      replayed,
-    })
+    return buildFinalizeResponse(
+      { addresses: this.#parts.addresses, blobs: this.#parts.blobs },
+      restored,
+      version,
+      {
+        previousVersionId: replayed ? site.previousVersionId : site.liveVersionId,
+        replayed,
+      },
+    )
   }
 
   /** Deletes a version permanently; VERSION_LIVE for the live one. */
   async remove(account: Account, slug: string, versionId: string): Promise<DeleteVersionResponse> {
-    await this.#store.write('durable', { site: slug }, async (tx) => {
-      const now = this.#clock()
+    await this.#parts.store.write('durable', { site: slug }, async (tx) => {
+      const now = this.#parts.clock()
       const site = await requireAccess(tx, 'remove', { slug, account, now })
       requireVersion(await tx.versions.header(versionId), slug)
       if (site.liveVersionId === versionId) {
@@ -205,7 +200,7 @@ export class Versions {
   ): Promise<Readable> {
     const files = await this.#files(account, slug, versionId)
     const create = format === 'zip' ? createZip : createTar
-    return create(files, (file) => this.#openBlob(file), this.#clock())
+    return create(files, (file) => this.#openBlob(file), this.#parts.clock())
   }
 
   /**
@@ -213,10 +208,10 @@ export class Versions {
    * previews that have ended.
    */
   async findPrunable(since: number, limit: number): Promise<string[]> {
-    const { versions } = this.#store.read
-    const now = this.#clock()
+    const { versions } = this.#parts.store.read
+    const now = this.#parts.clock()
     const crowded: string[] = []
-    for (const kept of listKept(this.#plans))
+    for (const kept of listKept(this.#parts.plans))
       crowded.push(...(await versions.overVersionLimit(kept, since, limit)))
     return [
       ...crowded,
@@ -230,11 +225,11 @@ export class Versions {
    * never the live version. Ends previews and former files whose time is over; the others are kept and do not count. Drafts do not count as
    * versions. A job passes its store. Returns how many it deleted or ended.
    */
-  async prune(slug: string, store = this.#store): Promise<number> {
+  async prune(slug: string, store = this.#parts.store): Promise<number> {
     return store.write('durable', { site: slug }, async (tx) => {
       const site = await tx.sites.bySlug(slug)
       if (!site || site.deletedAt !== null) return 0
-      const now = this.#clock()
+      const now = this.#parts.clock()
       const versions = await tx.versions.bySlug(slug)
       const ended = versions.filter(
         ({ state, previewUntil }) => state === 'ready' && previewUntil !== null && previewUntil <= now,
@@ -245,7 +240,7 @@ export class Versions {
         .map(({ id }) => id)
       const old = this.#findOld(site, versions, {
         now,
-        limits: await this.#plans.limitsOfOwner(tx, site.ownerId),
+        limits: await this.#parts.plans.limitsOfOwner(tx, site.ownerId),
       })
       const unneeded = [...old, ...former]
       if (unneeded.length > 0) await deleteVersions(tx, slug, unneeded, now)
@@ -284,8 +279,8 @@ export class Versions {
     slug: string,
     versionId: string | undefined,
   ): Promise<readonly StoredFile[]> {
-    const { read } = this.#store
-    const site = await requireAccess(read, 'read', { slug, account, now: this.#clock() })
+    const { read } = this.#parts.store
+    const site = await requireAccess(read, 'read', { slug, account, now: this.#parts.clock() })
     const wanted = versionId ?? site.liveVersionId
     if (wanted === null) throw new ApiError('SITE_PENDING', 'This site has no published version yet')
     const version = requireFinalized(requireVersion(await read.versions.byId(wanted), slug))
@@ -293,7 +288,7 @@ export class Versions {
   }
 
   async #openBlob(file: StoredFile): Promise<Readable> {
-    const body = await this.#blobs.read(file.hash!)
+    const body = await this.#parts.blobs.read(file.hash!)
     if (!body) throw new Error(`The blob ${file.hash} of '${file.path}' is missing`)
     return body
   }

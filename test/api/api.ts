@@ -219,10 +219,11 @@ export class Api implements AsyncDisposable {
     await (await this.operator()).accountPlans.setByEmail(COMMAND_LINE, email, { plan })
   }
 
-  /** Does what `slipway-server sweep NAME` does. */
+  /** Does what `slipway-server sweep NAME` does, and waits until the service has learned of it. */
   async sweep(name: string): Promise<number> {
-    const { sweepOptions } = await this.operator()
-    return runOnce(sweeps.find((sweep) => sweep.name === name)!, sweepOptions)
+    const found = await runOnce(sweeps.find((sweep) => sweep.name === name)!, await this.operator())
+    await this.running.service.pollChanges()
+    return found
   }
 
   /** The parts of the service as the operator's commands open them, to check what is stored. */

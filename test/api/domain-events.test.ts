@@ -75,12 +75,12 @@ describe('the events of a domain', { concurrency: true }, () => {
 
   test('end when the domain is removed, by any process', async () => {
     const { client, slug, email } = await publisher()
-    const { store, sweepOptions } = await api.operator()
+    const { store, domains } = await api.operator()
     const account = (await store.read.accounts.byEmail(email))!
     await client.addDomain('www.gone.example.com', slug)
     const events = client.domainEvents('www.gone.example.com')
     await events.next()
-    await sweepOptions.domains.remove(account, 'www.gone.example.com')
+    await domains.remove(account, 'www.gone.example.com')
     const error = await expectFailure(drained(events), 'NOT_FOUND')
     assert.match(error.message, /was removed/)
   })

@@ -144,7 +144,7 @@ describe('a backup', () => {
   /** Deletes the files that nothing refers to. */
   async function collect(): Promise<void> {
     await using operator = await openOperator(service, SETTINGS)
-    await runOnce(sweeps.find(({ name }) => name === 'blobs')!, operator.sweepOptions)
+    await runOnce(sweeps.find(({ name }) => name === 'blobs')!, operator)
   }
 
   /** A new folder, or the path of one that is to be created. */
@@ -516,7 +516,7 @@ describe('a backup', () => {
     await restore(made, folder)
     await using restored = await startTestService({ DATA: folder })
     await using operator = await openOperator(restored, {})
-    await runOnce(sweeps.find(({ name }) => name === 'encodings')!, operator.sweepOptions)
+    await runOnce(sweeps.find(({ name }) => name === 'encodings')!, operator)
     const site = (await operator.store.read.sites.bySlug(slug))!
     const records = await operator.store.read.blobs.ofVersions([site.liveVersionId!])
     assert.ok(records.find(({ hash }) => hash === sha256(CONTENTS['index.html']!))?.encodings?.br)

@@ -111,7 +111,7 @@ async function collectUntil(signal: AbortSignal, service: RunningService): Promi
   await using operator = await openOperator(service, SETTINGS)
   while (!signal.aborted) {
     for (const name of ['old-versions', 'blobs'])
-      await runOnce(sweeps.find((one) => one.name === name)!, operator.sweepOptions)
+      await runOnce(sweeps.find((one) => one.name === name)!, operator)
     // SQLite completes without a turn of the event loop.
     await setImmediate()
   }

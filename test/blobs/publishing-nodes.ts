@@ -4,7 +4,7 @@ import { Blocklist } from '../../server/accounts/blocklist.ts'
 import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
-import { type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
+import { type SweepParts, sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
@@ -117,10 +117,9 @@ class PublishingNode {
       store: this.store,
       blobs: { ...this.#blobs, remove },
       clock: this.#clock,
-      pendingLifetime: PENDING_LIFETIME_SECONDS,
-      blobGrace: GRACE_SECONDS,
+      config: { pendingLifetime: PENDING_LIFETIME_SECONDS, blobGrace: GRACE_SECONDS },
     }
-    return runOnce(sweeps.find((one) => one.name === name)!, options as unknown as SweepOptions)
+    return runOnce(sweeps.find((one) => one.name === name)!, options as unknown as SweepParts)
   }
 }
 

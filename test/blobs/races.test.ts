@@ -152,7 +152,13 @@ test('an object without a row is discarded after the grace time, and what others
   const list = async (after = '') => all.filter((object) => object > after)
   fixture.service.clock.now += 2 * DAY_MS
   const bucket = { ...blobs, list, createdAt: objectCreatedAt }
-  assert.equal(await fixture.sweep('unnamed', { blobs: bucket, blobGrace: DAY_MS / 1000 }), 1)
+  assert.equal(
+    await fixture.sweep('unnamed', {
+      blobs: bucket,
+      config: { ...fixture.operator.config, blobGrace: DAY_MS / 1000 },
+    }),
+    1,
+  )
   const due = fixture.service.clock.now + DAY_MS
   assert.deepEqual(await store.read.blobs.listDiscarded(due - 1, 10), [])
   assert.deepEqual(await store.read.blobs.listDiscarded(due, 10), [stray])
@@ -438,11 +444,11 @@ function toFinalizer(
     blocklist: new Blocklist(store),
     contentScan: { check: async () => undefined },
     blobReader: new BlobReader(blobs, store.read.blobs),
-    versions: operator.sweepOptions.versions,
+    versions: operator.versions,
     plans: DEFAULT_PLANS,
     quotas: quotasWith(DEFAULT_PLANS),
     names: { suggest: async () => undefined },
-    precompressor: operator.sweepOptions.precompressor,
+    precompressor: operator.precompressor,
     addresses: new UrlBuilder({ baseUrl: service.baseUrl, siteDomain: 'localhost' }),
     clock: () => service.clock.now,
     log: silentLog,

@@ -1,5 +1,5 @@
 import type { OperatorContext } from '../../server/app.ts'
-import { type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
+import { type SweepParts, sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -9,7 +9,7 @@ export interface ServiceWithInternals extends AsyncDisposable {
   service: RunningService
   operator: OperatorContext
   /** Runs a sweep as another process does; `change` replaces some of its dependencies. */
-  sweep(name: string, change?: Partial<SweepOptions>): Promise<number>
+  sweep(name: string, change?: Partial<SweepParts>): Promise<number>
 }
 
 /** Starts both on a data folder in memory. `settings` are environment variables without `SLIPWAY_`. */
@@ -27,7 +27,7 @@ export async function startServiceWithInternals(
     sweep(name, change = {}) {
       const chosen = sweeps.find((one) => one.name === name)
       if (!chosen) throw new Error(`there is no sweep ${name}`)
-      return runOnce(chosen, { ...operator.sweepOptions, ...change })
+      return runOnce(chosen, { ...operator, ...change })
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

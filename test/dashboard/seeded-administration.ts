@@ -10,9 +10,9 @@ import type { Account, WebFixture } from './web-fixture.ts'
 /** Marks an account as an administrator, and creates what its pages show: activity, runs of sweeps, certificates. */
 export async function seedAdministration({ service }: WebFixture, { email }: Account): Promise<void> {
   await using operator = await openOperator(service, {})
-  const { administrators, store, sweepOptions } = operator
+  const { administrators, store } = operator
   await administrators.setByEmail(email, true)
-  await runOnce(sweeps.find(({ name }) => name === 'figures')!, sweepOptions)
+  await runOnce(sweeps.find(({ name }) => name === 'figures')!, operator)
   const now = service.clock.now
   await store.write('relaxed', {}, async (tx) => {
     for (const [width, length] of [

@@ -44,7 +44,7 @@ describe('a domain that two accounts add', needsDns, () => {
     await testDns.zone.remove('www.kept.test')
     await expectFailure(fixture.add(other, 'WWW.kept.test.'), 'DOMAIN_TAKEN')
     await testDns.zone.remove('_slipway.www.kept.test')
-    const { domains } = (await fixture.openNode('127.0.0.1:1')).sweepOptions
+    const { domains } = await fixture.openNode('127.0.0.1:1')
     await expectFailure(domains.add(other.account, 'www.kept.test', other.slug), 'DOMAIN_TAKEN')
     assert.equal((await fixture.add(other, 'www.kept.test')).status, 'pending')
     assert.equal((await fixture.record(owner, 'www.kept.test')).status, 'active')

@@ -135,7 +135,7 @@ export class DomainFixture implements AsyncDisposable {
   }
 
   get domains(): DomainService {
-    return this.#node.sweepOptions.domains
+    return this.#node.domains
   }
 
   async createUser(plan: Plan = 'hobby'): Promise<TestUser> {
@@ -158,7 +158,7 @@ export class DomainFixture implements AsyncDisposable {
 
   /** Runs a sweep as `slipway-server sweep NAME` does. */
   sweep(name = 'domains', node = this.#node): Promise<number> {
-    return runOnce(sweeps.find((sweep) => sweep.name === name)!, node.sweepOptions)
+    return runOnce(sweeps.find((sweep) => sweep.name === name)!, node)
   }
 
   /** Advances the clock and runs the checks that are due. */

@@ -25,7 +25,7 @@ export async function verifyDataFolder(data: string, history: History): Promise<
   const settings = { SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: '0' }
   await using context = await openForOperator(readConfig(settings), { log: silentLog, version: 'test' })
   const faults = await new DataFolderCheck(data, context).run(history)
-  for (const sweep of sweeps) await runOnce(sweep, context.sweepOptions)
+  for (const sweep of sweeps) await runOnce(sweep, context)
   return [
     ...faults,
     ...(await new DataFolderCheck(data, context).run(history)).map((fault) => `after the sweeps: ${fault}`),

@@ -5,7 +5,7 @@ import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { JobLease } from '../../server/jobs/job-lease.ts'
-import { type Sweep, type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
+import { type Sweep, type SweepParts, sweeps } from '../../server/jobs/jobs.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'
@@ -51,7 +51,7 @@ describe('statements that a node sends to PostgreSQL', requires('postgres'), () 
     let perSecond = POLLS_PER_SECOND
     for (const sweep of sweeps) {
       statements.length = 0
-      await runOnNode(sweep, operator.sweepOptions)
+      await runOnNode(sweep, operator)
       perSecond += statements.length / sweep.intervalSeconds
     }
     t.diagnostic(`${perSecond.toFixed(2)} statements a second`)
@@ -152,7 +152,7 @@ function anonymousPublisher(port: number) {
 const LEFTOVER_ENCODINGS = /encoded = 0/
 
 /** Runs a sweep as the scheduler does. */
-async function runOnNode(sweep: Sweep, options: SweepOptions): Promise<void> {
+async function runOnNode(sweep: Sweep, options: SweepParts): Promise<void> {
   const scope = { since: 0 }
   if (sweep.runsOnAllNodes) return void (await sweep.run(options, scope))
   const lease = await JobLease.acquire({

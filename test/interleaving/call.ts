@@ -69,6 +69,6 @@ export function sweepCalls(subjects: Record<string, readonly Subject[]>): Record
   )
 }
 
-function sweep({ sweepOptions }: Node, name: string): Promise<number> {
-  return runOnce(sweeps.find((one) => one.name === name)!, sweepOptions)
+function sweep(node: Node, name: string): Promise<number> {
+  return runOnce(sweeps.find((one) => one.name === name)!, node)
 }

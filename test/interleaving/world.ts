@@ -127,7 +127,11 @@ export class World implements AsyncDisposable {
       certificates: new CertificateManager(issuing),
     }
     const budget = new MemoryBudget(CONFIG.cacheBytes)
-    const services = createServices(CONFIG, CONFIG.baseUrl, backends, { log: silentLog, budget })
+    const services = createServices(CONFIG, CONFIG.baseUrl, backends, {
+      log: silentLog,
+      version: 'test',
+      budget,
+    })
     // The work that follows responses is a call of its own.
     services.precompressor.enqueue = () => undefined
     return { ...services, store, issuing }

@@ -86,7 +86,7 @@ describe('a custom domain', requires('knot', 'unbound', 'pebble', 'curl', 'chrom
     const host = new URL(url).hostname
     const at = [ports.http, ports.https].flatMap((port) => ['--resolve', `${host}:${port}:127.0.0.1`])
     const write = ['--write-out', '\n%{http_code} %{http_version} %{redirect_url}']
-    const usual = ['--silent', '--max-time', '20', '--cacert', root]
+    const usual = ['--silent', '--cacert', root]
     const { stdout } = await run('curl', [...usual, ...at, ...write, ...more, url])
     const [body, status, version, location] = /^(.*)\n(\d+) (\S+) (.*)$/s.exec(stdout)!.slice(1)
     return { body, status: Number(status), version, location }

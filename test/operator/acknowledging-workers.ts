@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { mock } from 'node:test'
-import { supervise, WorkerChannel } from '../../server/workers.ts'
+import { supervise, WorkerChannel } from '../../server/commands/workers.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 // A change through the first of two workers, while the second one refreshes its caches until an early acknowledgment

@@ -245,6 +245,6 @@ describe('a move', () => {
 /** The number of objects without those that are to be deleted. */
 async function countObjects(data: string): Promise<number> {
   await using context = await openForOperator(configOf({ data }), SURROUNDINGS)
-  await runOnce(sweeps.find(({ name }) => name === 'blobs')!, context.sweepOptions)
+  await runOnce(sweeps.find(({ name }) => name === 'blobs')!, context)
   return (await listObjects(context.blobs)).length
 }

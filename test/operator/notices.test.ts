@@ -284,8 +284,8 @@ test('each email has both parts and the usual headers, as the operator can see b
   }
 })
 
-async function sendDue({ sweepOptions }: Awaited<ReturnType<typeof openOperator>>): Promise<void> {
-  await runOnce(sweeps.find(({ name }) => name === 'emails')!, sweepOptions)
+async function sendDue(operator: Awaited<ReturnType<typeof openOperator>>): Promise<void> {
+  await runOnce(sweeps.find(({ name }) => name === 'emails')!, operator)
 }
 
 /** A mail server that gives one reply to each recipient, and a temporary refusal to those in `full`. */

@@ -3,7 +3,7 @@ import { mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
-import { type Sweep, type SweepOptions, sweeps } from '../../server/jobs/jobs.ts'
+import { type Sweep, type SweepParts, sweeps } from '../../server/jobs/jobs.ts'
 import { Scheduler } from '../../server/jobs/scheduler.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
@@ -202,9 +202,7 @@ async function startSchedules(
   const watched = table.map((sweep) => watchedBy(running, sweep))
   mock.timers.enable({ apis: ['setTimeout'] })
   started.defer(() => mock.timers.reset())
-  const all = Array.from({ length: schedulers }, () =>
-    started.use(new Scheduler(operator.sweepOptions, watched)),
-  )
+  const all = Array.from({ length: schedulers }, () => started.use(new Scheduler(operator, watched)))
   const tick = (milliseconds: number) => {
     clock.now += milliseconds
     mock.timers.tick(milliseconds)
@@ -235,7 +233,7 @@ async function startSchedules(
 }
 
 function watchedBy(running: Set<Promise<unknown>>, sweep: Sweep): Sweep {
-  const run = (...given: [SweepOptions, { since: number }]) => {
+  const run = (...given: [SweepParts, { since: number }]) => {
     const turn = sweep.run(...given)
     running.add(turn)
     void turn.catch(() => undefined).finally(() => running.delete(turn))

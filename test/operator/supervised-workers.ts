@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
+import { supervise, WorkerChannel } from '../../server/commands/workers.ts'
 import { makeLog } from '../../server/lib/log.ts'
-import { supervise, WorkerChannel } from '../../server/workers.ts'
 
 /** Short, so that a test of a worker that hangs need not wait long. */
 const PING_INTERVAL_MS = 300

@@ -9,6 +9,7 @@ import type { BlobLocation } from '../../server/blobs/blobs.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
+import type { DailyShare } from '../../server/jobs/verify-blobs.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { keep, listObjects } from '../blobs/bytes.ts'
@@ -36,7 +37,7 @@ async function emptyFolder(start: number) {
       clock: () => clock.now,
     }),
   )
-  const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, context.sweepOptions)
+  const sweep = (name: string) => runOnce(sweeps.find((one) => one.name === name)!, context)
   const { store, blobs } = context
   return { data, store, blobs, clock, context, sweep, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
@@ -89,7 +90,7 @@ test('a database that does not know most of the stored files deletes none of the
   )
   clock.now += 10 * DAY_MS
   const unnamed = sweeps.find(({ name }) => name === 'unnamed')!
-  const runScheduled = () => unnamed.run(context.sweepOptions, { since: clock.now - DAY_MS })
+  const runScheduled = () => unnamed.run(context, { since: clock.now - DAY_MS })
   const add = (from: number, to: number) =>
     store.write('relaxed', {}, (tx) => tx.blobs.add('a-site', files.slice(from, to)))
   assert.equal(await runScheduled(), 0)
@@ -125,7 +126,7 @@ test('every stored file is compared with its hash once in the time that the dail
   const verified: string[] = []
   const logged: { message: string; object: string; sites: string[] }[] = []
   const options = {
-    ...context.sweepOptions,
+    ...context,
     log: makeLog({ level: 'error', text: false, write: (line) => void logged.push(JSON.parse(line)) }),
     blobs: {
       ...blobs,
@@ -135,9 +136,10 @@ test('every stored file is compared with its hash once in the time that the dail
       },
     },
   }
+  const withDaily = (verifyDaily: DailyShare) => ({ ...options, config: { ...options.config, verifyDaily } })
   for (const verifyDaily of [{ percent: 10 }, { bytes: contents.join('').length / 10 }]) {
     for (let runs = 0; runs < 10.5 * 144; runs++, clock.now += 600_000)
-      await verification.run({ ...options, verifyDaily }, { since: clock.now - 600_000 })
+      await verification.run(withDaily(verifyDaily), { since: clock.now - 600_000 })
     const counts = Object.values(Object.groupBy(verified.splice(0), (object) => object))
     assert.equal(counts.length, 201)
     assert.ok(counts.every((objects) => objects!.length <= 2))
@@ -150,16 +152,16 @@ test('every stored file is compared with its hash once in the time that the dail
     ])
       assert.ok(lost.some((one) => isDeepStrictEqual(one, expected)))
   }
-  const counter = context.sweepOptions.telemetry.metrics.counter('slipway_damaged_files_total', {
+  const counter = context.telemetry.metrics.counter('slipway_damaged_files_total', {
     found: 'sweep',
   })
   assert.ok(counter.value >= 6)
-  const busy = { ...options, verifyDaily: { percent: 90 } }
+  const busy = withDaily({ percent: 90 })
   // A clock that was set back does not stop it, and a run by hand reads everything.
   clock.now -= 300 * DAY_MS
-  assert.equal(await verification.run({ ...busy }, { since: 1 }), 0)
+  assert.equal(await verification.run(busy, { since: 1 }), 0)
   assert.ok(verified.splice(0).length > 0)
-  assert.equal(await runOnce(verification, { ...options, verifyDaily: { bytes: 0 } }), 3)
+  assert.equal(await runOnce(verification, withDaily({ bytes: 0 })), 3)
   assert.equal(verified.length, 201)
 })
 

@@ -232,7 +232,7 @@ describe('a service of two workers', () => {
 
 /** A worker whose refresh after a change ends on command. */
 const WORKER = `
-  import { WorkerChannel } from ${JSON.stringify(join(import.meta.dirname, '..', '..', 'server', 'workers.ts'))}
+  import { WorkerChannel } from ${JSON.stringify(join(import.meta.dirname, '..', '..', 'server', 'commands', 'workers.ts'))}
   const refresh = Promise.withResolvers()
   process.on('message', ({ kind }) => kind === 'finish' && refresh.resolve())
   new WorkerChannel(() => process.disconnect()).ready({

@@ -145,10 +145,10 @@ test('a service killed during the work leaves it to the next', async () => {
   const later = Date.now() + 5 * MINUTE_MS
   const surroundings = { log: silentLog, version: 'test', deadlines: PATIENT, clock: () => later }
   await using context = await openForOperator(readConfig({ SLIPWAY_DATA: folder.path }), surroundings)
-  const { store, blobs, sweepOptions } = context
+  const { store, blobs } = context
   assert.equal((await store.read.versions.header(versionId))?.isEncoded, false, 'there is work left')
   const sweep = sweeps.find(({ name }) => name === 'encodings')!
-  assert.equal(await runOnce(sweep, sweepOptions), 1)
+  assert.equal(await runOnce(sweep, context), 1)
   assert.equal((await store.read.versions.header(versionId))?.isEncoded, true)
   const records = await store.read.blobs.ofVersions([versionId])
   for (const page of pages) {
@@ -156,5 +156,5 @@ test('a service killed during the work leaves it to the next', async () => {
     const bytes = await blobs.bytes(encodings!.br!)
     assert.ok(decoded.br(bytes!).equals(Buffer.from(page)))
   }
-  assert.equal(await runOnce(sweep, sweepOptions), 0, 'nothing is left to be done')
+  assert.equal(await runOnce(sweep, context), 0, 'nothing is left to be done')
 })

@@ -1,9 +1,9 @@
 import type { JWTPayload } from 'jose'
 import type { Forge } from '../../../protocol/api/trusts.ts'
 import { ApiError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
 import { SECOND_MS } from '../../lib/time.ts'
 import { encodeFields, hashToken } from '../../lib/tokens.ts'
+import type { Parts } from '../../parts.ts'
 import { IssuerKeys } from './issuer-keys.ts'
 import { type Job, readJob } from './job.ts'
 
@@ -35,26 +35,24 @@ export interface IdToken {
   expiresAt: number
 }
 
-interface IdTokensOptions {
+type IdTokensParts = Pick<Parts, 'clock' | 'log'> & {
   issuers: readonly Issuer[]
   /** The audience that tokens must have: the base URL of the service. */
   audience: string
-  clock: () => number
   /** Milliseconds, never decreasing. */
   monotonicClock: () => number
-  log: Log
   /** For the key set of an issuer. */
   keysTimeoutMs: number
 }
 
 /** Verifies tokens of jobs (OpenID Connect Core 1.0, section 2) of the issuers in the settings. */
 export class IdTokens {
-  readonly #options: IdTokensOptions
+  readonly #parts: IdTokensParts
   readonly #issuers: ReadonlyMap<unknown, { forge: Forge; keys: IssuerKeys }>
 
-  constructor(options: IdTokensOptions) {
-    this.#options = options
-    const { issuers, log, monotonicClock: clock, keysTimeoutMs } = options
+  constructor(parts: IdTokensParts) {
+    this.#parts = parts
+    const { issuers, log, monotonicClock: clock, keysTimeoutMs } = parts
     const timeout = () => AbortSignal.timeout(keysTimeoutMs)
     this.#issuers = new Map(
       issuers.map(({ forge, url }) => [
@@ -67,7 +65,7 @@ export class IdTokens {
   /** INVALID_ID_TOKEN for any other token, UNAVAILABLE when the keys of its issuer cannot be loaded. */
   async verify(token: string): Promise<IdToken> {
     const { decodeJwt, jwtVerify } = await import('jose')
-    const { audience, clock } = this.#options
+    const { audience, clock } = this.#parts
     try {
       const issuer = decodeJwt(token).iss
       const known = this.#issuers.get(issuer)

@@ -12,10 +12,11 @@ import { pluralize } from '../../../protocol/format.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { DAY_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import { newId } from '../../lib/tokens.ts'
+import type { Parts } from '../../parts.ts'
 import type { Account } from '../../store/contract/accounts.ts'
 import type { Site } from '../../store/contract/sites.ts'
 import type { StoredTrust } from '../../store/contract/trusts.ts'
-import type { Queries, Store } from '../../store/store.ts'
+import type { Queries } from '../../store/store.ts'
 import { assertNotBeingDeleted, findRole, requireAccess } from '../authorization.ts'
 import { keyScope, mintKey } from '../named-keys.ts'
 import { type IdToken, type IdTokens, type Issuer, invalidToken } from './id-tokens.ts'
@@ -32,9 +33,7 @@ const FIRST_USE_MS = 30 * DAY_MS
 /** Maximum number of trusts for one repository that an exchange considers. */
 const MAX_CANDIDATES = 20
 
-interface TrustsOptions {
-  store: Store
-  clock: () => number
+type TrustsParts = Pick<Parts, 'store' | 'clock'> & {
   issuers: readonly Issuer[]
   tokens: IdTokens
 }
@@ -50,20 +49,14 @@ interface Candidate {
 
 /** Trusted publishing: jobs of a repository exchange their tokens for keys of one site (contract). */
 export class Trusts {
-  readonly #store: Store
-  readonly #clock: () => number
-  readonly #issuers: readonly Issuer[]
-  readonly #tokens: IdTokens
+  readonly #parts: TrustsParts
 
-  constructor({ store, clock, issuers, tokens }: TrustsOptions) {
-    this.#store = store
-    this.#clock = clock
-    this.#issuers = issuers
-    this.#tokens = tokens
+  constructor(parts: TrustsParts) {
+    this.#parts = parts
   }
 
   async list({ id }: Account): Promise<TrustList> {
-    const { read } = this.#store
+    const { read } = this.#parts.store
     const trusts = await read.trusts.list(id)
     const slugs = await currentSlugs(read, trusts)
     return { trusts: trusts.map((trust) => summarize(trust, slugs)) }
@@ -77,8 +70,8 @@ export class Trusts {
     const rules = readRules(request)
     const { forge, repositoryId = null, scope = 'publish' } = request
     const issuer = this.#findIssuer(request)
-    const now = this.#clock()
-    return this.#store.write('durable', keyScope(account), async (tx) => {
+    const now = this.#parts.clock()
+    return this.#parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       const slug = (await tx.sites.findCurrentName(request.site)) ?? request.site
       const { visitsKey: site } = await requireAccess(tx, 'publish', { slug, account, now })
@@ -95,7 +88,7 @@ export class Trusts {
 
   /** Removes a trust and ends its keys. NOT_FOUND when the account has none with this id. */
   async remove(account: Account, id: string): Promise<TrustRemovedResponse> {
-    await this.#store.write('durable', keyScope(account), async (tx) => {
+    await this.#parts.store.write('durable', keyScope(account), async (tx) => {
       if (!(await tx.trusts.list(account.id)).some((trust) => trust.id === id))
         throw new ApiError('NOT_FOUND', 'Trust not found. It may have been removed.')
       await tx.trusts.delete(id)
@@ -110,7 +103,7 @@ export class Trusts {
    * trust, and rejects beyond its rate limit.
    */
   async exchange({ token, site }: ExchangeRequest, charge: ChargeAccount): Promise<ExchangeResponse> {
-    return this.issueKey(await this.#tokens.verify(token), site, charge)
+    return this.issueKey(await this.#parts.tokens.verify(token), site, charge)
   }
 
   /** The same for a verified token. */
@@ -121,12 +114,12 @@ export class Trusts {
   ): Promise<ExchangeResponse> {
     const { trust, account } = await this.#findTrust(idToken, slug)
     // Who repeats a token of a job is not the job.
-    if (await this.#store.read.trusts.isTokenUsed(idToken.hash)) throw usedToken()
+    if (await this.#parts.store.read.trusts.isTokenUsed(idToken.hash)) throw usedToken()
     await charge(account)
-    const now = this.#clock()
+    const now = this.#parts.clock()
     const expiresAt = now + KEY_LIFETIME_MS
     const scope = keyScopeFor(trust, idToken.job)
-    return this.#store.write('durable', keyScope(account), async (tx) => {
+    return this.#parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       const current = (await tx.trusts.list(account.id)).find(({ id }) => id === trust.id)
       const { job } = idToken
@@ -156,12 +149,12 @@ export class Trusts {
    * one site, also those that are not for this job.
    */
   async #findTrust({ issuer, job }: IdToken, slug: string | undefined): Promise<Candidate> {
-    const { read } = this.#store
+    const { read } = this.#parts.store
     const named = slug === undefined ? undefined : await findSite(read, slug)
     if (slug !== undefined && !named) throw notTrusted(job, slug)
     const options = { limit: MAX_CANDIDATES, ...(named && { site: named.visitsKey }) }
     const found = await read.trusts.find({ issuer, ...job }, options)
-    const now = this.#clock()
+    const now = this.#parts.clock()
     const candidates: Candidate[] = []
     for (const trust of found.filter((one) => isFor(one, job, now))) {
       const candidate = await findCandidate(read, trust)
@@ -177,7 +170,7 @@ export class Trusts {
   }
 
   #findIssuer({ forge, issuer }: CreateTrustRequest): string {
-    const known = this.#issuers.filter((one) => one.forge === forge)
+    const known = this.#parts.issuers.filter((one) => one.forge === forge)
     const found = issuer ? known.find(({ url }) => url === issuer) : known[0]
     if (found) return found.url
     const allowed = known.length > 0 ? known.map(({ url }) => url).join(', ') : 'none'

@@ -4,10 +4,10 @@ import { PROGRAM_SCOPES, widestScope } from '../../../protocol/api/programs.ts'
 import { NAME_RULE } from '../../accounts/named-keys.ts'
 import type { OAuthProblem } from '../../accounts/oauth/oauth-problem.ts'
 import { ApiError } from '../../lib/errors.ts'
+import type { Services } from '../../services.ts'
 import { charge } from '../auth.ts'
-import type { ApiServices } from '../services.ts'
 
-type DeviceServices = Pick<ApiServices, 'deviceSignIns' | 'programs' | 'limits'>
+type DeviceServices = Pick<Services, 'deviceSignIns' | 'programs' | 'limits'>
 
 /** `POST /oauth/device_authorization` (RFC 8628, section 3.1): the codes for a program and its user. */
 export async function authorizeDevice(

@@ -1,8 +1,8 @@
 import type { Activity, ActivityCounts, Totals } from '../../../protocol/api/admin/overview.schema.ts'
 import type { ActivityRange } from '../../../protocol/api/admin/overview.ts'
-import type { Log } from '../../lib/log.ts'
 import type { Metrics, MetricsSnapshot } from '../../lib/metrics.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '../../lib/time.ts'
+import type { Parts } from '../../parts.ts'
 import type { ActivityEntry } from '../../store/contract/activity.ts'
 import type { Queries, Store } from '../../store/store.ts'
 
@@ -27,21 +27,19 @@ const RANGES: Record<ActivityRange, { length: number; width: number; interval: n
   '30d': { length: 30 * DAY_MS, width: HOUR_MS, interval: 6 * HOUR_MS },
 }
 
-interface ActivityRecorderOptions {
-  store: Store
+type ActivityRecorderParts = Pick<Parts, 'store' | 'log'> & {
   metrics: Metrics
-  log: Log
 }
 
 /** Adds what the metrics of this process have counted to the counts of the service, every few minutes. */
 export class ActivityRecorder implements AsyncDisposable {
-  readonly #options: ActivityRecorderOptions
+  readonly #parts: ActivityRecorderParts
   readonly #timer: NodeJS.Timeout
   #recorded = new Map<CountName, number>()
   #recording: Promise<void> | undefined
 
-  constructor(options: ActivityRecorderOptions) {
-    this.#options = options
+  constructor(parts: ActivityRecorderParts) {
+    this.#parts = parts
     this.#timer = setInterval(() => void this.record(), RECORD_INTERVAL_MS)
     this.#timer.unref()
   }
@@ -62,7 +60,7 @@ export class ActivityRecorder implements AsyncDisposable {
   }
 
   async #record(): Promise<void> {
-    const { store, metrics, log } = this.#options
+    const { store, metrics, log } = this.#parts
     try {
       const counted = readCounts(await metrics.collect())
       const now = store.clock()

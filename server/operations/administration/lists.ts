@@ -11,7 +11,7 @@ import type {
 } from '../../../protocol/api/admin/lists.schema.ts'
 import type { AdminPage } from '../../../protocol/api/admin/page.schema.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
-import type { UrlBuilder } from '../../sites/urls.ts'
+import type { Parts } from '../../parts.ts'
 import type { CertificateSummary } from '../../store/contract/certificates.ts'
 import {
   domainId,
@@ -21,7 +21,6 @@ import {
   type ListKind,
   type ListOrder,
 } from '../../store/contract/figures.ts'
-import type { Store } from '../../store/store.ts'
 import { isSilent } from '../fleet/node-list.ts'
 import { decodeCursor, type PageRequest, toPage } from './page.ts'
 import { describeSuspension } from './suspension.ts'
@@ -34,24 +33,19 @@ export interface ListRequest extends PageRequest {
   q?: string | undefined
 }
 
-interface ListOptions {
-  store: Store
-  addresses: UrlBuilder
-}
+type ListParts = Pick<Parts, 'store' | 'addresses'>
 
 /** Sites, accounts, domains, certificates and nodes of the service. */
 export class Lists {
-  readonly #store: Store
-  readonly #addresses: UrlBuilder
+  readonly #parts: ListParts
 
-  constructor({ store, addresses }: ListOptions) {
-    this.#store = store
-    this.#addresses = addresses
+  constructor(parts: ListParts) {
+    this.#parts = parts
   }
 
   sites(request: ListRequest): Promise<AdminSites> {
     return this.#list('site', request, {
-      load: (ids) => this.#store.read.figures.sites(ids),
+      load: (ids) => this.#parts.store.read.figures.sites(ids),
       id: ({ slug }) => slug,
       show: (site) => this.#showSite(site),
     })
@@ -59,7 +53,7 @@ export class Lists {
 
   accounts(request: ListRequest): Promise<AdminAccounts> {
     return this.#list('account', request, {
-      load: (ids) => this.#store.read.figures.accounts(ids),
+      load: (ids) => this.#parts.store.read.figures.accounts(ids),
       id: ({ id }) => id,
       show: showAccount,
     })
@@ -67,7 +61,7 @@ export class Lists {
 
   domains(request: ListRequest): Promise<AdminDomains> {
     return this.#list('domain', request, {
-      load: (ids) => this.#store.read.figures.domains(ids),
+      load: (ids) => this.#parts.store.read.figures.domains(ids),
       id: ({ domain, accountId }) => domainId(domain, accountId),
       show: showDomain,
     })
@@ -83,7 +77,7 @@ export class Lists {
       cursor === undefined ? [] : (decodeCursor(cursor, ['number', 'string']) as [number, string])
     const after = id === undefined ? undefined : { notAfter: value!, name: id }
     const prefix = q?.trim().toLowerCase() || undefined
-    const rows = await this.#store.read.certificates.page({ limit: limit + 1, after, prefix })
+    const rows = await this.#parts.store.read.certificates.page({ limit: limit + 1, after, prefix })
     if (prefix !== undefined) return { rows: rows.slice(0, limit).map(showCertificate), nextCursor: null }
     return toPage(rows, {
       limit,
@@ -93,8 +87,8 @@ export class Lists {
   }
 
   async nodes(): Promise<AdminNodes> {
-    const now = this.#store.clock()
-    const nodes = await this.#store.read.nodes.list()
+    const now = this.#parts.store.clock()
+    const nodes = await this.#parts.store.read.nodes.list()
     return {
       nodes: nodes.map((node) => ({
         id: node.id,
@@ -114,7 +108,7 @@ export class Lists {
     { limit, cursor, sort = 'age', q = '' }: ListRequest,
     { load, id, show }: ListFunctions<Row, Shown>,
   ): Promise<AdminPage<Shown>> {
-    const { figures } = this.#store.read
+    const { figures } = this.#parts.store.read
     const prefix = q.trim().toLowerCase()
     if (prefix !== '') {
       const rows = await load(await figures.search(kind, prefix, MAX_MATCHES))
@@ -132,10 +126,10 @@ export class Lists {
 
   #showSite(site: ListedSite): AdminSite {
     const { slug, title, ownerId, ownerEmail, isLive, hasPassword, expiresAt, bytes, visits } = site
-    const isExpired = expiresAt !== null && expiresAt <= this.#store.clock()
+    const isExpired = expiresAt !== null && expiresAt <= this.#parts.store.clock()
     return {
       slug,
-      siteUrl: this.#addresses.site(slug),
+      siteUrl: this.#parts.addresses.site(slug),
       title,
       owner: toOwner(ownerId, ownerEmail),
       status: isExpired ? 'expired' : isLive ? 'active' : 'pending',

@@ -1,32 +1,29 @@
 import type { Activity, Overview } from '../../../protocol/api/admin/overview.schema.ts'
 import type { ActivityRange } from '../../../protocol/api/admin/overview.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
-import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import { toIsoOrNull } from '../../lib/time.ts'
-import type { Store } from '../../store/store.ts'
+import type { Parts } from '../../parts.ts'
 import { isSilent } from '../fleet/node-list.ts'
 import { readActivity, readTotals } from './activity.ts'
 
 /** Problems that are counted: more are no other message. */
 const MAX_PROBLEMS = 1000
 
-interface OverviewOptions {
-  store: Store
+type OverviewParts = Pick<Parts, 'store' | 'budget'> & {
   reserve: DiskReserve
-  budget: MemoryBudget
   release: string
 }
 
 /** What an administrator sees first. */
 export class Overviews {
-  readonly #options: OverviewOptions
+  readonly #parts: OverviewParts
 
-  constructor(options: OverviewOptions) {
-    this.#options = options
+  constructor(parts: OverviewParts) {
+    this.#parts = parts
   }
 
   async show(): Promise<Overview> {
-    const { store, reserve, budget, release } = this.#options
+    const { store, reserve, budget, release } = this.#parts
     const now = store.clock()
     const { totals, countedAt } = await readTotals(store.read, now)
     const failing = await store.read.figures.countProblems(MAX_PROBLEMS)
@@ -47,7 +44,7 @@ export class Overviews {
   }
 
   activity(range: ActivityRange): Promise<Activity> {
-    const { store } = this.#options
+    const { store } = this.#parts
     return readActivity(store.read, range, store.clock())
   }
 }

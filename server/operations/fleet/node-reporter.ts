@@ -1,19 +1,16 @@
 import type { Incidents } from '../../lib/incidents.ts'
-import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import { newId } from '../../lib/tokens.ts'
+import type { Parts } from '../../parts.ts'
 import type { NodeReport } from '../../store/contract/nodes.ts'
-import type { Store } from '../../store/store.ts'
 import type { FleetSettings } from './fleet-settings.ts'
 import { isSilent, listSilent } from './node-list.ts'
 
-interface NodeReporterOptions {
-  store: Store
+type NodeReporterParts = Pick<Parts, 'store' | 'log'> & {
   metrics: Metrics
   incidents: Incidents
   settings?: FleetSettings
-  log: Log
   host: string
   release: string
   intervalMs?: number
@@ -23,7 +20,7 @@ const REPORT_INTERVAL_MS = 10_000
 
 /** Reports this process to the operator, who lists all nodes with `slipway-server nodes`. */
 export class NodeReporter implements AsyncDisposable {
-  readonly #options: NodeReporterOptions
+  readonly #parts: NodeReporterParts
   readonly #id: string
   readonly #startedAt: number
   readonly #timer: NodeJS.Timeout
@@ -33,9 +30,9 @@ export class NodeReporter implements AsyncDisposable {
   #fullAt: number | undefined
   #isReplaceable = false
 
-  constructor(options: NodeReporterOptions) {
-    const { store, incidents, intervalMs = REPORT_INTERVAL_MS } = options
-    this.#options = options
+  constructor(parts: NodeReporterParts) {
+    const { store, incidents, intervalMs = REPORT_INTERVAL_MS } = parts
+    this.#parts = parts
     this.#startedAt = store.clock()
     this.#id = newId(this.#startedAt)
     this.#reporting = this.#begin()
@@ -60,19 +57,19 @@ export class NodeReporter implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
     await this.#reporting
-    const { store } = this.#options
+    const { store } = this.#parts
     await store.execute('relaxed', ({ nodes }) => nodes.remove(this.#id)).catch(() => undefined)
   }
 
   async #begin(): Promise<void> {
-    const { store } = this.#options
+    const { store } = this.#parts
     const before = this.#startedAt - DAY_MS
     await store.execute('relaxed', ({ nodes }) => nodes.removeUnseen(before)).catch(() => undefined)
     await this.#report()
   }
 
   async #report(): Promise<void> {
-    const { store, metrics, settings, log, host, release } = this.#options
+    const { store, metrics, settings, log, host, release } = this.#parts
     const node = { id: this.#id, host, release, startedAt: this.#startedAt, seenAt: store.clock() }
     const numbers = metrics.read()
     this.#fullAt = isDiskFull(numbers) ? (this.#fullAt ?? node.seenAt) : undefined
@@ -89,7 +86,7 @@ export class NodeReporter implements AsyncDisposable {
   }
 
   #canReplace(other: NodeReport): boolean {
-    if (this.#fullAt === undefined || isSilent(other, this.#options.store.clock())) return false
+    if (this.#fullAt === undefined || isSilent(other, this.#parts.store.clock())) return false
     return other.seenAt >= this.#fullAt && !isDiskFull(other.numbers)
   }
 }

@@ -6,12 +6,10 @@ import type { ReportRequest } from '../../../protocol/api/reports.schema.ts'
 import { MAX_REPORT_TEXT_LENGTH, type ReportReason } from '../../../protocol/api/reports.ts'
 import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts'
 import { Hosts } from '../../edge/resolve/host.ts'
-import type { ServiceBranding } from '../../lib/branding.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
-import type { Mail } from '../../mail/mail.ts'
-import type { UrlBuilder } from '../../sites/urls.ts'
+import type { Parts } from '../../parts.ts'
 import type { AuditActor } from '../../store/contract/audit.ts'
 import { counterWindow } from '../../store/contract/counters.ts'
 import type { Report, ReportedSite, ReportState } from '../../store/contract/reports.ts'
@@ -21,13 +19,8 @@ import { decodeCursor, type PageRequest, toPage } from '../administration/page.t
 import { reportEmail } from './report-email.ts'
 import { findTitle, isPresent, requirePresentSite } from './targets.ts'
 
-interface ReportsOptions {
-  store: Store
-  mail: Mail
-  addresses: UrlBuilder
-  branding: ServiceBranding
+type ReportsParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'clock'> & {
   limits: Pick<RateLimits, 'charge'>
-  clock: () => number
   /** The address of the operator; '' for none. */
   email: string
 }
@@ -52,12 +45,12 @@ const ROWS_PER_STATEMENT = 500
 
 /** Reports of sites by visitors. All reports of a site are one row with the last texts, however many there are. */
 export class Reports {
-  readonly #options: ReportsOptions
+  readonly #parts: ReportsParts
   readonly #hosts: Hosts
 
-  constructor(options: ReportsOptions) {
-    this.#options = options
-    this.#hosts = new Hosts(options.addresses)
+  constructor(parts: ReportsParts) {
+    this.#parts = parts
+    this.#hosts = new Hosts(parts.addresses)
   }
 
   /**
@@ -65,7 +58,7 @@ export class Reports {
    * It opens a report that was decided only if the site has changed since then, or is online after an action.
    */
   async add({ url, reason, text = '', email }: ReportRequest, address: string): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     await this.#charge(address)
     const slug = await this.#findSlug(url)
     const report: Report = {
@@ -85,7 +78,7 @@ export class Reports {
 
   /** Those in a state, the last reported site first. VALIDATION_ERROR for an invalid cursor. */
   async list({ state, limit, cursor }: PageRequest & { state: ReportState }): Promise<ReportPage> {
-    const { read } = this.#options.store
+    const { read } = this.#parts.store
     const [lastAt, site] = cursor === undefined ? [] : decodeCursor(cursor, ['number', 'string'])
     const before = cursor === undefined ? undefined : { lastAt: lastAt as number, site: site as string }
     const found = await read.reports.list(state, { limit: limit + 1, before })
@@ -101,7 +94,7 @@ export class Reports {
 
   /** Dismisses the reports of a site, or opens them again. NOT_FOUND without reports. */
   async decide(actor: AuditActor, slug: string, state: 'open' | 'dismissed'): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.#parts
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
       const { visitsKey } = await requirePresentSite(tx, slug)
@@ -120,7 +113,7 @@ export class Reports {
    * sent again by a later run.
    */
   async run(store: Store): Promise<number> {
-    const { clock, mail, addresses, branding, email: to } = this.#options
+    const { clock, mail, addresses, branding, email: to } = this.#parts
     await repeatUntilEmpty(() =>
       store.execute('relaxed', ({ reports }) =>
         reports.deleteBefore(clock() - RETENTION_MS, ROWS_PER_STATEMENT),
@@ -137,7 +130,7 @@ export class Reports {
   /** Sites with reports that the operator was not notified of; records those of deleted sites as notified. */
   async #findDue(store: Store): Promise<{ slug: string; reports: ReportedSite }[]> {
     const { read } = store
-    const rows = await read.reports.unmailed(this.#options.clock() - SITE_EMAIL_INTERVAL_MS, SITES_PER_EMAIL)
+    const rows = await read.reports.unmailed(this.#parts.clock() - SITE_EMAIL_INTERVAL_MS, SITES_PER_EMAIL)
     const slugs = await currentSlugs(read, rows)
     const due = []
     for (const reports of rows) {
@@ -152,7 +145,7 @@ export class Reports {
 
   /** Whether an email may be sent now. */
   async #claimEmail(store: Store): Promise<boolean> {
-    const window = counterWindow(this.#options.clock(), EMAIL_INTERVAL_MS)
+    const window = counterWindow(this.#parts.clock(), EMAIL_INTERVAL_MS)
     const emails = await store.execute('relaxed', ({ counters }) =>
       counters.add('emails about reports', window),
     )
@@ -162,7 +155,7 @@ export class Reports {
   /** Records that the operator was notified of reports, except those that were added since they were read. */
   async #recordEmail(store: Store, slug: string, { site, count }: ReportedSite): Promise<void> {
     await store.write('relaxed', { site: slug }, async (tx) => {
-      const mailedAt = this.#options.clock()
+      const mailedAt = this.#parts.clock()
       const known = await tx.reports.find(site)
       if (known) await tx.reports.put({ ...known, mailedCount: count, mailedAt })
     })
@@ -170,7 +163,7 @@ export class Reports {
 
   async #charge(address: string): Promise<void> {
     const caller = { address, account: undefined, signedInWith: 'anonymous' } as const
-    const { admitted, secondsLeft } = await this.#options.limits.charge(caller, 'report')
+    const { admitted, secondsLeft } = await this.#parts.limits.charge(caller, 'report')
     if (admitted) return
     const sentence = `Your network has sent ${REPORTS_PER_HOUR} reports within an hour. Try again later.`
     const details = { countedBy: 'address' }
@@ -179,7 +172,7 @@ export class Reports {
 
   /** The present slug of the site at a URL. */
   async #findSlug(url: string): Promise<string> {
-    const { read } = this.#options.store
+    const { read } = this.#parts.store
     if (!URL.canParse(url) || url.length > MAX_URL_LENGTH) throw unknownSite()
     const { protocol, host: header } = new URL(url)
     // Administrators open the address from a list.
@@ -193,7 +186,7 @@ export class Reports {
   }
 
   async #describe(reports: ReportedSite, slug: string): Promise<ShownReports> {
-    const { store, addresses } = this.#options
+    const { store, addresses } = this.#parts
     const { read } = store
     const site = await read.sites.bySlug(slug)
     const owner = site?.ownerId ? await read.accounts.byId(site.ownerId) : undefined

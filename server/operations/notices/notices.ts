@@ -1,13 +1,11 @@
 import { wantsNotice } from '../../accounts/notice-switches.ts'
 import type { UnsubscribeLinks } from '../../accounts/unsubscribe.ts'
 import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
-import type { ServiceBranding } from '../../lib/branding.ts'
 import { ApiError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import { type Mail, MailDeferredError, MailRejectedError } from '../../mail/mail.ts'
-import type { UrlBuilder } from '../../sites/urls.ts'
+import { MailDeferredError, MailRejectedError } from '../../mail/mail.ts'
+import type { Parts } from '../../parts.ts'
 import type { Account } from '../../store/contract/accounts.ts'
 import { counterWindow } from '../../store/contract/counters.ts'
 import {
@@ -20,14 +18,8 @@ import {
 import { INDEPENDENT, type Queries, type Store } from '../../store/store.ts'
 import { noticeEmail } from './emails.ts'
 
-interface NoticesOptions {
-  store: Store
-  mail: Mail
-  addresses: UrlBuilder
-  branding: ServiceBranding
+type NoticesParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'clock' | 'log'> & {
   unsubscribeLinks: Pick<UnsubscribeLinks, 'create'>
-  clock: () => number
-  log: Log
 }
 
 /** How long before its expiry the owner of a site is reminded. */
@@ -72,10 +64,10 @@ type SendOutcome = 'done' | 'deferred' | 'failed'
  * an email unsent rather than sent twice.
  */
 export class Notices {
-  readonly #options: NoticesOptions
+  readonly #parts: NoticesParts
 
-  constructor(options: NoticesOptions) {
-    this.#options = options
+  constructor(parts: NoticesParts) {
+    this.#parts = parts
   }
 
   /**
@@ -83,7 +75,7 @@ export class Notices {
    * two nodes concurrently.
    */
   async run(store: Store): Promise<number> {
-    const { clock } = this.#options
+    const { clock } = this.#parts
     await this.#addNotices(store)
     let sent = 0
     let deferred = 0
@@ -104,7 +96,7 @@ export class Notices {
   }
 
   async #addNotices(store: Store): Promise<void> {
-    const { clock } = this.#options
+    const { clock } = this.#parts
     const now = clock()
     const { notices } = store.read
     const until = now + REMINDER_LEAD_MS
@@ -140,7 +132,7 @@ export class Notices {
    * deleted, its deleted site was restored, or the account has had too many emails of its kind.
    */
   async #claim(id: string, store: Store): Promise<Account | undefined> {
-    const { clock, log } = this.#options
+    const { clock, log } = this.#parts
     return store.write('durable', { notice: id }, async (tx) => {
       const now = clock()
       const notice = await tx.notices.find(id)
@@ -172,7 +164,7 @@ export class Notices {
     { account, event }: { account: string; event: NoticeEvent },
     { reply }: MailRejectedError,
   ): Promise<void> {
-    const { store, clock, log } = this.#options
+    const { store, clock, log } = this.#parts
     log.warn('email refused; no further emails about events until the next sign-in', {
       ...{ account, kind: event.kind, reply },
     })
@@ -183,7 +175,7 @@ export class Notices {
   }
 
   async #send({ id, event, attempts }: Notice, { id: account, email }: Account): Promise<SendOutcome> {
-    const { store, mail, addresses, branding, unsubscribeLinks, clock, log } = this.#options
+    const { store, mail, addresses, branding, unsubscribeLinks, clock, log } = this.#parts
     try {
       const to = event.kind === 'site-shared' ? event.to : email
       const unsubscribeUrl = unsubscribeLinks.create(account, event.kind)

@@ -1,34 +1,26 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
-import type { BlobReader } from '../../blobs/blob-reader.ts'
-import type { BlobLocation, Blobs } from '../../blobs/blobs.ts'
+import type { BlobLocation } from '../../blobs/blobs.ts'
 import { isDamage } from '../../blobs/damage.ts'
 import { type Encoding, shouldPrecompress } from '../../blobs/encoding.ts'
 import { ApiError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
+import type { Parts } from '../../parts.ts'
 import type { HeadInjection } from '../../sites/page-metadata/head-metadata.ts'
 import {
   type InjectedDocument,
   type InjectedDocuments,
   readInjected,
 } from '../../sites/page-metadata/injected-document.ts'
-import type { UrlBuilder } from '../../sites/urls.ts'
 import type { BlobEncodings } from '../../store/contract/blobs.ts'
 import { encodingsLease, type Version } from '../../store/contract/versions.ts'
-import { INDEPENDENT, type Store, type WriteTransaction } from '../../store/store.ts'
+import { INDEPENDENT, type WriteTransaction } from '../../store/store.ts'
 import { CompressionWorker } from './compression-worker.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
 import { isSameInjection, loadInjection, nameDocument } from './injected-documents.ts'
 
-interface PrecompressorOptions {
-  store: Store
-  blobs: Blobs
-  blobReader: BlobReader
-  addresses: UrlBuilder
+type PrecompressorParts = Pick<Parts, 'store' | 'blobs' | 'blobReader' | 'addresses' | 'clock' | 'log'> & {
   injectedDocuments: InjectedDocuments
-  clock: () => number
-  log: Log
 }
 
 /** A file to be encoded. */
@@ -82,7 +74,7 @@ const WORKER_IDLE_TIMEOUT_MS = 5000
  * can resume a version.
  */
 export class Precompressor implements AsyncDisposable {
-  readonly #options: PrecompressorOptions
+  readonly #parts: PrecompressorParts
   readonly #worker = new CompressionWorker({ idleTimeoutMs: WORKER_IDLE_TIMEOUT_MS })
   readonly #holder = randomUUID()
   /** Queued versions, by site. */
@@ -102,8 +94,8 @@ export class Precompressor implements AsyncDisposable {
     return this.#waiting.size
   }
 
-  constructor(options: PrecompressorOptions) {
-    this.#options = options
+  constructor(parts: PrecompressorParts) {
+    this.#parts = parts
   }
 
   /** Stops within a moment; the job continues what is left. */
@@ -139,7 +131,7 @@ export class Precompressor implements AsyncDisposable {
       try {
         work = await this.#precompress(next)
       } catch (error) {
-        const { log } = this.#options
+        const { log } = this.#parts
         const { flow: slug, item: version } = next
         log.warn('precompression failed; a sweep will retry', { slug, version, error })
       }
@@ -153,13 +145,13 @@ export class Precompressor implements AsyncDisposable {
   /** One turn of a version; undefined when there is nothing to do. */
   async #precompress(turn: Turn): Promise<PrecompressionJob | undefined> {
     const { item: versionId } = turn
-    const { addresses, blobs, injectedDocuments, store } = this.#options
+    const { addresses, blobs, injectedDocuments, store } = this.#parts
     const { read } = store
     const found = await read.versions.byId(versionId)
     if (found?.state !== 'ready' || found.isEncoded) return undefined
     const injection = await loadInjection(read, found, addresses)
     const document = injection && (await injectedDocuments.get(injection))
-    const version = await nameDocument(this.#options, found, { injection, document })
+    const version = await nameDocument(this.#parts, found, { injection, document })
     const candidates = findCandidates(version, document)
     const skipped = candidates.filter((file) => this.#hasFailedTooOften(file))
     const encoded = (await read.blobs.ofVersions([versionId])).filter(({ encodings }) => encodings !== null)
@@ -220,20 +212,20 @@ export class Precompressor implements AsyncDisposable {
 
   /** Claims a version unless another process works on it. */
   async #acquireLease(versionId: string): Promise<boolean> {
-    const fence = await this.#options.store.write('relaxed', INDEPENDENT, (tx) =>
+    const fence = await this.#parts.store.write('relaxed', INDEPENDENT, (tx) =>
       this.#renewLease(tx, versionId),
     )
     return fence !== undefined
   }
 
   #renewLease(tx: WriteTransaction, versionId: string): Promise<number | undefined> {
-    const now = this.#options.clock()
+    const now = this.#parts.clock()
     return tx.leases.acquire(encodingsLease(versionId), this.#holder, now, now + LEASE_DURATION_MS)
   }
 
   /** The row of a file once its encodings are stored; undefined when it could not be encoded. */
   async #encodeFile(file: PrecompressionCandidate): Promise<BlobEncodings | undefined> {
-    const { blobs } = this.#options
+    const { blobs } = this.#parts
     const encodings = await this.#compress(file).catch((error: unknown) => this.#countFailure(file, error))
     if (!encodings) return undefined
     const locations: Record<Encoding, BlobLocation | null> = { br: null, zstd: null, gzip: null }
@@ -243,7 +235,7 @@ export class Precompressor implements AsyncDisposable {
   }
 
   async #compress(file: PrecompressionCandidate): Promise<Map<Encoding, Buffer>> {
-    const published = await this.#options.blobReader.bytes(file.injected?.publishedHash ?? file.hash)
+    const published = await this.#parts.blobReader.bytes(file.injected?.publishedHash ?? file.hash)
     const bytes = file.injected ? readInjected(published, file.injected) : published
     if (bytes?.length !== file.size) throw new Error(`The blob ${file.hash} is not there`)
     return this.#worker.encode(bytes)
@@ -256,7 +248,7 @@ export class Precompressor implements AsyncDisposable {
     if (this.#failures.size >= MAX_REMEMBERED_FAILURES) this.#failures.clear()
     const failures = (this.#failures.get(hash) ?? 0) + 1
     this.#failures.set(hash, failures)
-    this.#options.log.error('precompressing a file failed', { path, hash, failures, error })
+    this.#parts.log.error('precompressing a file failed', { path, hash, failures, error })
   }
 
   #hasFailedTooOften({ hash }: PrecompressionCandidate): boolean {
@@ -268,7 +260,7 @@ export class Precompressor implements AsyncDisposable {
    * the encodings for a version that was deleted in the meantime are discarded.
    */
   async #record(work: PrecompressionJob): Promise<void> {
-    const { addresses, store } = this.#options
+    const { addresses, store } = this.#parts
     const { id, slug } = work.version
     const rows = work.rows.splice(0)
     await store.write('relaxed', { site: slug }, async (tx) => {

@@ -1,24 +1,19 @@
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { ApiError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import type { Telemetry } from '../../lib/telemetry.ts'
 import { DAY_MS, SECOND_MS } from '../../lib/time.ts'
+import type { Parts } from '../../parts.ts'
 import type { Store } from '../../store/store.ts'
 import type { Refusal, ScannedFile, Scanner } from './scanner.ts'
 
-interface ContentScanOptions {
-  store: Store
+type ContentScanParts = Pick<Parts, 'store' | 'clock' | 'log' | 'telemetry'> & {
   /** Undefined without a scanner. */
   scanner: Scanner | undefined
   /** Milliseconds for the files of one version. */
   timeoutMs: number
   /** What happens to a version when the scanner fails. */
   onFailure: 'refuse' | 'pass'
-  clock: () => number
-  log: Log
-  telemetry: Telemetry
 }
 
 type FileToScan = Omit<ScannedFile, 'open'>
@@ -34,11 +29,11 @@ const RETRY_SECONDS = 30
 
 /** Has the files of a version scanned before it is published. Accepted files are not scanned again for 30 days. */
 export class ContentScan {
-  readonly #options: ContentScanOptions
+  readonly #parts: ContentScanParts
   readonly #semaphore = new Semaphore(SCANS)
 
-  constructor(options: ContentScanOptions) {
-    this.#options = options
+  constructor(parts: ContentScanParts) {
+    this.#parts = parts
   }
 
   /**
@@ -46,7 +41,7 @@ export class ContentScan {
    * when too many versions wait, whatever the setting.
    */
   async check(files: readonly FileToScan[], reader: BlobReader): Promise<void> {
-    const { scanner, store, clock } = this.#options
+    const { scanner, store, clock } = this.#parts
     if (!scanner) return
     const unknown = new Map(files.map((file) => [scanner.identify(file), file]))
     const since = clock() - VERDICT_LIFETIME_MS
@@ -62,14 +57,14 @@ export class ContentScan {
 
   /** Deletes verdicts that no longer count, for a job with its store; returns their number. */
   async prune(store: Store): Promise<number> {
-    const before = this.#options.clock() - VERDICT_LIFETIME_MS
+    const before = this.#parts.clock() - VERDICT_LIFETIME_MS
     return repeatUntilEmpty(() =>
       store.execute('relaxed', ({ scans }) => scans.deleteBefore(before, ROWS_PER_STATEMENT)),
     )
   }
 
   async #scan(scanner: Scanner, files: readonly ScannedFile[]): Promise<Refusal | 'failed' | undefined> {
-    const { timeoutMs, onFailure, log, telemetry } = this.#options
+    const { timeoutMs, onFailure, log, telemetry } = this.#parts
     const count = (outcome: string) => telemetry.metrics.counter('slipway_scans_total', { outcome }).add()
     try {
       const refusal = await scanner.scan(files, AbortSignal.timeout(timeoutMs))

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
-import type { Log } from '../../lib/log.ts'
-import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
+import { SecondChanceCache } from '../../lib/second-chance-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { SECOND_MS } from '../../lib/time.ts'
+import type { Parts } from '../../parts.ts'
 import type { RenderedMarkdown } from './render-markdown.ts'
 
 /** Bounds of a document that is rendered, and of what it becomes. */
@@ -25,10 +25,8 @@ const RESULT_BYTES = 300
 
 const WORKER = new URL('./markdown-worker.ts', import.meta.url)
 
-interface MarkdownPagesOptions {
+type MarkdownPagesParts = Pick<Parts, 'budget' | 'log'> & {
   blobs: Pick<BlobReader, 'bytes'>
-  budget: MemoryBudget
-  log: Log
 }
 
 /**
@@ -36,14 +34,14 @@ interface MarkdownPagesOptions {
  * and memory, so that no document delays requests.
  */
 export class MarkdownPages {
-  readonly #options: MarkdownPagesOptions
+  readonly #parts: MarkdownPagesParts
   readonly #cache: SecondChanceCache<{ rendered: RenderedMarkdown | undefined }>
   readonly #loads = new Map<string, Promise<RenderedMarkdown | undefined>>()
   readonly #semaphore = new Semaphore(RENDERINGS)
 
-  constructor(options: MarkdownPagesOptions) {
-    this.#options = options
-    this.#cache = new SecondChanceCache(options.budget)
+  constructor(parts: MarkdownPagesParts) {
+    this.#parts = parts
+    this.#cache = new SecondChanceCache(parts.budget)
   }
 
   /**
@@ -61,7 +59,7 @@ export class MarkdownPages {
   #load(hash: string): Promise<RenderedMarkdown | undefined> {
     const loading = this.#semaphore
       .run(async () => {
-        const bytes = await this.#options.blobs.bytes(hash)
+        const bytes = await this.#parts.blobs.bytes(hash)
         const rendered = bytes && (await this.#render(bytes))
         if (bytes) this.#cache.set(hash, { rendered }, RESULT_BYTES + 2 * (rendered?.html.length ?? 0))
         return rendered
@@ -83,7 +81,7 @@ export class MarkdownPages {
       const [rendered] = (await once(worker, 'message', { signal })) as [RenderedMarkdown]
       return rendered.html.length > MAX_HTML_CHARACTERS ? undefined : rendered
     } catch (error) {
-      this.#options.log.debug('a Markdown document is shown as text', { bytes: bytes.length, error })
+      this.#parts.log.debug('a Markdown document is shown as text', { bytes: bytes.length, error })
       return undefined
     } finally {
       await worker.terminate()
