@@ -31,7 +31,6 @@ import {
   origin,
   planName,
   program,
-  renamed,
   scanner,
   secret,
   sender,
@@ -482,14 +481,11 @@ export const settings = {
       'Open connections per process for an IPv4 address or an IPv6 /64 network; not applied behind trusted proxies. A number or `unlimited`.',
     ),
   ),
-  fastPath: renamed(
-    'SLIPWAY_FAST_LANE',
-    oneOf(
-      'SLIPWAY_FAST_PATH',
-      'on',
-      ['on', 'off'],
-      "Parse simple requests to sites without Node's HTTP parser. `off` gives the same responses, slower.",
-    ),
+  fastPath: oneOf(
+    'SLIPWAY_FAST_PATH',
+    'on',
+    ['on', 'off'],
+    "Parse simple requests to sites without Node's HTTP parser. `off` gives the same responses, slower.",
   ),
   hsts: oneOf(
     'SLIPWAY_HSTS',

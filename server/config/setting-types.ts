@@ -29,8 +29,6 @@ const MAX_RESERVE_PERCENT = 90
 /** One row of the table of settings. `read` parses a value or throws a description of the allowed values. */
 export interface Setting<T> {
   name: string
-  /** The name in the previous version, still accepted with a warning at the start. */
-  formerName?: string
   defaultValue: T
   /** Shown in the list of settings in place of a default. */
   defaultLabel?: string
@@ -151,11 +149,6 @@ export function optional<T>(
 ): Setting<T | undefined> {
   const read = (given: string) => (given === defaultLabel ? undefined : setting.read(given))
   return { ...setting, read, defaultValue: undefined, defaultLabel }
-}
-
-/** A setting that had another name in the previous version. */
-export function renamed<T>(formerName: string, setting: Setting<T>): Setting<T> {
-  return { ...setting, formerName }
 }
 
 /**

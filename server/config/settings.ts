@@ -10,10 +10,6 @@ import { settings } from './setting-table.ts'
 import { readValue, type Setting } from './setting-types.ts'
 import type { SettingsFile } from './settings-file.ts'
 
-const renamedSettings = Object.values<Setting<unknown>>(settings).filter(
-  ({ formerName }) => formerName !== undefined,
-)
-
 /** Settings that must be given together. */
 const REQUIRED_PAIRS = [
   ['tlsCertFile', 'tlsKeyFile'],
@@ -44,7 +40,7 @@ export type Config = Readonly<
     moveDatabaseUrl: string
     dnsHookEnvironment: Readonly<Record<string, string>>
     scanHookEnvironment: Readonly<Record<string, string>>
-    /** Sentences for the log of the start: settings with their former names, and combinations that rarely are intended. */
+    /** Sentences for the log of the start: combinations of settings that rarely are intended. */
     warnings: readonly string[]
   }
 >
@@ -54,7 +50,7 @@ export class ConfigError extends Error {}
 
 /**
  * Reads the settings from `environment`, of which Node has read a part from `files`, and freezes them; throws ConfigError
- * with a line for each invalid one. A former name counts where the present one is not set.
+ * with a line for each invalid one.
  */
 export function readConfig(
   environment: Record<string, string | undefined>,
@@ -63,18 +59,16 @@ export function readConfig(
   const problems: string[] = []
   const values: Record<string, unknown> = {}
   for (const [key, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
-    const name = isSetByFormerName(setting, environment) ? setting.formerName! : setting.name
-    const given = environment[name]
+    const given = environment[setting.name]
     try {
-      values[key] = given ? readValue({ ...setting, name }, given) : setting.defaultValue
+      values[key] = given ? readValue(setting, given) : setting.defaultValue
     } catch (error) {
       problems.push((error as Error).message)
     }
   }
   const known = new Set(Object.values(settings).map((setting) => setting.name as string))
-  const former = new Set(renamedSettings.map(({ formerName }) => formerName))
   for (const name of Object.keys(environment)) {
-    if (/^slipway_/i.test(name) && !known.has(name) && !former.has(name) && !OTHER_VARIABLES.has(name))
+    if (/^slipway_/i.test(name) && !known.has(name) && !OTHER_VARIABLES.has(name))
       problems.push(unknownSetting(name, known))
   }
   for (const [one, other] of REQUIRED_PAIRS)
@@ -101,8 +95,8 @@ interface SettingRow {
 /** Rows for `slipway-server settings` and the documentation. */
 export function describeSettings(environment: Record<string, string | undefined> = {}): SettingRow[] {
   return Object.values<Setting<unknown>>(settings).map((setting) => {
-    const { name, formerName, defaultLabel, description } = setting
-    const given = environment[isSetByFormerName(setting, environment) ? formerName! : name]
+    const { name, defaultLabel, description } = setting
+    const given = environment[name]
     const defaultValue = defaultLabel ?? String(setting.defaultValue)
     const value = given && setting.secret ? '(hidden)' : given || defaultValue
     return { name, defaultValue, value, description }
@@ -115,13 +109,6 @@ const OTHER_VARIABLES = new Set([
   ...['SLIPWAY_KEY', 'SLIPWAY_ID_TOKEN', 'SLIPWAY_SITE_PASSWORD'],
   'SLIPWAY_MOVE_DATABASE_URL',
 ])
-
-function isSetByFormerName(
-  { name, formerName }: Setting<unknown>,
-  environment: Record<string, string | undefined>,
-): boolean {
-  return formerName !== undefined && Boolean(environment[formerName]) && !environment[name]
-}
 
 /** Two checks of a balancer, with its default interval of 2 seconds. */
 const FLEET_READY_SECONDS = 5
@@ -143,10 +130,7 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
       names: values.dnsHookVariables,
     }),
     scanHookEnvironment: hookEnvironment(environment, { prefix: 'SCAN_HOOK_' }),
-    warnings: [
-      ...formerNameWarnings(environment),
-      ...deploymentWarnings(values, settings.ownedFileBytes.defaultValue),
-    ],
+    warnings: deploymentWarnings(values, settings.ownedFileBytes.defaultValue),
   })
 }
 
@@ -172,12 +156,6 @@ function readCollector({
   OTEL_EXPORTER_OTLP_ENDPOINT: url = '',
 }: Record<string, string | undefined>): string {
   return /^https?:\/\/./.test(url) && URL.canParse(url) ? url : ''
-}
-
-function formerNameWarnings(environment: Record<string, string | undefined>): readonly string[] {
-  return renamedSettings
-    .filter(({ formerName }) => environment[formerName!])
-    .map(({ name, formerName }) => `${formerName} is now ${name}; the next version refuses the old name`)
 }
 
 function missingPair(

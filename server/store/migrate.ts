@@ -1,35 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { ApiError } from '../lib/errors.ts'
-import * as foundation from './migrations/001-foundation.ts'
-import * as serving from './migrations/002-serving.ts'
-import * as domains from './migrations/003-domains.ts'
-import * as webFace from './migrations/004-web-face.ts'
-import * as ticketKeys from './migrations/005-ticket-keys.ts'
-import * as attemptsAndShares from './migrations/006-attempts-and-shares.ts'
-import * as drafts from './migrations/007-drafts.ts'
-import * as namedKeys from './migrations/008-named-keys.ts'
-import * as versionDescriptions from './migrations/009-version-descriptions.ts'
-import * as siteNames from './migrations/010-site-names.ts'
-import * as notices from './migrations/011-notices.ts'
-import * as contentHashes from './migrations/012-content-hashes.ts'
-import * as trashAndCollaborators from './migrations/013-trash-and-collaborators.ts'
-import * as growingTables from './migrations/014-growing-tables.ts'
-import * as objects from './migrations/015-objects.ts'
-import * as fleet from './migrations/016-fleet.ts'
-import * as claimsAndCounts from './migrations/017-claims-and-counts.ts'
-import { failuresAndStrays } from './migrations/018-failures-and-strays.ts'
-import * as keyScopes from './migrations/019-key-scopes.ts'
-import * as previews from './migrations/020-previews.ts'
-import * as trusts from './migrations/021-trusts.ts'
-import * as oauth from './migrations/022-oauth.ts'
-import * as clients from './migrations/023-clients.ts'
-import * as administration from './migrations/024-administration.ts'
-import * as figures from './migrations/024-figures.ts'
-import * as moderation from './migrations/025-moderation.ts'
-import * as quotas from './migrations/026-quotas.ts'
-import * as mail from './migrations/027-mail.ts'
-import * as trustsAndDevices from './migrations/028-trusts-and-devices.ts'
-import * as effectsOfChanges from './migrations/029-effects-of-changes.ts'
+import * as baseline from './migrations/001-baseline.ts'
 import type { EngineName, Schema } from './schema.ts'
 
 /** An index of a table that may be large. */
@@ -64,79 +35,7 @@ export type Migration = {
 )
 
 /** In order. A released migration never changes. */
-export const migrations: readonly Migration[] = [
-  { name: '001-foundation', up: foundation.up },
-  { name: '002-serving', up: serving.up },
-  { name: '003-domains', up: domains.up },
-  { name: '004-web-face', up: webFace.up },
-  { name: '005-ticket-keys', up: ticketKeys.up },
-  { name: '006-attempts-and-shares', up: attemptsAndShares.up },
-  { name: '007-drafts', up: drafts.up },
-  { name: '008-named-keys', up: namedKeys.up },
-  { name: '009-version-descriptions', up: versionDescriptions.up },
-  { name: '010-site-names', up: siteNames.up },
-  { name: '011-notices', up: notices.up },
-  { name: '012-content-hashes', up: contentHashes.up },
-  { name: '013-trash-and-collaborators', up: trashAndCollaborators.up },
-  { name: '014-growing-tables', up: growingTables.up },
-  { name: '015-objects', up: objects.up },
-  { name: '016-fleet', compatibleWith: '014-growing-tables', up: fleet.up },
-  { name: '017-claims-and-counts', compatibleWith: '014-growing-tables', up: claimsAndCounts.up },
-  {
-    name: '017-pages-of-sites',
-    compatibleWith: '014-growing-tables',
-    indexes: claimsAndCounts.pagesOfSites,
-  },
-  {
-    name: '018-failures-and-strays',
-    compatibleWith: '014-growing-tables',
-    indexes: failuresAndStrays,
-  },
-  { name: '019-key-scopes', compatibleWith: '014-growing-tables', up: keyScopes.up },
-  {
-    name: '019-named-keys-expiring',
-    compatibleWith: '014-growing-tables',
-    indexes: keyScopes.expiringKeys,
-  },
-  { name: '020-previews', compatibleWith: '014-growing-tables', up: previews.up },
-  {
-    name: '020-previews-indexes',
-    compatibleWith: '014-growing-tables',
-    indexes: previews.previewIndexes,
-  },
-  { name: '021-trusts', compatibleWith: '014-growing-tables', up: trusts.up },
-  { name: '022-oauth', compatibleWith: '014-growing-tables', up: oauth.up },
-  { name: '023-clients', compatibleWith: '014-growing-tables', up: clients.up },
-  { name: '024-administration', compatibleWith: '014-growing-tables', up: administration.up },
-  {
-    name: '024-administrators',
-    compatibleWith: '014-growing-tables',
-    indexes: administration.administrators,
-  },
-  { name: '024-figures', compatibleWith: '014-growing-tables', up: figures.up },
-  { name: '024-lists', compatibleWith: '014-growing-tables', indexes: figures.listIndexes },
-  { name: '025-moderation', compatibleWith: '014-growing-tables', up: moderation.up },
-  {
-    name: '025-moderation-indexes',
-    compatibleWith: '014-growing-tables',
-    indexes: moderation.moderationIndexes,
-  },
-  { name: '026-quotas', compatibleWith: '014-growing-tables', up: quotas.up },
-  { name: '026-quotas-fill', compatibleWith: '014-growing-tables', fill: quotas.fillNetworks },
-  {
-    name: '026-quotas-indexes',
-    compatibleWith: '014-growing-tables',
-    indexes: quotas.quotaIndexes,
-  },
-  { name: '027-mail', compatibleWith: '014-growing-tables', up: mail.up },
-  {
-    name: '027-mail-certificates',
-    compatibleWith: '014-growing-tables',
-    indexes: mail.certificateStates,
-  },
-  { name: '028-trusts-and-devices', compatibleWith: '014-growing-tables', up: trustsAndDevices.up },
-  { name: '029-effects-of-changes', compatibleWith: '014-growing-tables', up: effectsOfChanges.up },
-]
+export const migrations: readonly Migration[] = [{ name: '001-baseline', up: baseline.up }]
 
 interface MigrationTables {
   applied_migrations: { name: string; applied_at: number }
@@ -183,7 +82,8 @@ export async function createMigrationTables({ schema }: Kysely<Schema>): Promise
 
 /**
  * The steps that are left, and whether none has been applied; requires the tables of `createMigrationTables`. Steps
- * that this release does not know are those of a newer one. UNAVAILABLE when one of them excludes this release.
+ * that this release does not know are those of a newer one. UNAVAILABLE when one of them excludes this release, and for
+ * data of a commit before 1.0.
  */
 export async function findPending(
   db: Kysely<Schema>,
@@ -193,6 +93,7 @@ export async function findPending(
   const rows = await tables.selectFrom('applied_migrations').select('name').execute()
   const applied = new Set(rows.map((row) => row.name))
   const known = new Set(steps.map(({ name }) => name))
+  if (applied.has(FIRST_BEFORE_BASELINE)) throw new ApiError('UNAVAILABLE', BEFORE_BASELINE)
   const newer = [...applied].find((name) => !known.has(name))
   if (newer !== undefined) {
     const compatibility = await tables.selectFrom('schema_compatibility').select('oldest').executeTakeFirst()
@@ -203,6 +104,12 @@ export async function findPending(
   }
   return { pending: steps.filter(({ name }) => !applied.has(name)), isEmpty: applied.size === 0 }
 }
+
+/** The first migration of all commits before the baseline, and the last one of these commits. */
+const FIRST_BEFORE_BASELINE = '001-foundation'
+const LAST_COMMIT_BEFORE_BASELINE = '8a42ec67'
+
+const BEFORE_BASELINE = `A commit of Slipway before 1.0 wrote this data, which 1.0 does not read: start commit ${LAST_COMMIT_BEFORE_BASELINE} with it, download each site with "slipway pull", and publish the sites again to a service with a new data folder or database.`
 
 /** Applies steps in the transaction of `tx`, without other users of the database. */
 export async function applyAll(

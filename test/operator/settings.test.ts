@@ -373,15 +373,6 @@ test('a misspelled setting is reported with a suggestion and without its value',
   }
 })
 
-test('a setting is accepted under its former name, and the present name has precedence', () => {
-  assert.equal(readConfig({ SLIPWAY_FAST_LANE: 'off' }).fastPath, 'off')
-  assert.equal(readConfig({ SLIPWAY_FAST_LANE: 'off', SLIPWAY_FAST_PATH: 'on' }).fastPath, 'on')
-  assert.deepEqual(refusal({ SLIPWAY_FAST_LANE: 'yes' }), [
-    'SLIPWAY_FAST_LANE="yes" is not allowed: it must be one of on, off',
-  ])
-  assert.deepEqual(readConfig({ SLIPWAY_FAST_LANE: '', SLIPWAY_FAST_PATH: 'off' }).warnings, [])
-})
-
 const SHARED_DOMAINS: [serviceHost: string, siteDomain: string, shared: string | undefined][] = [
   ['slipway.example.com', 'sites.example.com', 'example.com'],
   ['example.com', 'example.com', 'example.com'],
@@ -402,18 +393,15 @@ test('a service and its sites that share a registrable domain are recognized', a
     assert.equal(await findSharedDomain(serviceHost, siteDomain), shared, `${serviceHost}, ${siteDomain}`)
 })
 
-test('the start logs warnings about former names of settings and about a shared registrable domain', async () => {
+test('the start logs a warning about a shared registrable domain', async () => {
   const { lines } = await run(['serve'], {
-    FAST_LANE: 'off',
     BASE_URL: 'http://slipway.example.com',
     SITE_DOMAIN: 'sites.example.com',
     // After the warnings the start fails.
     HOST: '192.0.2.1',
   })
   const log = lines.map((line) => JSON.parse(line))
-  const message = 'SLIPWAY_FAST_LANE is now SLIPWAY_FAST_PATH; the next version refuses the old name'
-  assert.ok(log.some((entry) => entry.level === 'warn' && entry.message === message))
-  assert.ok(log.some(({ shared }) => shared === 'example.com'))
+  assert.ok(log.some(({ level, shared }) => level === 'warn' && shared === 'example.com'))
 })
 
 const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
