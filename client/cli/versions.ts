@@ -107,5 +107,5 @@ export function formatChanges({ changes: counts }: Pick<VersionSummary, 'changes
   return parts.join(', ') || 'none'
 }
 
-/** For the oldest version, and for those from before this was recorded. */
+/** For the changes of the oldest version. */
 const UNKNOWN = '–'

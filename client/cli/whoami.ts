@@ -48,7 +48,5 @@ function formatUsage({
     requestsPerHour >= UNLIMITED
       ? `${pluralize(requestsThisHour, 'request')} this hour, no limit`
       : `${formatNumber(requestsThisHour)} of ${pluralize(requestsPerHour, 'request')} used this hour`
-  // Servers of earlier releases do not count what an account stores.
-  if (heldBytes === undefined) return requests
   return `${requests} · ${formatBytes(heldBytes)} ${bytes >= UNLIMITED ? 'stored' : `of ${formatLimit(bytes)} stored`}`
 }

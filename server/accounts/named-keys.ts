@@ -17,7 +17,7 @@ import type { NamedKey } from '../store/contract/keys.ts'
 import type { Queries, WriteScope, WriteTransaction } from '../store/store.ts'
 import { assertMayCreateAdminKey } from './administrators.ts'
 import { assertNotBeingDeleted, type Caller, requireAccess, requireAccount } from './authorization.ts'
-import { assertPermitted, FULL_GRANT, type Grant, isFullGrant } from './permissions.ts'
+import { assertPermitted, FULL_GRANT, type Grant } from './permissions.ts'
 
 /** Maximum number of keys of one account that were created by name (contract, "Keys"). */
 export const MAX_NAMED_KEYS = 50
@@ -66,7 +66,7 @@ export class NamedKeys {
 
   /** The account and the grant of a key, named or not; undefined when it is invalid. UNAUTHORIZED when it has expired. */
   async find(apiKey: string): Promise<KeyCaller | undefined> {
-    const found = await this.#parts.store.read.keys.find(keyHashes(apiKey))
+    const found = await this.#parts.store.read.keys.find(hashToken(apiKey))
     if (!found) return undefined
     const { account, key } = found
     if (key === null) return { account, keyHash: account.keyHash!, grant: FULL_GRANT }
@@ -134,7 +134,7 @@ export class NamedKeys {
   async describe({ account, keyHash }: Caller): Promise<KeySummary | undefined> {
     if (!account || keyHash === undefined) return undefined
     const { read } = this.#parts.store
-    const key = (await read.keys.find([keyHash]))?.key
+    const key = (await read.keys.find(keyHash))?.key
     return key ? summarize(key, await currentSlugs(read, [key]), keyHash) : undefined
   }
 
@@ -179,7 +179,7 @@ export async function mintKey(
   now: number,
 ): Promise<{ apiKey: string; key: NamedKey }> {
   const apiKey = newApiKey()
-  const keyHash = isFullGrant(grant) ? hashToken(apiKey) : hashLimitedKey(apiKey)
+  const keyHash = hashToken(apiKey)
   const key: NamedKey = {
     ...{ ...grant, keyHash, accountId, createdAt: now, lastUsedAt: null },
     // Names of an account's keys are unique.
@@ -199,19 +199,6 @@ async function makeRoom(tx: WriteTransaction, { accountId, name }: NamedKey, now
   const ended = keys.filter((key) => key.name === name || (key.expiresAt !== null && key.expiresAt <= now))
   for (const { keyHash } of ended) await tx.keys.delete(keyHash)
   if (keys.length - ended.length >= MAX_NAMED_KEYS) throw limitReached(MAX_NAMED_KEYS, 'named key')
-}
-
-/**
- * The stored form of a key with limits. Releases before limits existed look keys up by `hashToken`: such a key is
- * invalid for them, where it would otherwise have no limits.
- */
-function hashLimitedKey(apiKey: string): string {
-  return hashToken(`limited ${apiKey}`)
-}
-
-/** The hashes under which a key may be stored. */
-export function keyHashes(apiKey: string): string[] {
-  return [hashToken(apiKey), hashLimitedKey(apiKey)]
 }
 
 function keyId({ keyHash }: NamedKey): string {

@@ -43,8 +43,6 @@ interface Quota {
 /** Parts of a limit at which its account is notified, the higher one first. */
 const REPORTED_PERCENTS = [100, 80] as const
 
-const NO_LIMITS: Holding = { bytes: Number.MAX_SAFE_INTEGER, sites: Number.MAX_SAFE_INTEGER }
-
 /** What accounts, networks and all sites without an account may hold. */
 export class Quotas {
   readonly #options: QuotasOptions
@@ -132,10 +130,7 @@ export class Quotas {
     await store.execute('relaxed', ({ notices }) => notices.add({ id, accountId, event, createdAt }))
   }
 
-  /**
-   * The row of all anonymous sites comes last: most writes wait for it. Anonymous sites that an earlier release created
-   * beside this one have no network and are not counted.
-   */
+  /** The row of all anonymous sites comes last: most writes wait for it. */
   async #listQuotas(queries: Queries, { ownerId, network }: SiteHolder): Promise<Quota[]> {
     const { plans, anonymous } = this.#options
     if (ownerId !== null)
@@ -151,7 +146,7 @@ export class Quotas {
     return [
       {
         holder: networkHolder(network),
-        limits: network === '' ? NO_LIMITS : anonymous.network,
+        limits: anonymous.network,
         names: { bytes: 'network-bytes', sites: 'network-sites' },
         subject: 'Your network without an account',
       },

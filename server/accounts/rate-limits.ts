@@ -87,8 +87,8 @@ export class RateLimits {
   }
 
   /** The caller with a key, at most a second old, when it is far beyond its limit: its requests cost no statement. */
-  findFlooding(keyHashes: readonly string[]): KeyCaller | undefined {
-    const [found] = keyHashes.flatMap((hash) => this.#flooding.get(hash) ?? [])
+  findFlooding(keyHash: string): KeyCaller | undefined {
+    const found = this.#flooding.get(keyHash)
     return found && this.#parts.clock() - found.at < KEY_TTL_MS ? found.caller : undefined
   }
 
@@ -110,7 +110,7 @@ export class RateLimits {
 
   #cacheKey({ account, keyHash, grant }: Caller): void {
     if (!account || keyHash === undefined || !grant) return
-    if (this.#fromCache.has(account) || this.findFlooding([keyHash])) return
+    if (this.#fromCache.has(account) || this.findFlooding(keyHash)) return
     if (this.#flooding.size >= MAX_EXHAUSTED_CALLERS) this.#flooding.clear()
     this.#fromCache.add(account)
     this.#flooding.set(keyHash, { caller: { account, keyHash, grant }, at: this.#parts.clock() })

@@ -6,14 +6,14 @@ import { pluralize } from '../../protocol/format.ts'
 import { type Administrators, mayAdminister } from '../accounts/administrators.ts'
 import { assertAccountNotSuspended, type Caller, requireAccount } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
-import { keyHashes, type NamedKeys } from '../accounts/named-keys.ts'
+import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
 import { FULL_GRANT } from '../accounts/permissions.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import { ApiError } from '../lib/errors.ts'
 import { SECOND_MS } from '../lib/time.ts'
-import { isApiKey } from '../lib/tokens.ts'
+import { hashToken, isApiKey } from '../lib/tokens.ts'
 import type { Account } from '../store/contract/accounts.ts'
 import { readCookie } from './cookies.ts'
 import { findInternalRequest } from './internal-requests.ts'
@@ -240,7 +240,7 @@ async function authenticate(
     const found = await programs.find(value)
     if (found) Object.assign(caller, found, { signedInWith: 'key' })
   } else {
-    const found = limits.findFlooding(keyHashes(value)) ?? (await namedKeys.find(value))
+    const found = limits.findFlooding(hashToken(value)) ?? (await namedKeys.find(value))
     if (found) Object.assign(caller, found, { signedInWith: 'key' })
   }
 }

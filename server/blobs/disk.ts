@@ -1,14 +1,5 @@
 import { createHash, hash as hashOnce, randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  createReadStream,
-  fstatSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  rmSync,
-} from 'node:fs'
+import { closeSync, constants, createReadStream, fstatSync, fsyncSync, openSync, readdirSync } from 'node:fs'
 import { access, type FileHandle, mkdir, open, readdir, rm, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -20,7 +11,7 @@ import type { BlobLocation, Blobs, PutConstraints, StoredBlob } from './blobs.ts
 import { assertExpected, assertLength, type ReceivedBytes } from './constraints.ts'
 import { DamagedBlobError, type DamageReport } from './damage.ts'
 import type { DiskReserve } from './disk-reserve.ts'
-import { createObjectName, isFormerObjectName, objectCreatedAt } from './object-names.ts'
+import { createObjectName, objectCreatedAt } from './object-names.ts'
 
 /** Bodies up to this many bytes are buffered in memory and written in one call, and read and compared as a whole. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024
@@ -114,7 +105,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     try {
       // Not from the pool: a cached buffer must not keep the memory of others.
       const bytes = Buffer.allocUnsafeSlow(size)
-      if (isExpected(location, await hashPart(handle, location, bytes))) return bytes
+      if ((await hashPart(handle, location, bytes)) === hash) return bytes
     } finally {
       await handle.close()
     }
@@ -229,7 +220,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
         const handle = await open(place(location.object)).catch(ignoreMissing)
         if (!handle) return 'missing'
         try {
-          return isExpected(location, await hashPart(handle, location)) ? 'intact' : 'damaged'
+          return (await hashPart(handle, location)) === location.hash ? 'intact' : 'damaged'
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code === 'EIO') return 'damaged'
           throw error
@@ -258,7 +249,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
         return []
       }),
 
-    createdAt: (object) => (isFormerObjectName(object) ? 0 : objectCreatedAt(object)),
+    createdAt: objectCreatedAt,
 
     check: () =>
       withStorageErrors(async () => {
@@ -282,11 +273,10 @@ class Shards {
   /** Objects until the next folder. */
   #remaining = 0
 
-  /** Creates the root folder, flushes it and removes what earlier releases staged there. */
+  /** Creates the root folder and flushes it. */
   constructor(folder: string) {
     this.#folder = folder
     makeFolder(folder)
-    rmSync(join(folder, 'staged'), { recursive: true, force: true })
     const shards = readdirSync(folder).filter(isShard)
     for (const path of [folder, join(folder, '..')]) {
       const descriptor = openSync(path, 'r')
@@ -414,11 +404,6 @@ async function hashPart(
     at += bytesRead
   }
   return hash.digest('hex')
-}
-
-/** An earlier release stored no hashes of encodings. */
-function isExpected({ hash }: BlobLocation, actual: string | undefined): boolean {
-  return actual !== undefined && (hash === '' || actual === hash)
 }
 
 function shardOf(object: string): string {

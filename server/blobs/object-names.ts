@@ -31,11 +31,6 @@ export function objectCreatedAt(name: string): number | undefined {
   return time === undefined ? undefined : Number.parseInt(time, 36)
 }
 
-/** The name of an object of earlier releases, which stored in folders only: the hash of a blob, or an encoding of it. */
-export function isFormerObjectName(name: string): boolean {
-  return /^[0-9a-f]{64}(?:\.(?:br|zstd|gzip))?$/.test(name)
-}
-
 /** The beginning of the hash of the content; undefined for names without it, for which there is an index. */
 export function objectHashPrefix(name: string): string | undefined {
   return name[HASH_MARK] === 'h' ? name.slice(HASH_MARK + 1, HASH_MARK + 1 + HASH_DIGITS) : undefined

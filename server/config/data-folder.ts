@@ -20,7 +20,7 @@ export interface DataFolder {
 
 const DATABASE = 'slipway.db'
 
-/** What earlier versions and restored backups may have made readable by other users. */
+/** What a restored copy may have made readable by other users. */
 const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs', 'cache', 'mail', 'spool']
 
 /** Creates the folder. Safe when two processes do it concurrently. */

@@ -16,26 +16,21 @@ const HOLDERS_PER_PAGE = 100
 /** A holder that publishes all the time is counted at the next run. */
 const MAX_ATTEMPTS = 3
 
-/** Set after the first run: before it, earlier releases have counted nothing. */
-const COUNTED = 'usage'
-
 /**
  * Counts what accounts, networks and all anonymous sites hold, and corrects what was counted otherwise. Returns the
  * number of corrections.
  */
 export async function recountUsage(options: UsageRecountOptions): Promise<number> {
   const { store, log } = options
-  const isFirst = (await store.read.jobCursors.find(COUNTED)) === undefined
   let corrections = 0
   const recount = async (holder: string, sites: HeldSites) => {
     const difference = await recountHolder(store, holder, sites)
     if (difference === undefined) return
     corrections++
-    if (!isFirst) log.warn('usage was not counted correctly: corrected', { holder, ...difference })
+    log.warn('usage was not counted correctly: corrected', { holder, ...difference })
   }
   for await (const id of listPages((after) => store.read.accounts.ids(after, HOLDERS_PER_PAGE)))
     await recount(accountHolder(id), { ownerId: id })
-  await recount(networkHolder(''), { network: '' })
   for await (const holder of listPages((after) =>
     store.read.usage.listNetworks(after || networkHolder(''), HOLDERS_PER_PAGE),
   ))
@@ -43,10 +38,9 @@ export async function recountUsage(options: UsageRecountOptions): Promise<number
   const difference = await correctAnonymous(store)
   if (difference !== undefined) {
     corrections++
-    if (!isFirst) log.warn('usage was not counted correctly: corrected', { holder: ANONYMOUS, ...difference })
+    log.warn('usage was not counted correctly: corrected', { holder: ANONYMOUS, ...difference })
   }
   await removeEmptyNetworks(store)
-  if (isFirst) await store.execute('relaxed', ({ jobCursors }) => jobCursors.set(COUNTED, ''))
   return corrections
 }
 
@@ -86,19 +80,10 @@ async function sumBytes(store: Store, slugs: readonly string[], which: HeldSites
   const ownerId = 'ownerId' in which ? which.ownerId : null
   let sum = 0
   for (const slug of slugs) {
-    if (ownerId !== null) await repairOwner(store, slug, ownerId)
     const { bytes, own } = await store.read.references.sum(slug, ownerId, '<')
     sum += (ownerId === null ? bytes : own) + (await sumVersions(store.read, { slug, ownerId }))
   }
   return sum
-}
-
-/** Earlier releases record no owner with references. */
-async function repairOwner(store: Store, slug: string, ownerId: string): Promise<void> {
-  if (!(await store.read.references.hasOtherOwner(slug, ownerId))) return
-  await store.write('relaxed', { site: slug }, async (tx) => {
-    if ((await tx.sites.bySlug(slug))?.ownerId === ownerId) await tx.references.setOwner(slug, ownerId)
-  })
 }
 
 async function removeEmptyNetworks(store: Store): Promise<void> {

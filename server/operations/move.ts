@@ -1,7 +1,4 @@
-import { hash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, zstdDecompress } from 'node:zlib'
 import type { BlobLocation, Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { isDamage } from '../blobs/damage.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
@@ -45,12 +42,6 @@ export interface MoveOptions {
 
 /** Files that are copied at the same time. */
 const MAX_CONCURRENT_FILES = 16
-
-const DECODERS: Record<Encoding, (bytes: Buffer) => Promise<Buffer>> = {
-  br: promisify(brotliDecompress),
-  zstd: promisify(zstdDecompress),
-  gzip: promisify(gunzip),
-}
 
 /**
  * Copies all data of a service, which must not run, to another database and other blobs. Each file is compared with its
@@ -133,7 +124,7 @@ class Copier {
         if (isDamage(error)) return undefined
         throw error
       })
-      if (!bytes || !(await isIntact(bytes, { encoding, location, of: row.hash }))) return undefined
+      if (!bytes) return undefined
       contents.set(encoding, bytes)
     }
     return contents
@@ -145,14 +136,4 @@ class Copier {
     const find = (encoding: Encoding) => locations.get(encoding) ?? null
     return { hash: of, br: find('br'), zstd: find('zstd'), gzip: find('gzip') }
   }
-}
-
-/** An earlier release stored no hash of an encoding: the decoded bytes are compared with that of the file. */
-async function isIntact(
-  bytes: Buffer,
-  { encoding, location, of }: { encoding: Encoding; location: BlobLocation; of: string },
-): Promise<boolean> {
-  if (location.hash !== '') return hash('sha256', bytes) === location.hash
-  const decoded = await DECODERS[encoding](bytes).catch(() => undefined)
-  return decoded !== undefined && hash('sha256', decoded) === of
 }

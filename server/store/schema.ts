@@ -247,10 +247,7 @@ export interface SiteRow {
   kept_domains: string | null
   /** JSON of `Suspension`; null when it is not suspended. */
   suspension: string | null
-  /**
-   * Of an anonymous site: the network of its first publish, as a keyed hash; '' of those before this was recorded. Null of
-   * sites with an owner.
-   */
+  /** Of an anonymous site: the network of its first publish, as a keyed hash. Null of sites with an owner. */
   network: string | null
 }
 
@@ -281,24 +278,21 @@ export interface VersionRow {
   warnings: string | null
   /**
    * JSON of `{ hash }`: the root document with the site's metadata in its head, for which encodings are stored;
-   * null when it is served as published. Earlier versions of the service also stored its bytes as a blob.
+   * null when it is served as published.
    */
   front: string | null
   /** 1 when the encodings of all its files are complete. */
   encoded: 0 | 1
-  /** The account that staged it and its credential; null for versions from before this was recorded. */
+  /** The account that staged it, null for none, and its credential. */
   published_by: string | null
   published_with: PublishedWith | null
   /** The program that staged it, as it named itself; null when it did not. */
   published_client: string | null
-  /**
-   * JSON of `SitePreview`, for lists of sites; null before finalize and for versions from before this was
-   * recorded.
-   */
+  /** JSON of `SitePreview`, for lists of sites; null before finalize. */
   look: string | null
   /** Title of its start page; null before finalize, without one, and as `look`. */
   title: string | null
-  /** Equal for versions with equal files; null before finalize and for versions from before this was recorded. */
+  /** Equal for versions with equal files; null before finalize. */
   content_hash: string | null
   message: string | null
   thumbnail_hash: string | null
@@ -359,7 +353,7 @@ export interface EncodingRow {
   br: number | null
   zstd: number | null
   gzip: number | null
-  /** The object of all of them. Null when there is none, and in rows of earlier releases: `<hash>.br` and so on. */
+  /** The object of all of them; null when there is none. */
   object: string | null
   /** JSON: of each encoding the offset in the object, the hash and the hash of its pieces. Null as `object`. */
   locations: string | null

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import { Metrics } from '../../server/lib/metrics.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
-import { cutOff, deterministicBytes, keep, listObjects, received, toBody, toLocation } from './bytes.ts'
+import { cutOff, deterministicBytes, keep, listObjects, toBody, toLocation } from './bytes.ts'
 import { blobsContract, NOW } from './contract.ts'
 
 async function freshFolder() {
@@ -99,26 +99,6 @@ test('a file that a killed process of this run wrote in part is not committed', 
   for (const bytes of [SMALL, LARGE]) await keep(blobs, bytes)
 })
 
-test('objects of earlier releases, named by their hash, are read, listed and removed', async () => {
-  await using place = await freshFolder()
-  const blob = { ...received(LARGE), object: received(LARGE).hash, piecesHash: null }
-  const encoding = { ...received(SMALL), object: `${blob.hash}.br`, piecesHash: null }
-  await mkdir(join(place.folder, blob.hash.slice(0, 2)))
-  await writeFile(place.pathOf(blob), LARGE)
-  await writeFile(place.pathOf(encoding), SMALL)
-  const blobs = place.open()
-  assert.ok((await blobs.bytes(toLocation(blob)))?.equals(LARGE))
-  assert.ok((await blobs.bytes(toLocation(encoding)))?.equals(SMALL))
-  assert.deepEqual(await listObjects(blobs), [blob.object, encoding.object])
-  assert.deepEqual(
-    [blob, encoding].map(({ object }) => blobs.createdAt(object)),
-    [0, 0],
-  )
-  assert.equal(blobs.createdAt(`${blob.hash}.tar`), undefined)
-  await blobs.remove([blob.object, encoding.object])
-  assert.deepEqual(await listObjects(blobs), [])
-})
-
 test('an object that cannot be deleted does not keep others', async () => {
   await using place = await freshFolder()
   const blobs = place.open()
@@ -129,14 +109,6 @@ test('an object that cannot be deleted does not keep others', async () => {
   await mkdir(place.pathOf(stuck))
   await assert.rejects(blobs.remove(stored.map(({ object }) => object)))
   assert.deepEqual(await listObjects(blobs), [stuck.object])
-})
-
-test('what an earlier release staged is deleted at the start: these uploads are repeated', async () => {
-  await using place = await freshFolder()
-  await mkdir(join(place.folder, 'staged', 'a-version'), { recursive: true })
-  await writeFile(join(place.folder, 'staged', 'a-version', 'a-file'), SMALL)
-  place.open()
-  assert.deepEqual(await readdir(place.folder), [])
 })
 
 test('a blob that is deleted while a reader has it open is read to its end', async () => {

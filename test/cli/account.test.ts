@@ -139,15 +139,15 @@ describe('login', () => {
 describe('whoami', () => {
   const fixture = startForEachTest(startScriptedCli)
   const usages: [used: number, limit: number, text: RegExp][] = [
-    [1, 60, /· 1 of 60 requests used this hour\n/],
-    [62, UNLIMITED, /· 62 requests this hour, no limit\n/],
+    [1, 60, /· 1 of 60 requests used this hour ·/],
+    [62, UNLIMITED, /· 62 requests this hour, no limit ·/],
   ]
   for (const [requestsThisHour, requestsPerHour, text] of usages) {
     it(`shows ${requestsThisHour} of ${formatCountLimit(requestsPerHour)} requests`, async () => {
       fixture.responses['GET /api/v1/me'] = {
         email: 'ann@example.test',
-        usage: { requestsThisHour },
-        limits: { requestsPerHour },
+        usage: { requestsThisHour, heldBytes: 0 },
+        limits: { requestsPerHour, bytes: UNLIMITED },
       }
       assert.match((await fixture.cli.run(['whoami'], keyed)).stderr, text)
     })

@@ -68,7 +68,6 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/operations/telemetry/observe-engines.ts observeStore',
   ],
   'the position of a sweep that changes nothing else': ['server/jobs/verify-blobs.ts saveCursor'],
-  'references of earlier releases': ['server/jobs/usage-recount.ts repairOwner'],
   'the hourly repair of names': ['server/certificates/maintenance.ts repairNames'],
 }
 

@@ -25,11 +25,11 @@ export function storeKeys(promises: Promises): void {
       issuedBy: 'a program',
     })
     await add(store, limited, keyRow('plain'))
-    const find = async (...hashes: string[]) => plain(await store.read.keys.find(hashes))
+    const find = async (keyHash: string) => plain(await store.read.keys.find(keyHash))
     const account = accountRow('ann', { keyHash: 'own' })
-    assert.deepEqual(await find('own', 'x'), { account, key: null })
-    assert.deepEqual(await find('x', 'limited'), { account, key: limited })
-    assert.deepEqual(await find('plain', 'x'), { account, key: keyRow('plain') })
+    assert.deepEqual(await find('own'), { account, key: null })
+    assert.deepEqual(await find('limited'), { account, key: limited })
+    assert.deepEqual(await find('plain'), { account, key: keyRow('plain') })
     assert.equal(await find('x'), undefined)
     assert.deepEqual((await store.read.keys.valid(['own', 'limited', 'plain', 'x'], 99)).sort(), [
       ...['limited', 'own', 'plain'],
@@ -52,7 +52,7 @@ export function storeKeys(promises: Promises): void {
         [200, 150],
       ] as const)
         await write('relaxed', {}, (tx) => tx.keys.recordUse('used', now, before))
-      assert.equal((await read.keys.find(['used']))?.key?.lastUsedAt, 200)
+      assert.equal((await read.keys.find('used'))?.key?.lastUsedAt, 200)
       const sweep = (limit: number) =>
         write('relaxed', {}, (tx) => tx.keys.deleteExpired({ now: 50, before: 20, limit }))
       assert.deepEqual([await sweep(1), await sweep(1), await sweep(1)], [1, 1, 0])

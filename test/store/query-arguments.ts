@@ -82,7 +82,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     remove: ['id 7'],
   },
   keys: {
-    find: [['key 7', 'key_hash 8']],
+    find: ['key 7'],
     valid: [['key 7', 'key_hash 8'], 1],
     list: ['id 7'],
     add: [keyRow('n', { accountId: 'id 7' })],
@@ -354,7 +354,6 @@ export const QUERY_ARGUMENTS: Arguments = {
   references: {
     heldBeside: ['slug 7', 'id 8', ['hash 7']],
     sum: ['slug 7', 'id 7'],
-    hasOtherOwner: ['slug 7', 'id 7'],
     setOwner: ['slug 7', 'id 7'],
   },
   invitations: {

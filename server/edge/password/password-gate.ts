@@ -131,7 +131,7 @@ function seeOther(next: string, headers: readonly string[] = []): EdgeResponse {
 
 /**
  * All cookies of both names: a script of a sibling site can set any number of cookies with the plain name for the whole
- * domain, which must not hide the valid one. Over HTTPS the plain name is accepted too: it is older than the other one.
+ * domain, which must not hide the valid one. Over HTTPS the plain name is accepted too: it may have been set over HTTP.
  */
 function readCookies(cookies = ''): string[] {
   const values: string[] = []

@@ -1,10 +1,7 @@
 import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
 import type { Encoding } from '../../blobs/encoding.ts'
 
-/**
- * Where the encodings of a blob are; null where encoding would not have reduced the size. The hashes of those that an
- * earlier release stored are not known: ''.
- */
+/** Where the encodings of a blob are; null where encoding would not have reduced the size. */
 export type EncodingLocations = Readonly<Record<Encoding, BlobLocation | null>>
 
 /** What is stored of a content. */

@@ -29,8 +29,8 @@ export interface KeyHolder {
  * Deletions are idempotent.
  */
 export interface KeyQueries {
-  /** The key with one of these hashes, named or not. */
-  find(hashes: readonly string[]): Promise<KeyHolder | undefined>
+  /** The key with this hash, named or not. */
+  find(keyHash: string): Promise<KeyHolder | undefined>
 
   /** Those of these hashes that belong to a key that is valid at `now`, named or not. */
   valid(hashes: readonly string[], now: number): Promise<string[]>

@@ -12,9 +12,6 @@ export interface ReferenceQueries {
    */
   sum(slug: string, ownerId: string | null, order?: '<>' | '<'): Promise<{ bytes: number; own: number }>
 
-  /** Whether references of a site do not have this owner recorded. */
-  hasOtherOwner(slug: string, ownerId: string): Promise<boolean>
-
   /** Records the owner of a site with its references, which stay locked until the commit. */
   setOwner(slug: string, ownerId: string): Promise<void>
 }

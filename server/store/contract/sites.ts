@@ -33,7 +33,7 @@ export interface Site {
   keptUntil: number | null
   /** Domains that a site in the trash had. */
   keptDomains: readonly KeptDomain[]
-  /** While it is anonymous: the network that published it first, as a keyed hash; '' before this was recorded. */
+  /** While it is anonymous: the network that published it first, as a keyed hash. */
   network: string | null
   /** Its own suspension; that of its owner applies too. */
   suspension: Suspension | null

@@ -25,12 +25,12 @@ export interface VersionHeader {
   publishedAt: number | null
   /** Whether the encodings of all its files are complete. */
   isEncoded: boolean
-  /** The account that staged it and its credential; null for versions from before this was recorded. */
+  /** The account that staged it, null for none, and its credential. */
   publishedBy: string | null
   publishedWith: PublishedWith | null
   /** The program that staged it, as it named itself; null when it did not. */
   publishedClient: string | null
-  /** Null before finalize and for versions from before this was recorded. */
+  /** Null before finalize. */
   preview: SitePreview | null
   /** Title of its start page; null without one, and as `preview`. */
   title: string | null
@@ -137,8 +137,8 @@ export interface SitePreview {
   kind: SiteKind
   /** Path of the site's icon, or of its only image. */
   image: string | null
-  /** Path of the site's icon; absent for versions from before this was recorded. */
-  icon?: string | null
+  /** Path of the site's icon. */
+  icon: string | null
 }
 
 /** What a version needed that was removed: nothing, when it was removed before. */

@@ -54,7 +54,7 @@ const ACCOUNTS = `
     account_id text not null,
     name text not null,
     created_at bigint not null,
-    scope text not null default 'manage',
+    scope text not null,
     sites text,
     issued_by text,
     expires_at bigint,
@@ -74,8 +74,8 @@ const ACCOUNTS = `
     polled_at bigint,
     state text not null,
     account_id text,
-    network text not null default '',
-    scope text not null default 'manage'
+    network text not null,
+    scope text not null
   );
   create index device_sign_ins_by_expiry on device_sign_ins (expires_at);
 
@@ -173,7 +173,7 @@ const SITES = `
     gone_at bigint,
     gone_reason text,
     renamed_to text,
-    visits_key text,
+    visits_key text not null,
     kept_until bigint,
     kept_domains text,
     suspension text,

@@ -2,10 +2,10 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { StoredBlob } from '../../blobs/blobs.ts'
 import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
-import type { BlobRow, EncodingRow, Schema } from '../schema.ts'
+import type { BlobRow, Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
 import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toLocation } from './blob-records.ts'
-import { findEncodedHash, listEncodingObjects, toEncodingRow } from './encoding-rows.ts'
+import { toEncodingRow } from './encoding-rows.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
 
 type NewBlobRow = Omit<BlobRow, 'unreferenced_since'> & { slug: string }
@@ -262,8 +262,12 @@ export class SqlBlobQueries implements BlobQueries {
   /** Returns their objects. */
   async #deleteEncodings(hashes: readonly string[]): Promise<string[]> {
     if (hashes.length === 0) return []
-    const rows = await this.#db.deleteFrom('encodings').where('hash', 'in', hashes).returningAll().execute()
-    return rows.flatMap(listEncodingObjects)
+    const rows = await this.#db
+      .deleteFrom('encodings')
+      .where('hash', 'in', hashes)
+      .returning('object')
+      .execute()
+    return rows.flatMap(({ object }) => object ?? [])
   }
 
   /**
@@ -275,7 +279,6 @@ export class SqlBlobQueries implements BlobQueries {
     for (const object of await this.#listObjects('arrivals', objects)) used.add(object)
     for (const object of await this.#listBlobObjects(objects)) used.add(object)
     for (const object of await this.#listObjects('encodings', objects)) used.add(object)
-    for (const object of await this.#listFormerEncodings(objects)) used.add(object)
     return used
   }
 
@@ -318,19 +321,6 @@ export class SqlBlobQueries implements BlobQueries {
       found.push(...rows)
     }
     return found.map(({ object }) => object)
-  }
-
-  /** The objects among these with encodings that an earlier release stored. */
-  async #listFormerEncodings(objects: readonly string[]): Promise<string[]> {
-    const hashes = objects.flatMap((object) => findEncodedHash(object) ?? [])
-    if (hashes.length === 0) return []
-    const rows: EncodingRow[] = await this.#db
-      .selectFrom('encodings')
-      .selectAll()
-      .where('hash', 'in', hashes)
-      .where('object', 'is', null)
-      .execute()
-    return rows.flatMap(listEncodingObjects)
   }
 }
 

@@ -20,27 +20,12 @@ export function toEncodingRow({ hash, ...locations }: BlobEncodings): EncodingRo
   return { hash, ...sizes, object, locations: object === null ? null : JSON.stringify(stored) }
 }
 
-/** An earlier release stored each encoding in an object of its own, named by the hash of the blob. */
 export function toEncodingLocations(row: EncodingRow): EncodingLocations {
-  const stored = row.locations === null ? undefined : (JSON.parse(row.locations) as StoredLocations)
+  const stored = row.locations === null ? {} : (JSON.parse(row.locations) as StoredLocations)
   const toLocation = (encoding: Encoding): BlobLocation | null => {
-    const size = row[encoding]
-    if (size === null) return null
-    const location = stored?.[encoding]
-    if (row.object === null || !location)
-      return { object: `${row.hash}.${encoding}`, offset: 0, size, hash: '', piecesHash: null }
-    const { offset, hash, piecesHash = null } = location
-    return { object: row.object, offset, size, hash, piecesHash }
+    const [size, location] = [row[encoding], stored[encoding]]
+    if (size === null || row.object === null || !location) return null
+    return { object: row.object, size, piecesHash: null, ...location }
   }
   return { br: toLocation('br'), zstd: toLocation('zstd'), gzip: toLocation('gzip') }
-}
-
-export function listEncodingObjects(row: EncodingRow): string[] {
-  const locations = toEncodingLocations(row)
-  return [...new Set(ENCODINGS.flatMap((encoding) => locations[encoding]?.object ?? []))]
-}
-
-/** The hash of the blob whose encoding an earlier release stored in this object. */
-export function findEncodedHash(object: string): string | undefined {
-  return /^([0-9a-f]{64})\.(?:br|zstd|gzip)$/.exec(object)?.[1]
 }

@@ -28,18 +28,18 @@ export class SqlKeyQueries implements KeyQueries {
     this.#db = db
   }
 
-  async find(hashes: readonly string[]) {
+  async find(keyHash: string) {
     const own = this.#db
       .selectFrom('accounts')
       .selectAll()
       .select(mapper.columns.map((column) => sql`null`.as(`named_${column}`)))
-      .where('key_hash', 'in', hashes)
+      .where('key_hash', '=', keyHash)
     const named = this.#db
       .selectFrom('named_keys')
       .innerJoin('accounts', 'accounts.id', 'named_keys.account_id')
       .selectAll('accounts')
       .select(mapper.columns.map((column) => sql.ref(`named_keys.${column}`).as(`named_${column}`)))
-      .where('named_keys.key_hash', 'in', hashes)
+      .where('named_keys.key_hash', '=', keyHash)
     const row = (await own.unionAll(named).executeTakeFirst()) as FoundRow | undefined
     if (!row) return undefined
     const columns = mapper.columns.map((column) => [column, row[`named_${column}`]])

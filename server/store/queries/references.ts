@@ -38,17 +38,6 @@ export class SqlReferenceQueries implements ReferenceQueries {
     return { bytes: Number(row!.bytes), own: Number(row!.own) }
   }
 
-  async hasOtherOwner(slug: string, ownerId: string) {
-    const row = await this.#db
-      .selectFrom('blob_names')
-      .select('hash')
-      .where('slug', '=', slug)
-      .where((e) => e.or([e('owner_id', 'is', null), e('owner_id', '<>', ownerId)]))
-      .limit(1)
-      .executeTakeFirst()
-    return row !== undefined
-  }
-
   async setOwner(slug: string, ownerId: string) {
     const lock = this.#db
       .updateTable('blobs')

@@ -1,5 +1,4 @@
 import { type Kysely, sql } from 'kysely'
-import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import {
   type Arrival,
   encodingsLease,
@@ -49,10 +48,7 @@ export const versionMapper = new RowMapper<Version, VersionRow>({
   ...HEADER,
   files: json('files'),
   rules: json('rules'),
-  warnings: {
-    ...json('warnings', []),
-    decode: (stored) => ruleFileWarnings(stored as string | null),
-  },
+  warnings: json('warnings', []),
   injectedDocumentHash: {
     column: 'front',
     decode: (stored) => injectedHash(stored as string | null),
@@ -443,12 +439,6 @@ export class SqlVersionQueries implements VersionQueries {
   #headers() {
     return this.#db.selectFrom('versions').select(headerMapper.columns)
   }
-}
-
-/** Earlier versions of the service also stored warnings about the root document, which depend on the metadata. */
-function ruleFileWarnings(column: string | null): PublishWarning[] {
-  if (column === null) return []
-  return (JSON.parse(column) as PublishWarning[]).filter(({ file }) => file !== 'index.html')
 }
 
 function injectedHash(column: string | null): string | null {
