@@ -14,7 +14,7 @@ export interface CertificateRow {
   /** The ARI identifier (RFC 9773, 4.1). */
   certificate_id: string | null
   /** 1 when the CA has sent renewal information: an order may then name the certificate it replaces. */
-  informed: 0 | 1
+  has_renewal_info: 0 | 1
   /** Time of the renewal, as the CA suggests or by the default rule. */
   renew_at: number | null
   /** Time of the next request for renewal information (RFC 9773). */
@@ -26,7 +26,7 @@ export interface CertificateRow {
    * The preferred challenge type: that of the last success, or another one after a failed validation; null at
    * first.
    */
-  proof_type: 'http-01' | 'tls-alpn-01' | 'dns-01' | null
+  challenge_type: 'http-01' | 'tls-alpn-01' | 'dns-01' | null
   /** Consecutive failures since the last certificate. */
   failures: number
   /** The last error as a message; null after a success. */

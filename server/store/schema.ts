@@ -77,7 +77,7 @@ export interface AccountRow {
   email_refused_at: number | null
   email_refusal: string | null
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
-  leaving_since: number | null
+  deletion_started_at: number | null
   /** JSON of `Suspension`, which applies to all of its sites; null when it is not suspended. */
   suspension: string | null
   /** Since when it administers the service; null for other accounts. */
@@ -132,7 +132,7 @@ export interface TrustRow {
   forge: Forge
   issuer: string
   repository: string
-  forge_repository_id: string | null
+  repository_id: string | null
   workflow: string | null
   /** The `visits_key` of the site. */
   site: string
@@ -217,7 +217,7 @@ export interface SessionRow {
 }
 
 /**
- * A site. A row is never deleted, so that its slug is never reused: `gone_at` is the time of its deletion,
+ * A site. A row is never deleted, so that its slug is never reused: `deleted_at` is the time of its deletion,
  * after which it has no versions, unless it is in the trash.
  */
 export interface SiteRow {
@@ -235,8 +235,8 @@ export interface SiteRow {
   created_at: number
   updated_at: number
   expires_at: number | null
-  gone_at: number | null
-  gone_reason: 'deleted' | 'expired' | 'abandoned' | 'renamed' | null
+  deleted_at: number | null
+  deletion_reason: 'deleted' | 'expired' | 'abandoned' | 'renamed' | null
   /** Of a former name: the current one, while it redirects. */
   renamed_to: string | null
   /** Key of its rows in the tables of visits: its first slug. */
@@ -268,7 +268,7 @@ export interface VersionRow {
   file_count: number
   total_bytes: number
   /** JSON of the metadata in the publish request; applied when the version first goes live. */
-  viewer: string
+  metadata: string
   base_version_id: string | null
   created_at: number
   published_at: number | null
@@ -277,20 +277,20 @@ export interface VersionRow {
   /** JSON of `PublishWarning[]`; null when there are none. */
   warnings: string | null
   /**
-   * JSON of `{ hash }`: the root document with the site's metadata in its head, for which encodings are stored;
-   * null when it is served as published.
+   * Of the root document with the site's metadata in its head, for which encodings are stored; null when it is served as
+   * published.
    */
-  front: string | null
+  injected_document_hash: string | null
   /** 1 when the encodings of all its files are complete. */
-  encoded: 0 | 1
+  is_encoded: 0 | 1
   /** The account that staged it, null for none, and its credential. */
   published_by: string | null
   published_with: PublishedWith | null
   /** The program that staged it, as it named itself; null when it did not. */
   published_client: string | null
   /** JSON of `SitePreview`, for lists of sites; null before finalize. */
-  look: string | null
-  /** Title of its start page; null before finalize, without one, and as `look`. */
+  preview: string | null
+  /** Title of its start page; null before finalize, without one, and as `preview`. */
   title: string | null
   /** Equal for versions with equal files; null before finalize. */
   content_hash: string | null
@@ -303,7 +303,7 @@ export interface VersionRow {
   /** When the preview ends; null without a name. */
   preview_until: number | null
   /** 1 when open pages of the preview reload after an update. */
-  live_reload: 0 | 1 | null
+  live_reload: 0 | 1
 }
 
 /** A picture of a version for lists of sites: WebP in base64. */
@@ -380,7 +380,7 @@ export interface DomainRow {
   slug: string
   status: 'pending' | 'active'
   /** Required value of the TXT record; random for each account and domain. */
-  proof: string
+  verification_token: string
   /** Why it is pending, or its current problem, as a message. */
   reason: string | null
   created_at: number
@@ -394,7 +394,7 @@ export interface DomainRow {
    */
   primary_domain: string | null
   /** JSON of `DnsFindings`: what DNS returned at the last check. */
-  found: string | null
+  findings: string | null
   /** Since when all checks have found both records; null when the last one did not. */
   proven_since: number | null
   /** Since when an active name does not point here; null when the last check found that it does. */
@@ -402,7 +402,7 @@ export interface DomainRow {
   /** Time of the next check; null when only the owner can trigger it. */
   next_check_at: number | null
   /** 1 when the last check took long: such names must not delay others. */
-  slow: 0 | 1
+  is_slow: 0 | 1
   /** Until then a node checks it; null when the next check is planned. */
   checking_until: number | null
 }
@@ -411,7 +411,7 @@ export interface DomainRow {
 export interface HeldDomainRow {
   domain: string
   account_id: string
-  proof: string
+  verification_token: string
   until: number
 }
 
@@ -428,7 +428,7 @@ export interface CounterRow {
  */
 export interface ChangeRow {
   seq: Generated<number>
-  slug: string
+  name: string
   effect: string
   at: number
 }

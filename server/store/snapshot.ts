@@ -23,7 +23,7 @@ export class Snapshot {
     const count = async (table: 'accounts' | 'sites' | 'versions') => {
       const counted = this.#db.selectFrom(table).select((e) => e.fn.countAll<number>().as('count'))
       const { count } = await (table === 'sites'
-        ? counted.where('gone_at', 'is', null)
+        ? counted.where('deleted_at', 'is', null)
         : counted
       ).executeTakeFirstOrThrow()
       return count
@@ -44,6 +44,6 @@ export class Snapshot {
   /** A backup has no encodings: the service prepares them again. */
   async discardEncodings(): Promise<void> {
     await this.#db.deleteFrom('encodings').execute()
-    await this.#db.updateTable('versions').set({ encoded: 0 }).where('encoded', '=', 1).execute()
+    await this.#db.updateTable('versions').set({ is_encoded: 0 }).where('is_encoded', '=', 1).execute()
   }
 }

@@ -95,10 +95,10 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
         notifyChanged: async (name, effect) => changed.add(name, effect),
       })
       const at = clock()
-      for (const [slug, effect] of changed.effects) {
+      for (const [name, effect] of changed.effects) {
         const { seq } = await trx
           .insertInto('changes')
-          .values({ slug, effect, at })
+          .values({ name, effect, at })
           .returning('seq')
           .executeTakeFirstOrThrow()
         written.push(seq)
@@ -135,15 +135,15 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       return
     }
     const missed = oldest !== null && oldest > seen + 1
-    const rows = reader.prepare('SELECT seq, slug, effect FROM changes WHERE seq > ?').all(seen) as {
+    const rows = reader.prepare('SELECT seq, name, effect FROM changes WHERE seq > ?').all(seen) as {
       seq: number
-      slug: string
+      name: string
       effect: string
     }[]
     dataVersion = version
     seen = newest
     const others = new ChangeSet()
-    for (const { slug, effect } of rows.filter((row) => !own.delete(row.seq))) others.add(slug, effect)
+    for (const { name, effect } of rows.filter((row) => !own.delete(row.seq))) others.add(name, effect)
     await notifyListeners(missed ? undefined : others, false)
   }
 

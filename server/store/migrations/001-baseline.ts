@@ -16,7 +16,7 @@ const ACCOUNTS = `
     plan text not null,
     key_hash text unique,
     created_at bigint not null,
-    leaving_since bigint,
+    deletion_started_at bigint,
     reminders integer not null default 1,
     administrator_since bigint,
     suspension text,
@@ -25,7 +25,7 @@ const ACCOUNTS = `
     email_refusal text,
     email_refused_at bigint
   );
-  create index accounts_leaving on accounts (leaving_since) where leaving_since is not null;
+  create index accounts_leaving on accounts (deletion_started_at) where deletion_started_at is not null;
   create index accounts_administrators on accounts (administrator_since) where administrator_since is not null;
   create index accounts_by_age on accounts (created_at, id);
 
@@ -86,7 +86,7 @@ const ACCOUNTS = `
     forge text not null,
     issuer text not null,
     repository text not null,
-    forge_repository_id text,
+    repository_id text,
     site text not null,
     scope text not null,
     branch text,
@@ -98,7 +98,7 @@ const ACCOUNTS = `
   );
   create index trusts_by_account on trusts (account_id, id);
   create index trusts_by_repository on trusts (repository, issuer, site, id);
-  create index trusts_by_repository_id on trusts (forge_repository_id, issuer, site, id);
+  create index trusts_by_repository_id on trusts (repository_id, issuer, site, id);
 
   create table used_tokens (
     token_hash text primary key,
@@ -170,8 +170,8 @@ const SITES = `
     created_at bigint not null,
     updated_at bigint not null,
     expires_at bigint,
-    gone_at bigint,
-    gone_reason text,
+    deleted_at bigint,
+    deletion_reason text,
     renamed_to text,
     visits_key text not null,
     kept_until bigint,
@@ -180,20 +180,20 @@ const SITES = `
     network text
   );
   create index sites_by_owner on sites (owner_id, created_at, slug);
-  create index sites_by_expiry on sites (expires_at) where gone_at is null and expires_at is not null;
-  create index sites_never_live on sites (created_at) where gone_at is null and live_version_id is null;
+  create index sites_by_expiry on sites (expires_at) where deleted_at is null and expires_at is not null;
+  create index sites_never_live on sites (created_at) where deleted_at is null and live_version_id is null;
   create index sites_by_change on sites (updated_at);
   create index sites_by_visits_key on sites (visits_key);
   create index sites_renamed on sites (renamed_to) where renamed_to is not null;
   create index sites_kept on sites (kept_until) where kept_until is not null;
-  create index sites_listed on sites (owner_id, created_at, slug) where gone_at is null;
-  create index sites_in_trash on sites (owner_id, gone_at, slug) where kept_until is not null;
-  create index sites_given_up on sites (owner_id, gone_at) where gone_reason = 'renamed';
-  create index sites_with_owner on sites (created_at) where gone_at is null and owner_id is not null and live_version_id is not null;
-  create index sites_present on sites (slug) where gone_at is null;
-  create index sites_by_age on sites (created_at, slug) where gone_at is null;
+  create index sites_listed on sites (owner_id, created_at, slug) where deleted_at is null;
+  create index sites_in_trash on sites (owner_id, deleted_at, slug) where kept_until is not null;
+  create index sites_given_up on sites (owner_id, deleted_at) where deletion_reason = 'renamed';
+  create index sites_with_owner on sites (created_at) where deleted_at is null and owner_id is not null and live_version_id is not null;
+  create index sites_present on sites (slug) where deleted_at is null;
+  create index sites_by_age on sites (created_at, slug) where deleted_at is null;
   create index sites_suspended on sites (created_at, slug) where suspension is not null;
-  create index sites_by_network on sites (network) where network is not null and gone_at is null;
+  create index sites_by_network on sites (network) where network is not null and deleted_at is null;
 
   create table collaborators (
     slug text not null,
@@ -212,15 +212,15 @@ const SITES = `
     base_version_id text,
     created_at bigint not null,
     published_at bigint,
-    viewer text not null,
+    metadata text not null,
     files text not null,
     rules text,
     warnings text,
-    front text,
-    encoded integer not null default 0,
+    injected_document_hash text,
+    is_encoded integer not null default 0,
     published_by text,
     published_with text,
-    look text,
+    preview text,
     title text,
     message text,
     thumbnail_hash text,
@@ -228,12 +228,12 @@ const SITES = `
     changes text,
     preview_name text,
     preview_until bigint,
-    live_reload integer,
+    live_reload integer not null,
     published_client text
   );
   create index versions_by_slug on versions (slug, id);
   create index versions_pending on versions (created_at) where state = 'pending';
-  create index versions_unencoded on versions (created_at) where state = 'ready' and encoded = 0;
+  create index versions_unencoded on versions (created_at) where state = 'ready' and is_encoded = 0;
   create index versions_drafts on versions (created_at) where state = 'ready' and published_at is null;
   create index versions_previews on versions (slug, preview_name, id) where preview_name is not null;
   create index versions_preview_until on versions (preview_until) where preview_until is not null;
@@ -289,32 +289,32 @@ const DOMAINS = `
     account_id text not null,
     slug text not null,
     status text not null,
-    proof text not null,
+    verification_token text not null,
     reason text,
     created_at bigint not null,
     verified_at bigint,
     checked_at bigint,
     primary_domain text,
-    found text,
+    findings text,
     pending_since bigint,
     proven_since bigint,
     failing_since bigint,
     next_check_at bigint,
-    slow integer not null default 0,
+    is_slow integer not null default 0,
     checking_until bigint,
     constraint domains_primary primary key (domain, account_id)
   );
   create index domains_by_account on domains (account_id, created_at);
   create index domains_by_slug on domains (slug);
   create unique index domains_active_once on domains (domain) where status = 'active';
-  create index domains_by_check on domains (slow, next_check_at) where next_check_at is not null;
+  create index domains_by_check on domains (is_slow, next_check_at) where next_check_at is not null;
   create index domains_failing on domains (failing_since) where failing_since is not null;
   create index domains_by_age on domains (created_at, domain, account_id);
 
   create table held_domains (
     domain text primary key,
     account_id text not null,
-    proof text not null,
+    verification_token text not null,
     until bigint not null
   );
   create index held_domains_by_account on held_domains (account_id);
@@ -328,12 +328,12 @@ const DOMAINS = `
     not_after bigint,
     issued_at bigint,
     certificate_id text,
-    informed integer not null default 0,
+    has_renewal_info integer not null default 0,
     renew_at bigint,
     information_at bigint,
     order_url text,
     order_key text,
-    proof_type text,
+    challenge_type text,
     failures integer not null default 0,
     problem text,
     due_at bigint,
@@ -559,7 +559,7 @@ function arrivals(engine: EngineName): string {
 const NUMBERED_CHANGES = `
   create table changes (
     seq integer primary key autoincrement,
-    slug text not null,
+    name text not null,
     at bigint not null,
     effect text not null default 'withdrawn'
   )`

@@ -13,7 +13,7 @@ export const accountMapper = new RowMapper<Account, AccountRow>({
   noticesOff: json('notices_off'),
   emailRefusedAt: 'email_refused_at',
   emailRefusal: 'email_refusal',
-  deletionStartedAt: 'leaving_since',
+  deletionStartedAt: 'deletion_started_at',
   limits: json('limits'),
   suspension: json('suspension'),
   administratorSince: 'administrator_since',
@@ -96,14 +96,17 @@ export class SqlAccountQueries implements AccountQueries {
     await this.#db.deleteFrom('trusts').where('account_id', '=', id).execute()
     await this.#db
       .updateTable('accounts')
-      .set({ key_hash: null, leaving_since: now, administrator_since: null })
+      .set({ key_hash: null, deletion_started_at: now, administrator_since: null })
       .where('id', '=', id)
-      .where('leaving_since', 'is', null)
+      .where('deletion_started_at', 'is', null)
       .execute()
   }
 
   async beingDeleted(limit: number) {
-    const query = this.#all().where('leaving_since', 'is not', null).orderBy('leaving_since').limit(limit)
+    const query = this.#all()
+      .where('deletion_started_at', 'is not', null)
+      .orderBy('deletion_started_at')
+      .limit(limit)
     return toEntities(await query.execute())
   }
 

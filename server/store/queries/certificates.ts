@@ -16,7 +16,7 @@ const SUMMARY: Fields<CertificateSummary, CertificateRow> = {
   notAfter: 'not_after',
   issuedAt: 'issued_at',
   certificateId: 'certificate_id',
-  hasRenewalInfo: flag('informed'),
+  hasRenewalInfo: flag('has_renewal_info'),
   renewAt: 'renew_at',
   informationAt: 'information_at',
   orderUrl: 'order_url',
@@ -33,7 +33,7 @@ const mapper = new RowMapper<Certificate, CertificateRow>({
   chain: 'chain',
   key: 'key',
   orderKey: 'order_key',
-  challengeType: 'proof_type',
+  challengeType: 'challenge_type',
 })
 
 export class SqlCertificateQueries implements CertificateQueries {
@@ -69,7 +69,7 @@ export class SqlCertificateQueries implements CertificateQueries {
       .selectAll()
       .where('name', '=', name)
       .where(({ exists, selectFrom }) =>
-        exists(selectFrom('sites').select('slug').where('slug', '=', slug).where('gone_at', 'is', null)),
+        exists(selectFrom('sites').select('slug').where('slug', '=', slug).where('deleted_at', 'is', null)),
       )
       .executeTakeFirst()
     return mapper.toEntityIfFound(row)
@@ -206,7 +206,7 @@ export class SqlCertificateQueries implements CertificateQueries {
     const rows = await this.#db
       .selectFrom('sites')
       .select(sql<string>`sites.slug || ${`.${siteDomain}`}`.as('name'))
-      .where('gone_at', 'is', null)
+      .where('deleted_at', 'is', null)
       .where('owner_id', 'is not', null)
       .where('live_version_id', 'is not', null)
       .$if(changedSince > 0, (sites) => sites.where('updated_at', '>=', changedSince))
@@ -236,7 +236,7 @@ export class SqlCertificateQueries implements CertificateQueries {
         // The slug is computed from the name, so that the primary key finds the site; not a negative length of it.
         sql<string | null>`(select slug from sites
           where slug = substr(certificates.name, 1, abs(length(certificates.name) - ${suffix.length}))
-          and slug || ${suffix} = certificates.name and gone_at is null)`.as('site'),
+          and slug || ${suffix} = certificates.name and deleted_at is null)`.as('site'),
       ])
       .where('unused_since', 'is', null)
       .where('name', '>', after)

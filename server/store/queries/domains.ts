@@ -8,24 +8,24 @@ export const domainMapper = new RowMapper<Domain, DomainRow>({
   accountId: 'account_id',
   slug: 'slug',
   status: 'status',
-  verificationToken: 'proof',
+  verificationToken: 'verification_token',
   reason: 'reason',
   createdAt: 'created_at',
   verifiedAt: 'verified_at',
   checkedAt: 'checked_at',
   pendingSince: 'pending_since',
   primaryDomain: 'primary_domain',
-  findings: json('found'),
+  findings: json('findings'),
   provenSince: 'proven_since',
   failingSince: 'failing_since',
   nextCheckAt: 'next_check_at',
-  isSlow: flag('slow'),
+  isSlow: flag('is_slow'),
 })
 
 const reservationMapper = new RowMapper<DomainReservation, HeldDomainRow>({
   domain: 'domain',
   accountId: 'account_id',
-  verificationToken: 'proof',
+  verificationToken: 'verification_token',
   until: 'until',
 })
 
@@ -88,7 +88,7 @@ export class SqlDomainQueries implements DomainQueries {
     const due = this.#db
       .selectFrom('domains')
       .select(['account_id', 'domain'])
-      .where('slow', '=', slow ? 1 : 0)
+      .where('is_slow', '=', slow ? 1 : 0)
       .where('next_check_at', '<=', now)
       .where(isFree)
       .orderBy('next_check_at')

@@ -152,7 +152,7 @@ export class SqlFigureQueries implements FigureQueries {
         'figures.visits',
       ])
       .where('sites.slug', 'in', [...slugs])
-      .where('sites.gone_at', 'is', null)
+      .where('sites.deleted_at', 'is', null)
       .execute()
     return rows.map(({ ownTitle, versionTitle, live, password, bytes, visits, ...others }) => {
       const { suspension, ownerSuspension, ...rest } = others
@@ -183,7 +183,7 @@ export class SqlFigureQueries implements FigureQueries {
         'accounts.suspension',
         'accounts.created_at as createdAt',
         'accounts.administrator_since as administratorSince',
-        'accounts.leaving_since as leavingSince',
+        'accounts.deletion_started_at as deletionStartedAt',
         'figures.sites',
         'figures.bytes',
         'figures.visits',
@@ -191,12 +191,12 @@ export class SqlFigureQueries implements FigureQueries {
       .where('accounts.id', 'in', [...ids])
       .execute()
     return rows.map(
-      ({ administratorSince, leavingSince, sites, bytes, visits, limits, suspension, ...rest }) => ({
+      ({ administratorSince, deletionStartedAt, sites, bytes, visits, limits, suspension, ...rest }) => ({
         ...rest,
         limits: parse<Exceptions>(limits) ?? {},
         suspension: parse<Suspension>(suspension),
         isAdministrator: administratorSince !== null,
-        isBeingDeleted: leavingSince !== null,
+        isBeingDeleted: deletionStartedAt !== null,
         ...{ sites: sites ?? 0, bytes: bytes ?? 0, visits: visits ?? 0 },
       }),
     )
@@ -242,7 +242,7 @@ export class SqlFigureQueries implements FigureQueries {
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
       .select(['sites.slug', 'sites.visits_key', 'versions.total_bytes'])
       .select((e) => e.fn.coalesce('sites.title', 'versions.title').as('title'))
-      .where('sites.gone_at', 'is', null)
+      .where('sites.deleted_at', 'is', null)
       .where('sites.slug', '>', after)
       .orderBy('sites.slug')
       .limit(limit)
@@ -299,7 +299,7 @@ export class SqlFigureQueries implements FigureQueries {
         'in',
         accounts.map(({ id }) => id),
       )
-      .where('sites.gone_at', 'is', null)
+      .where('sites.deleted_at', 'is', null)
       .groupBy('sites.owner_id')
       .execute()
     const byOwner = new Map(owned.map((row) => [row.owner_id, row]))
@@ -341,7 +341,7 @@ export class SqlFigureQueries implements FigureQueries {
       return this.#db
         .selectFrom('sites')
         .select(['created_at as value', 'slug as id'])
-        .where('gone_at', 'is', null)
+        .where('deleted_at', 'is', null)
         .$if(after !== undefined, (query) =>
           query.where((e) => e(e.refTuple('created_at', 'slug'), '<', e.tuple(after!.value, after!.id))),
         )
@@ -382,7 +382,7 @@ export class SqlFigureQueries implements FigureQueries {
     const bySlug = this.#db
       .selectFrom('sites')
       .select('slug as id')
-      .where('gone_at', 'is', null)
+      .where('deleted_at', 'is', null)
       .where('slug', '>=', prefix)
       .where('slug', '<', end)
       .orderBy('slug')
@@ -404,7 +404,7 @@ export class SqlFigureQueries implements FigureQueries {
       ...(await byDomain.limit(limit).execute()),
     ]
     if (ownerIds.length > 0) {
-      const byOwner = this.#db.selectFrom('sites').select('slug as id').where('gone_at', 'is', null)
+      const byOwner = this.#db.selectFrom('sites').select('slug as id').where('deleted_at', 'is', null)
       found.push(...(await byOwner.where('owner_id', 'in', ownerIds).limit(limit).execute()))
     }
     return found.map(({ id }) => id)

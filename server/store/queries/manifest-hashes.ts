@@ -8,19 +8,17 @@ import type { Schema } from '../schema.ts'
 export function selectManifestHashes(db: Kysely<Schema>, versions: RawBuilder<unknown>): RawBuilder<string> {
   return isPostgres(db)
     ? sql`select file->>'hash' from versions, json_array_elements(versions.files::json) as file where ${versions}
-          union all select front::json->>'hash' from versions where front is not null and ${versions}`
+          union all select injected_document_hash from versions
+            where injected_document_hash is not null and ${versions}`
     : sql`select json_extract(file.value, '$.hash') from versions, json_each(versions.files) as file where ${versions}
-          union all select json_extract(front, '$.hash') from versions where front is not null and ${versions}`
+          union all select injected_document_hash from versions
+            where injected_document_hash is not null and ${versions}`
 }
 
-/** Whether the JSON of a column contains a hash as such, rather than in a path. */
-export function containsHash(
-  db: Kysely<Schema>,
-  column: 'files' | 'front',
-  hash: string,
-): RawBuilder<boolean> {
+/** Whether the manifest of a version contains a hash as such, rather than in a path. */
+export function containsHash(db: Kysely<Schema>, hash: string): RawBuilder<boolean> {
   const position = sql.raw(isPostgres(db) ? 'strpos' : 'instr')
-  return sql`${position}(${sql.ref(`versions.${column}`)}, ${JSON.stringify({ hash }).slice(1, -1)}) > 0`
+  return sql`${position}(${sql.ref('versions.files')}, ${JSON.stringify({ hash }).slice(1, -1)}) > 0`
 }
 
 export function isPostgres(db: Kysely<Schema>): boolean {

@@ -62,7 +62,7 @@ export class SqlNoticeQueries implements NoticeQueries {
         .selectFrom('sites')
         .innerJoin('accounts', 'accounts.id', 'sites.owner_id')
         .selectAll('sites')
-        .where('gone_at', 'is', null)
+        .where('deleted_at', 'is', null)
         .where('expires_at', '<=', until)
         .where('updated_at', '<', changedBefore)
         .where('accounts.reminders', '=', 1)

@@ -44,7 +44,7 @@ export class SqlOAuthQueries implements OAuthQueries {
       .selectFrom('accounts')
       .selectAll()
       .where('id', '=', record.accountId)
-      .where('leaving_since', 'is', null)
+      .where('deletion_started_at', 'is', null)
       .where((e) => e.exists(this.#valid(now).where('id_hash', '=', record.grantHash)))
       .executeTakeFirst()
     return row && { record, account: accountMapper.toEntity(row) }

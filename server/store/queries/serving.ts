@@ -18,7 +18,7 @@ const versionMapper = new RowMapper<ServedVersion, VersionRow>({
   id: 'id',
   files: json('files'),
   rules: json('rules'),
-  metadata: json('viewer'),
+  metadata: json('metadata'),
   publishedAt: 'published_at',
   createdAt: 'created_at',
   previewUntil: 'preview_until',

@@ -64,8 +64,7 @@ export class SqlSignInQueries implements SignInQueries {
       .updateTable('sign_in_codes')
       .set((e) => ({ open_tries: e('open_tries', '+', 1) }))
       .where('email', '=', email)
-      // '' was requested before networks were recorded.
-      .where('network', 'in', [network, ''])
+      .where('network', '=', network)
       .execute()
   }
 

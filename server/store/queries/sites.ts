@@ -21,8 +21,8 @@ export const siteMapper = new RowMapper<Site, SiteRow>({
   createdAt: 'created_at',
   updatedAt: 'updated_at',
   expiresAt: 'expires_at',
-  deletedAt: 'gone_at',
-  deletionReason: 'gone_reason',
+  deletedAt: 'deleted_at',
+  deletionReason: 'deletion_reason',
   renamedTo: 'renamed_to',
   visitsKey: 'visits_key',
   keptUntil: 'kept_until',
@@ -90,12 +90,12 @@ export class SqlSiteQueries implements SiteQueries {
       .selectFrom('sites')
       .select(['slug', 'visits_key as visitsKey'])
       .where('visits_key', 'in', visitsKeys)
-      .where((e) => e.or([e('gone_reason', 'is', null), e('gone_reason', '!=', 'renamed')]))
+      .where((e) => e.or([e('deletion_reason', 'is', null), e('deletion_reason', '!=', 'renamed')]))
       .execute()
   }
 
   async releaseName(name: string) {
-    await this.#db.deleteFrom('sites').where('slug', '=', name).where('gone_at', 'is not', null).execute()
+    await this.#db.deleteFrom('sites').where('slug', '=', name).where('deleted_at', 'is not', null).execute()
   }
 
   async countRenames(ownerId: string, since: number) {
@@ -104,14 +104,14 @@ export class SqlSiteQueries implements SiteQueries {
       .select((e) => e.fn.countAll<number>().as('renames'))
       .where('owner_id', '=', ownerId)
       // Written literally, because it must match a partial index.
-      .where(sql<boolean>`gone_reason = 'renamed'`)
-      .where('gone_at', '>', since)
+      .where(sql<boolean>`deletion_reason = 'renamed'`)
+      .where('deleted_at', '>', since)
       .executeTakeFirstOrThrow()
     return Number(row.renames)
   }
 
   async endRedirects(before: number, slug?: string) {
-    let ending = this.#redirects().where('gone_at', '<=', before)
+    let ending = this.#redirects().where('deleted_at', '<=', before)
     if (slug !== undefined) ending = ending.where('renamed_to', '=', slug)
     const names = (await ending.execute()).map((row) => row.slug)
     if (names.length > 0)
@@ -134,7 +134,7 @@ export class SqlSiteQueries implements SiteQueries {
       .selectFrom('sites')
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
       .where('owner_id', '=', ownerId)
-      .where('gone_at', 'is', null)
+      .where('deleted_at', 'is', null)
       .select((e) => [
         e.fn.countAll<number>().as('sites'),
         e.fn.sum<number | null>('total_bytes').as('bytes'),
@@ -149,15 +149,15 @@ export class SqlSiteQueries implements SiteQueries {
       'ownerId' in holder
         ? sites
             .where('owner_id', '=', holder.ownerId)
-            .where((e) => e.or([e('gone_at', 'is', null), e('kept_until', 'is not', null)]))
-        : sites.where('network', '=', holder.network).where('gone_at', 'is', null)
+            .where((e) => e.or([e('deleted_at', 'is', null), e('kept_until', 'is not', null)]))
+        : sites.where('network', '=', holder.network).where('deleted_at', 'is', null)
     return (await held.execute()).map(({ slug }) => slug)
   }
 
   async expired(now: number, limit: number) {
     return toEntities(
       await this.#all()
-        .where('gone_at', 'is', null)
+        .where('deleted_at', 'is', null)
         .where('expires_at', '<=', now)
         .orderBy('expires_at')
         .limit(limit)
@@ -184,12 +184,12 @@ export class SqlSiteQueries implements SiteQueries {
 
   /** A page of sites of all accounts. */
   #page({ limit, after, trash = false, words = [] }: OwnerPage) {
-    const time = trash ? 'sites.gone_at' : 'sites.created_at'
+    const time = trash ? 'sites.deleted_at' : 'sites.created_at'
     let query = this.#db
       .selectFrom('sites')
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
       .selectAll('sites')
-      .where((e) => (trash ? e('kept_until', 'is not', null) : e('gone_at', 'is', null)))
+      .where((e) => (trash ? e('kept_until', 'is not', null) : e('deleted_at', 'is', null)))
       .orderBy(time, 'desc')
       .orderBy('sites.slug', 'desc')
       .limit(limit)
@@ -211,7 +211,7 @@ export class SqlSiteQueries implements SiteQueries {
 
   #abandoned(before: number) {
     return this.#all()
-      .where('gone_at', 'is', null)
+      .where('deleted_at', 'is', null)
       .where('live_version_id', 'is', null)
       .where('created_at', '<', before)
       .where(({ not, exists, selectFrom }) =>

@@ -10,7 +10,7 @@ const mapper = new RowMapper<StoredTrust, TrustRow>({
   forge: 'forge',
   issuer: 'issuer',
   repository: 'repository',
-  repositoryId: 'forge_repository_id',
+  repositoryId: 'repository_id',
   site: 'site',
   scope: 'scope',
   branch: 'branch',
@@ -40,9 +40,7 @@ export class SqlTrustQueries implements TrustQueries {
     let rows = this.#db
       .selectFrom('trusts')
       .selectAll()
-      .where(({ or, eb }) =>
-        or([eb('repository', '=', repository), eb('forge_repository_id', '=', repositoryId)]),
-      )
+      .where(({ or, eb }) => or([eb('repository', '=', repository), eb('repository_id', '=', repositoryId)]))
       .where('issuer', '=', issuer)
     if (site !== undefined) rows = rows.where('site', '=', site)
     return mapper.toEntities(await rows.orderBy('id').limit(limit).execute())
@@ -55,7 +53,7 @@ export class SqlTrustQueries implements TrustQueries {
   async recordUse(id: string, { repository, repositoryId }: Omit<TrustedRepository, 'issuer'>, now: number) {
     await this.#db
       .updateTable('trusts')
-      .set({ repository, forge_repository_id: repositoryId, last_used_at: now })
+      .set({ repository, repository_id: repositoryId, last_used_at: now })
       .where('id', '=', id)
       .execute()
   }

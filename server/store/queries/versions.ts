@@ -23,15 +23,15 @@ const HEADER: Fields<VersionHeader, VersionRow> = {
   state: 'state',
   fileCount: 'file_count',
   totalBytes: 'total_bytes',
-  metadata: json('viewer'),
+  metadata: json('metadata'),
   baseVersionId: 'base_version_id',
   createdAt: 'created_at',
   publishedAt: 'published_at',
-  isEncoded: flag('encoded'),
+  isEncoded: flag('is_encoded'),
   publishedBy: 'published_by',
   publishedWith: 'published_with',
   publishedClient: 'published_client',
-  preview: json('look'),
+  preview: json('preview'),
   title: 'title',
   contentHash: 'content_hash',
   message: 'message',
@@ -49,11 +49,7 @@ export const versionMapper = new RowMapper<Version, VersionRow>({
   files: json('files'),
   rules: json('rules'),
   warnings: json('warnings', []),
-  injectedDocumentHash: {
-    column: 'front',
-    decode: (stored) => injectedHash(stored as string | null),
-    encode: (hash) => hash && JSON.stringify({ hash }),
-  },
+  injectedDocumentHash: 'injected_document_hash',
 })
 
 const RECORD_BYTES =
@@ -118,13 +114,13 @@ export class SqlVersionQueries implements VersionQueries {
     const row = await this.#db
       .deleteFrom('versions')
       .where('id', '=', id)
-      .returning(['state', 'files', 'front', RECORD_BYTES])
+      .returning(['state', 'files', 'injected_document_hash', RECORD_BYTES])
       .executeTakeFirst()
     if (!row) return { hashes: [], injectedDocumentHash: null, uploadBytes: 0, recordBytes: 0 }
     const files = JSON.parse(row.files) as ManifestFile[]
     return {
       hashes: listFileHashes(files),
-      injectedDocumentHash: injectedHash(row.front),
+      injectedDocumentHash: row.injected_document_hash,
       uploadBytes: sumUploads(row.state, files),
       recordBytes: Number(row.record_bytes),
     }
@@ -200,7 +196,10 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async neededAmong(slug: string, hashes: readonly string[]) {
-    const manifests = this.#db.selectFrom('versions').select(['files', 'front']).where('slug', '=', slug)
+    const manifests = this.#db
+      .selectFrom('versions')
+      .select(['files', 'injected_document_hash'])
+      .where('slug', '=', slug)
     // Versions of a site have most of their files in common.
     const newest = await manifests.where('state', '=', 'ready').orderBy('id', 'desc').limit(1).execute()
     const needed = new Set(newest.flatMap(listHashes))
@@ -215,7 +214,7 @@ export class SqlVersionQueries implements VersionQueries {
     if (hashes.length === 0) return []
     const searches = hashes.map(
       (hash) => sql`select ${hash} as hash where exists (select 1 from versions where slug = ${slug}
-        and (${containsHash(this.#db, 'files', hash)} or ${containsHash(this.#db, 'front', hash)}))`,
+        and (${containsHash(this.#db, hash)} or injected_document_hash = ${hash}))`,
     )
     const { rows } = await sql<{ hash: string }>`${sql.join(searches, sql` union all `)}`.execute(this.#db)
     return rows.map(({ hash }) => hash)
@@ -260,7 +259,7 @@ export class SqlVersionQueries implements VersionQueries {
     return headerMapper.toEntities(
       await this.#headers()
         // Written literally, because it must match a partial index.
-        .where(sql<boolean>`state = 'ready' and encoded = 0`)
+        .where(sql<boolean>`state = 'ready' and is_encoded = 0`)
         .where(({ not, exists, selectFrom }) =>
           not(exists(selectFrom('leases').select('name').where('name', '=', lease).where('until', '>', now))),
         )
@@ -275,7 +274,7 @@ export class SqlVersionQueries implements VersionQueries {
       .innerJoin('versions', 'versions.slug', 'sites.slug')
       .select('sites.slug')
       .where('sites.updated_at', '>=', since)
-      .where('gone_at', 'is', null)
+      .where('deleted_at', 'is', null)
       .where('versions.state', '=', 'ready')
       .where((e) => e.or([e('preview_name', 'is', null), e('versions.id', '=', e.ref('live_version_id'))]))
       .groupBy('sites.slug')
@@ -298,7 +297,7 @@ export class SqlVersionQueries implements VersionQueries {
       .where(sql<boolean>`state = 'ready' and published_at is null`)
       .where('preview_name', 'is', null)
       .where('versions.created_at', '<', before)
-      .where('gone_at', 'is', null)
+      .where('deleted_at', 'is', null)
       .limit(limit)
       .execute()
     return rows.map((row) => row.slug)
@@ -312,7 +311,7 @@ export class SqlVersionQueries implements VersionQueries {
       .distinct()
       .where('preview_until', '<=', now)
       .where('versions.state', 'in', ['ready', 'former'])
-      .where('gone_at', 'is', null)
+      .where('deleted_at', 'is', null)
       .limit(limit)
       .execute()
     return rows.map((row) => row.slug)
@@ -441,12 +440,11 @@ export class SqlVersionQueries implements VersionQueries {
   }
 }
 
-function injectedHash(column: string | null): string | null {
-  return column === null ? null : (JSON.parse(column) as { hash: string }).hash
-}
-
-function listHashes({ files, front }: Pick<VersionRow, 'files' | 'front'>): string[] {
-  return [...listFileHashes(JSON.parse(files) as ManifestFile[]), injectedHash(front) ?? []].flat()
+function listHashes({
+  files,
+  injected_document_hash: injected,
+}: Pick<VersionRow, 'files' | 'injected_document_hash'>): string[] {
+  return [...listFileHashes(JSON.parse(files) as ManifestFile[]), ...(injected === null ? [] : [injected])]
 }
 
 function listFileHashes(files: readonly ManifestFile[]): string[] {

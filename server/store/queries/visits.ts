@@ -235,7 +235,7 @@ export class SqlVisitQueries implements VisitQueries {
         .selectFrom('sites')
         .select('visits_key')
         .where('visits_key', 'in', piece)
-        .where((e) => e.or([e('gone_at', 'is', null), e('kept_until', 'is not', null)]))
+        .where((e) => e.or([e('deleted_at', 'is', null), e('kept_until', 'is not', null)]))
         .execute()
       for (const { visits_key: key } of rows) existing.add(key)
     }
