@@ -167,7 +167,7 @@ export async function openBackends(
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = await openBlobs(config, folder, {
     ...{ bootId, clock, reserve, telemetry, incidents, log },
-    timeoutMs: deadlines.blobs,
+    timeouts: deadlines.blobs,
   })
   const { ballast } = database
   const mail = observeMail(openMail(config, { log, showCode, clock, deadlines, ballast }), telemetry)
@@ -227,7 +227,7 @@ export async function openBlobs(
   {
     telemetry,
     incidents,
-    timeoutMs,
+    timeouts,
     ...parts
   }: {
     bootId: string
@@ -236,7 +236,7 @@ export async function openBlobs(
     telemetry: Telemetry
     incidents: Incidents
     log: Log
-    timeoutMs: number
+    timeouts: Deadlines['blobs']
   },
 ): Promise<Blobs> {
   const { metrics } = telemetry
@@ -250,7 +250,7 @@ export async function openBlobs(
   const bucket = parseBucketUrl(config.blobsUrl)
   const options = { ...parts, bucket, cache, hasLocalDatabase: config.databaseUrl === '' }
   return observeBlobs(
-    inDataFolder(config, () => s3Blobs({ ...options, metrics, incidents, timeoutMs })),
+    inDataFolder(config, () => s3Blobs({ ...options, metrics, incidents, timeouts })),
     telemetry,
   )
 }

@@ -24,8 +24,11 @@ export interface Deadlines {
   }
   /** For the lock of SQLite. */
   databaseLock: number
-  /** S3, without a byte: requests of a visit wait for several of these, those of an upload too. */
-  blobs: number
+  /**
+   * S3: of a request without a byte, several of which a visit and an upload wait for; and of all requests of a process
+   * without a byte, after which reads and uploads are refused until the bucket answers.
+   */
+  blobs: { request: number; hang: number }
   /** All queries of a lookup: below the ten seconds of the contract by the delay of a busy event loop. */
   dns: number
   /** Without a byte of the mail server, and for an email. */
@@ -57,7 +60,7 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
     hang: 2 * SECOND_MS,
   },
   databaseLock: 5 * SECOND_MS,
-  blobs: 6 * SECOND_MS,
+  blobs: { request: 6 * SECOND_MS, hang: 2 * SECOND_MS },
   dns: 9 * SECOND_MS,
   mail: { step: 3500, send: 15 * SECOND_MS },
   authority: { request: 30 * SECOND_MS, call: MINUTE_MS },
@@ -84,7 +87,7 @@ export const PATIENT: Readonly<Deadlines> = Object.freeze({
     hang: PATIENT_MS,
   },
   databaseLock: PATIENT_MS,
-  blobs: PATIENT_MS,
+  blobs: { request: PATIENT_MS, hang: PATIENT_MS },
   // A lost packet is sent again after a third of it.
   dns: 90 * SECOND_MS,
   mail: { step: PATIENT_MS, send: PATIENT_MS },

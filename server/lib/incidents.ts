@@ -43,6 +43,11 @@ export const INCIDENTS = {
     began: 'the bucket is unreachable: cached files are served, publishing fails',
     ended: 'the bucket is reachable again',
   },
+  'bucket-hangs': {
+    level: 'error',
+    began: 'the bucket does not answer requests: cached files are served, others and publishing are refused',
+    ended: 'the bucket answers requests again',
+  },
   'bucket-throttles': {
     level: 'warn',
     began: 'the bucket refuses requests because there are too many',

@@ -240,7 +240,7 @@ async function openBlobsOf(
 ): Promise<Blobs> {
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const parts = { bootId, clock: store.clock, reserve, telemetry, incidents, log }
-  return openBlobs(config, folder, { ...parts, timeoutMs: deadlines.blobs })
+  return openBlobs(config, folder, { ...parts, timeouts: deadlines.blobs })
 }
 
 /** A service on a data folder reports no nodes, but keeps its database open. */

@@ -1,5 +1,6 @@
 import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import type { Store } from '../../server/store/store.ts'
 import { PublishingNodes } from '../blobs/publishing-nodes.ts'
@@ -38,7 +39,8 @@ export async function runCollection(options: CollectionOptions): Promise<Report>
   let actions = 0
   const nodes = new PublishingNodes(stores, new Random(seed), {
     // Without a cache: each check reads the object.
-    openBlobs: (clock) => s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog }),
+    openBlobs: (clock) =>
+      s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog, timeouts: PATIENT.blobs }),
     onAction(name) {
       report.count(name)
       if (++actions % REPORTED_ACTIONS === 0) report.event(`${actions} actions`)

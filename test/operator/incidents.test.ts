@@ -138,6 +138,26 @@ const PLAYS: Play[] = [
     play: (stack) => playBucket(stack, 'reset'),
   },
   {
+    what: 'the bucket accepts requests and answers none',
+    incidents: ['bucket-hangs'],
+    needs: ['ceph'],
+    async play(stack) {
+      const { url, proxy } = stack.use(await createStorage())
+      const deadlines = { blobs: { ...PATIENT.blobs, hang: 300 } }
+      const service = stack.use(await startTestService({ BLOBS_URL: url }, Date.now(), { deadlines }))
+      const health = async () => void (await sendRequest(service.port, { path: '/health' }))
+      return {
+        ...watch(service, health),
+        begin() {
+          proxy.fault = () => 'silence'
+        },
+        end() {
+          proxy.fault = () => undefined
+        },
+      }
+    },
+  },
+  {
     what: 'the bucket asks for fewer requests',
     incidents: ['bucket-throttles'],
     needs: ['ceph'],

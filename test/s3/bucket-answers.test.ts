@@ -6,6 +6,7 @@ import { beforeEach, describe, test } from 'node:test'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { deterministicBytes, readAll, received, toBody, toLocation } from '../blobs/bytes.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -28,6 +29,7 @@ async function startBucket(answer: RequestListener): Promise<{ blobs: Blobs } & 
     clock: Date.now,
     metrics: new Metrics(),
     log: silentLog,
+    timeouts: PATIENT.blobs,
   })
   return {
     blobs,

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { StoredBlob } from '../../server/blobs/blobs.ts'
 import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { deterministicBytes, keep, listObjects, readAll, toBody, toLocation } from '../blobs/bytes.ts'
 import { numbers } from '../support/random.ts'
 import { MIB } from '../support/units.ts'
@@ -81,7 +82,7 @@ test('while every request fails, few are repeated', requires('ceph'), async () =
 
 test('a request without a response ends, and is repeated', requires('ceph'), async () => {
   await using storage = await createStorage()
-  const { blobs, metrics } = storage.open({ timeoutMs: TIMEOUT_MS })
+  const { blobs, metrics } = storage.open({ timeouts: { ...PATIENT.blobs, request: TIMEOUT_MS } })
   const { proxy } = storage
   await untilAnswered(() => keep(blobs, LARGE))
   let silent = 2

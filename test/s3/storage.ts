@@ -1,6 +1,7 @@
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { type CephClient, sharedCeph } from '../tools/ceph.ts'
@@ -32,7 +33,7 @@ export async function createStorage(server?: CephClient): Promise<S3Storage> {
       const metrics = new Metrics()
       const log: Record<string, unknown>[] = []
       const write = (line: string) => void log.push(JSON.parse(line))
-      const common = { bucket: parseBucketUrl(url), clock: Date.now, metrics }
+      const common = { bucket: parseBucketUrl(url), clock: Date.now, metrics, timeouts: PATIENT.blobs }
       const blobs = s3Blobs({ ...common, log: makeLog({ level: 'debug', text: false, write }), ...options })
       return { blobs, metrics, log }
     },

@@ -86,7 +86,7 @@ export async function openTestBlobs({ folder, clock }: StoreOptions): Promise<Bl
   const { s3Blobs } = await import('../../server/blobs/s3/s3.ts')
   const { parseBucketUrl } = await import('../../server/blobs/s3/bucket-url.ts')
   const bucket = parseBucketUrl((await locate(folder)).blobsUrl)
-  return s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog, timeoutMs: PATIENT.blobs })
+  return s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog, timeouts: PATIENT.blobs })
 }
 
 /** Opens the tables of a data folder, for statements that the service does not have. */

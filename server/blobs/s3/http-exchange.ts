@@ -2,6 +2,7 @@ import type { ClientRequest, Agent as HttpAgent, IncomingHttpHeaders, RequestOpt
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { http } from '../../lib/node-http.ts'
 import { collectYoung } from '../../lib/trim-heap.ts'
+import type { HangWatch } from './hang-watch.ts'
 import { S3QueueFullError, S3TimeoutError } from './s3-error.ts'
 
 export interface S3Response {
@@ -42,40 +43,55 @@ export class HttpExchanges {
   readonly #agent: HttpAgent
   /** Uploads wait for their clients, so they have connections of their own: as many as the service accepts uploads. */
   readonly #uploadAgent: HttpAgent
+  /** All others may be in use, or lead to a server that has gone. */
+  readonly #probeAgent: HttpAgent
+  readonly #hangs: Hangs
   #pending = 0
   #streamedBytes = 0
   /** Whether the server has responded "100 Continue". */
   #sendsContinue = false
 
   /** `timeoutMs` is the maximum time without a byte in either direction, including that to connect. */
-  constructor(endpoint: URL, timeoutMs: number) {
+  constructor(endpoint: URL, timeoutMs: number, hangs: Hangs) {
     this.#endpoint = endpoint
     this.#timeoutMs = timeoutMs
+    this.#hangs = hangs
     const Agent = endpoint.protocol === 'https:' ? HttpsAgent : http.Agent
     const options = { keepAlive: true, noDelay: true, scheduling: 'lifo', timeout: timeoutMs } as const
     this.#agent = new Agent({ ...options, maxSockets: MAX_SOCKETS })
     this.#uploadAgent = new Agent(options)
+    this.#probeAgent = new Agent({ ...options, keepAlive: false })
   }
 
-  /** Sends a request with a body in memory and receives the response. */
-  async send(signed: SignedRequest, body: readonly Buffer[]): Promise<S3Response> {
+  /** Sends a request with a body in memory and receives the response; `signal` ends it with its reason. */
+  async send(signed: SignedRequest, body: readonly Buffer[], signal?: AbortSignal): Promise<S3Response> {
     if (this.#pending >= MAX_PENDING_REQUESTS) throw new S3QueueFullError('too many requests are waiting')
     this.#pending++
-    const request = this.#request(signed, this.#agent)
+    return this.#exchange(this.#request(signed, this.#agent), body, signal).finally(() => this.#pending--)
+  }
+
+  /** Sends a request over a connection of its own. */
+  probe(signed: SignedRequest): Promise<S3Response> {
+    return this.#exchange(this.#request(signed, this.#probeAgent), [])
+  }
+
+  #exchange(request: ClientRequest, body: readonly Buffer[], signal?: AbortSignal): Promise<S3Response> {
     request.on('timeout', () => request.destroy(this.#timeoutError()))
     // A request without a connection emits nothing when it is destroyed.
     const deadline = Promise.withResolvers<never>()
-    const timer = setTimeout(() => {
-      const error = this.#timeoutError()
+    const end = (error: Error) => {
       deadline.reject(error)
       request.destroy(error)
-    }, this.#timeoutMs * MAX_TIMEOUTS)
-    const response = receive(request)
+    }
+    const timer = setTimeout(() => end(this.#timeoutError()), this.#timeoutMs * MAX_TIMEOUTS)
+    const abort = () => end(signal!.reason)
+    signal?.addEventListener('abort', abort)
+    const response = receive(request, this.#hangs)
     for (const part of body) request.write(part)
     request.end()
-    return Promise.race([response, deadline.promise]).finally(() => {
+    return this.#hangs.during(Promise.race([response, deadline.promise])).finally(() => {
       clearTimeout(timer)
-      this.#pending--
+      signal?.removeEventListener('abort', abort)
     })
   }
 
@@ -89,10 +105,12 @@ export class HttpExchanges {
     const upload = new OpenUpload(request, {
       timeoutError: () => this.#timeoutError(),
       onSent: (bytes) => this.#countStreamed(bytes),
+      hangs: this.#hangs,
     })
     request.flushHeaders()
     try {
-      const refused = await Promise.race([this.#waitUntilReady(request), upload.response])
+      const ready = Promise.race([this.#waitUntilReady(request), upload.response])
+      const refused = await this.#hangs.during(ready)
       if (refused) throw toError(refused)
       return upload
     } catch (error) {
@@ -105,6 +123,7 @@ export class HttpExchanges {
     const { promise, resolve } = Promise.withResolvers<undefined>()
     request.once('continue', () => {
       this.#sendsContinue = true
+      this.#hangs.hear()
       resolve(undefined)
     })
     let timer: NodeJS.Timeout | undefined
@@ -144,9 +163,13 @@ export class HttpExchanges {
   }
 }
 
+/** Counts the requests that wait for the bucket, and its bytes. */
+type Hangs = Pick<HangWatch, 'during' | 'hear'>
+
 interface UploadHandlers {
   timeoutError: () => Error
   onSent: (bytes: number) => void
+  hangs: Hangs
 }
 
 /** A request whose body is sent as it arrives. */
@@ -154,16 +177,18 @@ export class OpenUpload {
   readonly response: Promise<S3Response>
   readonly #request: ClientRequest
   readonly #onSent: (bytes: number) => void
+  readonly #hangs: Hangs
   #isWaitingForContent = false
   /** Continues after the connection has sent what was written, or after the response or its failure. */
   #resume: () => void = () => undefined
   /** Whether there is a response, or will be none. */
   #isSettled = false
 
-  constructor(request: ClientRequest, { timeoutError, onSent }: UploadHandlers) {
+  constructor(request: ClientRequest, { timeoutError, onSent, hangs }: UploadHandlers) {
     this.#request = request
     this.#onSent = onSent
-    this.response = receive(request)
+    this.#hangs = hangs
+    this.response = receive(request, hangs)
     const settle = () => {
       this.#isSettled = true
       this.#resume()
@@ -194,7 +219,7 @@ export class OpenUpload {
         }
       }
       this.#request.end()
-      return await this.response
+      return await this.#hangs.during(this.response)
     } catch (error) {
       this.destroy()
       throw error
@@ -210,12 +235,12 @@ export class OpenUpload {
   async #drain(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#resume = resolve
-    if (!this.#isSettled) await promise
+    if (!this.#isSettled) await this.#hangs.during(promise)
   }
 }
 
 /** The whole response. */
-function receive(request: ClientRequest): Promise<S3Response> {
+function receive(request: ClientRequest, hangs: Hangs): Promise<S3Response> {
   return new Promise((resolve, reject) => {
     request.on('error', reject)
     request.on('close', () =>
@@ -223,9 +248,11 @@ function receive(request: ClientRequest): Promise<S3Response> {
     )
     request.on('response', (response) => {
       const { statusCode: status = 0, headers } = response
+      hangs.hear()
       const chunks: Buffer[] = []
       let length = 0
       response.on('data', (chunk: Buffer) => {
+        hangs.hear()
         length += chunk.length
         if (length > MAX_BODY_BYTES) return void request.destroy(new Error('the response is too long'))
         chunks.push(chunk)

@@ -1,11 +1,12 @@
 import { createHash, createHmac } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SignatureV4 } from '@smithy/signature-v4'
-import { DEADLINES } from '../../lib/deadlines.ts'
+import { DEADLINES, type Deadlines } from '../../lib/deadlines.ts'
 import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { BucketState } from './bucket-state.ts'
 import type { Bucket } from './bucket-url.ts'
+import { HangWatch } from './hang-watch.ts'
 import { HttpExchanges, type S3Response, type SignedRequest } from './http-exchange.ts'
 import { RetryBudget } from './retry-budget.ts'
 import { isRetryable, outcomeOf, type RequestOutcome, S3Error, WrongBytesError } from './s3-error.ts'
@@ -22,6 +23,8 @@ export interface S3Request {
   body?: readonly Buffer[]
   /** SHA-256 of the body, which the server compares; hashed here when it is not known. */
   bodyHash?: string
+  /** Whether it belongs to a transfer that has begun, which waits while the bucket hangs; others are then refused. */
+  continues?: boolean
   /** Whether a successful response has the expected body; it is requested once more when it has not. */
   verify?(body: Buffer): boolean
 }
@@ -33,8 +36,7 @@ export interface S3ClientOptions {
   /** Milliseconds since 1970. */
   clock: () => number
   credentials: ConstructorParameters<typeof SignatureV4>[0]['credentials']
-  /** Maximum time without a byte in either direction. */
-  timeoutMs?: number | undefined
+  timeouts?: Deadlines['blobs'] | undefined
 }
 
 const MAX_TRIES = 3
@@ -59,17 +61,20 @@ export class S3Client {
   readonly #signer: SignatureV4
   readonly #budget = new RetryBudget()
   readonly #state = new BucketState()
+  readonly #hangs: HangWatch
   /** Time of the server less that of the clock: a signature is valid for 15 minutes. */
   #clockOffsetMs = 0
 
   constructor(options: S3ClientOptions) {
-    const { bucket, metrics, incidents, clock, credentials, timeoutMs = DEADLINES.blobs } = options
+    const { bucket, metrics, incidents, clock, credentials, timeouts = DEADLINES.blobs } = options
     this.#bucket = bucket
     this.#metrics = metrics
     this.#clock = clock
-    if (incidents) this.#state.watch(incidents, bucket)
+    this.#hangs = new HangWatch({ hangMs: timeouts.hang, probe: () => this.#probe() })
+    if (incidents) this.#state.watch(incidents, bucket, this.#hangs)
     const host = bucket.isPathStyle ? bucket.endpoint.host : `${bucket.name}.${bucket.endpoint.host}`
-    this.#exchanges = new HttpExchanges(new URL(`${bucket.endpoint.protocol}//${host}`), timeoutMs)
+    const endpoint = new URL(`${bucket.endpoint.protocol}//${host}`)
+    this.#exchanges = new HttpExchanges(endpoint, timeouts.request, this.#hangs)
     this.#signer = new SignatureV4({
       service: 's3',
       region: bucket.region,
@@ -80,13 +85,17 @@ export class S3Client {
     })
   }
 
-  /** Rejects with an S3Error for error responses, after at most three tries. */
+  /**
+   * Rejects with an S3Error for error responses, after at most three tries; with an S3HangError while the bucket hangs. A
+   * GET without a response ends when that begins; what may have stored something waits for its time-out.
+   */
   async send(request: S3Request): Promise<S3Response> {
     const { body = [], bodyHash = body.length === 0 ? EMPTY_HASH : hashParts(body) } = request
     const length = body.reduce((sum, part) => sum + part.length, 0)
     return this.#withRetries(request.kind, async () => {
+      const signal = this.#admit(request)
       const signed = await this.#sign(request, { length, hash: bodyHash })
-      const response = this.#assertSuccess(await this.#exchanges.send(signed, body))
+      const response = this.#assertSuccess(await this.#exchanges.send(signed, body, signal))
       if (request.verify && !request.verify(response.body))
         throw new WrongBytesError(`S3 returned wrong bytes of ${request.object}`)
       return response
@@ -99,10 +108,26 @@ export class S3Client {
    */
   async upload(request: S3Request, length: number, content: AsyncIterator<Buffer>): Promise<S3Response> {
     const upload = await this.#withRetries(`${request.kind}.begin`, async () => {
+      this.#admit(request)
       const signed = await this.#sign(request, { length, hash: UNSIGNED })
       return this.#exchanges.open(signed, (response) => this.#toError(response))
     })
     return this.#count(request.kind, async () => this.#assertSuccess(await upload.send(content)))
+  }
+
+  /** Rejects what the bucket would not answer; returns what ends the wait for an answer. */
+  #admit({ method, continues = false }: S3Request): AbortSignal | undefined {
+    if (continues) return undefined
+    const { signal } = this.#hangs
+    signal.throwIfAborted()
+    return method === 'GET' ? signal : undefined
+  }
+
+  /** The smallest request that the service needs permissions for. Any response is a sign of life. */
+  async #probe(): Promise<void> {
+    const query = { 'list-type': '2', 'max-keys': '1', prefix: this.#bucket.prefix }
+    const signed = await this.#sign({ kind: 'probe', method: 'GET', query }, { length: 0, hash: EMPTY_HASH })
+    await this.#count('probe', async () => this.#assertSuccess(await this.#exchanges.probe(signed)))
   }
 
   async #withRetries<T>(kind: string, attempt: () => Promise<T>): Promise<T> {

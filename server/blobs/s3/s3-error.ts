@@ -43,6 +43,9 @@ export class S3Error extends Error {
 /** No byte was exchanged for the whole time-out. */
 export class S3TimeoutError extends Error {}
 
+/** The request was not sent, or has ended, because the bucket has answered none for a while. */
+export class S3HangError extends Error {}
+
 /** The request was not sent, because too many others wait. */
 export class S3QueueFullError extends Error {}
 
@@ -70,6 +73,7 @@ export type RequestOutcome =
   | 'ok'
   | 'timeout'
   | 'queue_full'
+  | 'hanging'
   | 'wrong_bytes'
   | 'stopped'
   | 'connection_lost'
@@ -81,6 +85,7 @@ export type RequestOutcome =
 export function outcomeOf(error: unknown): RequestOutcome {
   if (error instanceof S3TimeoutError) return 'timeout'
   if (error instanceof S3QueueFullError) return 'queue_full'
+  if (error instanceof S3HangError) return 'hanging'
   if (error instanceof WrongBytesError) return 'wrong_bytes'
   if (error instanceof BodyError) return 'stopped'
   if (!(error instanceof S3Error)) return 'connection_lost'

@@ -33,7 +33,7 @@ interface S3Options {
   hasLocalDatabase?: boolean
   /** Those of the environment, a file or the role of the machine by default. */
   credentials?: S3ClientOptions['credentials']
-  timeoutMs?: number
+  timeouts?: S3ClientOptions['timeouts']
   /** Maximum bytes of an object that is created in one request. */
   maxPutBytes?: number
 }
@@ -51,10 +51,10 @@ const CHECK_INTERVAL_MS = 3000
 
 /** Blobs in a bucket of S3. An object is one content or several, each followed by the table of its pieces. */
 export function s3Blobs(options: S3Options): Blobs {
-  const { bucket, clock, metrics, incidents, log, reserve, timeoutMs, maxPutBytes } = options
+  const { bucket, clock, metrics, incidents, log, reserve, timeouts, maxPutBytes } = options
   const { hasLocalDatabase = true } = options
   const { credentials = defaultProvider() } = options
-  const client = new S3Client({ bucket, clock, metrics, incidents, credentials, timeoutMs })
+  const client = new S3Client({ bucket, clock, metrics, incidents, credentials, timeouts })
   const cache = options.cache && new DiskCache({ ...options.cache, metrics, reserve })
   const reader = new VerifiedReader({ client, cache, metrics, damage: new DamageReport({ log, metrics }) })
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
@@ -149,7 +149,7 @@ async function* readPieces(
     const pieceEnd = Math.min(piece.length, end + 1 - pieceStart)
     for (let at = Math.max(0, start - pieceStart); at < pieceEnd; ) {
       if (number < last && pieceEnd - at <= READ_AHEAD_BYTES) {
-        next ??= reader.piece(location, number + 1).then(() => undefined)
+        next ??= reader.piece(location, number + 1, true).then(() => undefined)
         next.catch(() => undefined)
       }
       // Chunks end where those of the edge do. A copy: a slow client must not retain the piece.
@@ -162,7 +162,7 @@ async function* readPieces(
     if (number === last) return
     piece = await withS3Errors(async () => {
       await next
-      return reader.piece(location, number + 1)
+      return reader.piece(location, number + 1, true)
     })
   }
 }

@@ -127,6 +127,7 @@ export class Uploads {
       const completed = await this.#client.send({
         ...about,
         kind: 'multipart_end',
+        continues: true,
         query: { uploadId },
         body,
       })
@@ -148,7 +149,8 @@ export class Uploads {
     using _memory = await this.#partMemory.acquire(partBytes)
     const body = await parts.next(partBytes)
     const query = { partNumber: `${number}`, uploadId }
-    const { headers } = await this.#client.send({ kind: 'put_part', method: 'PUT', object, query, body })
+    const request = { kind: 'put_part', method: 'PUT', object, query, body, continues: true } as const
+    const { headers } = await this.#client.send(request)
     return headers.etag ?? ''
   }
 }

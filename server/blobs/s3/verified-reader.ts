@@ -15,6 +15,11 @@ interface VerifiedReaderOptions {
   damage: DamageReport
 }
 
+interface ReadOptions {
+  continues?: boolean
+  isKept?: boolean
+}
+
 /** Recent pieces and tables, so that readers of one file at different speeds share them, and recently stored content. */
 const MAX_MEMORY_BYTES = 32 * 2 ** 20
 
@@ -31,13 +36,15 @@ export class VerifiedReader {
 
   /**
    * The piece of content at this number; content up to PIECE_BYTES is one piece. Rejects with an S3Error when the
-   * object is missing, with a DamagedBlobError when it is damaged.
+   * object is missing, with a DamagedBlobError when it is damaged. `continues` is whether a piece before it was read,
+   * which a client has received.
    */
-  async piece(location: BlobLocation, number: number): Promise<Buffer> {
+  async piece(location: BlobLocation, number: number, continues = false): Promise<Buffer> {
     const { object, offset, size, hash } = location
     if (size === 0) return Buffer.alloc(0)
-    if (size <= PIECE_BYTES) return this.#read({ object, start: offset, length: size, hash }, false)
-    return this.#read(pieceRange(location, number, await this.#read(tableRange(location), true)), true)
+    if (size <= PIECE_BYTES) return this.#read({ object, start: offset, length: size, hash }, {})
+    const table = await this.#read(tableRange(location), { continues, isKept: true })
+    return this.#read(pieceRange(location, number, table), { continues, isKept: true })
   }
 
   /** Reads all of the content from the bucket. */
@@ -65,14 +72,14 @@ export class VerifiedReader {
   }
 
   /** The edge keeps small content in its own cache, so that it is kept in memory only where that is asked for. */
-  #read(range: HashedRange, isKeptInMemory: boolean): Promise<Buffer> {
+  #read(range: HashedRange, { continues, isKept = false }: ReadOptions): Promise<Buffer> {
     const kept = this.#memory.get(range.hash)
     if (kept) return Promise.resolve(kept)
     const fetching = this.#fetches.get(range.hash)
     if (fetching) return fetching
-    const fetched = this.#load(range)
+    const fetched = this.#load(range, continues)
       .then((bytes) => {
-        if (isKeptInMemory) this.#memory.set(range.hash, bytes, bytes.length)
+        if (isKept) this.#memory.set(range.hash, bytes, bytes.length)
         return bytes
       })
       .finally(() => this.#fetches.delete(range.hash))
@@ -80,7 +87,7 @@ export class VerifiedReader {
     return fetched
   }
 
-  async #load(range: HashedRange): Promise<Buffer> {
+  async #load(range: HashedRange, continues?: boolean): Promise<Buffer> {
     const { cache, metrics } = this.#options
     const { hash, length } = range
     const cached = await cache?.read(hash, length)
@@ -94,7 +101,7 @@ export class VerifiedReader {
       await cache!.delete(hash, length)
     }
     metrics.counter('slipway_disk_cache_reads_total', { result: 'miss' }).add()
-    const bytes = await this.#fetch(range).catch((error: unknown) => {
+    const bytes = await this.#fetch(range, continues).catch((error: unknown) => {
       if (error instanceof DamagedBlobError) this.#options.damage.add(range)
       throw error
     })
@@ -103,12 +110,13 @@ export class VerifiedReader {
     return bytes
   }
 
-  async #fetch({ object, start, length, hash }: HashedRange): Promise<Buffer> {
+  async #fetch({ object, start, length, hash }: HashedRange, continues = false): Promise<Buffer> {
     try {
       const { body } = await this.#options.client.send({
         kind: 'get',
         method: 'GET',
         object,
+        continues,
         headers: { range: `bytes=${start}-${start + length - 1}` },
         verify: (bytes) => bytes.length === length && hashOnce('sha256', bytes) === hash,
       })
