@@ -20,6 +20,7 @@ import { reports } from './reports.ts'
 import { ROOT } from './server-process.ts'
 import { serving } from './serving/serving.ts'
 import { metrics, visits } from './serving/visits.ts'
+import { slowFlush } from './slow-flush.ts'
 import { tls } from './tls/tls.ts'
 import { watching } from './watch.ts'
 
@@ -31,6 +32,7 @@ const MEASUREMENTS = [
   growth,
   flood,
   reports,
+  slowFlush,
   serving,
   tls,
   visits,
