@@ -4,6 +4,7 @@ import type { Incidents } from '../../lib/incidents.ts'
 import { Metrics } from '../../lib/metrics.ts'
 import type { Connection, PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
+import { ConnectionUses, type Use } from './connection-uses.ts'
 import { isConnectionLost, unavailable } from './errors.ts'
 import { PrimarySearch } from './primary-search.ts'
 import { untilAnswered } from './until-answered.ts'
@@ -16,22 +17,21 @@ export interface PoolOptions {
   timeouts: Pick<Deadlines['database'], 'connect' | 'acquire' | 'queue'>
   metrics?: Metrics | undefined
   incidents?: Incidents | undefined
+  /** A clock in milliseconds that is never set. */
+  clock?: () => number
 }
 
-/** What a connection is used for, by how long it may be: a durable transaction may wait for a standby. */
-export type Use = 'read' | 'statement' | 'transaction' | 'durable'
+/** A connection, and the end of its use. */
+interface Acquired {
+  client: PostgresClient
+  end: ReturnType<ConnectionUses['begin']>
+}
 
 interface Waiting {
   use: Use
-  resolve(client: PostgresClient): void
+  resolve(acquired: Acquired): void
   reject(error: unknown): void
 }
-
-/** Connections that are kept for uses that take less time. */
-const KEPT_CONNECTIONS: Readonly<Record<Use, number>> = { read: 0, statement: 2, transaction: 3, durable: 4 }
-
-/** The uses that each counts against: a durable transaction is also a transaction, and so on. */
-const USES: readonly Use[] = ['read', 'statement', 'transaction', 'durable']
 
 /** Callers that wait; more are rejected. */
 const MAX_WAITING = 1000
@@ -49,14 +49,15 @@ export class PrimaryPool implements AsyncDisposable {
   /** Callers without a connection, in the order in which they get one. */
   readonly #waiting = new Set<Waiting>()
   readonly #open = new Set<PostgresClient>()
-  readonly #used: Record<Use, number> = { read: 0, statement: 0, transaction: 0, durable: 0 }
+  readonly #uses: ConnectionUses
   #connecting = 0
   #isClosed = false
   #backoff: { until: number; error: unknown } | undefined
 
   constructor(options: PoolOptions) {
     this.#options = options
-    const { metrics = new Metrics(), incidents } = options
+    const { metrics = new Metrics(), incidents, clock = () => performance.now() } = options
+    this.#uses = new ConnectionUses(options.maxConnections, clock)
     this.#metrics = metrics
     this.#search = new PrimarySearch({
       ...{ ...options, metrics, timeoutMs: options.timeouts.connect },
@@ -82,18 +83,19 @@ export class PrimaryPool implements AsyncDisposable {
     use: Use = 'read',
     signal?: AbortSignal,
   ): Promise<T> {
-    const client = await this.#acquire(use, signal)
+    const { client, end: endUse } = await this.#acquire(use, signal)
     try {
       return await work(client)
     } catch (error) {
       if (isConnectionLost(error) && !client.unanswered) client.destroy()
       throw error
     } finally {
+      const { unanswered } = client
       const end = () => {
-        this.#used[use]--
+        endUse(unanswered === undefined)
         this.#release(client)
       }
-      if (client.unanswered) void untilAnswered(client, (id) => this.#hasProcess(id)).then(end)
+      if (unanswered) void untilAnswered(client, (id) => this.#hasProcess(id)).then(end)
       else end()
     }
   }
@@ -115,23 +117,26 @@ export class PrimaryPool implements AsyncDisposable {
     this.#search.close()
   }
 
-  #acquire(use: Use, signal: AbortSignal | undefined): Promise<PostgresClient> {
+  #acquire(use: Use, signal: AbortSignal | undefined): Promise<Acquired> {
     if (this.#isClosed) throw unavailable()
     if (this.#waiting.size >= MAX_WAITING) throw this.#countTimeout()
     if (this.#open.size === 0 && this.#backoff && performance.now() < this.#backoff.until)
       throw this.#backoff.error
-    const { promise, resolve, reject } = Promise.withResolvers<PostgresClient>()
+    const { promise, resolve, reject } = Promise.withResolvers<Acquired>()
     const waiting = { use, resolve, reject }
     this.#waiting.add(waiting)
     this.#serve()
     if (!this.#waiting.has(waiting)) return promise
     const { acquire, queue } = this.#options.timeouts
-    const timer = setTimeout(
-      () => {
-        if (this.#waiting.delete(waiting)) reject(this.#countTimeout())
-      },
-      use === 'read' || use === 'statement' ? acquire : queue,
-    )
+    const timeoutMs = use === 'read' || use === 'statement' ? acquire : queue
+    const before = [...this.#waiting].filter((other) => other.use === use).length - 1
+    if (this.#uses.estimateWaitMs(use, before) > timeoutMs) {
+      this.#waiting.delete(waiting)
+      throw this.#countTimeout()
+    }
+    const timer = setTimeout(() => {
+      if (this.#waiting.delete(waiting)) reject(this.#countTimeout())
+    }, timeoutMs)
     const abort = () => this.#waiting.delete(waiting) && reject(signal!.reason)
     signal?.addEventListener('abort', abort)
     return promise.finally(() => {
@@ -152,25 +157,14 @@ export class PrimaryPool implements AsyncDisposable {
       if (!waiting) return
       this.#idle.delete(client)
       this.#waiting.delete(waiting)
-      this.#used[waiting.use]++
-      waiting.resolve(client)
+      waiting.resolve({ client, end: this.#uses.begin(waiting.use) })
     }
     if (!this.#findNext() || this.#connecting >= this.#waiting.size) return
     if (this.#open.size + this.#connecting < this.#options.maxConnections) this.#addConnection()
   }
 
   #findNext(): Waiting | undefined {
-    return this.#waiting.values().find(({ use }) => this.#mayUse(use))
-  }
-
-  /** Whether a connection is left for this use: each counts against those that take less time, too. */
-  #mayUse(use: Use): boolean {
-    let used = 0
-    return USES.toReversed().every((each) => {
-      used += this.#used[each]
-      const max = Math.max(1, this.#options.maxConnections - KEPT_CONNECTIONS[each])
-      return USES.indexOf(each) > USES.indexOf(use) || used < max
-    })
+    return this.#waiting.values().find(({ use }) => this.#uses.mayBegin(use))
   }
 
   async #hasProcess(processId: number): Promise<boolean> {

@@ -10,9 +10,10 @@ import type { Durability, Queries, WriteScope, WriteTransaction } from '../store
 import type { ChangeFeed, ChangeHints } from './change-feed.ts'
 import type { Connection, Query } from './client.ts'
 import type { CommitWatch } from './commit-watch.ts'
+import type { Use } from './connection-uses.ts'
 import { isRepeatable, translateError } from './errors.ts'
 import { createKysely } from './kysely.ts'
-import type { PrimaryPool, Use } from './pool.ts'
+import type { PrimaryPool } from './pool.ts'
 
 interface WriterOptions {
   pool: PrimaryPool

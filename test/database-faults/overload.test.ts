@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HOUR_MS } from '../../server/lib/time.ts'
+import { parseConnectionUrl } from '../../server/store/postgres/connection-url.ts'
+import { PrimaryPool } from '../../server/store/postgres/pool.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { requires } from '../tools/part.ts'
+import { sharedPostgres } from '../tools/postgres.ts'
+import { isUnavailable } from './proxied-store.ts'
+
+const MAX_CONNECTIONS = 8
+const MAX_DURABLE = 4
+const DEADLINE_MS = HOUR_MS
+const USE_MS = DEADLINE_MS / 5
+
+/** So many that the mean is nearly the time of each. */
+const USES = 100
+
+/** Behind whom the wait is as long as the deadline. */
+const MAX_WAITING = (DEADLINE_MS / USE_MS) * MAX_DURABLE
+
+test(
+  'a publish that would wait for a connection beyond its deadline is refused immediately, until uses are short again',
+  requires('postgres'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const { url } = stack.use(await (await sharedPostgres()).borrowDatabase())
+    let now = 0
+    const pool = stack.use(
+      new PrimaryPool({
+        cluster: parseConnectionUrl(url),
+        maxConnections: MAX_CONNECTIONS,
+        timeouts: { ...PATIENT_TIMEOUTS, queue: DEADLINE_MS },
+        clock: () => now,
+      }),
+    )
+    const useFor = async (milliseconds: number) => {
+      for (let count = 0; count < USES; count++)
+        await pool.use(async () => {
+          now += milliseconds
+        }, 'durable')
+    }
+    /** Fills the connections of durable writes, and the queue behind them; returns how many were not refused. */
+    const fill = async () => {
+      const released = Promise.withResolvers<void>()
+      const begun = Array.from({ length: MAX_DURABLE }, () => Promise.withResolvers<void>())
+      const holders = begun.map(({ resolve }) =>
+        pool.use(async () => {
+          resolve()
+          await released.promise
+        }, 'durable'),
+      )
+      await Promise.all(begun.map(({ promise }) => promise))
+      let refused = 0
+      const waiting: Promise<unknown>[] = []
+      for (let count = 0; count < 2 * MAX_WAITING; count++) {
+        const use = pool.use(async () => {}, 'durable')
+        waiting.push(
+          use.catch((error: unknown) => {
+            assert.ok(isUnavailable(error))
+            assert.ok((error as { retryAfterSeconds?: number }).retryAfterSeconds)
+            refused++
+          }),
+        )
+      }
+      // What is refused immediately is refused before a read is done.
+      await pool.use((connection) => connection.query({ text: 'select' }, PATIENT_TIMEOUTS.read))
+      const refusedEarly = refused
+      released.resolve()
+      await Promise.all([...holders, ...waiting])
+      assert.equal(refused, refusedEarly)
+      return waiting.length - refused
+    }
+    await useFor(USE_MS)
+    const admitted = await fill()
+    assert.ok(Math.abs(admitted - MAX_WAITING) <= 1, `${admitted} waited`)
+    await useFor(0)
+    assert.equal(await fill(), 2 * MAX_WAITING)
+  },
+)
