@@ -141,7 +141,7 @@ export interface Store extends AsyncDisposable {
 
   /**
    * Executes one statement that writes and is correct independently of concurrent writes, such as adding to a counter:
-   * the same as a `write` without a scope, in one message.
+   * the same as a `write` without a scope, in one message when it is relaxed.
    */
   execute<T>(durability: Durability, statement: (queries: Queries) => Promise<T>): Promise<T>
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { PATIENT } from '../../server/lib/deadlines.ts'
-import { INCIDENTS } from '../../server/lib/incidents.ts'
+import { INCIDENTS, Incidents } from '../../server/lib/incidents.ts'
+import { makeLog } from '../../server/lib/log.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
 import { toFiles } from '../api/content.ts'
@@ -157,6 +159,37 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     assert.deepEqual(logged(), [began, ended])
     await publish(again, 'after', slug)
     assert.ok((await countBackends()) <= MAX_CONNECTIONS + 1)
+  })
+
+  test('a write that has not sent its commit when the standby goes away is undone', async () => {
+    await using stack = new AsyncDisposableStack()
+    const url = await cluster.createDatabase()
+    const log: Record<string, unknown>[] = []
+    const write = (line: string) => void log.push(JSON.parse(line))
+    const metrics = new Metrics()
+    const incidents = new Incidents({ log: makeLog({ level: 'info', text: false, write }), metrics })
+    const store = stack.use(await cluster.openStore(url, { timeouts: { hang: 200 }, incidents, metrics }))
+    const [started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const late = store.write('durable', {}, async (tx) => {
+      await tx.sites.insert(siteRow('late'))
+      started.resolve()
+      await released.promise
+    })
+    await started.promise
+    stack.defer(() => cluster.replication.resume())
+    cluster.replication.stop()
+    const hanging = store.write('durable', {}, (tx) => tx.sites.insert(siteRow('hanging')))
+    await cluster.untilCommitWaits(url)
+    await waitFor(async () => {
+      await incidents.check()
+      return log.some(({ incident }) => incident === 'commits-hang')
+    })
+    released.resolve()
+    await assert.rejects(late, { code: 'UNAVAILABLE', message: /does not confirm changes/ })
+    cluster.replication.resume()
+    await hanging
+    assert.ok(await store.read.sites.bySlug('hanging'))
+    assert.equal(await store.read.sites.bySlug('late'), undefined)
   })
 
   test('a crash of one process of the server makes all nodes revalidate everything', async () => {

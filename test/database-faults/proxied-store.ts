@@ -5,7 +5,10 @@ import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 
-type Options = Omit<Parameters<typeof postgresStore>[0], 'url' | 'timeouts'>
+/** `timeouts` are those that expire in the test. */
+export type StoreOptions = Omit<Parameters<typeof postgresStore>[0], 'url' | 'timeouts'> & {
+  timeouts?: Partial<typeof PATIENT_TIMEOUTS>
+}
 
 /** A store whose connections pass a proxy, and the database behind it. */
 export interface ProxiedStore {
@@ -17,10 +20,10 @@ export interface ProxiedStore {
   run(sql: string): Promise<Record<string, unknown>[]>
 }
 
-/** Opens a store on a new database; `timeouts` are those that expire in the test. */
+/** Opens a store on a new database. */
 export async function openProxied(
   stack: AsyncDisposableStack,
-  { timeouts, ...options }: Options & { timeouts?: Partial<typeof PATIENT_TIMEOUTS> } = {},
+  { timeouts, ...options }: StoreOptions = {},
 ): Promise<ProxiedStore> {
   const server = await sharedPostgres()
   const { url, run } = stack.use(await server.borrowDatabase())

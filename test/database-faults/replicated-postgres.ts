@@ -4,6 +4,7 @@ import type { Store } from '../../server/store/store.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { type Postgres, startPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
+import type { StoreOptions } from './proxied-store.ts'
 
 /** Queries within which a commit that was sent must wait. */
 const MAX_QUERIES = 1000
@@ -40,9 +41,9 @@ export class ReplicatedPostgres implements AsyncDisposable {
     return `postgres://slipway@${hosts}${url.pathname}`
   }
 
-  openStore(url: string): Promise<Store> {
-    const timeouts = { ...PATIENT_TIMEOUTS, poll: 5000 }
-    return postgresStore({ url, pollIntervalMs: 20, timeouts })
+  openStore(url: string, { timeouts, ...options }: StoreOptions = {}): Promise<Store> {
+    const patient = { ...PATIENT_TIMEOUTS, poll: 5000 }
+    return postgresStore({ url, pollIntervalMs: 20, ...options, timeouts: { ...patient, ...timeouts } })
   }
 
   /** Runs SQL in the database of the URL on the primary. */

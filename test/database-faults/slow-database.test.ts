@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { DEADLINES } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import { siteRow } from '../store/rows.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -10,9 +11,13 @@ import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
 import { nodeSettings } from './node-settings.ts'
+import { openProxied } from './proxied-store.ts'
 
 /** No answer arrives before the end of the test. */
 const DELAY_MS = HOUR_MS
+
+/** After which a commit counts as one that hangs. */
+const HANG_MS = 100
 
 /** Those of the pool, that of the change feed, and one for queries of the test. */
 const MAX_SESSIONS = 10
@@ -78,5 +83,34 @@ test(
       `select pid, state, query from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
     )
     assert.ok(rows.length <= MAX_SESSIONS, JSON.stringify(rows))
+  },
+)
+
+test(
+  'a row that another program locks stops the writes of that row, and no others',
+  requires('postgres'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const { store, url, run } = await openProxied(stack, { timeouts: { hang: HANG_MS } })
+    for (const name of ['locked', 'free'])
+      await store.write('relaxed', {}, (tx) => tx.sites.insert(siteRow(name)))
+    const other = new pg.Client({ connectionString: url })
+    await other.connect()
+    stack.defer(() => other.end())
+    await other.query("begin; update sites set title = 'other' where slug = 'locked'")
+    const set = (slug: string) =>
+      store.execute('durable', (queries) => queries.sites.update(slug, { title: 'own' }))
+    const waiting = set('locked')
+    await waitFor(async () => {
+      const [row] = await run(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+          and clock_timestamp() - query_start > interval '${5 * HANG_MS} ms'`,
+      )
+      return row !== undefined
+    })
+    await set('free')
+    await other.query('commit')
+    await waiting
+    assert.equal((await store.read.sites.bySlug('locked'))!.title, 'own')
   },
 )

@@ -42,16 +42,16 @@ const MAX_RETRY_PAUSE_MS = 20
 export class Writer {
   readonly #options: WriterOptions
   readonly #writing = new Set<Promise<unknown>>()
-  readonly #statements: Record<Commit, Queries>
+  /** Each commits without waiting for the disk. */
+  readonly #statements: Queries
   readonly #turns = new Turns()
 
   constructor(options: WriterOptions) {
     this.#options = options
-    this.#statements = {
-      on: this.#createStatements('on'),
-      local: this.#createStatements('local'),
-      off: this.#createStatements('off'),
-    }
+    const { pool } = options
+    this.#statements = createQueries(
+      createKysely((query) => pool.use((connection) => this.#executeRelaxed(connection, query), 'statement')),
+    )
   }
 
   /** See `Store.write`. */
@@ -91,9 +91,10 @@ export class Writer {
     })
   }
 
-  /** See `Store.execute`. */
+  /** See `Store.execute`. Only with a message of its own, a commit that waits for the standby differs from a lock. */
   execute<T>(durability: Durability, statement: (queries: Queries) => Promise<T>): Promise<T> {
-    return this.#track(() => this.#repeat(() => statement(this.#statements[this.#commitFor(durability)])))
+    if (durability !== 'relaxed') return this.write(durability, {}, statement)
+    return this.#track(() => this.#repeat(() => statement(this.#statements)))
   }
 
   /** Resolves when no write is pending. */
@@ -151,6 +152,8 @@ export class Writer {
         ...createQueries(createKysely((statement) => query(statement, statementMs))),
         notifyChanged: async (name, effect) => changed.add(name, effect),
       })
+      // The commit would wait for the standby, with the locks of the transaction.
+      if (begin.commit === 'on') commits.signal.throwIfAborted()
       if (changed.size > 0) xid = lastResult<{ xid: string }>(begun).rows[0]!.xid
       if (xid !== undefined) feed.addOwn(xid)
       const end = () => commit(connection, changed, { timeouts, ...begin })
@@ -164,28 +167,12 @@ export class Writer {
     }
   }
 
-  #createStatements(commit: Commit): Queries {
-    const { pool, commits } = this.#options
-    const use = commit === 'off' ? 'statement' : USES[commit]
-    return createQueries(
-      createKysely((query) => {
-        const signal = commit === 'on' ? commits.signal : undefined
-        return pool.use((connection) => this.#executeAlone(connection, query, commit), use, signal)
-      }),
-    )
-  }
-
   /** Executes a statement that sets the durability of its own commit, unless it changes no row. */
-  async #executeAlone(connection: Connection, query: Query, commit: Commit): Promise<pg.QueryResult> {
-    const setting = `set_config('synchronous_commit', '${commit}', true) as set_durability`
+  async #executeRelaxed(connection: Connection, query: Query): Promise<pg.QueryResult> {
+    const setting = "set_config('synchronous_commit', 'off', true) as set_durability"
     const text = `${query.text}${/ returning /i.test(query.text) ? ',' : ' returning'} ${setting}`
-    const { timeouts, commits } = this.#options
-    // A durable statement may wait for a standby.
-    const isCommit = commit !== 'off'
-    const sent = { ...query, text, isCommit, isCancelable: !isCommit }
-    const send = () =>
-      connection.query<{ set_durability?: string }>(sent, isCommit ? timeouts.commit : timeouts.read)
-    const result = await (isCommit ? commits.run(connection, send) : send())
+    const sent = { ...query, text, isCancelable: true }
+    const result = await connection.query<{ set_durability?: string }>(sent, this.#options.timeouts.read)
     for (const row of result.rows) delete row.set_durability
     return result
   }
