@@ -86,7 +86,7 @@ function readDirectRequest(
   const body = request.body as (PublishRequest & { live?: unknown; ifChanged?: unknown }) | null | undefined
   if (!hasContents(body?.files)) return undefined
   const { files, emptyFiles = [], live, ifChanged, ...fields } = body as typeof body & {}
-  const found = toFieldErrors(request.validationError).filter(({ field }) => !RULE_CHECKED_FIELDS.test(field))
+  const found = toFieldErrors(request.validationError).filter(({ field }) => !isRuleChecked(field))
   const contents = readContentFiles(files, findInternalRequest(request.raw)?.maxContentBytes)
   const problems = [
     ...validateManifest(
@@ -159,15 +159,17 @@ function readManifest(request: FastifyRequest, staging: PendingVersionStore): Pu
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw validationError([{ field: 'body', message: 'must be a JSON object with a files array' }])
   }
-  const found = toFieldErrors(request.validationError).filter(({ field }) => !RULE_CHECKED_FIELDS.test(field))
+  const found = toFieldErrors(request.validationError).filter(({ field }) => !isRuleChecked(field))
   const problems: FieldError[] = [...staging.validate(request.caller, body as PublishRequest), ...found]
   if (problems.length > 0) throw validationError(problems)
   return body as PublishRequest
 }
 
-const RULE_CHECKED_FIELDS = new RegExp(
-  `^((files|emptyFiles)\\b|message$|preview$|(viewer\\.)?(${METADATA_FIELDS.join('|')})$)`,
-)
+const RULE_CHECKED = new Set<string>(['message', 'preview', ...METADATA_FIELDS])
+
+function isRuleChecked(field: string): boolean {
+  return /^(files|emptyFiles)\b/.test(field) || RULE_CHECKED.has(field.replace('viewer.', ''))
+}
 
 /** The names of `include`: what is excluded from archives by default. */
 const INCLUDABLE = new Set(['dotfiles', 'secrets'])
