@@ -9,9 +9,9 @@ import { readConfig } from '../../server/config/settings.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { newId } from '../../server/lib/tokens.ts'
 import { newSlug } from '../../server/sites/slug.ts'
-import { emptySite } from '../../server/store/contract/sites.ts'
-import { emptyVersion } from '../../server/store/contract/versions.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
+import { emptySite } from '../../server/store/tables/sites.ts'
+import { emptyVersion } from '../../server/store/tables/versions.ts'
 
 /** A site with a unique root document. */
 export interface SeededSite {

@@ -23,9 +23,9 @@ import {
   Signer,
 } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
-import type { Account } from '../store/contract/accounts.ts'
-import { accountHolder } from '../store/contract/usage.ts'
 import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
+import type { Account } from '../store/tables/accounts.ts'
+import { accountHolder } from '../store/tables/usage.ts'
 import { assertNotBeingDeleted } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 import { codeEmail, lockEmail, signUpClosedEmail } from './emails.ts'

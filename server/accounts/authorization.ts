@@ -4,10 +4,10 @@ import type { PublishedWith } from '../../protocol/api/versions.schema.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
-import type { Account } from '../store/contract/accounts.ts'
-import type { Site } from '../store/contract/sites.ts'
-import type { Suspension } from '../store/contract/suspension.ts'
 import type { Queries } from '../store/store.ts'
+import type { Account } from '../store/tables/accounts.ts'
+import type { Site } from '../store/tables/sites.ts'
+import type { Suspension } from '../store/tables/suspension.ts'
 import { assertPermitted, type Grant } from './permissions.ts'
 
 /**

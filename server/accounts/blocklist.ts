@@ -1,7 +1,7 @@
 import { ApiError } from '../lib/errors.ts'
 import { NetworkSet, parseNetwork } from '../lib/network.ts'
-import { BLOCKS_CHANGED, type Block } from '../store/contract/blocks.ts'
 import type { Store } from '../store/store.ts'
+import { BLOCKS_CHANGED, type Block } from '../store/tables/blocks.ts'
 
 interface Lists {
   networks: NetworkSet

@@ -1,7 +1,7 @@
 import type { MeChange } from '../../protocol/api/account.schema.ts'
 import { NOTICE_KINDS, type NoticeKind } from '../../protocol/api/account.ts'
-import type { Account } from '../store/contract/accounts.ts'
-import type { NoticeEvent } from '../store/contract/notices.ts'
+import type { Account } from '../store/tables/accounts.ts'
+import type { NoticeEvent } from '../store/tables/notices.ts'
 
 /** The kinds that `reminders` of an account and of earlier clients stands for. */
 const REMINDERS: readonly NoticeKind[] = ['site-expires', 'site-deleted']

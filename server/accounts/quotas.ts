@@ -4,9 +4,9 @@ import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import { DAY_MS } from '../lib/time.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'
-import type { Site } from '../store/contract/sites.ts'
-import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/contract/usage.ts'
 import type { Queries, Store, WriteScope, WriteTransaction } from '../store/store.ts'
+import type { Site } from '../store/tables/sites.ts'
+import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/tables/usage.ts'
 import type { Plans } from './plans.ts'
 
 /** What sites without an account may hold: all together, and those of one network. */

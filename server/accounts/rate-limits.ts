@@ -2,7 +2,7 @@ import { UNLIMITED } from '../../protocol/format.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
-import type { Account } from '../store/contract/accounts.ts'
+import type { Account } from '../store/tables/accounts.ts'
 import type { Caller } from './authorization.ts'
 import type { KeyCaller } from './named-keys.ts'
 

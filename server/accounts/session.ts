@@ -3,8 +3,8 @@ import { ApiError } from '../lib/errors.ts'
 import { DAY_SECONDS, toIso } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
-import type { Account } from '../store/contract/accounts.ts'
 import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
+import type { Account } from '../store/tables/accounts.ts'
 
 /** Lifetime of a browser session. */
 export const SESSION_TTL_SECONDS = 30 * DAY_SECONDS

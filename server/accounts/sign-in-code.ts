@@ -1,8 +1,8 @@
 import { ApiError } from '../lib/errors.ts'
 import { formatUtc, HOUR_MS } from '../lib/time.ts'
 import { constantTimeEqual } from '../lib/tokens.ts'
-import type { SignInCode } from '../store/contract/sign-ins.ts'
 import type { WriteTransaction } from '../store/store.ts'
+import type { SignInCode } from '../store/tables/sign-ins.ts'
 import { toMailbox } from './email-address.ts'
 
 // The limits of signing in by emailed code, and why another client cannot use them against the owner of an address:

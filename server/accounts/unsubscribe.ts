@@ -1,7 +1,7 @@
 import { ApiError } from '../lib/errors.ts'
 import { Signer } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
-import type { NoticeEvent } from '../store/contract/notices.ts'
+import type { NoticeEvent } from '../store/tables/notices.ts'
 import type { Accounts } from './account.ts'
 import { findSwitch, isNoticeKind } from './notice-switches.ts'
 

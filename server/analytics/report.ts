@@ -9,8 +9,8 @@ import { requireAccess } from '../accounts/authorization.ts'
 import { validationError } from '../lib/errors.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
-import type { Account } from '../store/contract/accounts.ts'
-import type { VisitCounts } from '../store/contract/visits.ts'
+import type { Account } from '../store/tables/accounts.ts'
+import type { VisitCounts } from '../store/tables/visits.ts'
 import type { VisitRecorder } from './visit-recorder.ts'
 
 type VisitsParts = Pick<Parts, 'store' | 'clock'> & {

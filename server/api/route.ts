@@ -3,7 +3,7 @@ import type { Answer, Body, Operation, Parameters, Query } from '../../protocol/
 import type { OperationId } from '../../protocol/api/paths.ts'
 import type { Schema } from '../../protocol/api/schema.ts'
 import { type Caller, requireAccount } from '../accounts/authorization.ts'
-import type { Account } from '../store/contract/accounts.ts'
+import type { Account } from '../store/tables/accounts.ts'
 import { readQuery } from './query.ts'
 
 /** An operation with its path and its handler. */

@@ -1,5 +1,5 @@
 import { forEachConcurrent } from '../lib/concurrency.ts'
-import type { CertificateSchedule, CertificateSummary } from '../store/contract/certificates.ts'
+import type { CertificateSchedule, CertificateSummary } from '../store/tables/certificates.ts'
 import type { Acme } from './acme/acme.ts'
 import type { IssuingDeps } from './deps.ts'
 import {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { findCaaProblem } from '../domains/caa.ts'
 import { splitName } from '../domains/name.ts'
 import { toIso } from '../lib/time.ts'
-import type { Certificate, CertificateSummary } from '../store/contract/certificates.ts'
 import { type Durability, INDEPENDENT, type WriteTransaction } from '../store/store.ts'
+import type { Certificate, CertificateSummary } from '../store/tables/certificates.ts'
 import { AcmeError, type ChallengeType, type Order } from './acme/acme.ts'
 import {
   BUDGET_SCOPE,

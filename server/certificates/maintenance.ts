@@ -1,6 +1,6 @@
 import { DAY_MS } from '../lib/time.ts'
-import { emptyCertificate, type NamesPage } from '../store/contract/certificates.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
+import { emptyCertificate, type NamesPage } from '../store/tables/certificates.ts'
 import { BUDGET_SCOPE, hasRoom, prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'

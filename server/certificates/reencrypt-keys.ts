@@ -1,6 +1,6 @@
 import { type SecretBox, UndecryptableError } from '../lib/secret-box.ts'
-import { emptyCertificate } from '../store/contract/certificates.ts'
 import type { Store } from '../store/store.ts'
+import { emptyCertificate } from '../store/tables/certificates.ts'
 import { generateKey } from './acme/jws.ts'
 import { accountKeyContext, certificateKeyContext, orderKeyContext } from './key-contexts.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
-import type { Certificate, CertificateSummary } from '../store/contract/certificates.ts'
+import type { Certificate, CertificateSummary } from '../store/tables/certificates.ts'
 import { AcmeError, type RenewalInfo } from './acme/acme.ts'
 import { ChallengeError } from './challenge-solver.ts'
 

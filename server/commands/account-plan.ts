@@ -3,7 +3,7 @@ import { EXCEPTIONS } from '../../protocol/api/account.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { LIMIT_SETTINGS } from '../config/plan-settings.ts'
 import { readValue } from '../config/setting-types.ts'
-import { COMMAND_LINE } from '../store/contract/audit.ts'
+import { COMMAND_LINE } from '../store/tables/audit.ts'
 import { type CommandContext, UsageError } from './command.ts'
 
 /** Sets the plan of an account, and exceptions from it. */

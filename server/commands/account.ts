@@ -1,4 +1,4 @@
-import { COMMAND_LINE } from '../store/contract/audit.ts'
+import { COMMAND_LINE } from '../store/tables/audit.ts'
 import { setPlan } from './account-plan.ts'
 import { type Action, runAction } from './actions.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'

@@ -1,5 +1,5 @@
 import { formatUtc } from '../../protocol/format.ts'
-import { COMMAND_LINE } from '../store/contract/audit.ts'
+import { COMMAND_LINE } from '../store/tables/audit.ts'
 import { type Command, UsageError } from './command.ts'
 
 export const invite: Command = {

@@ -1,4 +1,4 @@
-import type { DnsFindings, Domain } from '../store/contract/domains.ts'
+import type { DnsFindings, Domain } from '../store/tables/domains.ts'
 import type { Dns, DnsRecords } from './dns/dns.ts'
 import { proofEntry, proofName, splitName } from './name.ts'
 

@@ -1,6 +1,6 @@
 import type { DomainCertificate, DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
-import type { Domain } from '../store/contract/domains.ts'
+import type { Domain } from '../store/tables/domains.ts'
 import { proofEntry, splitName, wwwCounterpart } from './name.ts'
 
 interface RecordContext {

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts'
-import type { Domain } from '../store/contract/domains.ts'
+import type { Domain } from '../store/tables/domains.ts'
 
 /** Check intervals of a pending name by the time it has been pending. */
 const PENDING_INTERVALS_MS: readonly [under: number, every: number][] = [

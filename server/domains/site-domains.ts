@@ -1,5 +1,5 @@
-import type { Domain } from '../store/contract/domains.ts'
 import type { Queries, Store, WriteScope, WriteTransaction } from '../store/store.ts'
+import type { Domain } from '../store/tables/domains.ts'
 
 interface DomainsWrite {
   /** What the write is about beside the domains. */

@@ -1,5 +1,5 @@
 import { formatUtc } from '../lib/time.ts'
-import type { Domain, DomainReservation } from '../store/contract/domains.ts'
+import type { Domain, DomainReservation } from '../store/tables/domains.ts'
 import { type CheckResult, type CheckVerdict, hasProof } from './dns-check.ts'
 import {
   GRACE_PERIOD_MS,

@@ -4,9 +4,9 @@ import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { HOUR_MS, isWithin, MINUTE_MS } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
-import type { Account } from '../store/contract/accounts.ts'
-import type { Domain } from '../store/contract/domains.ts'
 import type { Store } from '../store/store.ts'
+import type { Account } from '../store/tables/accounts.ts'
+import type { Domain } from '../store/tables/domains.ts'
 import { nextWatchedCheck } from './schedule.ts'
 
 /** The credential of a watcher: the session of a browser, or the account's key. */

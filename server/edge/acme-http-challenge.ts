@@ -1,7 +1,7 @@
 import { CoalescedRead } from '../lib/coalesced-read.ts'
 import { hostName } from '../lib/host-name.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
-import type { StoredChallenge } from '../store/contract/acme.ts'
+import type { StoredChallenge } from '../store/tables/acme.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { canonicalize } from './paths.ts'
 import type { EdgeResponse } from './response.ts'

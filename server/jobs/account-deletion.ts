@@ -8,9 +8,9 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import type { Parts } from '../parts.ts'
 import { deleteSite } from '../sites/trash.ts'
-import type { Account } from '../store/contract/accounts.ts'
-import { accountHolder } from '../store/contract/usage.ts'
 import { INDEPENDENT, type Queries, type Store, type WriteTransaction } from '../store/store.ts'
+import type { Account } from '../store/tables/accounts.ts'
+import { accountHolder } from '../store/tables/usage.ts'
 
 /** Sites per write, so that none holds the store for long. */
 const SITES_PER_TRANSACTION = 25

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../lib/time.ts'
-import type { Lease } from '../store/contract/leases.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
+import type { Lease } from '../store/tables/leases.ts'
 
 interface JobLeaseOptions {
   store: Store

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { trace } from '../lib/telemetry.ts'
 import { HOUR_MS, SECOND_MS } from '../lib/time.ts'
-import type { Lease } from '../store/contract/leases.ts'
+import type { Lease } from '../store/tables/leases.ts'
 import { JobLease, LeaseLostError } from './job-lease.ts'
 import type { Sweep, SweepParts, SweepScope } from './jobs.ts'
 import { SweepRunRecorder } from './sweep-runs.ts'

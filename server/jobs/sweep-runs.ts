@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
-import type { SweepRun } from '../store/contract/sweep-runs.ts'
+import type { SweepRun } from '../store/tables/sweep-runs.ts'
 
 /** Between two records of a sweep whose outcome stays the same: some run every five seconds. */
 const RECORD_INTERVAL_MS = MINUTE_MS

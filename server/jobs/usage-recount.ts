@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import { sumVersions } from '../sites/blob-references.ts'
-import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/contract/usage.ts'
 import type { Store } from '../store/store.ts'
+import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/tables/usage.ts'
 
 interface UsageRecountOptions {
   store: Store

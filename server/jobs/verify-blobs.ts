@@ -5,8 +5,8 @@ import { ENCODINGS } from '../blobs/encoding.ts'
 import type { Log } from '../lib/log.ts'
 import type { Telemetry } from '../lib/telemetry.ts'
 import { DAY_MS } from '../lib/time.ts'
-import type { BlobRecord } from '../store/contract/blobs.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
+import type { BlobRecord } from '../store/tables/blobs.ts'
 
 /** What is read each day: bytes, or percent of all blobs. */
 export type DailyShare = ReserveSize

@@ -4,7 +4,7 @@ import { isDamage } from '../blobs/damage.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { BlobEncodings } from '../store/contract/blobs.ts'
+import type { BlobEncodings } from '../store/tables/blobs.ts'
 import { type Tables, Transfer, type TransferTimes } from '../store/transfer.ts'
 
 /** Where a service keeps its data. */

@@ -6,7 +6,7 @@ import { type CodedContent, type ContentCoding, measureDecoded } from '../blobs/
 import { ContentCodingRules } from '../site-rules/match/content-coding-rules.ts'
 import type { HeaderRule } from '../site-rules/parse/header-rule.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
-import type { ManifestFile } from '../store/contract/versions.ts'
+import type { ManifestFile } from '../store/tables/versions.ts'
 
 /** Bytes that the files of a version can decode to, in all: a bomb would decode for hours, at each visit too. */
 const MAX_DECODED_BYTES = 2 ** 30

@@ -22,15 +22,15 @@ import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '
 import { describeSite } from '../sites/site-preview.ts'
 import { activateVersion, assertBaseIsCurrent, requireVersion } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
-import type { Site } from '../store/contract/sites.ts'
+import { INDEPENDENT, type Queries, type WriteTransaction } from '../store/store.ts'
+import type { Site } from '../store/tables/sites.ts'
 import {
   type Arrival,
   type ManifestFile,
   needsUpload,
   sumUploads,
   type Version,
-} from '../store/contract/versions.ts'
-import { INDEPENDENT, type Queries, type WriteTransaction } from '../store/store.ts'
+} from '../store/tables/versions.ts'
 import { findContentCodings } from './content-codings.ts'
 import { loadDocument } from './load-document.ts'
 import { loadRules } from './load-rules.ts'

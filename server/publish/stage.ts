@@ -39,9 +39,9 @@ import {
 import { newSlug } from '../sites/slug.ts'
 import { deleteSite } from '../sites/trash.ts'
 import { assertBaseIsCurrent, deleteVersions } from '../sites/version.ts'
-import { emptySite, type Site } from '../store/contract/sites.ts'
-import { emptyVersion, sumUploads, type Version, type VersionChanges } from '../store/contract/versions.ts'
 import type { Queries, WriteTransaction } from '../store/store.ts'
+import { emptySite, type Site } from '../store/tables/sites.ts'
+import { emptyVersion, sumUploads, type Version, type VersionChanges } from '../store/tables/versions.ts'
 import { mergeManifest, needsNoFiles, validateMerge } from './merge.ts'
 import { listRequestedFiles } from './requested-files.ts'
 

@@ -3,9 +3,9 @@ import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { isShown, renewedPreview } from '../sites/preview.ts'
 import { metadataChange } from '../sites/site-metadata.ts'
 import { deleteVersions } from '../sites/version.ts'
-import type { Site } from '../store/contract/sites.ts'
-import type { Version } from '../store/contract/versions.ts'
 import type { WriteTransaction } from '../store/store.ts'
+import type { Site } from '../store/tables/sites.ts'
+import type { Version } from '../store/tables/versions.ts'
 
 /**
  * Deletes a version that was never live if publishing it would change nothing for visitors: its files equal those of

@@ -1,7 +1,7 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Parts } from '../parts.ts'
-import type { Arrival } from '../store/contract/versions.ts'
 import type { WriteTransaction } from '../store/store.ts'
+import type { Arrival } from '../store/tables/versions.ts'
 import { notInManifest, notPending, type PendingManifestCache } from './pending-manifest-cache.ts'
 import { removeDiscarded } from './remove-discarded.ts'
 

@@ -1,6 +1,6 @@
-import type { Site } from '../store/contract/sites.ts'
-import { sumUploads } from '../store/contract/versions.ts'
 import type { Queries, WriteTransaction } from '../store/store.ts'
+import type { Site } from '../store/tables/sites.ts'
+import { sumUploads } from '../store/tables/versions.ts'
 
 /**
  * The bytes among contents that a site has just begun to reference that count for its holder: those that no other site

@@ -9,9 +9,9 @@ import { readEmail } from '../accounts/email-address.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
-import type { Account } from '../store/contract/accounts.ts'
-import type { Site } from '../store/contract/sites.ts'
 import type { WriteTransaction } from '../store/store.ts'
+import type { Account } from '../store/tables/accounts.ts'
+import type { Site } from '../store/tables/sites.ts'
 
 /** Each invitation is an email to an address that the account chooses. */
 const MAX_INVITATIONS_PER_DAY = 20

@@ -1,15 +1,15 @@
 import { releaseHolding } from '../accounts/quotas.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
-import type { Site } from '../store/contract/sites.ts'
+import type { WriteTransaction } from '../store/store.ts'
+import type { Site } from '../store/tables/sites.ts'
 import {
   emptyVersion,
   type FormerFile,
   type FormerFiles,
   type ManifestFile,
   type Version,
-} from '../store/contract/versions.ts'
-import type { WriteTransaction } from '../store/store.ts'
+} from '../store/tables/versions.ts'
 import { countNewBytes, releaseBlobs } from './blob-references.ts'
 
 /** How long a file stays reachable after it went away (contract, "Serving", 4). */

@@ -4,7 +4,7 @@ import { ApiError } from '../lib/errors.ts'
 import { MINUTE_MS, toIso } from '../lib/time.ts'
 import { constantTimeEqual, decodeTime, encodeBits, encodeTime, type Secrets, Signer } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
-import type { Account } from '../store/contract/accounts.ts'
+import type { Account } from '../store/tables/accounts.ts'
 import { requireFinalized, requireVersion } from './version.ts'
 
 const LIFETIME_MS = 10 * MINUTE_MS

@@ -1,9 +1,9 @@
 import type { PreviewAddress } from '../../protocol/api/fields.schema.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso } from '../lib/time.ts'
-import type { Site } from '../store/contract/sites.ts'
-import type { VersionHeader } from '../store/contract/versions.ts'
 import type { Queries, WriteTransaction } from '../store/store.ts'
+import type { Site } from '../store/tables/sites.ts'
+import type { VersionHeader } from '../store/tables/versions.ts'
 import type { UrlBuilder } from './urls.ts'
 import { deleteVersions } from './version.ts'
 

@@ -9,7 +9,7 @@ import {
 } from '../../protocol/api/publish.ts'
 import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import type { SiteRight } from '../accounts/authorization.ts'
-import type { Site } from '../store/contract/sites.ts'
+import type { Site } from '../store/tables/sites.ts'
 
 /**
  * Violations in `title`, `description`, `ogImagePath`, `spaMode`, `ttlSeconds`; `prefix` is 'viewer.' or ''.

@@ -1,6 +1,6 @@
 import type { SiteKind } from '../../protocol/api/sites.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
-import type { SitePreview } from '../store/contract/versions.ts'
+import type { SitePreview } from '../store/tables/versions.ts'
 
 /** In order of preference; at the root, where browsers request them. */
 const ICONS = [

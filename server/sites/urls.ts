@@ -1,4 +1,4 @@
-import type { VersionHeader } from '../store/contract/versions.ts'
+import type { VersionHeader } from '../store/tables/versions.ts'
 
 /** Builds the URLs of sites. `siteUrl` takes scheme and port of `{base_url}` (contract, "Serving"). */
 export class UrlBuilder {

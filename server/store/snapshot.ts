@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { BlobLocation } from '../blobs/blobs.ts'
 import { toLocation } from './queries/blob-records.ts'
-import type { BlobRow, Schema } from './schema.ts'
+import type { Schema } from './schema.ts'
 import { pages, type Tables } from './transfer.ts'
 
 /** How much a database has. */
@@ -37,7 +37,7 @@ export class Snapshot {
 
   /** The stored contents in the order of their hashes, page by page. */
   async *blobs(): AsyncGenerator<BlobLocation[]> {
-    for await (const page of pages<BlobRow>(this.#db, 'blobs', ['hash']))
+    for await (const page of pages<Schema['blobs']>(this.#db, 'blobs', ['hash']))
       yield page.flatMap((row) => toLocation(row) ?? [])
   }
 

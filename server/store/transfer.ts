@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../blobs/blobs.ts'
-import type { BlobEncodings } from './contract/blobs.ts'
-import { UNFINISHED_MOVE } from './contract/job-cursors.ts'
 import { toLocation } from './queries/blob-records.ts'
 import { toEncodingLocations, toEncodingRow } from './queries/encoding-rows.ts'
-import type { BlobRow, EncodingRow, Schema } from './schema.ts'
+import type { Schema } from './schema.ts'
+import type { BlobEncodings } from './tables/blobs.ts'
+import { UNFINISHED_MOVE } from './tables/job-cursors.ts'
 
 /** The tables of a database, over one connection. */
 export interface Tables extends AsyncDisposable {
@@ -132,7 +132,7 @@ export class Transfer {
   async copyBlobs(
     copy: (blobs: readonly BlobLocation[], present: number) => Promise<readonly StoredBlob[]>,
   ): Promise<void> {
-    for await (const page of pages<BlobRow>(this.#source, 'blobs', ['hash'])) {
+    for await (const page of pages<Schema['blobs']>(this.#source, 'blobs', ['hash'])) {
       const present = await this.#objectsOf('blobs', page)
       const missing = page.filter(({ hash, object }) => object !== null && !present.get(hash))
       const stored = await copy(
@@ -153,7 +153,7 @@ export class Transfer {
   async copyEncodings(
     copy: (encodings: readonly BlobEncodings[]) => Promise<readonly BlobEncodings[]>,
   ): Promise<void> {
-    for await (const page of pages<EncodingRow>(this.#source, 'encodings', ['hash'])) {
+    for await (const page of pages<Schema['encodings']>(this.#source, 'encodings', ['hash'])) {
       const present = await this.#objectsOf('encodings', page)
       const missing = page.filter(({ hash }) => !present.has(hash))
       const stored = await copy(missing.map((row) => ({ hash: row.hash, ...toEncodingLocations(row) })))
@@ -204,7 +204,7 @@ export class Transfer {
   }
 
   /** The object of a row that is there stays. */
-  async #putBlobs(rows: readonly BlobRow[]): Promise<void> {
+  async #putBlobs(rows: readonly Schema['blobs'][]): Promise<void> {
     if (rows.length === 0) return
     await this.#target
       .insertInto('blobs')

@@ -4,8 +4,8 @@ import type { AuditPage } from '../../protocol/api/admin/audit.schema.ts'
 import { COMMAND_LINE_CLIENT } from '../../protocol/api/device.ts'
 import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
-import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
 import type { Store } from '../../server/store/store.ts'
+import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
 import { CallFixture } from '../calls/fixture.ts'
 import {
   ACCEPTED_KEYS,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
-import type { Domain } from '../../server/store/contract/domains.ts'
+import type { Domain } from '../../server/store/tables/domains.ts'
 import { domainRow } from '../store/rows.ts'
 import { type Account, expectFailure, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
-import type { EncodingLocations } from '../../server/store/contract/blobs.ts'
+import type { EncodingLocations } from '../../server/store/tables/blobs.ts'
 import { listObjects } from '../blobs/bytes.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, HOUR_MS, startApi } from './api.ts'

@@ -9,7 +9,7 @@ import {
   retryTime,
 } from '../../server/certificates/schedule.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
-import type { CertificateSummary } from '../../server/store/contract/certificates.ts'
+import type { CertificateSummary } from '../../server/store/tables/certificates.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 

@@ -7,9 +7,9 @@ import type { DomainService } from '../../server/domains/domain.ts'
 import { DomainWatchers, type WatchListener } from '../../server/domains/watch.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
-import type { Account } from '../../server/store/contract/accounts.ts'
-import type { Domain } from '../../server/store/contract/domains.ts'
 import type { Store } from '../../server/store/store.ts'
+import type { Account } from '../../server/store/tables/accounts.ts'
+import type { Domain } from '../../server/store/tables/domains.ts'
 import {
   DomainFixture,
   expectFailure,

@@ -10,7 +10,7 @@ import type { ArchiveResponse } from '../../protocol/api/publish.schema.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import { findContentCodings } from '../../server/publish/content-codings.ts'
 import { parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
-import type { ManifestFile } from '../../server/store/contract/versions.ts'
+import type { ManifestFile } from '../../server/store/tables/versions.ts'
 import { toEntry } from '../api/content.ts'
 import { issuer, type Reply, SecureService } from '../tls/secure-service.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { before, beforeEach, describe, test } from 'node:test'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
-import type { Site } from '../../server/store/contract/sites.ts'
+import type { Site } from '../../server/store/tables/sites.ts'
 import type { HttpResponse } from '../support/http-client.ts'
 import { type Content, EdgeFixture, FORM } from './fixture.ts'
 

@@ -10,7 +10,7 @@ import type { EdgeResponse } from '../../server/edge/response.ts'
 import type { RequestHeaders } from '../../server/net/http-handler.ts'
 import { parseRules } from '../../server/site-rules/site-rules.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
-import type { BlobRecord } from '../../server/store/contract/blobs.ts'
+import type { BlobRecord } from '../../server/store/tables/blobs.ts'
 import { sha256 } from '../api/content.ts'
 import { defaultType } from './fixture.ts'
 

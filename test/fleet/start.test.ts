@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import type { NodeReport } from '../../server/store/contract/nodes.ts'
+import type { NodeReport } from '../../server/store/tables/nodes.ts'
 import { Program, run, type Settings } from '../operator/program.ts'
 import { manifest, Publisher } from '../operator/publisher.ts'
 import { sendRequest } from '../support/http-client.ts'

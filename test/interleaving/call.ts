@@ -2,7 +2,7 @@ import type { Caller } from '../../server/accounts/authorization.ts'
 import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import type { Account } from '../../server/store/contract/accounts.ts'
+import type { Account } from '../../server/store/tables/accounts.ts'
 import type { Node } from './world.ts'
 
 /** What calls are about. */

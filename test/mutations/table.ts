@@ -70,7 +70,7 @@ const ROWS: readonly Row[] = [
   ['counts wrong codes of known networks against all others', 'server/accounts/sign-in-code.ts', 'countFailure', 'const byUnknown = isKnown ? 0 : await tx.signIns.countFailure(email, UNKNOWN_SOURCES, now)', 'const byUnknown = await tx.signIns.countFailure(email, UNKNOWN_SOURCES, now)', 'test/api/sign-in-attempts.test.ts'],
   ['overwrites a version that has more files', 'client/cli/version-conflict.ts', 'isSame', 'added.length + changed.length + removed.length === 0', 'added.length + changed.length === 0', 'test/cli/version-conflict.test.ts'],
   ['consumes a code at the same time more than once', 'server/store/queries/oauth.ts', 'SqlOAuthQueries.consume', ".where('consumed_at', 'is', null)", '', OAUTH],
-  ['forgets an email of the day after two hours', 'server/store/contract/counters.ts', 'counterWindow', 'Math.max(start, start + lengthMs - HOUR_MS)', 'start', 'test/api/session.test.ts'],
+  ['forgets an email of the day after two hours', 'server/store/tables/counters.ts', 'counterWindow', 'Math.max(start, start + lengthMs - HOUR_MS)', 'start', 'test/api/session.test.ts'],
   // Requests that are refused while their clients send
   ['orders a certificate that CAA records forbid', 'server/domains/transition.ts', 'nextPendingState', 'result.caaProblem', 'undefined', 'test/domains/caa.test.ts'],
   ['orders the renewal of a certificate that CAA records forbid', 'server/certificates/issuance.ts', 'Issuance.#assertPermitted', 'if (problem)', 'if (false as boolean)', 'test/certificates/failures.test.ts'],
@@ -457,7 +457,7 @@ const ROWS: readonly Row[] = [
   ['counts injected documents', 'server/sites/blob-references.ts', 'removeVersions', 'released.filter(({ hash }) => counted.has(hash))', 'released', QUOTAS],
   ['counts an upload and the contents it brought', 'server/publish/finalize.ts', 'Finalizer.#commit', 'ready.newBytes - uploads', 'ready.newBytes', QUOTAS],
   ['does not count unfinished updates', 'server/publish/stage.ts', 'PendingVersionStore.newVersion', "const bytes = sumUploads('pending', version.files) + (await countRecord(tx, site, version.id))", 'const bytes = 0 + (await countRecord(tx, site, version.id))', QUOTAS],
-  ['counts files of the live version as an upload', 'server/store/contract/versions.ts', 'sumUploads', '(known ? sum : sum + size)', 'sum + size', QUOTAS],
+  ['counts files of the live version as an upload', 'server/store/tables/versions.ts', 'sumUploads', '(known ? sum : sum + size)', 'sum + size', QUOTAS],
   ['keeps a deleted site in the count', 'server/sites/trash.ts', 'deleteSite', 'await releaseHolding(tx, site, { bytes, sites: 1 })', 'await releaseHolding(tx, site, { bytes, sites: 0 })', QUOTAS],
   ['keeps a deleted version in the count', 'server/sites/version.ts', 'deleteVersions', 'await releaseHolding(tx, site, { bytes, sites: 0 })', '', QUOTAS],
   ['stores archives without room', 'server/publish/archive-upload.ts', 'store', 'await receipt.add(size)', '', QUOTAS],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createObjectName } from '../../server/blobs/object-names.ts'
-import type { BlobEncodings } from '../../server/store/contract/blobs.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
+import type { BlobEncodings } from '../../server/store/tables/blobs.ts'
 import { anySeed, Random } from '../support/random.ts'
 import type { Promises } from './contract.ts'
 import { blob, siteRow, storedBlob, versionRow } from './rows.ts'

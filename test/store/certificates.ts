@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Certificate } from '../../server/store/contract/certificates.ts'
+import type { Certificate } from '../../server/store/tables/certificates.ts'
 import type { Promises } from './contract.ts'
 import { certificateRow, domainRow, plain } from './rows.ts'
 

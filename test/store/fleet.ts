@@ -6,7 +6,7 @@ import {
 } from '../../server/certificates/key-contexts.ts'
 import { reencryptKeys } from '../../server/certificates/reencrypt-keys.ts'
 import { SecretBox, UndecryptableError } from '../../server/lib/secret-box.ts'
-import { emptyCertificate } from '../../server/store/contract/certificates.ts'
+import { emptyCertificate } from '../../server/store/tables/certificates.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 

@@ -1,6 +1,6 @@
-import { COMMAND_LINE } from '../../server/store/contract/audit.ts'
-import { emptyCertificate } from '../../server/store/contract/certificates.ts'
 import type { Queries } from '../../server/store/store.ts'
+import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
+import { emptyCertificate } from '../../server/store/tables/certificates.ts'
 import {
   accountRow,
   domainRow,

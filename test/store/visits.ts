@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
-import type { SiteVisits } from '../../server/store/contract/visits.ts'
+import type { SiteVisits } from '../../server/store/tables/visits.ts'
 import type { Promises } from './contract.ts'
 import { siteRow } from './rows.ts'
 

@@ -1,8 +1,8 @@
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_SECONDS, MINUTE_MS } from '../../lib/time.ts'
 import { encodeFields, hashToken } from '../../lib/tokens.ts'
-import type { OAuthRecord } from '../../store/contract/oauth.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
+import type { OAuthRecord } from '../../store/tables/oauth.ts'
 
 /** How long a program has access, in seconds. Its record of the library is a Grant. */
 export const GRANT_LIFETIME_SECONDS = 90 * DAY_SECONDS

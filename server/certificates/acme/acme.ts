@@ -1,4 +1,4 @@
-import type { ChallengeType } from '../../store/contract/acme.ts'
+import type { ChallengeType } from '../../store/tables/acme.ts'
 
 export type { ChallengeType }
 

@@ -1,7 +1,7 @@
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import type { CounterWindow } from '../../store/contract/counters.ts'
 import type { Queries, Store } from '../../store/store.ts'
+import type { CounterWindow } from '../../store/tables/counters.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 
 /**

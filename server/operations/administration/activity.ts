@@ -3,8 +3,8 @@ import type { ActivityRange } from '../../../protocol/api/admin/overview.ts'
 import type { Metrics, MetricsSnapshot } from '../../lib/metrics.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
-import type { ActivityEntry } from '../../store/contract/activity.ts'
 import type { Queries, Store } from '../../store/store.ts'
+import type { ActivityEntry } from '../../store/tables/activity.ts'
 
 /** Between two additions of a process to the counts. */
 const RECORD_INTERVAL_MS = 5 * MINUTE_MS

@@ -1,8 +1,8 @@
 import type { AuditPage } from '../../../protocol/api/admin/audit.schema.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, toIso } from '../../lib/time.ts'
-import type { AuditEntry, AuditPosition } from '../../store/contract/audit.ts'
 import type { Store } from '../../store/store.ts'
+import type { AuditEntry, AuditPosition } from '../../store/tables/audit.ts'
 import { decodeCursor, type PageRequest, toPage } from './page.ts'
 
 /** How long an entry is kept: longer than a year, so that yearly work can be compared. */

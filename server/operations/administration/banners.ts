@@ -3,9 +3,9 @@ import { BANNER_LEVELS, type Banner, MAX_BANNER_LENGTH } from '../../../protocol
 import type { FieldError } from '../../../protocol/api/errors.schema.ts'
 import { validationError } from '../../lib/errors.ts'
 import { toIso } from '../../lib/time.ts'
-import type { AuditActor } from '../../store/contract/audit.ts'
-import { OPERATOR_SETTINGS_CHANGED } from '../../store/contract/operator-settings.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
+import type { AuditActor } from '../../store/tables/audit.ts'
+import { OPERATOR_SETTINGS_CHANGED } from '../../store/tables/operator-settings.ts'
 
 const MAX_LINK_LENGTH = 500
 

@@ -1,8 +1,8 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
-import type { ActivityEntry } from '../../store/contract/activity.ts'
-import type { Figures, ListKind } from '../../store/contract/figures.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
+import type { ActivityEntry } from '../../store/tables/activity.ts'
+import type { Figures, ListKind } from '../../store/tables/figures.ts'
 import { TOTALS_WIDTH_MS, type TotalName } from './activity.ts'
 
 /** The visits of a figure. */

@@ -12,15 +12,15 @@ import type {
 import type { AdminPage } from '../../../protocol/api/admin/page.schema.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
-import type { CertificateSummary } from '../../store/contract/certificates.ts'
+import type { CertificateSummary } from '../../store/tables/certificates.ts'
+import type { ListOrder } from '../../store/tables/figures.ts'
 import {
   domainId,
   type ListedAccount,
   type ListedDomain,
   type ListedSite,
   type ListKind,
-  type ListOrder,
-} from '../../store/contract/figures.ts'
+} from '../../store/tables/figures.ts'
 import { isSilent } from '../fleet/node-list.ts'
 import { decodeCursor, type PageRequest, toPage } from './page.ts'
 import { describeSuspension } from './suspension.ts'

@@ -1,6 +1,6 @@
 import type { Log } from '../../lib/log.ts'
-import { BACKUP_RUN } from '../../store/contract/sweep-runs.ts'
 import type { Store } from '../../store/store.ts'
+import { BACKUP_RUN } from '../../store/tables/sweep-runs.ts'
 
 /** Runs a backup and records its outcome, which the metrics of the service show. Lost files count as a failure. */
 export async function recordRun<T extends { copiedFiles: number; damaged: readonly string[] }>(

@@ -3,8 +3,8 @@ import { settings } from '../../config/setting-table.ts'
 import type { Config } from '../../config/settings.ts'
 import type { Log } from '../../lib/log.ts'
 import { type Secrets, Signer } from '../../lib/tokens.ts'
-import type { SharedSetting } from '../../store/contract/shared-settings.ts'
 import type { Store } from '../../store/store.ts'
+import type { SharedSetting } from '../../store/tables/shared-settings.ts'
 
 /**
  * The settings of this node that all nodes should have, and that do not keep a node from starting, because they change

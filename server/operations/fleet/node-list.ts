@@ -1,5 +1,5 @@
 import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
-import type { NodeReport } from '../../store/contract/nodes.ts'
+import type { NodeReport } from '../../store/tables/nodes.ts'
 
 /** A node reports itself every ten seconds. */
 export const SILENT_MS = 30 * SECOND_MS

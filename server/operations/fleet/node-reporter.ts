@@ -3,7 +3,7 @@ import type { Metrics } from '../../lib/metrics.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import { newId } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
-import type { NodeReport } from '../../store/contract/nodes.ts'
+import type { NodeReport } from '../../store/tables/nodes.ts'
 import type { FleetSettings } from './fleet-settings.ts'
 import { isSilent, listSilent } from './node-list.ts'
 

@@ -3,8 +3,8 @@ import type { KeyOfScope } from '../../config/setting-scopes.ts'
 import { settings } from '../../config/setting-table.ts'
 import { type Config, ConfigError } from '../../config/settings.ts'
 import { hashToken, type Secrets, Signer } from '../../lib/tokens.ts'
-import type { SharedSetting } from '../../store/contract/shared-settings.ts'
 import type { Store } from '../../store/store.ts'
+import type { SharedSetting } from '../../store/tables/shared-settings.ts'
 
 /** The settings that all nodes of a database have in common. */
 interface SharedSettings extends Pick<Config, 'baseUrl' | 'siteDomain' | 'proxyHost' | 'blobsUrl'> {

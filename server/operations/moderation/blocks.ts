@@ -2,9 +2,9 @@ import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { formatNetwork, type Network, NetworkSet, overlaps, parseNetwork } from '../../lib/network.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
-import type { AuditActor } from '../../store/contract/audit.ts'
-import { BLOCKS_CHANGED, type Block, type BlockKind } from '../../store/contract/blocks.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
+import type { AuditActor } from '../../store/tables/audit.ts'
+import { BLOCKS_CHANGED, type Block, type BlockKind } from '../../store/tables/blocks.ts'
 
 /** What is to be blocked, as it was typed. */
 export interface BlockRequest {

@@ -4,7 +4,7 @@ import { toPlainLine } from '../../lib/plain-line.ts'
 import type { Email } from '../../mail/mail.ts'
 import { renderEmail } from '../../mail/template.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
-import type { ReportedSite } from '../../store/contract/reports.ts'
+import type { ReportedSite } from '../../store/tables/reports.ts'
 
 /** Reports that an email quotes, but at least one of each site, and characters of each. */
 const MAX_QUOTED = 5

@@ -1,10 +1,10 @@
 import { noAccount } from '../../accounts/administrators.ts'
-import type { Account } from '../../store/contract/accounts.ts'
-import type { AuditActor } from '../../store/contract/audit.ts'
-import type { NoticeEvent } from '../../store/contract/notices.ts'
-import type { Site } from '../../store/contract/sites.ts'
-import type { Suspension } from '../../store/contract/suspension.ts'
 import type { Store, WriteTransaction } from '../../store/store.ts'
+import type { Account } from '../../store/tables/accounts.ts'
+import type { AuditActor } from '../../store/tables/audit.ts'
+import type { NoticeEvent } from '../../store/tables/notices.ts'
+import type { Site } from '../../store/tables/sites.ts'
+import type { Suspension } from '../../store/tables/suspension.ts'
 import { requireAccountOf, requirePresentSite } from './targets.ts'
 
 /** What an operator says about an action. */

@@ -1,9 +1,9 @@
 import { noAccount } from '../../accounts/administrators.ts'
 import { readEmail } from '../../accounts/email-address.ts'
 import { ApiError } from '../../lib/errors.ts'
-import type { Account } from '../../store/contract/accounts.ts'
-import type { Site } from '../../store/contract/sites.ts'
 import type { Queries } from '../../store/store.ts'
+import type { Account } from '../../store/tables/accounts.ts'
+import type { Site } from '../../store/tables/sites.ts'
 
 /** The site of this slug, which may be in the trash; NOT_FOUND when there is none or it was deleted permanently. */
 export async function requirePresentSite(queries: Queries, slug: string): Promise<Site> {

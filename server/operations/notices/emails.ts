@@ -10,7 +10,7 @@ import { formatUtc } from '../../lib/time.ts'
 import type { Email } from '../../mail/mail.ts'
 import { type EmailBlock, renderEmail } from '../../mail/template.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
-import type { NoticeEvent } from '../../store/contract/notices.ts'
+import type { NoticeEvent } from '../../store/tables/notices.ts'
 
 interface NoticeEmail {
   to: string

@@ -6,16 +6,16 @@ import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import { MailDeferredError, MailRejectedError } from '../../mail/mail.ts'
 import type { Parts } from '../../parts.ts'
-import type { Account } from '../../store/contract/accounts.ts'
-import { counterWindow } from '../../store/contract/counters.ts'
+import { INDEPENDENT, type Queries, type Store } from '../../store/store.ts'
+import type { Account } from '../../store/tables/accounts.ts'
+import { counterWindow } from '../../store/tables/counters.ts'
 import {
   certificateNoticeId,
   domainNoticeId,
   expiryNoticeId,
   type Notice,
   type NoticeEvent,
-} from '../../store/contract/notices.ts'
-import { INDEPENDENT, type Queries, type Store } from '../../store/store.ts'
+} from '../../store/tables/notices.ts'
 import { noticeEmail } from './emails.ts'
 
 type NoticesParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'clock' | 'log'> & {

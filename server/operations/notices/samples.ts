@@ -12,7 +12,7 @@ import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import type { Email } from '../../mail/mail.ts'
 import { renderEmail } from '../../mail/template.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
-import type { NoticeEvent } from '../../store/contract/notices.ts'
+import type { NoticeEvent } from '../../store/tables/notices.ts'
 import { reportEmail } from '../moderation/report-email.ts'
 import { noticeEmail } from './emails.ts'
 

@@ -7,8 +7,8 @@ import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
 import { shareResult } from '../../lib/share-result.ts'
 import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Precompressor } from '../../publish/precompress/precompressor.ts'
-import { BACKUP_RUN, type SweepRun } from '../../store/contract/sweep-runs.ts'
 import type { Store } from '../../store/store.ts'
+import { BACKUP_RUN, type SweepRun } from '../../store/tables/sweep-runs.ts'
 
 interface Parts {
   store: Store

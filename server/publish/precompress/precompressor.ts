@@ -12,9 +12,9 @@ import {
   type InjectedDocuments,
   readInjected,
 } from '../../sites/page-metadata/injected-document.ts'
-import type { BlobEncodings } from '../../store/contract/blobs.ts'
-import { encodingsLease, type Version } from '../../store/contract/versions.ts'
 import { INDEPENDENT, type WriteTransaction } from '../../store/store.ts'
+import type { BlobEncodings } from '../../store/tables/blobs.ts'
+import { encodingsLease, type Version } from '../../store/tables/versions.ts'
 import { CompressionWorker } from './compression-worker.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
 import { isSameInjection, loadInjection, nameDocument } from './injected-documents.ts'

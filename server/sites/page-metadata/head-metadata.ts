@@ -1,6 +1,6 @@
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
-import type { Site } from '../../store/contract/sites.ts'
-import type { Version } from '../../store/contract/versions.ts'
+import type { Site } from '../../store/tables/sites.ts'
+import type { Version } from '../../store/tables/versions.ts'
 import { hasImage, metadataChange } from '../site-metadata.ts'
 import type { UrlBuilder } from '../urls.ts'
 import type { HeadTags } from './head-injection.ts'

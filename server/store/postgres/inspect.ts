@@ -1,7 +1,7 @@
 import pg from 'pg'
-import type { NodeReport } from '../contract/nodes.ts'
-import type { SharedSetting } from '../contract/shared-settings.ts'
 import { createQueries } from '../queries.ts'
+import type { NodeReport } from '../tables/nodes.ts'
+import type { SharedSetting } from '../tables/shared-settings.ts'
 import { type Cluster, parseConnectionUrl } from './connection-url.ts'
 import { createKysely } from './kysely.ts'
 

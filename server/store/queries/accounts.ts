@@ -1,25 +1,9 @@
 import type { Kysely } from 'kysely'
-import type { Account, AccountQueries } from '../contract/accounts.ts'
-import { flag, json, RowMapper } from '../row-mapper.ts'
-import type { AccountRow, Schema } from '../schema.ts'
+import type { Schema } from '../schema.ts'
+import type { Account, AccountQueries } from '../tables/accounts.ts'
+import { accountTable } from '../tables/accounts.ts'
 
-export const accountMapper = new RowMapper<Account, AccountRow>({
-  id: 'id',
-  email: 'email',
-  plan: 'plan',
-  keyHash: 'key_hash',
-  createdAt: 'created_at',
-  reminders: flag('reminders'),
-  noticesOff: json('notices_off'),
-  emailRefusedAt: 'email_refused_at',
-  emailRefusal: 'email_refusal',
-  deletionStartedAt: 'deletion_started_at',
-  limits: json('limits'),
-  suspension: json('suspension'),
-  administratorSince: 'administrator_since',
-})
-
-const { toEntities, toEntityIfFound } = accountMapper
+const { toEntities, toEntityIfFound } = accountTable
 
 export class SqlAccountQueries implements AccountQueries {
   readonly #db: Kysely<Schema>
@@ -52,7 +36,7 @@ export class SqlAccountQueries implements AccountQueries {
   }
 
   async insert(account: Account) {
-    await this.#db.insertInto('accounts').values(accountMapper.toRow(account)).execute()
+    await this.#db.insertInto('accounts').values(accountTable.toRow(account)).execute()
   }
 
   async setKey(id: string, keyHash: string) {
@@ -60,12 +44,12 @@ export class SqlAccountQueries implements AccountQueries {
   }
 
   async setPlan(id: string, plan: Account['plan'], limits: Account['limits']) {
-    const change = accountMapper.toRow({ plan, limits })
+    const change = accountTable.toRow({ plan, limits })
     await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
   async setNotices(id: string, { reminders, noticesOff }: Pick<Account, 'reminders' | 'noticesOff'>) {
-    const change = accountMapper.toRow({ reminders, noticesOff })
+    const change = accountTable.toRow({ reminders, noticesOff })
     await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
@@ -78,7 +62,7 @@ export class SqlAccountQueries implements AccountQueries {
   }
 
   async setSuspension(id: string, suspension: Account['suspension']) {
-    const change = accountMapper.toRow({ suspension })
+    const change = accountTable.toRow({ suspension })
     await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 

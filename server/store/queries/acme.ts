@@ -1,29 +1,13 @@
 import type { Kysely } from 'kysely'
-import type { AcmeAccountRow, AcmeChallengeRow, AcmeRequestRow } from '../certificate-rows.ts'
+import type { Schema } from '../schema.ts'
 import type {
   AcmeAccount,
   AcmeQueries,
   CountedRequest,
   CountedRequestFilter,
   StoredChallenge,
-} from '../contract/acme.ts'
-import { RowMapper } from '../row-mapper.ts'
-import type { Schema } from '../schema.ts'
-
-const accountMapper = new RowMapper<AcmeAccount, AcmeAccountRow>({
-  directory: 'directory',
-  key: 'key',
-  url: 'url',
-  createdAt: 'created_at',
-})
-
-const challengeMapper = new RowMapper<StoredChallenge, AcmeChallengeRow>({
-  type: 'type',
-  name: 'name',
-  token: 'token',
-  keyAuthorization: 'key_authorization',
-  expiresAt: 'expires_at',
-})
+} from '../tables/acme.ts'
+import { acmeAccountTable, acmeChallengeTable } from '../tables/acme.ts'
 
 /** All kinds: both indexes begin with the kind. */
 const REQUEST_KINDS: CountedRequest['kind'][] = ['order', 'renewal', 'certificate', 'failure', 'pause']
@@ -36,7 +20,7 @@ export class SqlAcmeQueries implements AcmeQueries {
   }
 
   async account(directory: string) {
-    return accountMapper.toEntityIfFound(await this.#account(directory).executeTakeFirst())
+    return acmeAccountTable.toEntityIfFound(await this.#account(directory).executeTakeFirst())
   }
 
   async directories() {
@@ -47,10 +31,10 @@ export class SqlAcmeQueries implements AcmeQueries {
   async getOrCreateAccount(account: AcmeAccount) {
     await this.#db
       .insertInto('acme_accounts')
-      .values(accountMapper.toRow(account))
+      .values(acmeAccountTable.toRow(account))
       .onConflict((conflict) => conflict.column('directory').doNothing())
       .execute()
-    return accountMapper.toEntity(await this.#account(account.directory).executeTakeFirstOrThrow())
+    return acmeAccountTable.toEntity(await this.#account(account.directory).executeTakeFirstOrThrow())
   }
 
   async setAccountKey(directory: string, key: string) {
@@ -62,7 +46,7 @@ export class SqlAcmeQueries implements AcmeQueries {
   }
 
   async putChallenge(challenge: StoredChallenge) {
-    const row = challengeMapper.toRow(challenge)
+    const row = acmeChallengeTable.toRow(challenge)
     await this.#db
       .insertInto('acme_challenges')
       .values(row)
@@ -76,7 +60,7 @@ export class SqlAcmeQueries implements AcmeQueries {
   }
 
   async challenges(type: StoredChallenge['type'], now: number) {
-    return challengeMapper.toEntities(
+    return acmeChallengeTable.toEntities(
       await this.#db
         .selectFrom('acme_challenges')
         .selectAll()
@@ -146,6 +130,6 @@ export class SqlAcmeQueries implements AcmeQueries {
   }
 }
 
-function toNameSet(names: CountedRequest['names']): AcmeRequestRow['names'] {
+function toNameSet(names: CountedRequest['names']): Schema['acme_requests']['names'] {
   return names.toSorted().join()
 }

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import type { ActivityEntry, ActivityQueries } from '../contract/activity.ts'
 import type { Schema } from '../schema.ts'
+import type { ActivityEntry, ActivityQueries } from '../tables/activity.ts'
 
 export class SqlActivityQueries implements ActivityQueries {
   readonly #db: Kysely<Schema>

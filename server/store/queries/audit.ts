@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
-import type { AuditRow } from '../administration-rows.ts'
-import type { AuditEntry, AuditPosition, AuditQueries, AuditRecord } from '../contract/audit.ts'
 import type { Schema } from '../schema.ts'
+import type { AuditEntry, AuditPosition, AuditQueries, AuditRecord } from '../tables/audit.ts'
 
 export class SqlAuditQueries implements AuditQueries {
   readonly #db: Kysely<Schema>
@@ -47,7 +46,16 @@ export class SqlAuditQueries implements AuditQueries {
   }
 }
 
-function toEntry({ id, at, actor_id, actor, network, action, target, details }: AuditRow): AuditEntry {
+function toEntry({
+  id,
+  at,
+  actor_id,
+  actor,
+  network,
+  action,
+  target,
+  details,
+}: Schema['audit_log']): AuditEntry {
   return {
     ...{ id, at, actor: { accountId: actor_id, name: actor, network }, action, target },
     ...(details === null ? {} : { details: JSON.parse(details) }),

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { BlobLocation } from '../../blobs/blobs.ts'
-import type { BlobRecord, BlobRecords, EncodingLocations } from '../contract/blobs.ts'
-import type { BlobRow } from '../schema.ts'
+import type { Schema } from '../schema.ts'
+import type { BlobRecord, BlobRecords, EncodingLocations } from '../tables/blobs.ts'
 import { toEncodingLocations } from './encoding-rows.ts'
 
 const COLUMNS = [
@@ -101,7 +101,7 @@ export function toLocation({
   object,
   size,
   pieces_hash: piecesHash,
-}: Pick<BlobRow, 'hash' | 'object' | 'size' | 'pieces_hash'>): BlobLocation | null {
+}: Pick<Schema['blobs'], 'hash' | 'object' | 'size' | 'pieces_hash'>): BlobLocation | null {
   return object === null ? null : { hash, size, object, offset: 0, piecesHash }
 }
 

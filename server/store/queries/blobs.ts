@@ -1,14 +1,14 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { StoredBlob } from '../../blobs/blobs.ts'
 import { objectHashPrefix } from '../../blobs/object-names.ts'
-import type { BlobEncodings, BlobQueries } from '../contract/blobs.ts'
-import type { BlobRow, Schema } from '../schema.ts'
+import type { Schema } from '../schema.ts'
+import type { BlobEncodings, BlobQueries } from '../tables/blobs.ts'
 import { toBatches } from './batches.ts'
 import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toLocation } from './blob-records.ts'
 import { toEncodingRow } from './encoding-rows.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
 
-type NewBlobRow = Omit<BlobRow, 'unreferenced_since'> & { slug: string }
+type NewBlobRow = Omit<Schema['blobs'], 'unreferenced_since'> & { slug: string }
 
 /** Five parameters each; PostgreSQL allows 65,535 of one statement, SQLite 32,766. */
 const BLOBS_PER_STATEMENT = 2000
@@ -89,7 +89,7 @@ export class SqlBlobQueries implements BlobQueries {
   }
 
   async removeReferences(slug: string, hashes: readonly string[], now: number) {
-    const removed = new Map<string, Pick<BlobRow, 'hash' | 'size'>>()
+    const removed = new Map<string, Pick<Schema['blobs'], 'hash' | 'size'>>()
     const start = (batch: readonly string[]) =>
       this.#db
         .updateTable('blobs')

@@ -1,16 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { Block, BlockKind, BlockQueries } from '../contract/blocks.ts'
-import type { BlockRow } from '../moderation-rows.ts'
-import { RowMapper } from '../row-mapper.ts'
 import type { Schema } from '../schema.ts'
-
-const mapper = new RowMapper<Block, BlockRow>({
-  kind: 'kind',
-  value: 'value',
-  reason: 'reason',
-  createdAt: 'created_at',
-  expiresAt: 'expires_at',
-})
+import type { Block, BlockKind, BlockQueries } from '../tables/blocks.ts'
+import { blockTable } from '../tables/blocks.ts'
 
 export class SqlBlockQueries implements BlockQueries {
   readonly #db: Kysely<Schema>
@@ -22,7 +13,7 @@ export class SqlBlockQueries implements BlockQueries {
   async list(kind?: BlockKind) {
     let query = this.#db.selectFrom('blocks').selectAll()
     if (kind !== undefined) query = query.where('kind', '=', kind)
-    return mapper.toEntities(await query.orderBy('created_at', 'desc').orderBy('value').execute())
+    return blockTable.toEntities(await query.orderBy('created_at', 'desc').orderBy('value').execute())
   }
 
   async count(kind: BlockKind) {
@@ -35,7 +26,7 @@ export class SqlBlockQueries implements BlockQueries {
   }
 
   async put(block: Block) {
-    const { kind, value, ...others } = mapper.toRow(block)
+    const { kind, value, ...others } = blockTable.toRow(block)
     await this.#db
       .insertInto('blocks')
       .values({ kind, value, ...others })
@@ -51,6 +42,6 @@ export class SqlBlockQueries implements BlockQueries {
 
   async expired(now: number, limit: number) {
     const query = this.#db.selectFrom('blocks').selectAll().where('expires_at', '<=', now)
-    return mapper.toEntities(await query.orderBy('expires_at').limit(limit).execute())
+    return blockTable.toEntities(await query.orderBy('expires_at').limit(limit).execute())
   }
 }

@@ -1,40 +1,13 @@
 import { type Kysely, sql } from 'kysely'
-import type { CertificateRow } from '../certificate-rows.ts'
-import type {
-  Certificate,
-  CertificateQueries,
-  CertificateSchedule,
-  CertificateSummary,
-  NamesPage,
-} from '../contract/certificates.ts'
-import { type Fields, flag, RowMapper } from '../row-mapper.ts'
 import type { Schema } from '../schema.ts'
-
-const SUMMARY: Fields<CertificateSummary, CertificateRow> = {
-  name: 'name',
-  notBefore: 'not_before',
-  notAfter: 'not_after',
-  issuedAt: 'issued_at',
-  certificateId: 'certificate_id',
-  hasRenewalInfo: flag('has_renewal_info'),
-  renewAt: 'renew_at',
-  informationAt: 'information_at',
-  orderUrl: 'order_url',
-  failures: 'failures',
-  problem: 'problem',
-  dueAt: 'due_at',
-  unusedSince: 'unused_since',
-}
-
-const summaryMapper = new RowMapper<CertificateSummary, CertificateRow>(SUMMARY)
-
-const mapper = new RowMapper<Certificate, CertificateRow>({
-  ...SUMMARY,
-  chain: 'chain',
-  key: 'key',
-  orderKey: 'order_key',
-  challengeType: 'challenge_type',
-})
+import {
+  type Certificate,
+  type CertificateQueries,
+  type CertificateSchedule,
+  certificateSummary,
+  certificateTable,
+  type NamesPage,
+} from '../tables/certificates.ts'
 
 export class SqlCertificateQueries implements CertificateQueries {
   readonly #db: Kysely<Schema>
@@ -49,7 +22,7 @@ export class SqlCertificateQueries implements CertificateQueries {
       .selectAll()
       .where('name', '=', name)
       .executeTakeFirst()
-    return mapper.toEntityIfFound(row)
+    return certificateTable.toEntityIfFound(row)
   }
 
   async findOfDomain(domain: string) {
@@ -60,7 +33,7 @@ export class SqlCertificateQueries implements CertificateQueries {
       .where('domains.domain', '=', domain)
       .where('domains.status', '=', 'active')
       .executeTakeFirst()
-    return mapper.toEntityIfFound(row)
+    return certificateTable.toEntityIfFound(row)
   }
 
   async findOfSite(name: string, slug: string) {
@@ -72,17 +45,19 @@ export class SqlCertificateQueries implements CertificateQueries {
         exists(selectFrom('sites').select('slug').where('slug', '=', slug).where('deleted_at', 'is', null)),
       )
       .executeTakeFirst()
-    return mapper.toEntityIfFound(row)
+    return certificateTable.toEntityIfFound(row)
   }
 
   async findSummary(name: string) {
-    return summaryMapper.toEntityIfFound(await this.#summaries().where('name', '=', name).executeTakeFirst())
+    return certificateSummary.toEntityIfFound(
+      await this.#summaries().where('name', '=', name).executeTakeFirst(),
+    )
   }
 
   async summaries(names: readonly string[]) {
     return names.length === 0
       ? []
-      : summaryMapper.toEntities(
+      : certificateSummary.toEntities(
           await this.#summaries()
             .where('name', 'in', [...names])
             .execute(),
@@ -101,10 +76,10 @@ export class SqlCertificateQueries implements CertificateQueries {
     const requested = this.#summaries().where('unused_since', 'is', null).limit(limit)
     if (prefix !== undefined) {
       const named = requested.where('name', '>=', prefix).where('name', '<', `${prefix}\u{10ffff}`)
-      return summaryMapper.toEntities(await named.orderBy('name').execute())
+      return certificateSummary.toEntities(await named.orderBy('name').execute())
     }
     const notAfter = sql<number>`coalesce(not_after, 0)`
-    return summaryMapper.toEntities(
+    return certificateSummary.toEntities(
       await requested
         .$if(after !== undefined, (query) =>
           query.where(sql<boolean>`(coalesce(not_after, 0), name) > (${after!.notAfter}, ${after!.name})`),
@@ -116,7 +91,7 @@ export class SqlCertificateQueries implements CertificateQueries {
   }
 
   async requested() {
-    return summaryMapper.toEntities(
+    return certificateSummary.toEntities(
       await this.#summaries()
         .where('unused_since', 'is', null)
         .orderBy('not_after', (by) => by.asc().nullsFirst())
@@ -126,7 +101,7 @@ export class SqlCertificateQueries implements CertificateQueries {
   }
 
   async due(now: number, limit: number, { withOrders }: { withOrders: boolean }) {
-    return summaryMapper.toEntities(
+    return certificateSummary.toEntities(
       await this.#summaries()
         .where('due_at', '<=', now)
         .$if(!withOrders, (query) => query.where('renew_at', '>', now).where('order_url', 'is', null))
@@ -168,17 +143,21 @@ export class SqlCertificateQueries implements CertificateQueries {
   }
 
   async insert(certificate: Certificate) {
-    await this.#db.insertInto('certificates').values(mapper.toRow(certificate)).execute()
+    await this.#db.insertInto('certificates').values(certificateTable.toRow(certificate)).execute()
   }
 
   async update(name: string, change: Partial<Omit<Certificate, 'name'>>) {
-    await this.#db.updateTable('certificates').set(mapper.toRow(change)).where('name', '=', name).execute()
+    await this.#db
+      .updateTable('certificates')
+      .set(certificateTable.toRow(change))
+      .where('name', '=', name)
+      .execute()
   }
 
   async reschedule(name: string, certificateId: string | null, schedule: CertificateSchedule) {
     await this.#db
       .updateTable('certificates')
-      .set(mapper.toRow(schedule))
+      .set(certificateTable.toRow(schedule))
       .where('name', '=', name)
       .where('certificate_id', 'is not distinct from', certificateId)
       .where('order_url', 'is', null)
@@ -259,7 +238,7 @@ export class SqlCertificateQueries implements CertificateQueries {
   }
 
   #summaries() {
-    return this.#db.selectFrom('certificates').select(summaryMapper.columns)
+    return this.#db.selectFrom('certificates').select(certificateSummary.columns)
   }
 }
 

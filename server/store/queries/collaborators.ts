@@ -1,13 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { Collaborator, CollaboratorQueries } from '../contract/collaborators.ts'
-import { RowMapper } from '../row-mapper.ts'
-import type { CollaboratorRow, Schema } from '../schema.ts'
-
-const mapper = new RowMapper<Collaborator, CollaboratorRow>({
-  slug: 'slug',
-  email: 'email',
-  addedAt: 'added_at',
-})
+import type { Schema } from '../schema.ts'
+import type { Collaborator, CollaboratorQueries } from '../tables/collaborators.ts'
+import { collaboratorTable } from '../tables/collaborators.ts'
 
 export class SqlCollaboratorQueries implements CollaboratorQueries {
   readonly #db: Kysely<Schema>
@@ -18,7 +12,7 @@ export class SqlCollaboratorQueries implements CollaboratorQueries {
 
   async bySite(slug: string) {
     const rows = this.#db.selectFrom('collaborators').selectAll().where('slug', '=', slug)
-    return mapper.toEntities(await rows.orderBy('added_at').orderBy('email').execute())
+    return collaboratorTable.toEntities(await rows.orderBy('added_at').orderBy('email').execute())
   }
 
   async has(slug: string, email: string) {
@@ -29,7 +23,7 @@ export class SqlCollaboratorQueries implements CollaboratorQueries {
   async add(collaborator: Collaborator) {
     await this.#db
       .insertInto('collaborators')
-      .values(mapper.toRow(collaborator))
+      .values(collaboratorTable.toRow(collaborator))
       .onConflict((c) => c.doNothing())
       .execute()
   }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { CounterQueries, CounterWindow } from '../contract/counters.ts'
 import type { Schema } from '../schema.ts'
+import type { CounterQueries, CounterWindow } from '../tables/counters.ts'
 
 export class SqlCounterQueries implements CounterQueries {
   readonly #db: Kysely<Schema>

@@ -1,22 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import type { DeviceSignIn, DeviceSignInQueries } from '../contract/device-sign-ins.ts'
-import { RowMapper } from '../row-mapper.ts'
-import type { DeviceSignInRow, Schema } from '../schema.ts'
-
-const mapper = new RowMapper<DeviceSignIn, DeviceSignInRow>({
-  deviceHash: 'device_hash',
-  userCodeHash: 'user_code_hash',
-  program: 'program',
-  machine: 'machine',
-  network: 'network',
-  scope: 'scope',
-  createdAt: 'created_at',
-  expiresAt: 'expires_at',
-  intervalMs: 'interval_ms',
-  polledAt: 'polled_at',
-  state: 'state',
-  accountId: 'account_id',
-})
+import type { Schema } from '../schema.ts'
+import type { DeviceSignIn, DeviceSignInQueries } from '../tables/device-sign-ins.ts'
+import { deviceSignInTable } from '../tables/device-sign-ins.ts'
 
 export class SqlDeviceSignInQueries implements DeviceSignInQueries {
   readonly #db: Kysely<Schema>
@@ -26,12 +11,12 @@ export class SqlDeviceSignInQueries implements DeviceSignInQueries {
   }
 
   async add(signIn: DeviceSignIn) {
-    await this.#db.insertInto('device_sign_ins').values(mapper.toRow(signIn)).execute()
+    await this.#db.insertInto('device_sign_ins').values(deviceSignInTable.toRow(signIn)).execute()
   }
 
   async find(deviceHash: string) {
     const query = this.#db.selectFrom('device_sign_ins').selectAll().where('device_hash', '=', deviceHash)
-    return mapper.toEntityIfFound(await query.executeTakeFirst())
+    return deviceSignInTable.toEntityIfFound(await query.executeTakeFirst())
   }
 
   async findPending(userCodeHashes: readonly string[], now: number) {
@@ -41,7 +26,7 @@ export class SqlDeviceSignInQueries implements DeviceSignInQueries {
       .where('user_code_hash', 'in', userCodeHashes)
       .where('state', '=', 'pending')
       .where('expires_at', '>', now)
-    return mapper.toEntityIfFound(await query.executeTakeFirst())
+    return deviceSignInTable.toEntityIfFound(await query.executeTakeFirst())
   }
 
   async decide(

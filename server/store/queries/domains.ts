@@ -1,35 +1,9 @@
 import type { ExpressionBuilder, Kysely } from 'kysely'
-import type { Domain, DomainQueries, DomainReservation } from '../contract/domains.ts'
-import { flag, json, RowMapper } from '../row-mapper.ts'
-import type { DomainRow, HeldDomainRow, Schema } from '../schema.ts'
+import type { Schema } from '../schema.ts'
+import type { Domain, DomainQueries, DomainReservation } from '../tables/domains.ts'
+import { domainFields, reservationTable } from '../tables/domains.ts'
 
-export const domainMapper = new RowMapper<Domain, DomainRow>({
-  domain: 'domain',
-  accountId: 'account_id',
-  slug: 'slug',
-  status: 'status',
-  verificationToken: 'verification_token',
-  reason: 'reason',
-  createdAt: 'created_at',
-  verifiedAt: 'verified_at',
-  checkedAt: 'checked_at',
-  pendingSince: 'pending_since',
-  primaryDomain: 'primary_domain',
-  findings: json('findings'),
-  provenSince: 'proven_since',
-  failingSince: 'failing_since',
-  nextCheckAt: 'next_check_at',
-  isSlow: flag('is_slow'),
-})
-
-const reservationMapper = new RowMapper<DomainReservation, HeldDomainRow>({
-  domain: 'domain',
-  accountId: 'account_id',
-  verificationToken: 'verification_token',
-  until: 'until',
-})
-
-const { toEntities, toEntityIfFound } = domainMapper
+const { toEntities, toEntityIfFound } = domainFields
 
 export class SqlDomainQueries implements DomainQueries {
   readonly #db: Kysely<Schema>
@@ -116,7 +90,7 @@ export class SqlDomainQueries implements DomainQueries {
   }
 
   async insert(domain: Domain) {
-    await this.#db.insertInto('domains').values(domainMapper.toRow(domain)).execute()
+    await this.#db.insertInto('domains').values(domainFields.toRow(domain)).execute()
   }
 
   async update(
@@ -126,7 +100,7 @@ export class SqlDomainQueries implements DomainQueries {
     await this.#db
       .updateTable('domains')
       .set({
-        ...domainMapper.toRow(change),
+        ...domainFields.toRow(change),
         ...(change.nextCheckAt === undefined ? {} : { checking_until: null }),
       })
       .where('account_id', '=', accountId)
@@ -148,7 +122,7 @@ export class SqlDomainQueries implements DomainQueries {
   }
 
   async reservation(domain: string, now: number) {
-    return reservationMapper.toEntityIfFound(
+    return reservationTable.toEntityIfFound(
       await this.#db
         .selectFrom('held_domains')
         .selectAll()
@@ -169,7 +143,7 @@ export class SqlDomainQueries implements DomainQueries {
   }
 
   async reserve(reservation: DomainReservation) {
-    const row = reservationMapper.toRow(reservation)
+    const row = reservationTable.toRow(reservation)
     const { domain: _, ...rest } = row
     await this.#db
       .insertInto('held_domains')

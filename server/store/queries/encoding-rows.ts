@@ -1,12 +1,12 @@
 import type { BlobLocation } from '../../blobs/blobs.ts'
 import { ENCODINGS, type Encoding } from '../../blobs/encoding.ts'
-import type { BlobEncodings, EncodingLocations } from '../contract/blobs.ts'
-import type { EncodingRow } from '../schema.ts'
+import type { Schema } from '../schema.ts'
+import type { BlobEncodings, EncodingLocations } from '../tables/blobs.ts'
 
 /** What the column `locations` has of each encoding. */
 type StoredLocations = Partial<Record<Encoding, { offset: number; hash: string; piecesHash?: string }>>
 
-export function toEncodingRow({ hash, ...locations }: BlobEncodings): EncodingRow {
+export function toEncodingRow({ hash, ...locations }: BlobEncodings): Schema['encodings'] {
   const { br, zstd, gzip } = locations
   const stored: StoredLocations = {}
   for (const encoding of ENCODINGS) {
@@ -20,7 +20,7 @@ export function toEncodingRow({ hash, ...locations }: BlobEncodings): EncodingRo
   return { hash, ...sizes, object, locations: object === null ? null : JSON.stringify(stored) }
 }
 
-export function toEncodingLocations(row: EncodingRow): EncodingLocations {
+export function toEncodingLocations(row: Schema['encodings']): EncodingLocations {
   const stored = row.locations === null ? {} : (JSON.parse(row.locations) as StoredLocations)
   const toLocation = (encoding: Encoding): BlobLocation | null => {
     const [size, location] = [row[encoding], stored[encoding]]

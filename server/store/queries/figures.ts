@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Exceptions } from '../../../protocol/api/account.schema.ts'
+import type { Schema } from '../schema.ts'
 import {
   type CountedFigures,
   domainId,
@@ -12,9 +13,8 @@ import {
   type ListOrder,
   type ListPosition,
   type TableCount,
-} from '../contract/figures.ts'
-import type { Suspension } from '../contract/suspension.ts'
-import type { Schema } from '../schema.ts'
+} from '../tables/figures.ts'
+import type { Suspension } from '../tables/suspension.ts'
 
 /** Follows every text with the same beginning. */
 const LAST_CHARACTER = '\u{10ffff}'

@@ -1,14 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { Invitation, InvitationQueries } from '../contract/invitations.ts'
-import { RowMapper } from '../row-mapper.ts'
-import type { InvitationRow, Schema } from '../schema.ts'
-
-const mapper = new RowMapper<Invitation, InvitationRow>({
-  email: 'email',
-  invitedBy: 'invited_by',
-  createdAt: 'created_at',
-  expiresAt: 'expires_at',
-})
+import type { Schema } from '../schema.ts'
+import type { Invitation, InvitationQueries } from '../tables/invitations.ts'
+import { invitationTable } from '../tables/invitations.ts'
 
 export class SqlInvitationQueries implements InvitationQueries {
   readonly #db: Kysely<Schema>
@@ -18,14 +11,16 @@ export class SqlInvitationQueries implements InvitationQueries {
   }
 
   async find(email: string, now: number) {
-    return mapper.toEntityIfFound(await this.#valid(now).where('email', '=', email).executeTakeFirst())
+    return invitationTable.toEntityIfFound(
+      await this.#valid(now).where('email', '=', email).executeTakeFirst(),
+    )
   }
 
   async put(invitation: Invitation) {
-    const { email: _, ...change } = mapper.toRow(invitation)
+    const { email: _, ...change } = invitationTable.toRow(invitation)
     await this.#db
       .insertInto('invitations')
-      .values(mapper.toRow(invitation))
+      .values(invitationTable.toRow(invitation))
       .onConflict((c) => c.column('email').doUpdateSet(change))
       .execute()
   }
@@ -36,7 +31,7 @@ export class SqlInvitationQueries implements InvitationQueries {
   }
 
   async list(now: number, { after, limit }: { after: string; limit: number }) {
-    return mapper.toEntities(
+    return invitationTable.toEntities(
       await this.#valid(now).where('email', '>', after).orderBy('email').limit(limit).execute(),
     )
   }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { JobCursorQueries } from '../contract/job-cursors.ts'
 import type { Schema } from '../schema.ts'
+import type { JobCursorQueries } from '../tables/job-cursors.ts'
 
 export class SqlJobCursorQueries implements JobCursorQueries {
   readonly #db: Kysely<Schema>

@@ -1,24 +1,12 @@
 import { type Kysely, sql } from 'kysely'
-import type { KeyQueries, NamedKey } from '../contract/keys.ts'
-import { json, RowMapper } from '../row-mapper.ts'
-import type { AccountRow, NamedKeyRow, Schema } from '../schema.ts'
-import { accountMapper } from './accounts.ts'
-
-const mapper = new RowMapper<NamedKey, NamedKeyRow>({
-  keyHash: 'key_hash',
-  accountId: 'account_id',
-  name: 'name',
-  createdAt: 'created_at',
-  scope: 'scope',
-  sites: json('sites'),
-  expiresAt: 'expires_at',
-  lastUsedAt: 'last_used_at',
-  issuedBy: 'issued_by',
-})
+import type { Schema } from '../schema.ts'
+import { accountTable } from '../tables/accounts.ts'
+import type { KeyQueries, NamedKey } from '../tables/keys.ts'
+import { namedKeyTable } from '../tables/keys.ts'
 
 /** An account with the columns of a named key, which are null for its own key. */
-type FoundRow = AccountRow & {
-  [Column in keyof NamedKeyRow as `named_${Column}`]: NamedKeyRow[Column] | null
+type FoundRow = Schema['accounts'] & {
+  [Column in keyof Schema['named_keys'] as `named_${Column}`]: Schema['named_keys'][Column] | null
 }
 
 export class SqlKeyQueries implements KeyQueries {
@@ -32,20 +20,20 @@ export class SqlKeyQueries implements KeyQueries {
     const own = this.#db
       .selectFrom('accounts')
       .selectAll()
-      .select(mapper.columns.map((column) => sql`null`.as(`named_${column}`)))
+      .select(namedKeyTable.columns.map((column) => sql`null`.as(`named_${column}`)))
       .where('key_hash', '=', keyHash)
     const named = this.#db
       .selectFrom('named_keys')
       .innerJoin('accounts', 'accounts.id', 'named_keys.account_id')
       .selectAll('accounts')
-      .select(mapper.columns.map((column) => sql.ref(`named_keys.${column}`).as(`named_${column}`)))
+      .select(namedKeyTable.columns.map((column) => sql.ref(`named_keys.${column}`).as(`named_${column}`)))
       .where('named_keys.key_hash', '=', keyHash)
     const row = (await own.unionAll(named).executeTakeFirst()) as FoundRow | undefined
     if (!row) return undefined
-    const columns = mapper.columns.map((column) => [column, row[`named_${column}`]])
+    const columns = namedKeyTable.columns.map((column) => [column, row[`named_${column}`]])
     return {
-      account: accountMapper.toEntity(row),
-      key: row.named_key_hash === null ? null : mapper.toEntity(Object.fromEntries(columns)),
+      account: accountTable.toEntity(row),
+      key: row.named_key_hash === null ? null : namedKeyTable.toEntity(Object.fromEntries(columns)),
     }
   }
 
@@ -63,11 +51,11 @@ export class SqlKeyQueries implements KeyQueries {
 
   async list(accountId: string) {
     const query = this.#ofAccount(accountId).selectAll().where('issued_by', 'is', null)
-    return mapper.toEntities(await query.orderBy('created_at', 'desc').orderBy('key_hash').execute())
+    return namedKeyTable.toEntities(await query.orderBy('created_at', 'desc').orderBy('key_hash').execute())
   }
 
   async add(key: NamedKey) {
-    await this.#db.insertInto('named_keys').values(mapper.toRow(key)).execute()
+    await this.#db.insertInto('named_keys').values(namedKeyTable.toRow(key)).execute()
   }
 
   async delete(keyHash: string) {

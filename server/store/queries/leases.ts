@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import { CLOCK_TOLERANCE_MS, type Lease, type LeaseQueries } from '../contract/leases.ts'
 import type { Schema } from '../schema.ts'
+import { CLOCK_TOLERANCE_MS, type Lease, type LeaseQueries } from '../tables/leases.ts'
 
 export class SqlLeaseQueries implements LeaseQueries {
   readonly #db: Kysely<Schema>

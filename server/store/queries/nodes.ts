@@ -1,16 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { NodeQueries, NodeReport } from '../contract/nodes.ts'
-import { json, RowMapper } from '../row-mapper.ts'
-import type { NodeRow, Schema } from '../schema.ts'
-
-const mapper = new RowMapper<NodeReport, NodeRow>({
-  id: 'id',
-  host: 'host',
-  release: 'release',
-  startedAt: 'started_at',
-  seenAt: 'seen_at',
-  numbers: json('numbers'),
-})
+import type { Schema } from '../schema.ts'
+import type { NodeQueries, NodeReport } from '../tables/nodes.ts'
+import { nodeTable } from '../tables/nodes.ts'
 
 export class SqlNodeQueries implements NodeQueries {
   readonly #db: Kysely<Schema>
@@ -20,7 +11,7 @@ export class SqlNodeQueries implements NodeQueries {
   }
 
   async report(node: NodeReport) {
-    const { id, ...row } = mapper.toRow(node)
+    const { id, ...row } = nodeTable.toRow(node)
     await this.#db
       .insertInto('nodes')
       .values({ id, ...row })
@@ -30,7 +21,7 @@ export class SqlNodeQueries implements NodeQueries {
 
   async list() {
     const query = this.#db.selectFrom('nodes').selectAll().orderBy('started_at').orderBy('id')
-    return mapper.toEntities(await query.execute())
+    return nodeTable.toEntities(await query.execute())
   }
 
   async remove(id: string) {

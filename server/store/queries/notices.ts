@@ -1,18 +1,9 @@
 import { type Expression, type Kysely, sql } from 'kysely'
-import type { Notice, NoticeQueries } from '../contract/notices.ts'
-import { json, RowMapper } from '../row-mapper.ts'
-import type { NoticeRow, Schema } from '../schema.ts'
-import { domainMapper } from './domains.ts'
-import { siteMapper } from './sites.ts'
-
-const mapper = new RowMapper<Notice, NoticeRow>({
-  id: 'id',
-  accountId: 'account_id',
-  event: json('event'),
-  createdAt: 'created_at',
-  attempts: 'attempts',
-  dueAt: 'due_at',
-})
+import type { Schema } from '../schema.ts'
+import { domainFields } from '../tables/domains.ts'
+import type { Notice, NoticeQueries } from '../tables/notices.ts'
+import { noticeTable } from '../tables/notices.ts'
+import { siteTable } from '../tables/sites.ts'
 
 export class SqlNoticeQueries implements NoticeQueries {
   readonly #db: Kysely<Schema>
@@ -24,13 +15,13 @@ export class SqlNoticeQueries implements NoticeQueries {
   async add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>) {
     await this.#db
       .insertInto('notices')
-      .values(mapper.toRow({ ...notice, attempts: 0, dueAt: notice.createdAt }))
+      .values(noticeTable.toRow({ ...notice, attempts: 0, dueAt: notice.createdAt }))
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute()
   }
 
   async find(id: string) {
-    return mapper.toEntityIfFound(
+    return noticeTable.toEntityIfFound(
       await this.#db.selectFrom('notices').selectAll().where('id', '=', id).executeTakeFirst(),
     )
   }
@@ -48,7 +39,7 @@ export class SqlNoticeQueries implements NoticeQueries {
 
   async due(now: number, limit: number) {
     const query = this.#db.selectFrom('notices').selectAll().where('due_at', '<=', now)
-    return mapper.toEntities(await query.orderBy('due_at').orderBy('id').limit(limit).execute())
+    return noticeTable.toEntities(await query.orderBy('due_at').orderBy('id').limit(limit).execute())
   }
 
   async schedule(id: string, { attempts, dueAt }: Pick<Notice, 'attempts' | 'dueAt'>) {
@@ -57,7 +48,7 @@ export class SqlNoticeQueries implements NoticeQueries {
 
   async expiringSites(until: number, changedBefore: number, limit: number) {
     const id = sql<string>`'site-expires ' || sites.slug || ' ' || sites.expires_at`
-    return siteMapper.toEntities(
+    return siteTable.toEntities(
       await this.#db
         .selectFrom('sites')
         .innerJoin('accounts', 'accounts.id', 'sites.owner_id')
@@ -74,7 +65,7 @@ export class SqlNoticeQueries implements NoticeQueries {
 
   async failingDomains(since: number, limit: number) {
     const id = sql<string>`'domain-fails ' || domains.account_id || ' ' || domains.domain || ' ' || domains.failing_since`
-    return domainMapper.toEntities(
+    return domainFields.toEntities(
       await this.#db
         .selectFrom('domains')
         .selectAll()

@@ -1,21 +1,10 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
-import type { OAuthQueries, OAuthRecord } from '../contract/oauth.ts'
-import { json, RowMapper } from '../row-mapper.ts'
-import type { OAuthRecordRow, Schema } from '../schema.ts'
-import { accountMapper } from './accounts.ts'
+import type { Schema } from '../schema.ts'
+import { accountTable } from '../tables/accounts.ts'
+import type { OAuthQueries, OAuthRecord } from '../tables/oauth.ts'
+import { oauthRecordTable } from '../tables/oauth.ts'
 
-const mapper = new RowMapper<OAuthRecord, OAuthRecordRow>({
-  idHash: 'id_hash',
-  kind: 'kind',
-  grantHash: 'grant_hash',
-  accountId: 'account_id',
-  payload: json('payload'),
-  createdAt: 'created_at',
-  expiresAt: 'expires_at',
-  consumedAt: 'consumed_at',
-})
-
-const { toEntities, toEntityIfFound } = mapper
+const { toEntities, toEntityIfFound } = oauthRecordTable
 
 export class SqlOAuthQueries implements OAuthQueries {
   readonly #db: Kysely<Schema>
@@ -47,11 +36,11 @@ export class SqlOAuthQueries implements OAuthQueries {
       .where('deletion_started_at', 'is', null)
       .where((e) => e.exists(this.#valid(now).where('id_hash', '=', record.grantHash)))
       .executeTakeFirst()
-    return row && { record, account: accountMapper.toEntity(row) }
+    return row && { record, account: accountTable.toEntity(row) }
   }
 
   async save(record: OAuthRecord) {
-    const row = mapper.toRow(record)
+    const row = oauthRecordTable.toRow(record)
     const { payload, expires_at } = row
     await this.#db
       .insertInto('oauth_records')

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { OperatorSettingName, OperatorSettingQueries } from '../contract/operator-settings.ts'
 import type { Schema } from '../schema.ts'
+import type { OperatorSettingName, OperatorSettingQueries } from '../tables/operator-settings.ts'
 
 export class SqlOperatorSettingQueries implements OperatorSettingQueries {
   readonly #db: Kysely<Schema>

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { ReferenceQueries } from '../contract/references.ts'
 import type { Schema } from '../schema.ts'
+import type { ReferenceQueries } from '../tables/references.ts'
 import { toBatches } from './batches.ts'
 
 export class SqlReferenceQueries implements ReferenceQueries {

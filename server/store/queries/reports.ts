@@ -1,20 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import type { ReportedSite, ReportQueries, ReportState } from '../contract/reports.ts'
-import type { ReportRow } from '../moderation-rows.ts'
-import { json, RowMapper } from '../row-mapper.ts'
 import type { Schema } from '../schema.ts'
-
-const mapper = new RowMapper<ReportedSite, ReportRow>({
-  site: 'site',
-  state: 'state',
-  count: 'count',
-  firstAt: 'first_at',
-  lastAt: 'last_at',
-  decidedAt: 'decided_at',
-  latest: json('latest'),
-  mailedCount: 'mailed_count',
-  mailedAt: 'mailed_at',
-})
+import type { ReportedSite, ReportQueries, ReportState } from '../tables/reports.ts'
+import { reportTable } from '../tables/reports.ts'
 
 export class SqlReportQueries implements ReportQueries {
   readonly #db: Kysely<Schema>
@@ -24,11 +11,11 @@ export class SqlReportQueries implements ReportQueries {
   }
 
   async find(site: string) {
-    return mapper.toEntityIfFound(await this.#all().where('site', '=', site).executeTakeFirst())
+    return reportTable.toEntityIfFound(await this.#all().where('site', '=', site).executeTakeFirst())
   }
 
   async put(reports: ReportedSite) {
-    const { site, ...others } = mapper.toRow(reports)
+    const { site, ...others } = reportTable.toRow(reports)
     await this.#db
       .insertInto('reports')
       .values({ site, ...others })
@@ -40,7 +27,7 @@ export class SqlReportQueries implements ReportQueries {
     let query = this.#all().where('state', '=', state)
     if (before)
       query = query.where((e) => e(e.refTuple('last_at', 'site'), '<', e.tuple(before.lastAt, before.site)))
-    return mapper.toEntities(
+    return reportTable.toEntities(
       await query.orderBy('last_at', 'desc').orderBy('site', 'desc').limit(limit).execute(),
     )
   }
@@ -50,7 +37,7 @@ export class SqlReportQueries implements ReportQueries {
       // Written literally, because it must match a partial index.
       .where(sql<boolean>`state = 'open' and count > mailed_count`)
       .where((e) => e.or([e('mailed_at', 'is', null), e('mailed_at', '<=', mailedBefore)]))
-    return mapper.toEntities(await query.orderBy('last_at', 'desc').limit(limit).execute())
+    return reportTable.toEntities(await query.orderBy('last_at', 'desc').limit(limit).execute())
   }
 
   async deleteBefore(lastAt: number, limit: number) {

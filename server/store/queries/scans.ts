@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { ScanQueries } from '../contract/scans.ts'
 import type { Schema } from '../schema.ts'
+import type { ScanQueries } from '../tables/scans.ts'
 import { toBatches } from './batches.ts'
 
 export class SqlScanQueries implements ScanQueries {

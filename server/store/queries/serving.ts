@@ -1,31 +1,20 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type {
-  ServedDomain,
-  ServedSite,
-  ServedVersion,
-  ServingQueries,
-  VersionReference,
-} from '../contract/serving.ts'
-import type { Suspension } from '../contract/suspension.ts'
-import type { FormerFile } from '../contract/versions.ts'
-import { flag, json, RowMapper } from '../row-mapper.ts'
-import type { Schema, SiteRow, VersionRow } from '../schema.ts'
+import type { Schema } from '../schema.ts'
+import {
+  type ServedDomain,
+  type ServedSite,
+  type ServedVersion,
+  type ServingQueries,
+  servedVersion,
+  type VersionReference,
+} from '../tables/serving.ts'
+import { siteTable } from '../tables/sites.ts'
+import type { Suspension } from '../tables/suspension.ts'
+import type { FormerFile } from '../tables/versions.ts'
 import { BLOB_RECORDS, BlobRecordLines, JOINED_WITH_BLOBS } from './blob-records.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
-import { siteMapper } from './sites.ts'
 
-const versionMapper = new RowMapper<ServedVersion, VersionRow>({
-  id: 'id',
-  files: json('files'),
-  rules: json('rules'),
-  metadata: json('metadata'),
-  publishedAt: 'published_at',
-  createdAt: 'created_at',
-  previewUntil: 'preview_until',
-  liveReload: flag('live_reload'),
-})
-
-interface SiteWithVersions extends SiteRow {
+type SiteWithVersions = Schema['sites'] & {
   former_files: string | null
   /** JSON of `Suspension`. */
   owner_suspension: string | null
@@ -102,7 +91,7 @@ function joinFormer(now: number): RawBuilder<unknown> {
 
 function selectVersion(name: 'live' | 'requested'): RawBuilder<unknown> {
   return sql.join(
-    versionMapper.columns.map(
+    servedVersion.columns.map(
       (column) => sql`${sql.ref(`${name}.${column}`)} as ${sql.ref(`${name}_${column}`)}`,
     ),
   )
@@ -113,7 +102,7 @@ function isTrue(condition: boolean): RawBuilder<unknown> {
 }
 
 function toServedSite(row: SiteWithVersions): ServedSite {
-  const site = siteMapper.toEntity(row)
+  const site = siteTable.toEntity(row)
   return {
     site,
     suspension: site.suspension ?? parseSuspension(row.owner_suspension),
@@ -130,7 +119,7 @@ function parseSuspension(text: string | null): Suspension | null {
 
 function toServedVersion(row: SiteWithVersions, name: 'live' | 'requested'): ServedVersion | undefined {
   const values = row as unknown as Record<string, unknown>
-  const columns = versionMapper.columns.map((column) => [column, values[`${name}_${column}`]])
-  const version = Object.fromEntries(columns) as VersionRow
-  return version.id == null ? undefined : versionMapper.toEntity(version)
+  const columns = servedVersion.columns.map((column) => [column, values[`${name}_${column}`]])
+  const version = Object.fromEntries(columns) as Schema['versions']
+  return version.id == null ? undefined : servedVersion.toEntity(version)
 }

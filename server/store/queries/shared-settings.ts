@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { SharedSetting, SharedSettingQueries } from '../contract/shared-settings.ts'
 import type { Schema } from '../schema.ts'
+import type { SharedSetting, SharedSettingQueries } from '../tables/shared-settings.ts'
 
 export class SqlSharedSettingQueries implements SharedSettingQueries {
   readonly #db: Kysely<Schema>

@@ -1,38 +1,11 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
-import type { Session, SignInCode, SignInQueries, SignInSource } from '../contract/sign-ins.ts'
-import { RowMapper } from '../row-mapper.ts'
-import type { Schema, SessionRow, SignInCodeRow, SignInSourceRow } from '../schema.ts'
-import { accountMapper } from './accounts.ts'
+import type { Schema } from '../schema.ts'
+import { accountTable } from '../tables/accounts.ts'
+import type { Session, SignInCode, SignInQueries } from '../tables/sign-ins.ts'
+import { sessionTable, signInCodeTable, signInSourceTable } from '../tables/sign-ins.ts'
 
 const SOURCE_LIFETIME_MS = 180 * DAY_MS
-
-const codeMapper = new RowMapper<SignInCode, SignInCodeRow>({
-  attemptHash: 'attempt_hash',
-  email: 'email',
-  network: 'network',
-  codeHash: 'code_hash',
-  attemptTries: 'attempt_tries',
-  openTries: 'open_tries',
-  expiresAt: 'expires_at',
-})
-
-const sourceMapper = new RowMapper<SignInSource, SignInSourceRow>({
-  email: 'email',
-  source: 'source',
-  signedInAt: 'signed_in_at',
-  wrongTries: 'wrong_tries',
-  lockedUntil: 'locked_until',
-  changedAt: 'changed_at',
-})
-
-const sessionMapper = new RowMapper<Session, SessionRow>({
-  tokenHash: 'token_hash',
-  accountId: 'account_id',
-  createdAt: 'created_at',
-  expiresAt: 'expires_at',
-  browser: 'browser',
-})
 
 export class SqlSignInQueries implements SignInQueries {
   readonly #db: Kysely<Schema>
@@ -42,13 +15,13 @@ export class SqlSignInQueries implements SignInQueries {
   }
 
   async codes(email: string) {
-    return codeMapper.toEntities(
+    return signInCodeTable.toEntities(
       await this.#db.selectFrom('sign_in_codes').selectAll().where('email', '=', email).execute(),
     )
   }
 
   async addCode(code: SignInCode) {
-    await this.#db.insertInto('sign_in_codes').values(codeMapper.toRow(code)).execute()
+    await this.#db.insertInto('sign_in_codes').values(signInCodeTable.toRow(code)).execute()
   }
 
   async countAttemptTry(attemptHash: string) {
@@ -77,7 +50,7 @@ export class SqlSignInQueries implements SignInQueries {
   }
 
   async sources(email: string, sources: readonly string[]) {
-    return sourceMapper.toEntities(
+    return signInSourceTable.toEntities(
       await this.#db
         .selectFrom('sign_in_sources')
         .selectAll()
@@ -150,7 +123,7 @@ export class SqlSignInQueries implements SignInQueries {
   }
 
   async addSession(session: Session) {
-    await this.#db.insertInto('sessions').values(sessionMapper.toRow(session)).execute()
+    await this.#db.insertInto('sessions').values(sessionTable.toRow(session)).execute()
   }
 
   async session(tokenHash: string, now: number) {
@@ -162,7 +135,7 @@ export class SqlSignInQueries implements SignInQueries {
       .where('token_hash', '=', tokenHash)
       .where('expires_at', '>', now)
       .executeTakeFirst()
-    return row && { account: accountMapper.toEntity(row), createdAt: row.signed_in_at }
+    return row && { account: accountTable.toEntity(row), createdAt: row.signed_in_at }
   }
 
   async openSessions(tokenHashes: readonly string[], now: number) {
@@ -181,7 +154,7 @@ export class SqlSignInQueries implements SignInQueries {
   }
 
   async listSessions(accountId: string, now: number) {
-    return sessionMapper.toEntities(
+    return sessionTable.toEntities(
       await this.#db
         .selectFrom('sessions')
         .selectAll()

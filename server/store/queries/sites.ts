@@ -1,37 +1,11 @@
 import { type Kysely, type QueryCreator, type RawBuilder, sql } from 'kysely'
-import { emptySite, type OwnerPage, type Site, type SiteQueries } from '../contract/sites.ts'
-import type { Version } from '../contract/versions.ts'
-import { flag, json, RowMapper } from '../row-mapper.ts'
-import type { Schema, SiteRow } from '../schema.ts'
+import type { Schema } from '../schema.ts'
+import { emptySite, type OwnerPage, type Site, type SiteQueries, siteTable } from '../tables/sites.ts'
+import type { Version } from '../tables/versions.ts'
+import { versionTable } from '../tables/versions.ts'
 import { isPostgres } from './manifest-hashes.ts'
-import { versionMapper } from './versions.ts'
 
-export const siteMapper = new RowMapper<Site, SiteRow>({
-  slug: 'slug',
-  ownerId: 'owner_id',
-  claimTokenHash: 'claim_token_hash',
-  liveVersionId: 'live_version_id',
-  previousVersionId: 'previous_version_id',
-  liveSince: 'live_since',
-  title: 'title',
-  description: 'description',
-  ogImagePath: 'og_image_path',
-  spaMode: flag('spa_mode'),
-  passwordHash: 'password_hash',
-  createdAt: 'created_at',
-  updatedAt: 'updated_at',
-  expiresAt: 'expires_at',
-  deletedAt: 'deleted_at',
-  deletionReason: 'deletion_reason',
-  renamedTo: 'renamed_to',
-  visitsKey: 'visits_key',
-  keptUntil: 'kept_until',
-  keptDomains: json('kept_domains', []),
-  network: 'network',
-  suspension: json('suspension'),
-})
-
-const { toEntities, toEntityIfFound } = siteMapper
+const { toEntities, toEntityIfFound } = siteTable
 
 export class SqlSiteQueries implements SiteQueries {
   readonly #db: Kysely<Schema>
@@ -45,9 +19,9 @@ export class SqlSiteQueries implements SiteQueries {
   }
 
   async insert(site: Site, version?: Version) {
-    const insertSite = (db: QueryCreator<Schema>) => db.insertInto('sites').values(siteMapper.toRow(site))
+    const insertSite = (db: QueryCreator<Schema>) => db.insertInto('sites').values(siteTable.toRow(site))
     const insertVersion = (db: QueryCreator<Schema>) =>
-      db.insertInto('versions').values(versionMapper.toRow(version!))
+      db.insertInto('versions').values(versionTable.toRow(version!))
     if (version && isPostgres(this.#db)) {
       await insertVersion(this.#db.with('site', insertSite)).execute()
     } else {
@@ -57,7 +31,7 @@ export class SqlSiteQueries implements SiteQueries {
   }
 
   async update(slug: string, change: Partial<Site>) {
-    await this.#db.updateTable('sites').set(siteMapper.toRow(change)).where('slug', '=', slug).execute()
+    await this.#db.updateTable('sites').set(siteTable.toRow(change)).where('slug', '=', slug).execute()
   }
 
   async rename(slug: string, name: string, now: number) {

@@ -1,18 +1,7 @@
 import { type Kysely, sql } from 'kysely'
-import type { SweepRunRow } from '../administration-rows.ts'
-import type { SweepRun, SweepRunQueries } from '../contract/sweep-runs.ts'
-import { RowMapper } from '../row-mapper.ts'
 import type { Schema } from '../schema.ts'
-
-const mapper = new RowMapper<SweepRun, SweepRunRow>({
-  name: 'name',
-  startedAt: 'started_at',
-  durationMs: 'duration_ms',
-  items: 'items',
-  error: 'error',
-  failures: 'failures',
-  failedAt: 'failed_at',
-})
+import type { SweepRun, SweepRunQueries } from '../tables/sweep-runs.ts'
+import { sweepRunTable } from '../tables/sweep-runs.ts'
 
 export class SqlSweepRunQueries implements SweepRunQueries {
   readonly #db: Kysely<Schema>
@@ -23,7 +12,7 @@ export class SqlSweepRunQueries implements SweepRunQueries {
 
   async record(run: Pick<SweepRun, 'name' | 'startedAt' | 'durationMs' | 'items' | 'error'>) {
     const hasFailed = run.error !== null
-    const { name, ...row } = mapper.toRow({
+    const { name, ...row } = sweepRunTable.toRow({
       ...run,
       failures: hasFailed ? 1 : 0,
       failedAt: hasFailed ? run.startedAt : null,
@@ -42,6 +31,8 @@ export class SqlSweepRunQueries implements SweepRunQueries {
   }
 
   async list() {
-    return mapper.toEntities(await this.#db.selectFrom('sweep_runs').selectAll().orderBy('name').execute())
+    return sweepRunTable.toEntities(
+      await this.#db.selectFrom('sweep_runs').selectAll().orderBy('name').execute(),
+    )
   }
 }

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { TicketKey, TicketKeyQueries } from '../contract/ticket-keys.ts'
 import type { Schema } from '../schema.ts'
+import type { TicketKey, TicketKeyQueries } from '../tables/ticket-keys.ts'
 
 export class SqlTicketKeyQueries implements TicketKeyQueries {
   readonly #db: Kysely<Schema>

@@ -1,25 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { StoredTrust, TrustedRepository, TrustQueries } from '../contract/trusts.ts'
-import { flag, RowMapper } from '../row-mapper.ts'
-import type { Schema, TrustRow } from '../schema.ts'
-
-const mapper = new RowMapper<StoredTrust, TrustRow>({
-  id: 'id',
-  accountId: 'account_id',
-  createdAt: 'created_at',
-  forge: 'forge',
-  issuer: 'issuer',
-  repository: 'repository',
-  repositoryId: 'repository_id',
-  site: 'site',
-  scope: 'scope',
-  branch: 'branch',
-  tag: 'tag',
-  environment: 'environment',
-  workflow: 'workflow',
-  pullRequests: flag('pull_requests'),
-  lastUsedAt: 'last_used_at',
-})
+import type { Schema } from '../schema.ts'
+import type { StoredTrust, TrustedRepository, TrustQueries } from '../tables/trusts.ts'
+import { trustTable } from '../tables/trusts.ts'
 
 export class SqlTrustQueries implements TrustQueries {
   readonly #db: Kysely<Schema>
@@ -30,7 +12,7 @@ export class SqlTrustQueries implements TrustQueries {
 
   async list(accountId: string) {
     const rows = this.#db.selectFrom('trusts').selectAll().where('account_id', '=', accountId)
-    return mapper.toEntities(await rows.orderBy('id', 'desc').execute())
+    return trustTable.toEntities(await rows.orderBy('id', 'desc').execute())
   }
 
   async find(
@@ -43,11 +25,11 @@ export class SqlTrustQueries implements TrustQueries {
       .where(({ or, eb }) => or([eb('repository', '=', repository), eb('repository_id', '=', repositoryId)]))
       .where('issuer', '=', issuer)
     if (site !== undefined) rows = rows.where('site', '=', site)
-    return mapper.toEntities(await rows.orderBy('id').limit(limit).execute())
+    return trustTable.toEntities(await rows.orderBy('id').limit(limit).execute())
   }
 
   async add(trust: StoredTrust) {
-    await this.#db.insertInto('trusts').values(mapper.toRow(trust)).execute()
+    await this.#db.insertInto('trusts').values(trustTable.toRow(trust)).execute()
   }
 
   async recordUse(id: string, { repository, repositoryId }: Omit<TrustedRepository, 'issuer'>, now: number) {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
-import { ANONYMOUS, type Holding, networkHolder, type UsageQueries } from '../contract/usage.ts'
 import type { Schema } from '../schema.ts'
+import { ANONYMOUS, type Holding, networkHolder, type UsageQueries } from '../tables/usage.ts'
 
 /** Holders of networks are those from the first to before the last. */
 const [FIRST_NETWORK, AFTER_NETWORKS] = [networkHolder(''), 'network;']

@@ -1,6 +1,8 @@
 import { type Kysely, sql } from 'kysely'
+import type { Schema } from '../schema.ts'
 import {
   type Arrival,
+  arrivalTable,
   encodingsLease,
   type FormerFile,
   type KeptVersions,
@@ -8,49 +10,13 @@ import {
   sumUploads,
   type TakenArrival,
   type Version,
-  type VersionHeader,
   type VersionQueries,
-} from '../contract/versions.ts'
-import { type Fields, flag, json, RowMapper } from '../row-mapper.ts'
-import type { ArrivalRow, Schema, VersionRow } from '../schema.ts'
+  versionHeader,
+  versionTable,
+} from '../tables/versions.ts'
 import { toBatches } from './batches.ts'
 import { SqlBlobQueries } from './blobs.ts'
 import { containsHash } from './manifest-hashes.ts'
-
-const HEADER: Fields<VersionHeader, VersionRow> = {
-  id: 'id',
-  slug: 'slug',
-  state: 'state',
-  fileCount: 'file_count',
-  totalBytes: 'total_bytes',
-  metadata: json('metadata'),
-  baseVersionId: 'base_version_id',
-  createdAt: 'created_at',
-  publishedAt: 'published_at',
-  isEncoded: flag('is_encoded'),
-  publishedBy: 'published_by',
-  publishedWith: 'published_with',
-  publishedClient: 'published_client',
-  preview: json('preview'),
-  title: 'title',
-  contentHash: 'content_hash',
-  message: 'message',
-  thumbnailHash: 'thumbnail_hash',
-  changes: json('changes'),
-  previewName: 'preview_name',
-  previewUntil: 'preview_until',
-  liveReload: flag('live_reload'),
-}
-
-const headerMapper = new RowMapper<VersionHeader, VersionRow>(HEADER)
-
-export const versionMapper = new RowMapper<Version, VersionRow>({
-  ...HEADER,
-  files: json('files'),
-  rules: json('rules'),
-  warnings: json('warnings', []),
-  injectedDocumentHash: 'injected_document_hash',
-})
 
 const RECORD_BYTES =
   sql<number>`case when state = 'former' then 0 else octet_length(files) + coalesce(octet_length(rules), 0) end`.as(
@@ -65,15 +31,6 @@ const IS_REFERENCED = sql<boolean | number>`exists (
   'referenced',
 )
 
-const arrivalMapper = new RowMapper<Arrival, ArrivalRow>({
-  versionId: 'version_id',
-  fileNumber: 'file_number',
-  hash: 'hash',
-  size: 'size',
-  object: 'object',
-  piecesHash: 'pieces_hash',
-})
-
 /** Reading all manifests of a site costs as much as searching them for this many hashes. */
 const MAX_SEARCHED_HASHES = 10
 
@@ -85,27 +42,27 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async byId(id: string) {
-    return versionMapper.toEntityIfFound(
+    return versionTable.toEntityIfFound(
       await this.#db.selectFrom('versions').selectAll().where('id', '=', id).executeTakeFirst(),
     )
   }
 
   async header(id: string) {
-    return headerMapper.toEntityIfFound(await this.#headers().where('id', '=', id).executeTakeFirst())
+    return versionHeader.toEntityIfFound(await this.#headers().where('id', '=', id).executeTakeFirst())
   }
 
   async headers(ids: readonly string[]) {
     return ids.length === 0
       ? []
-      : headerMapper.toEntities(await this.#headers().where('id', 'in', ids).execute())
+      : versionHeader.toEntities(await this.#headers().where('id', 'in', ids).execute())
   }
 
   async insert(version: Version) {
-    await this.#db.insertInto('versions').values(versionMapper.toRow(version)).execute()
+    await this.#db.insertInto('versions').values(versionTable.toRow(version)).execute()
   }
 
   async update(id: string, change: Partial<Version>) {
-    await this.#db.updateTable('versions').set(versionMapper.toRow(change)).where('id', '=', id).execute()
+    await this.#db.updateTable('versions').set(versionTable.toRow(change)).where('id', '=', id).execute()
   }
 
   async remove(id: string) {
@@ -151,7 +108,7 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async bySlug(slug: string) {
-    return headerMapper.toEntities(
+    return versionHeader.toEntities(
       await this.#headers().where('slug', '=', slug).orderBy('id', 'desc').execute(),
     )
   }
@@ -178,7 +135,7 @@ export class SqlVersionQueries implements VersionQueries {
 
   async findPreview(slug: string, name: string) {
     const named = this.#headers().where('slug', '=', slug).where('preview_name', '=', name)
-    return headerMapper.toEntityIfFound(
+    return versionHeader.toEntityIfFound(
       await named.where('state', '=', 'ready').orderBy('id', 'desc').executeTakeFirst(),
     )
   }
@@ -221,7 +178,7 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async newestPending(slug: string) {
-    return versionMapper.toEntityIfFound(
+    return versionTable.toEntityIfFound(
       await this.#db
         .selectFrom('versions')
         .selectAll()
@@ -240,11 +197,11 @@ export class SqlVersionQueries implements VersionQueries {
       .where('slug', 'in', slugs)
       .where('state', '=', 'pending')
       .groupBy('slug')
-    return headerMapper.toEntities(await this.#headers().where('id', 'in', newest).execute())
+    return versionHeader.toEntities(await this.#headers().where('id', 'in', newest).execute())
   }
 
   async abandoned(before: number, limit: number) {
-    return headerMapper.toEntities(
+    return versionHeader.toEntities(
       await this.#headers()
         .where('state', '=', 'pending')
         .where('created_at', '<', before)
@@ -256,7 +213,7 @@ export class SqlVersionQueries implements VersionQueries {
 
   async notPrecompressed(now: number, limit: number) {
     const lease = sql<string>`${encodingsLease('')} || versions.id`
-    return headerMapper.toEntities(
+    return versionHeader.toEntities(
       await this.#headers()
         // Written literally, because it must match a partial index.
         .where(sql<boolean>`state = 'ready' and is_encoded = 0`)
@@ -340,7 +297,7 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async listArrivals(id: string) {
-    return arrivalMapper.toEntities(
+    return arrivalTable.toEntities(
       await this.#db.selectFrom('arrivals').selectAll().where('version_id', '=', id).execute(),
     )
   }
@@ -351,7 +308,7 @@ export class SqlVersionQueries implements VersionQueries {
       let rows = this.#db.deleteFrom('arrivals').where('version_id', '=', id)
       if (batch) rows = rows.where('object', 'in', batch)
       for (const { referenced, ...row } of await rows.returningAll().returning(IS_REFERENCED).execute())
-        taken.push({ ...arrivalMapper.toEntity(row), isReferenced: Boolean(referenced) })
+        taken.push({ ...arrivalTable.toEntity(row), isReferenced: Boolean(referenced) })
     }
     return taken
   }
@@ -373,7 +330,7 @@ export class SqlVersionQueries implements VersionQueries {
       )
       .returningAll()
       .execute()
-    await this.#discard(arrivalMapper.toEntities(rows))
+    await this.#discard(arrivalTable.toEntities(rows))
     return rows.length
   }
 
@@ -403,7 +360,7 @@ export class SqlVersionQueries implements VersionQueries {
   async #insertArrivals(arrivals: readonly Arrival[]): Promise<Set<number>> {
     const rows = await this.#db
       .insertInto('arrivals')
-      .values(arrivals.map((one) => arrivalMapper.toRow(one)))
+      .values(arrivals.map((one) => arrivalTable.toRow(one)))
       .onConflict((c) => c.doNothing())
       .returning('file_number')
       .execute()
@@ -411,7 +368,7 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   async #takeFiles(id: string, files: readonly Arrival[]): Promise<Arrival[]> {
-    return arrivalMapper.toEntities(
+    return arrivalTable.toEntities(
       await this.#db
         .deleteFrom('arrivals')
         .where('version_id', '=', id)
@@ -436,14 +393,14 @@ export class SqlVersionQueries implements VersionQueries {
   }
 
   #headers() {
-    return this.#db.selectFrom('versions').select(headerMapper.columns)
+    return this.#db.selectFrom('versions').select(versionHeader.columns)
   }
 }
 
 function listHashes({
   files,
   injected_document_hash: injected,
-}: Pick<VersionRow, 'files' | 'injected_document_hash'>): string[] {
+}: Pick<Schema['versions'], 'files' | 'injected_document_hash'>): string[] {
   return [...listFileHashes(JSON.parse(files) as ManifestFile[]), ...(injected === null ? [] : [injected])]
 }
 

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { VISIT_NAME_KINDS, type VisitNameKind } from '../../../protocol/api/visits.ts'
 import { DAY_MS } from '../../lib/time.ts'
-import type { SiteVisits, VisitName, VisitQueries } from '../contract/visits.ts'
 import type { Schema } from '../schema.ts'
+import type { SiteVisits, VisitName, VisitQueries } from '../tables/visits.ts'
 import { toBatches } from './batches.ts'
 
 /** Names of a kind on the current day of a site, and after truncation. */

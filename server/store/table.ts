@@ -1,0 +1,150 @@
+import type { Generated } from 'kysely'
+
+/** How a field is stored in its column. Without functions it is stored as it is. */
+export interface Column<Value = unknown, Stored = unknown> {
+  decode?(stored: Stored): Value
+  encode?(value: Value): Stored
+  /** Decoded when the field is read first. */
+  isLazy?: true
+  isNullable?: true
+}
+
+export const text: Column<string, string> = {}
+
+export const integer: Column<number, number> = {}
+
+/** A number that an insert may leave to its default in the schema. */
+export const generated: Column<number, Generated<number>> = {}
+
+/** A boolean as 0 or 1. */
+export const flag: Column<boolean, 0 | 1> = {
+  decode: (stored) => stored === 1,
+  encode: (value) => (value ? 1 : 0),
+}
+
+/** A text that is one of these. */
+export function oneOf<Value extends string>(): Column<Value, Value> {
+  return {}
+}
+
+/** A value as JSON. */
+export function json<Value>(): Column<Value, string> {
+  return { decode: (stored) => JSON.parse(stored), encode: (value) => JSON.stringify(value), isLazy: true }
+}
+
+/** A list as JSON; NULL when it is empty. */
+export function jsonList<Item>(): Column<readonly Item[], string | null> {
+  return {
+    decode: (stored) => (stored === null ? [] : JSON.parse(stored)),
+    encode: (list) => (list.length === 0 ? null : JSON.stringify(list)),
+    isLazy: true,
+  }
+}
+
+export function nullable<Value, Stored>(column: Column<Value, Stored>): Column<Value | null, Stored | null> {
+  const { decode, encode, ...others } = column
+  return {
+    ...(decode && { decode: (stored) => (stored === null ? null : decode(stored)) }),
+    ...(encode && { encode: (value) => (value === null ? null : encode(value)) }),
+    ...others,
+    isNullable: true,
+  }
+}
+
+type Fields = Readonly<Record<string, Column>>
+
+/** The name of a column: that of its field in snake case. */
+type ColumnName<Field extends string> = Field extends `${infer First}${infer Rest}`
+  ? Rest extends Uncapitalize<Rest>
+    ? `${Lowercase<First>}${ColumnName<Rest>}`
+    : `${Lowercase<First>}_${ColumnName<Rest>}`
+  : Field
+
+type Entity<F extends Fields> = {
+  -readonly [Field in keyof F]: F[Field] extends Column<infer Value> ? Value : never
+}
+
+type Row<F extends Fields> = {
+  [Field in keyof F & string as ColumnName<Field>]: F[Field] extends Column<unknown, infer Stored>
+    ? Stored
+    : never
+}
+
+type NullsOf<E> = { [Field in keyof E as null extends E[Field] ? Field : never]: null }
+
+/** The object that features use for a row. */
+export type EntityOf<T> = T extends Table<infer F> ? Entity<F> : never
+
+/** A row as it is stored. */
+export type RowOf<T> = T extends Table<infer F> ? Row<F> : never
+
+/**
+ * The fields of a table, or some of them. The types of its rows and of its entities follow from them, and so does the
+ * translation between both.
+ */
+export class Table<F extends Fields> {
+  readonly columns: readonly (keyof Row<F> & string)[]
+  /** The fields that may be null, as null. */
+  readonly nulls: NullsOf<Entity<F>>
+  readonly #fields: F
+  readonly #columns: readonly { field: string; name: string; column: Column }[]
+
+  constructor(fields: F) {
+    this.#fields = fields
+    this.#columns = Object.entries(fields).map(([field, column]) => ({
+      field,
+      name: field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      column,
+    }))
+    const nullable = Object.entries(fields).filter(([, { isNullable }]) => isNullable)
+    this.nulls = Object.fromEntries(nullable.map(([field]) => [field, null])) as NullsOf<Entity<F>>
+    this.columns = this.#columns.map(({ name }) => name as keyof Row<F> & string)
+  }
+
+  readonly toEntity = (row: Row<F>): Entity<F> => {
+    const entity: Record<string, unknown> = {}
+    const stored = row as Record<string, unknown>
+    for (const { field, name, column } of this.#columns) {
+      if (column.isLazy) defineLazily(entity, field, () => column.decode!(stored[name]))
+      else entity[field] = column.decode ? column.decode(stored[name]) : stored[name]
+    }
+    return entity as Entity<F>
+  }
+
+  readonly toEntityIfFound = (row: Row<F> | undefined): Entity<F> | undefined => row && this.toEntity(row)
+
+  readonly toEntities = (rows: readonly Row<F>[]): Entity<F>[] => rows.map(this.toEntity)
+
+  /** The columns of the fields that are given. */
+  toRow(entity: Entity<F>): Row<F>
+  toRow(change: Partial<Entity<F>>): Partial<Row<F>>
+  toRow(change: Partial<Entity<F>>): unknown {
+    const row: Record<string, unknown> = {}
+    for (const { field, name, column } of this.#columns) {
+      const value = (change as Record<string, unknown>)[field]
+      if (value !== undefined) row[name] = column.encode ? column.encode(value) : value
+    }
+    return row
+  }
+
+  pick<Field extends keyof F & string>(...names: Field[]): Table<Pick<F, Field>> {
+    return new Table(Object.fromEntries(names.map((name) => [name, this.#fields[name]])) as Pick<F, Field>)
+  }
+
+  omit<Field extends keyof F & string>(...names: Field[]): Table<Omit<F, Field>> {
+    const others = Object.entries(this.#fields).filter(([name]) => !names.includes(name as Field))
+    return new Table(Object.fromEntries(others) as Omit<F, Field>)
+  }
+}
+
+function defineLazily(entity: object, field: string, read: () => unknown): void {
+  const define = (descriptor: PropertyDescriptor) =>
+    Object.defineProperty(entity, field, { ...descriptor, configurable: true, enumerable: true })
+  define({
+    get() {
+      const value = read()
+      define({ value, writable: true })
+      return value
+    },
+  })
+}

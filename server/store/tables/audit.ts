@@ -1,0 +1,67 @@
+import { integer, nullable, Table, text } from '../table.ts'
+/** A change that an administrator made. */
+export const auditTable = new Table({
+  id: text,
+  at: integer,
+  /** The account; null for the command line. */
+  actorId: nullable(text),
+  /** The email address of the account at that time, or `command line`. */
+  actor: text,
+  /** The network of the request; null for the command line. */
+  network: nullable(text),
+  action: text,
+  target: text,
+  /** JSON. */
+  details: nullable(text),
+})
+
+/** Who makes a change: an account with the network of its request, or the command line. */
+export interface AuditActor {
+  accountId: string | null
+  /** The email address of the account, or `command line`. */
+  name: string
+  /** As `shortenAddress` returns it. */
+  network: string | null
+}
+
+/** A person who runs a command of `slipway-server`. */
+export const COMMAND_LINE: AuditActor = Object.freeze({
+  accountId: null,
+  name: 'command line',
+  network: null,
+})
+
+/** A change to be recorded. */
+export interface AuditRecord {
+  at: number
+  actor: AuditActor
+  /** What is changed, a dot, and the verb, such as `site.suspend`. */
+  action: string
+  /** What identifies it for people: a slug, an email address, a domain, the name of a setting. */
+  target: string
+  /** Further facts, such as the reason: a small object of JSON. */
+  details?: Readonly<Record<string, unknown>>
+}
+
+export interface AuditEntry extends AuditRecord {
+  id: string
+}
+
+/** Entries after this one in a list: those that are older. */
+export type AuditPosition = Pick<AuditEntry, 'at' | 'id'>
+
+/** Changes that administrators made. */
+export interface AuditQueries {
+  /** To be called in the transaction of the change. */
+  add(record: AuditRecord): Promise<void>
+
+  /** Newest first; those of one target only, where it is given. */
+  list(options: {
+    limit: number
+    target?: string | undefined
+    after?: AuditPosition | undefined
+  }): Promise<AuditEntry[]>
+
+  /** Removes at most `limit` entries that are older; returns their number. */
+  deleteBefore(before: number, limit: number): Promise<number>
+}

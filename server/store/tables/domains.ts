@@ -1,0 +1,119 @@
+import { type EntityOf, flag, integer, json, nullable, oneOf, Table, text } from '../table.ts'
+/** A name that an account has or has requested for a site: several accounts may have it pending, one active. */
+export const domainTable = new Table({
+  domain: text,
+  accountId: text,
+  slug: text,
+  status: oneOf<'pending' | 'active'>(),
+  /** Required value of the TXT record; random for each account and domain. */
+  verificationToken: text,
+  /** Why it is pending, or its current problem, as a message. */
+  reason: nullable(text),
+  createdAt: integer,
+  verifiedAt: nullable(integer),
+  checkedAt: nullable(integer),
+  /** Start of the pending time, which determines the check interval; null when it is active. */
+  pendingSince: nullable(integer),
+  /**
+   * The `www` of this root domain, or the root domain of this `www`, to which visitors are redirected; null
+   * for a name that serves the site.
+   */
+  primaryDomain: nullable(text),
+  /** What DNS returned at the last check. */
+  findings: nullable(json<DnsFindings>()),
+  /** Since when all checks have found both records; null when the last one did not. */
+  provenSince: nullable(integer),
+  /** Since when an active name does not point here; null when the last check found that it does. */
+  failingSince: nullable(integer),
+  /** Time of the next check; null when only the owner can trigger it. */
+  nextCheckAt: nullable(integer),
+  /** Whether the last check took long: such names must not delay others. */
+  isSlow: flag,
+  /** Until then a node checks it; null when the next check is planned. */
+  checkingUntil: nullable(integer),
+})
+
+/** Without what only its queries use. */
+export const domainFields = domainTable.omit('checkingUntil')
+
+export type Domain = EntityOf<typeof domainFields>
+
+/** What DNS returned; null where the lookup failed. */
+export interface DnsFindings {
+  /** The alias targets, or the addresses. */
+  pointing: string[] | null
+  texts: string[] | null
+  /** Whether each record has the required value; null where the lookup failed. */
+  right: { pointing: boolean | null; text: boolean | null }
+}
+
+/** A deleted active name: until then only that account can add it again, with the same token. */
+export const reservationTable = new Table({
+  domain: text,
+  accountId: text,
+  verificationToken: text,
+  until: integer,
+})
+
+export type DomainReservation = EntityOf<typeof reservationTable>
+
+/**
+ * Domains and reservations. A second active account for a name rejects. A change of an absent domain changes
+ * nothing.
+ */
+export interface DomainQueries {
+  /** By time of creation, then by name. */
+  byAccount(accountId: string): Promise<Domain[]>
+
+  /** Domains of several accounts, each account's in the order of `byAccount`. */
+  byAccounts(accountIds: readonly string[]): Promise<Domain[]>
+
+  /** By name. */
+  bySite(slug: string): Promise<Domain[]>
+
+  find(accountId: string, domain: string): Promise<Domain | undefined>
+
+  /** The domain of the account that has the name; its `primaryDomain` may be active or not. */
+  active(domain: string): Promise<Domain | undefined>
+
+  /** The account's name that redirects to `primary`, if there is one. */
+  secondary(accountId: string, primary: string): Promise<Domain | undefined>
+
+  /**
+   * Claims names due at `now`, the longest due first: until that time, or until their next check is planned, no other
+   * call returns them. One statement. Concurrent calls may return fewer names than are due.
+   */
+  claimDue(now: number, options: { limit: number; slow: boolean; until: number }): Promise<Domain[]>
+
+  /** Number of domains counted against the plan: a root domain and its `www` are one. */
+  count(accountId: string): Promise<number>
+
+  insert(domain: Domain): Promise<void>
+
+  /** Properties that are absent stay. */
+  update(
+    key: Pick<Domain, 'accountId' | 'domain'>,
+    change: Partial<Omit<Domain, 'accountId' | 'domain'>>,
+  ): Promise<void>
+
+  /** Returns whether the domain existed. */
+  remove(accountId: string, domain: string): Promise<boolean>
+
+  removeOfSite(slug: string): Promise<void>
+
+  /** The account for which a deleted name is reserved at `now`. */
+  reservation(domain: string, now: number): Promise<DomainReservation | undefined>
+
+  countReservations(accountId: string, now: number): Promise<number>
+
+  /** Reserves a name and replaces an earlier reservation. */
+  reserve(reservation: DomainReservation): Promise<void>
+
+  releaseReservation(domain: string): Promise<void>
+
+  /** Deletes all reservations of an account. */
+  releaseReservations(accountId: string): Promise<void>
+
+  /** Returns their number. */
+  deleteExpiredReservations(now: number): Promise<number>
+}

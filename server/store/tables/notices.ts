@@ -1,0 +1,102 @@
+import { type EntityOf, integer, json, nullable, Table, text } from '../table.ts'
+import type { Domain } from './domains.ts'
+import type { Site } from './sites.ts'
+
+/** An event that the owner of an account is notified of by email, and what the email names. */
+export type NoticeEvent =
+  | { kind: 'site-expires'; slug: string; title: string | null; expiresAt: number }
+  | { kind: 'site-deleted'; slug: string; title: string | null; at: number; keptUntil?: number | null }
+  /** Of the account that shares a site: the email goes to `to`. */
+  | { kind: 'site-shared'; slug: string; ownerEmail: string; to: string }
+  | { kind: 'domain-fails'; domain: string; slug: string; problem: string; servedUntil: number }
+  | { kind: 'domain-works'; domain: string; slug: string; failingSince: number }
+  | { kind: 'certificate-fails'; domain: string; problem: string; notAfter: number | null }
+  /** What an operator did; `reason` is null when it was undone. */
+  | {
+      kind: 'site-suspended' | 'site-resumed' | 'site-removed'
+      slug: string
+      title: string | null
+      reason: string | null
+    }
+  | { kind: 'account-suspended' | 'account-resumed'; reason: string | null }
+  | { kind: 'domain-released'; domain: string; slug: string; reason: string }
+  | {
+      kind: 'limit-reached'
+      part: 'bytes' | 'sites'
+      percent: 80 | 100
+      used: number
+      limit: number
+      /** Whether a publish was refused because it needed more. */
+      refused?: true
+    }
+  | { kind: 'new-browser'; browser: string | null; network?: string; at: number }
+
+/** A notice that is due, or that was sent or given up; the row then prevents a second email about its event. */
+export const noticeTable = new Table({
+  /** Identifies the event; begins with its kind and a space. */
+  id: text,
+  accountId: text,
+  event: json<NoticeEvent>(),
+  createdAt: integer,
+  /** Attempts to send it. */
+  attempts: integer,
+  /** Time of the next attempt; null when there is none. */
+  dueAt: nullable(integer),
+})
+
+export type Notice = EntityOf<typeof noticeTable>
+
+/** An active domain without a valid certificate, or whose renewal fails. */
+export interface FailingCertificate {
+  domain: string
+  accountId: string
+  problem: string
+  notAfter: number | null
+}
+
+/** Notices, and the events that have none yet; the latter in no order. */
+export interface NoticeQueries {
+  /** Changes nothing when the event has a notice. */
+  add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>): Promise<void>
+
+  find(id: string): Promise<Notice | undefined>
+
+  /** Number of notices of a kind that an account has had since then. */
+  count(accountId: string, kind: NoticeEvent['kind'], since: number): Promise<number>
+
+  /** The longest due first. */
+  due(now: number, limit: number): Promise<Notice[]>
+
+  /** Sets the next attempt; `attempts` counts those made. */
+  schedule(id: string, change: Pick<Notice, 'attempts' | 'dueAt'>): Promise<void>
+
+  /** Sites of accounts with reminders that expire until then and have not changed since `changedBefore`. */
+  expiringSites(until: number, changedBefore: number, limit: number): Promise<Site[]>
+
+  /** Active domains that have failed their checks since before that time. */
+  failingDomains(since: number, limit: number): Promise<Domain[]>
+
+  /** Certificates of active domains whose issuance or renewal has failed since before that time. */
+  failingCertificates(since: number, limit: number): Promise<FailingCertificate[]>
+
+  deleteOfAccount(accountId: string): Promise<void>
+
+  /** Deletes up to `limit` that were added before that time, and returns their number. */
+  deleteBefore(createdAt: number, limit: number): Promise<number>
+}
+
+export function expiryNoticeId(slug: string, expiresAt: number): string {
+  return `site-expires ${slug} ${expiresAt}`
+}
+
+export function domainNoticeId({
+  accountId,
+  domain,
+  failingSince,
+}: Pick<Domain, 'accountId' | 'domain' | 'failingSince'>): string {
+  return `domain-fails ${accountId} ${domain} ${failingSince}`
+}
+
+export function certificateNoticeId({ domain, notAfter }: FailingCertificate): string {
+  return `certificate-fails ${domain} ${notAfter ?? 0}`
+}

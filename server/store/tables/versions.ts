@@ -1,0 +1,271 @@
+import type { FileChanges } from '../../../protocol/api/fields.schema.ts'
+import type { PublishWarning, SiteMetadata } from '../../../protocol/api/publish.schema.ts'
+import type { SiteKind } from '../../../protocol/api/sites.schema.ts'
+import type { PublishedWith } from '../../../protocol/api/versions.schema.ts'
+import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
+import type { CodedContent } from '../../blobs/content-coding.ts'
+import type { SiteRules } from '../../site-rules/site-rules.ts'
+import { type EntityOf, flag, integer, json, jsonList, nullable, oneOf, Table, text } from '../table.ts'
+
+/** A picture of a version for lists of sites: WebP in base64. */
+export const thumbnailTable = new Table({
+  versionId: text,
+  picture: text,
+})
+
+/** What a version changes on the one that was live when it was staged. */
+export interface VersionChanges extends FileChanges {
+  comparedWith: string
+}
+
+/** Parts that are stored as JSON are parsed when they are read first; a spread reads all of them. */
+export const versionTable = new Table({
+  id: text,
+  slug: text,
+  /** `former` is no version: it records the former files of its site, of which each has at most one record. */
+  state: oneOf<'pending' | 'ready' | 'former'>(),
+  fileCount: integer,
+  totalBytes: integer,
+  /** Of the publish request; applied when the version first goes live. */
+  metadata: json<SiteMetadata>(),
+  /**
+   * The version that it replaced when it first went live. Before that, the one that must be live then; null for any.
+   */
+  baseVersionId: nullable(text),
+  createdAt: integer,
+  publishedAt: nullable(integer),
+  /** Whether the encodings of all its files are complete. */
+  isEncoded: flag,
+  /** The account that staged it, null for none, and its credential. */
+  publishedBy: nullable(text),
+  publishedWith: nullable(oneOf<PublishedWith>()),
+  /** The program that staged it, as it named itself; null when it did not. */
+  publishedClient: nullable(text),
+  /** Null before finalize. */
+  preview: nullable(json<SitePreview>()),
+  /** Title of its start page; null without one, and as `preview`. */
+  title: nullable(text),
+  /** Equal for versions with equal files; null as `preview`. */
+  contentHash: nullable(text),
+  /** What its publisher noted about it. */
+  message: nullable(text),
+  /** Hash of its thumbnail; null without one. */
+  thumbnailHash: nullable(text),
+  /** Null when no version was live when it was staged or a hash was not declared, and as `contentHash`. */
+  changes: nullable(json<VersionChanges>()),
+  /** The name of the preview that shows this version; of a pending version, that it will have. */
+  previewName: nullable(text),
+  /** When the preview ends; of a pending version, its lifetime after `createdAt`. Null without a name. */
+  previewUntil: nullable(integer),
+  /** Whether open pages of the preview reload after an update. */
+  liveReload: flag,
+  /** Written at staging, and again at finalize when hashes were not declared. */
+  files: json<readonly ManifestFile[]>(),
+  /** The parsed `_redirects` and `_headers`; null when the version has neither. */
+  rules: nullable(json<SiteRules>()),
+  /** About the rule files. */
+  warnings: jsonList<PublishWarning>(),
+  /**
+   * Of the root document with the site's metadata in its head, when its encodings are stored; null when it is served as
+   * published.
+   */
+  injectedDocumentHash: nullable(text),
+})
+
+export type Version = EntityOf<typeof versionTable>
+
+/** A version of a site without its manifest and what only serving needs. */
+export const versionHeader = versionTable.omit('files', 'rules', 'warnings', 'injectedDocumentHash')
+
+export type VersionHeader = EntityOf<typeof versionHeader>
+
+/** Name of the lease of the node that prepares the encodings of a version; the id comes last. */
+export function encodingsLease(versionId: string): string {
+  return `encodings of ${versionId}`
+}
+
+/** A pending version without files. */
+export function emptyVersion(id: string, slug: string, now: number): Version {
+  return {
+    ...versionTable.nulls,
+    id,
+    slug,
+    state: 'pending',
+    files: [],
+    fileCount: 0,
+    totalBytes: 0,
+    metadata: {},
+    createdAt: now,
+    warnings: [],
+    isEncoded: false,
+    liveReload: false,
+  }
+}
+
+/**
+ * A manifest entry; `known` bytes of a pending version are those of the live version at staging. With `coded`, the bytes
+ * are served with their content coding, and decoded for clients that do not accept it.
+ */
+export interface ManifestFile extends StoredFile {
+  known?: true
+  coded?: CodedContent
+}
+
+/** A file that a site had; it stays reachable until then. */
+export interface FormerFile extends ManifestFile {
+  until: number
+}
+
+/** The record of the former files of a site, those that went away last first. Its `previewUntil` is that of the first. */
+export interface FormerFiles {
+  id: string
+  files: readonly FormerFile[]
+}
+
+/** Whether the bytes of a file of a pending version are to be received: the site has them not, and it is not empty. */
+export function needsUpload({ size, known }: ManifestFile): boolean {
+  return size > 0 && known !== true
+}
+
+/** The preview of a version in lists of sites. */
+export interface SitePreview {
+  kind: SiteKind
+  /** Path of the site's icon, or of its only image. */
+  image: string | null
+  /** Path of the site's icon. */
+  icon: string | null
+}
+
+/** What a version needed that was removed: nothing, when it was removed before. */
+export interface RemovedVersion {
+  /** Of its files. */
+  hashes: string[]
+  injectedDocumentHash: string | null
+  /** See `sumUploads`. */
+  uploadBytes: number
+  /** See `VersionQueries.recordBytes`. */
+  recordBytes: number
+}
+
+/** The bytes that a pending version may still receive or has received; 0 of a finalized one. */
+export function sumUploads(state: Version['state'], files: readonly ManifestFile[]): number {
+  return state !== 'pending' ? 0 : files.reduce((sum, { size, known }) => (known ? sum : sum + size), 0)
+}
+
+/** How many versions and drafts of a site plans keep. */
+export interface KeptVersions {
+  versions: number
+  drafts: number
+  /** Of the owners: only these, or all except these, with the sites without an owner. */
+  plans: { only: readonly string[] } | { except: readonly string[] }
+}
+
+/** A received file of a pending version, in an object of its own. */
+export const arrivalTable = new Table({
+  versionId: text,
+  fileNumber: integer,
+  hash: text,
+  size: integer,
+  object: text,
+  /** See `StoredBlob`. */
+  piecesHash: nullable(text),
+})
+
+export type Arrival = EntityOf<typeof arrivalTable>
+
+export interface TakenArrival extends Arrival {
+  /** Whether the site of the version references the content already. */
+  isReferenced: boolean
+}
+
+/**
+ * Versions and the received files of pending ones. Ids grow with time. A change of an absent version changes
+ * nothing.
+ */
+export interface VersionQueries {
+  byId(id: string): Promise<Version | undefined>
+
+  header(id: string): Promise<VersionHeader | undefined>
+
+  /** Those that exist, in no order. */
+  headers(ids: readonly string[]): Promise<VersionHeader[]>
+
+  insert(version: Version): Promise<void>
+
+  /** Properties that are absent stay. */
+  update(id: string, change: Partial<Omit<Version, 'id' | 'slug'>>): Promise<void>
+
+  /**
+   * Removes a version, its thumbnail, and its received files, whose objects are discarded. Returns what it needed.
+   * Idempotent.
+   */
+  remove(id: string): Promise<RemovedVersion>
+
+  /** Replaces the thumbnail of a version. */
+  setThumbnail(id: string, hash: string, bytes: Buffer): Promise<void>
+
+  findThumbnail(id: string): Promise<Buffer | undefined>
+
+  /** All versions of a site, pending ones too, newest first. */
+  bySlug(slug: string): Promise<VersionHeader[]>
+
+  findFiles(id: string): Promise<readonly ManifestFile[] | undefined>
+
+  findFormer(slug: string): Promise<FormerFiles | undefined>
+
+  /** The bytes of the manifest and the rules of a version, as they are stored; 0 of a record of former files. */
+  recordBytes(id: string): Promise<number>
+
+  /** The finalized version that a preview of the site shows, the newest one of this name. */
+  findPreview(slug: string, name: string): Promise<VersionHeader | undefined>
+
+  /** Number of previews of a site that end after `now`. */
+  countPreviews(slug: string, now: number): Promise<number>
+
+  /** The hashes among these that the versions of a site need: of their manifests and injected documents. */
+  neededAmong(slug: string, hashes: readonly string[]): Promise<Set<string>>
+
+  newestPending(slug: string): Promise<Version | undefined>
+
+  /** The newest pending version of each of these sites, in no order. */
+  listNewestPending(slugs: readonly string[]): Promise<VersionHeader[]>
+
+  /** Versions pending since before that time, the oldest first. */
+  abandoned(before: number, limit: number): Promise<VersionHeader[]>
+
+  /** Finalized versions with incomplete encodings whose `encodingsLease` no node holds at `now`, newest first. */
+  notPrecompressed(now: number, limit: number): Promise<VersionHeader[]>
+
+  /**
+   * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than
+   * are kept, in no order. Previews do not count, except the live version.
+   */
+  overVersionLimit(kept: KeptVersions, since: number, limit: number): Promise<string[]>
+
+  /** Slugs of sites with drafts, other than previews, from before that time, none of them deleted, in no order. */
+  withOldDrafts(before: number, limit: number): Promise<string[]>
+
+  /** Slugs of sites with previews or former files that have ended, none of them deleted, in no order. */
+  withEndedPreviews(now: number, limit: number): Promise<string[]>
+
+  /** The versions among these that are still pending, each with the slug of its site. */
+  pendingAmong(ids: readonly string[]): Promise<Map<string, string>>
+
+  /**
+   * Records received files in place of earlier uploads of the same files. Discards and returns the objects that are not
+   * needed: those of the earlier uploads, unless these have the same bytes, which then stay.
+   */
+  recordArrivals(arrivals: readonly Arrival[]): Promise<string[]>
+
+  /** The received files of a version, in no order. */
+  listArrivals(id: string): Promise<Arrival[]>
+
+  /** Removes the received files of a version, or those of these objects, and returns them. */
+  takeArrivals(id: string, objects?: readonly string[]): Promise<TakenArrival[]>
+
+  /**
+   * Removes received files of versions with ids before `id` that are not pending, and discards their objects. Returns
+   * their number.
+   */
+  discardStrayArrivals(id: string): Promise<number>
+}
