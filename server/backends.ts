@@ -31,9 +31,9 @@ import { FleetSettings } from './operations/fleet/fleet-settings.ts'
 import { assertSharedSettings, replaceSharedSettings } from './operations/fleet/shared-settings.ts'
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
 import { observeBlobs, observeMail, observeStore } from './operations/telemetry/observe-engines.ts'
+import type { ChangeEffects } from './store/changes.ts'
 import { sqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
-import type { ChangeEffects } from './store/tables/changes.ts'
 import { UNFINISHED_MOVE } from './store/tables/job-cursors.ts'
 
 /** Start options beside the settings. */

@@ -93,7 +93,7 @@ const EXCEPTIONS: Record<string, string> = {
   'server/net/http2/session.ts Http2Session': 'the state machine of an HTTP/2 connection',
   'server/net/http2/stream.ts Stream': 'the state of an HTTP/2 stream',
   'server/net/http2/streams.ts Streams': 'the stream states of RFC 9113, section 5',
-  'server/store/queries/versions.ts SqlVersionQueries':
+  'server/store/queries/versions.ts VersionQueries':
     'one short method for each query of versions and their received files',
   'server/store/sqlite.ts sqliteStore': 'one closure over the two connections; each operation in it is short',
   'server/commands/workers.ts supervise': 'one closure over the worker table',

@@ -2,7 +2,7 @@ import { KEY_SCOPES, type KeyScope } from '../../protocol/api/keys.ts'
 import type { Access } from '../../protocol/api/operations.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { Queries } from '../store/store.ts'
+import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 
 /** What a credential permits, within the rights of its account. */

@@ -1,7 +1,7 @@
 import type { Limits } from '../../protocol/api/account.schema.ts'
 import type { FileLimits } from '../../protocol/api/publish.schema.ts'
 import type { Log } from '../lib/log.ts'
-import type { Queries } from '../store/store.ts'
+import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 
 /** A plan as the settings define it (spec 8). `UNLIMITED` is a possible value of each limit. */

@@ -1,6 +1,6 @@
 import type { SignUpPolicy } from '../../protocol/api/admin/policies.schema.ts'
 import { DAY_MS } from '../lib/time.ts'
-import type { Queries } from '../store/store.ts'
+import type { Queries } from '../store/queries.ts'
 
 export const INVITATION_DAYS = 14
 

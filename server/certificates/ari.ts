@@ -1,5 +1,6 @@
 import { forEachConcurrent } from '../lib/concurrency.ts'
-import type { CertificateSchedule, CertificateSummary } from '../store/tables/certificates.ts'
+import type { CertificateSchedule } from '../store/queries/certificates.ts'
+import type { CertificateSummary } from '../store/tables/certificates.ts'
 import type { Acme } from './acme/acme.ts'
 import type { IssuingDeps } from './deps.ts'
 import {

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../lib/time.ts'
+import type { NamesPage } from '../store/queries/certificates.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
-import { emptyCertificate, type NamesPage } from '../store/tables/certificates.ts'
+import { emptyCertificate } from '../store/tables/certificates.ts'
 import { BUDGET_SCOPE, hasRoom, prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'

@@ -1,4 +1,5 @@
-import type { Queries, Store, WriteScope, WriteTransaction } from '../store/store.ts'
+import type { Queries } from '../store/queries.ts'
+import type { Store, WriteScope, WriteTransaction } from '../store/store.ts'
 import type { Domain } from '../store/tables/domains.ts'
 
 interface DomainsWrite {

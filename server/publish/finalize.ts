@@ -22,7 +22,8 @@ import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '
 import { describeSite } from '../sites/site-preview.ts'
 import { activateVersion, assertBaseIsCurrent, requireVersion } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
-import { INDEPENDENT, type Queries, type WriteTransaction } from '../store/store.ts'
+import type { Queries } from '../store/queries.ts'
+import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import type { Site } from '../store/tables/sites.ts'
 import {
   type Arrival,

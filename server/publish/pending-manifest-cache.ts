@@ -1,6 +1,7 @@
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { Queries, Store } from '../store/store.ts'
+import type { Queries } from '../store/queries.ts'
+import type { Store } from '../store/store.ts'
 import type { Arrival } from '../store/tables/versions.ts'
 
 /** The properties of a received file that are compared with the manifest of its version. */

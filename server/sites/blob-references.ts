@@ -1,4 +1,5 @@
-import type { Queries, WriteTransaction } from '../store/store.ts'
+import type { Queries } from '../store/queries.ts'
+import type { WriteTransaction } from '../store/store.ts'
 import type { Site } from '../store/tables/sites.ts'
 import { sumUploads } from '../store/tables/versions.ts'
 

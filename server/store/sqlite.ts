@@ -8,11 +8,11 @@ import { DEADLINES } from '../lib/deadlines.ts'
 import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
 import { makeFolder } from '../lib/make-folder.ts'
 import { MINUTE_MS } from '../lib/time.ts'
+import { ChangeSet, NO_EFFECTS } from './changes.ts'
 import { migrate } from './migrate.ts'
 import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
 import type { ChangeListener, Durability, Store, WriteTransaction } from './store.ts'
-import { ChangeSet, NO_EFFECTS } from './tables/changes.ts'
 import type { Tables } from './transfer.ts'
 import { TURN_LIMIT } from './turn-limit.ts'
 import { migrateWithCopy, type UpgradeOptions } from './upgrade-copy.ts'
@@ -90,10 +90,9 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     const changed = new ChangeSet()
     const written: number[] = []
     const result = await writing.transaction().execute(async (trx) => {
-      const result = await work({
-        ...createQueries(trx),
-        notifyChanged: async (name, effect) => changed.add(name, effect),
-      })
+      const notifyChanged: WriteTransaction['notifyChanged'] = async (name, effect) =>
+        changed.add(name, effect)
+      const result = await work(Object.assign(createQueries(trx), { notifyChanged }))
       const at = clock()
       for (const [name, effect] of changed.effects) {
         const { seq } = await trx

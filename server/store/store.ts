@@ -1,75 +1,6 @@
 import type { ChangeEffect } from '../lib/loading-cache.ts'
-import type { AccountQueries } from './tables/accounts.ts'
-import type { AcmeQueries } from './tables/acme.ts'
-import type { ActivityQueries } from './tables/activity.ts'
-import type { AuditQueries } from './tables/audit.ts'
-import type { BlobQueries } from './tables/blobs.ts'
-import type { BlockQueries } from './tables/blocks.ts'
-import type { CertificateQueries } from './tables/certificates.ts'
-import type { ChangeEffects } from './tables/changes.ts'
-import type { CollaboratorQueries } from './tables/collaborators.ts'
-import type { CounterQueries } from './tables/counters.ts'
-import type { DeviceSignInQueries } from './tables/device-sign-ins.ts'
-import type { DomainQueries } from './tables/domains.ts'
-import type { FigureQueries } from './tables/figures.ts'
-import type { InvitationQueries } from './tables/invitations.ts'
-import type { JobCursorQueries } from './tables/job-cursors.ts'
-import type { KeyQueries } from './tables/keys.ts'
-import type { LeaseQueries } from './tables/leases.ts'
-import type { NodeQueries } from './tables/nodes.ts'
-import type { NoticeQueries } from './tables/notices.ts'
-import type { OAuthQueries } from './tables/oauth.ts'
-import type { OperatorSettingQueries } from './tables/operator-settings.ts'
-import type { ReferenceQueries } from './tables/references.ts'
-import type { ReportQueries } from './tables/reports.ts'
-import type { ScanQueries } from './tables/scans.ts'
-import type { ServingQueries } from './tables/serving.ts'
-import type { SharedSettingQueries } from './tables/shared-settings.ts'
-import type { SignInQueries } from './tables/sign-ins.ts'
-import type { SiteQueries } from './tables/sites.ts'
-import type { SweepRunQueries } from './tables/sweep-runs.ts'
-import type { TicketKeyQueries } from './tables/ticket-keys.ts'
-import type { TrustQueries } from './tables/trusts.ts'
-import type { UsageQueries } from './tables/usage.ts'
-import type { VersionQueries } from './tables/versions.ts'
-import type { VisitQueries } from './tables/visits.ts'
-
-/** All queries and changes, by table group. */
-export interface Queries {
-  accounts: AccountQueries
-  keys: KeyQueries
-  deviceSignIns: DeviceSignInQueries
-  trusts: TrustQueries
-  signIns: SignInQueries
-  oauth: OAuthQueries
-  sites: SiteQueries
-  collaborators: CollaboratorQueries
-  versions: VersionQueries
-  serving: ServingQueries
-  blobs: BlobQueries
-  domains: DomainQueries
-  certificates: CertificateQueries
-  acme: AcmeQueries
-  counters: CounterQueries
-  leases: LeaseQueries
-  jobCursors: JobCursorQueries
-  visits: VisitQueries
-  notices: NoticeQueries
-  blocks: BlockQueries
-  reports: ReportQueries
-  scans: ScanQueries
-  ticketKeys: TicketKeyQueries
-  sharedSettings: SharedSettingQueries
-  operatorSettings: OperatorSettingQueries
-  nodes: NodeQueries
-  references: ReferenceQueries
-  usage: UsageQueries
-  invitations: InvitationQueries
-  audit: AuditQueries
-  figures: FigureQueries
-  activity: ActivityQueries
-  sweepRuns: SweepRunQueries
-}
+import type { ChangeEffects } from './changes.ts'
+import type { Queries } from './queries.ts'
 
 /** Within `Store.write`: the queries, and invalidation. */
 export interface WriteTransaction extends Queries {
@@ -84,8 +15,9 @@ export interface WriteTransaction extends Queries {
 /**
  * Required durability of a write before it returns. `durable` survives a power cut in the next millisecond;
  * `available` is the same, but not replicated while the standby of PostgreSQL does not confirm commits: for sign-in, which
- * an outage of the standby does not end. `relaxed` survives a crash of the process and is never lost before a later durable write. The exception: a crash of
- * PostgreSQL loses all recorded uploads of pending versions, also those of durable writes.
+ * an outage of the standby does not end. `relaxed` survives a crash of the process and is never lost before a later
+ * durable write. The exception: a crash of PostgreSQL loses all recorded uploads of pending versions, also those of
+ * durable writes.
  */
 export type Durability = 'durable' | 'available' | 'relaxed'
 

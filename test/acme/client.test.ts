@@ -5,6 +5,7 @@ import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
 import { certificateId } from '../../server/certificates/x509.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import type { Store } from '../../server/store/store.ts'
+import { withMethods } from '../store/with-methods.ts'
 import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
 import { type AcmeRequest, FakeCa, problem } from './fake-ca.ts'
 import { NullSolver } from './null-solver.ts'
@@ -279,9 +280,9 @@ describe('the ACME client', () => {
 
     test('is that of the first of two concurrent processes', async () => {
       const { store } = service
-      const late = { ...store.read.acme, account: async () => undefined }
+      const acme = withMethods(store.read.acme, { account: async () => undefined })
       const write = store.write.bind(store)
-      const behind = { read: { ...store.read, acme: late }, write } as unknown as Store
+      const behind = { read: withMethods(store.read, { acme }), write } as unknown as Store
       await service.acme.newOrder(NAMES)
       await service.openAnother({ store: behind }).newOrder(NAMES)
       assert.equal(ca.accounts.size, 1)

@@ -185,7 +185,7 @@ describe('a deletion that a power failure interrupts', () => {
             if (owner === id) throw new Error('this one is broken')
             return tx.sites.byOwner(owner, ...rest)
           }
-          return work({ ...tx, sites: withMethods(tx.sites, { byOwner }) })
+          return work(withMethods(tx, { sites: withMethods(tx.sites, { byOwner }) }))
         }),
     }
     const deletion = new AccountDeletion({ store: broken, clock: () => api.clock.now })

@@ -177,7 +177,7 @@ test('a version that is staged while the sweep deletes its abandoned site keeps 
       return found
     },
   })
-  await fixture.sweep('abandoned', { store: { ...store, read: { ...store.read, sites } } as Store })
+  await fixture.sweep('abandoned', { store: { ...store, read: withMethods(store.read, { sites }) } as Store })
   await fixture.owner.finalize(slug, staged!.upload)
   await fixture.assertServes(slug, X)
 })
@@ -215,7 +215,7 @@ for (const [what, prepare] of Object.entries(keptInTime))
         return expired
       },
     })
-    const swept = { ...store, read: { ...store.read, sites } } as Store
+    const swept = { ...store, read: withMethods(store.read, { sites }) } as Store
     await fixture.sweep('expired-sites', { store: swept, clock: () => now })
     assert.equal(found, 1)
     await fixture.assertServes(slug, X)
@@ -262,7 +262,7 @@ test('a finalize overtaken by another of the same version reports that it is liv
       return version
     },
   })
-  const overtaken = fixture.finalizerWith({}, { ...store, read: { ...store.read, versions } })
+  const overtaken = fixture.finalizerWith({}, { ...store, read: withMethods(store.read, { versions }) })
   const answer = await overtaken.finalize(await fixture.caller(), slug, { versionId })
   assert.deepEqual([answer.currentVersionId, answer.replayed], [versionId, true])
 })

@@ -176,7 +176,7 @@ export function storeAdministration(promises: Promises): void {
                 await isRead(store)
                 return found
               }
-              return work({ ...tx, accounts: withMethods(tx.accounts, { administrators }) })
+              return work(withMethods(tx, { accounts: withMethods(tx.accounts, { administrators }) }))
             }),
         }
         const account = accountRow(names[at]!)

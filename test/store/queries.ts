@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { KeptVersions } from '../../server/store/tables/versions.ts'
+import type { KeptVersions } from '../../server/store/queries/versions.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { accountRow, blob, siteRow, storedBlob, versionRow } from './rows.ts'

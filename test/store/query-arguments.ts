@@ -1,4 +1,4 @@
-import type { Queries } from '../../server/store/store.ts'
+import type { Queries } from '../../server/store/queries.ts'
 import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
 import { emptyCertificate } from '../../server/store/tables/certificates.ts'
 import {

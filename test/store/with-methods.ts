@@ -1,4 +1,4 @@
-/** Returns a proxy of the object with some methods replaced. */
+/** Returns a proxy of the object with some methods or groups of queries replaced. */
 export function withMethods<T extends object>(object: T, methods: Partial<T>): T {
   return new Proxy(object, {
     get(target, name) {

@@ -1,5 +1,6 @@
 import { ApiError } from '../../server/lib/errors.ts'
-import type { Queries, Store } from '../../server/store/store.ts'
+import { QUERY_GROUPS, type Queries } from '../../server/store/queries.ts'
+import type { Store } from '../../server/store/store.ts'
 
 /** Counts reads of a store; tests can delay reads and make the store unavailable. */
 export class WatchedStore {
@@ -41,9 +42,9 @@ export class WatchedStore {
   }
 
   #wrap(queries: Queries): unknown {
-    const groups = Object.entries(queries).map(([group, methods]) => [
+    const groups = QUERY_GROUPS.map((group) => [
       group,
-      new Proxy(methods as Record<string, (...given: unknown[]) => Promise<unknown>>, {
+      new Proxy(queries[group] as object as Record<string, (...given: unknown[]) => Promise<unknown>>, {
         get:
           (target, name: string) =>
           (...given: unknown[]) =>

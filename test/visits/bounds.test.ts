@@ -90,7 +90,7 @@ async function openRecorder(options: { maxVisitorsPerDay?: number } = {}) {
     write: (durability, scope, work) => {
       state.writes++
       if (state.unavailable) return Promise.reject(new Error('the store is unavailable'))
-      return store.write(durability, scope, (tx) => work({ ...tx, visits: watched(tx.visits) }))
+      return store.write(durability, scope, (tx) => work(withMethods(tx, { visits: watched(tx.visits) })))
     },
   }
   const messages: string[] = []

@@ -1,6 +1,7 @@
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import type { Queries, Store } from '../../store/store.ts'
+import type { Queries } from '../../store/queries.ts'
+import type { Store } from '../../store/store.ts'
 import type { CounterWindow } from '../../store/tables/counters.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 

@@ -3,7 +3,8 @@ import type { ActivityRange } from '../../../protocol/api/admin/overview.ts'
 import type { Metrics, MetricsSnapshot } from '../../lib/metrics.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
-import type { Queries, Store } from '../../store/store.ts'
+import type { Queries } from '../../store/queries.ts'
+import type { Store } from '../../store/store.ts'
 import type { ActivityEntry } from '../../store/tables/activity.ts'
 
 /** Between two additions of a process to the counts. */

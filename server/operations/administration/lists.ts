@@ -9,18 +9,13 @@ import type {
   AdminSite,
   AdminSites,
 } from '../../../protocol/api/admin/lists.schema.ts'
+import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
 import type { AdminPage } from '../../../protocol/api/admin/page.schema.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
+import type { ListedAccount, ListedDomain, ListedSite } from '../../store/queries/figures.ts'
 import type { CertificateSummary } from '../../store/tables/certificates.ts'
-import type { ListOrder } from '../../store/tables/figures.ts'
-import {
-  domainId,
-  type ListedAccount,
-  type ListedDomain,
-  type ListedSite,
-  type ListKind,
-} from '../../store/tables/figures.ts'
+import { domainId, type ListKind } from '../../store/tables/figures.ts'
 import { isSilent } from '../fleet/node-list.ts'
 import { decodeCursor, type PageRequest, toPage } from './page.ts'
 import { describeSuspension } from './suspension.ts'

@@ -1,7 +1,7 @@
 import { noAccount } from '../../accounts/administrators.ts'
 import { readEmail } from '../../accounts/email-address.ts'
 import { ApiError } from '../../lib/errors.ts'
-import type { Queries } from '../../store/store.ts'
+import type { Queries } from '../../store/queries.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { Site } from '../../store/tables/sites.ts'
 

@@ -3,7 +3,8 @@ import { ApiError } from '../../lib/errors.ts'
 import type { Histogram } from '../../lib/metrics.ts'
 import { type SpanOptions, type Telemetry, trace } from '../../lib/telemetry.ts'
 import { type Mail, MailRejectedError } from '../../mail/mail.ts'
-import type { Queries, Store } from '../../store/store.ts'
+import { QUERY_GROUPS, type Queries } from '../../store/queries.ts'
+import type { Store } from '../../store/store.ts'
 
 /** `rejected` is an error of the caller, `failed` one of the engine. */
 type Outcome = 'ok' | 'rejected' | 'failed'
@@ -19,9 +20,9 @@ export function observeStore(store: Store, telemetry: Telemetry): Store {
     observer(telemetry, durations('read')),
     observer(telemetry, durations('write')),
   ]
-  const groups = Object.entries(store.read).map(([group, queries]) => [
+  const groups = QUERY_GROUPS.map((group) => [
     group,
-    observeMethods(queries, (method) => {
+    observeMethods(store.read[group], (method) => {
       const span = { name: 'store read', attributes: { 'db.operation.name': `${group}.${method}` } }
       return (work) => observeRead(span, work)
     }),

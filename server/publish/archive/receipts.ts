@@ -1,5 +1,5 @@
 import type { Quotas } from '../../accounts/quotas.ts'
-import type { Queries } from '../../store/store.ts'
+import type { Queries } from '../../store/queries.ts'
 
 /** Received bytes after which what the network has is read again. */
 const BYTES_PER_CHECK = 8 * 2 ** 20

@@ -2,7 +2,8 @@ import { releaseBlobs } from '../../sites/blob-references.ts'
 import { findInjection, type HeadInjection } from '../../sites/page-metadata/head-metadata.ts'
 import { type InjectedDocument, injectionKey } from '../../sites/page-metadata/injected-document.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
-import type { Queries, Store } from '../../store/store.ts'
+import type { Queries } from '../../store/queries.ts'
+import type { Store } from '../../store/store.ts'
 import type { Version } from '../../store/tables/versions.ts'
 
 /** The injection that a version needs with the metadata of its site. */

@@ -4,9 +4,10 @@ import pg from 'pg'
 import type { Deadlines } from '../../lib/deadlines.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { Turns } from '../../lib/turns.ts'
+import { ChangeSet } from '../changes.ts'
+import type { Queries } from '../queries.ts'
 import { createQueries } from '../queries.ts'
-import type { Durability, Queries, WriteScope, WriteTransaction } from '../store.ts'
-import { ChangeSet } from '../tables/changes.ts'
+import type { Durability, WriteScope, WriteTransaction } from '../store.ts'
 import type { ChangeFeed, ChangeHints } from './change-feed.ts'
 import type { Connection, Query } from './client.ts'
 import type { CommitWatch } from './commit-watch.ts'
@@ -148,10 +149,10 @@ export class Writer {
     try {
       // A message that fails at a lock leaves a transaction, too.
       const begun = await query({ text: begin.text }, begin.mayWait ? statementMs : timeouts.read)
-      const result = await work({
-        ...createQueries(createKysely((statement) => query(statement, statementMs))),
-        notifyChanged: async (name, effect) => changed.add(name, effect),
-      })
+      const queries = createQueries(createKysely((statement) => query(statement, statementMs)))
+      const notifyChanged: WriteTransaction['notifyChanged'] = async (name, effect) =>
+        changed.add(name, effect)
+      const result = await work(Object.assign(queries, { notifyChanged }))
       // The commit would wait for the standby, with the locks of the transaction.
       if (begin.commit === 'on') commits.signal.throwIfAborted()
       if (changed.size > 0) xid = lastResult<{ xid: string }>(begun).rows[0]!.xid

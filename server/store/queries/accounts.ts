@@ -1,11 +1,11 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { Account, AccountQueries } from '../tables/accounts.ts'
-import { accountTable } from '../tables/accounts.ts'
+import { type Account, accountTable } from '../tables/accounts.ts'
 
 const { toEntities, toEntityIfFound } = accountTable
 
-export class SqlAccountQueries implements AccountQueries {
+/** Accounts. Ids, addresses and key hashes are unique. A change of an absent account changes nothing. */
+export class AccountQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
@@ -16,10 +16,12 @@ export class SqlAccountQueries implements AccountQueries {
     return toEntityIfFound(await this.#all().where('id', '=', id).executeTakeFirst())
   }
 
+  /** Those that exist, in no order. */
   async byIds(ids: readonly string[]) {
     return ids.length === 0 ? [] : toEntities(await this.#all().where('id', 'in', ids).execute())
   }
 
+  /** Ids after this one, in order. */
   async ids(after: string, limit: number) {
     const rows = await this.#db
       .selectFrom('accounts')
@@ -39,6 +41,7 @@ export class SqlAccountQueries implements AccountQueries {
     await this.#db.insertInto('accounts').values(accountTable.toRow(account)).execute()
   }
 
+  /** The previous key is no longer valid; named keys stay. */
   async setKey(id: string, keyHash: string) {
     await this.#db.updateTable('accounts').set({ key_hash: keyHash }).where('id', '=', id).execute()
   }
@@ -53,6 +56,7 @@ export class SqlAccountQueries implements AccountQueries {
     await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
+  /** Null when the address has received an email. */
   async setEmailRefusal(id: string, refusal: { at: number; reply: string } | null) {
     await this.#db
       .updateTable('accounts')
@@ -66,15 +70,21 @@ export class SqlAccountQueries implements AccountQueries {
     await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
+  /** Null when it no longer administers the service. */
   async setAdministratorSince(id: string, since: number | null) {
     await this.#db.updateTable('accounts').set({ administrator_since: since }).where('id', '=', id).execute()
   }
 
+  /** Those that administer the service, the first one first. */
   async administrators() {
     const query = this.#all().where('administrator_since', 'is not', null)
     return toEntities(await query.orderBy('administrator_since').orderBy('id').execute())
   }
 
+  /**
+   * Removes all keys of an account that is being deleted, and its mark as an administrator. Idempotent: keeps an earlier
+   * start time.
+   */
   async markBeingDeleted(id: string, now: number) {
     await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()
     await this.#db.deleteFrom('trusts').where('account_id', '=', id).execute()
@@ -86,6 +96,7 @@ export class SqlAccountQueries implements AccountQueries {
       .execute()
   }
 
+  /** Accounts that are being deleted, the longest waiting first. */
   async beingDeleted(limit: number) {
     const query = this.#all()
       .where('deletion_started_at', 'is not', null)

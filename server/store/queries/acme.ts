@@ -1,18 +1,27 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type {
-  AcmeAccount,
-  AcmeQueries,
-  CountedRequest,
-  CountedRequestFilter,
-  StoredChallenge,
+import {
+  type AcmeAccount,
+  acmeAccountTable,
+  acmeChallengeTable,
+  acmeRequestTable,
+  type CountedRequest,
+  type StoredChallenge,
+  toNameSet,
 } from '../tables/acme.ts'
-import { acmeAccountTable, acmeChallengeTable } from '../tables/acme.ts'
 
 /** All kinds: both indexes begin with the kind. */
 const REQUEST_KINDS: CountedRequest['kind'][] = ['order', 'renewal', 'certificate', 'failure', 'pause']
 
-export class SqlAcmeQueries implements AcmeQueries {
+/** The account and the registrable domain of an order. */
+type Owner = Pick<CountedRequest, 'accountId' | 'root'>
+
+/** Selects requests: with `names` only those for exactly this set, with `accountId` or `root` only their orders. */
+export type CountedRequestFilter = Pick<CountedRequest, 'kind'> &
+  Partial<Pick<CountedRequest, 'names'> & { accountId: string; root: string }>
+
+/** State of the ACME client, shared by all nodes. */
+export class AcmeQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
@@ -23,11 +32,13 @@ export class SqlAcmeQueries implements AcmeQueries {
     return acmeAccountTable.toEntityIfFound(await this.#account(directory).executeTakeFirst())
   }
 
+  /** The directories with an account, in no order. */
   async directories() {
     const rows = await this.#db.selectFrom('acme_accounts').select('directory').execute()
     return rows.map(({ directory }) => directory)
   }
 
+  /** Returns the account at its directory; stores this one if there is none. */
   async getOrCreateAccount(account: AcmeAccount) {
     await this.#db
       .insertInto('acme_accounts')
@@ -37,14 +48,17 @@ export class SqlAcmeQueries implements AcmeQueries {
     return acmeAccountTable.toEntity(await this.#account(account.directory).executeTakeFirstOrThrow())
   }
 
+  /** Stores the key of an account in another encryption. An absent account is ignored. */
   async setAccountKey(directory: string, key: string) {
     await this.#db.updateTable('acme_accounts').set({ key }).where('directory', '=', directory).execute()
   }
 
+  /** Null for an account that has to be registered again. An absent account is ignored. */
   async setAccountUrl(directory: string, url: string | null) {
     await this.#db.updateTable('acme_accounts').set({ url }).where('directory', '=', directory).execute()
   }
 
+  /** Stores a challenge, and replaces one with the same type, name and token. */
   async putChallenge(challenge: StoredChallenge) {
     const row = acmeChallengeTable.toRow(challenge)
     await this.#db
@@ -59,6 +73,7 @@ export class SqlAcmeQueries implements AcmeQueries {
       .execute()
   }
 
+  /** The challenges of all names that expire after `now`, the last to expire first. */
   async challenges(type: StoredChallenge['type'], now: number) {
     return acmeChallengeTable.toEntities(
       await this.#db
@@ -71,10 +86,12 @@ export class SqlAcmeQueries implements AcmeQueries {
     )
   }
 
+  /** Deletes all challenges of a name. */
   async deleteChallenges(name: string) {
     await this.#db.deleteFrom('acme_challenges').where('name', '=', name).execute()
   }
 
+  /** Deletes challenges that expire at `now` or earlier; returns their number. */
   async deleteExpiredChallenges(now: number) {
     const deleted = await this.#db
       .deleteFrom('acme_challenges')
@@ -83,19 +100,18 @@ export class SqlAcmeQueries implements AcmeQueries {
     return Number(deleted.numDeletedRows)
   }
 
-  async countRequest({
-    names,
-    accountId = null,
-    root = null,
-    ...rest
-  }: Parameters<AcmeQueries['countRequest']>[0]) {
+  /** Counts a request. Idempotent: a request with a known id changes nothing. */
+  async countRequest(request: Omit<CountedRequest, keyof Owner> & Partial<Owner>) {
     await this.#db
       .insertInto('acme_requests')
-      .values({ ...rest, names: toNameSet(names), account_id: accountId, root })
+      .values(acmeRequestTable.toRow({ ...acmeRequestTable.nulls, ...request }))
       .onConflict((conflict) => conflict.column('id').doNothing())
       .execute()
   }
 
+  /**
+   * The time of the `count`th newest of these requests after `since`, from 1; undefined when there are fewer.
+   */
   async nthLatestRequest(
     { kind, names, accountId, root }: CountedRequestFilter,
     count: number,
@@ -116,6 +132,7 @@ export class SqlAcmeQueries implements AcmeQueries {
     return row?.at
   }
 
+  /** Deletes requests from before that time; returns their number. */
   async deleteRequests(before: number) {
     const deleted = await this.#db
       .deleteFrom('acme_requests')
@@ -128,8 +145,4 @@ export class SqlAcmeQueries implements AcmeQueries {
   #account(directory: string) {
     return this.#db.selectFrom('acme_accounts').selectAll().where('directory', '=', directory)
   }
-}
-
-function toNameSet(names: CountedRequest['names']): Schema['acme_requests']['names'] {
-  return names.toSorted().join()
 }

@@ -1,14 +1,16 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { ActivityEntry, ActivityQueries } from '../tables/activity.ts'
+import type { ActivityEntry } from '../tables/activity.ts'
 
-export class SqlActivityQueries implements ActivityQueries {
+/** Numbers of the service over time: counts of all processes, and totals. */
+export class ActivityQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Adds to counts. Not idempotent. */
   async add(entries: readonly ActivityEntry[]) {
     if (entries.length === 0) return
     await this.#db
@@ -22,6 +24,7 @@ export class SqlActivityQueries implements ActivityQueries {
       .execute()
   }
 
+  /** Replaces values. */
   async set(entries: readonly ActivityEntry[]) {
     if (entries.length === 0) return
     await this.#db
@@ -33,6 +36,7 @@ export class SqlActivityQueries implements ActivityQueries {
       .execute()
   }
 
+  /** Sums and maxima in intervals of `interval` milliseconds, by their start and name, in no order. */
   async series({ width, from, interval }: { width: number; from: number; interval: number }) {
     const start = sql<number>`at - at % ${sql.lit(interval)}`
     const rows = await this.#db
@@ -48,6 +52,7 @@ export class SqlActivityQueries implements ActivityQueries {
     }))
   }
 
+  /** Removes intervals of this width that began earlier. Returns their number of values. */
   async deleteBefore(width: number, before: number) {
     const { numDeletedRows } = await this.#db
       .deleteFrom('activity')

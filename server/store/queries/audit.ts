@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { AuditEntry, AuditPosition, AuditQueries, AuditRecord } from '../tables/audit.ts'
+import type { AuditEntry, AuditPosition, AuditRecord } from '../tables/audit.ts'
 
-export class SqlAuditQueries implements AuditQueries {
+/** Changes that administrators made. */
+export class AuditQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** To be called in the transaction of the change. */
   async add({ at, actor, action, target, details }: AuditRecord) {
     const { accountId: actor_id, name, network } = actor
     await this.#db
@@ -21,7 +23,16 @@ export class SqlAuditQueries implements AuditQueries {
       .execute()
   }
 
-  async list({ limit, target, after }: { limit: number; target?: string; after?: AuditPosition }) {
+  /** Newest first; those of one target only, where it is given. */
+  async list({
+    limit,
+    target,
+    after,
+  }: {
+    limit: number
+    target?: string | undefined
+    after?: AuditPosition | undefined
+  }) {
     const rows = await this.#db
       .selectFrom('audit_log')
       .selectAll()
@@ -36,6 +47,7 @@ export class SqlAuditQueries implements AuditQueries {
     return rows.map(toEntry)
   }
 
+  /** Removes at most `limit` entries that are older; returns their number. */
   async deleteBefore(before: number, limit: number) {
     const old = this.#db.selectFrom('audit_log').select('id').where('at', '<', before).limit(limit)
     const { numDeletedRows } = await this.#db

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { StoredBlob } from '../../blobs/blobs.ts'
 import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { Schema } from '../schema.ts'
-import type { BlobEncodings, BlobQueries } from '../tables/blobs.ts'
+import type { BlobEncodings } from '../tables/blobs.ts'
 import { toBatches } from './batches.ts'
 import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toLocation } from './blob-records.ts'
 import { toEncodingRow } from './encoding-rows.ts'
@@ -24,13 +24,24 @@ const REFERENCED_AGAIN = {
   >`case when blobs.object is null then excluded.pieces_hash else blobs.pieces_hash end`,
 }
 
-export class SqlBlobQueries implements BlobQueries {
+/**
+ * Which object holds which content, which sites reference it, and the objects that are to be deleted.
+ *
+ * Each object has at most one row: that of an upload to a pending version (`VersionQueries`), of a blob, of encodings,
+ * or of a discarded object, from which it never returns. So an object may only be discarded by the write that deletes
+ * its other row, or when it never had one.
+ *
+ * A blob without references is deleted when it has been unreferenced for the grace period. A new reference and the
+ * deletion exclude each other, whatever the scopes of their writes.
+ */
+export class BlobQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Where the bytes with this hash are. */
   async find(hash: string) {
     const row = await this.#db
       .selectFrom('blobs')
@@ -40,6 +51,7 @@ export class SqlBlobQueries implements BlobQueries {
     return (row && toLocation(row)) ?? undefined
   }
 
+  /** Records in the order of their hashes, those that follow `after`. */
   async list(after: string, limit: number) {
     const { rows } = await sql<{ record: string }>`
       select ${BLOB_RECORD} as record from blobs ${JOINED_WITH_BLOBS} where blobs.hash > ${after}
@@ -47,6 +59,7 @@ export class SqlBlobQueries implements BlobQueries {
     return rows.map(({ record }) => parseBlobRecord(record))
   }
 
+  /** The sites that reference a blob, in the order of their slugs. */
   async referencingSites(hash: string, after: string, limit: number) {
     const first = this.#db.selectFrom('blobs').select('slug').where('hash', '=', hash)
     const others = this.#db.selectFrom('blob_names').select('slug').where('hash', '=', hash)
@@ -60,6 +73,7 @@ export class SqlBlobQueries implements BlobQueries {
     return rows.map(({ slug }) => slug!)
   }
 
+  /** The blobs of the files of these versions, and the encodings of their injected documents, each once, in no order. */
   async ofVersions(ids: readonly string[]) {
     if (ids.length === 0) return []
     const hashes = selectManifestHashes(this.#db, sql`versions.id in (${sql.join(ids)})`)
@@ -70,6 +84,10 @@ export class SqlBlobQueries implements BlobQueries {
     return rows.map(({ record }) => parseBlobRecord(record))
   }
 
+  /**
+   * Adds the blobs, and references to them from a site. Content that another object holds already stays there. Returns
+   * the objects that hold the contents now. Idempotent.
+   */
   async add(slug: string, blobs: readonly StoredBlob[]) {
     return this.#upsert(
       blobs.map(({ hash, object, size, piecesHash }) => ({
@@ -82,12 +100,20 @@ export class SqlBlobQueries implements BlobQueries {
     )
   }
 
+  /**
+   * Adds references to blobs that have one from another site, or to an injected document, of which only encodings are
+   * stored. Idempotent.
+   */
   async addReferences(slug: string, hashes: Iterable<string>) {
     await this.#upsert(
       Array.from(hashes, (hash) => ({ hash, object: null, size: 0, pieces_hash: null, slug })),
     )
   }
 
+  /**
+   * Removes references of a site and returns them. The grace period of these blobs starts now, unless other sites reference
+   * them.
+   */
   async removeReferences(slug: string, hashes: readonly string[], now: number) {
     const removed = new Map<string, Pick<Schema['blobs'], 'hash' | 'size'>>()
     const start = (batch: readonly string[]) =>
@@ -111,6 +137,10 @@ export class SqlBlobQueries implements BlobQueries {
     return [...removed.values()]
   }
 
+  /**
+   * Deletes the rows of blobs that have had no reference since `before`, with those of their encodings, and discards
+   * their objects. Returns how many were examined, at most `limit`, and how many deleted.
+   */
   async collect(before: number, limit: number) {
     const locked = await this.#lockUnreferenced(before, limit)
     if (locked.length === 0) return { examined: 0, deleted: 0 }
@@ -138,6 +168,7 @@ export class SqlBlobQueries implements BlobQueries {
     return { examined: locked.length, deleted: deleted.length }
   }
 
+  /** Records encodings of referenced blobs. Those that are recorded stay: the objects of others are discarded. */
   async recordEncodings(encodings: readonly BlobEncodings[]) {
     for (const batch of toBatches(encodings.map(toEncodingRow))) {
       const recorded = await this.#db
@@ -151,6 +182,7 @@ export class SqlBlobQueries implements BlobQueries {
     }
   }
 
+  /** Discards objects that have no row, or whose row this write has deleted, to be deleted at `dueAt`. Idempotent. */
   async discard(objects: readonly string[], dueAt = 0) {
     for (const batch of toBatches(objects.toSorted()))
       await this.#db
@@ -160,6 +192,7 @@ export class SqlBlobQueries implements BlobQueries {
         .execute()
   }
 
+  /** Discarded objects that are to be deleted now, those that have waited longest first. */
   async listDiscarded(now: number, limit: number) {
     const rows = await this.#db
       .selectFrom('discarded_objects')
@@ -171,11 +204,16 @@ export class SqlBlobQueries implements BlobQueries {
     return rows.map(({ object }) => object)
   }
 
+  /** Removes the rows of discarded objects after their deletion. */
   async forgetDiscarded(objects: readonly string[]) {
     for (const batch of toBatches(objects))
       await this.#db.deleteFrom('discarded_objects').where('object', 'in', batch).execute()
   }
 
+  /**
+   * Postpones the deletion of discarded objects, and returns them. Those that an upload, a blob or encodings use are no
+   * longer discarded: they were received for so long that they counted as left behind.
+   */
   async postponeDiscarded(objects: readonly string[], until: number) {
     const postponed: string[] = []
     for (const batch of toBatches(objects)) {
@@ -193,6 +231,7 @@ export class SqlBlobQueries implements BlobQueries {
     return postponed
   }
 
+  /** The objects among these without any row. */
   async withoutRow(objects: readonly string[]) {
     const found: string[] = []
     for (const batch of toBatches(objects)) {

@@ -1,15 +1,16 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { Block, BlockKind, BlockQueries } from '../tables/blocks.ts'
-import { blockTable } from '../tables/blocks.ts'
+import { type Block, type BlockKind, blockTable } from '../tables/blocks.ts'
 
-export class SqlBlockQueries implements BlockQueries {
+/** Blocks. A value has at most one of its kind. */
+export class BlockQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** All, or those of a kind, newest first. */
   async list(kind?: BlockKind) {
     let query = this.#db.selectFrom('blocks').selectAll()
     if (kind !== undefined) query = query.where('kind', '=', kind)
@@ -25,6 +26,7 @@ export class SqlBlockQueries implements BlockQueries {
     return Number(row.blocks)
   }
 
+  /** Replaces the one of the same value. */
   async put(block: Block) {
     const { kind, value, ...others } = blockTable.toRow(block)
     await this.#db
@@ -34,6 +36,7 @@ export class SqlBlockQueries implements BlockQueries {
       .execute()
   }
 
+  /** Returns whether it existed, and had ended by `endedBy`, where that is given. */
   async remove(kind: BlockKind, value: string, endedBy?: number) {
     let query = this.#db.deleteFrom('blocks').where('kind', '=', kind).where('value', '=', value)
     if (endedBy !== undefined) query = query.where('expires_at', '<=', endedBy)

@@ -2,14 +2,41 @@ import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import {
   type Certificate,
-  type CertificateQueries,
-  type CertificateSchedule,
+  type CertificateSummary,
   certificateSummary,
   certificateTable,
-  type NamesPage,
 } from '../tables/certificates.ts'
 
-export class SqlCertificateQueries implements CertificateQueries {
+export type CertificateSchedule = Pick<
+  CertificateSummary,
+  'renewAt' | 'informationAt' | 'dueAt' | 'hasRenewalInfo'
+>
+
+/** Some of the names of a page, in their order. */
+export interface NamesPage {
+  names: string[]
+  /** The last name of the page; undefined when no further page follows. */
+  next: string | undefined
+}
+
+/** Numbers of requested certificates. */
+export interface CertificateCounts {
+  /** Not expired, without a failed renewal. */
+  valid: number
+  /** Not expired, with a failed renewal. */
+  failing: number
+  /** Never issued. */
+  pending: number
+  expired: number
+  /** Expiry of the first that expires; null when none was issued. */
+  notAfter: number | null
+}
+
+/**
+ * Certificates by name. A second one of a name rejects. A change of an absent certificate changes nothing. A
+ * certificate is requested while `unusedSince` is null.
+ */
+export class CertificateQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
@@ -25,6 +52,7 @@ export class SqlCertificateQueries implements CertificateQueries {
     return certificateTable.toEntityIfFound(row)
   }
 
+  /** That of an active domain. */
   async findOfDomain(domain: string) {
     const row = await this.#db
       .selectFrom('certificates')
@@ -36,6 +64,7 @@ export class SqlCertificateQueries implements CertificateQueries {
     return certificateTable.toEntityIfFound(row)
   }
 
+  /** That of a name below the site domain, while the site of this slug exists. */
   async findOfSite(name: string, slug: string) {
     const row = await this.#db
       .selectFrom('certificates')
@@ -54,6 +83,7 @@ export class SqlCertificateQueries implements CertificateQueries {
     )
   }
 
+  /** Those of the names that exist, in no order. */
   async summaries(names: readonly string[]) {
     return names.length === 0
       ? []
@@ -64,14 +94,18 @@ export class SqlCertificateQueries implements CertificateQueries {
         )
   }
 
+  /**
+   * A page of the requested certificates by their expiry, then by name; those without a chain first. With a prefix, the
+   * first ones whose names begin with it, by name.
+   */
   async page({
     limit,
     after,
     prefix,
   }: {
     limit: number
-    after?: { notAfter: number; name: string }
-    prefix?: string
+    after?: { notAfter: number; name: string } | undefined
+    prefix?: string | undefined
   }) {
     const requested = this.#summaries().where('unused_since', 'is', null).limit(limit)
     if (prefix !== undefined) {
@@ -90,6 +124,7 @@ export class SqlCertificateQueries implements CertificateQueries {
     )
   }
 
+  /** All requested certificates by their expiry, then by name; those without a chain first. */
   async requested() {
     return certificateSummary.toEntities(
       await this.#summaries()
@@ -100,6 +135,10 @@ export class SqlCertificateQueries implements CertificateQueries {
     )
   }
 
+  /**
+   * Certificates that are due at `now`: those without a chain first, then by expiry, then the longest due.
+   * With `withOrders: false` only those with a request for renewal information as their next step.
+   */
   async due(now: number, limit: number, { withOrders }: { withOrders: boolean }) {
     return certificateSummary.toEntities(
       await this.#summaries()
@@ -113,7 +152,7 @@ export class SqlCertificateQueries implements CertificateQueries {
     )
   }
 
-  async countByState(now: number) {
+  async countByState(now: number): Promise<CertificateCounts> {
     const rows = await this.#db
       .selectFrom('certificates')
       .select([
@@ -137,6 +176,7 @@ export class SqlCertificateQueries implements CertificateQueries {
     }
   }
 
+  /** Names of all certificates after this one, in order. */
   async names(after: string, limit: number) {
     const query = this.#db.selectFrom('certificates').select('name').where('name', '>', after)
     return (await query.orderBy('name').limit(limit).execute()).map(({ name }) => name)
@@ -146,6 +186,7 @@ export class SqlCertificateQueries implements CertificateQueries {
     await this.#db.insertInto('certificates').values(certificateTable.toRow(certificate)).execute()
   }
 
+  /** Properties that are absent stay. */
   async update(name: string, change: Partial<Omit<Certificate, 'name'>>) {
     await this.#db
       .updateTable('certificates')
@@ -154,6 +195,10 @@ export class SqlCertificateQueries implements CertificateQueries {
       .execute()
   }
 
+  /**
+   * Changes the schedule of the certificate with this ARI identifier. Changes nothing when the certificate was
+   * replaced, has a pending order, or is no longer requested.
+   */
   async reschedule(name: string, certificateId: string | null, schedule: CertificateSchedule) {
     await this.#db
       .updateTable('certificates')
@@ -165,6 +210,7 @@ export class SqlCertificateQueries implements CertificateQueries {
       .execute()
   }
 
+  /** The active domains without a requested certificate among the next `limit` active domains after that one. */
   async missing(after: string, limit: number) {
     const rows = await this.#db
       .selectFrom('domains')
@@ -181,6 +227,10 @@ export class SqlCertificateQueries implements CertificateQueries {
     return toPage(rows, limit, ({ certificate }) => certificate === null)
   }
 
+  /**
+   * Hosts below the domain of live sites that have an owner and no certificate, those created last first. With
+   * `changedSince`, only of sites that changed since then: without it, all sites are read when none is missing.
+   */
   async missingSites(siteDomain: string, limit: number, changedSince = 0) {
     const rows = await this.#db
       .selectFrom('sites')
@@ -198,6 +248,10 @@ export class SqlCertificateQueries implements CertificateQueries {
     return rows.map((row) => row.name)
   }
 
+  /**
+   * Among the next `limit` names with a requested certificate after that one, those that are neither active domains, nor
+   * among `others`, nor hosts of sites below `siteDomain` that are not deleted.
+   */
   async unneeded(
     after: string,
     limit: number,
@@ -229,6 +283,7 @@ export class SqlCertificateQueries implements CertificateQueries {
     )
   }
 
+  /** Deletes certificates that have not been requested since before that time; returns their number. */
   async deleteUnused(before: number) {
     const deleted = await this.#db
       .deleteFrom('certificates')

@@ -1,15 +1,16 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { Collaborator, CollaboratorQueries } from '../tables/collaborators.ts'
-import { collaboratorTable } from '../tables/collaborators.ts'
+import { type Collaborator, collaboratorTable } from '../tables/collaborators.ts'
 
-export class SqlCollaboratorQueries implements CollaboratorQueries {
+/** Collaborators of sites. All changes are idempotent. */
+export class CollaboratorQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Those of a site, in the order in which they were added, then by address. */
   async bySite(slug: string) {
     const rows = this.#db.selectFrom('collaborators').selectAll().where('slug', '=', slug)
     return collaboratorTable.toEntities(await rows.orderBy('added_at').orderBy('email').execute())
@@ -20,6 +21,7 @@ export class SqlCollaboratorQueries implements CollaboratorQueries {
     return (await row.where('email', '=', email).executeTakeFirst()) !== undefined
   }
 
+  /** An earlier entry of the address stays. */
   async add(collaborator: Collaborator) {
     await this.#db
       .insertInto('collaborators')
@@ -28,6 +30,7 @@ export class SqlCollaboratorQueries implements CollaboratorQueries {
       .execute()
   }
 
+  /** Returns whether the site had the address. */
   async remove(slug: string, email: string) {
     const row = this.#db.deleteFrom('collaborators').where('slug', '=', slug)
     return (await row.where('email', '=', email).executeTakeFirst()).numDeletedRows > 0n
@@ -37,6 +40,7 @@ export class SqlCollaboratorQueries implements CollaboratorQueries {
     await this.#db.deleteFrom('collaborators').where('slug', '=', slug).execute()
   }
 
+  /** Removes the address from all sites. */
   async removeEmail(email: string) {
     await this.#db.deleteFrom('collaborators').where('email', '=', email).execute()
   }

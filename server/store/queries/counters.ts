@@ -1,23 +1,27 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { CounterQueries, CounterWindow } from '../tables/counters.ts'
+import type { CounterWindow } from '../tables/counters.ts'
 
-export class SqlCounterQueries implements CounterQueries {
+/** Counters of callers by window; exact over all processes. */
+export class CounterQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Adds one to a caller's window and returns the count. */
   async add(caller: string, windowStart: number) {
     const row = await this.#add([{ caller, windowStart }]).returning('requests').executeTakeFirstOrThrow()
     return row.requests
   }
 
+  /** Adds one to each of these windows, which differ. */
   async addEach(windows: readonly CounterWindow[]) {
     await this.#add(windows).execute()
   }
 
+  /** Reverts one `add`; without one it changes nothing. */
   async decrement(caller: string, windowStart: number) {
     await this.#db
       .updateTable('counters')
@@ -27,6 +31,7 @@ export class SqlCounterQueries implements CounterQueries {
       .execute()
   }
 
+  /** 0 when the window does not exist. */
   async value(caller: string, windowStart: number) {
     const row = await this.#db
       .selectFrom('counters')
@@ -37,6 +42,7 @@ export class SqlCounterQueries implements CounterQueries {
     return row?.requests ?? 0
   }
 
+  /** The counts of windows, in their order. */
   async values(windows: readonly CounterWindow[]) {
     const rows = await this.#db
       .selectFrom('counters')
@@ -51,10 +57,12 @@ export class SqlCounterQueries implements CounterQueries {
     )
   }
 
+  /** Deletes every window of a caller. */
   async delete(caller: string) {
     await this.#db.deleteFrom('counters').where('caller', '=', caller).execute()
   }
 
+  /** Deletes up to `limit` windows with an earlier name, and returns their number. */
   async deleteBefore(windowStart: number, limit: number) {
     const old = this.#db
       .selectFrom('counters')

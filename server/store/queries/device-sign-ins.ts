@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { DeviceSignIn, DeviceSignInQueries } from '../tables/device-sign-ins.ts'
-import { deviceSignInTable } from '../tables/device-sign-ins.ts'
+import { type DeviceSignIn, deviceSignInTable } from '../tables/device-sign-ins.ts'
 
-export class SqlDeviceSignInQueries implements DeviceSignInQueries {
+/** Sign-ins of devices. Hashes are unique. Expired ones stay until they are deleted. */
+export class DeviceSignInQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
@@ -19,6 +19,7 @@ export class SqlDeviceSignInQueries implements DeviceSignInQueries {
     return deviceSignInTable.toEntityIfFound(await query.executeTakeFirst())
   }
 
+  /** The pending sign-in with one of these hashes of a user code that is valid at `now`. */
   async findPending(userCodeHashes: readonly string[], now: number) {
     const query = this.#db
       .selectFrom('device_sign_ins')
@@ -29,6 +30,7 @@ export class SqlDeviceSignInQueries implements DeviceSignInQueries {
     return deviceSignInTable.toEntityIfFound(await query.executeTakeFirst())
   }
 
+  /** Decides a pending sign-in that is valid at `now`; returns whether there was one. */
   async decide(
     userCodeHashes: readonly string[],
     { state, accountId }: Pick<DeviceSignIn, 'state' | 'accountId'>,
@@ -44,6 +46,7 @@ export class SqlDeviceSignInQueries implements DeviceSignInQueries {
     return numUpdatedRows > 0n
   }
 
+  /** Records a poll, unless it is earlier than the interval permits; returns whether it was recorded. */
   async recordPoll(deviceHash: string, now: number) {
     const { numUpdatedRows } = await this.#db
       .updateTable('device_sign_ins')
@@ -62,11 +65,13 @@ export class SqlDeviceSignInQueries implements DeviceSignInQueries {
       .execute()
   }
 
+  /** Returns whether it existed. */
   async remove(deviceHash: string) {
     const query = this.#db.deleteFrom('device_sign_ins').where('device_hash', '=', deviceHash)
     return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
   }
 
+  /** Removes up to `limit` that have expired, and returns their number. */
   async deleteExpired(now: number, limit: number) {
     const expired = this.#db
       .selectFrom('device_sign_ins')

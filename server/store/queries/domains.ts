@@ -1,23 +1,28 @@
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { Domain, DomainQueries, DomainReservation } from '../tables/domains.ts'
-import { domainFields, reservationTable } from '../tables/domains.ts'
+import { type Domain, type DomainReservation, domainFields, reservationTable } from '../tables/domains.ts'
 
 const { toEntities, toEntityIfFound } = domainFields
 
-export class SqlDomainQueries implements DomainQueries {
+/**
+ * Domains and reservations. A second active account for a name rejects. A change of an absent domain changes
+ * nothing.
+ */
+export class DomainQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** By time of creation, then by name. */
   async byAccount(accountId: string) {
     return toEntities(
       await this.#all().where('account_id', '=', accountId).orderBy('created_at').orderBy('domain').execute(),
     )
   }
 
+  /** Domains of several accounts, each account's in the order of `byAccount`. */
   async byAccounts(accountIds: readonly string[]) {
     return accountIds.length === 0
       ? []
@@ -31,6 +36,7 @@ export class SqlDomainQueries implements DomainQueries {
         )
   }
 
+  /** By name. */
   async bySite(slug: string) {
     return toEntities(await this.#all().where('slug', '=', slug).orderBy('domain').execute())
   }
@@ -41,12 +47,14 @@ export class SqlDomainQueries implements DomainQueries {
     )
   }
 
+  /** The domain of the account that has the name; its `primaryDomain` may be active or not. */
   async active(domain: string) {
     return toEntityIfFound(
       await this.#all().where('domain', '=', domain).where('status', '=', 'active').executeTakeFirst(),
     )
   }
 
+  /** The account's name that redirects to `primary`, if there is one. */
   async secondary(accountId: string, primary: string) {
     return toEntityIfFound(
       await this.#all()
@@ -56,6 +64,10 @@ export class SqlDomainQueries implements DomainQueries {
     )
   }
 
+  /**
+   * Claims names due at `now`, the longest due first: until that time, or until their next check is planned, no other
+   * call returns them. One statement. Concurrent calls may return fewer names than are due.
+   */
   async claimDue(now: number, { limit, slow, until }: { limit: number; slow: boolean; until: number }) {
     const isFree = (e: ExpressionBuilder<Schema, 'domains'>) =>
       e.or([e('checking_until', 'is', null), e('checking_until', '<=', now)])
@@ -79,6 +91,7 @@ export class SqlDomainQueries implements DomainQueries {
     return toEntities(claimed).sort((one, other) => one.nextCheckAt! - other.nextCheckAt!)
   }
 
+  /** Number of domains counted against the plan: a root domain and its `www` are one. */
   async count(accountId: string) {
     const row = await this.#db
       .selectFrom('domains')
@@ -93,6 +106,7 @@ export class SqlDomainQueries implements DomainQueries {
     await this.#db.insertInto('domains').values(domainFields.toRow(domain)).execute()
   }
 
+  /** Properties that are absent stay. */
   async update(
     { accountId, domain }: Pick<Domain, 'accountId' | 'domain'>,
     change: Partial<Omit<Domain, 'accountId' | 'domain'>>,
@@ -108,6 +122,7 @@ export class SqlDomainQueries implements DomainQueries {
       .execute()
   }
 
+  /** Returns whether the domain existed. */
   async remove(accountId: string, domain: string) {
     const deleted = await this.#db
       .deleteFrom('domains')
@@ -121,6 +136,7 @@ export class SqlDomainQueries implements DomainQueries {
     await this.#db.deleteFrom('domains').where('slug', '=', slug).execute()
   }
 
+  /** The account for which a deleted name is reserved at `now`. */
   async reservation(domain: string, now: number) {
     return reservationTable.toEntityIfFound(
       await this.#db
@@ -142,6 +158,7 @@ export class SqlDomainQueries implements DomainQueries {
     return Number(row.domains)
   }
 
+  /** Reserves a name and replaces an earlier reservation. */
   async reserve(reservation: DomainReservation) {
     const row = reservationTable.toRow(reservation)
     const { domain: _, ...rest } = row
@@ -156,10 +173,12 @@ export class SqlDomainQueries implements DomainQueries {
     await this.#db.deleteFrom('held_domains').where('domain', '=', domain).execute()
   }
 
+  /** Deletes all reservations of an account. */
   async releaseReservations(accountId: string) {
     await this.#db.deleteFrom('held_domains').where('account_id', '=', accountId).execute()
   }
 
+  /** Returns their number. */
   async deleteExpiredReservations(now: number) {
     const deleted = await this.#db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
     return Number(deleted.numDeletedRows)

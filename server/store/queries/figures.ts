@@ -1,19 +1,8 @@
 import { type Kysely, sql } from 'kysely'
 import type { Exceptions } from '../../../protocol/api/account.schema.ts'
+import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
 import type { Schema } from '../schema.ts'
-import {
-  type CountedFigures,
-  domainId,
-  type FigureQueries,
-  type Figures,
-  type ListedAccount,
-  type ListedDomain,
-  type ListedSite,
-  type ListKind,
-  type ListOrder,
-  type ListPosition,
-  type TableCount,
-} from '../tables/figures.ts'
+import { domainId, type Figures, type ListKind } from '../tables/figures.ts'
 import type { Suspension } from '../tables/suspension.ts'
 
 /** Follows every text with the same beginning. */
@@ -24,18 +13,90 @@ const MAX_OWNERS = 20
 
 const NO_FIGURES = { bytes: 0, visits: 0, sites: 0, title: null }
 
-export class SqlFigureQueries implements FigureQueries {
+/** Figures of a range of ids. */
+export interface CountedFigures {
+  figures: Figures[]
+  /** The last id that was examined; undefined at the end of the list. */
+  last: string | undefined
+}
+
+export interface TableCount {
+  counts: { state: string; count: number; bytes: number }[]
+  /** The last key that was examined; undefined at the end of the table. */
+  last: string | undefined
+}
+
+/** A place in a list: the value that it is sorted by, and the id. */
+export interface ListPosition {
+  value: number
+  id: string
+}
+
+export interface ListedSite {
+  slug: string
+  ownerId: string | null
+  ownerEmail: string | null
+  title: string | null
+  isLive: boolean
+  hasPassword: boolean
+  createdAt: number
+  updatedAt: number
+  expiresAt: number | null
+  /** Of the site itself. */
+  suspension: Suspension | null
+  isOwnerSuspended: boolean
+  bytes: number
+  visits: number
+}
+
+export interface ListedAccount {
+  id: string
+  email: string
+  plan: string
+  /** The limits that differ from those of the plan. */
+  limits: Exceptions
+  suspension: Suspension | null
+  createdAt: number
+  isAdministrator: boolean
+  isBeingDeleted: boolean
+  sites: number
+  bytes: number
+  visits: number
+}
+
+export interface ListedDomain {
+  /** See `Figures`. */
+  id: string
+  domain: string
+  slug: string
+  accountId: string
+  ownerEmail: string | null
+  isActive: boolean
+  problem: string | null
+  createdAt: number
+  checkedAt: number | null
+  bytes: number
+  visits: number
+}
+
+/**
+ * Lists of everything for administrators, and the figures by which they are sorted. Figures are as of their last count:
+ * what is newer has none, and is found by its age and by search only.
+ */
+export class FigureQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Counts the next objects after this id, in the order of ids: for visits since that hour. */
   count(kind: ListKind, options: { after: string; limit: number; since: number }): Promise<CountedFigures> {
     if (kind === 'site') return this.#countSites(options)
     return kind === 'account' ? this.#countAccounts(options) : this.#countDomains(options)
   }
 
+  /** The stored figures after this id, up to `until`, or to the end. */
   async range(kind: ListKind, { after, until }: { after: string; until: string | undefined }) {
     const rows = await this.#db
       .selectFrom('figures')
@@ -47,6 +108,7 @@ export class SqlFigureQueries implements FigureQueries {
     return rows
   }
 
+  /** Stores figures, and removes those of these ids. */
   async replace(kind: ListKind, { put, remove }: { put: readonly Figures[]; remove: readonly string[] }) {
     if (put.length > 0)
       await this.#db
@@ -65,6 +127,7 @@ export class SqlFigureQueries implements FigureQueries {
       await this.#db.deleteFrom('figures').where('kind', '=', kind).where('id', 'in', remove).execute()
   }
 
+  /** Counts the next rows of a table after this key, by state. */
   async countRows(table: 'versions' | 'blobs', after: string, limit: number): Promise<TableCount> {
     const rows = sql`select id as key, state, total_bytes as bytes from versions where id > ${after} order by id`
     const blobs = sql`select hash as key, 'stored' as state, size as bytes from blobs where hash > ${after} order by hash`
@@ -81,7 +144,12 @@ export class SqlFigureQueries implements FigureQueries {
     return { counts, last: read < limit ? undefined : last.at(-1) }
   }
 
-  async order(kind: ListKind, by: ListOrder, { limit, after }: { limit: number; after?: ListPosition }) {
+  /** A page of a list, in descending order. */
+  async order(
+    kind: ListKind,
+    by: ListOrder,
+    { limit, after }: { limit: number; after?: ListPosition | undefined },
+  ) {
     if (by === 'age') return this.#orderByAge(kind, limit, after)
     return this.#db
       .selectFrom('figures')
@@ -96,6 +164,10 @@ export class SqlFigureQueries implements FigureQueries {
       .execute()
   }
 
+  /**
+   * Ids, in no order: sites by the beginning of slug, title, domain or owner's email address, accounts by their address,
+   * domains by name or owner's address. `prefix` is in lower case.
+   */
   async search(kind: ListKind, prefix: string, limit: number) {
     const owners = await this.#db
       .selectFrom('accounts')
@@ -114,6 +186,7 @@ export class SqlFigureQueries implements FigureQueries {
     return [...new Set(found)].slice(0, limit)
   }
 
+  /** Active domains that do not point here, and certificates that could not be issued or renewed; at most `max`. */
   async countProblems(max: number) {
     const { rows } = await sql<{ domains: number; certificates: number }>`
       select
@@ -126,6 +199,7 @@ export class SqlFigureQueries implements FigureQueries {
     return { domains: Number(domains), certificates: Number(certificates) }
   }
 
+  /** Those of these that exist, in no order. */
   async sites(slugs: readonly string[]): Promise<ListedSite[]> {
     if (slugs.length === 0) return []
     const rows = await this.#db

@@ -1,21 +1,23 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { Invitation, InvitationQueries } from '../tables/invitations.ts'
-import { invitationTable } from '../tables/invitations.ts'
+import { type Invitation, invitationTable } from '../tables/invitations.ts'
 
-export class SqlInvitationQueries implements InvitationQueries {
+/** Invitations, at most one of an address. */
+export class InvitationQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** The invitation of an address, unless it has expired. */
   async find(email: string, now: number) {
     return invitationTable.toEntityIfFound(
       await this.#valid(now).where('email', '=', email).executeTakeFirst(),
     )
   }
 
+  /** In place of an earlier one of the address. */
   async put(invitation: Invitation) {
     const { email: _, ...change } = invitationTable.toRow(invitation)
     await this.#db
@@ -25,17 +27,20 @@ export class SqlInvitationQueries implements InvitationQueries {
       .execute()
   }
 
+  /** Returns whether there was one. */
   async remove(email: string) {
     const removed = this.#db.deleteFrom('invitations').where('email', '=', email).returning('email')
     return (await removed.executeTakeFirst()) !== undefined
   }
 
+  /** Those that have not expired after this address, in the order of the addresses. */
   async list(now: number, { after, limit }: { after: string; limit: number }) {
     return invitationTable.toEntities(
       await this.#valid(now).where('email', '>', after).orderBy('email').limit(limit).execute(),
     )
   }
 
+  /** Returns their number. */
   async deleteExpired(now: number, limit: number) {
     const expired = await this.#db
       .selectFrom('invitations')

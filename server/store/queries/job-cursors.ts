@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { JobCursorQueries } from '../tables/job-cursors.ts'
 
-export class SqlJobCursorQueries implements JobCursorQueries {
+/** Where jobs that read long lists continue, so that a restart does not begin again. */
+export class JobCursorQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
@@ -18,6 +18,7 @@ export class SqlJobCursorQueries implements JobCursorQueries {
     return row?.position
   }
 
+  /** Undefined at the end of the list. */
   async set(job: string, position: string | undefined) {
     if (position === undefined) {
       await this.#db.deleteFrom('job_cursors').where('job', '=', job).execute()

@@ -1,22 +1,33 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import { accountTable } from '../tables/accounts.ts'
-import type { KeyQueries, NamedKey } from '../tables/keys.ts'
-import { namedKeyTable } from '../tables/keys.ts'
+import { type Account, accountTable } from '../tables/accounts.ts'
+import { type NamedKey, namedKeyTable } from '../tables/keys.ts'
 
 /** An account with the columns of a named key, which are null for its own key. */
 type FoundRow = Schema['accounts'] & {
   [Column in keyof Schema['named_keys'] as `named_${Column}`]: Schema['named_keys'][Column] | null
 }
 
-export class SqlKeyQueries implements KeyQueries {
+/** A key with its account. */
+export interface KeyHolder {
+  account: Account
+  /** Null for the account's own key. */
+  key: NamedKey | null
+}
+
+/**
+ * API keys. Hashes are unique, and so are the names of an account's keys. Expired keys stay until they are deleted.
+ * Deletions are idempotent.
+ */
+export class KeyQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
-  async find(keyHash: string) {
+  /** The key with this hash, named or not. */
+  async find(keyHash: string): Promise<KeyHolder | undefined> {
     const own = this.#db
       .selectFrom('accounts')
       .selectAll()
@@ -37,6 +48,7 @@ export class SqlKeyQueries implements KeyQueries {
     }
   }
 
+  /** Those of these hashes that belong to a key that is valid at `now`, named or not. */
   async valid(hashes: readonly string[], now: number) {
     if (hashes.length === 0) return []
     const own = this.#db.selectFrom('accounts').select('key_hash').where('key_hash', 'in', hashes)
@@ -49,6 +61,7 @@ export class SqlKeyQueries implements KeyQueries {
     return rows.flatMap(({ key_hash }) => key_hash ?? [])
   }
 
+  /** The keys that the account created by name, newest first. */
   async list(accountId: string) {
     const query = this.#ofAccount(accountId).selectAll().where('issued_by', 'is', null)
     return namedKeyTable.toEntities(await query.orderBy('created_at', 'desc').orderBy('key_hash').execute())
@@ -58,11 +71,13 @@ export class SqlKeyQueries implements KeyQueries {
     await this.#db.insertInto('named_keys').values(namedKeyTable.toRow(key)).execute()
   }
 
+  /** Ends a key, named or not. */
   async delete(keyHash: string) {
     await this.#db.deleteFrom('named_keys').where('key_hash', '=', keyHash).execute()
     await this.#db.updateTable('accounts').set({ key_hash: null }).where('key_hash', '=', keyHash).execute()
   }
 
+  /** The number of issued keys of the account. */
   async countIssued(accountId: string) {
     const counted = await this.#ofAccount(accountId)
       .select((e) => e.fn.countAll().as('keys'))
@@ -71,6 +86,7 @@ export class SqlKeyQueries implements KeyQueries {
     return Number(counted.keys)
   }
 
+  /** Ends the keys that were issued for this. */
   async deleteIssued(accountId: string, issuedBy: string) {
     await this.#db
       .deleteFrom('named_keys')
@@ -79,6 +95,7 @@ export class SqlKeyQueries implements KeyQueries {
       .execute()
   }
 
+  /** Sets the last use of a key, unless it was used after `before`. */
   async recordUse(keyHash: string, now: number, before: number) {
     await this.#db
       .updateTable('named_keys')
@@ -88,6 +105,10 @@ export class SqlKeyQueries implements KeyQueries {
       .execute()
   }
 
+  /**
+   * Removes issued keys that have expired, and others that had expired at `before`; at most `limit`. Returns their
+   * number.
+   */
   async deleteExpired({ now, before, limit }: { now: number; before: number; limit: number }) {
     const expired = this.#db
       .selectFrom('named_keys')

@@ -1,19 +1,29 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import { CLOCK_TOLERANCE_MS, type Lease, type LeaseQueries } from '../tables/leases.ts'
+import { CLOCK_TOLERANCE_MS, type Lease } from '../tables/leases.ts'
 
-export class SqlLeaseQueries implements LeaseQueries {
+/**
+ * Leases with fencing tokens. At most one process holds a lease at a time, by the clock of the store. `latest` is the last
+ * end that a lease of that name can have now: one that is later by more than `CLOCK_TOLERANCE_MS` was set while the clock
+ * was ahead, and does not count, because nothing would run until then.
+ */
+export class LeaseQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /**
+   * Takes the lease until `until`, which is also `latest`, when it is free, expired, or the holder's own. Returns the
+   * fencing token, or undefined when another process holds it.
+   */
   async acquire(name: string, holder: string, now: number, until: number) {
     const lease = await this.acquireOrFind({ name, holder, until }, now, until)
     return lease.holder === holder ? lease.fence : undefined
   }
 
+  /** As `acquire`, but returns the lease, also that of another holder. One statement. */
   acquireOrFind({ name, holder, until }: Omit<Lease, 'fence'>, now: number, latest: number) {
     return this.#db
       .insertInto('leases')
@@ -42,6 +52,10 @@ export class SqlLeaseQueries implements LeaseQueries {
       .executeTakeFirstOrThrow()
   }
 
+  /**
+   * Sets the end of a lease; false when the holder of that fencing token does not have it any more. Within a write no
+   * other process can acquire it before the write ends.
+   */
   async extend({ name, holder, fence, until }: Lease) {
     const { numUpdatedRows } = await this.#db
       .updateTable('leases')
@@ -53,10 +67,12 @@ export class SqlLeaseQueries implements LeaseQueries {
     return numUpdatedRows > 0n
   }
 
+  /** Releases a lease. Idempotent; another holder's stays. */
   async release(name: string, holder: string) {
     await this.#db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
   }
 
+  /** Whether any process holds the lease. */
   async isTaken(name: string, now: number, latest: number) {
     const held = await this.#db
       .selectFrom('leases')
@@ -68,6 +84,7 @@ export class SqlLeaseQueries implements LeaseQueries {
     return held !== undefined
   }
 
+  /** Whether the holder of that fencing token still has the lease. */
   async isHeld(name: string, holder: string, fence: number) {
     const held = await this.#db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
     return held?.holder === holder && held.fence === fence

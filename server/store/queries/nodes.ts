@@ -1,15 +1,15 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { NodeQueries, NodeReport } from '../tables/nodes.ts'
-import { nodeTable } from '../tables/nodes.ts'
+import { type NodeReport, nodeTable } from '../tables/nodes.ts'
 
-export class SqlNodeQueries implements NodeQueries {
+export class NodeQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Stores the report of a node in place of its earlier one. */
   async report(node: NodeReport) {
     const { id, ...row } = nodeTable.toRow(node)
     await this.#db
@@ -19,15 +19,18 @@ export class SqlNodeQueries implements NodeQueries {
       .execute()
   }
 
+  /** All nodes, the first started first. */
   async list() {
     const query = this.#db.selectFrom('nodes').selectAll().orderBy('started_at').orderBy('id')
     return nodeTable.toEntities(await query.execute())
   }
 
+  /** Idempotent. */
   async remove(id: string) {
     await this.#db.deleteFrom('nodes').where('id', '=', id).execute()
   }
 
+  /** Removes nodes that were last seen before that time. */
   async removeUnseen(before: number) {
     await this.#db.deleteFrom('nodes').where('seen_at', '<', before).execute()
   }

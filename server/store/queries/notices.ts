@@ -1,17 +1,18 @@
 import { type Expression, type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { domainFields } from '../tables/domains.ts'
-import type { Notice, NoticeQueries } from '../tables/notices.ts'
-import { noticeTable } from '../tables/notices.ts'
+import { type Notice, noticeTable } from '../tables/notices.ts'
 import { siteTable } from '../tables/sites.ts'
 
-export class SqlNoticeQueries implements NoticeQueries {
+/** Notices, and the events that have none yet; the latter in no order. */
+export class NoticeQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Changes nothing when the event has a notice. */
   async add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>) {
     await this.#db
       .insertInto('notices')
@@ -26,6 +27,7 @@ export class SqlNoticeQueries implements NoticeQueries {
     )
   }
 
+  /** Number of notices of a kind that an account has had since then. */
   async count(accountId: string, kind: Notice['event']['kind'], since: number) {
     const row = await this.#db
       .selectFrom('notices')
@@ -37,15 +39,18 @@ export class SqlNoticeQueries implements NoticeQueries {
     return Number(row.notices)
   }
 
+  /** The longest due first. */
   async due(now: number, limit: number) {
     const query = this.#db.selectFrom('notices').selectAll().where('due_at', '<=', now)
     return noticeTable.toEntities(await query.orderBy('due_at').orderBy('id').limit(limit).execute())
   }
 
+  /** Sets the next attempt; `attempts` counts those made. */
   async schedule(id: string, { attempts, dueAt }: Pick<Notice, 'attempts' | 'dueAt'>) {
     await this.#db.updateTable('notices').set({ attempts, due_at: dueAt }).where('id', '=', id).execute()
   }
 
+  /** Sites of accounts with reminders that expire until then and have not changed since `changedBefore`. */
   async expiringSites(until: number, changedBefore: number, limit: number) {
     const id = sql<string>`'site-expires ' || sites.slug || ' ' || sites.expires_at`
     return siteTable.toEntities(
@@ -63,6 +68,7 @@ export class SqlNoticeQueries implements NoticeQueries {
     )
   }
 
+  /** Active domains that have failed their checks since before that time. */
   async failingDomains(since: number, limit: number) {
     const id = sql<string>`'domain-fails ' || domains.account_id || ' ' || domains.domain || ' ' || domains.failing_since`
     return domainFields.toEntities(
@@ -77,6 +83,7 @@ export class SqlNoticeQueries implements NoticeQueries {
     )
   }
 
+  /** Certificates of active domains whose issuance or renewal has failed since before that time. */
   async failingCertificates(since: number, limit: number) {
     const id = sql<string>`'certificate-fails ' || name || ' ' || coalesce(not_after, 0)`
     return await this.#db
@@ -106,6 +113,7 @@ export class SqlNoticeQueries implements NoticeQueries {
     await this.#db.deleteFrom('notices').where('account_id', '=', accountId).execute()
   }
 
+  /** Deletes up to `limit` that were added before that time, and returns their number. */
   async deleteBefore(createdAt: number, limit: number) {
     const old = this.#db
       .selectFrom('notices')

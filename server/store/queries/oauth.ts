@@ -1,12 +1,12 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { accountTable } from '../tables/accounts.ts'
-import type { OAuthQueries, OAuthRecord } from '../tables/oauth.ts'
-import { oauthRecordTable } from '../tables/oauth.ts'
+import { type OAuthRecord, oauthRecordTable } from '../tables/oauth.ts'
 
 const { toEntities, toEntityIfFound } = oauthRecordTable
 
-export class SqlOAuthQueries implements OAuthQueries {
+/** Records of OAuth. Expired records are as absent. Deletions are idempotent. */
+export class OAuthQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
@@ -17,6 +17,7 @@ export class SqlOAuthQueries implements OAuthQueries {
     return toEntityIfFound(await this.#valid(now).where('id_hash', '=', idHash).executeTakeFirst())
   }
 
+  /** Those that exist, in no order. */
   async findAll(idHashes: readonly string[], now: number) {
     if (idHashes.length === 0) return []
     return toEntities(
@@ -26,6 +27,10 @@ export class SqlOAuthQueries implements OAuthQueries {
     )
   }
 
+  /**
+   * A record with the account that it belongs to, unless that is being deleted, or the grant has ended: a request for
+   * a token that runs while the grant ends can save the token afterwards.
+   */
   async findWithAccount(idHash: string, now: number) {
     const record = await this.find(idHash, now)
     if (!record?.accountId || !record.grantHash) return undefined
@@ -39,6 +44,7 @@ export class SqlOAuthQueries implements OAuthQueries {
     return row && { record, account: accountTable.toEntity(row) }
   }
 
+  /** Inserts a record, or replaces payload and expiry of the one with its id. */
   async save(record: OAuthRecord) {
     const row = oauthRecordTable.toRow(record)
     const { payload, expires_at } = row
@@ -49,6 +55,10 @@ export class SqlOAuthQueries implements OAuthQueries {
       .execute()
   }
 
+  /**
+   * Records the first use, after which the record expires at `until` at the latest; false when it was used before, or
+   * is absent. Exact over all processes.
+   */
   async consume(idHash: string, now: number, until: number) {
     const consumed = await this.#db
       .updateTable('oauth_records')
@@ -67,10 +77,12 @@ export class SqlOAuthQueries implements OAuthQueries {
     await this.#db.deleteFrom('oauth_records').where('id_hash', '=', idHash).execute()
   }
 
+  /** Deletes some of the records of a grant; returns their number. */
   deleteOfGrant(grantHash: string, limit: number) {
     return this.#deleteSome(limit, (e) => e('grant_hash', '=', grantHash))
   }
 
+  /** The records of an account, newest first. */
   async list(accountId: string, kind: string, now: number) {
     return toEntities(
       await this.#valid(now)
@@ -81,10 +93,12 @@ export class SqlOAuthQueries implements OAuthQueries {
     )
   }
 
+  /** Deletes some of the records of an account; returns their number. */
   deleteOfAccount(accountId: string, limit: number) {
     return this.#deleteSome(limit, (e) => e('account_id', '=', accountId))
   }
 
+  /** Deletes some of the records that have expired by `now`; returns their number. */
   deleteExpired(now: number, limit: number) {
     return this.#deleteSome(limit, (e) => e('expires_at', '<=', now))
   }

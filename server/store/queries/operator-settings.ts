@@ -1,15 +1,16 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { OperatorSettingName, OperatorSettingQueries } from '../tables/operator-settings.ts'
+import type { OperatorSettingName } from '../tables/operator-settings.ts'
 
-export class SqlOperatorSettingQueries implements OperatorSettingQueries {
+export class OperatorSettingQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
-  async find(name: OperatorSettingName) {
+  /** As it was stored. */
+  async find(name: OperatorSettingName): Promise<unknown> {
     const row = await this.#db
       .selectFrom('operator_settings')
       .select('value')
@@ -18,6 +19,7 @@ export class SqlOperatorSettingQueries implements OperatorSettingQueries {
     return row && JSON.parse(row.value)
   }
 
+  /** Stores a value of JSON in place of an earlier one. */
   async put(name: OperatorSettingName, given: object) {
     const value = JSON.stringify(given)
     await this.#db
@@ -27,6 +29,7 @@ export class SqlOperatorSettingQueries implements OperatorSettingQueries {
       .execute()
   }
 
+  /** Returns whether there was one. */
   async remove(name: OperatorSettingName) {
     const deleted = this.#db.deleteFrom('operator_settings').where('name', '=', name)
     return (await deleted.executeTakeFirstOrThrow()).numDeletedRows > 0n

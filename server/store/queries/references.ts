@@ -1,15 +1,19 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { ReferenceQueries } from '../tables/references.ts'
 import { toBatches } from './batches.ts'
 
-export class SqlReferenceQueries implements ReferenceQueries {
+/** Which sites, and which owners, reference which contents; `BlobQueries` changes the references. */
+export class ReferenceQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /**
+   * The contents among these that another site of the owner references. Exact within a write that has just added or
+   * removed references of the site to them: their rows are locked until the commit.
+   */
   async heldBeside(slug: string, ownerId: string, hashes: readonly string[]) {
     const found: string[] = []
     for (const batch of toBatches(hashes)) {
@@ -22,7 +26,11 @@ export class SqlReferenceQueries implements ReferenceQueries {
     return new Set(found)
   }
 
-  /** Counts a content once that the site references in both tables. */
+  /**
+   * Bytes of the contents that a site references, and of those among them that no other site of the owner references;
+   * with `<` no other one whose slug is less, so that the sum over all sites of the owner has each content once. Counts a
+   * content once that the site references in both tables.
+   */
   async sum(slug: string, ownerId: string | null, order: '<>' | '<' = '<>') {
     const counted =
       ownerId === null
@@ -38,6 +46,7 @@ export class SqlReferenceQueries implements ReferenceQueries {
     return { bytes: Number(row!.bytes), own: Number(row!.own) }
   }
 
+  /** Records the owner of a site with its references, which stay locked until the commit. */
   async setOwner(slug: string, ownerId: string) {
     const lock = this.#db
       .updateTable('blobs')

@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { ReportedSite, ReportQueries, ReportState } from '../tables/reports.ts'
-import { reportTable } from '../tables/reports.ts'
+import { type ReportedSite, type ReportState, reportTable } from '../tables/reports.ts'
 
-export class SqlReportQueries implements ReportQueries {
+/** Reports by visitors, one row for each site. */
+export class ReportQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
@@ -14,6 +14,7 @@ export class SqlReportQueries implements ReportQueries {
     return reportTable.toEntityIfFound(await this.#all().where('site', '=', site).executeTakeFirst())
   }
 
+  /** Replaces the row of the site. */
   async put(reports: ReportedSite) {
     const { site, ...others } = reportTable.toRow(reports)
     await this.#db
@@ -23,7 +24,11 @@ export class SqlReportQueries implements ReportQueries {
       .execute()
   }
 
-  async list(state: ReportState, { limit, before }: Parameters<ReportQueries['list']>[1]) {
+  /** Those in a state, the last reported site first. `before` is the last one of the page before. */
+  async list(
+    state: ReportState,
+    { limit, before }: { limit: number; before?: Pick<ReportedSite, 'lastAt' | 'site'> | undefined },
+  ) {
     let query = this.#all().where('state', '=', state)
     if (before)
       query = query.where((e) => e(e.refTuple('last_at', 'site'), '<', e.tuple(before.lastAt, before.site)))
@@ -32,6 +37,10 @@ export class SqlReportQueries implements ReportQueries {
     )
   }
 
+  /**
+   * Open ones with reports that the operator was not notified of, and no notification since `mailedBefore`, the last
+   * reported site first: a flood of reports does not delay the notification of later ones.
+   */
   async unmailed(mailedBefore: number, limit: number) {
     const query = this.#all()
       // Written literally, because it must match a partial index.
@@ -40,6 +49,7 @@ export class SqlReportQueries implements ReportQueries {
     return reportTable.toEntities(await query.orderBy('last_at', 'desc').limit(limit).execute())
   }
 
+  /** Deletes those last reported before that time; returns their number. */
   async deleteBefore(lastAt: number, limit: number) {
     const old = this.#db.selectFrom('reports').select('site').where('last_at', '<', lastAt).limit(limit)
     const query = this.#db.deleteFrom('reports').where('site', 'in', old)

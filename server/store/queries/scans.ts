@@ -1,15 +1,19 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { ScanQueries } from '../tables/scans.ts'
 import { toBatches } from './batches.ts'
 
-export class SqlScanQueries implements ScanQueries {
+/**
+ * Files that a scanner has accepted, by what it identifies them with: the hash of the content, or also of its path and
+ * type.
+ */
+export class ScanQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Those among these hashes that the scanner has accepted since that time. */
   async acceptedAmong(scanner: string, hashes: readonly string[], since: number) {
     const accepted = new Set<string>()
     for (const batch of toBatches(hashes)) {
@@ -20,6 +24,7 @@ export class SqlScanQueries implements ScanQueries {
     return accepted
   }
 
+  /** Idempotent; a later time replaces an earlier one. */
   async accept(scanner: string, hashes: readonly string[], now: number) {
     for (const batch of toBatches(hashes))
       await this.#db
@@ -29,6 +34,7 @@ export class SqlScanQueries implements ScanQueries {
         .execute()
   }
 
+  /** Deletes at most `limit` that were accepted before that time; returns their number. */
   async deleteBefore(acceptedAt: number, limit: number) {
     const old = this.#db
       .selectFrom('accepted_scans')

@@ -1,18 +1,58 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import {
-  type ServedDomain,
-  type ServedSite,
-  type ServedVersion,
-  type ServingQueries,
-  servedVersion,
-  type VersionReference,
-} from '../tables/serving.ts'
-import { siteTable } from '../tables/sites.ts'
+import type { EntityOf } from '../table.ts'
+import type { BlobRecords } from '../tables/blobs.ts'
+import { type Site, siteTable } from '../tables/sites.ts'
 import type { Suspension } from '../tables/suspension.ts'
-import type { FormerFile } from '../tables/versions.ts'
+import { type FormerFile, versionTable } from '../tables/versions.ts'
 import { BLOB_RECORDS, BlobRecordLines, JOINED_WITH_BLOBS } from './blob-records.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
+
+/** The parts of a version that are served. */
+const servedVersion = versionTable.pick(
+  'id',
+  'files',
+  'rules',
+  'metadata',
+  'publishedAt',
+  'createdAt',
+  'previewUntil',
+  'liveReload',
+)
+
+export type ServedVersion = EntityOf<typeof servedVersion>
+
+/** A version by its id, or by the name of the preview that shows it. */
+export type VersionReference = { id: string } | { previewName: string }
+
+/** What of a site is requested: the former files that end after `now`, its live version, another one. */
+interface RequestedVersions {
+  now: number
+  withLive: boolean
+  version?: VersionReference
+}
+
+/** A site, deleted or not, with the versions that were requested. */
+export interface ServedSite {
+  site: Site
+  /** Of the site or of its owner; null when neither is suspended. */
+  suspension: Suspension | null
+  live: ServedVersion | undefined
+  /** The requested version, when it is a finalized one of this site. */
+  requested: ServedVersion | undefined
+  /** Those that had not ended at the time of the request; undefined without a live version. */
+  formerFiles: readonly FormerFile[] | undefined
+  /** What is stored of the files of these versions. */
+  blobs: BlobRecords
+}
+
+/** An active custom domain with its site. A domain that redirects has no versions. */
+export interface ServedDomain extends ServedSite {
+  /** The domain that it redirects to: an active one of the same site and account that does not redirect; else itself. */
+  name: string
+  /** Expiry of the certificate of `name`; null without one. */
+  certificateNotAfter: number | null
+}
 
 type SiteWithVersions = Schema['sites'] & {
   former_files: string | null
@@ -27,14 +67,18 @@ interface DomainWithSite extends SiteWithVersions {
   certificate_not_after: number | null
 }
 
-export class SqlServingQueries implements ServingQueries {
+/** What a visit needs, in one statement each: the parts are consistent with each other. */
+export class ServingQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
-  async findSite(slug: string, { now, withLive, version }: Parameters<ServingQueries['findSite']>[1]) {
+  async findSite(
+    slug: string,
+    { now, withLive, version }: RequestedVersions,
+  ): Promise<ServedSite | undefined> {
     const { rows } = await sql<SiteWithVersions>`
       select sites.*, ${selectVersion('live')}, ${selectVersion('requested')},
         former.files as former_files, ${OWNER_SUSPENSION},

@@ -1,24 +1,27 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { SharedSetting, SharedSettingQueries } from '../tables/shared-settings.ts'
+import type { SharedSetting } from '../tables/shared-settings.ts'
 
-export class SqlSharedSettingQueries implements SharedSettingQueries {
+export class SharedSettingQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** In no order. */
   list() {
     return this.#db.selectFrom('shared_settings').selectAll().execute()
   }
 
+  /** Stores those whose names have none yet. */
   async addMissing(settings: readonly SharedSetting[]) {
     await this.#insert(settings)
       .onConflict((conflict) => conflict.column('name').doNothing())
       .execute()
   }
 
+  /** Stores them in place of earlier ones. */
   async replace(settings: readonly SharedSetting[]) {
     await this.#insert(settings)
       .onConflict((conflict) =>

@@ -2,18 +2,28 @@ import type { Kysely, SelectQueryBuilder } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
 import type { Schema } from '../schema.ts'
 import { accountTable } from '../tables/accounts.ts'
-import type { Session, SignInCode, SignInQueries } from '../tables/sign-ins.ts'
-import { sessionTable, signInCodeTable, signInSourceTable } from '../tables/sign-ins.ts'
+import {
+  type Session,
+  type SignInCode,
+  sessionTable,
+  signInCodeTable,
+  signInSourceTable,
+} from '../tables/sign-ins.ts'
 
 const SOURCE_LIFETIME_MS = 180 * DAY_MS
 
-export class SqlSignInQueries implements SignInQueries {
+/**
+ * Sign-in codes, the sources that sign in, and sessions. Counts are exact over all processes. A change or deletion
+ * of an absent row changes nothing; deletions are idempotent.
+ */
+export class SignInQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** The codes of an address in no order, including expired ones that were not swept yet. */
   async codes(email: string) {
     return signInCodeTable.toEntities(
       await this.#db.selectFrom('sign_in_codes').selectAll().where('email', '=', email).execute(),
@@ -24,6 +34,7 @@ export class SqlSignInQueries implements SignInQueries {
     await this.#db.insertInto('sign_in_codes').values(signInCodeTable.toRow(code)).execute()
   }
 
+  /** Counts a wrong try with the attempt token. */
   async countAttemptTry(attemptHash: string) {
     await this.#db
       .updateTable('sign_in_codes')
@@ -32,6 +43,7 @@ export class SqlSignInQueries implements SignInQueries {
       .execute()
   }
 
+  /** Counts a wrong try without an attempt token against the codes that the same network requested. */
   async countOpenTry(email: string, network: string) {
     await this.#db
       .updateTable('sign_in_codes')
@@ -49,6 +61,7 @@ export class SqlSignInQueries implements SignInQueries {
     await this.#db.deleteFrom('sign_in_codes').where('email', '=', email).execute()
   }
 
+  /** The recorded sources among these, in no order. */
   async sources(email: string, sources: readonly string[]) {
     return signInSourceTable.toEntities(
       await this.#db
@@ -60,6 +73,7 @@ export class SqlSignInQueries implements SignInQueries {
     )
   }
 
+  /** Counts a wrong try of a source and returns how many there are now in a row. */
   async countFailure(email: string, source: string, now: number) {
     const row = await this.#db
       .insertInto('sign_in_sources')
@@ -75,6 +89,7 @@ export class SqlSignInQueries implements SignInQueries {
     return row.wrong_tries
   }
 
+  /** Locks a recorded source until that time and resets its wrong tries. */
   async lockSource(email: string, source: string, until: number) {
     await this.#db
       .updateTable('sign_in_sources')
@@ -84,6 +99,7 @@ export class SqlSignInQueries implements SignInQueries {
       .execute()
   }
 
+  /** Records a successful sign-in of these sources; only the `max` newest of an address stay known. */
   async recordSignIn(email: string, sources: readonly string[], { now, max }: { now: number; max: number }) {
     for (const source of sources)
       await this.#db
@@ -109,6 +125,7 @@ export class SqlSignInQueries implements SignInQueries {
       .execute()
   }
 
+  /** Resets the wrong tries of a source; a lock stays. */
   async clearFailures(email: string, source: string) {
     await this.#db
       .updateTable('sign_in_sources')
@@ -126,6 +143,7 @@ export class SqlSignInQueries implements SignInQueries {
     await this.#db.insertInto('sessions').values(sessionTable.toRow(session)).execute()
   }
 
+  /** The account of a session that is valid at `now`, and when the session began. */
   async session(tokenHash: string, now: number) {
     const row = await this.#db
       .selectFrom('sessions')
@@ -138,6 +156,7 @@ export class SqlSignInQueries implements SignInQueries {
     return row && { account: accountTable.toEntity(row), createdAt: row.signed_in_at }
   }
 
+  /** The hashes among these with sessions that are valid at `now`, in no order. */
   async openSessions(tokenHashes: readonly string[], now: number) {
     if (tokenHashes.length === 0) return []
     const rows = await this.#db
@@ -153,6 +172,7 @@ export class SqlSignInQueries implements SignInQueries {
     await this.#db.deleteFrom('sessions').where('token_hash', '=', tokenHash).execute()
   }
 
+  /** The sessions of an account that are valid at `now`, newest first. */
   async listSessions(accountId: string, now: number) {
     return sessionTable.toEntities(
       await this.#db
@@ -166,6 +186,7 @@ export class SqlSignInQueries implements SignInQueries {
     )
   }
 
+  /** Ends all but `max` sessions of an account, the oldest first. */
   async trimSessions(accountId: string, max: number) {
     const kept = this.#db
       .selectFrom('sessions')
@@ -181,6 +202,7 @@ export class SqlSignInQueries implements SignInQueries {
       .execute()
   }
 
+  /** Ends an account's sessions, except one if given; returns how many were valid at `now`. */
   async deleteSessions(
     accountId: string,
     { now = 0, besides = '' }: { now?: number; besides?: string | undefined } = {},
@@ -194,6 +216,10 @@ export class SqlSignInQueries implements SignInQueries {
     return deleted.filter((row) => row.expires_at > now).length
   }
 
+  /**
+   * Removes codes and sessions that have expired, wrong tries and locks that are a day old, and sources that have
+   * not signed in for half a year; up to `limit` of each. Returns their number.
+   */
   async deleteExpired(now: number, limit: number) {
     const codes = this.#db
       .selectFrom('sign_in_codes')

@@ -1,23 +1,45 @@
 import { type Kysely, type QueryCreator, type RawBuilder, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import { emptySite, type OwnerPage, type Site, type SiteQueries, siteTable } from '../tables/sites.ts'
-import type { Version } from '../tables/versions.ts'
-import { versionTable } from '../tables/versions.ts'
+import { emptySite, type Site, siteTable } from '../tables/sites.ts'
+import { type Version, versionTable } from '../tables/versions.ts'
 import { isPostgres } from './manifest-hashes.ts'
 
 const { toEntities, toEntityIfFound } = siteTable
 
-export class SqlSiteQueries implements SiteQueries {
+/** The last site of a page of a listing. */
+export interface SiteCursor {
+  /** Its creation; in the trash, its deletion. */
+  at: number
+  slug: string
+}
+
+export interface OwnerPage {
+  limit: number
+  after?: SiteCursor | undefined
+  /** Also lists the sites with this collaborator. */
+  sharedWith?: string | undefined
+  /** Lists the sites in the trash, the last deleted one first. */
+  trash?: boolean | undefined
+  /** Words that all occur in the slug or in the title: the site's own, else that of its live version. */
+  words?: readonly string[] | undefined
+}
+
+export class SiteQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Also finds deleted sites: their slugs are retired forever. */
   async bySlug(slug: string) {
     return toEntityIfFound(await this.#all().where('slug', '=', slug).executeTakeFirst())
   }
 
+  /**
+   * Inserts a site with its first version, if it has one: in one statement where the engine allows that. Rejects when the
+   * slug was ever used.
+   */
   async insert(site: Site, version?: Version) {
     const insertSite = (db: QueryCreator<Schema>) => db.insertInto('sites').values(siteTable.toRow(site))
     const insertVersion = (db: QueryCreator<Schema>) =>
@@ -30,10 +52,16 @@ export class SqlSiteQueries implements SiteQueries {
     }
   }
 
+  /** Properties that are absent stay; an absent site stays absent. */
   async update(slug: string, change: Partial<Site>) {
     await this.#db.updateTable('sites').set(siteTable.toRow(change)).where('slug', '=', slug).execute()
   }
 
+  /**
+   * Gives a site a new name that no row has, with its versions, blob references, collaborators and domains. The former
+   * one stays as a row of its own that leads to the new one, as earlier ones do. Returns all former names; none for an
+   * absent site.
+   */
   async rename(slug: string, name: string, now: number) {
     const site = await this.bySlug(slug)
     if (!site) return []
@@ -49,6 +77,7 @@ export class SqlSiteQueries implements SiteQueries {
     return (await this.#redirects().where('renamed_to', '=', name).execute()).map((row) => row.slug)
   }
 
+  /** The current name of a site that had this one; undefined when it does not redirect. */
   async findCurrentName(slug: string) {
     const row = await this.#db
       .selectFrom('sites')
@@ -58,6 +87,7 @@ export class SqlSiteQueries implements SiteQueries {
     return row?.renamed_to ?? undefined
   }
 
+  /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, in no order. */
   async currentSlugs(visitsKeys: readonly string[]) {
     if (visitsKeys.length === 0) return []
     return this.#db
@@ -68,10 +98,12 @@ export class SqlSiteQueries implements SiteQueries {
       .execute()
   }
 
+  /** Removes the row of a former or abandoned name, so that it can be given again. */
   async releaseName(name: string) {
     await this.#db.deleteFrom('sites').where('slug', '=', name).where('deleted_at', 'is not', null).execute()
   }
 
+  /** Number of names that sites of an account gave up since then. */
   async countRenames(ownerId: string, since: number) {
     const row = await this.#db
       .selectFrom('sites')
@@ -84,6 +116,7 @@ export class SqlSiteQueries implements SiteQueries {
     return Number(row.renames)
   }
 
+  /** Ends the redirects of names that were given up before then, or of all former names of `slug`; returns them. */
   async endRedirects(before: number, slug?: string) {
     let ending = this.#redirects().where('deleted_at', '<=', before)
     if (slug !== undefined) ending = ending.where('renamed_to', '=', slug)
@@ -93,6 +126,10 @@ export class SqlSiteQueries implements SiteQueries {
     return names
   }
 
+  /**
+   * An account's sites after the cursor, newest first, then by slug downwards; deleted ones only from the trash. Case
+   * matters only beyond ASCII.
+   */
   async byOwner(ownerId: string, page: OwnerPage) {
     const own = toEntities(await this.#page(page).where('owner_id', '=', ownerId).execute())
     if (page.sharedWith === undefined) return own
@@ -103,6 +140,7 @@ export class SqlSiteQueries implements SiteQueries {
     return [...own, ...shared].sort(compareNewestFirst).slice(0, page.limit)
   }
 
+  /** Number of sites of an account and bytes of their live versions. */
   async usage(ownerId: string): Promise<{ sites: number; totalBytes: number }> {
     const row = await this.#db
       .selectFrom('sites')
@@ -117,6 +155,7 @@ export class SqlSiteQueries implements SiteQueries {
     return { sites: Number(row.sites), totalBytes: Number(row.bytes ?? 0) }
   }
 
+  /** Slugs of the sites that an owner, or a network without an account, holds, in order; with those in the trash. */
   async listHeld(holder: { ownerId: string } | { network: string }) {
     const sites = this.#db.selectFrom('sites').select('slug').orderBy('slug')
     const held =
@@ -128,6 +167,7 @@ export class SqlSiteQueries implements SiteQueries {
     return (await held.execute()).map(({ slug }) => slug)
   }
 
+  /** Sites that have expired but are not deleted yet, the longest expired first. */
   async expired(now: number, limit: number) {
     return toEntities(
       await this.#all()
@@ -139,11 +179,13 @@ export class SqlSiteQueries implements SiteQueries {
     )
   }
 
+  /** Sites whose time in the trash has ended, the longest ended first. */
   async overdueInTrash(now: number, limit: number) {
     const overdue = this.#all().where('kept_until', '<=', now)
     return toEntities(await overdue.orderBy('kept_until').limit(limit).execute())
   }
 
+  /** Sites created before `before` without a finalized version and without a newer pending one, the oldest first. */
   async abandoned(before: number, limit: number) {
     return toEntities(await this.#abandoned(before).orderBy('created_at').limit(limit).execute())
   }

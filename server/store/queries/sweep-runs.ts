@@ -1,15 +1,15 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { SweepRun, SweepRunQueries } from '../tables/sweep-runs.ts'
-import { sweepRunTable } from '../tables/sweep-runs.ts'
+import { type SweepRun, sweepRunTable } from '../tables/sweep-runs.ts'
 
-export class SqlSweepRunQueries implements SweepRunQueries {
+export class SweepRunQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Stores a run in place of the earlier one of the sweep, and counts its failures in a row. */
   async record(run: Pick<SweepRun, 'name' | 'startedAt' | 'durationMs' | 'items' | 'error'>) {
     const hasFailed = run.error !== null
     const { name, ...row } = sweepRunTable.toRow({

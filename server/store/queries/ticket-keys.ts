@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { TicketKey, TicketKeyQueries } from '../tables/ticket-keys.ts'
+import type { TicketKey } from '../tables/ticket-keys.ts'
 
-export class SqlTicketKeyQueries implements TicketKeyQueries {
+export class TicketKeyQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
@@ -13,6 +13,7 @@ export class SqlTicketKeyQueries implements TicketKeyQueries {
     return this.#db.selectFrom('ticket_keys').selectAll().where('period', '=', period).executeTakeFirst()
   }
 
+  /** Stores a key, and replaces one of the same period. */
   async put(row: TicketKey) {
     await this.#db
       .insertInto('ticket_keys')

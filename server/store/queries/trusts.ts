@@ -1,20 +1,22 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
-import type { StoredTrust, TrustedRepository, TrustQueries } from '../tables/trusts.ts'
-import { trustTable } from '../tables/trusts.ts'
+import { type StoredTrust, type TrustedRepository, trustTable } from '../tables/trusts.ts'
 
-export class SqlTrustQueries implements TrustQueries {
+/** Trusts of accounts, and the tokens that were exchanged. Deletions are idempotent. */
+export class TrustQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** Those of the account, newest first. */
   async list(accountId: string) {
     const rows = this.#db.selectFrom('trusts').selectAll().where('account_id', '=', accountId)
     return trustTable.toEntities(await rows.orderBy('id', 'desc').execute())
   }
 
+  /** Those for a repository, by its name or its id, of all accounts, of one site or of all, oldest first. */
   async find(
     { issuer, repository, repositoryId }: TrustedRepository,
     { site, limit }: { site?: string | undefined; limit: number },
@@ -32,6 +34,7 @@ export class SqlTrustQueries implements TrustQueries {
     await this.#db.insertInto('trusts').values(trustTable.toRow(trust)).execute()
   }
 
+  /** Fixes the id of the repository, follows its name, and records the use. */
   async recordUse(id: string, { repository, repositoryId }: Omit<TrustedRepository, 'issuer'>, now: number) {
     await this.#db
       .updateTable('trusts')
@@ -48,6 +51,7 @@ export class SqlTrustQueries implements TrustQueries {
     await this.#db.deleteFrom('trusts').where('account_id', '=', accountId).execute()
   }
 
+  /** Whether the use of a token is recorded. */
   async isTokenUsed(tokenHash: string) {
     const used = await this.#db
       .selectFrom('used_tokens')
@@ -57,6 +61,7 @@ export class SqlTrustQueries implements TrustQueries {
     return used !== undefined
   }
 
+  /** Records the use of a token until it expires; false when it was used before. */
   async useToken(tokenHash: string, expiresAt: number) {
     const { numInsertedOrUpdatedRows } = await this.#db
       .insertInto('used_tokens')
@@ -66,6 +71,7 @@ export class SqlTrustQueries implements TrustQueries {
     return numInsertedOrUpdatedRows === 1n
   }
 
+  /** Removes used tokens that have expired; at most `limit`. Returns their number. */
   async deleteExpiredTokens(now: number, limit: number) {
     const expired = this.#db
       .selectFrom('used_tokens')

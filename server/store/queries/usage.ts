@@ -1,17 +1,22 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import { ANONYMOUS, type Holding, networkHolder, type UsageQueries } from '../tables/usage.ts'
+import { ANONYMOUS, type Holding, networkHolder } from '../tables/usage.ts'
 
 /** Holders of networks are those from the first to before the last. */
 const [FIRST_NETWORK, AFTER_NETWORKS] = [networkHolder(''), 'network;']
 
-export class SqlUsageQueries implements UsageQueries {
+/**
+ * What accounts, networks and all anonymous sites hold. A write that changes what a holder has changes its row last,
+ * with one `add`, which locks the row until the commit. So no two writes exceed a limit together, whatever their scopes.
+ */
+export class UsageQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /** What a holder has; nothing at `revision` 0 without a row. */
   async find(holder: string) {
     const row = await this.#db
       .selectFrom('usage')
@@ -21,6 +26,10 @@ export class SqlUsageQueries implements UsageQueries {
     return row ?? { bytes: 0, sites: 0, revision: 0 }
   }
 
+  /**
+   * Adds to what a holder has and returns the sum. Changes nothing and returns undefined when a part that grows would
+   * exceed its limit.
+   */
   async add(holder: string, { bytes, sites }: Holding, limits?: Holding) {
     const exceeds = (limit: Holding) =>
       (bytes > 0 && bytes > limit.bytes) || (sites > 0 && sites > limit.sites)
@@ -46,6 +55,7 @@ export class SqlUsageQueries implements UsageQueries {
       .executeTakeFirst()
   }
 
+  /** Replaces what was counted, unless it has changed since `revision`; returns whether it did. */
   async replace(holder: string, { bytes, sites }: Holding, revision: number) {
     const next = { bytes, sites, revision: revision + 1 }
     const replaced =
@@ -70,6 +80,7 @@ export class SqlUsageQueries implements UsageQueries {
     await this.#db.deleteFrom('usage').where('holder', '=', holder).execute()
   }
 
+  /** Holders of networks after this one, in order. */
   async listNetworks(after: string, limit: number) {
     const rows = await this.#networks()
       .select('holder')
@@ -80,6 +91,7 @@ export class SqlUsageQueries implements UsageQueries {
     return rows.map(({ holder }) => holder)
   }
 
+  /** What all anonymous sites have beyond the sum of their networks, at one time. */
   async anonymousDifference() {
     const row = await this.#db
       .selectNoFrom((e) => [
@@ -95,6 +107,7 @@ export class SqlUsageQueries implements UsageQueries {
     }
   }
 
+  /** Removes the rows of networks that have nothing, of the holders after the first to the second. */
   async removeEmptyNetworks(after: string, last: string) {
     await this.#db
       .deleteFrom('usage')
@@ -105,6 +118,7 @@ export class SqlUsageQueries implements UsageQueries {
       .execute()
   }
 
+  /** What an owner can delete: sites in the trash, and versions besides this one whose upload is not finalized. */
   async countFreeable(ownerId: string, versionId: string) {
     const own = this.#db.selectFrom('sites').where('owner_id', '=', ownerId)
     const row = await this.#db

@@ -5,17 +5,14 @@ import {
   arrivalTable,
   encodingsLease,
   type FormerFile,
-  type KeptVersions,
   type ManifestFile,
   sumUploads,
-  type TakenArrival,
   type Version,
-  type VersionQueries,
   versionHeader,
   versionTable,
 } from '../tables/versions.ts'
 import { toBatches } from './batches.ts'
-import { SqlBlobQueries } from './blobs.ts'
+import { BlobQueries } from './blobs.ts'
 import { containsHash } from './manifest-hashes.ts'
 
 const RECORD_BYTES =
@@ -34,7 +31,35 @@ const IS_REFERENCED = sql<boolean | number>`exists (
 /** Reading all manifests of a site costs as much as searching them for this many hashes. */
 const MAX_SEARCHED_HASHES = 10
 
-export class SqlVersionQueries implements VersionQueries {
+/** What a version needed that was removed: nothing, when it was removed before. */
+export interface RemovedVersion {
+  /** Of its files. */
+  hashes: string[]
+  injectedDocumentHash: string | null
+  /** See `sumUploads`. */
+  uploadBytes: number
+  /** See `VersionQueries.recordBytes`. */
+  recordBytes: number
+}
+
+/** How many versions and drafts of a site plans keep. */
+export interface KeptVersions {
+  versions: number
+  drafts: number
+  /** Of the owners: only these, or all except these, with the sites without an owner. */
+  plans: { only: readonly string[] } | { except: readonly string[] }
+}
+
+export interface TakenArrival extends Arrival {
+  /** Whether the site of the version references the content already. */
+  isReferenced: boolean
+}
+
+/**
+ * Versions and the received files of pending ones. Ids grow with time. A change of an absent version changes
+ * nothing.
+ */
+export class VersionQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
@@ -51,6 +76,7 @@ export class SqlVersionQueries implements VersionQueries {
     return versionHeader.toEntityIfFound(await this.#headers().where('id', '=', id).executeTakeFirst())
   }
 
+  /** Those that exist, in no order. */
   async headers(ids: readonly string[]) {
     return ids.length === 0
       ? []
@@ -61,11 +87,16 @@ export class SqlVersionQueries implements VersionQueries {
     await this.#db.insertInto('versions').values(versionTable.toRow(version)).execute()
   }
 
+  /** Properties that are absent stay. */
   async update(id: string, change: Partial<Version>) {
     await this.#db.updateTable('versions').set(versionTable.toRow(change)).where('id', '=', id).execute()
   }
 
-  async remove(id: string) {
+  /**
+   * Removes a version, its thumbnail, and its received files, whose objects are discarded. Returns what it needed.
+   * Idempotent.
+   */
+  async remove(id: string): Promise<RemovedVersion> {
     await this.#discard(await this.takeArrivals(id))
     await this.#db.deleteFrom('thumbnails').where('version_id', '=', id).execute()
     const row = await this.#db
@@ -83,6 +114,7 @@ export class SqlVersionQueries implements VersionQueries {
     }
   }
 
+  /** Replaces the thumbnail of a version. */
   async setThumbnail(id: string, hash: string, bytes: Buffer) {
     const found = await this.#db
       .updateTable('versions')
@@ -107,6 +139,7 @@ export class SqlVersionQueries implements VersionQueries {
     return row && Buffer.from(row.picture, 'base64')
   }
 
+  /** All versions of a site, pending ones too, newest first. */
   async bySlug(slug: string) {
     return versionHeader.toEntities(
       await this.#headers().where('slug', '=', slug).orderBy('id', 'desc').execute(),
@@ -128,11 +161,13 @@ export class SqlVersionQueries implements VersionQueries {
     return row && { id: row.id, files: JSON.parse(row.files) as FormerFile[] }
   }
 
+  /** The bytes of the manifest and the rules of a version, as they are stored; 0 of a record of former files. */
   async recordBytes(id: string) {
     const found = this.#db.selectFrom('versions').select(RECORD_BYTES).where('id', '=', id)
     return Number((await found.executeTakeFirst())?.record_bytes ?? 0)
   }
 
+  /** The finalized version that a preview of the site shows, the newest one of this name. */
   async findPreview(slug: string, name: string) {
     const named = this.#headers().where('slug', '=', slug).where('preview_name', '=', name)
     return versionHeader.toEntityIfFound(
@@ -140,6 +175,7 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
+  /** Number of previews of a site that end after `now`. */
   async countPreviews(slug: string, now: number) {
     const row = await this.#db
       .selectFrom('versions')
@@ -152,6 +188,7 @@ export class SqlVersionQueries implements VersionQueries {
     return Number(row.previews)
   }
 
+  /** The hashes among these that the versions of a site need: of their manifests and injected documents. */
   async neededAmong(slug: string, hashes: readonly string[]) {
     const manifests = this.#db
       .selectFrom('versions')
@@ -189,6 +226,7 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
+  /** The newest pending version of each of these sites, in no order. */
   async listNewestPending(slugs: readonly string[]) {
     if (slugs.length === 0) return []
     const newest = this.#db
@@ -200,6 +238,7 @@ export class SqlVersionQueries implements VersionQueries {
     return versionHeader.toEntities(await this.#headers().where('id', 'in', newest).execute())
   }
 
+  /** Versions pending since before that time, the oldest first. */
   async abandoned(before: number, limit: number) {
     return versionHeader.toEntities(
       await this.#headers()
@@ -211,6 +250,7 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
+  /** Finalized versions with incomplete encodings whose `encodingsLease` no node holds at `now`, newest first. */
   async notPrecompressed(now: number, limit: number) {
     const lease = sql<string>`${encodingsLease('')} || versions.id`
     return versionHeader.toEntities(
@@ -226,6 +266,10 @@ export class SqlVersionQueries implements VersionQueries {
     )
   }
 
+  /**
+   * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than
+   * are kept, in no order. Previews do not count, except the live version.
+   */
   async overVersionLimit(kept: KeptVersions, since: number, limit: number) {
     const rows = await this.#ofPlans(kept.plans)
       .innerJoin('versions', 'versions.slug', 'sites.slug')
@@ -244,6 +288,7 @@ export class SqlVersionQueries implements VersionQueries {
     return rows.map((row) => row.slug)
   }
 
+  /** Slugs of sites with drafts, other than previews, from before that time, none of them deleted, in no order. */
   async withOldDrafts(before: number, limit: number) {
     const rows = await this.#db
       .selectFrom('versions')
@@ -260,6 +305,7 @@ export class SqlVersionQueries implements VersionQueries {
     return rows.map((row) => row.slug)
   }
 
+  /** Slugs of sites with previews or former files that have ended, none of them deleted, in no order. */
   async withEndedPreviews(now: number, limit: number) {
     const rows = await this.#db
       .selectFrom('versions')
@@ -274,6 +320,7 @@ export class SqlVersionQueries implements VersionQueries {
     return rows.map((row) => row.slug)
   }
 
+  /** The versions among these that are still pending, each with the slug of its site. */
   async pendingAmong(ids: readonly string[]) {
     const rows = await this.#db
       .selectFrom('versions')
@@ -284,6 +331,10 @@ export class SqlVersionQueries implements VersionQueries {
     return new Map(rows.map((row) => [row.id, row.slug]))
   }
 
+  /**
+   * Records received files in place of earlier uploads of the same files. Discards and returns the objects that are not
+   * needed: those of the earlier uploads, unless these have the same bytes, which then stay.
+   */
   async recordArrivals(arrivals: readonly Arrival[]) {
     const latest = new Map(arrivals.map((one) => [fileKey(one), one]))
     const unneeded = arrivals.filter((one) => latest.get(fileKey(one)) !== one)
@@ -296,12 +347,14 @@ export class SqlVersionQueries implements VersionQueries {
     return this.#discard(unneeded)
   }
 
+  /** The received files of a version, in no order. */
   async listArrivals(id: string) {
     return arrivalTable.toEntities(
       await this.#db.selectFrom('arrivals').selectAll().where('version_id', '=', id).execute(),
     )
   }
 
+  /** Removes the received files of a version, or those of these objects, and returns them. */
   async takeArrivals(id: string, objects?: readonly string[]) {
     const taken: TakenArrival[] = []
     for (const batch of objects === undefined ? [undefined] : toBatches(objects)) {
@@ -313,6 +366,10 @@ export class SqlVersionQueries implements VersionQueries {
     return taken
   }
 
+  /**
+   * Removes received files of versions with ids before `id` that are not pending, and discards their objects. Returns
+   * their number.
+   */
   async discardStrayArrivals(id: string) {
     const rows = await this.#db
       .deleteFrom('arrivals')
@@ -380,7 +437,7 @@ export class SqlVersionQueries implements VersionQueries {
 
   async #discard(arrivals: readonly Arrival[]): Promise<string[]> {
     const objects = arrivals.map(({ object }) => object)
-    await new SqlBlobQueries(this.#db).discard(objects)
+    await new BlobQueries(this.#db).discard(objects)
     return objects
   }
 

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { VISIT_NAME_KINDS, type VisitNameKind } from '../../../protocol/api/visits.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import type { Schema } from '../schema.ts'
-import type { SiteVisits, VisitName, VisitQueries } from '../tables/visits.ts'
+import type { SiteVisits, VisitName } from '../tables/visits.ts'
 import { toBatches } from './batches.ts'
 
 /** Names of a kind on the current day of a site, and after truncation. */
@@ -27,13 +27,22 @@ const ROWS_PER_INSERT = 50
 /** Rows of one delete. */
 const ROWS_PER_DELETE = 1000
 
-export class SqlVisitQueries implements VisitQueries {
+/**
+ * Counts of visits by site (`slug`: its `visitsKey`) and hour, and names by site and day (UTC). Times are the starts of
+ * hours and days.
+ */
+export class VisitQueries {
   readonly #db: Kysely<Schema>
 
   constructor(db: Kysely<Schema>) {
     this.#db = db
   }
 
+  /**
+   * Adds to the visits of an hour on a day. Not idempotent. Deleted sites are skipped; a visitor counts once a day. The
+   * number of names of a day is bounded; the most requested stay. Returns the number of new
+   * visitors, and their total of that day over all nodes and sites; a day without a salt has none.
+   */
   async add(hour: number, day: number, sites: readonly SiteVisits[]) {
     const existing = await this.#existingAmong(sites.map(({ slug }) => slug))
     const counted = inLockOrder(sites.filter(({ slug }) => existing.has(slug)))
@@ -61,6 +70,7 @@ export class SqlVisitQueries implements VisitQueries {
     return { added, total: total?.visitors ?? 0 }
   }
 
+  /** Counts in intervals of `interval` milliseconds, by their start, in no order; empty intervals are omitted. */
   async series(slug: string, { from, to, interval }: { from: number; to: number; interval: number }) {
     const at = sql<number>`hour - hour % ${sql.lit(interval)}`
     const rows = await this.#db
@@ -84,6 +94,7 @@ export class SqlVisitQueries implements VisitQueries {
     }))
   }
 
+  /** The names of a kind over the days from `from` up to `to`, the most requested first, then by name. */
   async top(
     slug: string,
     kind: VisitNameKind,
@@ -104,7 +115,10 @@ export class SqlVisitQueries implements VisitQueries {
     return rows.map(({ name, sum }) => ({ name, requests: Number(sum) }))
   }
 
-  /** Finds each day by the whole primary key: the names of a day may be many. */
+  /**
+   * The requests of one name by day, among these days, in no order; days without requests are omitted. Finds each day by
+   * the whole primary key: the names of a day may be many.
+   */
   async byDay(slug: string, { kind, name }: Pick<VisitName, 'kind' | 'name'>, days: readonly number[]) {
     const rows = await this.#db
       .selectFrom('visit_names')
@@ -117,6 +131,7 @@ export class SqlVisitQueries implements VisitQueries {
     return rows.map(({ day, requests }) => ({ day: Number(day), requests: Number(requests) }))
   }
 
+  /** The salt for the hashes of a day's visitors. */
   async salt(day: number) {
     const row = await this.#db
       .selectFrom('visit_salts')
@@ -126,6 +141,7 @@ export class SqlVisitQueries implements VisitQueries {
     return row?.salt
   }
 
+  /** Returns the day's salt; stores this one if there is none. */
   async getOrCreateSalt(day: number, salt: string) {
     await this.#db
       .insertInto('visit_salts')
@@ -135,11 +151,13 @@ export class SqlVisitQueries implements VisitQueries {
     return (await this.salt(day)) ?? salt
   }
 
+  /** Deletes the salts of earlier days: their hashes can then no longer be attributed. */
   async deleteSalts(day: number) {
     const deleted = await this.#db.deleteFrom('visit_salts').where('day', '<', day).executeTakeFirst()
     return Number(deleted.numDeletedRows)
   }
 
+  /** Deletes some visitors of earlier days; returns 0 when there are none left. */
   deleteVisitors(day: number) {
     return executeDelete(
       this.#db,
@@ -148,6 +166,7 @@ export class SqlVisitQueries implements VisitQueries {
     )
   }
 
+  /** Deletes some counts from before that time; returns 0 when there are none left. */
   async deleteBefore(time: number) {
     const hours = await executeDelete(
       this.#db,
@@ -162,6 +181,7 @@ export class SqlVisitQueries implements VisitQueries {
     return hours + names
   }
 
+  /** Sites visited on a day, ordered by slug, after that one. */
   async visitedOn(day: number, after: string, limit: number) {
     const rows = await this.#db
       .selectFrom('visit_names')
@@ -175,6 +195,7 @@ export class SqlVisitQueries implements VisitQueries {
     return rows.map(({ slug }) => slug)
   }
 
+  /** The sites among these with more than `max` names of a kind on a day, in no order. */
   async sitesOverNameLimit(slugs: readonly string[], day: number, max: number) {
     const rows = await this.#db
       .selectFrom('visit_names')
@@ -187,6 +208,7 @@ export class SqlVisitQueries implements VisitQueries {
     return [...new Set(rows.map(({ slug }) => slug))]
   }
 
+  /** Keeps the `kept` most requested names of each kind of a day; returns the number deleted. */
   async truncateNames(slug: string, day: number, kept: number) {
     let deleted = 0
     for (const kind of VISIT_NAME_KINDS)
@@ -195,6 +217,7 @@ export class SqlVisitQueries implements VisitQueries {
     return deleted
   }
 
+  /** Sites with counts, ordered by slug, after that one; each costs one index lookup. */
   async sitesWithVisits(after: string, limit: number) {
     const { rows } = await sql<{ slug: string | null }>`
       with recursive found (slug, number) as (
@@ -208,11 +231,13 @@ export class SqlVisitQueries implements VisitQueries {
     return rows.map(({ slug }) => slug!)
   }
 
+  /** The sites among these that do not exist or are deleted, in their order. */
   async deletedAmong(slugs: readonly string[]) {
     const existing = await this.#existingAmong(slugs)
     return slugs.filter((slug) => !existing.has(slug))
   }
 
+  /** Deletes some counts of a site; returns 0 when there are none left. */
   async deleteSite(slug: string) {
     const names = await executeDelete(
       this.#db,

@@ -1,4 +1,5 @@
 import { integer, nullable, Table, text } from '../table.ts'
+
 /** A change that an administrator made. */
 export const auditTable = new Table({
   id: text,
@@ -49,19 +50,3 @@ export interface AuditEntry extends AuditRecord {
 
 /** Entries after this one in a list: those that are older. */
 export type AuditPosition = Pick<AuditEntry, 'at' | 'id'>
-
-/** Changes that administrators made. */
-export interface AuditQueries {
-  /** To be called in the transaction of the change. */
-  add(record: AuditRecord): Promise<void>
-
-  /** Newest first; those of one target only, where it is given. */
-  list(options: {
-    limit: number
-    target?: string | undefined
-    after?: AuditPosition | undefined
-  }): Promise<AuditEntry[]>
-
-  /** Removes at most `limit` entries that are older; returns their number. */
-  deleteBefore(before: number, limit: number): Promise<number>
-}

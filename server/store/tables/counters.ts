@@ -1,19 +1,16 @@
 import { HOUR_MS } from '../../lib/time.ts'
-import { integer, Table, text } from '../table.ts'
+import { type EntityOf, integer, Table, text } from '../table.ts'
 
 /** Requests of a caller within one window. */
 export const counterTable = new Table({
   caller: text,
+  /** See `counterWindow`. */
   windowStart: integer,
   requests: integer,
 })
 
 /** A window of a caller. */
-export interface CounterWindow {
-  caller: string
-  /** See `counterWindow`. */
-  windowStart: number
-}
+export type CounterWindow = Omit<EntityOf<typeof counterTable>, 'requests'>
 
 /** How long a window is kept after the beginning of its last hour, in milliseconds. */
 export const COUNTER_RETENTION_MS = 2 * HOUR_MS
@@ -25,28 +22,4 @@ export const COUNTER_RETENTION_MS = 2 * HOUR_MS
 export function counterWindow(now: number, lengthMs: number): number {
   const start = Math.floor(now / lengthMs) * lengthMs
   return Math.max(start, start + lengthMs - HOUR_MS)
-}
-
-/** Counters of callers by window; exact over all processes. */
-export interface CounterQueries {
-  /** Adds one to a caller's window and returns the count. */
-  add(caller: string, windowStart: number): Promise<number>
-
-  /** Adds one to each of these windows, which differ. */
-  addEach(windows: readonly CounterWindow[]): Promise<void>
-
-  /** Reverts one `add`; without one it changes nothing. */
-  decrement(caller: string, windowStart: number): Promise<void>
-
-  /** 0 when the window does not exist. */
-  value(caller: string, windowStart: number): Promise<number>
-
-  /** The counts of windows, in their order. */
-  values(windows: readonly CounterWindow[]): Promise<number[]>
-
-  /** Deletes every window of a caller. */
-  delete(caller: string): Promise<void>
-
-  /** Deletes up to `limit` windows with an earlier name, and returns their number. */
-  deleteBefore(windowStart: number, limit: number): Promise<number>
 }

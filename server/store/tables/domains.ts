@@ -1,4 +1,5 @@
 import { type EntityOf, flag, integer, json, nullable, oneOf, Table, text } from '../table.ts'
+
 /** A name that an account has or has requested for a site: several accounts may have it pending, one active. */
 export const domainTable = new Table({
   domain: text,
@@ -56,64 +57,3 @@ export const reservationTable = new Table({
 })
 
 export type DomainReservation = EntityOf<typeof reservationTable>
-
-/**
- * Domains and reservations. A second active account for a name rejects. A change of an absent domain changes
- * nothing.
- */
-export interface DomainQueries {
-  /** By time of creation, then by name. */
-  byAccount(accountId: string): Promise<Domain[]>
-
-  /** Domains of several accounts, each account's in the order of `byAccount`. */
-  byAccounts(accountIds: readonly string[]): Promise<Domain[]>
-
-  /** By name. */
-  bySite(slug: string): Promise<Domain[]>
-
-  find(accountId: string, domain: string): Promise<Domain | undefined>
-
-  /** The domain of the account that has the name; its `primaryDomain` may be active or not. */
-  active(domain: string): Promise<Domain | undefined>
-
-  /** The account's name that redirects to `primary`, if there is one. */
-  secondary(accountId: string, primary: string): Promise<Domain | undefined>
-
-  /**
-   * Claims names due at `now`, the longest due first: until that time, or until their next check is planned, no other
-   * call returns them. One statement. Concurrent calls may return fewer names than are due.
-   */
-  claimDue(now: number, options: { limit: number; slow: boolean; until: number }): Promise<Domain[]>
-
-  /** Number of domains counted against the plan: a root domain and its `www` are one. */
-  count(accountId: string): Promise<number>
-
-  insert(domain: Domain): Promise<void>
-
-  /** Properties that are absent stay. */
-  update(
-    key: Pick<Domain, 'accountId' | 'domain'>,
-    change: Partial<Omit<Domain, 'accountId' | 'domain'>>,
-  ): Promise<void>
-
-  /** Returns whether the domain existed. */
-  remove(accountId: string, domain: string): Promise<boolean>
-
-  removeOfSite(slug: string): Promise<void>
-
-  /** The account for which a deleted name is reserved at `now`. */
-  reservation(domain: string, now: number): Promise<DomainReservation | undefined>
-
-  countReservations(accountId: string, now: number): Promise<number>
-
-  /** Reserves a name and replaces an earlier reservation. */
-  reserve(reservation: DomainReservation): Promise<void>
-
-  releaseReservation(domain: string): Promise<void>
-
-  /** Deletes all reservations of an account. */
-  releaseReservations(accountId: string): Promise<void>
-
-  /** Returns their number. */
-  deleteExpiredReservations(now: number): Promise<number>
-}

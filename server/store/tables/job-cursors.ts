@@ -1,4 +1,5 @@
 import { Table, text } from '../table.ts'
+
 /** Where a job continues. */
 export const jobCursorTable = new Table({
   job: text,
@@ -7,11 +8,3 @@ export const jobCursorTable = new Table({
 
 /** The cursor that the target of a move has until all data are there: no service may start on it. */
 export const UNFINISHED_MOVE = 'move'
-
-/** Where jobs that read long lists continue, so that a restart does not begin again. */
-export interface JobCursorQueries {
-  find(job: string): Promise<string | undefined>
-
-  /** Undefined at the end of the list. */
-  set(job: string, position: string | undefined): Promise<void>
-}

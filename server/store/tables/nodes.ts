@@ -1,4 +1,5 @@
 import { type EntityOf, integer, json, Table, text } from '../table.ts'
+
 /** A process that serves, as it last reported itself. */
 export const nodeTable = new Table({
   id: text,
@@ -13,17 +14,3 @@ export const nodeTable = new Table({
 })
 
 export type NodeReport = EntityOf<typeof nodeTable>
-
-export interface NodeQueries {
-  /** Stores the report of a node in place of its earlier one. */
-  report(node: NodeReport): Promise<void>
-
-  /** All nodes, the first started first. */
-  list(): Promise<NodeReport[]>
-
-  /** Idempotent. */
-  remove(id: string): Promise<void>
-
-  /** Removes nodes that were last seen before that time. */
-  removeUnseen(before: number): Promise<void>
-}

@@ -1,6 +1,5 @@
 import { type EntityOf, integer, json, nullable, Table, text } from '../table.ts'
 import type { Domain } from './domains.ts'
-import type { Site } from './sites.ts'
 
 /** An event that the owner of an account is notified of by email, and what the email names. */
 export type NoticeEvent =
@@ -52,37 +51,6 @@ export interface FailingCertificate {
   accountId: string
   problem: string
   notAfter: number | null
-}
-
-/** Notices, and the events that have none yet; the latter in no order. */
-export interface NoticeQueries {
-  /** Changes nothing when the event has a notice. */
-  add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>): Promise<void>
-
-  find(id: string): Promise<Notice | undefined>
-
-  /** Number of notices of a kind that an account has had since then. */
-  count(accountId: string, kind: NoticeEvent['kind'], since: number): Promise<number>
-
-  /** The longest due first. */
-  due(now: number, limit: number): Promise<Notice[]>
-
-  /** Sets the next attempt; `attempts` counts those made. */
-  schedule(id: string, change: Pick<Notice, 'attempts' | 'dueAt'>): Promise<void>
-
-  /** Sites of accounts with reminders that expire until then and have not changed since `changedBefore`. */
-  expiringSites(until: number, changedBefore: number, limit: number): Promise<Site[]>
-
-  /** Active domains that have failed their checks since before that time. */
-  failingDomains(since: number, limit: number): Promise<Domain[]>
-
-  /** Certificates of active domains whose issuance or renewal has failed since before that time. */
-  failingCertificates(since: number, limit: number): Promise<FailingCertificate[]>
-
-  deleteOfAccount(accountId: string): Promise<void>
-
-  /** Deletes up to `limit` that were added before that time, and returns their number. */
-  deleteBefore(createdAt: number, limit: number): Promise<number>
 }
 
 export function expiryNoticeId(slug: string, expiresAt: number): string {

@@ -1,4 +1,5 @@
 import { Table, text } from '../table.ts'
+
 /** What the operator has set while the service runs, as JSON. */
 export const operatorSettingTable = new Table({
   name: text,
@@ -10,14 +11,3 @@ export type OperatorSettingName = 'banner'
 
 /** The name in change notifications that stands for these settings. No site and no domain has it. */
 export const OPERATOR_SETTINGS_CHANGED = '_settings'
-
-export interface OperatorSettingQueries {
-  /** As it was stored. */
-  find(name: OperatorSettingName): Promise<unknown>
-
-  /** Stores a value of JSON in place of an earlier one. */
-  put(name: OperatorSettingName, value: object): Promise<void>
-
-  /** Returns whether there was one. */
-  remove(name: OperatorSettingName): Promise<boolean>
-}

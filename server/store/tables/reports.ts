@@ -1,4 +1,5 @@
 import { type EntityOf, integer, json, nullable, oneOf, Table, text } from '../table.ts'
+
 export type ReportState = 'open' | 'dismissed' | 'acted'
 
 export interface Report {
@@ -30,26 +31,3 @@ export const reportTable = new Table({
 })
 
 export type ReportedSite = EntityOf<typeof reportTable>
-
-/** Reports by visitors, one row for each site. */
-export interface ReportQueries {
-  find(site: string): Promise<ReportedSite | undefined>
-
-  /** Replaces the row of the site. */
-  put(reports: ReportedSite): Promise<void>
-
-  /** Those in a state, the last reported site first. `before` is the last one of the page before. */
-  list(
-    state: ReportState,
-    page: { limit: number; before?: Pick<ReportedSite, 'lastAt' | 'site'> | undefined },
-  ): Promise<ReportedSite[]>
-
-  /**
-   * Open ones with reports that the operator was not notified of, and no notification since `mailedBefore`, the last
-   * reported site first: a flood of reports does not delay the notification of later ones.
-   */
-  unmailed(mailedBefore: number, limit: number): Promise<ReportedSite[]>
-
-  /** Deletes those last reported before that time; returns their number. */
-  deleteBefore(lastAt: number, limit: number): Promise<number>
-}

@@ -1,4 +1,5 @@
 import { type EntityOf, Table, text } from '../table.ts'
+
 /** The fingerprint of a setting that all nodes have in common. */
 export const sharedSettingTable = new Table({
   name: text,
@@ -6,14 +7,3 @@ export const sharedSettingTable = new Table({
 })
 
 export type SharedSetting = EntityOf<typeof sharedSettingTable>
-
-export interface SharedSettingQueries {
-  /** In no order. */
-  list(): Promise<SharedSetting[]>
-
-  /** Stores those whose names have none yet. */
-  addMissing(settings: readonly SharedSetting[]): Promise<void>
-
-  /** Stores them in place of earlier ones. */
-  replace(settings: readonly SharedSetting[]): Promise<void>
-}

@@ -1,7 +1,6 @@
 import { type EntityOf, flag, integer, json, jsonList, nullable, oneOf, Table, text } from '../table.ts'
 import type { Domain } from './domains.ts'
 import type { Suspension } from './suspension.ts'
-import type { Version } from './versions.ts'
 
 /**
  * A site. It is never removed, so that its slug is never reused; a deleted one has no versions, unless it is in the
@@ -55,79 +54,4 @@ export function emptySite(slug: string, now: number): Site {
     visitsKey: slug,
     keptDomains: [],
   }
-}
-
-/** The last site of a page of a listing. */
-export interface SiteCursor {
-  /** Its creation; in the trash, its deletion. */
-  at: number
-  slug: string
-}
-
-export interface OwnerPage {
-  limit: number
-  after?: SiteCursor | undefined
-  /** Also lists the sites with this collaborator. */
-  sharedWith?: string | undefined
-  /** Lists the sites in the trash, the last deleted one first. */
-  trash?: boolean | undefined
-  /** Words that all occur in the slug or in the title: the site's own, else that of its live version. */
-  words?: readonly string[] | undefined
-}
-
-export interface SiteQueries {
-  /** Also finds deleted sites: their slugs are retired forever. */
-  bySlug(slug: string): Promise<Site | undefined>
-
-  /** Rejects when the slug was ever used. */
-  /** With its first version, if it has one: in one statement where the engine allows that. */
-  insert(site: Site, version?: Version): Promise<void>
-
-  /** Properties that are absent stay; an absent site stays absent. */
-  update(slug: string, change: Partial<Omit<Site, 'slug'>>): Promise<void>
-
-  /**
-   * Gives a site a new name that no row has, with its versions, blob references, collaborators and
-   * domains. The former one stays as a
-   * row of its own that leads to the new one, as earlier ones do. Returns all former names; none for an absent site.
-   */
-  rename(slug: string, name: string, now: number): Promise<string[]>
-
-  /** The current name of a site that had this one; undefined when it does not redirect. */
-  findCurrentName(slug: string): Promise<string | undefined>
-
-  /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, in no order. */
-  currentSlugs(visitsKeys: readonly string[]): Promise<Pick<Site, 'slug' | 'visitsKey'>[]>
-
-  /** Removes the row of a former or abandoned name, so that it can be given again. */
-  releaseName(name: string): Promise<void>
-
-  /** Number of names that sites of an account gave up since then. */
-  countRenames(ownerId: string, since: number): Promise<number>
-
-  /** Ends the redirects of names that were given up before then, or of all former names of `slug`; returns them. */
-  endRedirects(before: number, slug?: string): Promise<string[]>
-
-  /**
-   * An account's sites after the cursor, newest first, then by slug downwards; deleted ones only from the trash. Case
-   * matters only beyond ASCII.
-   */
-  byOwner(ownerId: string, page: OwnerPage): Promise<Site[]>
-
-  /** Number of sites of an account and bytes of their live versions. */
-  usage(ownerId: string): Promise<{ sites: number; totalBytes: number }>
-
-  /** Slugs of the sites that an owner, or a network without an account, holds, in order; with those in the trash. */
-  listHeld(holder: { ownerId: string } | { network: string }): Promise<string[]>
-
-  /** Sites that have expired but are not deleted yet, the longest expired first. */
-  expired(now: number, limit: number): Promise<Site[]>
-
-  /** Sites whose time in the trash has ended, the longest ended first. */
-  overdueInTrash(now: number, limit: number): Promise<Site[]>
-
-  /** Sites created before `before` without a finalized version and without a newer pending one, the oldest first. */
-  abandoned(before: number, limit: number): Promise<Site[]>
-
-  isAbandoned(slug: string, before: number): Promise<boolean>
 }

@@ -1,4 +1,5 @@
 import { type EntityOf, integer, nullable, Table, text } from '../table.ts'
+
 /** The name of the runs of `slipway-server backup`, which are recorded with those of sweeps. */
 export const BACKUP_RUN = 'backup'
 
@@ -18,10 +19,3 @@ export const sweepRunTable = new Table({
 })
 
 export type SweepRun = EntityOf<typeof sweepRunTable>
-
-export interface SweepRunQueries {
-  /** Stores a run in place of the earlier one of the sweep, and counts its failures in a row. */
-  record(run: Pick<SweepRun, 'name' | 'startedAt' | 'durationMs' | 'items' | 'error'>): Promise<void>
-
-  list(): Promise<SweepRun[]>
-}

@@ -7,12 +7,6 @@ import type { CodedContent } from '../../blobs/content-coding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
 import { type EntityOf, flag, integer, json, jsonList, nullable, oneOf, Table, text } from '../table.ts'
 
-/** A picture of a version for lists of sites: WebP in base64. */
-export const thumbnailTable = new Table({
-  versionId: text,
-  picture: text,
-})
-
 /** What a version changes on the one that was live when it was staged. */
 export interface VersionChanges extends FileChanges {
   comparedWith: string
@@ -79,6 +73,12 @@ export const versionHeader = versionTable.omit('files', 'rules', 'warnings', 'in
 
 export type VersionHeader = EntityOf<typeof versionHeader>
 
+/** A picture of a version for lists of sites: WebP in base64. */
+export const thumbnailTable = new Table({
+  versionId: text,
+  picture: text,
+})
+
 /** Name of the lease of the node that prepares the encodings of a version; the id comes last. */
 export function encodingsLease(versionId: string): string {
   return `encodings of ${versionId}`
@@ -136,28 +136,9 @@ export interface SitePreview {
   icon: string | null
 }
 
-/** What a version needed that was removed: nothing, when it was removed before. */
-export interface RemovedVersion {
-  /** Of its files. */
-  hashes: string[]
-  injectedDocumentHash: string | null
-  /** See `sumUploads`. */
-  uploadBytes: number
-  /** See `VersionQueries.recordBytes`. */
-  recordBytes: number
-}
-
 /** The bytes that a pending version may still receive or has received; 0 of a finalized one. */
 export function sumUploads(state: Version['state'], files: readonly ManifestFile[]): number {
   return state !== 'pending' ? 0 : files.reduce((sum, { size, known }) => (known ? sum : sum + size), 0)
-}
-
-/** How many versions and drafts of a site plans keep. */
-export interface KeptVersions {
-  versions: number
-  drafts: number
-  /** Of the owners: only these, or all except these, with the sites without an owner. */
-  plans: { only: readonly string[] } | { except: readonly string[] }
 }
 
 /** A received file of a pending version, in an object of its own. */
@@ -172,100 +153,3 @@ export const arrivalTable = new Table({
 })
 
 export type Arrival = EntityOf<typeof arrivalTable>
-
-export interface TakenArrival extends Arrival {
-  /** Whether the site of the version references the content already. */
-  isReferenced: boolean
-}
-
-/**
- * Versions and the received files of pending ones. Ids grow with time. A change of an absent version changes
- * nothing.
- */
-export interface VersionQueries {
-  byId(id: string): Promise<Version | undefined>
-
-  header(id: string): Promise<VersionHeader | undefined>
-
-  /** Those that exist, in no order. */
-  headers(ids: readonly string[]): Promise<VersionHeader[]>
-
-  insert(version: Version): Promise<void>
-
-  /** Properties that are absent stay. */
-  update(id: string, change: Partial<Omit<Version, 'id' | 'slug'>>): Promise<void>
-
-  /**
-   * Removes a version, its thumbnail, and its received files, whose objects are discarded. Returns what it needed.
-   * Idempotent.
-   */
-  remove(id: string): Promise<RemovedVersion>
-
-  /** Replaces the thumbnail of a version. */
-  setThumbnail(id: string, hash: string, bytes: Buffer): Promise<void>
-
-  findThumbnail(id: string): Promise<Buffer | undefined>
-
-  /** All versions of a site, pending ones too, newest first. */
-  bySlug(slug: string): Promise<VersionHeader[]>
-
-  findFiles(id: string): Promise<readonly ManifestFile[] | undefined>
-
-  findFormer(slug: string): Promise<FormerFiles | undefined>
-
-  /** The bytes of the manifest and the rules of a version, as they are stored; 0 of a record of former files. */
-  recordBytes(id: string): Promise<number>
-
-  /** The finalized version that a preview of the site shows, the newest one of this name. */
-  findPreview(slug: string, name: string): Promise<VersionHeader | undefined>
-
-  /** Number of previews of a site that end after `now`. */
-  countPreviews(slug: string, now: number): Promise<number>
-
-  /** The hashes among these that the versions of a site need: of their manifests and injected documents. */
-  neededAmong(slug: string, hashes: readonly string[]): Promise<Set<string>>
-
-  newestPending(slug: string): Promise<Version | undefined>
-
-  /** The newest pending version of each of these sites, in no order. */
-  listNewestPending(slugs: readonly string[]): Promise<VersionHeader[]>
-
-  /** Versions pending since before that time, the oldest first. */
-  abandoned(before: number, limit: number): Promise<VersionHeader[]>
-
-  /** Finalized versions with incomplete encodings whose `encodingsLease` no node holds at `now`, newest first. */
-  notPrecompressed(now: number, limit: number): Promise<VersionHeader[]>
-
-  /**
-   * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than
-   * are kept, in no order. Previews do not count, except the live version.
-   */
-  overVersionLimit(kept: KeptVersions, since: number, limit: number): Promise<string[]>
-
-  /** Slugs of sites with drafts, other than previews, from before that time, none of them deleted, in no order. */
-  withOldDrafts(before: number, limit: number): Promise<string[]>
-
-  /** Slugs of sites with previews or former files that have ended, none of them deleted, in no order. */
-  withEndedPreviews(now: number, limit: number): Promise<string[]>
-
-  /** The versions among these that are still pending, each with the slug of its site. */
-  pendingAmong(ids: readonly string[]): Promise<Map<string, string>>
-
-  /**
-   * Records received files in place of earlier uploads of the same files. Discards and returns the objects that are not
-   * needed: those of the earlier uploads, unless these have the same bytes, which then stay.
-   */
-  recordArrivals(arrivals: readonly Arrival[]): Promise<string[]>
-
-  /** The received files of a version, in no order. */
-  listArrivals(id: string): Promise<Arrival[]>
-
-  /** Removes the received files of a version, or those of these objects, and returns them. */
-  takeArrivals(id: string, objects?: readonly string[]): Promise<TakenArrival[]>
-
-  /**
-   * Removes received files of versions with ids before `id` that are not pending, and discards their objects. Returns
-   * their number.
-   */
-  discardStrayArrivals(id: string): Promise<number>
-}

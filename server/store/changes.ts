@@ -1,4 +1,4 @@
-import type { ChangeEffect } from '../../lib/loading-cache.ts'
+import type { ChangeEffect } from '../lib/loading-cache.ts'
 
 /** The effects of changes by name; a name that is absent is withdrawn. */
 export type ChangeEffects = ReadonlyMap<string, ChangeEffect>
