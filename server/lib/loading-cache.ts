@@ -1,6 +1,7 @@
 import { type CircuitBreaker, MAX_SILENCE_MS, MAX_STALE_WAIT_MS } from './circuit-breaker.ts'
 import { ApiError } from './errors.ts'
 import { InvalidationLog } from './invalidation-log.ts'
+import { NegativeResults } from './negative-results.ts'
 import { type Reload, ReloadQueue } from './reload-queue.ts'
 import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './second-chance-cache.ts'
 import { overloaded } from './semaphore.ts'
@@ -66,6 +67,7 @@ interface Origin {
 
 interface NegativeResult<V> extends Kept<V>, Origin {
   outdatedAt: undefined
+  idleReloads: number
 }
 
 /** A load in progress. */
@@ -93,7 +95,6 @@ export interface CacheSlot {
 
 /** Time to live of negative results: other processes may create the key without a notification. */
 const NEGATIVE_TTL_MS = 1000
-const MAX_NEGATIVE_ENTRIES = 10_000
 
 /** Maximum number of concurrent loads, without those of owners; more are rejected. */
 export const MAX_CONCURRENT_LOADS = 1000
@@ -124,7 +125,7 @@ const TIMED_OUT = Symbol('timed out')
 export class LoadingCache<V extends object> {
   readonly #options: LoadingCacheOptions<V>
   readonly #cache: SecondChanceCache<LoadedEntry<V>>
-  readonly #negatives = new Map<string, NegativeResult<V>>()
+  readonly #negatives = new NegativeResults<NegativeResult<V>>()
   /** Loads with results that are cached unless an owner is invalidated. */
   readonly #loads = new Map<string, Load<V>>()
   readonly #invalidations = new InvalidationLog()
@@ -192,8 +193,13 @@ export class LoadingCache<V extends object> {
         value.outdatedAt ??= this.#options.breaker.now()
       }
     }
+    for (const owned of this.#negatives.ownedBy(key)) {
+      const idleReloads = (this.#findNegative(owned)?.idleReloads ?? MAX_IDLE_RELOADS) + 1
+      if (idleReloads <= MAX_IDLE_RELOADS && reloads.length < MAX_OWNED_RELOADS)
+        reloads.push({ key: owned, former: undefined, idleReloads })
+    }
     const isRequested = this.#negatives.has(key) || this.#loads.has(key)
-    if (!entry && isRequested) reloads.push({ key, former: undefined, idleReloads: 1 })
+    if (!entry && isRequested) reloads.unshift({ key, former: undefined, idleReloads: 1 })
     if (effect === 'withdrawn') this.#cache.delete(key)
     this.#loads.delete(key)
     this.#negatives.delete(key)
@@ -369,13 +375,11 @@ export class LoadingCache<V extends object> {
     if (isNegative(value)) {
       this.#cache.delete(key)
       this.#negatives.set(key, {
-        ...{ value, owners, since },
+        ...{ value, owners, since, idleReloads },
         epoch: load.epoch,
         outdatedAt: undefined,
         loadedAt: breaker.now(),
       })
-      if (this.#negatives.size > MAX_NEGATIVE_ENTRIES)
-        this.#negatives.delete(this.#negatives.keys().next().value!)
       return
     }
     // An entry is stale when its owner is.

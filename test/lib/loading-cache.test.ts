@@ -334,6 +334,34 @@ describe('a cache entry with an owner', () => {
     assert.equal(cache.peek('a.site')?.owner?.version, 2)
   })
 
+  test('that is a negative result is loaded again with its owner, whenever that changes, but not without end', async () => {
+    const state = { loads: 0, isAway: false }
+    const breaker = makeBreaker({ clock: () => time.now })
+    const load: Load = async (key, getOwner) => {
+      if (state.isAway) throw new ApiError('UNAVAILABLE', 'away')
+      if (!key.includes('.')) return { version: 0 }
+      state.loads++
+      return { version: 0, owner: await getOwner('site'), isNegative: true }
+    }
+    const cache = makeCache(load, 100_000, breaker)
+    const change = async () => {
+      cache.invalidate('site')
+      while (breaker.reloads > 0) await setImmediate()
+    }
+    await cache.get('a.site')
+    for (const loads of [2, 3]) {
+      await change()
+      assert.equal(state.loads, loads)
+    }
+    for (let changes = 0; changes < 20; changes++) await change()
+    assert.equal(state.loads, 1 + 10)
+    await cache.get('a.site')
+    await change()
+    state.isAway = true
+    time.now += MINUTE_MS
+    assert.equal((await cache.get('a.site')).isNegative, true)
+  })
+
   test('is removed with its owner, over several levels, or without it', async () => {
     const cache = makeOwned()
     for (const key of ['b.a.site', 'a.other']) await cache.get(key)
