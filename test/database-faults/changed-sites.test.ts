@@ -23,122 +23,10 @@ import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
+import { CHANGES, createPage, createStyle, PAGE, PAGE_AND_STYLE } from './site-changes.ts'
 
 const KEY = 'sl_live_key_of_a_publisher_in_this_test_1'
 const ADMIN = 'sl_live_key_of_an_operator_in_this_test_1'
-/** Large enough to be compressed. */
-const page = (text: string, fault: string) =>
-  `<!doctype html><title>${text}</title>${`<p>${text}</p>`.repeat(200)}<!-- ${fault} -->`
-
-interface Change {
-  what: string
-  /** Before the change. */
-  prepare?: (nodes: Nodes, site: string) => Promise<unknown>
-  change: (nodes: Nodes, site: string) => Promise<unknown>
-  status: number
-  /** In the response after the change. */
-  shows?: string
-  host?: (site: string) => string
-}
-
-const CHANGES: Change[] = [
-  { what: 'nothing', change: async () => {}, status: 200, shows: '<p>one</p>' },
-  { what: 'an update', change: ({ update }, site) => update(site, 'two'), status: 200, shows: '<p>two</p>' },
-  {
-    what: 'two updates',
-    change: async ({ update }, site) => {
-      await update(site, 'two')
-      await update(site, 'three')
-    },
-    status: 200,
-    shows: '<p>three</p>',
-  },
-  {
-    what: 'a new title',
-    change: ({ client }, site) => client.setMetadata(site, { title: 'Bakery' }),
-    status: 200,
-    shows: 'Bakery',
-  },
-  {
-    what: 'a password',
-    change: ({ client }, site) => client.setMetadata(site, { password: 'secret' }),
-    status: 401,
-  },
-  {
-    what: 'the end of its password',
-    prepare: ({ client }, site) => client.setMetadata(site, { password: 'secret' }),
-    change: ({ client }, site) => client.setMetadata(site, { password: null }),
-    status: 200,
-    shows: '<p>one</p>',
-  },
-  { what: 'its deletion', change: ({ client }, site) => client.delete(site), status: 404 },
-  {
-    what: 'its return from the trash',
-    prepare: ({ client }, site) => client.delete(site),
-    change: ({ client }, site) => client.undelete(site),
-    status: 200,
-    shows: '<p>one</p>',
-  },
-  {
-    what: 'its suspension',
-    change: ({ operate }, site) => operate('PUT', `sites/${site}/suspension`, { reason: 'a reason' }),
-    status: 451,
-  },
-  {
-    what: 'the end of its suspension',
-    prepare: ({ operate }, site) => operate('PUT', `sites/${site}/suspension`, { reason: 'a reason' }),
-    change: ({ operate }, site) => operate('DELETE', `sites/${site}/suspension`),
-    status: 200,
-    shows: '<p>one</p>',
-  },
-  {
-    what: 'a block of its file',
-    prepare: ({ update }, site) => update(site, site),
-    change: ({ operate, hashOf }, site) =>
-      operate('POST', 'blocks', { kind: 'hash', value: hashOf(site), reason: 'a reason' }),
-    status: 451,
-  },
-  { what: 'a new name', change: ({ client }, site) => client.renameSite(site, `new-${site}`), status: 308 },
-  {
-    what: 'a new name, at that name',
-    change: ({ client }, site) => client.renameSite(site, `new-${site}`),
-    host: (site) => `new-${site}`,
-    status: 200,
-    shows: '<p>one</p>',
-  },
-  {
-    what: 'an earlier version',
-    prepare: ({ update }, site) => update(site, 'two'),
-    change: async ({ client }, site) => {
-      const { versions } = await client.versions(site)
-      await client.restore(site, versions.find(({ current }) => !current)!.versionId)
-    },
-    status: 200,
-    shows: '<p>one</p>',
-  },
-  {
-    what: 'an update of its preview',
-    prepare: ({ update }, site) => update(site, 'draft', { preview: 'spring' }),
-    change: ({ update }, site) => update(site, 'better', { preview: 'spring' }),
-    host: (site) => `spring--${site}`,
-    status: 200,
-    shows: '<p>better</p>',
-  },
-  {
-    what: 'the end of its preview',
-    prepare: ({ update }, site) => update(site, 'draft', { preview: 'spring' }),
-    change: ({ client }, site) => client.deletePreview(site, 'spring'),
-    host: (site) => `spring--${site}`,
-    status: 404,
-  },
-]
-
-const PAGE = [
-  ['/', 'identity'],
-  ['/', 'br'],
-] as const
-const PAGE_AND_STYLE = [...PAGE, ['/style.css', 'identity'], ['/style.css', 'br']] as const
-
 type Fault = `the ${'database' | 'bucket'} ${'refuses' | 'is silent'}`
 
 const FAULTS: Fault[] = [
@@ -244,8 +132,8 @@ async function startNodes(stack: AsyncDisposableStack) {
     client.publishContents(
       {
         files: [
-          { path: 'index.html', content: page(text, fault) },
-          { path: 'style.css', content: `/* <p>${text}</p> ${fault} */`.repeat(100) },
+          { path: 'index.html', content: createPage(text, fault) },
+          { path: 'style.css', content: createStyle(text, fault) },
         ],
         ...options,
       },
@@ -254,7 +142,7 @@ async function startNodes(stack: AsyncDisposableStack) {
   return {
     client,
     update,
-    hashOf: (text: string) => sha256(page(text, fault)),
+    hashOf: (text: string) => sha256(createPage(text, fault)),
 
     operate: (method: string, path: string, json?: object) =>
       operate({ port, key: ADMIN }, method, path, json),

@@ -40,6 +40,8 @@ export class Fleet implements AsyncDisposable {
   readonly port: number
   /** Between all nodes and the server of S3. */
   readonly bucket: TcpProxy | undefined
+  /** At the first primary. */
+  readonly databaseUrl: string
   readonly #owned = new AsyncDisposableStack()
   readonly #smtp: SmtpServer
   readonly #transport = nodeTransport({ idleMs: 15_000 })
@@ -91,7 +93,15 @@ export class Fleet implements AsyncDisposable {
       nodes.push(opened.use(node))
     }
     servers.move()
-    const fleet = new Fleet({ nodes, port: balancer.ports[0]!, bucket, smtp, primary, standby })
+    const fleet = new Fleet({
+      nodes,
+      port: balancer.ports[0]!,
+      bucket,
+      smtp,
+      primary,
+      standby,
+      databaseUrl: url,
+    })
     fleet.#owned.use(opened.move())
     return fleet
   }
@@ -103,6 +113,7 @@ export class Fleet implements AsyncDisposable {
     smtp: SmtpServer
     primary: Postgres
     standby: Postgres
+    databaseUrl: string
   }) {
     this.nodes = parts.nodes
     this.port = parts.port
@@ -110,6 +121,7 @@ export class Fleet implements AsyncDisposable {
     this.#smtp = parts.smtp
     this.#primary = parts.primary
     this.#standby = parts.standby
+    this.databaseUrl = parts.databaseUrl
   }
 
   async startNodes(): Promise<void> {
@@ -129,6 +141,15 @@ export class Fleet implements AsyncDisposable {
       const code = /^ {4}([A-Z2-9]{4}-[A-Z2-9]{4})\r?$/m.exec(letter.text)![1]!
       return (await this.client().verifyCode(email, code)).apiKey
     })
+  }
+
+  /** Ends the standby: the primary confirms no durable commit until it is back. */
+  stopStandby(): Promise<void> {
+    return this.#standby.kill()
+  }
+
+  restartStandby(): Promise<void> {
+    return this.#standby.restart()
   }
 
   async queryPrimary(): Promise<void> {

@@ -8,13 +8,17 @@ import { type PostgresClient, sharedPostgres } from '../tools/postgres.ts'
 import { runCollection } from './collection.ts'
 import { runKills, runKillsControl } from './kills.ts'
 import { runMove } from './move.ts'
+import { runOutages } from './outages.ts'
 import type { Report } from './report.ts'
 import { runRollingRestart } from './rolling.ts'
 import { runFleet } from './run.ts'
 import { runTestsOnFleet, runTestsRepeatingWrites } from './run-tests.ts'
+import { runStandby } from './standby.ts'
 
 // `npm run fleet -- [--minutes N] [--seed N]`: a fleet through faults of all parts.
 // `npm run fleet -- failovers [--times N]`: kills the primary and promotes its standby again and again.
+// `npm run fleet -- outages [--seconds N]`: changes sites in all ways, then takes away the database or the bucket.
+// `npm run fleet -- standby [--seconds N]`: 34 accounts publish while the standby is away, and another one reads.
 // `npm run fleet -- rolling [--visits N]`: restarts and upgrades all nodes one by one under load.
 // `npm run fleet -- move [--sites N]`: moves a machine into a fleet and back.
 // `npm run fleet -- kills [--kills N]`: kills a node at all events of a publish, or at N random ones of each kind.
@@ -31,6 +35,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     minutes: { type: 'string', default: '10' },
+    seconds: { type: 'string', default: '60' },
     times: { type: 'string', default: '20' },
     sites: { type: 'string', default: '10000' },
     kills: { type: 'string' },
@@ -63,6 +68,8 @@ const load = { ...options, publishers: 4, pauseMs: 4000 } as const
 const runs: Record<string, () => Promise<Report>> = {
   faults: () => runFleet({ ...load, seconds: Number(values.minutes) * 60 }),
   failovers: () => runFleet({ ...load, faults: 'failovers', rounds: Number(values.times) }),
+  outages: () => runOutages({ seconds: Number(values.seconds), nodes: options.nodes, log }),
+  standby: () => runStandby({ seconds: Number(values.seconds), nodes: options.nodes, log }),
   rolling: () => runRollingRestart({ ...options, visits: Number(values.visits) }),
   move: () => runMove({ sites: Number(values.sites), log }),
   kills: () =>

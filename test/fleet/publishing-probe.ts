@@ -29,7 +29,7 @@ export async function measureRecovery({ nodes, overload }: Fleet, report: Report
 }
 
 /** Publishes a page in one request; false when that failed. */
-async function publishAt({ port, agent }: FleetNode): Promise<boolean> {
+export async function publishAt({ port, agent }: FleetNode): Promise<boolean> {
   try {
     const outgoing = request({
       method: 'PUT',

@@ -1,0 +1,133 @@
+import type { Slipway } from '../../client/sdk/slipway.ts'
+
+/** Large enough to be compressed. */
+export function createPage(text: string, comment: string): string {
+  return `<!doctype html><title>${text}</title>${`<p>${text}</p>`.repeat(200)}<!-- ${comment} -->`
+}
+
+export function createStyle(text: string, comment: string): string {
+  return `/* <p>${text}</p> ${comment} */`.repeat(100)
+}
+
+/** A fleet whose sites change. */
+export interface ChangingNodes {
+  /** With the key of the owner of the sites. */
+  client: Slipway
+  /** Publishes the page and the style with this text. */
+  update(site: string | undefined, text: string, options?: { preview?: string }): Promise<unknown>
+  /** Sends a change of an administrator. */
+  operate(method: string, path: string, json?: object): Promise<unknown>
+  /** Of the page with this text. */
+  hashOf(text: string): string
+}
+
+export interface Change {
+  what: string
+  /** Before the change. */
+  prepare?: (nodes: ChangingNodes, site: string) => Promise<unknown>
+  change: (nodes: ChangingNodes, site: string) => Promise<unknown>
+  status: number
+  /** In the response after the change. */
+  shows?: string
+  host?: (site: string) => string
+}
+
+/** All kinds of changes of a site that its visitors see. */
+export const CHANGES: readonly Change[] = [
+  { what: 'nothing', change: async () => {}, status: 200, shows: '<p>one</p>' },
+  { what: 'an update', change: ({ update }, site) => update(site, 'two'), status: 200, shows: '<p>two</p>' },
+  {
+    what: 'two updates',
+    change: async ({ update }, site) => {
+      await update(site, 'two')
+      await update(site, 'three')
+    },
+    status: 200,
+    shows: '<p>three</p>',
+  },
+  {
+    what: 'a new title',
+    change: ({ client }, site) => client.setMetadata(site, { title: 'Bakery' }),
+    status: 200,
+    shows: 'Bakery',
+  },
+  {
+    what: 'a password',
+    change: ({ client }, site) => client.setMetadata(site, { password: 'secret' }),
+    status: 401,
+  },
+  {
+    what: 'the end of its password',
+    prepare: ({ client }, site) => client.setMetadata(site, { password: 'secret' }),
+    change: ({ client }, site) => client.setMetadata(site, { password: null }),
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  { what: 'its deletion', change: ({ client }, site) => client.delete(site), status: 404 },
+  {
+    what: 'its return from the trash',
+    prepare: ({ client }, site) => client.delete(site),
+    change: ({ client }, site) => client.undelete(site),
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  {
+    what: 'its suspension',
+    change: ({ operate }, site) => operate('PUT', `sites/${site}/suspension`, { reason: 'a reason' }),
+    status: 451,
+  },
+  {
+    what: 'the end of its suspension',
+    prepare: ({ operate }, site) => operate('PUT', `sites/${site}/suspension`, { reason: 'a reason' }),
+    change: ({ operate }, site) => operate('DELETE', `sites/${site}/suspension`),
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  {
+    what: 'a block of its file',
+    prepare: ({ update }, site) => update(site, site),
+    change: ({ operate, hashOf }, site) =>
+      operate('POST', 'blocks', { kind: 'hash', value: hashOf(site), reason: 'a reason' }),
+    status: 451,
+  },
+  { what: 'a new name', change: ({ client }, site) => client.renameSite(site, `new-${site}`), status: 308 },
+  {
+    what: 'a new name, at that name',
+    change: ({ client }, site) => client.renameSite(site, `new-${site}`),
+    host: (site) => `new-${site}`,
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  {
+    what: 'an earlier version',
+    prepare: ({ update }, site) => update(site, 'two'),
+    change: async ({ client }, site) => {
+      const { versions } = await client.versions(site)
+      await client.restore(site, versions.find(({ current }) => !current)!.versionId)
+    },
+    status: 200,
+    shows: '<p>one</p>',
+  },
+  {
+    what: 'an update of its preview',
+    prepare: ({ update }, site) => update(site, 'draft', { preview: 'spring' }),
+    change: ({ update }, site) => update(site, 'better', { preview: 'spring' }),
+    host: (site) => `spring--${site}`,
+    status: 200,
+    shows: '<p>better</p>',
+  },
+  {
+    what: 'the end of its preview',
+    prepare: ({ update }, site) => update(site, 'draft', { preview: 'spring' }),
+    change: ({ client }, site) => client.deletePreview(site, 'spring'),
+    host: (site) => `spring--${site}`,
+    status: 404,
+  },
+]
+
+/** Paths with codings: those of the page, and of all files. */
+export const PAGE = [
+  ['/', 'identity'],
+  ['/', 'br'],
+] as const
+export const PAGE_AND_STYLE = [...PAGE, ['/style.css', 'identity'], ['/style.css', 'br']] as const
