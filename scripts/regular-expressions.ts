@@ -154,7 +154,7 @@ function visit(node: unknown, each: (node: Node) => void): void {
 
 function checkAll(): string[] {
   const unused = new Set(EXCEPTIONS)
-  const problems = globSync('{client,dashboard,protocol,server}/**/*.{ts,tsx,js}', {
+  const problems = globSync('{client,dashboard,packages,protocol,server}/**/*.{ts,tsx,js}', {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**'],
   }).flatMap((file) => {

@@ -116,7 +116,7 @@ async function runAll(): Promise<void> {
 }
 
 function chooseFiles(): string[] {
-  const found = globSync('{client,dashboard,protocol,server,test,bench,scripts}/**/*.test.ts', {
+  const found = globSync('{client,dashboard,packages,protocol,server,test,bench,scripts}/**/*.test.ts', {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**'],
   })

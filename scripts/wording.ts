@@ -46,7 +46,7 @@ const PATTERNS = RULES.map(({ idioms, use }) => ({
 }))
 
 const FILES = [
-  '{bench,client,dashboard,deploy,docs,protocol,scripts,server,test}/**/*.{css,html,js,md,mjs,sh,ts,tsx,yaml}',
+  '{bench,client,dashboard,deploy,docs,packages,protocol,scripts,server,test}/**/*.{css,html,js,md,mjs,sh,ts,tsx,yaml}',
   '*.md',
 ]
 

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { AcmeOptions } from '../packages/acme-client/client.ts'
 import { Ballast } from './blobs/ballast.ts'
 import type { Blobs } from './blobs/blobs.ts'
 import { DamageReport } from './blobs/damage.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { DiskReserve } from './blobs/disk-reserve.ts'
 import { parseBucketUrl } from './blobs/s3/bucket-url.ts'
-import type { AcmeOptions } from './certificates/acme/client.ts'
 import type { CertificateManager } from './certificates/certificates.ts'
 import type { IssuingDeps } from './certificates/deps.ts'
 import { type DataFolder, prepareDataFolder } from './config/data-folder.ts'
@@ -276,13 +276,16 @@ async function openCertificates(
     Pick<AcmeOptions, 'version' | 'deadlines'> & { baseUrl: string },
 ): Promise<CertificateManager | undefined> {
   if (config.httpsPort === undefined) return undefined
-  const { acmeClient } = await import('./certificates/acme/client.ts')
+  const { acmeClient } = await import('../packages/acme-client/client.ts')
+  const { StoredAcmeAccount } = await import('./certificates/acme-account.ts')
   const { dnsHook } = await import('./certificates/dns-hook.ts')
   const { CertificateManager } = await import('./certificates/certificates.ts')
   const { getOwnNames: ownNames } = await import('./net/tls/https.ts')
+  const directory = config.acmeUrl
   const acme = acmeClient({
     ...parts,
-    directory: config.acmeUrl,
+    account: new StoredAcmeAccount({ ...parts, directory }),
+    directory,
     email: config.acmeEmail,
     caFile: config.acmeCaFile || undefined,
     profile: config.acmeProfile,
@@ -344,7 +347,7 @@ export async function checkService(
 async function checkAuthorityUrl(config: Config, version: string): Promise<CheckResult[]> {
   const { httpsPort, acmeUrl: directory, acmeCaFile, acmeProfile: profile, acmeEabKeyId } = config
   if (httpsPort === undefined) return []
-  const { inspectAuthority } = await import('./certificates/acme/inspect.ts')
+  const { inspectAuthority } = await import('../packages/acme-client/inspect.ts')
   const { checkAuthority } = await import('./operations/check/check-authority.ts')
   return checkAuthority(directory, () =>
     inspectAuthority({

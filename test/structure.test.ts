@@ -19,7 +19,7 @@ const ENGINES = [
   'server/mail/folder.ts',
   'server/mail/smtp.ts',
   'server/domains/dns/resolver.ts',
-  'server/certificates/acme/client.ts',
+  'packages/acme-client/client.ts',
   'server/net/http2/http2-server.ts',
   'server/net/http2-node.ts',
 ]
@@ -64,6 +64,13 @@ const RULES: { sentence: string; isBroken(one: Import): boolean }[] = [
   {
     sentence: 'client/ and dashboard/ import nothing from server/',
     isBroken: ({ from, to }) => /^(client|dashboard)\//.test(from) && /^(server\/|slipway-server)/.test(to),
+  },
+  {
+    sentence: 'packages/ import nothing but themselves and Node',
+    isBroken: ({ from, to }) => {
+      const [, name] = /^packages\/([^/]+)\//.exec(from) ?? []
+      return name !== undefined && !to.startsWith(`packages/${name}/`) && !to.startsWith('node:')
+    },
   },
   {
     sentence: 'protocol/ imports nothing but itself',
@@ -126,6 +133,11 @@ test('an import that breaks a rule is reported', () => {
     ],
     ['dashboard/main.ts', '../server/sites/site.ts', 'client/ and dashboard/ import nothing from server/'],
     ['protocol/format.ts', 'node:util', 'protocol/ imports nothing but itself'],
+    [
+      'packages/acme-client/acme.ts',
+      '../../server/app.ts',
+      'packages/ import nothing but themselves and Node',
+    ],
   ] as const
   for (const [path, specifier, sentence] of broken) {
     for (const text of [
@@ -188,9 +200,9 @@ test('ls server shows at most 25 entries', () => {
 
 test('the files that docs/architecture.md names exist', () => {
   const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
-  const paths = [...text.matchAll(/`((?:server|client|dashboard|protocol|test)\/[\w./-]+\.\w+)`/g)].map(
-    ([, path]) => path!,
-  )
+  const paths = [
+    ...text.matchAll(/`((?:server|client|dashboard|packages|protocol|test)\/[\w./-]+\.\w+)`/g),
+  ].map(([, path]) => path!)
   assert.ok(paths.length > 20)
   assert.deepEqual(
     paths.filter((path) => !existsSync(join(root, path))),
@@ -332,14 +344,16 @@ test('README begins with the two commands', () => {
 })
 
 function sources(): { path: string; text: string }[] {
-  return globSync('{bench,client,dashboard,protocol,scripts,server,test}/**/*.{ts,tsx,js,mjs}', {
+  return globSync('{bench,client,dashboard,packages,protocol,scripts,server,test}/**/*.{ts,tsx,js,mjs}', {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**'],
   }).map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }
 
 function productSources(): { path: string; text: string }[] {
-  return sources().filter(({ path }) => /^(client|dashboard|protocol|server)\//.test(path))
+  return sources().filter(
+    ({ path }) => /^(client|dashboard|packages|protocol|server)\//.test(path) && !path.includes('/test/'),
+  )
 }
 
 function importsOf(path: string, text: string): Import[] {

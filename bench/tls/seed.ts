@@ -3,7 +3,7 @@ import { readConfig } from '../../server/config/settings.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { DAY_MS } from '../../server/lib/time.ts'
-import { Issuer } from '../../test/acme/issuer.ts'
+import { Issuer } from '../../test/certificates/issuer.ts'
 import { certificateRow, domainRow } from '../../test/store/rows.ts'
 
 const AT_ONCE = 250

@@ -10,10 +10,17 @@ const DEVELOPMENT_FOLDERS = /\/(?:tests?|__tests__|examples?|benchmarks?|\.githu
 
 /** The program, at the paths of the project: sources of the server, built parts, packages, and Node as `bin/node`. */
 export function listProgram(modules: readonly Module[]): PackageFile[] {
-  const sources = listTracked('server', 'protocol', 'client/bin', 'client/package.json', 'LICENSE')
+  const sources = listTracked(
+    'server',
+    'packages',
+    'protocol',
+    'client/bin',
+    'client/package.json',
+    'LICENSE',
+  )
   return [
     ...[...sources, 'dashboard/style/tokens.css']
-      .filter((path) => !path.endsWith('.d.ts'))
+      .filter((path) => !path.endsWith('.d.ts') && !DEVELOPMENT_FOLDERS.test(path))
       .map((path) => ({ path, from: path })),
     // The sources of modules are of the type of this package, where none is nearer.
     { path: 'package.json', from: { content: '{ "private": true, "type": "module" }\n' } },

@@ -1,7 +1,7 @@
+import type { Acme } from '../../packages/acme-client/acme.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import type { CertificateSchedule } from '../store/queries/certificates.ts'
 import type { CertificateSummary } from '../store/tables/certificates.ts'
-import type { Acme } from './acme/acme.ts'
 import type { IssuingDeps } from './deps.ts'
 import {
   type AnyRenewalPlan,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { ChallengeResponse, ChallengeSolver, ChallengeType } from '../../packages/acme-client/acme.ts'
 import type { Log } from '../lib/log.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
-import type { ChallengeResponse, ChallengeSolver, ChallengeType } from './acme/acme.ts'
 import type { DnsHook } from './dns-hook.ts'
 
 interface ChallengeSolverOptions {

@@ -1,10 +1,10 @@
+import type { Acme } from '../../packages/acme-client/acme.ts'
+import { generateKey } from '../../packages/acme-client/jws.ts'
 import type { Dns } from '../domains/dns/dns.ts'
 import type { Log } from '../lib/log.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
-import type { Acme } from './acme/acme.ts'
-import { generateKey } from './acme/jws.ts'
 import type { DnsHook } from './dns-hook.ts'
 import { type ChainExpectation, type CheckedChain, certificateId, checkChain, createCsr } from './x509.ts'
 

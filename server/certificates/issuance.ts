@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { AcmeError, type ChallengeType, type Order } from '../../packages/acme-client/acme.ts'
 import { findCaaProblem } from '../domains/caa.ts'
 import { splitName } from '../domains/name.ts'
 import { toIso } from '../lib/time.ts'
 import { type Durability, INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import type { Certificate, CertificateSummary } from '../store/tables/certificates.ts'
-import { AcmeError, type ChallengeType, type Order } from './acme/acme.ts'
 import {
   BUDGET_SCOPE,
   certificateNames,

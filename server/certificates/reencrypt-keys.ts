@@ -1,7 +1,7 @@
+import { generateKey } from '../../packages/acme-client/jws.ts'
 import { type SecretBox, UndecryptableError } from '../lib/secret-box.ts'
 import type { Store } from '../store/store.ts'
 import { emptyCertificate } from '../store/tables/certificates.ts'
-import { generateKey } from './acme/jws.ts'
 import { accountKeyContext, certificateKeyContext, orderKeyContext } from './key-contexts.ts'
 
 const NAMES_PER_READ = 100

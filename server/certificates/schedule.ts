@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
+import { AcmeError, type RenewalInfo } from '../../packages/acme-client/acme.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
 import type { Certificate, CertificateSummary } from '../store/tables/certificates.ts'
-import { AcmeError, type RenewalInfo } from './acme/acme.ts'
 import { ChallengeError } from './challenge-solver.ts'
 
 // When to renew, to request renewal information and to retry: pure functions of a certificate, an error and

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
+import { generateKey } from '../../packages/acme-client/jws.ts'
+import { oneLine } from '../../packages/acme-client/response.ts'
 import { DAY_MS } from '../lib/time.ts'
-import { generateKey } from './acme/jws.ts'
-import { oneLine } from './acme/response.ts'
 
 const ES256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 

@@ -1,8 +1,10 @@
 import { join } from 'node:path'
-import type { Acme, ChallengeSolver, Order } from '../../server/certificates/acme/acme.ts'
-import { type AcmeOptions, acmeClient } from '../../server/certificates/acme/client.ts'
-import { generateKey } from '../../server/certificates/acme/jws.ts'
+import type { Acme, ChallengeSolver, Order } from '../../packages/acme-client/acme.ts'
+import { type AcmeOptions, acmeClient } from '../../packages/acme-client/client.ts'
+import { generateKey } from '../../packages/acme-client/jws.ts'
+import { StoredAcmeAccount } from '../../server/certificates/acme-account.ts'
 import { checkChain, createCsr } from '../../server/certificates/x509.ts'
+import { DEADLINES } from '../../server/lib/deadlines.ts'
 import type { Log, LogFields } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
@@ -12,6 +14,8 @@ import { memoryFolder } from '../tools/memory-folder.ts'
 export interface AcmeFixture extends AsyncDisposable {
   acme: Acme
   store: Store
+  /** The account in that store. */
+  account(parts?: Partial<ConstructorParameters<typeof StoredAcmeAccount>[0]>): StoredAcmeAccount
   /** Log entries, and the duration of each pause of the client. */
   logged: { message: string; fields: LogFields }[]
   pauses: number[]
@@ -30,8 +34,14 @@ export async function startAcmeFixture(
   const store = opened.use(await sqliteStore({ file, clock: Date.now, pollIntervalMs: 1000 }))
   const logged: AcmeFixture['logged'] = []
   const pauses: number[] = []
+  const account: AcmeFixture['account'] = (parts = {}) =>
+    new StoredAcmeAccount({
+      ...{ store, clock: Date.now, secretBox: new SecretBox('secret'), directory: ca.directory },
+      ...parts,
+    })
   const options: AcmeOptions = {
-    ...{ store, secretBox: new SecretBox('secret'), directory: ca.directory, caFile: ca.caFile },
+    account: account(),
+    ...{ directory: ca.directory, caFile: ca.caFile, deadlines: DEADLINES.authority },
     ...{ email: '', profile: '', version: '0', clock: Date.now, log: logInto(logged) },
     ...change,
     pause(ms) {
@@ -44,6 +54,7 @@ export async function startAcmeFixture(
   return {
     acme: openAnother(),
     store,
+    account,
     logged,
     pauses,
     openAnother,

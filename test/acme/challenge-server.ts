@@ -3,11 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSecureContext, createServer as createTlsServer, type Server as TlsServer } from 'node:tls'
-import type {
-  ChallengeResponse,
-  ChallengeSolver,
-  ChallengeType,
-} from '../../server/certificates/acme/acme.ts'
+import type { ChallengeResponse, ChallengeSolver, ChallengeType } from '../../packages/acme-client/acme.ts'
 import { challengeCertificate } from '../../server/certificates/x509.ts'
 
 export interface Texts {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
+import type { ChallengeType } from '../../packages/acme-client/acme.ts'
 import { certificateId } from '../../server/certificates/x509.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import type { Store } from '../../server/store/store.ts'
@@ -284,7 +284,7 @@ describe('the ACME client', () => {
       const write = store.write.bind(store)
       const behind = { read: withMethods(store.read, { acme }), write } as unknown as Store
       await service.acme.newOrder(NAMES)
-      await service.openAnother({ store: behind }).newOrder(NAMES)
+      await service.openAnother({ account: service.account({ store: behind }) }).newOrder(NAMES)
       assert.equal(ca.accounts.size, 1)
     })
 
@@ -327,7 +327,9 @@ describe('the ACME client', () => {
 
     test('is not replaced when its key cannot be decrypted; the error names the setting', async () => {
       await service.acme.newOrder(NAMES)
-      const other = service.openAnother({ secretBox: new SecretBox('another secret') })
+      const other = service.openAnother({
+        account: service.account({ secretBox: new SecretBox('another secret') }),
+      })
       await assert.rejects(other.newOrder(NAMES), { kind: 'rejected', message: /SLIPWAY_SECRET/ })
       assert.equal(ca.accounts.size, 1)
     })

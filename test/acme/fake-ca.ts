@@ -6,11 +6,11 @@ import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { ChallengeType } from '../../server/certificates/acme/acme.ts'
+import type { ChallengeType } from '../../packages/acme-client/acme.ts'
 import { certificateId } from '../../server/certificates/x509.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
+import { FOREVER, Issuer } from '../certificates/issuer.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { FOREVER, Issuer } from './issuer.ts'
 
 export type Endpoint =
   | 'directory'

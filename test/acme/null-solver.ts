@@ -1,8 +1,4 @@
-import type {
-  ChallengeResponse,
-  ChallengeSolver,
-  ChallengeType,
-} from '../../server/certificates/acme/acme.ts'
+import type { ChallengeResponse, ChallengeSolver, ChallengeType } from '../../packages/acme-client/acme.ts'
 
 /** Records challenges and serves none of them. */
 export class NullSolver implements ChallengeSolver {

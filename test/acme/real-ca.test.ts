@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import type { AcmeOptions } from '../../server/certificates/acme/client.ts'
+import type { AcmeOptions } from '../../packages/acme-client/client.ts'
 import { requires } from '../tools/part.ts'
 import { type Pebble, type PebbleOptions, startPebble } from '../tools/pebble.ts'
 import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AcmeError } from '../../server/certificates/acme/acme.ts'
+import { AcmeError } from '../../packages/acme-client/acme.ts'
 import type { CaaRecord } from '../../server/domains/dns/dns.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { activate, activateMany, deactivate, NAME, startActive, startIssuing } from './fixture.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AcmeError } from '../../server/certificates/acme/acme.ts'
+import { AcmeError } from '../../packages/acme-client/acme.ts'
 import { CertificateManager } from '../../server/certificates/certificates.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AcmeError, type AcmeErrorKind } from '../../server/certificates/acme/acme.ts'
+import { AcmeError, type AcmeErrorKind } from '../../packages/acme-client/acme.ts'
 import {
   firstPlan,
   nextRetry,

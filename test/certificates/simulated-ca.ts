@@ -6,7 +6,7 @@ import {
   type ChallengeSolver,
   type Order,
   type RenewalInfo,
-} from '../../server/certificates/acme/acme.ts'
+} from '../../packages/acme-client/acme.ts'
 import type { CertificateCodec } from '../../server/certificates/deps.ts'
 import type { Dns } from '../../server/domains/dns/dns.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { AcmeError } from '../../server/certificates/acme/acme.ts'
+import { AcmeError } from '../../packages/acme-client/acme.ts'
 import { CertificateManager } from '../../server/certificates/certificates.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'

@@ -55,9 +55,9 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/publish/precompress/precompressor.ts #acquireLease',
   ],
   'the account at a certificate authority, which the call would need': [
-    'server/certificates/acme/session.ts #createAccount',
-    'server/certificates/acme/session.ts #forgetAccount',
-    'server/certificates/acme/session.ts #loadAccount',
+    'server/certificates/acme-account.ts findOrCreate',
+    'server/certificates/acme-account.ts forgetUrl',
+    'server/certificates/acme-account.ts setUrl',
     'server/certificates/reencrypt-keys.ts reencryptAccount',
   ],
   'the lease of due domains, and their next check after an error': [

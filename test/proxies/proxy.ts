@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { FOREVER, Issuer } from '../acme/issuer.ts'
+import { FOREVER, Issuer } from '../certificates/issuer.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { type Daemon, startDaemon } from '../tools/daemon.ts'
 import { type Changes, readRecipe } from './recipe.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { ConfigError } from '../../server/config/settings.ts'
-import { FOREVER } from '../acme/issuer.ts'
+import { FOREVER } from '../certificates/issuer.ts'
 import { BASE, issuer, SecureService, SITES, UNKNOWN_NAME } from './secure-service.ts'
 
 const NAMES = [`*.${SITES}`, BASE]

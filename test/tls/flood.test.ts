@@ -10,7 +10,7 @@ import { CertificateSelector } from '../../server/net/tls/certificate-selector.t
 import { TicketKeys } from '../../server/net/tls/ticket-keys.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
-import { FOREVER } from '../acme/issuer.ts'
+import { FOREVER } from '../certificates/issuer.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
 import { makeLookupLimits } from '../support/lookup-limits.ts'
 import { WatchedStore } from '../support/watched-store.ts'

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { FOREVER, Issuer } from '../acme/issuer.ts'
+import { FOREVER, Issuer } from '../certificates/issuer.ts'
 import { startDaemon } from './daemon.ts'
 
 export interface PebbleOptions {

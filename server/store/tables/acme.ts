@@ -1,3 +1,4 @@
+import type { ChallengeType } from '../../../packages/acme-client/acme.ts'
 import { type Column, type EntityOf, integer, nullable, oneOf, Table, text } from '../table.ts'
 
 /**
@@ -15,8 +16,6 @@ export const acmeAccountTable = new Table({
 })
 
 export type AcmeAccount = EntityOf<typeof acmeAccountTable>
-
-export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01'
 
 /** A challenge that any node can respond to (RFC 8555, 8.3; RFC 8737). */
 export const acmeChallengeTable = new Table({

@@ -1,5 +1,5 @@
+import type { ChallengeType } from '../../../packages/acme-client/acme.ts'
 import { type EntityOf, flag, integer, nullable, oneOf, Table, text } from '../table.ts'
-import type { ChallengeType } from './acme.ts'
 
 /**
  * A certificate and its schedule. An issued chain stays until the next one replaces it in one write. Keys are

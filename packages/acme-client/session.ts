@@ -1,26 +1,19 @@
-import type { Log } from '../../lib/log.ts'
-import type { SecretBox } from '../../lib/secret-box.ts'
-import { isWithin, MINUTE_MS } from '../../lib/time.ts'
-import { INDEPENDENT, type Store } from '../../store/store.ts'
-import type { AcmeAccount } from '../../store/tables/acme.ts'
-import { accountKeyContext } from '../key-contexts.ts'
-import { AcmeError } from './acme.ts'
+import { type AcmeAccountStore, AcmeError, type AcmeLog } from './acme.ts'
 import { type AcmeDirectory, missingEab, readDirectory } from './directory.ts'
 import { AccountKey, createExternalBinding, generateKey, type Signer, signRequest } from './jws.ts'
 import { parseObject, parseProblemBody, parseRetryAfter, requireLocation, toAcmeError } from './response.ts'
 import { type AcmeTransport, type Deadline, type HttpResponse, unreachable } from './transport.ts'
 
 export interface AcmeSessionOptions {
-  store: Store
-  secretBox: SecretBox
-  /** URL of the CA's directory, which identifies the stored account. */
+  account: AcmeAccountStore
+  /** URL of the CA's directory. */
   directory: string
   /** Contact address for the CA; may be empty. */
   email: string
   /** External account binding (RFC 8555, 7.3.4). */
   eab?: { keyId: string; hmacKey: string } | undefined
   clock: () => number
-  log: Log
+  log: AcmeLog
 }
 
 /** A request that the account signs. */
@@ -33,7 +26,7 @@ interface AcmeCall {
 }
 
 /** Time to live of the cached directory, in milliseconds. */
-const DIRECTORY_TTL_MS = 10 * MINUTE_MS
+const DIRECTORY_TTL_MS = 600_000
 
 /** Maximum number of attempts of one request with a new nonce. */
 const MAX_NONCE_TRIES = 25
@@ -48,9 +41,7 @@ const POLL_BACKOFF_FACTOR = 1.6
 const MAX_CONSECUTIVE_FAILURES = 3
 
 /**
- * Requests to a CA: its directory, its nonces, and the account that signs. The account is shared by all nodes;
- * its key is stored before it is registered, so that any node finds the same account again (RFC 8555, 7.3.1).
- * A key that cannot be decrypted is an error and never creates a second account: an operator must discard it.
+ * Requests to a CA: its directory, its nonces, and the account that signs.
  */
 export class AcmeSession {
   readonly #options: AcmeSessionOptions
@@ -68,8 +59,7 @@ export class AcmeSession {
   /** The directory of the CA, cached for some minutes. */
   directory(deadline: Deadline): Promise<AcmeDirectory> {
     const now = this.#options.clock()
-    if (this.#directory && isWithin(DIRECTORY_TTL_MS, this.#directory.fetchedAt, now))
-      return this.#directory.directory
+    if (this.#directory && isFresh(this.#directory.fetchedAt, now)) return this.#directory.directory
     const fetched = { fetchedAt: now, directory: this.#fetchDirectory(deadline) }
     this.#directory = fetched
     fetched.directory.catch(() => {
@@ -85,8 +75,7 @@ export class AcmeSession {
 
   /** The URL of the account; undefined before it is registered. */
   async findAccountUrl(): Promise<string | undefined> {
-    const { store, directory } = this.#options
-    return (await store.read.acme.account(directory))?.url ?? undefined
+    return (await this.#options.account.find())?.url ?? undefined
   }
 
   /** The key of the account, which is registered if it does not exist yet. */
@@ -165,31 +154,14 @@ export class AcmeSession {
   }
 
   async #loadAccount(deadline: Deadline): Promise<Required<Signer>> {
-    const { store, directory, log } = this.#options
-    const account = (await store.read.acme.account(directory)) ?? (await this.#createAccount())
-    const key = this.#decryptKey(account.key)
-    if (account.url !== null) return { key, kid: account.url }
+    const { account, directory, log } = this.#options
+    const stored = (await account.find()) ?? (await account.findOrCreate(generateKey()))
+    const key = new AccountKey(stored.key)
+    if (stored.url !== null) return { key, kid: stored.url }
     const kid = await this.#newAccount(key, deadline)
-    await store.write('durable', INDEPENDENT, ({ acme }) => acme.setAccountUrl(directory, kid))
+    await account.setUrl(kid)
     log.info('ACME account registered', { directory, account: kid })
     return { key, kid }
-  }
-
-  /** Returns the account of another node if that one was stored first. */
-  #createAccount(): Promise<AcmeAccount> {
-    const { store, secretBox, directory, clock } = this.#options
-    const key = secretBox.encrypt(generateKey(), accountKeyContext(directory))
-    return store.write('durable', { authority: directory }, ({ acme }) =>
-      acme.getOrCreateAccount({ directory, key, url: null, createdAt: clock() }),
-    )
-  }
-
-  #decryptKey(encrypted: string): AccountKey {
-    const { secretBox, directory } = this.#options
-    const key = secretBox.decrypt(encrypted, accountKeyContext(directory))
-    if (key !== undefined) return new AccountKey(key)
-    const sentence = `Cannot decrypt the key of the account at ${directory}: SLIPWAY_SECRET differs from the one that encrypted it`
-    throw new AcmeError('rejected', sentence)
   }
 
   /** RFC 8555, 7.3: returns the URL of the key's account, which may exist already. */
@@ -210,12 +182,8 @@ export class AcmeSession {
 
   /** The CA does not know the account at this URL: it is registered again with the same key. */
   async #forgetAccount(url: string): Promise<void> {
-    const { store, directory } = this.#options
     this.#account = undefined
-    await store.write('durable', { authority: directory }, async ({ acme }) => {
-      const account = await acme.account(directory)
-      if (account?.url === url) await acme.setAccountUrl(directory, null)
-    })
+    await this.#options.account.forgetUrl(url)
   }
 
   /** Sends a signed request (RFC 8555, 6), again when the CA rejects its nonce; returns any response. */
@@ -262,6 +230,10 @@ function parseAccountUrl(response: HttpResponse): string {
     'rejected',
     `The account at the certificate authority is ${String(status).slice(0, 40)}`,
   )
+}
+
+function isFresh(fetchedAt: number, now: number): boolean {
+  return now >= fetchedAt && now - fetchedAt < DIRECTORY_TTL_MS
 }
 
 function isTransient(error: unknown): boolean {

@@ -1,7 +1,11 @@
-import { DEADLINES, type Deadlines } from '../../lib/deadlines.ts'
-import type { Log } from '../../lib/log.ts'
-import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import { type Acme, AcmeError, type ChallengeSolver, type Order, type RenewalInfo } from './acme.ts'
+import {
+  type Acme,
+  AcmeError,
+  type AcmeLog,
+  type ChallengeSolver,
+  type Order,
+  type RenewalInfo,
+} from './acme.ts'
 import { solveChallenges } from './challenges.ts'
 import { type AcmeDirectory, selectProfile } from './directory.ts'
 import {
@@ -26,7 +30,8 @@ export interface AcmeOptions extends AcmeSessionOptions {
   version: string
   /** Resolves after `ms` milliseconds. */
   pause: (ms: number) => Promise<void>
-  deadlines?: Deadlines['authority']
+  /** Milliseconds: for a response, and for all requests of a call. */
+  deadlines: { request: number; call: number }
 }
 
 /** RFC 8555, 7.4; RFC 9773, 5. */
@@ -36,8 +41,10 @@ interface NewOrder {
   replaces?: string
 }
 
+const HOUR_MS = 3_600_000
+
 /** Bounds of the polling interval of renewal information (RFC 9773, 4.3). */
-const MIN_RENEWAL_INFO_INTERVAL_MS = MINUTE_MS
+const MIN_RENEWAL_INFO_INTERVAL_MS = 60_000
 const MAX_RENEWAL_INFO_INTERVAL_MS = 6 * HOUR_MS
 
 /** Lower and upper bounds of plausible dates in renewal information. */
@@ -64,7 +71,7 @@ class AcmeClient implements Acme, Disposable {
   readonly #session: AcmeSession
 
   constructor(options: AcmeOptions) {
-    const { request: requestTimeoutMs } = options.deadlines ?? DEADLINES.authority
+    const { request: requestTimeoutMs } = options.deadlines
     this.#options = options
     this.#transport = new AcmeTransport({ ...options, requestTimeoutMs })
     this.#session = new AcmeSession(options, this.#transport)
@@ -161,9 +168,7 @@ class AcmeClient implements Acme, Disposable {
 
   async #call<T>(work: (deadline: Deadline) => Promise<T>): Promise<T> {
     try {
-      return await work(
-        new Deadline((this.#options.deadlines ?? DEADLINES.authority).call, this.#options.pause),
-      )
+      return await work(new Deadline(this.#options.deadlines.call, this.#options.pause))
     } catch (error) {
       if (error instanceof AcmeError && error.kind === 'unreachable') this.#session.forgetDirectory()
       throw error
@@ -231,7 +236,7 @@ function invalidOrder({ names, problem }: Order): AcmeError {
 /** Parses renewal information (RFC 9773, 4.2); undefined when it is invalid. */
 function parseRenewalInfo(
   response: HttpResponse,
-  { clock, log }: { clock: () => number; log: Log },
+  { clock, log }: { clock: () => number; log: AcmeLog },
 ): RenewalInfo | undefined {
   const now = clock()
   const object = parseObject(response)

@@ -1,6 +1,32 @@
-import type { ChallengeType } from '../../store/tables/acme.ts'
+export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01'
 
-export type { ChallengeType }
+/** A line for the operator, with its facts. */
+export interface AcmeLog {
+  info(message: string, fields: Record<string, unknown>): void
+  warn(message: string, fields: Record<string, unknown>): void
+}
+
+/**
+ * The account of a service at one CA, which all processes of the service share: its key is stored before it is registered
+ * (RFC 8555, 7.3.1), so that there is never a second one.
+ */
+export interface AcmeAccount {
+  /** PKCS#8 in PEM. */
+  key: string
+  /** Null until it is registered. */
+  url: string | null
+}
+
+export interface AcmeAccountStore {
+  /** The stored account. `AcmeError` when its key cannot be read: it never stands for no account. */
+  find(): Promise<AcmeAccount | undefined>
+  /** Stores an account with this key durably, unless there is one; returns the stored one. */
+  findOrCreate(key: string): Promise<AcmeAccount>
+  /** Stores the URL of the registered account durably. */
+  setUrl(url: string): Promise<void>
+  /** Removes this URL, unless another process has stored another one. */
+  forgetUrl(url: string): Promise<void>
+}
 
 /**
  * A certificate authority that speaks ACME (RFC 8555), with one account of this service. No call waits longer

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
-import { generateKey } from '../../server/certificates/acme/jws.ts'
+import { generateKey } from '../../packages/acme-client/jws.ts'
 import { certificateId, checkChain, createCsr } from '../../server/certificates/x509.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { Issuer, requestedNames } from './issuer.ts'

@@ -1,4 +1,3 @@
-import { SECOND_MS } from '../../lib/time.ts'
 import { missingEab, readDirectory, selectProfile } from './directory.ts'
 import { AcmeTransport, Deadline } from './transport.ts'
 
@@ -10,7 +9,7 @@ interface InspectOptions {
   version: string
 }
 
-const TIMEOUT_MS = 10 * SECOND_MS
+const TIMEOUT_MS = 10_000
 
 /**
  * Fetches the directory of a CA, and registers nothing. AcmeError when it cannot be used with these settings. Returns

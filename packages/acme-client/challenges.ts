@@ -1,6 +1,6 @@
-import type { Log } from '../../lib/log.ts'
 import {
   AcmeError,
+  type AcmeLog,
   type ChallengeResponse,
   type ChallengeSolver,
   type ChallengeType,
@@ -47,7 +47,7 @@ interface SolveOptions {
   solver: ChallengeSolver
   session: AcmeSession
   deadline: Deadline
-  log: Log
+  log: AcmeLog
 }
 
 interface PresentedChallenge {

@@ -1,4 +1,3 @@
-import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import { AcmeError, type AcmeErrorKind } from './acme.ts'
 import { type HttpResponse, unreachable } from './transport.ts'
 
@@ -11,6 +10,9 @@ export interface AcmeProblem {
   /** A single line of limited length. */
   detail: string
 }
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 const PROBLEM_PREFIX = 'urn:ietf:params:acme:error:'
 const MAX_DETAIL_LENGTH = 400

@@ -1,0 +1,56 @@
+import { type AcmeAccount, type AcmeAccountStore, AcmeError } from '../../packages/acme-client/acme.ts'
+import type { SecretBox } from '../lib/secret-box.ts'
+import type { Parts } from '../parts.ts'
+import { INDEPENDENT } from '../store/store.ts'
+import { accountKeyContext } from './key-contexts.ts'
+
+type StoredAcmeAccountParts = Pick<Parts, 'store' | 'clock'> & {
+  secretBox: SecretBox
+  /** URL of the CA's directory, which identifies the account. */
+  directory: string
+}
+
+/** The account at a CA, in the database of all nodes. Its key is encrypted; an operator must discard one of a lost secret. */
+export class StoredAcmeAccount implements AcmeAccountStore {
+  readonly #parts: StoredAcmeAccountParts
+
+  constructor(parts: StoredAcmeAccountParts) {
+    this.#parts = parts
+  }
+
+  async find(): Promise<AcmeAccount | undefined> {
+    const { store, directory } = this.#parts
+    const stored = await store.read.acme.account(directory)
+    return stored && this.#decrypted(stored)
+  }
+
+  async findOrCreate(plain: string): Promise<AcmeAccount> {
+    const { store, secretBox, directory, clock } = this.#parts
+    const key = secretBox.encrypt(plain, accountKeyContext(directory))
+    const stored = await store.write('durable', { authority: directory }, ({ acme }) =>
+      acme.getOrCreateAccount({ directory, key, url: null, createdAt: clock() }),
+    )
+    return this.#decrypted(stored)
+  }
+
+  async setUrl(url: string): Promise<void> {
+    const { store, directory } = this.#parts
+    await store.write('durable', INDEPENDENT, ({ acme }) => acme.setAccountUrl(directory, url))
+  }
+
+  async forgetUrl(url: string): Promise<void> {
+    const { store, directory } = this.#parts
+    await store.write('durable', { authority: directory }, async ({ acme }) => {
+      const account = await acme.account(directory)
+      if (account?.url === url) await acme.setAccountUrl(directory, null)
+    })
+  }
+
+  #decrypted({ key: encrypted, url }: AcmeAccount): AcmeAccount {
+    const { secretBox, directory } = this.#parts
+    const key = secretBox.decrypt(encrypted, accountKeyContext(directory))
+    if (key !== undefined) return { key, url }
+    const sentence = `Cannot decrypt the key of the account at ${directory}: SLIPWAY_SECRET differs from the one that encrypted it`
+    throw new AcmeError('rejected', sentence)
+  }
+}
