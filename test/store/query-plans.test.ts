@@ -4,9 +4,10 @@ import pg from 'pg'
 import { createKysely } from '../../server/store/postgres/kysely.ts'
 import { createQueries, type Queries } from '../../server/store/queries.ts'
 import { requires } from '../tools/part.ts'
-import { sharedPostgres } from '../tools/postgres.ts'
+import { EMPTY, sharedPostgres } from '../tools/postgres.ts'
 import { fillTables, GROWING_TABLES } from './large-tables.ts'
 import { QUERY_ARGUMENTS } from './query-arguments.ts'
+import { openStore } from './test-database.ts'
 
 /** Queries that read a whole table, each with the reason. */
 const SCANS: Record<string, string> = {
@@ -28,7 +29,9 @@ describe('queries of the store on large tables of PostgreSQL', requires('postgre
   let client: pg.Client
 
   before(async () => {
-    const { url } = stack.use(await (await sharedPostgres()).createDatabase())
+    // Migrated here, so that the test notices an index that this code no longer creates.
+    const { url } = stack.use(await (await sharedPostgres()).createDatabase(EMPTY))
+    await (await openStore(url))[Symbol.asyncDispose]()
     client = new pg.Client({ connectionString: url })
     await client.connect()
     stack.defer(() => client.end())
