@@ -280,7 +280,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     ...{ store, reserve, connections, clientMemory, budget, uploadLimiter, precompressor },
   })
   watchService(incidents, {
-    ...{ store, blobs, reserve, metrics },
+    ...{ store, blobs, reserve },
     breaker: lookupLimits.breaker,
     hasLocalDatabase: config.databaseUrl === '',
     hasLocalBlobs: config.blobsUrl === '',

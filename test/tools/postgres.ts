@@ -135,10 +135,15 @@ export async function sharedPostgres(): Promise<SharedPostgres> {
 interface ServerOptions {
   /** Whether a crash of the machine loses nothing, as in production. */
   isDurable?: boolean
+  maxConnections?: number
 }
 
-export async function startPostgres({ isDurable = false }: ServerOptions = {}): Promise<Postgres> {
+export async function startPostgres({
+  isDurable = false,
+  maxConnections,
+}: ServerOptions = {}): Promise<Postgres> {
   const settings = [`fsync=${isDurable ? 'on' : 'off'}`]
+  if (maxConnections !== undefined) settings.push(`max_connections=${maxConnections}`)
   const daemon = await startServer(async (data) => {
     const options = [
       '--username=slipway',

@@ -2,7 +2,6 @@ import type { Blobs } from '../../blobs/blobs.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
 import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
 import type { Incidents, ReadState } from '../../lib/incidents.ts'
-import type { Metrics } from '../../lib/metrics.ts'
 import { SECOND_MS } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 import { readDescriptors } from './descriptors.ts'
@@ -12,7 +11,6 @@ interface Parts {
   blobs: Blobs
   reserve: DiskReserve
   breaker: CircuitBreaker
-  metrics: Metrics
   /** Whether the database is a file, and blobs are files, of the data folder. */
   hasLocalDatabase: boolean
   hasLocalBlobs: boolean
@@ -20,9 +18,6 @@ interface Parts {
 
 /** A node that has not heard of changes for this time needs its operator, if that lasts. */
 const MAX_SILENCE_MS = 3 * SECOND_MS
-
-/** Readings without a refusal after which requests get connections again. */
-const QUIET_READINGS = 10
 
 /** An incident ends when the free space exceeds the reserve by a tenth of it. */
 const SPACE_FACTOR = 1.1
@@ -41,7 +36,6 @@ export function watchService(incidents: Incidents, parts: Parts): void {
     store.silenceMs() > (isActive ? SECOND_MS : MAX_SILENCE_MS) ? {} : undefined,
   )
   incidents.watch('serving-stale', checkStale(parts))
-  incidents.watch('database-busy', checkBusy(parts))
   incidents.watch('disk-below-reserve', checkSpace(parts))
   incidents.watch('descriptors-short', checkDescriptors())
   if (hasLocalDatabase || hasLocalBlobs)
@@ -66,17 +60,6 @@ function checkStale({ breaker }: Parts): ReadState {
     if (!isOver) return { lookups }
     before = breaker.staleHits
     return undefined
-  }
-}
-
-function checkBusy({ metrics }: Parts): ReadState {
-  const refused = metrics.counter('slipway_store_pool_timeouts_total')
-  let seen = 0
-  let quiet = QUIET_READINGS
-  return () => {
-    quiet = refused.value > seen ? 0 : quiet + 1
-    seen = refused.value
-    return quiet < QUIET_READINGS ? {} : undefined
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Deadlines } from '../../lib/deadlines.ts'
 import type { ApiError } from '../../lib/errors.ts'
-import type { Incidents } from '../../lib/incidents.ts'
+import type { Incidents, ReadState } from '../../lib/incidents.ts'
 import { Metrics } from '../../lib/metrics.ts'
 import type { Connection, PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
@@ -33,10 +33,13 @@ interface Waiting {
   reject(error: unknown): void
 }
 
+/** Readings without a refusal after which requests get connections again. */
+const QUIET_READINGS = 10
+
 /** Callers that wait; more are rejected. */
 const MAX_WAITING = 1000
 
-/** Time, in part random, in which callers fail immediately after no host could be reached. */
+/** Time, in part random, without another attempt after a failed one; callers fail immediately when no connection is open. */
 const MIN_BACKOFF_MS = 50
 const MAX_BACKOFF_MS = 200
 
@@ -72,6 +75,7 @@ export class PrimaryPool implements AsyncDisposable {
     })
     this.#metrics.addRead('slipway_store_pool_waiting', () => this.#waiting.size)
     incidents?.watch('database-unreachable', () => (this.#open.size === 0 ? this.#search.failure : undefined))
+    incidents?.watch('database-busy', this.#readRefusals())
   }
 
   /**
@@ -145,6 +149,18 @@ export class PrimaryPool implements AsyncDisposable {
     })
   }
 
+  /** Why there are too few connections, if the server refuses further ones. */
+  #readRefusals(): ReadState {
+    const refused = this.#metrics.counter('slipway_store_pool_timeouts_total')
+    let seen = 0
+    let quiet = QUIET_READINGS
+    return () => {
+      quiet = refused.value > seen ? 0 : quiet + 1
+      seen = refused.value
+      return quiet < QUIET_READINGS ? { ...this.#search.failure } : undefined
+    }
+  }
+
   #countTimeout(): ApiError {
     this.#metrics.counter('slipway_store_pool_timeouts_total').add()
     return unavailable()
@@ -160,6 +176,7 @@ export class PrimaryPool implements AsyncDisposable {
       waiting.resolve({ client, end: this.#uses.begin(waiting.use) })
     }
     if (!this.#findNext() || this.#connecting >= this.#waiting.size) return
+    if (this.#backoff && performance.now() < this.#backoff.until) return
     if (this.#open.size + this.#connecting < this.#options.maxConnections) this.#addConnection()
   }
 
@@ -186,10 +203,10 @@ export class PrimaryPool implements AsyncDisposable {
       },
       (error: unknown) => {
         this.#connecting--
-        if (this.#open.size + this.#connecting > 0) return
         const backoffMs = MIN_BACKOFF_MS + Math.random() * (MAX_BACKOFF_MS - MIN_BACKOFF_MS)
         this.#backoff = { until: performance.now() + backoffMs, error }
-        this.#rejectWaiting(error)
+        if (this.#open.size + this.#connecting === 0) this.#rejectWaiting(error)
+        else setTimeout(() => this.#serve(), backoffMs).unref()
       },
     )
   }

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { PATIENT } from '../../server/lib/deadlines.ts'
+import { sendRequest } from '../support/http-client.ts'
+import { startTestService } from '../support/service.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { requires } from '../tools/part.ts'
+import { startPostgres } from '../tools/postgres.ts'
+import { nodeSettings } from './node-settings.ts'
+
+const MAX_CONNECTIONS = 20
+
+/** How long requests of an impatient node wait for a connection. */
+const ACQUIRE_MS = 300
+
+const TOO_MANY = '53300'
+
+test(
+  'while the server has no connection left, a node works with those that it has, and without one it serves warm sites and says why',
+  requires('postgres'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const server = stack.use(await startPostgres({ maxConnections: MAX_CONNECTIONS }))
+    const databaseUrl = await server.createDatabase()
+    const settings = await nodeSettings(databaseUrl)
+    const { client, port, service, log } = stack.use(await startTestService(settings))
+    const deadlines = { database: { ...PATIENT.database, acquire: ACQUIRE_MS } }
+    const other = stack.use(await startTestService({ ...settings, PORT: '0' }, Date.now(), { deadlines }))
+    const publish = (content: string) =>
+      client().publishContents({ files: [{ path: 'index.html', content }] })
+    const visit = async (site: string) => (await sendRequest(port, { site })).text
+    const { slug: warm } = await publish('warm')
+    assert.equal(await visit(warm), 'warm')
+    const { slug: cold } = await publish('cold')
+
+    const others: pg.Client[] = []
+    stack.defer(async () => void (await Promise.all(others.map((other) => other.end()))))
+    /** Other programs take all connections that are left. */
+    const takeAll = async () => {
+      for (;;) {
+        const other = new pg.Client({ connectionString: databaseUrl })
+        other.on('error', () => undefined)
+        try {
+          await other.connect()
+        } catch (error) {
+          assert.equal((error as { code?: string }).code, TOO_MANY)
+          return
+        }
+        others.push(other)
+      }
+    }
+    await takeAll()
+    assert.equal(await visit(cold), 'cold')
+    const sites = await Promise.all(Array.from({ length: 20 }, (_, number) => publish(`site ${number}`)))
+    for (const [number, { slug }] of sites.entries()) assert.equal(await visit(slug), `site ${number}`)
+
+    const reasonAt = (log: Record<string, unknown>[], name: string) =>
+      String(log.find(({ incident }) => incident === name)?.reason)
+    await others[0]!.query('begin; lock table sites in access exclusive mode')
+    const lookups = Array.from({ length: 2 * MAX_CONNECTIONS }, (_, number) =>
+      sendRequest(other.port, { site: `no-such-site-${number}` }),
+    )
+    assert.equal((await Promise.race(lookups)).status, 503)
+    await other.service.incidents.check()
+    assert.match(reasonAt(other.log, 'database-busy'), /too many clients/)
+    await others[0]!.query('rollback')
+    await Promise.all(lookups)
+
+    const terminate = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'slipway'`
+    await waitFor(async () => {
+      await others[0]!.query(terminate)
+      await takeAll()
+      await publish('new').catch(() => undefined)
+      await service.incidents.check()
+      return log.some(({ incident }) => incident === 'database-unreachable')
+    })
+    assert.match(reasonAt(log, 'database-unreachable'), /too many clients/)
+    assert.equal(await visit(warm), 'warm')
+    await assert.rejects(publish('new'), { code: 'UNAVAILABLE' })
+
+    await Promise.all(others.splice(0).map((other) => other.end()))
+    await waitFor(() =>
+      publish('new').then(
+        () => true,
+        () => false,
+      ),
+    )
+  },
+)
