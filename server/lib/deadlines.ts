@@ -1,4 +1,4 @@
-import { MINUTE_MS, SECOND_MS } from './time.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts'
 
 /**
  * How long the service waits for others, in milliseconds, where no setting says so. Tests about something else are more
@@ -67,6 +67,15 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   issuerKeys: 5 * SECOND_MS,
   connection: { head: 15 * SECOND_MS, idle: MINUTE_MS, lastRequest: SECOND_MS },
   lingering: { idle: 5 * SECOND_MS, total: 30 * SECOND_MS },
+})
+
+/**
+ * Of S3 in a command that copies data: it waits for a bucket that hangs, because no visitor does, and would otherwise have
+ * to begin again.
+ */
+export const COPYING_BLOBS: Readonly<Deadlines['blobs']> = Object.freeze({
+  request: DEADLINES.blobs.request,
+  hang: HOUR_MS,
 })
 
 /** Far longer than any test. */

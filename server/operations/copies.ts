@@ -15,7 +15,7 @@ import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
 import { assertDataFolder, type DataFolder, prepareDataFolder } from '../config/data-folder.ts'
 import { bucketUrl, readValue } from '../config/setting-types.ts'
 import { type Config, ConfigError } from '../config/settings.ts'
-import { DEADLINES } from '../lib/deadlines.ts'
+import { COPYING_BLOBS, DEADLINES } from '../lib/deadlines.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'
 import { isOpenElsewhere, sqliteStore, sqliteTables } from '../store/sqlite.ts'
 import type { Tables } from '../store/transfer.ts'
@@ -240,7 +240,7 @@ async function openBlobsOf(
 ): Promise<Blobs> {
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const parts = { bootId, clock: store.clock, reserve, telemetry, incidents, log }
-  return openBlobs(config, folder, { ...parts, timeouts: deadlines.blobs })
+  return openBlobs(config, folder, { ...parts, timeouts: { ...deadlines.blobs, hang: COPYING_BLOBS.hang } })
 }
 
 /** A service on a data folder reports no nodes, but keeps its database open. */

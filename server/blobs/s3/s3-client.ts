@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SignatureV4 } from '@smithy/signature-v4'
-import { DEADLINES, type Deadlines } from '../../lib/deadlines.ts'
+import { COPYING_BLOBS, type Deadlines } from '../../lib/deadlines.ts'
 import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { BucketState } from './bucket-state.ts'
@@ -36,6 +36,7 @@ export interface S3ClientOptions {
   /** Milliseconds since 1970. */
   clock: () => number
   credentials: ConstructorParameters<typeof SignatureV4>[0]['credentials']
+  /** Those of a command by default. */
   timeouts?: Deadlines['blobs'] | undefined
 }
 
@@ -66,7 +67,7 @@ export class S3Client {
   #clockOffsetMs = 0
 
   constructor(options: S3ClientOptions) {
-    const { bucket, metrics, incidents, clock, credentials, timeouts = DEADLINES.blobs } = options
+    const { bucket, metrics, incidents, clock, credentials, timeouts = COPYING_BLOBS } = options
     this.#bucket = bucket
     this.#metrics = metrics
     this.#clock = clock
