@@ -12,17 +12,17 @@ export class AccountQueries {
     this.#db = db
   }
 
-  async byId(id: string) {
+  async byId(id: string): Promise<Account | undefined> {
     return toEntityIfFound(await this.#all().where('id', '=', id).executeTakeFirst())
   }
 
   /** Those that exist, in no order. */
-  async byIds(ids: readonly string[]) {
+  async byIds(ids: readonly string[]): Promise<Account[]> {
     return ids.length === 0 ? [] : toEntities(await this.#all().where('id', 'in', ids).execute())
   }
 
   /** Ids after this one, in order. */
-  async ids(after: string, limit: number) {
+  async ids(after: string, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('accounts')
       .select('id')
@@ -33,31 +33,34 @@ export class AccountQueries {
     return rows.map(({ id }) => id)
   }
 
-  async byEmail(email: string) {
+  async byEmail(email: string): Promise<Account | undefined> {
     return toEntityIfFound(await this.#all().where('email', '=', email).executeTakeFirst())
   }
 
-  async insert(account: Account) {
+  async insert(account: Account): Promise<void> {
     await this.#db.insertInto('accounts').values(accountTable.toRow(account)).execute()
   }
 
   /** The previous key is no longer valid; named keys stay. */
-  async setKey(id: string, keyHash: string) {
+  async setKey(id: string, keyHash: string): Promise<void> {
     await this.#db.updateTable('accounts').set({ key_hash: keyHash }).where('id', '=', id).execute()
   }
 
-  async setPlan(id: string, plan: Account['plan'], limits: Account['limits']) {
+  async setPlan(id: string, plan: Account['plan'], limits: Account['limits']): Promise<void> {
     const change = accountTable.toRow({ plan, limits })
     await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
-  async setNotices(id: string, { reminders, noticesOff }: Pick<Account, 'reminders' | 'noticesOff'>) {
+  async setNotices(
+    id: string,
+    { reminders, noticesOff }: Pick<Account, 'reminders' | 'noticesOff'>,
+  ): Promise<void> {
     const change = accountTable.toRow({ reminders, noticesOff })
     await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
   /** Null when the address has received an email. */
-  async setEmailRefusal(id: string, refusal: { at: number; reply: string } | null) {
+  async setEmailRefusal(id: string, refusal: { at: number; reply: string } | null): Promise<void> {
     await this.#db
       .updateTable('accounts')
       .set({ email_refused_at: refusal?.at ?? null, email_refusal: refusal?.reply ?? null })
@@ -65,18 +68,18 @@ export class AccountQueries {
       .execute()
   }
 
-  async setSuspension(id: string, suspension: Account['suspension']) {
+  async setSuspension(id: string, suspension: Account['suspension']): Promise<void> {
     const change = accountTable.toRow({ suspension })
     await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
   /** Null when it no longer administers the service. */
-  async setAdministratorSince(id: string, since: number | null) {
+  async setAdministratorSince(id: string, since: number | null): Promise<void> {
     await this.#db.updateTable('accounts').set({ administrator_since: since }).where('id', '=', id).execute()
   }
 
   /** Those that administer the service, the first one first. */
-  async administrators() {
+  async administrators(): Promise<Account[]> {
     const query = this.#all().where('administrator_since', 'is not', null)
     return toEntities(await query.orderBy('administrator_since').orderBy('id').execute())
   }
@@ -85,7 +88,7 @@ export class AccountQueries {
    * Removes all keys of an account that is being deleted, and its mark as an administrator. Idempotent: keeps an earlier
    * start time.
    */
-  async markBeingDeleted(id: string, now: number) {
+  async markBeingDeleted(id: string, now: number): Promise<void> {
     await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()
     await this.#db.deleteFrom('trusts').where('account_id', '=', id).execute()
     await this.#db
@@ -97,7 +100,7 @@ export class AccountQueries {
   }
 
   /** Accounts that are being deleted, the longest waiting first. */
-  async beingDeleted(limit: number) {
+  async beingDeleted(limit: number): Promise<Account[]> {
     const query = this.#all()
       .where('deletion_started_at', 'is not', null)
       .orderBy('deletion_started_at')
@@ -105,7 +108,7 @@ export class AccountQueries {
     return toEntities(await query.execute())
   }
 
-  async remove(id: string) {
+  async remove(id: string): Promise<void> {
     await this.#db.deleteFrom('accounts').where('id', '=', id).execute()
   }
 

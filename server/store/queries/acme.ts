@@ -28,18 +28,18 @@ export class AcmeQueries {
     this.#db = db
   }
 
-  async account(directory: string) {
+  async account(directory: string): Promise<AcmeAccount | undefined> {
     return acmeAccountTable.toEntityIfFound(await this.#account(directory).executeTakeFirst())
   }
 
   /** The directories with an account, in no order. */
-  async directories() {
+  async directories(): Promise<string[]> {
     const rows = await this.#db.selectFrom('acme_accounts').select('directory').execute()
     return rows.map(({ directory }) => directory)
   }
 
   /** Returns the account at its directory; stores this one if there is none. */
-  async getOrCreateAccount(account: AcmeAccount) {
+  async getOrCreateAccount(account: AcmeAccount): Promise<AcmeAccount> {
     await this.#db
       .insertInto('acme_accounts')
       .values(acmeAccountTable.toRow(account))
@@ -49,17 +49,17 @@ export class AcmeQueries {
   }
 
   /** Stores the key of an account in another encryption. An absent account is ignored. */
-  async setAccountKey(directory: string, key: string) {
+  async setAccountKey(directory: string, key: string): Promise<void> {
     await this.#db.updateTable('acme_accounts').set({ key }).where('directory', '=', directory).execute()
   }
 
   /** Null for an account that has to be registered again. An absent account is ignored. */
-  async setAccountUrl(directory: string, url: string | null) {
+  async setAccountUrl(directory: string, url: string | null): Promise<void> {
     await this.#db.updateTable('acme_accounts').set({ url }).where('directory', '=', directory).execute()
   }
 
   /** Stores a challenge, and replaces one with the same type, name and token. */
-  async putChallenge(challenge: StoredChallenge) {
+  async putChallenge(challenge: StoredChallenge): Promise<void> {
     const row = acmeChallengeTable.toRow(challenge)
     await this.#db
       .insertInto('acme_challenges')
@@ -74,7 +74,7 @@ export class AcmeQueries {
   }
 
   /** The challenges of all names that expire after `now`, the last to expire first. */
-  async challenges(type: StoredChallenge['type'], now: number) {
+  async challenges(type: StoredChallenge['type'], now: number): Promise<StoredChallenge[]> {
     return acmeChallengeTable.toEntities(
       await this.#db
         .selectFrom('acme_challenges')
@@ -87,12 +87,12 @@ export class AcmeQueries {
   }
 
   /** Deletes all challenges of a name. */
-  async deleteChallenges(name: string) {
+  async deleteChallenges(name: string): Promise<void> {
     await this.#db.deleteFrom('acme_challenges').where('name', '=', name).execute()
   }
 
   /** Deletes challenges that expire at `now` or earlier; returns their number. */
-  async deleteExpiredChallenges(now: number) {
+  async deleteExpiredChallenges(now: number): Promise<number> {
     const deleted = await this.#db
       .deleteFrom('acme_challenges')
       .where('expires_at', '<=', now)
@@ -101,7 +101,7 @@ export class AcmeQueries {
   }
 
   /** Counts a request. Idempotent: a request with a known id changes nothing. */
-  async countRequest(request: Omit<CountedRequest, keyof Owner> & Partial<Owner>) {
+  async countRequest(request: Omit<CountedRequest, keyof Owner> & Partial<Owner>): Promise<void> {
     await this.#db
       .insertInto('acme_requests')
       .values(acmeRequestTable.toRow({ ...acmeRequestTable.nulls, ...request }))
@@ -116,7 +116,7 @@ export class AcmeQueries {
     { kind, names, accountId, root }: CountedRequestFilter,
     count: number,
     since: number,
-  ) {
+  ): Promise<number | undefined> {
     const row = await this.#db
       .selectFrom('acme_requests')
       .select('at')
@@ -133,7 +133,7 @@ export class AcmeQueries {
   }
 
   /** Deletes requests from before that time; returns their number. */
-  async deleteRequests(before: number) {
+  async deleteRequests(before: number): Promise<number> {
     const deleted = await this.#db
       .deleteFrom('acme_requests')
       .where('kind', 'in', REQUEST_KINDS)

@@ -11,7 +11,7 @@ export class ActivityQueries {
   }
 
   /** Adds to counts. Not idempotent. */
-  async add(entries: readonly ActivityEntry[]) {
+  async add(entries: readonly ActivityEntry[]): Promise<void> {
     if (entries.length === 0) return
     await this.#db
       .insertInto('activity')
@@ -25,7 +25,7 @@ export class ActivityQueries {
   }
 
   /** Replaces values. */
-  async set(entries: readonly ActivityEntry[]) {
+  async set(entries: readonly ActivityEntry[]): Promise<void> {
     if (entries.length === 0) return
     await this.#db
       .insertInto('activity')
@@ -37,7 +37,15 @@ export class ActivityQueries {
   }
 
   /** Sums and maxima in intervals of `interval` milliseconds, by their start and name, in no order. */
-  async series({ width, from, interval }: { width: number; from: number; interval: number }) {
+  async series({
+    width,
+    from,
+    interval,
+  }: {
+    width: number
+    from: number
+    interval: number
+  }): Promise<{ at: number; name: string; sum: number; max: number }[]> {
     const start = sql<number>`at - at % ${sql.lit(interval)}`
     const rows = await this.#db
       .selectFrom('activity')
@@ -53,7 +61,7 @@ export class ActivityQueries {
   }
 
   /** Removes intervals of this width that began earlier. Returns their number of values. */
-  async deleteBefore(width: number, before: number) {
+  async deleteBefore(width: number, before: number): Promise<number> {
     const { numDeletedRows } = await this.#db
       .deleteFrom('activity')
       .where('width', '=', width)

@@ -12,7 +12,7 @@ export class AuditQueries {
   }
 
   /** To be called in the transaction of the change. */
-  async add({ at, actor, action, target, details }: AuditRecord) {
+  async add({ at, actor, action, target, details }: AuditRecord): Promise<void> {
     const { accountId: actor_id, name, network } = actor
     await this.#db
       .insertInto('audit_log')
@@ -32,7 +32,7 @@ export class AuditQueries {
     limit: number
     target?: string | undefined
     after?: AuditPosition | undefined
-  }) {
+  }): Promise<AuditEntry[]> {
     const rows = await this.#db
       .selectFrom('audit_log')
       .selectAll()
@@ -48,7 +48,7 @@ export class AuditQueries {
   }
 
   /** Removes at most `limit` entries that are older; returns their number. */
-  async deleteBefore(before: number, limit: number) {
+  async deleteBefore(before: number, limit: number): Promise<number> {
     const old = this.#db.selectFrom('audit_log').select('id').where('at', '<', before).limit(limit)
     const { numDeletedRows } = await this.#db
       .deleteFrom('audit_log')

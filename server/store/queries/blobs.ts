@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { StoredBlob } from '../../blobs/blobs.ts'
+import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
 import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { Schema } from '../schema.ts'
-import type { BlobEncodings } from '../tables/blobs.ts'
+import type { BlobEncodings, BlobRecord } from '../tables/blobs.ts'
 import { toBatches } from './batches.ts'
 import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toLocation } from './blob-records.ts'
 import { toEncodingRow } from './encoding-rows.ts'
@@ -42,7 +42,7 @@ export class BlobQueries {
   }
 
   /** Where the bytes with this hash are. */
-  async find(hash: string) {
+  async find(hash: string): Promise<BlobLocation | undefined> {
     const row = await this.#db
       .selectFrom('blobs')
       .select(['hash', 'object', 'size', 'pieces_hash'])
@@ -52,7 +52,7 @@ export class BlobQueries {
   }
 
   /** Records in the order of their hashes, those that follow `after`. */
-  async list(after: string, limit: number) {
+  async list(after: string, limit: number): Promise<BlobRecord[]> {
     const { rows } = await sql<{ record: string }>`
       select ${BLOB_RECORD} as record from blobs ${JOINED_WITH_BLOBS} where blobs.hash > ${after}
       order by blobs.hash limit ${limit}`.execute(this.#db)
@@ -60,7 +60,7 @@ export class BlobQueries {
   }
 
   /** The sites that reference a blob, in the order of their slugs. */
-  async referencingSites(hash: string, after: string, limit: number) {
+  async referencingSites(hash: string, after: string, limit: number): Promise<string[]> {
     const first = this.#db.selectFrom('blobs').select('slug').where('hash', '=', hash)
     const others = this.#db.selectFrom('blob_names').select('slug').where('hash', '=', hash)
     const rows = await this.#db
@@ -74,7 +74,7 @@ export class BlobQueries {
   }
 
   /** The blobs of the files of these versions, and the encodings of their injected documents, each once, in no order. */
-  async ofVersions(ids: readonly string[]) {
+  async ofVersions(ids: readonly string[]): Promise<BlobRecord[]> {
     if (ids.length === 0) return []
     const hashes = selectManifestHashes(this.#db, sql`versions.id in (${sql.join(ids)})`)
     const { rows } = await sql<{ record: string }>`
@@ -88,7 +88,7 @@ export class BlobQueries {
    * Adds the blobs, and references to them from a site. Content that another object holds already stays there. Returns
    * the objects that hold the contents now. Idempotent.
    */
-  async add(slug: string, blobs: readonly StoredBlob[]) {
+  async add(slug: string, blobs: readonly StoredBlob[]): Promise<Set<string>> {
     return this.#upsert(
       blobs.map(({ hash, object, size, piecesHash }) => ({
         hash,
@@ -104,7 +104,7 @@ export class BlobQueries {
    * Adds references to blobs that have one from another site, or to an injected document, of which only encodings are
    * stored. Idempotent.
    */
-  async addReferences(slug: string, hashes: Iterable<string>) {
+  async addReferences(slug: string, hashes: Iterable<string>): Promise<void> {
     await this.#upsert(
       Array.from(hashes, (hash) => ({ hash, object: null, size: 0, pieces_hash: null, slug })),
     )
@@ -114,7 +114,11 @@ export class BlobQueries {
    * Removes references of a site and returns them. The grace period of these blobs starts now, unless other sites reference
    * them.
    */
-  async removeReferences(slug: string, hashes: readonly string[], now: number) {
+  async removeReferences(
+    slug: string,
+    hashes: readonly string[],
+    now: number,
+  ): Promise<{ hash: string; size: number }[]> {
     const removed = new Map<string, Pick<Schema['blobs'], 'hash' | 'size'>>()
     const start = (batch: readonly string[]) =>
       this.#db
@@ -141,7 +145,7 @@ export class BlobQueries {
    * Deletes the rows of blobs that have had no reference since `before`, with those of their encodings, and discards
    * their objects. Returns how many were examined, at most `limit`, and how many deleted.
    */
-  async collect(before: number, limit: number) {
+  async collect(before: number, limit: number): Promise<{ examined: number; deleted: number }> {
     const locked = await this.#lockUnreferenced(before, limit)
     if (locked.length === 0) return { examined: 0, deleted: 0 }
     const deleted = await this.#db
@@ -169,7 +173,7 @@ export class BlobQueries {
   }
 
   /** Records encodings of referenced blobs. Those that are recorded stay: the objects of others are discarded. */
-  async recordEncodings(encodings: readonly BlobEncodings[]) {
+  async recordEncodings(encodings: readonly BlobEncodings[]): Promise<void> {
     for (const batch of toBatches(encodings.map(toEncodingRow))) {
       const recorded = await this.#db
         .insertInto('encodings')
@@ -183,7 +187,7 @@ export class BlobQueries {
   }
 
   /** Discards objects that have no row, or whose row this write has deleted, to be deleted at `dueAt`. Idempotent. */
-  async discard(objects: readonly string[], dueAt = 0) {
+  async discard(objects: readonly string[], dueAt = 0): Promise<void> {
     for (const batch of toBatches(objects.toSorted()))
       await this.#db
         .insertInto('discarded_objects')
@@ -193,7 +197,7 @@ export class BlobQueries {
   }
 
   /** Discarded objects that are to be deleted now, those that have waited longest first. */
-  async listDiscarded(now: number, limit: number) {
+  async listDiscarded(now: number, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('discarded_objects')
       .select('object')
@@ -205,7 +209,7 @@ export class BlobQueries {
   }
 
   /** Removes the rows of discarded objects after their deletion. */
-  async forgetDiscarded(objects: readonly string[]) {
+  async forgetDiscarded(objects: readonly string[]): Promise<void> {
     for (const batch of toBatches(objects))
       await this.#db.deleteFrom('discarded_objects').where('object', 'in', batch).execute()
   }
@@ -214,7 +218,7 @@ export class BlobQueries {
    * Postpones the deletion of discarded objects, and returns them. Those that an upload, a blob or encodings use are no
    * longer discarded: they were received for so long that they counted as left behind.
    */
-  async postponeDiscarded(objects: readonly string[], until: number) {
+  async postponeDiscarded(objects: readonly string[], until: number): Promise<string[]> {
     const postponed: string[] = []
     for (const batch of toBatches(objects)) {
       const used = await this.#listUsed(batch)
@@ -232,7 +236,7 @@ export class BlobQueries {
   }
 
   /** The objects among these without any row. */
-  async withoutRow(objects: readonly string[]) {
+  async withoutRow(objects: readonly string[]): Promise<string[]> {
     const found: string[] = []
     for (const batch of toBatches(objects)) {
       const known = await this.#listUsed(batch)

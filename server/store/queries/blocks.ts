@@ -11,13 +11,13 @@ export class BlockQueries {
   }
 
   /** All, or those of a kind, newest first. */
-  async list(kind?: BlockKind) {
+  async list(kind?: BlockKind): Promise<Block[]> {
     let query = this.#db.selectFrom('blocks').selectAll()
     if (kind !== undefined) query = query.where('kind', '=', kind)
     return blockTable.toEntities(await query.orderBy('created_at', 'desc').orderBy('value').execute())
   }
 
-  async count(kind: BlockKind) {
+  async count(kind: BlockKind): Promise<number> {
     const row = await this.#db
       .selectFrom('blocks')
       .select((e) => e.fn.countAll<number>().as('blocks'))
@@ -27,7 +27,7 @@ export class BlockQueries {
   }
 
   /** Replaces the one of the same value. */
-  async put(block: Block) {
+  async put(block: Block): Promise<void> {
     const { kind, value, ...others } = blockTable.toRow(block)
     await this.#db
       .insertInto('blocks')
@@ -37,13 +37,13 @@ export class BlockQueries {
   }
 
   /** Returns whether it existed, and had ended by `endedBy`, where that is given. */
-  async remove(kind: BlockKind, value: string, endedBy?: number) {
+  async remove(kind: BlockKind, value: string, endedBy?: number): Promise<boolean> {
     let query = this.#db.deleteFrom('blocks').where('kind', '=', kind).where('value', '=', value)
     if (endedBy !== undefined) query = query.where('expires_at', '<=', endedBy)
     return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
   }
 
-  async expired(now: number, limit: number) {
+  async expired(now: number, limit: number): Promise<Block[]> {
     const query = this.#db.selectFrom('blocks').selectAll().where('expires_at', '<=', now)
     return blockTable.toEntities(await query.orderBy('expires_at').limit(limit).execute())
   }

@@ -43,7 +43,7 @@ export class CertificateQueries {
     this.#db = db
   }
 
-  async find(name: string) {
+  async find(name: string): Promise<Certificate | undefined> {
     const row = await this.#db
       .selectFrom('certificates')
       .selectAll()
@@ -53,7 +53,7 @@ export class CertificateQueries {
   }
 
   /** That of an active domain. */
-  async findOfDomain(domain: string) {
+  async findOfDomain(domain: string): Promise<Certificate | undefined> {
     const row = await this.#db
       .selectFrom('certificates')
       .innerJoin('domains', 'domains.domain', 'certificates.name')
@@ -65,7 +65,7 @@ export class CertificateQueries {
   }
 
   /** That of a name below the site domain, while the site of this slug exists. */
-  async findOfSite(name: string, slug: string) {
+  async findOfSite(name: string, slug: string): Promise<Certificate | undefined> {
     const row = await this.#db
       .selectFrom('certificates')
       .selectAll()
@@ -77,14 +77,14 @@ export class CertificateQueries {
     return certificateTable.toEntityIfFound(row)
   }
 
-  async findSummary(name: string) {
+  async findSummary(name: string): Promise<CertificateSummary | undefined> {
     return certificateSummary.toEntityIfFound(
       await this.#summaries().where('name', '=', name).executeTakeFirst(),
     )
   }
 
   /** Those of the names that exist, in no order. */
-  async summaries(names: readonly string[]) {
+  async summaries(names: readonly string[]): Promise<CertificateSummary[]> {
     return names.length === 0
       ? []
       : certificateSummary.toEntities(
@@ -106,7 +106,7 @@ export class CertificateQueries {
     limit: number
     after?: { notAfter: number; name: string } | undefined
     prefix?: string | undefined
-  }) {
+  }): Promise<CertificateSummary[]> {
     const requested = this.#summaries().where('unused_since', 'is', null).limit(limit)
     if (prefix !== undefined) {
       const named = requested.where('name', '>=', prefix).where('name', '<', `${prefix}\u{10ffff}`)
@@ -125,7 +125,7 @@ export class CertificateQueries {
   }
 
   /** All requested certificates by their expiry, then by name; those without a chain first. */
-  async requested() {
+  async requested(): Promise<CertificateSummary[]> {
     return certificateSummary.toEntities(
       await this.#summaries()
         .where('unused_since', 'is', null)
@@ -139,7 +139,11 @@ export class CertificateQueries {
    * Certificates that are due at `now`: those without a chain first, then by expiry, then the longest due.
    * With `withOrders: false` only those with a request for renewal information as their next step.
    */
-  async due(now: number, limit: number, { withOrders }: { withOrders: boolean }) {
+  async due(
+    now: number,
+    limit: number,
+    { withOrders }: { withOrders: boolean },
+  ): Promise<CertificateSummary[]> {
     return certificateSummary.toEntities(
       await this.#summaries()
         .where('due_at', '<=', now)
@@ -177,17 +181,17 @@ export class CertificateQueries {
   }
 
   /** Names of all certificates after this one, in order. */
-  async names(after: string, limit: number) {
+  async names(after: string, limit: number): Promise<string[]> {
     const query = this.#db.selectFrom('certificates').select('name').where('name', '>', after)
     return (await query.orderBy('name').limit(limit).execute()).map(({ name }) => name)
   }
 
-  async insert(certificate: Certificate) {
+  async insert(certificate: Certificate): Promise<void> {
     await this.#db.insertInto('certificates').values(certificateTable.toRow(certificate)).execute()
   }
 
   /** Properties that are absent stay. */
-  async update(name: string, change: Partial<Omit<Certificate, 'name'>>) {
+  async update(name: string, change: Partial<Omit<Certificate, 'name'>>): Promise<void> {
     await this.#db
       .updateTable('certificates')
       .set(certificateTable.toRow(change))
@@ -199,7 +203,7 @@ export class CertificateQueries {
    * Changes the schedule of the certificate with this ARI identifier. Changes nothing when the certificate was
    * replaced, has a pending order, or is no longer requested.
    */
-  async reschedule(name: string, certificateId: string | null, schedule: CertificateSchedule) {
+  async reschedule(name: string, certificateId: string | null, schedule: CertificateSchedule): Promise<void> {
     await this.#db
       .updateTable('certificates')
       .set(certificateTable.toRow(schedule))
@@ -211,7 +215,7 @@ export class CertificateQueries {
   }
 
   /** The active domains without a requested certificate among the next `limit` active domains after that one. */
-  async missing(after: string, limit: number) {
+  async missing(after: string, limit: number): Promise<NamesPage> {
     const rows = await this.#db
       .selectFrom('domains')
       .leftJoin('certificates', (join) =>
@@ -231,7 +235,7 @@ export class CertificateQueries {
    * Hosts below the domain of live sites that have an owner and no certificate, those created last first. With
    * `changedSince`, only of sites that changed since then: without it, all sites are read when none is missing.
    */
-  async missingSites(siteDomain: string, limit: number, changedSince = 0) {
+  async missingSites(siteDomain: string, limit: number, changedSince = 0): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('sites')
       .select(sql<string>`sites.slug || ${`.${siteDomain}`}`.as('name'))
@@ -256,7 +260,7 @@ export class CertificateQueries {
     after: string,
     limit: number,
     { others, siteDomain = '' }: { others: readonly string[]; siteDomain?: string | undefined },
-  ) {
+  ): Promise<NamesPage> {
     const suffix = `.${siteDomain}`
     const rows = await this.#db
       .selectFrom('certificates')
@@ -284,7 +288,7 @@ export class CertificateQueries {
   }
 
   /** Deletes certificates that have not been requested since before that time; returns their number. */
-  async deleteUnused(before: number) {
+  async deleteUnused(before: number): Promise<number> {
     const deleted = await this.#db
       .deleteFrom('certificates')
       .where('unused_since', '<', before)

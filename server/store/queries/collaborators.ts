@@ -11,18 +11,18 @@ export class CollaboratorQueries {
   }
 
   /** Those of a site, in the order in which they were added, then by address. */
-  async bySite(slug: string) {
+  async bySite(slug: string): Promise<Collaborator[]> {
     const rows = this.#db.selectFrom('collaborators').selectAll().where('slug', '=', slug)
     return collaboratorTable.toEntities(await rows.orderBy('added_at').orderBy('email').execute())
   }
 
-  async has(slug: string, email: string) {
+  async has(slug: string, email: string): Promise<boolean> {
     const row = this.#db.selectFrom('collaborators').select('slug').where('slug', '=', slug)
     return (await row.where('email', '=', email).executeTakeFirst()) !== undefined
   }
 
   /** An earlier entry of the address stays. */
-  async add(collaborator: Collaborator) {
+  async add(collaborator: Collaborator): Promise<void> {
     await this.#db
       .insertInto('collaborators')
       .values(collaboratorTable.toRow(collaborator))
@@ -31,17 +31,17 @@ export class CollaboratorQueries {
   }
 
   /** Returns whether the site had the address. */
-  async remove(slug: string, email: string) {
+  async remove(slug: string, email: string): Promise<boolean> {
     const row = this.#db.deleteFrom('collaborators').where('slug', '=', slug)
     return (await row.where('email', '=', email).executeTakeFirst()).numDeletedRows > 0n
   }
 
-  async removeOfSite(slug: string) {
+  async removeOfSite(slug: string): Promise<void> {
     await this.#db.deleteFrom('collaborators').where('slug', '=', slug).execute()
   }
 
   /** Removes the address from all sites. */
-  async removeEmail(email: string) {
+  async removeEmail(email: string): Promise<void> {
     await this.#db.deleteFrom('collaborators').where('email', '=', email).execute()
   }
 }

@@ -11,18 +11,18 @@ export class CounterQueries {
   }
 
   /** Adds one to a caller's window and returns the count. */
-  async add(caller: string, windowStart: number) {
+  async add(caller: string, windowStart: number): Promise<number> {
     const row = await this.#add([{ caller, windowStart }]).returning('requests').executeTakeFirstOrThrow()
     return row.requests
   }
 
   /** Adds one to each of these windows, which differ. */
-  async addEach(windows: readonly CounterWindow[]) {
+  async addEach(windows: readonly CounterWindow[]): Promise<void> {
     await this.#add(windows).execute()
   }
 
   /** Reverts one `add`; without one it changes nothing. */
-  async decrement(caller: string, windowStart: number) {
+  async decrement(caller: string, windowStart: number): Promise<void> {
     await this.#db
       .updateTable('counters')
       .set((e) => ({ requests: e('requests', '-', 1) }))
@@ -32,7 +32,7 @@ export class CounterQueries {
   }
 
   /** 0 when the window does not exist. */
-  async value(caller: string, windowStart: number) {
+  async value(caller: string, windowStart: number): Promise<number> {
     const row = await this.#db
       .selectFrom('counters')
       .select('requests')
@@ -43,7 +43,7 @@ export class CounterQueries {
   }
 
   /** The counts of windows, in their order. */
-  async values(windows: readonly CounterWindow[]) {
+  async values(windows: readonly CounterWindow[]): Promise<number[]> {
     const rows = await this.#db
       .selectFrom('counters')
       .selectAll()
@@ -58,12 +58,12 @@ export class CounterQueries {
   }
 
   /** Deletes every window of a caller. */
-  async delete(caller: string) {
+  async delete(caller: string): Promise<void> {
     await this.#db.deleteFrom('counters').where('caller', '=', caller).execute()
   }
 
   /** Deletes up to `limit` windows with an earlier name, and returns their number. */
-  async deleteBefore(windowStart: number, limit: number) {
+  async deleteBefore(windowStart: number, limit: number): Promise<number> {
     const old = this.#db
       .selectFrom('counters')
       .select(['caller', 'window_start'])

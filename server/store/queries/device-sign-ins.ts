@@ -10,17 +10,17 @@ export class DeviceSignInQueries {
     this.#db = db
   }
 
-  async add(signIn: DeviceSignIn) {
+  async add(signIn: DeviceSignIn): Promise<void> {
     await this.#db.insertInto('device_sign_ins').values(deviceSignInTable.toRow(signIn)).execute()
   }
 
-  async find(deviceHash: string) {
+  async find(deviceHash: string): Promise<DeviceSignIn | undefined> {
     const query = this.#db.selectFrom('device_sign_ins').selectAll().where('device_hash', '=', deviceHash)
     return deviceSignInTable.toEntityIfFound(await query.executeTakeFirst())
   }
 
   /** The pending sign-in with one of these hashes of a user code that is valid at `now`. */
-  async findPending(userCodeHashes: readonly string[], now: number) {
+  async findPending(userCodeHashes: readonly string[], now: number): Promise<DeviceSignIn | undefined> {
     const query = this.#db
       .selectFrom('device_sign_ins')
       .selectAll()
@@ -35,7 +35,7 @@ export class DeviceSignInQueries {
     userCodeHashes: readonly string[],
     { state, accountId }: Pick<DeviceSignIn, 'state' | 'accountId'>,
     now: number,
-  ) {
+  ): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('device_sign_ins')
       .set({ state, account_id: accountId })
@@ -47,7 +47,7 @@ export class DeviceSignInQueries {
   }
 
   /** Records a poll, unless it is earlier than the interval permits; returns whether it was recorded. */
-  async recordPoll(deviceHash: string, now: number) {
+  async recordPoll(deviceHash: string, now: number): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('device_sign_ins')
       .set({ polled_at: now })
@@ -57,7 +57,7 @@ export class DeviceSignInQueries {
     return numUpdatedRows > 0n
   }
 
-  async setInterval(deviceHash: string, intervalMs: number) {
+  async setInterval(deviceHash: string, intervalMs: number): Promise<void> {
     await this.#db
       .updateTable('device_sign_ins')
       .set({ interval_ms: intervalMs })
@@ -66,13 +66,13 @@ export class DeviceSignInQueries {
   }
 
   /** Returns whether it existed. */
-  async remove(deviceHash: string) {
+  async remove(deviceHash: string): Promise<boolean> {
     const query = this.#db.deleteFrom('device_sign_ins').where('device_hash', '=', deviceHash)
     return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
   }
 
   /** Removes up to `limit` that have expired, and returns their number. */
-  async deleteExpired(now: number, limit: number) {
+  async deleteExpired(now: number, limit: number): Promise<number> {
     const expired = this.#db
       .selectFrom('device_sign_ins')
       .select('device_hash')

@@ -16,14 +16,14 @@ export class DomainQueries {
   }
 
   /** By time of creation, then by name. */
-  async byAccount(accountId: string) {
+  async byAccount(accountId: string): Promise<Domain[]> {
     return toEntities(
       await this.#all().where('account_id', '=', accountId).orderBy('created_at').orderBy('domain').execute(),
     )
   }
 
   /** Domains of several accounts, each account's in the order of `byAccount`. */
-  async byAccounts(accountIds: readonly string[]) {
+  async byAccounts(accountIds: readonly string[]): Promise<Domain[]> {
     return accountIds.length === 0
       ? []
       : toEntities(
@@ -37,25 +37,25 @@ export class DomainQueries {
   }
 
   /** By name. */
-  async bySite(slug: string) {
+  async bySite(slug: string): Promise<Domain[]> {
     return toEntities(await this.#all().where('slug', '=', slug).orderBy('domain').execute())
   }
 
-  async find(accountId: string, domain: string) {
+  async find(accountId: string, domain: string): Promise<Domain | undefined> {
     return toEntityIfFound(
       await this.#all().where('account_id', '=', accountId).where('domain', '=', domain).executeTakeFirst(),
     )
   }
 
   /** The domain of the account that has the name; its `primaryDomain` may be active or not. */
-  async active(domain: string) {
+  async active(domain: string): Promise<Domain | undefined> {
     return toEntityIfFound(
       await this.#all().where('domain', '=', domain).where('status', '=', 'active').executeTakeFirst(),
     )
   }
 
   /** The account's name that redirects to `primary`, if there is one. */
-  async secondary(accountId: string, primary: string) {
+  async secondary(accountId: string, primary: string): Promise<Domain | undefined> {
     return toEntityIfFound(
       await this.#all()
         .where('account_id', '=', accountId)
@@ -68,7 +68,10 @@ export class DomainQueries {
    * Claims names due at `now`, the longest due first: until that time, or until their next check is planned, no other
    * call returns them. One statement. Concurrent calls may return fewer names than are due.
    */
-  async claimDue(now: number, { limit, slow, until }: { limit: number; slow: boolean; until: number }) {
+  async claimDue(
+    now: number,
+    { limit, slow, until }: { limit: number; slow: boolean; until: number },
+  ): Promise<Domain[]> {
     const isFree = (e: ExpressionBuilder<Schema, 'domains'>) =>
       e.or([e('checking_until', 'is', null), e('checking_until', '<=', now)])
     const due = this.#db
@@ -92,7 +95,7 @@ export class DomainQueries {
   }
 
   /** Number of domains counted against the plan: a root domain and its `www` are one. */
-  async count(accountId: string) {
+  async count(accountId: string): Promise<number> {
     const row = await this.#db
       .selectFrom('domains')
       .select((e) => e.fn.countAll<number>().as('domains'))
@@ -102,7 +105,7 @@ export class DomainQueries {
     return Number(row.domains)
   }
 
-  async insert(domain: Domain) {
+  async insert(domain: Domain): Promise<void> {
     await this.#db.insertInto('domains').values(domainFields.toRow(domain)).execute()
   }
 
@@ -110,7 +113,7 @@ export class DomainQueries {
   async update(
     { accountId, domain }: Pick<Domain, 'accountId' | 'domain'>,
     change: Partial<Omit<Domain, 'accountId' | 'domain'>>,
-  ) {
+  ): Promise<void> {
     await this.#db
       .updateTable('domains')
       .set({
@@ -123,7 +126,7 @@ export class DomainQueries {
   }
 
   /** Returns whether the domain existed. */
-  async remove(accountId: string, domain: string) {
+  async remove(accountId: string, domain: string): Promise<boolean> {
     const deleted = await this.#db
       .deleteFrom('domains')
       .where('account_id', '=', accountId)
@@ -132,12 +135,12 @@ export class DomainQueries {
     return deleted.numDeletedRows > 0n
   }
 
-  async removeOfSite(slug: string) {
+  async removeOfSite(slug: string): Promise<void> {
     await this.#db.deleteFrom('domains').where('slug', '=', slug).execute()
   }
 
   /** The account for which a deleted name is reserved at `now`. */
-  async reservation(domain: string, now: number) {
+  async reservation(domain: string, now: number): Promise<DomainReservation | undefined> {
     return reservationTable.toEntityIfFound(
       await this.#db
         .selectFrom('held_domains')
@@ -148,7 +151,7 @@ export class DomainQueries {
     )
   }
 
-  async countReservations(accountId: string, now: number) {
+  async countReservations(accountId: string, now: number): Promise<number> {
     const row = await this.#db
       .selectFrom('held_domains')
       .select((e) => e.fn.countAll<number>().as('domains'))
@@ -159,7 +162,7 @@ export class DomainQueries {
   }
 
   /** Reserves a name and replaces an earlier reservation. */
-  async reserve(reservation: DomainReservation) {
+  async reserve(reservation: DomainReservation): Promise<void> {
     const row = reservationTable.toRow(reservation)
     const { domain: _, ...rest } = row
     await this.#db
@@ -169,17 +172,17 @@ export class DomainQueries {
       .execute()
   }
 
-  async releaseReservation(domain: string) {
+  async releaseReservation(domain: string): Promise<void> {
     await this.#db.deleteFrom('held_domains').where('domain', '=', domain).execute()
   }
 
   /** Deletes all reservations of an account. */
-  async releaseReservations(accountId: string) {
+  async releaseReservations(accountId: string): Promise<void> {
     await this.#db.deleteFrom('held_domains').where('account_id', '=', accountId).execute()
   }
 
   /** Returns their number. */
-  async deleteExpiredReservations(now: number) {
+  async deleteExpiredReservations(now: number): Promise<number> {
     const deleted = await this.#db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
     return Number(deleted.numDeletedRows)
   }

@@ -97,7 +97,10 @@ export class FigureQueries {
   }
 
   /** The stored figures after this id, up to `until`, or to the end. */
-  async range(kind: ListKind, { after, until }: { after: string; until: string | undefined }) {
+  async range(
+    kind: ListKind,
+    { after, until }: { after: string; until: string | undefined },
+  ): Promise<Figures[]> {
     const rows = await this.#db
       .selectFrom('figures')
       .select(['id', 'bytes', 'visits', 'sites', 'title'])
@@ -109,7 +112,10 @@ export class FigureQueries {
   }
 
   /** Stores figures, and removes those of these ids. */
-  async replace(kind: ListKind, { put, remove }: { put: readonly Figures[]; remove: readonly string[] }) {
+  async replace(
+    kind: ListKind,
+    { put, remove }: { put: readonly Figures[]; remove: readonly string[] },
+  ): Promise<void> {
     if (put.length > 0)
       await this.#db
         .insertInto('figures')
@@ -149,7 +155,7 @@ export class FigureQueries {
     kind: ListKind,
     by: ListOrder,
     { limit, after }: { limit: number; after?: ListPosition | undefined },
-  ) {
+  ): Promise<ListPosition[]> {
     if (by === 'age') return this.#orderByAge(kind, limit, after)
     return this.#db
       .selectFrom('figures')
@@ -168,7 +174,7 @@ export class FigureQueries {
    * Ids, in no order: sites by the beginning of slug, title, domain or owner's email address, accounts by their address,
    * domains by name or owner's address. `prefix` is in lower case.
    */
-  async search(kind: ListKind, prefix: string, limit: number) {
+  async search(kind: ListKind, prefix: string, limit: number): Promise<string[]> {
     const owners = await this.#db
       .selectFrom('accounts')
       .select('id')
@@ -187,7 +193,7 @@ export class FigureQueries {
   }
 
   /** Active domains that do not point here, and certificates that could not be issued or renewed; at most `max`. */
-  async countProblems(max: number) {
+  async countProblems(max: number): Promise<{ domains: number; certificates: number }> {
     const { rows } = await sql<{ domains: number; certificates: number }>`
       select
         (select count(*) from (select 1 from domains

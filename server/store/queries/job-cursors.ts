@@ -9,7 +9,7 @@ export class JobCursorQueries {
     this.#db = db
   }
 
-  async find(job: string) {
+  async find(job: string): Promise<string | undefined> {
     const row = await this.#db
       .selectFrom('job_cursors')
       .select('position')
@@ -19,7 +19,7 @@ export class JobCursorQueries {
   }
 
   /** Undefined at the end of the list. */
-  async set(job: string, position: string | undefined) {
+  async set(job: string, position: string | undefined): Promise<void> {
     if (position === undefined) {
       await this.#db.deleteFrom('job_cursors').where('job', '=', job).execute()
       return

@@ -49,7 +49,7 @@ export class KeyQueries {
   }
 
   /** Those of these hashes that belong to a key that is valid at `now`, named or not. */
-  async valid(hashes: readonly string[], now: number) {
+  async valid(hashes: readonly string[], now: number): Promise<string[]> {
     if (hashes.length === 0) return []
     const own = this.#db.selectFrom('accounts').select('key_hash').where('key_hash', 'in', hashes)
     const named = this.#db
@@ -62,23 +62,23 @@ export class KeyQueries {
   }
 
   /** The keys that the account created by name, newest first. */
-  async list(accountId: string) {
+  async list(accountId: string): Promise<NamedKey[]> {
     const query = this.#ofAccount(accountId).selectAll().where('issued_by', 'is', null)
     return namedKeyTable.toEntities(await query.orderBy('created_at', 'desc').orderBy('key_hash').execute())
   }
 
-  async add(key: NamedKey) {
+  async add(key: NamedKey): Promise<void> {
     await this.#db.insertInto('named_keys').values(namedKeyTable.toRow(key)).execute()
   }
 
   /** Ends a key, named or not. */
-  async delete(keyHash: string) {
+  async delete(keyHash: string): Promise<void> {
     await this.#db.deleteFrom('named_keys').where('key_hash', '=', keyHash).execute()
     await this.#db.updateTable('accounts').set({ key_hash: null }).where('key_hash', '=', keyHash).execute()
   }
 
   /** The number of issued keys of the account. */
-  async countIssued(accountId: string) {
+  async countIssued(accountId: string): Promise<number> {
     const counted = await this.#ofAccount(accountId)
       .select((e) => e.fn.countAll().as('keys'))
       .where('issued_by', 'is not', null)
@@ -87,7 +87,7 @@ export class KeyQueries {
   }
 
   /** Ends the keys that were issued for this. */
-  async deleteIssued(accountId: string, issuedBy: string) {
+  async deleteIssued(accountId: string, issuedBy: string): Promise<void> {
     await this.#db
       .deleteFrom('named_keys')
       .where('account_id', '=', accountId)
@@ -96,7 +96,7 @@ export class KeyQueries {
   }
 
   /** Sets the last use of a key, unless it was used after `before`. */
-  async recordUse(keyHash: string, now: number, before: number) {
+  async recordUse(keyHash: string, now: number, before: number): Promise<void> {
     await this.#db
       .updateTable('named_keys')
       .set({ last_used_at: now })
@@ -109,7 +109,15 @@ export class KeyQueries {
    * Removes issued keys that have expired, and others that had expired at `before`; at most `limit`. Returns their
    * number.
    */
-  async deleteExpired({ now, before, limit }: { now: number; before: number; limit: number }) {
+  async deleteExpired({
+    now,
+    before,
+    limit,
+  }: {
+    now: number
+    before: number
+    limit: number
+  }): Promise<number> {
     const expired = this.#db
       .selectFrom('named_keys')
       .select('key_hash')

@@ -18,13 +18,13 @@ export class LeaseQueries {
    * Takes the lease until `until`, which is also `latest`, when it is free, expired, or the holder's own. Returns the
    * fencing token, or undefined when another process holds it.
    */
-  async acquire(name: string, holder: string, now: number, until: number) {
+  async acquire(name: string, holder: string, now: number, until: number): Promise<number | undefined> {
     const lease = await this.acquireOrFind({ name, holder, until }, now, until)
     return lease.holder === holder ? lease.fence : undefined
   }
 
   /** As `acquire`, but returns the lease, also that of another holder. One statement. */
-  acquireOrFind({ name, holder, until }: Omit<Lease, 'fence'>, now: number, latest: number) {
+  acquireOrFind({ name, holder, until }: Omit<Lease, 'fence'>, now: number, latest: number): Promise<Lease> {
     return this.#db
       .insertInto('leases')
       .values({ name, holder, fence: 1, until })
@@ -56,7 +56,7 @@ export class LeaseQueries {
    * Sets the end of a lease; false when the holder of that fencing token does not have it any more. Within a write no
    * other process can acquire it before the write ends.
    */
-  async extend({ name, holder, fence, until }: Lease) {
+  async extend({ name, holder, fence, until }: Lease): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('leases')
       .set({ until })
@@ -68,12 +68,12 @@ export class LeaseQueries {
   }
 
   /** Releases a lease. Idempotent; another holder's stays. */
-  async release(name: string, holder: string) {
+  async release(name: string, holder: string): Promise<void> {
     await this.#db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
   }
 
   /** Whether any process holds the lease. */
-  async isTaken(name: string, now: number, latest: number) {
+  async isTaken(name: string, now: number, latest: number): Promise<boolean> {
     const held = await this.#db
       .selectFrom('leases')
       .select('name')
@@ -85,7 +85,7 @@ export class LeaseQueries {
   }
 
   /** Whether the holder of that fencing token still has the lease. */
-  async isHeld(name: string, holder: string, fence: number) {
+  async isHeld(name: string, holder: string, fence: number): Promise<boolean> {
     const held = await this.#db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
     return held?.holder === holder && held.fence === fence
   }

@@ -1,8 +1,8 @@
 import { type Expression, type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import { domainFields } from '../tables/domains.ts'
-import { type Notice, noticeTable } from '../tables/notices.ts'
-import { siteTable } from '../tables/sites.ts'
+import { type Domain, domainFields } from '../tables/domains.ts'
+import { type FailingCertificate, type Notice, noticeTable } from '../tables/notices.ts'
+import { type Site, siteTable } from '../tables/sites.ts'
 
 /** Notices, and the events that have none yet; the latter in no order. */
 export class NoticeQueries {
@@ -13,7 +13,7 @@ export class NoticeQueries {
   }
 
   /** Changes nothing when the event has a notice. */
-  async add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>) {
+  async add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>): Promise<void> {
     await this.#db
       .insertInto('notices')
       .values(noticeTable.toRow({ ...notice, attempts: 0, dueAt: notice.createdAt }))
@@ -21,14 +21,14 @@ export class NoticeQueries {
       .execute()
   }
 
-  async find(id: string) {
+  async find(id: string): Promise<Notice | undefined> {
     return noticeTable.toEntityIfFound(
       await this.#db.selectFrom('notices').selectAll().where('id', '=', id).executeTakeFirst(),
     )
   }
 
   /** Number of notices of a kind that an account has had since then. */
-  async count(accountId: string, kind: Notice['event']['kind'], since: number) {
+  async count(accountId: string, kind: Notice['event']['kind'], since: number): Promise<number> {
     const row = await this.#db
       .selectFrom('notices')
       .select((e) => e.fn.countAll<number>().as('notices'))
@@ -40,18 +40,18 @@ export class NoticeQueries {
   }
 
   /** The longest due first. */
-  async due(now: number, limit: number) {
+  async due(now: number, limit: number): Promise<Notice[]> {
     const query = this.#db.selectFrom('notices').selectAll().where('due_at', '<=', now)
     return noticeTable.toEntities(await query.orderBy('due_at').orderBy('id').limit(limit).execute())
   }
 
   /** Sets the next attempt; `attempts` counts those made. */
-  async schedule(id: string, { attempts, dueAt }: Pick<Notice, 'attempts' | 'dueAt'>) {
+  async schedule(id: string, { attempts, dueAt }: Pick<Notice, 'attempts' | 'dueAt'>): Promise<void> {
     await this.#db.updateTable('notices').set({ attempts, due_at: dueAt }).where('id', '=', id).execute()
   }
 
   /** Sites of accounts with reminders that expire until then and have not changed since `changedBefore`. */
-  async expiringSites(until: number, changedBefore: number, limit: number) {
+  async expiringSites(until: number, changedBefore: number, limit: number): Promise<Site[]> {
     const id = sql<string>`'site-expires ' || sites.slug || ' ' || sites.expires_at`
     return siteTable.toEntities(
       await this.#db
@@ -69,7 +69,7 @@ export class NoticeQueries {
   }
 
   /** Active domains that have failed their checks since before that time. */
-  async failingDomains(since: number, limit: number) {
+  async failingDomains(since: number, limit: number): Promise<Domain[]> {
     const id = sql<string>`'domain-fails ' || domains.account_id || ' ' || domains.domain || ' ' || domains.failing_since`
     return domainFields.toEntities(
       await this.#db
@@ -84,7 +84,7 @@ export class NoticeQueries {
   }
 
   /** Certificates of active domains whose issuance or renewal has failed since before that time. */
-  async failingCertificates(since: number, limit: number) {
+  async failingCertificates(since: number, limit: number): Promise<FailingCertificate[]> {
     const id = sql<string>`'certificate-fails ' || name || ' ' || coalesce(not_after, 0)`
     return await this.#db
       .selectFrom('certificates')
@@ -109,12 +109,12 @@ export class NoticeQueries {
       .execute()
   }
 
-  async deleteOfAccount(accountId: string) {
+  async deleteOfAccount(accountId: string): Promise<void> {
     await this.#db.deleteFrom('notices').where('account_id', '=', accountId).execute()
   }
 
   /** Deletes up to `limit` that were added before that time, and returns their number. */
-  async deleteBefore(createdAt: number, limit: number) {
+  async deleteBefore(createdAt: number, limit: number): Promise<number> {
     const old = this.#db
       .selectFrom('notices')
       .select('id')

@@ -1,6 +1,6 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import type { Schema } from '../schema.ts'
-import { accountTable } from '../tables/accounts.ts'
+import { type Account, accountTable } from '../tables/accounts.ts'
 import { type OAuthRecord, oauthRecordTable } from '../tables/oauth.ts'
 
 const { toEntities, toEntityIfFound } = oauthRecordTable
@@ -13,12 +13,12 @@ export class OAuthQueries {
     this.#db = db
   }
 
-  async find(idHash: string, now: number) {
+  async find(idHash: string, now: number): Promise<OAuthRecord | undefined> {
     return toEntityIfFound(await this.#valid(now).where('id_hash', '=', idHash).executeTakeFirst())
   }
 
   /** Those that exist, in no order. */
-  async findAll(idHashes: readonly string[], now: number) {
+  async findAll(idHashes: readonly string[], now: number): Promise<OAuthRecord[]> {
     if (idHashes.length === 0) return []
     return toEntities(
       await this.#valid(now)
@@ -31,7 +31,10 @@ export class OAuthQueries {
    * A record with the account that it belongs to, unless that is being deleted, or the grant has ended: a request for
    * a token that runs while the grant ends can save the token afterwards.
    */
-  async findWithAccount(idHash: string, now: number) {
+  async findWithAccount(
+    idHash: string,
+    now: number,
+  ): Promise<{ record: OAuthRecord; account: Account } | undefined> {
     const record = await this.find(idHash, now)
     if (!record?.accountId || !record.grantHash) return undefined
     const row = await this.#db
@@ -45,7 +48,7 @@ export class OAuthQueries {
   }
 
   /** Inserts a record, or replaces payload and expiry of the one with its id. */
-  async save(record: OAuthRecord) {
+  async save(record: OAuthRecord): Promise<void> {
     const row = oauthRecordTable.toRow(record)
     const { payload, expires_at } = row
     await this.#db
@@ -59,7 +62,7 @@ export class OAuthQueries {
    * Records the first use, after which the record expires at `until` at the latest; false when it was used before, or
    * is absent. Exact over all processes.
    */
-  async consume(idHash: string, now: number, until: number) {
+  async consume(idHash: string, now: number, until: number): Promise<boolean> {
     const consumed = await this.#db
       .updateTable('oauth_records')
       .set((e) => ({
@@ -73,17 +76,17 @@ export class OAuthQueries {
     return consumed !== undefined
   }
 
-  async delete(idHash: string) {
+  async delete(idHash: string): Promise<void> {
     await this.#db.deleteFrom('oauth_records').where('id_hash', '=', idHash).execute()
   }
 
   /** Deletes some of the records of a grant; returns their number. */
-  deleteOfGrant(grantHash: string, limit: number) {
+  deleteOfGrant(grantHash: string, limit: number): Promise<number> {
     return this.#deleteSome(limit, (e) => e('grant_hash', '=', grantHash))
   }
 
   /** The records of an account, newest first. */
-  async list(accountId: string, kind: string, now: number) {
+  async list(accountId: string, kind: string, now: number): Promise<OAuthRecord[]> {
     return toEntities(
       await this.#valid(now)
         .where('account_id', '=', accountId)
@@ -94,12 +97,12 @@ export class OAuthQueries {
   }
 
   /** Deletes some of the records of an account; returns their number. */
-  deleteOfAccount(accountId: string, limit: number) {
+  deleteOfAccount(accountId: string, limit: number): Promise<number> {
     return this.#deleteSome(limit, (e) => e('account_id', '=', accountId))
   }
 
   /** Deletes some of the records that have expired by `now`; returns their number. */
-  deleteExpired(now: number, limit: number) {
+  deleteExpired(now: number, limit: number): Promise<number> {
     return this.#deleteSome(limit, (e) => e('expires_at', '<=', now))
   }
 

@@ -20,7 +20,7 @@ export class OperatorSettingQueries {
   }
 
   /** Stores a value of JSON in place of an earlier one. */
-  async put(name: OperatorSettingName, given: object) {
+  async put(name: OperatorSettingName, given: object): Promise<void> {
     const value = JSON.stringify(given)
     await this.#db
       .insertInto('operator_settings')
@@ -30,7 +30,7 @@ export class OperatorSettingQueries {
   }
 
   /** Returns whether there was one. */
-  async remove(name: OperatorSettingName) {
+  async remove(name: OperatorSettingName): Promise<boolean> {
     const deleted = this.#db.deleteFrom('operator_settings').where('name', '=', name)
     return (await deleted.executeTakeFirstOrThrow()).numDeletedRows > 0n
   }

@@ -14,7 +14,7 @@ export class ReferenceQueries {
    * The contents among these that another site of the owner references. Exact within a write that has just added or
    * removed references of the site to them: their rows are locked until the commit.
    */
-  async heldBeside(slug: string, ownerId: string, hashes: readonly string[]) {
+  async heldBeside(slug: string, ownerId: string, hashes: readonly string[]): Promise<Set<string>> {
     const found: string[] = []
     for (const batch of toBatches(hashes)) {
       const { rows } = await sql<{ hash: string }>`
@@ -31,7 +31,11 @@ export class ReferenceQueries {
    * with `<` no other one whose slug is less, so that the sum over all sites of the owner has each content once. Counts a
    * content once that the site references in both tables.
    */
-  async sum(slug: string, ownerId: string | null, order: '<>' | '<' = '<>') {
+  async sum(
+    slug: string,
+    ownerId: string | null,
+    order: '<>' | '<' = '<>',
+  ): Promise<{ bytes: number; own: number }> {
     const counted =
       ownerId === null
         ? sql`size`
@@ -47,7 +51,7 @@ export class ReferenceQueries {
   }
 
   /** Records the owner of a site with its references, which stay locked until the commit. */
-  async setOwner(slug: string, ownerId: string) {
+  async setOwner(slug: string, ownerId: string): Promise<void> {
     const lock = this.#db
       .updateTable('blobs')
       .set((e) => ({ unreferenced_since: e.ref('unreferenced_since') }))

@@ -10,12 +10,12 @@ export class ReportQueries {
     this.#db = db
   }
 
-  async find(site: string) {
+  async find(site: string): Promise<ReportedSite | undefined> {
     return reportTable.toEntityIfFound(await this.#all().where('site', '=', site).executeTakeFirst())
   }
 
   /** Replaces the row of the site. */
-  async put(reports: ReportedSite) {
+  async put(reports: ReportedSite): Promise<void> {
     const { site, ...others } = reportTable.toRow(reports)
     await this.#db
       .insertInto('reports')
@@ -28,7 +28,7 @@ export class ReportQueries {
   async list(
     state: ReportState,
     { limit, before }: { limit: number; before?: Pick<ReportedSite, 'lastAt' | 'site'> | undefined },
-  ) {
+  ): Promise<ReportedSite[]> {
     let query = this.#all().where('state', '=', state)
     if (before)
       query = query.where((e) => e(e.refTuple('last_at', 'site'), '<', e.tuple(before.lastAt, before.site)))
@@ -41,7 +41,7 @@ export class ReportQueries {
    * Open ones with reports that the operator was not notified of, and no notification since `mailedBefore`, the last
    * reported site first: a flood of reports does not delay the notification of later ones.
    */
-  async unmailed(mailedBefore: number, limit: number) {
+  async unmailed(mailedBefore: number, limit: number): Promise<ReportedSite[]> {
     const query = this.#all()
       // Written literally, because it must match a partial index.
       .where(sql<boolean>`state = 'open' and count > mailed_count`)
@@ -50,7 +50,7 @@ export class ReportQueries {
   }
 
   /** Deletes those last reported before that time; returns their number. */
-  async deleteBefore(lastAt: number, limit: number) {
+  async deleteBefore(lastAt: number, limit: number): Promise<number> {
     const old = this.#db.selectFrom('reports').select('site').where('last_at', '<', lastAt).limit(limit)
     const query = this.#db.deleteFrom('reports').where('site', 'in', old)
     return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)

@@ -14,7 +14,7 @@ export class ScanQueries {
   }
 
   /** Those among these hashes that the scanner has accepted since that time. */
-  async acceptedAmong(scanner: string, hashes: readonly string[], since: number) {
+  async acceptedAmong(scanner: string, hashes: readonly string[], since: number): Promise<Set<string>> {
     const accepted = new Set<string>()
     for (const batch of toBatches(hashes)) {
       const query = this.#db.selectFrom('accepted_scans').select('hash').where('hash', 'in', batch)
@@ -25,7 +25,7 @@ export class ScanQueries {
   }
 
   /** Idempotent; a later time replaces an earlier one. */
-  async accept(scanner: string, hashes: readonly string[], now: number) {
+  async accept(scanner: string, hashes: readonly string[], now: number): Promise<void> {
     for (const batch of toBatches(hashes))
       await this.#db
         .insertInto('accepted_scans')
@@ -35,7 +35,7 @@ export class ScanQueries {
   }
 
   /** Deletes at most `limit` that were accepted before that time; returns their number. */
-  async deleteBefore(acceptedAt: number, limit: number) {
+  async deleteBefore(acceptedAt: number, limit: number): Promise<number> {
     const old = this.#db
       .selectFrom('accepted_scans')
       .select(['hash', 'scanner'])

@@ -10,19 +10,19 @@ export class SharedSettingQueries {
   }
 
   /** In no order. */
-  list() {
+  list(): Promise<SharedSetting[]> {
     return this.#db.selectFrom('shared_settings').selectAll().execute()
   }
 
   /** Stores those whose names have none yet. */
-  async addMissing(settings: readonly SharedSetting[]) {
+  async addMissing(settings: readonly SharedSetting[]): Promise<void> {
     await this.#insert(settings)
       .onConflict((conflict) => conflict.column('name').doNothing())
       .execute()
   }
 
   /** Stores them in place of earlier ones. */
-  async replace(settings: readonly SharedSetting[]) {
+  async replace(settings: readonly SharedSetting[]): Promise<void> {
     await this.#insert(settings)
       .onConflict((conflict) =>
         conflict.column('name').doUpdateSet((e) => ({ fingerprint: e.ref('excluded.fingerprint') })),

@@ -1,10 +1,11 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
 import type { Schema } from '../schema.ts'
-import { accountTable } from '../tables/accounts.ts'
+import { type Account, accountTable } from '../tables/accounts.ts'
 import {
   type Session,
   type SignInCode,
+  type SignInSource,
   sessionTable,
   signInCodeTable,
   signInSourceTable,
@@ -24,18 +25,18 @@ export class SignInQueries {
   }
 
   /** The codes of an address in no order, including expired ones that were not swept yet. */
-  async codes(email: string) {
+  async codes(email: string): Promise<SignInCode[]> {
     return signInCodeTable.toEntities(
       await this.#db.selectFrom('sign_in_codes').selectAll().where('email', '=', email).execute(),
     )
   }
 
-  async addCode(code: SignInCode) {
+  async addCode(code: SignInCode): Promise<void> {
     await this.#db.insertInto('sign_in_codes').values(signInCodeTable.toRow(code)).execute()
   }
 
   /** Counts a wrong try with the attempt token. */
-  async countAttemptTry(attemptHash: string) {
+  async countAttemptTry(attemptHash: string): Promise<void> {
     await this.#db
       .updateTable('sign_in_codes')
       .set((e) => ({ attempt_tries: e('attempt_tries', '+', 1) }))
@@ -44,7 +45,7 @@ export class SignInQueries {
   }
 
   /** Counts a wrong try without an attempt token against the codes that the same network requested. */
-  async countOpenTry(email: string, network: string) {
+  async countOpenTry(email: string, network: string): Promise<void> {
     await this.#db
       .updateTable('sign_in_codes')
       .set((e) => ({ open_tries: e('open_tries', '+', 1) }))
@@ -53,16 +54,16 @@ export class SignInQueries {
       .execute()
   }
 
-  async deleteCode(attemptHash: string) {
+  async deleteCode(attemptHash: string): Promise<void> {
     await this.#db.deleteFrom('sign_in_codes').where('attempt_hash', '=', attemptHash).execute()
   }
 
-  async dropCodes(email: string) {
+  async dropCodes(email: string): Promise<void> {
     await this.#db.deleteFrom('sign_in_codes').where('email', '=', email).execute()
   }
 
   /** The recorded sources among these, in no order. */
-  async sources(email: string, sources: readonly string[]) {
+  async sources(email: string, sources: readonly string[]): Promise<SignInSource[]> {
     return signInSourceTable.toEntities(
       await this.#db
         .selectFrom('sign_in_sources')
@@ -74,7 +75,7 @@ export class SignInQueries {
   }
 
   /** Counts a wrong try of a source and returns how many there are now in a row. */
-  async countFailure(email: string, source: string, now: number) {
+  async countFailure(email: string, source: string, now: number): Promise<number> {
     const row = await this.#db
       .insertInto('sign_in_sources')
       .values({ email, source, signed_in_at: null, wrong_tries: 1, locked_until: null, changed_at: now })
@@ -90,7 +91,7 @@ export class SignInQueries {
   }
 
   /** Locks a recorded source until that time and resets its wrong tries. */
-  async lockSource(email: string, source: string, until: number) {
+  async lockSource(email: string, source: string, until: number): Promise<void> {
     await this.#db
       .updateTable('sign_in_sources')
       .set({ wrong_tries: 0, locked_until: until })
@@ -100,7 +101,11 @@ export class SignInQueries {
   }
 
   /** Records a successful sign-in of these sources; only the `max` newest of an address stay known. */
-  async recordSignIn(email: string, sources: readonly string[], { now, max }: { now: number; max: number }) {
+  async recordSignIn(
+    email: string,
+    sources: readonly string[],
+    { now, max }: { now: number; max: number },
+  ): Promise<void> {
     for (const source of sources)
       await this.#db
         .insertInto('sign_in_sources')
@@ -126,7 +131,7 @@ export class SignInQueries {
   }
 
   /** Resets the wrong tries of a source; a lock stays. */
-  async clearFailures(email: string, source: string) {
+  async clearFailures(email: string, source: string): Promise<void> {
     await this.#db
       .updateTable('sign_in_sources')
       .set({ wrong_tries: 0 })
@@ -135,16 +140,19 @@ export class SignInQueries {
       .execute()
   }
 
-  async dropSources(email: string) {
+  async dropSources(email: string): Promise<void> {
     await this.#db.deleteFrom('sign_in_sources').where('email', '=', email).execute()
   }
 
-  async addSession(session: Session) {
+  async addSession(session: Session): Promise<void> {
     await this.#db.insertInto('sessions').values(sessionTable.toRow(session)).execute()
   }
 
   /** The account of a session that is valid at `now`, and when the session began. */
-  async session(tokenHash: string, now: number) {
+  async session(
+    tokenHash: string,
+    now: number,
+  ): Promise<{ account: Account; createdAt: number } | undefined> {
     const row = await this.#db
       .selectFrom('sessions')
       .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
@@ -157,7 +165,7 @@ export class SignInQueries {
   }
 
   /** The hashes among these with sessions that are valid at `now`, in no order. */
-  async openSessions(tokenHashes: readonly string[], now: number) {
+  async openSessions(tokenHashes: readonly string[], now: number): Promise<string[]> {
     if (tokenHashes.length === 0) return []
     const rows = await this.#db
       .selectFrom('sessions')
@@ -168,12 +176,12 @@ export class SignInQueries {
     return rows.map((row) => row.token_hash)
   }
 
-  async deleteSession(tokenHash: string) {
+  async deleteSession(tokenHash: string): Promise<void> {
     await this.#db.deleteFrom('sessions').where('token_hash', '=', tokenHash).execute()
   }
 
   /** The sessions of an account that are valid at `now`, newest first. */
-  async listSessions(accountId: string, now: number) {
+  async listSessions(accountId: string, now: number): Promise<Session[]> {
     return sessionTable.toEntities(
       await this.#db
         .selectFrom('sessions')
@@ -187,7 +195,7 @@ export class SignInQueries {
   }
 
   /** Ends all but `max` sessions of an account, the oldest first. */
-  async trimSessions(accountId: string, max: number) {
+  async trimSessions(accountId: string, max: number): Promise<void> {
     const kept = this.#db
       .selectFrom('sessions')
       .select('token_hash')
@@ -206,7 +214,7 @@ export class SignInQueries {
   async deleteSessions(
     accountId: string,
     { now = 0, besides = '' }: { now?: number; besides?: string | undefined } = {},
-  ) {
+  ): Promise<number> {
     const deleted = await this.#db
       .deleteFrom('sessions')
       .where('account_id', '=', accountId)
@@ -220,7 +228,7 @@ export class SignInQueries {
    * Removes codes and sessions that have expired, wrong tries and locks that are a day old, and sources that have
    * not signed in for half a year; up to `limit` of each. Returns their number.
    */
-  async deleteExpired(now: number, limit: number) {
+  async deleteExpired(now: number, limit: number): Promise<number> {
     const codes = this.#db
       .selectFrom('sign_in_codes')
       .select('attempt_hash')

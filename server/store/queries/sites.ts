@@ -32,7 +32,7 @@ export class SiteQueries {
   }
 
   /** Also finds deleted sites: their slugs are retired forever. */
-  async bySlug(slug: string) {
+  async bySlug(slug: string): Promise<Site | undefined> {
     return toEntityIfFound(await this.#all().where('slug', '=', slug).executeTakeFirst())
   }
 
@@ -40,7 +40,7 @@ export class SiteQueries {
    * Inserts a site with its first version, if it has one: in one statement where the engine allows that. Rejects when the
    * slug was ever used.
    */
-  async insert(site: Site, version?: Version) {
+  async insert(site: Site, version?: Version): Promise<void> {
     const insertSite = (db: QueryCreator<Schema>) => db.insertInto('sites').values(siteTable.toRow(site))
     const insertVersion = (db: QueryCreator<Schema>) =>
       db.insertInto('versions').values(versionTable.toRow(version!))
@@ -53,7 +53,7 @@ export class SiteQueries {
   }
 
   /** Properties that are absent stay; an absent site stays absent. */
-  async update(slug: string, change: Partial<Site>) {
+  async update(slug: string, change: Partial<Site>): Promise<void> {
     await this.#db.updateTable('sites').set(siteTable.toRow(change)).where('slug', '=', slug).execute()
   }
 
@@ -62,7 +62,7 @@ export class SiteQueries {
    * one stays as a row of its own that leads to the new one, as earlier ones do. Returns all former names; none for an
    * absent site.
    */
-  async rename(slug: string, name: string, now: number) {
+  async rename(slug: string, name: string, now: number): Promise<string[]> {
     const site = await this.bySlug(slug)
     if (!site) return []
     await this.update(slug, { slug: name, updatedAt: now } as Partial<Site>)
@@ -78,7 +78,7 @@ export class SiteQueries {
   }
 
   /** The current name of a site that had this one; undefined when it does not redirect. */
-  async findCurrentName(slug: string) {
+  async findCurrentName(slug: string): Promise<string | undefined> {
     const row = await this.#db
       .selectFrom('sites')
       .select('renamed_to')
@@ -88,7 +88,7 @@ export class SiteQueries {
   }
 
   /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, in no order. */
-  async currentSlugs(visitsKeys: readonly string[]) {
+  async currentSlugs(visitsKeys: readonly string[]): Promise<Pick<Site, 'slug' | 'visitsKey'>[]> {
     if (visitsKeys.length === 0) return []
     return this.#db
       .selectFrom('sites')
@@ -99,12 +99,12 @@ export class SiteQueries {
   }
 
   /** Removes the row of a former or abandoned name, so that it can be given again. */
-  async releaseName(name: string) {
+  async releaseName(name: string): Promise<void> {
     await this.#db.deleteFrom('sites').where('slug', '=', name).where('deleted_at', 'is not', null).execute()
   }
 
   /** Number of names that sites of an account gave up since then. */
-  async countRenames(ownerId: string, since: number) {
+  async countRenames(ownerId: string, since: number): Promise<number> {
     const row = await this.#db
       .selectFrom('sites')
       .select((e) => e.fn.countAll<number>().as('renames'))
@@ -117,7 +117,7 @@ export class SiteQueries {
   }
 
   /** Ends the redirects of names that were given up before then, or of all former names of `slug`; returns them. */
-  async endRedirects(before: number, slug?: string) {
+  async endRedirects(before: number, slug?: string): Promise<string[]> {
     let ending = this.#redirects().where('deleted_at', '<=', before)
     if (slug !== undefined) ending = ending.where('renamed_to', '=', slug)
     const names = (await ending.execute()).map((row) => row.slug)
@@ -130,7 +130,7 @@ export class SiteQueries {
    * An account's sites after the cursor, newest first, then by slug downwards; deleted ones only from the trash. Case
    * matters only beyond ASCII.
    */
-  async byOwner(ownerId: string, page: OwnerPage) {
+  async byOwner(ownerId: string, page: OwnerPage): Promise<Site[]> {
     const own = toEntities(await this.#page(page).where('owner_id', '=', ownerId).execute())
     if (page.sharedWith === undefined) return own
     // A query of its own: one for both would sort all sites of the owner.
@@ -156,7 +156,7 @@ export class SiteQueries {
   }
 
   /** Slugs of the sites that an owner, or a network without an account, holds, in order; with those in the trash. */
-  async listHeld(holder: { ownerId: string } | { network: string }) {
+  async listHeld(holder: { ownerId: string } | { network: string }): Promise<string[]> {
     const sites = this.#db.selectFrom('sites').select('slug').orderBy('slug')
     const held =
       'ownerId' in holder
@@ -168,7 +168,7 @@ export class SiteQueries {
   }
 
   /** Sites that have expired but are not deleted yet, the longest expired first. */
-  async expired(now: number, limit: number) {
+  async expired(now: number, limit: number): Promise<Site[]> {
     return toEntities(
       await this.#all()
         .where('deleted_at', 'is', null)
@@ -180,17 +180,17 @@ export class SiteQueries {
   }
 
   /** Sites whose time in the trash has ended, the longest ended first. */
-  async overdueInTrash(now: number, limit: number) {
+  async overdueInTrash(now: number, limit: number): Promise<Site[]> {
     const overdue = this.#all().where('kept_until', '<=', now)
     return toEntities(await overdue.orderBy('kept_until').limit(limit).execute())
   }
 
   /** Sites created before `before` without a finalized version and without a newer pending one, the oldest first. */
-  async abandoned(before: number, limit: number) {
+  async abandoned(before: number, limit: number): Promise<Site[]> {
     return toEntities(await this.#abandoned(before).orderBy('created_at').limit(limit).execute())
   }
 
-  async isAbandoned(slug: string, before: number) {
+  async isAbandoned(slug: string, before: number): Promise<boolean> {
     return (await this.#abandoned(before).where('slug', '=', slug).executeTakeFirst()) !== undefined
   }
 

@@ -10,7 +10,7 @@ export class SweepRunQueries {
   }
 
   /** Stores a run in place of the earlier one of the sweep, and counts its failures in a row. */
-  async record(run: Pick<SweepRun, 'name' | 'startedAt' | 'durationMs' | 'items' | 'error'>) {
+  async record(run: Pick<SweepRun, 'name' | 'startedAt' | 'durationMs' | 'items' | 'error'>): Promise<void> {
     const hasFailed = run.error !== null
     const { name, ...row } = sweepRunTable.toRow({
       ...run,
@@ -30,7 +30,7 @@ export class SweepRunQueries {
       .execute()
   }
 
-  async list() {
+  async list(): Promise<SweepRun[]> {
     return sweepRunTable.toEntities(
       await this.#db.selectFrom('sweep_runs').selectAll().orderBy('name').execute(),
     )

@@ -9,12 +9,12 @@ export class TicketKeyQueries {
     this.#db = db
   }
 
-  find(period: number) {
+  find(period: number): Promise<TicketKey | undefined> {
     return this.#db.selectFrom('ticket_keys').selectAll().where('period', '=', period).executeTakeFirst()
   }
 
   /** Stores a key, and replaces one of the same period. */
-  async put(row: TicketKey) {
+  async put(row: TicketKey): Promise<void> {
     await this.#db
       .insertInto('ticket_keys')
       .values(row)
@@ -22,7 +22,7 @@ export class TicketKeyQueries {
       .execute()
   }
 
-  async dropBefore(period: number) {
+  async dropBefore(period: number): Promise<void> {
     await this.#db.deleteFrom('ticket_keys').where('period', '<', period).execute()
   }
 }

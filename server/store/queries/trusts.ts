@@ -11,7 +11,7 @@ export class TrustQueries {
   }
 
   /** Those of the account, newest first. */
-  async list(accountId: string) {
+  async list(accountId: string): Promise<StoredTrust[]> {
     const rows = this.#db.selectFrom('trusts').selectAll().where('account_id', '=', accountId)
     return trustTable.toEntities(await rows.orderBy('id', 'desc').execute())
   }
@@ -20,7 +20,7 @@ export class TrustQueries {
   async find(
     { issuer, repository, repositoryId }: TrustedRepository,
     { site, limit }: { site?: string | undefined; limit: number },
-  ) {
+  ): Promise<StoredTrust[]> {
     let rows = this.#db
       .selectFrom('trusts')
       .selectAll()
@@ -30,12 +30,16 @@ export class TrustQueries {
     return trustTable.toEntities(await rows.orderBy('id').limit(limit).execute())
   }
 
-  async add(trust: StoredTrust) {
+  async add(trust: StoredTrust): Promise<void> {
     await this.#db.insertInto('trusts').values(trustTable.toRow(trust)).execute()
   }
 
   /** Fixes the id of the repository, follows its name, and records the use. */
-  async recordUse(id: string, { repository, repositoryId }: Omit<TrustedRepository, 'issuer'>, now: number) {
+  async recordUse(
+    id: string,
+    { repository, repositoryId }: Omit<TrustedRepository, 'issuer'>,
+    now: number,
+  ): Promise<void> {
     await this.#db
       .updateTable('trusts')
       .set({ repository, repository_id: repositoryId, last_used_at: now })
@@ -43,16 +47,16 @@ export class TrustQueries {
       .execute()
   }
 
-  async delete(id: string) {
+  async delete(id: string): Promise<void> {
     await this.#db.deleteFrom('trusts').where('id', '=', id).execute()
   }
 
-  async deleteOfAccount(accountId: string) {
+  async deleteOfAccount(accountId: string): Promise<void> {
     await this.#db.deleteFrom('trusts').where('account_id', '=', accountId).execute()
   }
 
   /** Whether the use of a token is recorded. */
-  async isTokenUsed(tokenHash: string) {
+  async isTokenUsed(tokenHash: string): Promise<boolean> {
     const used = await this.#db
       .selectFrom('used_tokens')
       .select('token_hash')
@@ -62,7 +66,7 @@ export class TrustQueries {
   }
 
   /** Records the use of a token until it expires; false when it was used before. */
-  async useToken(tokenHash: string, expiresAt: number) {
+  async useToken(tokenHash: string, expiresAt: number): Promise<boolean> {
     const { numInsertedOrUpdatedRows } = await this.#db
       .insertInto('used_tokens')
       .values({ token_hash: tokenHash, expires_at: expiresAt })
@@ -72,7 +76,7 @@ export class TrustQueries {
   }
 
   /** Removes used tokens that have expired; at most `limit`. Returns their number. */
-  async deleteExpiredTokens(now: number, limit: number) {
+  async deleteExpiredTokens(now: number, limit: number): Promise<number> {
     const expired = this.#db
       .selectFrom('used_tokens')
       .select('token_hash')

@@ -17,7 +17,7 @@ export class UsageQueries {
   }
 
   /** What a holder has; nothing at `revision` 0 without a row. */
-  async find(holder: string) {
+  async find(holder: string): Promise<Holding & { revision: number }> {
     const row = await this.#db
       .selectFrom('usage')
       .select(['bytes', 'sites', 'revision'])
@@ -30,7 +30,7 @@ export class UsageQueries {
    * Adds to what a holder has and returns the sum. Changes nothing and returns undefined when a part that grows would
    * exceed its limit.
    */
-  async add(holder: string, { bytes, sites }: Holding, limits?: Holding) {
+  async add(holder: string, { bytes, sites }: Holding, limits?: Holding): Promise<Holding | undefined> {
     const exceeds = (limit: Holding) =>
       (bytes > 0 && bytes > limit.bytes) || (sites > 0 && sites > limit.sites)
     if (limits && exceeds(limits)) return undefined
@@ -56,7 +56,7 @@ export class UsageQueries {
   }
 
   /** Replaces what was counted, unless it has changed since `revision`; returns whether it did. */
-  async replace(holder: string, { bytes, sites }: Holding, revision: number) {
+  async replace(holder: string, { bytes, sites }: Holding, revision: number): Promise<boolean> {
     const next = { bytes, sites, revision: revision + 1 }
     const replaced =
       revision === 0
@@ -76,12 +76,12 @@ export class UsageQueries {
     return replaced !== undefined
   }
 
-  async remove(holder: string) {
+  async remove(holder: string): Promise<void> {
     await this.#db.deleteFrom('usage').where('holder', '=', holder).execute()
   }
 
   /** Holders of networks after this one, in order. */
-  async listNetworks(after: string, limit: number) {
+  async listNetworks(after: string, limit: number): Promise<string[]> {
     const rows = await this.#networks()
       .select('holder')
       .where('holder', '>', after)
@@ -92,7 +92,7 @@ export class UsageQueries {
   }
 
   /** What all anonymous sites have beyond the sum of their networks, at one time. */
-  async anonymousDifference() {
+  async anonymousDifference(): Promise<Holding> {
     const row = await this.#db
       .selectNoFrom((e) => [
         e.fn.coalesce(this.#anonymous('bytes'), sql<number>`0`).as('bytes'),
@@ -108,7 +108,7 @@ export class UsageQueries {
   }
 
   /** Removes the rows of networks that have nothing, of the holders after the first to the second. */
-  async removeEmptyNetworks(after: string, last: string) {
+  async removeEmptyNetworks(after: string, last: string): Promise<void> {
     await this.#db
       .deleteFrom('usage')
       .where('holder', '>', after)
@@ -119,7 +119,10 @@ export class UsageQueries {
   }
 
   /** What an owner can delete: sites in the trash, and versions besides this one whose upload is not finalized. */
-  async countFreeable(ownerId: string, versionId: string) {
+  async countFreeable(
+    ownerId: string,
+    versionId: string,
+  ): Promise<{ trashedSites: number; pendingVersions: number }> {
     const own = this.#db.selectFrom('sites').where('owner_id', '=', ownerId)
     const row = await this.#db
       .selectNoFrom((e) => [

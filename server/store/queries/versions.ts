@@ -5,9 +5,11 @@ import {
   arrivalTable,
   encodingsLease,
   type FormerFile,
+  type FormerFiles,
   type ManifestFile,
   sumUploads,
   type Version,
+  type VersionHeader,
   versionHeader,
   versionTable,
 } from '../tables/versions.ts'
@@ -66,29 +68,29 @@ export class VersionQueries {
     this.#db = db
   }
 
-  async byId(id: string) {
+  async byId(id: string): Promise<Version | undefined> {
     return versionTable.toEntityIfFound(
       await this.#db.selectFrom('versions').selectAll().where('id', '=', id).executeTakeFirst(),
     )
   }
 
-  async header(id: string) {
+  async header(id: string): Promise<VersionHeader | undefined> {
     return versionHeader.toEntityIfFound(await this.#headers().where('id', '=', id).executeTakeFirst())
   }
 
   /** Those that exist, in no order. */
-  async headers(ids: readonly string[]) {
+  async headers(ids: readonly string[]): Promise<VersionHeader[]> {
     return ids.length === 0
       ? []
       : versionHeader.toEntities(await this.#headers().where('id', 'in', ids).execute())
   }
 
-  async insert(version: Version) {
+  async insert(version: Version): Promise<void> {
     await this.#db.insertInto('versions').values(versionTable.toRow(version)).execute()
   }
 
   /** Properties that are absent stay. */
-  async update(id: string, change: Partial<Version>) {
+  async update(id: string, change: Partial<Version>): Promise<void> {
     await this.#db.updateTable('versions').set(versionTable.toRow(change)).where('id', '=', id).execute()
   }
 
@@ -115,7 +117,7 @@ export class VersionQueries {
   }
 
   /** Replaces the thumbnail of a version. */
-  async setThumbnail(id: string, hash: string, bytes: Buffer) {
+  async setThumbnail(id: string, hash: string, bytes: Buffer): Promise<void> {
     const found = await this.#db
       .updateTable('versions')
       .set({ thumbnail_hash: hash })
@@ -130,7 +132,7 @@ export class VersionQueries {
       .execute()
   }
 
-  async findThumbnail(id: string) {
+  async findThumbnail(id: string): Promise<Buffer | undefined> {
     const row = await this.#db
       .selectFrom('thumbnails')
       .select('picture')
@@ -140,18 +142,18 @@ export class VersionQueries {
   }
 
   /** All versions of a site, pending ones too, newest first. */
-  async bySlug(slug: string) {
+  async bySlug(slug: string): Promise<VersionHeader[]> {
     return versionHeader.toEntities(
       await this.#headers().where('slug', '=', slug).orderBy('id', 'desc').execute(),
     )
   }
 
-  async findFiles(id: string) {
+  async findFiles(id: string): Promise<readonly ManifestFile[] | undefined> {
     const row = await this.#db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
     return row && (JSON.parse(row.files) as ManifestFile[])
   }
 
-  async findFormer(slug: string) {
+  async findFormer(slug: string): Promise<FormerFiles | undefined> {
     const row = await this.#db
       .selectFrom('versions')
       .select(['id', 'files'])
@@ -162,13 +164,13 @@ export class VersionQueries {
   }
 
   /** The bytes of the manifest and the rules of a version, as they are stored; 0 of a record of former files. */
-  async recordBytes(id: string) {
+  async recordBytes(id: string): Promise<number> {
     const found = this.#db.selectFrom('versions').select(RECORD_BYTES).where('id', '=', id)
     return Number((await found.executeTakeFirst())?.record_bytes ?? 0)
   }
 
   /** The finalized version that a preview of the site shows, the newest one of this name. */
-  async findPreview(slug: string, name: string) {
+  async findPreview(slug: string, name: string): Promise<VersionHeader | undefined> {
     const named = this.#headers().where('slug', '=', slug).where('preview_name', '=', name)
     return versionHeader.toEntityIfFound(
       await named.where('state', '=', 'ready').orderBy('id', 'desc').executeTakeFirst(),
@@ -176,7 +178,7 @@ export class VersionQueries {
   }
 
   /** Number of previews of a site that end after `now`. */
-  async countPreviews(slug: string, now: number) {
+  async countPreviews(slug: string, now: number): Promise<number> {
     const row = await this.#db
       .selectFrom('versions')
       .select((e) => e.fn.count<number>('preview_name').distinct().as('previews'))
@@ -189,7 +191,7 @@ export class VersionQueries {
   }
 
   /** The hashes among these that the versions of a site need: of their manifests and injected documents. */
-  async neededAmong(slug: string, hashes: readonly string[]) {
+  async neededAmong(slug: string, hashes: readonly string[]): Promise<Set<string>> {
     const manifests = this.#db
       .selectFrom('versions')
       .select(['files', 'injected_document_hash'])
@@ -214,7 +216,7 @@ export class VersionQueries {
     return rows.map(({ hash }) => hash)
   }
 
-  async newestPending(slug: string) {
+  async newestPending(slug: string): Promise<Version | undefined> {
     return versionTable.toEntityIfFound(
       await this.#db
         .selectFrom('versions')
@@ -227,7 +229,7 @@ export class VersionQueries {
   }
 
   /** The newest pending version of each of these sites, in no order. */
-  async listNewestPending(slugs: readonly string[]) {
+  async listNewestPending(slugs: readonly string[]): Promise<VersionHeader[]> {
     if (slugs.length === 0) return []
     const newest = this.#db
       .selectFrom('versions')
@@ -239,7 +241,7 @@ export class VersionQueries {
   }
 
   /** Versions pending since before that time, the oldest first. */
-  async abandoned(before: number, limit: number) {
+  async abandoned(before: number, limit: number): Promise<VersionHeader[]> {
     return versionHeader.toEntities(
       await this.#headers()
         .where('state', '=', 'pending')
@@ -251,7 +253,7 @@ export class VersionQueries {
   }
 
   /** Finalized versions with incomplete encodings whose `encodingsLease` no node holds at `now`, newest first. */
-  async notPrecompressed(now: number, limit: number) {
+  async notPrecompressed(now: number, limit: number): Promise<VersionHeader[]> {
     const lease = sql<string>`${encodingsLease('')} || versions.id`
     return versionHeader.toEntities(
       await this.#headers()
@@ -270,7 +272,7 @@ export class VersionQueries {
    * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than
    * are kept, in no order. Previews do not count, except the live version.
    */
-  async overVersionLimit(kept: KeptVersions, since: number, limit: number) {
+  async overVersionLimit(kept: KeptVersions, since: number, limit: number): Promise<string[]> {
     const rows = await this.#ofPlans(kept.plans)
       .innerJoin('versions', 'versions.slug', 'sites.slug')
       .select('sites.slug')
@@ -289,7 +291,7 @@ export class VersionQueries {
   }
 
   /** Slugs of sites with drafts, other than previews, from before that time, none of them deleted, in no order. */
-  async withOldDrafts(before: number, limit: number) {
+  async withOldDrafts(before: number, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('versions')
       .innerJoin('sites', 'sites.slug', 'versions.slug')
@@ -306,7 +308,7 @@ export class VersionQueries {
   }
 
   /** Slugs of sites with previews or former files that have ended, none of them deleted, in no order. */
-  async withEndedPreviews(now: number, limit: number) {
+  async withEndedPreviews(now: number, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('versions')
       .innerJoin('sites', 'sites.slug', 'versions.slug')
@@ -321,7 +323,7 @@ export class VersionQueries {
   }
 
   /** The versions among these that are still pending, each with the slug of its site. */
-  async pendingAmong(ids: readonly string[]) {
+  async pendingAmong(ids: readonly string[]): Promise<Map<string, string>> {
     const rows = await this.#db
       .selectFrom('versions')
       .select(['id', 'slug'])
@@ -335,7 +337,7 @@ export class VersionQueries {
    * Records received files in place of earlier uploads of the same files. Discards and returns the objects that are not
    * needed: those of the earlier uploads, unless these have the same bytes, which then stay.
    */
-  async recordArrivals(arrivals: readonly Arrival[]) {
+  async recordArrivals(arrivals: readonly Arrival[]): Promise<string[]> {
     const latest = new Map(arrivals.map((one) => [fileKey(one), one]))
     const unneeded = arrivals.filter((one) => latest.get(fileKey(one)) !== one)
     for (const [id, files] of Map.groupBy(latest.values(), (one) => one.versionId)) {
@@ -348,14 +350,14 @@ export class VersionQueries {
   }
 
   /** The received files of a version, in no order. */
-  async listArrivals(id: string) {
+  async listArrivals(id: string): Promise<Arrival[]> {
     return arrivalTable.toEntities(
       await this.#db.selectFrom('arrivals').selectAll().where('version_id', '=', id).execute(),
     )
   }
 
   /** Removes the received files of a version, or those of these objects, and returns them. */
-  async takeArrivals(id: string, objects?: readonly string[]) {
+  async takeArrivals(id: string, objects?: readonly string[]): Promise<TakenArrival[]> {
     const taken: TakenArrival[] = []
     for (const batch of objects === undefined ? [undefined] : toBatches(objects)) {
       let rows = this.#db.deleteFrom('arrivals').where('version_id', '=', id)
@@ -370,7 +372,7 @@ export class VersionQueries {
    * Removes received files of versions with ids before `id` that are not pending, and discards their objects. Returns
    * their number.
    */
-  async discardStrayArrivals(id: string) {
+  async discardStrayArrivals(id: string): Promise<number> {
     const rows = await this.#db
       .deleteFrom('arrivals')
       .where('version_id', '<', id)

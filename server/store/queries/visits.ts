@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { VISIT_NAME_KINDS, type VisitNameKind } from '../../../protocol/api/visits.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import type { Schema } from '../schema.ts'
-import type { SiteVisits, VisitName } from '../tables/visits.ts'
+import type { SiteVisits, VisitCounts, VisitName } from '../tables/visits.ts'
 import { toBatches } from './batches.ts'
 
 /** Names of a kind on the current day of a site, and after truncation. */
@@ -43,7 +43,11 @@ export class VisitQueries {
    * number of names of a day is bounded; the most requested stay. Returns the number of new
    * visitors, and their total of that day over all nodes and sites; a day without a salt has none.
    */
-  async add(hour: number, day: number, sites: readonly SiteVisits[]) {
+  async add(
+    hour: number,
+    day: number,
+    sites: readonly SiteVisits[],
+  ): Promise<{ added: number; total: number }> {
     const existing = await this.#existingAmong(sites.map(({ slug }) => slug))
     const counted = inLockOrder(sites.filter(({ slug }) => existing.has(slug)))
     const firsts = await this.#insertVisitors(counted, day)
@@ -71,7 +75,10 @@ export class VisitQueries {
   }
 
   /** Counts in intervals of `interval` milliseconds, by their start, in no order; empty intervals are omitted. */
-  async series(slug: string, { from, to, interval }: { from: number; to: number; interval: number }) {
+  async series(
+    slug: string,
+    { from, to, interval }: { from: number; to: number; interval: number },
+  ): Promise<(VisitCounts & { at: number })[]> {
     const at = sql<number>`hour - hour % ${sql.lit(interval)}`
     const rows = await this.#db
       .selectFrom('visit_hours')
@@ -119,7 +126,11 @@ export class VisitQueries {
    * The requests of one name by day, among these days, in no order; days without requests are omitted. Finds each day by
    * the whole primary key: the names of a day may be many.
    */
-  async byDay(slug: string, { kind, name }: Pick<VisitName, 'kind' | 'name'>, days: readonly number[]) {
+  async byDay(
+    slug: string,
+    { kind, name }: Pick<VisitName, 'kind' | 'name'>,
+    days: readonly number[],
+  ): Promise<{ day: number; requests: number }[]> {
     const rows = await this.#db
       .selectFrom('visit_names')
       .select(['day', 'requests'])
@@ -132,7 +143,7 @@ export class VisitQueries {
   }
 
   /** The salt for the hashes of a day's visitors. */
-  async salt(day: number) {
+  async salt(day: number): Promise<string | undefined> {
     const row = await this.#db
       .selectFrom('visit_salts')
       .select('salt')
@@ -142,7 +153,7 @@ export class VisitQueries {
   }
 
   /** Returns the day's salt; stores this one if there is none. */
-  async getOrCreateSalt(day: number, salt: string) {
+  async getOrCreateSalt(day: number, salt: string): Promise<string> {
     await this.#db
       .insertInto('visit_salts')
       .values({ day, salt })
@@ -152,13 +163,13 @@ export class VisitQueries {
   }
 
   /** Deletes the salts of earlier days: their hashes can then no longer be attributed. */
-  async deleteSalts(day: number) {
+  async deleteSalts(day: number): Promise<number> {
     const deleted = await this.#db.deleteFrom('visit_salts').where('day', '<', day).executeTakeFirst()
     return Number(deleted.numDeletedRows)
   }
 
   /** Deletes some visitors of earlier days; returns 0 when there are none left. */
-  deleteVisitors(day: number) {
+  deleteVisitors(day: number): Promise<number> {
     return executeDelete(
       this.#db,
       sql`delete from visitors where (slug, day, visitor) in
@@ -167,7 +178,7 @@ export class VisitQueries {
   }
 
   /** Deletes some counts from before that time; returns 0 when there are none left. */
-  async deleteBefore(time: number) {
+  async deleteBefore(time: number): Promise<number> {
     const hours = await executeDelete(
       this.#db,
       sql`delete from visit_hours where (slug, hour) in
@@ -182,7 +193,7 @@ export class VisitQueries {
   }
 
   /** Sites visited on a day, ordered by slug, after that one. */
-  async visitedOn(day: number, after: string, limit: number) {
+  async visitedOn(day: number, after: string, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('visit_names')
       .select('slug')
@@ -196,7 +207,7 @@ export class VisitQueries {
   }
 
   /** The sites among these with more than `max` names of a kind on a day, in no order. */
-  async sitesOverNameLimit(slugs: readonly string[], day: number, max: number) {
+  async sitesOverNameLimit(slugs: readonly string[], day: number, max: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('visit_names')
       .select('slug')
@@ -209,7 +220,7 @@ export class VisitQueries {
   }
 
   /** Keeps the `kept` most requested names of each kind of a day; returns the number deleted. */
-  async truncateNames(slug: string, day: number, kept: number) {
+  async truncateNames(slug: string, day: number, kept: number): Promise<number> {
     let deleted = 0
     for (const kind of VISIT_NAME_KINDS)
       if ((await this.#countNames(slug, day, kind)) > kept)
@@ -218,7 +229,7 @@ export class VisitQueries {
   }
 
   /** Sites with counts, ordered by slug, after that one; each costs one index lookup. */
-  async sitesWithVisits(after: string, limit: number) {
+  async sitesWithVisits(after: string, limit: number): Promise<string[]> {
     const { rows } = await sql<{ slug: string | null }>`
       with recursive found (slug, number) as (
         select min(slug), 1 from visit_hours where slug > ${after}
@@ -232,13 +243,13 @@ export class VisitQueries {
   }
 
   /** The sites among these that do not exist or are deleted, in their order. */
-  async deletedAmong(slugs: readonly string[]) {
+  async deletedAmong(slugs: readonly string[]): Promise<string[]> {
     const existing = await this.#existingAmong(slugs)
     return slugs.filter((slug) => !existing.has(slug))
   }
 
   /** Deletes some counts of a site; returns 0 when there are none left. */
-  async deleteSite(slug: string) {
+  async deleteSite(slug: string): Promise<number> {
     const names = await executeDelete(
       this.#db,
       sql`delete from visit_names where (slug, day, kind, name) in
