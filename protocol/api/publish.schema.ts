@@ -16,11 +16,11 @@ import {
 } from './fields.schema.ts'
 import {
   CLAIM_TOKEN_HEADER,
-  MAX_DESCRIPTION_LENGTH,
+  type HEAD_FIELDS,
   MAX_FILES,
   MAX_MESSAGE_LENGTH,
-  MAX_TITLE_LENGTH,
   type METADATA_FIELDS,
+  METADATA_TEXTS,
   TTL_SECONDS,
 } from './publish.ts'
 import {
@@ -32,6 +32,7 @@ import {
   map,
   named,
   nullable,
+  nullables,
   object,
   type Schema,
   type Static,
@@ -52,11 +53,13 @@ export const fileLimits = named(
 )
 export type FileLimits = Static<typeof fileLimits>
 
-const texts = {
-  title: text('Page title', { maxLength: MAX_TITLE_LENGTH }),
-  description: text('Meta description', { maxLength: MAX_DESCRIPTION_LENGTH }),
+const headTexts = {
+  title: text('Page title', { maxLength: METADATA_TEXTS.title }),
+  description: text('Meta description', { maxLength: METADATA_TEXTS.description }),
   ogImagePath: text('Path of an image in the manifest'),
-}
+} satisfies Record<(typeof HEAD_FIELDS)[number], Schema>
+/** For null, the value of the document is used. */
+export const headFields = nullables(headTexts)
 const ttlSeconds = integer('Seconds until an owned site expires, counted from finalize', {
   minimum: TTL_SECONDS.min,
   maximum: TTL_SECONDS.max,
@@ -65,9 +68,7 @@ const spaMode = bool('Navigations to unknown paths get index.html')
 
 /** Metadata of a site. On update absent fields stay, and null clears. */
 export const metadataFields = {
-  title: nullable(texts.title),
-  description: nullable(texts.description),
-  ogImagePath: nullable(texts.ogImagePath),
+  ...headFields,
   spaMode,
   ttlSeconds: nullable(ttlSeconds),
 } satisfies Record<(typeof METADATA_FIELDS)[number], Schema>
@@ -329,7 +330,7 @@ export const createResponse = either('CreateSiteResponse', newSite, publishedSit
 export const archiveQuery = object(
   {},
   {
-    ...texts,
+    ...headTexts,
     spaMode,
     ttlSeconds,
     live,

@@ -5,8 +5,17 @@ export const MAX_TITLE_LENGTH = 200
 export const MAX_DESCRIPTION_LENGTH = 500
 export const MAX_MESSAGE_LENGTH = 200
 
+/** Texts about a site that a publisher sets, with their maximum lengths in characters. */
+export const METADATA_TEXTS = { title: MAX_TITLE_LENGTH, description: MAX_DESCRIPTION_LENGTH }
+
+/** What the head of a page shows of a site. */
+export const HEAD_FIELDS = [
+  ...(Object.keys(METADATA_TEXTS) as (keyof typeof METADATA_TEXTS)[]),
+  'ogImagePath',
+] as const
+
 /** What a publisher sets of a site, beside its files. */
-export const METADATA_FIELDS = ['title', 'description', 'ogImagePath', 'spaMode', 'ttlSeconds'] as const
+export const METADATA_FIELDS = [...HEAD_FIELDS, 'spaMode', 'ttlSeconds'] as const
 
 /** Bounds of `ttlSeconds`. */
 export const TTL_SECONDS = { min: 60, max: 31_536_000 }

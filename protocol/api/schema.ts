@@ -90,6 +90,12 @@ export function nullable<T>(schema: Schema<T>, description = schema.description)
   return { ...keywords, type: [keywords.type, 'null'], ...(words && { enum: [...words, null] }), description }
 }
 
+/** The same fields, each a value or null. */
+export function nullables<F extends Fields>(fields: F): { [K in keyof F]: Schema<Static<F[K]> | null> } {
+  const entries = Object.entries(fields).map(([name, schema]) => [name, nullable(schema)])
+  return Object.fromEntries(entries) as { [K in keyof F]: Schema<Static<F[K]> | null> }
+}
+
 /** A schema that the OpenAPI document defines once, under this name. */
 export function named<T>(title: string, schema: Schema<T>): Schema<T> {
   return { title, ...schema }

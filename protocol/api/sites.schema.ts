@@ -1,5 +1,5 @@
 import { publishedFile, siteUrl, slug, status, suspension, versionId } from './fields.schema.ts'
-import { metadataFields } from './publish.schema.ts'
+import { headFields, metadataFields } from './publish.schema.ts'
 import {
   bool,
   constant,
@@ -55,17 +55,13 @@ export const siteDetails = named(
   object(
     {
       ...siteFields,
+      ...headFields,
+      title: siteFields.title,
       viewer: object(
-        {
-          title: metadataFields.title,
-          description: metadataFields.description,
-          ogImagePath: metadataFields.ogImagePath,
-        },
+        headFields,
         {},
         { description: 'The metadata of the site itself; for null, the value of the document is used' },
       ),
-      description: nullable(text('Meta description')),
-      ogImagePath: nullable(text('Open Graph image')),
       spaMode: metadataFields.spaMode,
       files: list(publishedFile, 'The files of the current version'),
     },

@@ -1,13 +1,8 @@
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
-import {
-  MAX_DESCRIPTION_LENGTH,
-  MAX_MESSAGE_LENGTH,
-  MAX_TITLE_LENGTH,
-  TTL_SECONDS,
-} from '../../protocol/api/publish.ts'
-import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
+import { HEAD_FIELDS, MAX_MESSAGE_LENGTH, METADATA_TEXTS, TTL_SECONDS } from '../../protocol/api/publish.ts'
+import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { SiteRight } from '../accounts/authorization.ts'
 import type { Site } from '../store/tables/sites.ts'
 
@@ -21,14 +16,15 @@ export function validateMetadata(viewer: SiteMetadata, prefix: string): FieldErr
       problems.push({ field: prefix + field, message })
     }
   }
-  const checkText = (field: 'title' | 'description', maxLength: number) => {
+  for (const [field, maxLength] of Object.entries(METADATA_TEXTS) as [
+    keyof typeof METADATA_TEXTS,
+    number,
+  ][]) {
     const text: unknown = viewer[field]
     const isInvalid = typeof text !== 'string' || [...text].length > maxLength
     check(field, isInvalid, `must be a string of at most ${maxLength} characters, or null`)
     check(field, !isInvalid && !isStorable(text), UNSTORABLE)
   }
-  checkText('title', MAX_TITLE_LENGTH)
-  checkText('description', MAX_DESCRIPTION_LENGTH)
   check(
     'ogImagePath',
     typeof viewer.ogImagePath !== 'string',
@@ -67,13 +63,17 @@ export function notAnImageError(field: string, path: string): FieldError {
   return { field, message: `must be the path of an image in the manifest; '${path}' is not one` }
 }
 
+/** What the site itself has for the heads of its pages; null leaves it to the document. */
+export function headMetadata(site: Site): SiteDetails['viewer'] {
+  return Object.fromEntries(HEAD_FIELDS.map((field) => [field, site[field]])) as SiteDetails['viewer']
+}
+
 /** What a publish or a metadata update sets; absent fields are omitted. */
 export function metadataChange(viewer: MetadataRequest, now: number): Partial<Site> {
-  const { title, description, ogImagePath, spaMode, ttlSeconds } = viewer
+  const { spaMode, ttlSeconds } = viewer
+  const head = HEAD_FIELDS.filter((field) => viewer[field] !== undefined)
   return {
-    ...(title === undefined ? {} : { title: title || null }),
-    ...(description === undefined ? {} : { description: description || null }),
-    ...(ogImagePath === undefined ? {} : { ogImagePath: ogImagePath || null }),
+    ...Object.fromEntries(head.map((field) => [field, viewer[field] || null])),
     ...(spaMode === undefined ? {} : { spaMode }),
     ...(ttlSeconds === undefined ? {} : { expiresAt: ttlSeconds === null ? null : now + ttlSeconds * 1000 }),
   }

@@ -1,3 +1,4 @@
+import { HEAD_FIELDS } from '../../protocol/api/publish.ts'
 import type {
   ClaimPreview,
   ClaimRequest,
@@ -35,6 +36,7 @@ import { renameWithin, type SiteNames } from './names.ts'
 import { hashPassword } from './password.ts'
 import {
   hasImage,
+  headMetadata,
   metadataChange,
   notAnImageError,
   requiredRight,
@@ -79,10 +81,9 @@ export class Sites {
       versionId: displayed?.id ?? '',
       currentVersionId: site.liveVersionId,
       pendingVersionId: pending?.id ?? null,
+      ...headMetadata(site),
       ...this.#appearance(site, displayed),
-      description: site.description,
-      ogImagePath: site.ogImagePath,
-      viewer: { title: site.title, description: site.description, ogImagePath: site.ogImagePath },
+      viewer: headMetadata(site),
       spaMode: site.spaMode,
       hasPassword: site.passwordHash !== null,
       createdAt: toIso(site.createdAt),
@@ -124,9 +125,7 @@ export class Sites {
     if (problems.length > 0) throw validationError(problems)
     const passwordHash =
       typeof change.password === 'string' ? await hashPassword(change.password) : change.password
-    const changesHead = [change.title, change.description, change.ogImagePath].some(
-      (one) => one !== undefined,
-    )
+    const changesHead = HEAD_FIELDS.some((field) => change[field] !== undefined)
     const liveVersion = await this.#parts.store.write('durable', { site: slug }, async (tx) => {
       const now = this.#parts.clock()
       const site = await requireAccess(tx, requiredRight(change), { slug, account, now })

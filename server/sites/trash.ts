@@ -16,7 +16,7 @@ import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
-import type { KeptDomain, Site } from '../store/tables/sites.ts'
+import { type KeptDomain, NO_METADATA, type Site } from '../store/tables/sites.ts'
 import { removeVersions } from './blob-references.ts'
 import { deleteVersions } from './version.ts'
 
@@ -128,9 +128,7 @@ export async function deleteSite(
   await tx.sites.update(slug, {
     liveVersionId: null,
     previousVersionId: null,
-    title: null,
-    description: null,
-    ogImagePath: null,
+    ...NO_METADATA,
     passwordHash: null,
     deletedAt: now,
     deletionReason: reason,

@@ -1,6 +1,18 @@
+import type { METADATA_FIELDS } from '../../../protocol/api/publish.ts'
 import { type EntityOf, flag, integer, json, jsonList, nullable, oneOf, Table, text } from '../table.ts'
 import type { Domain } from './domains.ts'
 import type { Suspension } from './suspension.ts'
+
+/** What a publisher sets; `expiresAt` follows from the lifetime. */
+const metadata = {
+  title: nullable(text),
+  description: nullable(text),
+  ogImagePath: nullable(text),
+  spaMode: flag,
+} satisfies Record<Exclude<(typeof METADATA_FIELDS)[number], 'ttlSeconds'>, unknown>
+
+/** Of a site without metadata of its own. */
+export const NO_METADATA = { ...new Table(metadata).nulls, spaMode: false }
 
 /**
  * A site. It is never removed, so that its slug is never reused; a deleted one has no versions, unless it is in the
@@ -14,10 +26,7 @@ export const siteTable = new Table({
   liveVersionId: nullable(text),
   previousVersionId: nullable(text),
   liveSince: nullable(integer),
-  title: nullable(text),
-  description: nullable(text),
-  ogImagePath: nullable(text),
-  spaMode: flag,
+  ...metadata,
   passwordHash: nullable(text),
   createdAt: integer,
   updatedAt: integer,
@@ -47,8 +56,8 @@ export type KeptDomain = Pick<Domain, 'domain' | 'verificationToken' | 'primaryD
 export function emptySite(slug: string, now: number): Site {
   return {
     ...siteTable.nulls,
+    ...NO_METADATA,
     slug,
-    spaMode: false,
     createdAt: now,
     updatedAt: now,
     visitsKey: slug,
