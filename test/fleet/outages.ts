@@ -45,6 +45,12 @@ const SETTLE_MS = 5000
 const WARMING_VISITS = 12
 
 const VISIT_PAUSE_MS = 5
+
+/** Sites that no node has served. */
+const COLD_SITES = 20
+const COLD_PAUSE_MS = 100
+const LONG_WAIT_MS = 1000
+
 const RETRY_MS = 200
 const MAX_REQUEST_MS = 30_000
 
@@ -95,11 +101,15 @@ export async function runOutages({ seconds, nodes, log }: OutagesOptions): Promi
   report.event(`${nodes} nodes are ready`)
   await addAccounts(fleet)
   for (const [name, begin] of Object.entries(OUTAGES)) {
+    const cold = await publishCold(fleet, name)
     const pages = await changeSites(fleet, name)
     report.event(`${name}: begins after ${pages.length} changes`)
     const end = await begin(fleet, seconds)
     const until = performance.now() + seconds * 1000
-    const visiting = fleet.nodes.map((node) => visitUntil(until, { node, pages, name, report }))
+    const visiting = fleet.nodes.flatMap((node) => [
+      visitUntil(until, { node, pages, name, report }),
+      visitColdUntil(until, { node, cold, name, report }),
+    ])
     await Promise.all(visiting)
     await end()
     report.event(`${name}: ended`)
@@ -199,6 +209,34 @@ async function visitUntil(until: number, { node, pages, name, report }: Visits):
       } else if (status !== page.status || !text.includes(page.shows))
         report.violation(`${place}, in place of ${page.status} with ${page.shows}`)
       await pause(VISIT_PAUSE_MS)
+    }
+}
+
+/** Publishes sites that are visited at no node; the node that publishes one may have kept its file. */
+async function publishCold(fleet: Fleet, salt: string): Promise<string[]> {
+  const slugs: string[] = []
+  for (let number = 0; number < COLD_SITES; number++) {
+    const content = `<p>cold ${number}, ${salt}`
+    const { slug } = await fleet.client(KEY).publishContents({ files: [{ path: 'index.html', content }] })
+    slugs.push(slug)
+  }
+  return slugs
+}
+
+/** Visits sites that the node cannot serve without the part that is away, one after the other: what matters is the wait. */
+async function visitColdUntil(
+  until: number,
+  { node, cold, name, report }: Pick<Visits, 'node' | 'name' | 'report'> & { cold: readonly string[] },
+): Promise<void> {
+  while (performance.now() < until)
+    for (const label of cold) {
+      const startedAt = performance.now()
+      const { status } = await visit(node, { label, path: '/', coding: 'identity' })
+      const milliseconds = performance.now() - startedAt
+      report.count(`${name}: cold visits with ${status}`)
+      report.max(`${name}: slowest cold visit, ms`, milliseconds)
+      if (milliseconds > LONG_WAIT_MS) report.count(`${name}: cold visits longer than ${LONG_WAIT_MS} ms`)
+      await pause(COLD_PAUSE_MS)
     }
 }
 
