@@ -54,7 +54,7 @@ describe('emails about events', () => {
     )
   }
 
-  const deleted = { kind: 'site-deleted', slug: 'a', title: null, at: 0 } as const
+  const deleted = { kind: 'site-deleted', slug: 'a', title: null, at: 0, keptUntil: null } as const
   const linkOf = (letter: ReadLetter) =>
     new URL(/^<(.*)>$/.exec(letter.headers.get('list-unsubscribe')!)![1]!)
   const follow = (link: URL, method: string) =>
@@ -152,7 +152,7 @@ describe('emails about events', () => {
 
   test('are sent once the mail server accepts emails again, also of a kind with one email a day', async () => {
     service.clock.now += DAY_MS
-    const event = { kind: 'new-browser', browser: null, at: 0 } as const
+    const event = { kind: 'new-browser', browser: null, network: '192.0.2.0/24', at: 0 } as const
     const [folder, away] = [join(service.data, 'mail'), join(service.data, 'away')]
     await rename(folder, away)
     await writeFile(folder, 'a file where the folder should be')
@@ -217,7 +217,7 @@ describe('a mail server that refuses', () => {
   /** Adds an event of an account. */
   async function add(email: string, id: string): Promise<void> {
     const { id: accountId } = (await operator.store.read.accounts.byEmail(email))!
-    const event = { kind: 'site-deleted', slug: 'a', title: null, at: 0 } as const
+    const event = { kind: 'site-deleted', slug: 'a', title: null, at: 0, keptUntil: null } as const
     await operator.store.write('durable', {}, (tx) =>
       tx.notices.add({ id: `${email} ${id}`, accountId, event, createdAt: service.clock.now++ }),
     )

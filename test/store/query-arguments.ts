@@ -22,7 +22,7 @@ type Arguments = {
 
 const blob = { hash: 'a new hash', size: 1, object: 'a new object', piecesHash: null }
 const encodings = { hash: 'hash 7', br: null, zstd: null, gzip: null }
-const notice = { kind: 'new-browser', browser: null, at: 1 } as const
+const notice = { kind: 'new-browser', browser: null, network: '', at: 1 } as const
 const code = {
   attemptHash: 'n',
   email: 'email 7',

@@ -182,7 +182,7 @@ function newBrowser({ browser, network, at }: EventOf<'new-browser'>, addresses:
   return {
     subject: 'New sign-in to your account',
     blocks: [
-      `Your account at ${addresses.base} was signed in to from ${browser ?? 'an unknown client'}${network ? ` in the network ${network}` : ''} on ${formatUtc(at)}.`,
+      `Your account at ${addresses.base} was signed in to from ${browser ?? 'an unknown client'} in the network ${network} on ${formatUtc(at)}.`,
       "If it was you, you don't need to do anything. If not, sign out the other sessions of your account, and create a new API key.",
       reviewAccount(addresses),
     ],

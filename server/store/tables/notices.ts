@@ -4,7 +4,7 @@ import type { Domain } from './domains.ts'
 /** An event that the owner of an account is notified of by email, and what the email names. */
 export type NoticeEvent =
   | { kind: 'site-expires'; slug: string; title: string | null; expiresAt: number }
-  | { kind: 'site-deleted'; slug: string; title: string | null; at: number; keptUntil?: number | null }
+  | { kind: 'site-deleted'; slug: string; title: string | null; at: number; keptUntil: number | null }
   /** Of the account that shares a site: the email goes to `to`. */
   | { kind: 'site-shared'; slug: string; ownerEmail: string; to: string }
   | { kind: 'domain-fails'; domain: string; slug: string; problem: string; servedUntil: number }
@@ -28,7 +28,7 @@ export type NoticeEvent =
       /** Whether a publish was refused because it needed more. */
       refused?: true
     }
-  | { kind: 'new-browser'; browser: string | null; network?: string; at: number }
+  | { kind: 'new-browser'; browser: string | null; network: string; at: number }
 
 /** A notice that is due, or that was sent or given up; the row then prevents a second email about its event. */
 export const noticeTable = new Table({
