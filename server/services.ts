@@ -1,3 +1,4 @@
+import type { Policies } from '../protocol/api/admin/policies.schema.ts'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { Accounts } from './accounts/account.ts'
 import { AccountPlans } from './accounts/account-plans.ts'
@@ -8,7 +9,7 @@ import { Invitations } from './accounts/invitations.ts'
 import { NamedKeys } from './accounts/named-keys.ts'
 import { knownClients } from './accounts/oauth/known-clients.ts'
 import { Programs } from './accounts/oauth/programs.ts'
-import { DEFAULT_PLAN, fileLimits, Plans } from './accounts/plans.ts'
+import { DEFAULT_PLAN, fileLimits, Plans, type PlanTable } from './accounts/plans.ts'
 import { Quotas } from './accounts/quotas.ts'
 import { RateLimits } from './accounts/rate-limits.ts'
 import { Sessions } from './accounts/session.ts'
@@ -34,7 +35,6 @@ import { AuditLog } from './operations/administration/audit-log.ts'
 import { Banners } from './operations/administration/banners.ts'
 import { Lists } from './operations/administration/lists.ts'
 import { Overviews } from './operations/administration/overview.ts'
-import { describePolicies } from './operations/administration/policies.ts'
 import { Blocks } from './operations/moderation/blocks.ts'
 import { ModeratedSites } from './operations/moderation/moderated-sites.ts'
 import { Removals } from './operations/moderation/removals.ts'
@@ -267,4 +267,12 @@ export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 
 
 function namePolicy({ reservedNames, siteDomain, proxyHost }: Config, baseUrl: string): NamePolicy {
   return new NamePolicy({ reservedNames, hosts: [new URL(baseUrl).hostname, siteDomain, proxyHost] })
+}
+
+/** What the settings permit, in the form of the API. */
+function describePolicies({ plans, ...others }: Omit<Policies, 'plans'> & { plans: PlanTable }): Policies {
+  return {
+    ...others,
+    plans: Object.entries(plans).map(([id, { name, ...limits }]) => ({ id, name, limits })),
+  }
 }

@@ -106,6 +106,61 @@ const EXCEPTIONS: Record<string, string> = {
   'server/commands/workers.ts supervise': 'one closure over the worker table',
 }
 
+/** Folders of which each file is a row of a table. */
+const ROW_FOLDERS = /^server\/(api|commands|store\/queries|store\/tables|operations\/check)\//
+
+const MIN_FILE_LINES = 60
+
+/** Short files with one importer that are concepts of their own. */
+const SHORT_FILES: Record<string, string> = {
+  'server/accounts/user-agent.ts': 'what a browser calls itself',
+  'server/blobs/s3/bucket-state.ts': 'the states of a bucket',
+  'server/certificates/acme-account.ts': 'the implementation of an interface of a package',
+  'server/edge/body/preload.ts': 'an action of the edge',
+  'server/edge/body/read-content.ts': 'one of two ways to read a body',
+  'server/edge/request-metrics.ts': 'the numbers of the edge',
+  'server/edge/respond/ranges.ts': 'RFC 9110, 14',
+  'server/edge/respond/pages/markdown-page.ts': 'a page',
+  'server/jobs/sweep-list.ts': 'a list for administrators',
+  'server/lib/byte-semaphore.ts': 'generic',
+  'server/lib/invalidation-log.ts': 'a part of LoadingCache with states of its own',
+  'server/lib/negative-results.ts': 'a part of LoadingCache with states of its own',
+  'server/lib/reload-queue.ts': 'a part of LoadingCache with states of its own',
+  'server/mail/folder.ts': 'an engine',
+  'server/net/client-error.ts': 'answers to what is no request',
+  'server/net/https-redirect.ts': 'a redirect that the composition selects',
+  'server/net/on-demand-tls.ts': 'an endpoint',
+  'server/net/validate-request.ts': 'RFC 9112, 6',
+  'server/operations/access-log/access-log.ts': 'opened by the composition',
+  'server/operations/administration/overview.ts': 'a service',
+  'server/operations/backup/repair.ts': 'loaded for one option of a command',
+  'server/operations/moderation/moderated-sites.ts': 'a service',
+  'server/operations/telemetry/metrics-route.ts': 'an endpoint',
+  'server/publish/archive/chunks.ts': 'a reader of bytes in pieces',
+  'server/publish/archive/receipts.ts': 'an account of what an archive stored',
+  'server/publish/load-document.ts': 'a step of a finalize',
+  'server/publish/load-rules.ts': 'a step of a finalize',
+  'server/site-rules/match/content-coding-rules.ts': 'rules are matched here only',
+  'server/site-rules/parse/redirects-file.ts': 'one of two formats',
+  'server/sites/site-preview.ts': 'what a site is, for a list',
+  'server/sites/webp.ts': 'a file format',
+  'server/store/postgres/tables.ts': 'PostgreSQL only',
+  'server/store/postgres/until-answered.ts': 'PostgreSQL only',
+  'server/store/turn-limit.ts': 'a limit with a state',
+}
+
+test('a short file of the server that only one other imports is a concept of its own', () => {
+  const importers = new Map<string, Set<string>>()
+  const files = productSources().filter(({ path }) => path.startsWith('server/') && path.endsWith('.ts'))
+  for (const { path, text } of files)
+    for (const { to } of importsOf(path, text)) importers.set(to, (importers.get(to) ?? new Set()).add(path))
+  const short = files
+    .filter(({ path, text }) => importers.get(path)?.size === 1 && text.split('\n').length <= MIN_FILE_LINES)
+    .map(({ path }) => path)
+    .filter((path) => !ROW_FOLDERS.test(path))
+  assert.deepEqual(short.sort(), Object.keys(SHORT_FILES).sort())
+})
+
 test('imports follow the rules of docs/architecture.md', () => {
   assert.deepEqual(
     productSources().flatMap(({ path, text }) => brokenImports(path, text)),

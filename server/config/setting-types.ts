@@ -19,7 +19,6 @@ import type { KnownClient } from '../accounts/oauth/known-clients.ts'
 import { isRedirectUri } from '../accounts/oauth/redirect-uri.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
-import { PRIVATE_NETWORKS } from '../lib/private-networks.ts'
 import { findSecretProblem } from '../lib/secret-length.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
 
@@ -576,3 +575,15 @@ function isFile(path: string, mode: number): boolean {
     return false
   }
 }
+
+/** Loopback, RFC 1918, RFC 4193 and link-local addresses. */
+const PRIVATE_NETWORKS = [
+  '127.0.0.0/8',
+  '::1/128',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '169.254.0.0/16',
+  'fc00::/7',
+  'fe80::/10',
+]

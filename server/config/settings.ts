@@ -4,7 +4,6 @@ import type { PlanTable } from '../accounts/plans.ts'
 import { deriveAccents } from '../lib/accent.ts'
 import type { ServiceBranding } from '../lib/branding.ts'
 import { deploymentWarnings } from './deployment-warnings.ts'
-import { hookEnvironment } from './hook-environment.ts'
 import { findPlanProblems, resolvePlans } from './plan-settings.ts'
 import { settings } from './setting-table.ts'
 import { readValue, type Setting } from './setting-types.ts'
@@ -216,4 +215,21 @@ function unknownSetting(name: string, known: Set<string>): string {
   const near = findNearest(withoutPrefix(name.toUpperCase()), [...known].map(withoutPrefix))
   const suggestion = near === undefined ? '' : ` Did you mean SLIPWAY_${near}?`
   return `${name} is not a setting.${suggestion} All settings: slipway-server settings`
+}
+
+/** Variables of the service that every program may read. */
+const PUBLIC_VARIABLES = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR']
+
+/**
+ * The environment of a hook: none of the service's own settings, which hold its secrets. Variables whose names begin with
+ * `prefix` are for it.
+ */
+function hookEnvironment(
+  environment: Record<string, string | undefined>,
+  { prefix, names = [] }: { prefix: string; names?: readonly string[] },
+): Readonly<Record<string, string>> {
+  const passed = new Set([...PUBLIC_VARIABLES, ...names])
+  const isPassed = (name: string) => passed.has(name) || name.startsWith(prefix)
+  const entries = Object.entries(environment).filter(([name, value]) => isPassed(name) && value !== undefined)
+  return Object.freeze(Object.fromEntries(entries) as Record<string, string>)
 }

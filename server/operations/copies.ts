@@ -16,13 +16,17 @@ import { assertDataFolder, type DataFolder, prepareDataFolder } from '../config/
 import { bucketUrl, readValue } from '../config/setting-types.ts'
 import { type Config, ConfigError } from '../config/settings.ts'
 import { COPYING_BLOBS, DEADLINES } from '../lib/deadlines.ts'
+import { toStorageError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'
 import { isOpenElsewhere, sqliteStore, sqliteTables } from '../store/sqlite.ts'
+import type { Store } from '../store/store.ts'
+import { BACKUP_RUN } from '../store/tables/sweep-runs.ts'
 import type { Tables } from '../store/transfer.ts'
 import type { BackupOptions, BackupProgress } from './backup/backup.ts'
 import type { BackupManifest } from './backup/manifest.ts'
 import type { PruneResult } from './backup/prune.ts'
-import type { BackupTarget } from './backup/target.ts'
+import { BackupError, type BackupTarget } from './backup/target.ts'
 import type { MoveOptions, MoveResult, Storage } from './move.ts'
 
 /** The settings of a service's storage. */
@@ -63,8 +67,6 @@ export interface BackupRun extends StartOptions, Pick<BackupOptions, 'report'> {
  */
 export async function backUpData(config: Config, run: BackupRun): Promise<BackupResult> {
   assertBackedUpHere(config, run.target)
-  const { withSpaceErrors } = await import('./backup/space-errors.ts')
-  const { recordRun } = await import('./backup/record-run.ts')
   await using stack = new AsyncDisposableStack()
   const database = await openDatabase(config, run)
   const { store } = database
@@ -178,7 +180,6 @@ export interface RestoreRun extends StartOptions, Pick<MoveOptions, 'report'> {
  * that was interrupted.
  */
 export async function restoreData(config: Config, run: RestoreRun): Promise<MoveResult> {
-  const { withSpaceErrors } = await import('./backup/space-errors.ts')
   return withSpaceErrors(config.data, () => restoreInto(config, run))
 }
 
@@ -259,4 +260,48 @@ async function openTables(
   if (databaseUrl === '') return sqliteTables(database, options)
   const { postgresTables } = await import('../store/postgres/tables.ts')
   return postgresTables(databaseUrl, options)
+}
+
+/** SQLITE_FULL (sqlite3.h). */
+const SQLITE_FULL = 13
+
+/** Throws a BackupError when the disk of the data folder is full: the messages of the service are for publishers. */
+async function withSpaceErrors<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof BackupError || !isFull(error)) throw error
+    throw new BackupError(
+      `The disk of ${folder} has too little free space besides SLIPWAY_DISK_RESERVE. Make room there, or lower that setting for this command, and run it again.`,
+      { cause: error },
+    )
+  }
+}
+
+function isFull(error: unknown): boolean {
+  const { code, errcode } = error as { code?: string; errcode?: number }
+  return code === 'INSUFFICIENT_STORAGE' || errcode === SQLITE_FULL || toStorageError(error) !== undefined
+}
+
+/** Runs a backup and records its outcome, which the metrics of the service show. Lost files count as a failure. */
+async function recordRun<T extends { copiedFiles: number; damaged: readonly string[] }>(
+  { store, log }: { store: Store; log: Log },
+  backUp: () => Promise<T>,
+): Promise<T> {
+  const startedAt = store.clock()
+  const record = (items: number, error: string | null) => {
+    const run = { name: BACKUP_RUN, startedAt, durationMs: store.clock() - startedAt, items, error }
+    return store
+      .execute('relaxed', ({ sweepRuns }) => sweepRuns.record(run))
+      .catch((cause: unknown) => log.warn('the run of the backup could not be recorded', { error: cause }))
+  }
+  try {
+    const made = await backUp()
+    const { damaged, copiedFiles } = made
+    await record(copiedFiles, damaged.length === 0 ? null : `${damaged.length} files are lost or damaged`)
+    return made
+  } catch (error) {
+    await record(0, (error as Error).message)
+    throw error
+  }
 }

@@ -13,7 +13,7 @@ import type { Activity, Overview } from '../../protocol/api/admin/overview.schem
 import type { AdminPage } from '../../protocol/api/admin/page.schema.ts'
 import { NamedKeys } from '../../server/accounts/named-keys.ts'
 import { FULL_GRANT } from '../../server/accounts/permissions.ts'
-import { SweepRunRecorder } from '../../server/jobs/sweep-runs.ts'
+import { SweepRunRecorder } from '../../server/jobs/scheduler.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { ActivityRecorder } from '../../server/operations/administration/activity.ts'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { evaluatePreconditions } from '../../server/edge/respond/conditional.ts'
-import { readHttpDate } from '../../server/edge/respond/http-date.ts'
+import { evaluatePreconditions, readHttpDate } from '../../server/edge/respond/conditional.ts'
 import { EdgeFixture } from './fixture.ts'
 
 const ETAG = '"0123456789abcdef"'

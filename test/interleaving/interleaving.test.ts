@@ -24,7 +24,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/analytics/visit-recorder.ts #getSalt',
     'server/certificates/issuance.ts stop',
     'server/edge/password/attempt-limiter.ts reset',
-    'server/jobs/sweep-runs.ts record',
+    'server/jobs/scheduler.ts record',
     'server/operations/administration/activity.ts #record',
     'server/operations/fleet/fleet-settings.ts store',
     'server/operations/fleet/node-reporter.ts #begin',
@@ -51,7 +51,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/operations/backup/backup-lease.ts Symbol.asyncDispose',
     'server/operations/backup/backup-lease.ts acquire',
     'server/operations/backup/backup-lease.ts assertHeld',
-    'server/operations/backup/record-run.ts recordRun',
+    'server/operations/copies.ts recordRun',
     'server/publish/precompress/precompressor.ts #acquireLease',
   ],
   'the account at a certificate authority, which the call would need': [

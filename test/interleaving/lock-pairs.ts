@@ -90,7 +90,7 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/publish/stage.ts newSite site',
   'server/publish/stage.ts newSite account',
   'server/sites/thumbnails.ts put site',
-  'server/publish/precompress/injected-documents.ts nameDocument site',
+  'server/publish/precompress/precompressor.ts nameDocument site',
   'server/publish/precompress/precompressor.ts #record site',
   'server/sites/site.ts duplicate site',
   'server/sites/site.ts duplicate account',

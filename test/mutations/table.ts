@@ -162,7 +162,7 @@ const ROWS: readonly Row[] = [
   ['gives any number of programs access to an account', 'server/accounts/oauth/access.ts', 'startAccess', '.slice(MAX_PROGRAMS - 1)', '.slice(1e9)', OAUTH],
   ['refuses another port of a loopback address', 'server/api/oauth/registration.ts', 'readRegistration', "application_type: 'native'", "application_type: 'web'", 'test/mcp/registrations.test.ts'],
   ['hides from pages of other origins how to ask for access', 'server/api/auth.ts', 'module', ', WWW-Authenticate', '', OAUTH],
-  ['asks users for more than a tool needs', 'server/api/mcp/challenge.ts', 'challenge', 'scopesUpTo(scope)', "scopesUpTo('manage')", OAUTH],
+  ['asks users for more than a tool needs', 'server/api/mcp/mcp.ts', 'challenge', 'scopesUpTo(scope)', "scopesUpTo('manage')", OAUTH],
   ['accepts tokens of programs for the whole API', 'server/api/auth.ts', 'authenticate', 'request.routeOptions.config.programs && !isApiKey(value)', '!isApiKey(value)', OAUTH],
   ['lets a program do more than its user allowed', 'server/accounts/oauth/programs.ts', 'Programs.find', '{ scope: widest(scope), sites: null, expiresAt: found.record.expiresAt }', "{ scope: 'manage', sites: null, expiresAt: found.record.expiresAt }", OAUTH],
   ['fetches addresses of a registration', 'server/api/oauth/registration.ts', 'readRegistration', 'metadata: JSON.stringify({', 'metadata: JSON.stringify({ ...given,', 'test/mcp/registrations.test.ts'],
@@ -641,8 +641,8 @@ const ROWS: readonly Row[] = [
   ['never ends a slow body', 'server/lib/transfer-rates.ts', 'TransferRates.watch', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/bodies/transfer-rates.test.ts'],
   ['parses JSON of any depth', 'server/api/json-body.ts', 'checkJsonStructure', 'if (++depth > MAX_DEPTH) throw excess(`must not be nested more than ${MAX_DEPTH} levels deep`)', 'if (++depth > 1e9) throw excess(`must not be nested more than ${MAX_DEPTH} levels deep`)', MANIFEST, 'test/stalls/stalls.test.ts'],
   ['injects what the metadata was before', 'server/sites/page-metadata/injected-document.ts', 'injectionKey', '[published.hash, published.contentType, tags]', '[published.hash, published.contentType]', 'test/edge/injected-document.test.ts'],
-  ['stores encodings of an injected document that the collector may delete', 'server/publish/precompress/injected-documents.ts', 'nameDocument', 'if (document) await tx.blobs.addReferences(current.slug, [document.hash])', '', 'test/precompress/precompressor.test.ts'],
-  ['calls encodings complete though the metadata has changed', 'server/publish/precompress/injected-documents.ts', 'isSameInjection', 'return (one && injectionKey(one)) === (other && injectionKey(other))', 'return true', 'test/precompress/precompressor.test.ts'],
+  ['stores encodings of an injected document that the collector may delete', 'server/publish/precompress/precompressor.ts', 'nameDocument', 'if (document) await tx.blobs.addReferences(current.slug, [document.hash])', '', 'test/precompress/precompressor.test.ts'],
+  ['calls encodings complete though the metadata has changed', 'server/publish/precompress/precompressor.ts', 'isSameInjection', 'return (one && injectionKey(one)) === (other && injectionKey(other))', 'return true', 'test/precompress/precompressor.test.ts'],
   ['gives up no lost file', 'server/publish/precompress/precompressor.ts', 'Precompressor.#precompress', 'const attempted = new Set([...encoded, ...skipped].map(({ hash }) => hash))', 'const attempted = new Set([...(await read.encodings.ofSite(slug))].map(({ hash }) => hash))', 'test/precompress/precompressor.test.ts'],
 
   // Files in S3 (docs/decisions/022-s3.md)

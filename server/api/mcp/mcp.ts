@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import type { ProgramScope } from '../../../protocol/api/programs.ts'
+import { type ProgramScope, scopesUpTo } from '../../../protocol/api/programs.ts'
 import type { RateLimits } from '../../accounts/rate-limits.ts'
-import { acceptsMediaType } from '../../lib/accept.ts'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -10,9 +9,8 @@ import { charge } from '../auth.ts'
 import { recognizeForeignPages } from '../local-pages.ts'
 import { methodError, preflight } from '../unrouted.ts'
 import { withToolHint } from './call-error.ts'
-import { challenge } from './challenge.ts'
 import { calledTool, eventData, readMessages, withoutArguments } from './messages.ts'
-import { MCP_ACCOUNT_PATH, MCP_PATH } from './resource.ts'
+import { MCP_ACCOUNT_PATH, MCP_PATH, resourceMetadataUrl } from './resource.ts'
 import { MAX_INLINE_BYTES } from './tool.ts'
 import type { Exchange, ToolServer, ToolServerOptions } from './tool-server.ts'
 
@@ -172,4 +170,34 @@ function toWebRequest({ method, headers }: FastifyRequest, baseUrl: string, sign
   const accepts = acceptsMediaType(headers.accept, JSON_TYPE)
   request.headers.set('accept', accepts ? `${JSON_TYPE}, text/event-stream` : 'text/html')
   return request
+}
+
+/** Whether a client accepts a media type (RFC 9110, section 12.5.1): by its most specific range, and without any. */
+function acceptsMediaType(accept: string | undefined, type: string): boolean {
+  const [main] = type.split('/')
+  const qualities = new Map((accept || '*/*').toLowerCase().split(',').map(readRange))
+  return (qualities.get(type) ?? qualities.get(`${main}/*`) ?? qualities.get('*/*') ?? 0) > 0
+}
+
+function readRange(part: string): [range: string, quality: number] {
+  const [range = '', ...parameters] = part.split(';').map((one) => one.trim())
+  const weight = parameters.find((one) => one.startsWith('q='))
+  return [range, weight === undefined ? 1 : Number(weight.slice(2))]
+}
+
+/** What a program asks for first, when no tool says more: its user allows deletion and domains when they are needed. */
+const FIRST_SCOPE: ProgramScope = 'publish'
+
+/**
+ * `WWW-Authenticate` of a response that asks a program for a token with this scope (RFC 6750, section 3; RFC 9728, section
+ * 5.1). Without `error`: `invalid_token` when the request had a token.
+ */
+function challenge(
+  { headers, routeOptions }: FastifyRequest,
+  baseUrl: string,
+  { scope = FIRST_SCOPE, error }: { scope?: ProgramScope | undefined; error?: 'insufficient_scope' } = {},
+): string {
+  const problem = error ?? (headers.authorization === undefined ? undefined : 'invalid_token')
+  const metadata = resourceMetadataUrl(baseUrl, routeOptions.url!.replace(/\/$/, ''))
+  return `Bearer ${problem ? `error="${problem}", ` : ''}scope="${scopesUpTo(scope)}", resource_metadata="${metadata}"`
 }

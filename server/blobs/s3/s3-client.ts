@@ -8,7 +8,6 @@ import { BucketState } from './bucket-state.ts'
 import type { Bucket } from './bucket-url.ts'
 import { HangWatch } from './hang-watch.ts'
 import { HttpExchanges, type S3Response, type SignedRequest } from './http-exchange.ts'
-import { RetryBudget } from './retry-budget.ts'
 import { isRetryable, outcomeOf, type RequestOutcome, S3Error, WrongBytesError } from './s3-error.ts'
 
 /** A request about the bucket or, with a name, about one of its objects. */
@@ -236,4 +235,24 @@ function escapeUri(text: string): string {
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   )
+}
+
+const MAX_TOKENS = 200
+
+/**
+ * Bounds retries during an outage: each takes a token, each success returns one. While half of all requests fail, every
+ * request can be tried three times; when all fail, soon none is sent twice.
+ */
+class RetryBudget {
+  #tokens = MAX_TOKENS
+
+  take(): boolean {
+    if (this.#tokens < 1) return false
+    this.#tokens--
+    return true
+  }
+
+  refund(): void {
+    this.#tokens = Math.min(MAX_TOKENS, this.#tokens + 1)
+  }
 }

@@ -6,18 +6,21 @@ import { isDamage } from '../../blobs/damage.ts'
 import { type Encoding, shouldPrecompress } from '../../blobs/encoding.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Parts } from '../../parts.ts'
-import type { HeadInjection } from '../../sites/page-metadata/head-metadata.ts'
+import { releaseBlobs } from '../../sites/blob-references.ts'
+import { findInjection, type HeadInjection } from '../../sites/page-metadata/head-metadata.ts'
 import {
   type InjectedDocument,
   type InjectedDocuments,
+  injectionKey,
   readInjected,
 } from '../../sites/page-metadata/injected-document.ts'
-import { INDEPENDENT, type WriteTransaction } from '../../store/store.ts'
+import type { UrlBuilder } from '../../sites/urls.ts'
+import type { Queries } from '../../store/queries.ts'
+import { INDEPENDENT, type Store, type WriteTransaction } from '../../store/store.ts'
 import type { BlobEncodings } from '../../store/tables/blobs.ts'
 import { encodingsLease, type Version } from '../../store/tables/versions.ts'
 import { CompressionWorker } from './compression-worker.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
-import { isSameInjection, loadInjection, nameDocument } from './injected-documents.ts'
 
 type PrecompressorParts = Pick<Parts, 'store' | 'blobs' | 'blobReader' | 'addresses' | 'clock' | 'log'> & {
   injectedDocuments: InjectedDocuments
@@ -298,4 +301,42 @@ function findCandidates(version: Version, document: InjectedDocument | undefined
 function servingOrder({ path, contentType }: PrecompressionCandidate): number {
   if (path === INDEX_PATH) return 0
   return /html|css|javascript/i.test(contentType) ? 1 : 2
+}
+
+/** The injection that a version needs with the metadata of its site. */
+async function loadInjection(
+  queries: Queries,
+  version: Version,
+  addresses: UrlBuilder,
+): Promise<HeadInjection | undefined> {
+  const site = await queries.sites.bySlug(version.slug)
+  return site && findInjection(site, version, addresses)
+}
+
+function isSameInjection(one: HeadInjection | undefined, other: HeadInjection | undefined): boolean {
+  return (one && injectionKey(one)) === (other && injectionKey(other))
+}
+
+/**
+ * Records the injected document in its version and references it, so that its encodings are not
+ * collected; releases an earlier one. Returns the version, unchanged when the metadata has changed.
+ */
+async function nameDocument(
+  { store, addresses, clock }: { store: Store; addresses: UrlBuilder; clock: () => number },
+  version: Version,
+  { injection, document }: { injection: HeadInjection | undefined; document: InjectedDocument | undefined },
+): Promise<Version> {
+  const injectedDocumentHash = document?.hash ?? null
+  if (version.injectedDocumentHash === injectedDocumentHash) return version
+  return store.write('relaxed', { site: version.slug }, async (tx) => {
+    const { id } = version
+    const current = await tx.versions.byId(id)
+    if (!current || !isSameInjection(await loadInjection(tx, current, addresses), injection)) return version
+    await tx.versions.update(id, { injectedDocumentHash })
+    if (document) await tx.blobs.addReferences(current.slug, [document.hash])
+    if (current.injectedDocumentHash !== null)
+      await releaseBlobs(tx, current.slug, { hashes: [current.injectedDocumentHash], now: clock() })
+    // Read again: a copy of the object would parse its rules and its manifest.
+    return (await tx.versions.byId(id))!
+  })
 }
