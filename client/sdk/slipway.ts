@@ -20,8 +20,8 @@ import type { DeviceDecisionResponse, DeviceRequest } from '../../protocol/api/d
 import * as device from '../../protocol/api/device.ts'
 import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.schema.ts'
 import type * as keys from '../../protocol/api/keys.schema.ts'
-import type { Answer, Body, Parameters, Value } from '../../protocol/api/operations.schema.ts'
-import { type OperationId, PATHS, type ParameterOf, type Path } from '../../protocol/api/paths.ts'
+import type { Answer } from '../../protocol/api/operations.schema.ts'
+import type { OperationId } from '../../protocol/api/paths.ts'
 import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.schema.ts'
 import type * as programs from '../../protocol/api/programs.schema.ts'
 import type {
@@ -69,6 +69,7 @@ import type {
 import type { Visits } from '../../protocol/api/visits.schema.ts'
 import type { VisitRange } from '../../protocol/api/visits.ts'
 import { parseRecords } from './events.ts'
+import { type AnyCall, type Call, operationTarget } from './operation.ts'
 import {
   type ArchiveOptions,
   type DeleteOptions,
@@ -137,32 +138,6 @@ export type { PublishFile, UploadOptions as Sending } from './upload.ts'
 
 /** Pages of 100 sites: more than any account has. */
 const MAX_LIST_PAGES = 10_000
-
-/** What a request has beside its operation. */
-interface AnyCall extends UploadOptions {
-  params?: Readonly<Record<string, string>>
-  query?: object | undefined
-  json?: unknown
-  /** In place of `json`. */
-  body?: Bytes
-  contentType?: string | undefined
-  claimToken?: string | undefined
-}
-
-type Parts<Id extends OperationId> = Omit<AnyCall, 'params' | 'query' | 'json'> & {
-  query?: Sent<Value<Id, 'query'>>
-  json?: Sent<Body<Id>>
-}
-
-/** Optional for an operation whose path has no parameters. */
-type Call<Id extends OperationId> = [ParameterOf<Path<Id>>] extends [never]
-  ? [Parts<Id>?]
-  : [Parts<Id> & { params: Parameters<Id> }]
-
-/** Undefined fields are not sent. */
-type Sent<T> = T extends object
-  ? { [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
-  : T
 
 /**
  * A client of a Slipway server: a method for each API call, and `publish`. Rejects with a SlipwayError or the
@@ -639,18 +614,15 @@ export class Slipway {
 
   #request(
     id: OperationId,
-    { params = {}, query, json, body, contentType, claimToken, ...sending }: AnyCall = {},
+    { params, query, json, body, contentType, claimToken, ...sending }: AnyCall = {},
   ): HttpRequest {
-    const [method, path] = PATHS[id].split(' ') as [string, string]
-    const url = path.replace(/:(\w+)|\*/g, (all, name: string | undefined) =>
-      encodePath(params[name ?? all]!),
-    )
+    const { method, path } = operationTarget(id, { ...(params && { params }), query })
     const payload = JSON.stringify(json) ?? body
     const headers = this.#headers({
       contentType: json === undefined ? contentType : 'application/json',
       claimToken,
     })
-    return this.#buildRequest(method, this.#baseUrl + url + buildQuery(query), headers, {
+    return this.#buildRequest(method, this.#baseUrl + path, headers, {
       ...(payload !== undefined && { body: payload }),
       ...sending,
     })
@@ -676,16 +648,4 @@ export class Slipway {
     const { signal } = this.#options
     return { method, url, headers, ...carried, ...(signal && { signal }) }
   }
-}
-
-/** The slashes of the path of a file stay. */
-function encodePath(value: string): string {
-  return value.split('/').map(encodeURIComponent).join('/')
-}
-
-function buildQuery(values: object = {}): string {
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, String(value))
-  const text = query.toString()
-  return text && `?${text}`
 }
