@@ -82,7 +82,8 @@ const ACTIONS: readonly RowAction<AdminAccount>[] = [
 export function AccountsView() {
   return (
     <ListView
-      path="accounts"
+      list="listAccounts"
+      what="accounts"
       columns={COLUMNS}
       nameOf={({ email }) => email}
       search="Beginning of an email address"

@@ -44,7 +44,7 @@ const MEASURES: readonly Measure[] = [
 export function ActivityPanel() {
   const [range, choose] = useState<ActivityRange>('24h')
   const { value, error, reload } = useResource(`admin/activity/${range}`, () =>
-    readAdmin<Activity>('activity', { range }),
+    readAdmin('getActivity', { query: { range } }),
   )
   return (
     <Panel title="Activity" lead="Of all processes, a few minutes old.">

@@ -1,32 +1,32 @@
+import { type AnyCall, type Call, operationTarget } from '../../client/sdk/operation.ts'
 import { readJson, sendRequest } from '../../client/sdk/response.ts'
-import type { HttpRequest } from '../../client/sdk/transport.ts'
+import type { Answer } from '../../protocol/api/operations.schema.ts'
+import type { OperationId } from '../../protocol/api/paths.ts'
 import { expire } from '../api/resource.ts'
 import { serverNow } from '../api/server-clock.ts'
 import { transport } from '../api/slipway.ts'
 
-type Query = Readonly<Record<string, string | undefined>>
-
-/** Reads from a route below `/api/admin/`. */
-export function readAdmin<T>(path: string, query: Query = {}): Promise<T> {
-  const given = Object.entries(query).filter((pair): pair is [string, string] => Boolean(pair[1]))
-  const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ''
-  return send<T>({ method: 'GET', url: `/api/admin/${path}${search}`, headers: {} })
+/** The response of an operation for administrators. */
+export async function readAdmin<Id extends OperationId>(id: Id, ...[call]: Call<Id>): Promise<Answer<Id>> {
+  return send(id, call)
 }
 
-/** Changes something by a route below `/api/admin/`. Other pages of the administration are then loaded again. */
-export async function changeAdmin<T>(
-  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
-  path: string,
-  json?: unknown,
-): Promise<T> {
-  const url = `/api/admin/${path}`
-  const headers = json === undefined ? {} : { 'Content-Type': 'application/json' }
-  const body = json === undefined ? {} : { body: JSON.stringify(json) }
-  const changed = await send<T>({ method, url, headers, ...body })
+/** Changes something by an operation for administrators. Other pages of the administration are then loaded again. */
+export async function changeAdmin<Id extends OperationId>(id: Id, ...[call]: Call<Id>): Promise<Answer<Id>> {
+  const changed = await send<Answer<Id>>(id, call)
   expire('admin')
   return changed
 }
 
-async function send<T>(request: HttpRequest): Promise<T> {
+async function send<T>(id: OperationId, call: AnyCall = {}): Promise<T> {
+  const { method, path: url } = operationTarget(id, call)
+  const headers: Record<string, string> =
+    call.json === undefined ? {} : { 'Content-Type': 'application/json' }
+  const request = {
+    method,
+    url,
+    headers,
+    ...(call.json !== undefined && { body: JSON.stringify(call.json) }),
+  }
   return readJson<T>(await sendRequest(transport, request, serverNow), request)
 }

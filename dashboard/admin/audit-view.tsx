@@ -42,7 +42,8 @@ export function AuditView() {
   return (
     <ListView
       key={q}
-      path="audit"
+      list="listAuditEntries"
+      what="audit"
       columns={COLUMNS}
       nameOf={({ id }) => id}
       search="The whole name of a site, an account or a domain"

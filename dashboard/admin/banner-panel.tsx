@@ -14,7 +14,7 @@ import { changeAdmin, readAdmin } from './admin-client.ts'
 
 /** The message to all users: sets, changes and removes it. */
 export function BannerPanel() {
-  const { value, set, error, reload } = useResource('admin/banner', () => readAdmin<BannerResponse>('banner'))
+  const { value, set, error, reload } = useResource('admin/banner', () => readAdmin('getBanner'))
   return (
     <Panel
       title="Banner"
@@ -48,11 +48,11 @@ function BannerForm({ banner, onChange }: BannerFormProps) {
   const save = useAction(async () => {
     const { text, level, link, from, until } = fields
     const request = { text, level, link: link.trim() || null, from: toTime(from), until: toTime(until) }
-    onChange(await changeAdmin<BannerResponse>('PUT', 'banner', request))
+    onChange(await changeAdmin('setBanner', { json: request }))
     showToast('The banner is set. Pages show it when they are opened.')
   })
   const remove = useAction(async () => {
-    onChange(await changeAdmin<BannerResponse>('DELETE', 'banner'))
+    onChange(await changeAdmin('clearBanner'))
     showToast('The banner is removed.')
   })
   const wrong = save.error?.fields ?? {}

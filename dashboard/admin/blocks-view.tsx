@@ -1,10 +1,5 @@
 import { useState } from 'preact/hooks'
-import type {
-  BlockKind,
-  BlockList,
-  BlockRecord,
-  BlockRequest,
-} from '../../protocol/api/admin/moderation.schema.ts'
+import type { BlockKind, BlockRecord, BlockRequest } from '../../protocol/api/admin/moderation.schema.ts'
 import { MAX_REASON_LENGTH } from '../../protocol/api/admin/moderation.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
@@ -64,7 +59,7 @@ const ACTIONS: readonly RowAction<BlockRecord>[] = [
 
 /** Networks that cannot publish, and files that no site can have. */
 export function BlocksView() {
-  const list = useResource('admin/blocks', () => readAdmin<BlockList>('blocks'))
+  const list = useResource('admin/blocks', () => readAdmin('listBlocks'))
   const [isAdding, setAdding] = useState(false)
   const { value, error, reload } = list
   return (
@@ -245,7 +240,7 @@ function WhatToBlock({ kind, value, onChoose, onWrite }: WhatToBlockProps) {
 }
 
 async function addBlock(request: BlockRequest, onChanged: () => void): Promise<void> {
-  const block = await changeAdmin<BlockRecord>('POST', 'blocks', request)
+  const block = await changeAdmin('addBlock', { json: request })
   onChanged()
   const end = async () => {
     await removeBlock(block, onChanged)
@@ -255,7 +250,7 @@ async function addBlock(request: BlockRequest, onChanged: () => void): Promise<v
 }
 
 async function removeBlock({ kind, value }: BlockRecord, onChanged: () => void): Promise<void> {
-  await changeAdmin('DELETE', 'blocks', { kind, value })
+  await changeAdmin('removeBlock', { json: { kind, value } })
   onChanged()
 }
 
@@ -266,7 +261,7 @@ async function restoreBlock(
 ): Promise<void> {
   const left = expiresAt && Math.ceil((Date.parse(expiresAt) - serverNow()) / 1000)
   const seconds = left !== null && left !== '' ? { seconds: Math.max(60, left) } : {}
-  await changeAdmin('POST', 'blocks', { kind, value, reason, force: true, ...seconds })
+  await changeAdmin('addBlock', { json: { kind, value, reason, force: true, ...seconds } })
   onChanged()
   showToast(`${value} is blocked.`)
 }

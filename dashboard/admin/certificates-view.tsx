@@ -38,7 +38,8 @@ const COLUMNS: readonly Column<AdminCertificate>[] = [
 export function CertificatesView() {
   return (
     <ListView
-      path="certificates"
+      list="listCertificates"
+      what="certificates"
       columns={COLUMNS}
       nameOf={({ name }) => name}
       search="Beginning of a name"

@@ -53,7 +53,7 @@ function ReleaseDomain({ row: { domain, slug }, onChanged, onClose }: RowDialogP
       lead={`It no longer shows ${slug}, and any account can add it. This can't be undone.`}
       onClose={onClose}
       act={async (reason) => {
-        await changeAdmin('DELETE', `domains/${domain}`, { reason })
+        await changeAdmin('releaseDomain', { params: { domain }, json: { reason } })
         onChanged()
         showToast(`${domain} is released.`)
       }}
@@ -65,7 +65,8 @@ function ReleaseDomain({ row: { domain, slug }, onChanged, onClose }: RowDialogP
 export function DomainsView() {
   return (
     <ListView
-      path="domains"
+      list="listAllDomains"
+      what="domains"
       columns={COLUMNS}
       nameOf={({ domain, owner }) => (owner ? `${domain} of ${owner.email}` : domain)}
       search="Beginning of a domain or email address"

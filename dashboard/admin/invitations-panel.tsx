@@ -27,7 +27,7 @@ const ACTIONS: readonly RowAction<Invitation>[] = [
 
 /** Addresses that may create an account. */
 export function InvitationsPanel() {
-  const { value, error, reload, more } = useAdminPages<Invitation>('admin/invitations', 'invitations', {})
+  const { value, error, reload, more } = useAdminPages('admin/invitations', 'listInvitations', {})
   const [email, type] = useState('')
   const invite = useAction(async () => {
     await sendInvitation(email.trim(), reload)
@@ -89,7 +89,7 @@ function SendAgain({ row: { email }, onChanged, onClose }: RowDialogProps<Invita
 
 function Revoke({ row: { email }, onChanged, onClose }: RowDialogProps<Invitation>) {
   const revoke = useAction(async () => {
-    await changeAdmin('DELETE', `invitations/${encodeURIComponent(email)}`)
+    await changeAdmin('revokeInvitation', { params: { email } })
     onChanged()
     onClose()
     showToast(`${email} is not invited.`)
@@ -102,7 +102,7 @@ function Revoke({ row: { email }, onChanged, onClose }: RowDialogProps<Invitatio
 }
 
 async function sendInvitation(email: string, onChanged: () => void): Promise<void> {
-  await changeAdmin('POST', 'invitations', { email })
+  await changeAdmin('invite', { json: { email } })
   onChanged()
   showToast(`${email} is invited.`)
 }

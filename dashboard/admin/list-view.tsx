@@ -6,7 +6,7 @@ import { Choice, TextField } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { Empty } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
-import { MorePages, useAdminPages } from './pages.tsx'
+import { type AdminList, MorePages, type RowOf, useAdminPages } from './pages.tsx'
 import { type Column, RecordTable } from './record-table.tsx'
 import { type RowAction, RowMenu } from './row-menu.tsx'
 
@@ -17,8 +17,8 @@ const ORDERS: { value: ListOrder; name: string }[] = [
 ]
 
 interface ListViewProps<Row> {
-  /** The last segment of the path of its route, which is also what it lists. */
-  path: string
+  /** What it lists. */
+  what: string
   columns: readonly Column<Row>[]
   /** What identifies a row, for people and among all rows. */
   nameOf: (row: Row) => string
@@ -31,14 +31,18 @@ interface ListViewProps<Row> {
 }
 
 /** A list of everything of a kind, with search, order and pages. */
-export function ListView<Row>({ searchField = 'q', ...props }: ListViewProps<Row>) {
-  const { path, search, isSorted } = props
+export function ListView<Id extends AdminList>({
+  list,
+  searchField = 'q',
+  ...props
+}: ListViewProps<RowOf<Id>> & { list: Id }) {
+  const { what, search, isSorted } = props
   const { query } = useLocation()
   const [typed, type] = useState(query.q ?? '')
   const [sort, choose] = useState<ListOrder>('age')
   const q = useDebounced(typed.trim())
   const selected = { [searchField]: q, sort: isSorted ? sort : undefined }
-  const { value, error, reload, more } = useAdminPages<Row>(`admin/${path}/${sort}/${q}`, path, selected)
+  const { value, error, reload, more } = useAdminPages(`admin/${what}/${sort}/${q}`, list, selected)
   return (
     <div class="stack">
       <div class={isSorted ? 'list-tools' : undefined}>
@@ -55,22 +59,22 @@ export function ListView<Row>({ searchField = 'q', ...props }: ListViewProps<Row
         )}
       </div>
       <ErrorNotice error={error} onRetry={reload} />
-      {!value && !error && <Loading what={path} />}
+      {!value && !error && <Loading what={what} />}
       {value && <Rows {...props} rows={value.rows} q={q} onChanged={reload} />}
       <MorePages value={value} more={more} />
     </div>
   )
 }
 
-interface RowsProps<Row> extends Pick<ListViewProps<Row>, 'path' | 'columns' | 'nameOf' | 'actions'> {
+interface RowsProps<Row> extends Pick<ListViewProps<Row>, 'what' | 'columns' | 'nameOf' | 'actions'> {
   rows: readonly Row[]
   /** What was searched. */
   q: string
   onChanged: () => void
 }
 
-function Rows<Row>({ path, columns, nameOf, actions, rows, q, onChanged }: RowsProps<Row>) {
+function Rows<Row>({ what, columns, nameOf, actions, rows, q, onChanged }: RowsProps<Row>) {
   if (rows.length === 0) return <Empty title={q === '' ? 'Nothing here yet' : `Nothing found for "${q}"`} />
   const menu = (row: Row) => <RowMenu row={row} name={nameOf(row)} actions={actions!} onChanged={onChanged} />
-  return <RecordTable label={path} columns={columns} rows={rows} keyOf={nameOf} menu={actions && menu} />
+  return <RecordTable label={what} columns={columns} rows={rows} keyOf={nameOf} menu={actions && menu} />
 }

@@ -7,7 +7,7 @@ import type { RowDialogProps } from './row-menu.tsx'
 
 export function MarkAdministrator({ row, onChanged, onClose }: RowDialogProps<AdminAccount>) {
   const mark = useAction(async () => {
-    await changeAdmin('PUT', `accounts/${row.id}/administrator`, { administrator: true })
+    await changeAdmin('setAdministrator', { params: { id: row.id }, json: { administrator: true } })
     onChanged()
     onClose()
     showToast(`${row.email} is an administrator.`)
@@ -22,7 +22,7 @@ export function MarkAdministrator({ row, onChanged, onClose }: RowDialogProps<Ad
 
 export function UnmarkAdministrator({ row, onChanged, onClose }: RowDialogProps<AdminAccount>) {
   const unmark = useAction(async () => {
-    await changeAdmin('PUT', `accounts/${row.id}/administrator`, { administrator: false })
+    await changeAdmin('setAdministrator', { params: { id: row.id }, json: { administrator: false } })
     onChanged()
     onClose()
     showToast(`${row.email} is no longer an administrator.`)

@@ -6,7 +6,6 @@ import { useAction } from '../api/action.ts'
 import { Confirm } from '../kit/dialog.tsx'
 import { TextArea, TextField } from '../kit/field.tsx'
 import { showToast } from '../kit/toast.tsx'
-import { changeAdmin } from './admin-client.ts'
 import { type ModerationTarget, resume, suspend } from './moderation-target.ts'
 
 interface ModerationDialogProps {
@@ -102,7 +101,7 @@ const DELETION_EFFECT = {
 
 /** Deletes a site or an account permanently, once its name was typed. */
 export function RemoveDialog({ target, onChanged, onClose }: ModerationDialogProps) {
-  const { kind, name, path } = target
+  const { kind, name } = target
   return (
     <ReasonDialog
       title={`Delete ${name} permanently?`}
@@ -110,7 +109,7 @@ export function RemoveDialog({ target, onChanged, onClose }: ModerationDialogPro
       typed={{ text: name }}
       onClose={onClose}
       act={async (reason) => {
-        await changeAdmin('DELETE', path, { reason })
+        await target.remove(reason)
         onChanged()
         showToast(`${name} is deleted.`)
       }}

@@ -1,9 +1,5 @@
 import type { AdminAccount, AdminSite } from '../../protocol/api/admin/lists.schema.ts'
-import type {
-  AccountModerated,
-  AdminSuspension,
-  SuspensionRequest,
-} from '../../protocol/api/admin/moderation.schema.ts'
+import type { AdminSuspension, SuspensionRequest } from '../../protocol/api/admin/moderation.schema.ts'
 import { toDisplayError } from '../api/display-error.ts'
 import { signedInAs } from '../api/session.ts'
 import { showToast } from '../kit/toast.tsx'
@@ -14,16 +10,25 @@ export interface ModerationTarget {
   kind: 'site' | 'account'
   /** Slug or email address. */
   name: string
-  /** Of its routes, below `/api/admin/`. */
-  path: string
   /** `null` while it is not suspended. */
   suspension: AdminSuspension | null
   /** Whether it is the account of the administrator. */
   isOwn?: boolean
+  /** Returns what the administrator should know. */
+  suspend(statement: SuspensionRequest): Promise<string | undefined>
+  resume(): Promise<unknown>
+  /** Deletes it permanently. */
+  remove(reason: string): Promise<unknown>
 }
 
 export function siteTarget({ slug, suspension }: Pick<AdminSite, 'slug' | 'suspension'>): ModerationTarget {
-  return { kind: 'site', name: slug, path: `sites/${slug}`, suspension }
+  const params = { slug }
+  return {
+    ...{ kind: 'site', name: slug, suspension },
+    suspend: async (json) => void (await changeAdmin('suspendSite', { params, json })),
+    resume: () => changeAdmin('resumeSite', { params }),
+    remove: (reason) => changeAdmin('removeSite', { params, json: { reason } }),
+  }
 }
 
 /** `id` is the id of the account, or its email address. */
@@ -32,8 +37,13 @@ export function accountTarget({
   email,
   suspension,
 }: Pick<AdminAccount, 'id' | 'email' | 'suspension'>): ModerationTarget {
-  const path = `accounts/${encodeURIComponent(id)}`
-  return { kind: 'account', name: email, path, suspension, isOwn: email === signedInAs.value }
+  const params = { id }
+  return {
+    ...{ kind: 'account', name: email, suspension, isOwn: email === signedInAs.value },
+    suspend: async (json) => (await changeAdmin('suspendAccount', { params, json })).message,
+    resume: () => changeAdmin('resumeAccount', { params }),
+    remove: (reason) => changeAdmin('removeAccount', { params, json: { reason } }),
+  }
 }
 
 /** Suspends, or changes the texts of a suspension. The toast undoes the first one. */
@@ -42,8 +52,8 @@ export async function suspend(
   statement: SuspensionRequest,
   onChanged: () => void,
 ): Promise<void> {
-  const { name, path, suspension } = target
-  const { message } = await changeAdmin<Partial<AccountModerated>>('PUT', `${path}/suspension`, statement)
+  const { name, suspension } = target
+  const message = await target.suspend(statement)
   onChanged()
   if (suspension) return showToast(`The suspension of ${name} is changed.`)
   showToast(`${name} is suspended. ${message ?? ''}`.trim(), () =>
@@ -53,16 +63,17 @@ export async function suspend(
 
 /** Ends a suspension. The toast starts it again, as it was. */
 export async function resume(
-  { name, path }: ModerationTarget,
+  target: ModerationTarget,
   before: AdminSuspension | undefined,
   onChanged: () => void,
 ): Promise<void> {
-  await changeAdmin('DELETE', `${path}/suspension`)
+  const { name } = target
+  await target.resume()
   onChanged()
   const again = async () => {
     const { reason, publicReason, note } = before!
     const statement = { reason, ...(publicReason && { publicReason }), ...(note && { note }) }
-    await changeAdmin('PUT', `${path}/suspension`, statement)
+    await target.suspend(statement)
     onChanged()
     showToast(`${name} is suspended.`)
   }

@@ -1,4 +1,4 @@
-import type { AdminNode, AdminNodes } from '../../protocol/api/admin/lists.schema.ts'
+import type { AdminNode } from '../../protocol/api/admin/lists.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { useResource } from '../api/resource.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
@@ -48,7 +48,7 @@ function Numbers({ numbers }: Pick<AdminNode, 'numbers'>) {
 
 /** The nodes of a fleet. */
 export function NodesView() {
-  const { value, error, reload } = useResource('admin/nodes', () => readAdmin<AdminNodes>('nodes'))
+  const { value, error, reload } = useResource('admin/nodes', () => readAdmin('listNodes'))
   return (
     <div class="stack">
       <ErrorNotice error={error} onRetry={reload} />

@@ -10,7 +10,7 @@ import { readAdmin } from './admin-client.ts'
 
 /** What an administrator sees first: problems, totals, disk, and activity. */
 export function OverviewView() {
-  const { value, error, reload } = useResource('admin/overview', () => readAdmin<Overview>('overview'))
+  const { value, error, reload } = useResource('admin/overview', () => readAdmin('getOverview'))
   return (
     <div class="stack">
       <ErrorNotice error={error} onRetry={reload} />

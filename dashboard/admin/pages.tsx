@@ -1,9 +1,22 @@
 import type { AdminPage } from '../../protocol/api/admin/page.schema.ts'
+import type { Answer } from '../../protocol/api/operations.schema.ts'
 import { type Action, useAction } from '../api/action.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { readAdmin } from './admin-client.ts'
+
+/** The operations that answer with a page of rows. */
+export type AdminList =
+  | 'listAllSites'
+  | 'listAccounts'
+  | 'listAllDomains'
+  | 'listCertificates'
+  | 'listAuditEntries'
+  | 'listInvitations'
+  | 'listReports'
+
+export type RowOf<Id extends AdminList> = Answer<Id>['rows'][number]
 
 interface Pages<Row> extends Resource<AdminPage<Row>> {
   /** Loads the next page. */
@@ -11,15 +24,20 @@ interface Pages<Row> extends Resource<AdminPage<Row>> {
 }
 
 /** A list of the administration, page by page. */
-export function useAdminPages<Row>(
+export function useAdminPages<Id extends AdminList>(
   key: string,
-  path: string,
-  query: Readonly<Record<string, string | undefined>>,
-): Pages<Row> {
-  const list = useResource(key, () => readAdmin<AdminPage<Row>>(path, query))
+  id: Id,
+  given: Readonly<Record<string, string | undefined>>,
+): Pages<RowOf<Id>> {
+  const entries = Object.entries(given).filter(([, value]) => value)
+  const read = (page: { cursor?: string | undefined }) => {
+    const query = { ...Object.fromEntries(entries), ...page }
+    return readAdmin<AdminList>(id, { query }) as Promise<AdminPage<RowOf<Id>>>
+  }
+  const list = useResource(key, () => read({}))
   const more = useAction(async () => {
     const cursor = list.value?.nextCursor ?? undefined
-    const next = await readAdmin<AdminPage<Row>>(path, { ...query, cursor })
+    const next = await read({ cursor })
     list.set((known) => ({ rows: [...known.rows, ...next.rows], nextCursor: next.nextCursor }))
   })
   return { ...list, more }

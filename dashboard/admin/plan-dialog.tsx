@@ -16,7 +16,7 @@ import { undo } from './moderation-target.ts'
 import type { RowDialogProps } from './row-menu.tsx'
 
 export function usePolicies() {
-  return useResource('admin/policies', () => readAdmin<Policies>('policies'))
+  return useResource('admin/policies', () => readAdmin('getPolicies'))
 }
 
 /** Chooses the plan of an account, and limits in place of those of the plan. */
@@ -111,5 +111,5 @@ function toChange(typed: Typed): LimitsChange {
 }
 
 function setPlan({ id }: AdminAccount, change: { plan: string; limits: LimitsChange }): Promise<AccountPlan> {
-  return changeAdmin<AccountPlan>('PUT', `accounts/${id}/plan`, change)
+  return changeAdmin('setPlan', { params: { id }, json: change })
 }

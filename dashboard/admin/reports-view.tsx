@@ -36,7 +36,7 @@ const FIRST_REPORTS = 3
 /** What visitors have reported, a site at a time. */
 export function ReportsView() {
   const [state, choose] = useState<ReportState>('open')
-  const { value, error, reload, more } = useAdminPages<ReportedSite>(`admin/reports/${state}`, 'reports', {
+  const { value, error, reload, more } = useAdminPages(`admin/reports/${state}`, 'listReports', {
     state,
   })
   return (
@@ -202,7 +202,7 @@ async function decideReports(
   state: 'open' | 'dismissed',
   onChanged: () => void,
 ): Promise<void> {
-  await changeAdmin('PUT', `reports/${slug}`, { state })
+  await changeAdmin('decideReports', { params: { slug }, json: { state } })
   onChanged()
   if (state === 'open') return showToast(`The reports of ${slug} are open again.`)
   const reopen = () => decideReports({ slug, state } as ReportedSite, 'open', onChanged)

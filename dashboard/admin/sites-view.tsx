@@ -55,7 +55,8 @@ const ACTIONS: readonly RowAction<AdminSite>[] = [
 export function SitesView() {
   return (
     <ListView
-      path="sites"
+      list="listAllSites"
+      what="sites"
       columns={COLUMNS}
       nameOf={({ slug }) => slug}
       search="Beginning of a name, title, domain or email address"

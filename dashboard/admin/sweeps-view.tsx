@@ -1,4 +1,4 @@
-import type { AdminSweep, AdminSweeps } from '../../protocol/api/admin/lists.schema.ts'
+import type { AdminSweep } from '../../protocol/api/admin/lists.schema.ts'
 import { formatDuration, formatNumber } from '../../protocol/format.ts'
 import { useResource } from '../api/resource.ts'
 import { ErrorNotice } from '../kit/notice.tsx'
@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<AdminSweep>[] = [
 
 /** The recurring background tasks with their last runs. */
 export function SweepsView() {
-  const { value, error, reload } = useResource('admin/sweeps', () => readAdmin<AdminSweeps>('sweeps'))
+  const { value, error, reload } = useResource('admin/sweeps', () => readAdmin('listSweeps'))
   return (
     <div class="stack">
       <p class="quiet">Background tasks that repeat. One that does nothing is recorded once a minute.</p>
