@@ -4,13 +4,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Page } from 'playwright-core'
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { describeSkipped } from '../../protocol/publish-story.ts'
 import type { Way } from '../cases/folders.ts'
 import { CliHarness } from '../cli/cli-harness.ts'
 import { dropOn, liveAt } from '../dashboard/file-drop.ts'
-import { WebFixture } from '../dashboard/web-fixture.ts'
+import { type Account, WebFixture } from '../dashboard/web-fixture.ts'
 import { Agent } from '../mcp/agent.ts'
 import type { RunningService } from '../support/service.ts'
 
@@ -29,24 +28,24 @@ export interface Outcome {
 export class FolderPublisher implements AsyncDisposable {
   readonly service: RunningService
   readonly key: string
-  readonly page: Page
+  readonly #account: Account
   readonly #agent: Agent
   readonly #web: WebFixture
 
-  private constructor(web: WebFixture, key: string, page: Page, agent: Agent) {
+  private constructor(web: WebFixture, account: Account, key: string, agent: Agent) {
     this.service = web.service
     this.key = key
-    this.page = page
+    this.#account = account
     this.#agent = agent
     this.#web = web
   }
 
   static async start(settings: Record<string, string> = {}): Promise<FolderPublisher> {
     const web = await new WebFixture().start(settings)
-    const { page, email } = await web.owner()
-    const key = await web.service.signIn(email)
+    const account = await web.createAccount()
+    const key = await web.service.signIn(account.email)
     const agent = await Agent.connect(web.service.baseUrl, { key })
-    return new FolderPublisher(web, key, page, agent)
+    return new FolderPublisher(web, account, key, agent)
   }
 
   /** Publishes a folder by a way; rejects with what the way shows when it is refused. */
@@ -121,24 +120,26 @@ export class FolderPublisher implements AsyncDisposable {
   }
 
   async #drop(path: string): Promise<Outcome> {
-    await this.page.goto(`${this.service.baseUrl}/`)
-    await dropOn(this.page, 'main', path)
-    const steps = this.page.getByRole('heading', {
+    // A page that waits while another program builds a site would be closed as one on which nothing happens.
+    await using owner = await this.#web.owner({ account: this.#account })
+    const { page } = owner
+    await page.goto(`${this.service.baseUrl}/`)
+    await dropOn(page, 'main', path)
+    const steps = page.getByRole('heading', {
       name: /^(Your site is live|Ready to publish\?|This can't be published yet|Not published yet)/,
     })
     await steps.waitFor()
     const step = (await steps.textContent())!
-    if (/yet$/.test(step)) throw new Error((await this.page.locator('main').textContent())!)
-    const warnings = await this.page.locator('.points li').allTextContents()
-    if (step.startsWith('Ready')) await this.page.getByRole('button', { name: /^Publish \d/ }).click()
-    const siteUrl = await liveAt(this.page)
-    const lines = await this.page.locator('.result .names').allTextContents()
+    if (/yet$/.test(step)) throw new Error((await page.locator('main').textContent())!)
+    const warnings = await page.locator('.points li').allTextContents()
+    if (step.startsWith('Ready')) await page.getByRole('button', { name: /^Publish \d/ }).click()
+    const siteUrl = await liveAt(page)
+    const lines = await page.locator('.result .names').allTextContents()
     return { siteUrl, text: [...warnings, ...lines].join('\n') }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#agent[Symbol.asyncDispose]()
-    await this.page.context().close()
     await this.#web[Symbol.asyncDispose]()
   }
 }

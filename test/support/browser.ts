@@ -143,10 +143,18 @@ export class ContextPool implements AsyncDisposable {
   async visitor(options: BrowserContextOptions = {}): Promise<BrowserUser> {
     const { viewport, permissions, ...own } = options
     if (Object.keys(own).length > 0) return BrowserUser.open(this.#browser, options)
-    const pooled = this.#idle.pop() ?? (await this.#create())
+    const pooled = this.#takeIdle() ?? (await this.#create())
     await pooled.page.setViewportSize(viewport ?? DESKTOP)
     if (permissions) await pooled.page.context().grantPermissions(permissions)
     return new BrowserUser(pooled.page, () => this.#release(pooled))
+  }
+
+  /** Skips those that were closed while nothing happened on them. */
+  #takeIdle(): PooledPage | undefined {
+    while (true) {
+      const pooled = this.#idle.pop()
+      if (!pooled?.page.isClosed()) return pooled
+    }
   }
 
   async #create(): Promise<PooledPage> {
