@@ -97,10 +97,15 @@ describe('a preview with live reload', () => {
       })
       await using browser = await openBrowser()
       const { page, complaints } = browser
+      const respond = mock.method(LiveReload.prototype, 'respond')
+      const asked = (query: RegExp) =>
+        waitFor(() => respond.mock.calls.some((call) => query.test(call.arguments[0].target.query)))
       await page.goto(`http://pr-1--${slug}.localhost:${service.port}/#part`)
       for (const text of ['Two', 'Three']) {
-        await publish({ 'index.html': `<h1>${text}</h1>` })
+        const { versionId } = await publish({ 'index.html': `<h1>${text}</h1>` })
         await page.getByRole('heading', { name: text }).waitFor()
+        // Its script runs after its text is shown.
+        await asked(new RegExp(`version=${versionId}&page=`))
       }
       assert.match(page.url(), /#part$/)
       // The page ends its request by reloading.
@@ -108,11 +113,9 @@ describe('a preview with live reload', () => {
       const others = reported.filter((line) => !line.includes('/_slipway/reload?'))
       assert.deepEqual([others, reported.length - others.length], [[], 2])
       // The browser does not report a request that outlives its page.
-      const respond = mock.method(LiveReload.prototype, 'respond')
+      respond.mock.resetCalls()
       await page.goto('about:blank')
-      await waitFor(() =>
-        respond.mock.calls.some((call) => /^\?end&page=\w+$/.test(call.arguments[0].target.query)),
-      )
+      await asked(/^\?end&page=\w+$/)
       mock.restoreAll()
     },
   )
