@@ -204,9 +204,15 @@ export class PrimaryPool implements AsyncDisposable {
       (error: unknown) => {
         this.#connecting--
         const backoffMs = MIN_BACKOFF_MS + Math.random() * (MAX_BACKOFF_MS - MIN_BACKOFF_MS)
-        this.#backoff = { until: performance.now() + backoffMs, error }
-        if (this.#open.size + this.#connecting === 0) this.#rejectWaiting(error)
-        else setTimeout(() => this.#serve(), backoffMs).unref()
+        const backoff = { until: performance.now() + backoffMs, error }
+        this.#backoff = backoff
+        if (this.#open.size + this.#connecting === 0) return this.#rejectWaiting(error)
+        // A timer can run before its time by a millisecond.
+        const end = () => {
+          if (this.#backoff === backoff) this.#backoff = undefined
+          this.#serve()
+        }
+        setTimeout(end, backoffMs).unref()
       },
     )
   }
