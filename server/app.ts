@@ -187,6 +187,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     store,
     ...lookupLimits,
     blobs,
+    deadlines: given.deadlines ?? DEADLINES,
     addresses: services.addresses,
     pages,
     injectedDocuments: services.injectedDocuments,

@@ -3,6 +3,7 @@ import type { Blobs } from '../blobs/blobs.ts'
 import type { Config } from '../config/settings.ts'
 import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
+import type { Deadlines } from '../lib/deadlines.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { MissLimiter } from '../lib/miss-limiter.ts'
@@ -28,6 +29,7 @@ export interface EdgeOptions {
   /** Limits those of names that do not exist. */
   readonly missLimiter: MissLimiter
   readonly blobs: Blobs
+  readonly deadlines: Pick<Deadlines, 'encodedBody'>
   readonly addresses: UrlBuilder
   /** The pages of the service that visitors see. */
   readonly pages: ErrorPages

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import { DamagedBlobError } from '../blobs/damage.ts'
-import { MAX_STALE_WAIT_MS } from '../lib/circuit-breaker.ts'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -381,7 +380,7 @@ export class Edge implements HttpHandler {
       () => true,
       () => false,
     )
-    if ((await settlesWithin(MAX_STALE_WAIT_MS, isRead)) && (await isRead)) return undefined
+    if ((await settlesWithin(this.#options.deadlines.encodedBody, isRead)) && (await isRead)) return undefined
     const result = await this.respond(withoutEncodings(request))
     const body = result && this.peekBody(result.response)
     return body && { ...result, body }

@@ -29,6 +29,8 @@ export interface Deadlines {
    * without a byte, after which reads and uploads are refused until the bucket answers.
    */
   blobs: { request: number; hang: number }
+  /** For the encoded bytes of a file, whose plain bytes are in memory and are then sent. */
+  encodedBody: number
   /** All queries of a lookup: below the ten seconds of the contract by the delay of a busy event loop. */
   dns: number
   /** Without a byte of the mail server, and for an email. */
@@ -61,6 +63,7 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   },
   databaseLock: 5 * SECOND_MS,
   blobs: { request: 6 * SECOND_MS, hang: 2 * SECOND_MS },
+  encodedBody: 100,
   dns: 9 * SECOND_MS,
   mail: { step: 3500, send: 15 * SECOND_MS },
   authority: { request: 30 * SECOND_MS, call: MINUTE_MS },
@@ -97,6 +100,7 @@ export const PATIENT: Readonly<Deadlines> = Object.freeze({
   },
   databaseLock: PATIENT_MS,
   blobs: { request: PATIENT_MS, hang: PATIENT_MS },
+  encodedBody: PATIENT_MS,
   // A lost packet is sent again after a third of it.
   dns: 90 * SECOND_MS,
   mail: { step: PATIENT_MS, send: PATIENT_MS },

@@ -107,7 +107,13 @@ async function startNodes(stack: AsyncDisposableStack) {
   const clock = () => Date.now() + time.aheadMs
   const services: Service[] = []
   for (let node = 0; node < 2; node++) {
-    const options = { log: silentLog, version: 'test', deadlines: PATIENT, openStore: openNode, clock }
+    const options = {
+      log: silentLog,
+      version: 'test',
+      deadlines: { ...PATIENT, encodedBody: 100 },
+      openStore: openNode,
+      clock,
+    }
     // The disk cache of a node has what it has stored, and not what another one has.
     const { path } = stack.use(await memoryFolder())
     const config = readConfig({ ...settings, SLIPWAY_DATA: path })

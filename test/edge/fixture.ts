@@ -138,6 +138,7 @@ export class EdgeFixture {
       store: this.store.watched,
       ...makeLookupLimits({ silenceMs: () => this.store.silenceMs(), clock, metrics }),
       blobs: this.blobs,
+      deadlines: PATIENT,
       addresses: this.addresses,
       pages: DEFAULT_PAGES,
       injectedDocuments: new InjectedDocuments({ blobs: blobReader, budget }),
