@@ -20,6 +20,8 @@ export interface AcmeAccount {
 export interface AcmeAccountStore {
   /** The stored account. `AcmeError` when its key cannot be read: it never stands for no account. */
   find(): Promise<AcmeAccount | undefined>
+  /** The URL of the stored account, also when its key cannot be read; undefined before it is registered. */
+  findUrl(): Promise<string | undefined>
   /** Stores an account with this key durably, unless there is one; returns the stored one. */
   findOrCreate(key: string): Promise<AcmeAccount>
   /** Stores the URL of the registered account durably. */

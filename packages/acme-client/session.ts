@@ -75,7 +75,7 @@ export class AcmeSession {
 
   /** The URL of the account; undefined before it is registered. */
   async findAccountUrl(): Promise<string | undefined> {
-    return (await this.#options.account.find())?.url ?? undefined
+    return this.#options.account.findUrl()
   }
 
   /** The key of the account, which is registered if it does not exist yet. */

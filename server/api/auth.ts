@@ -14,7 +14,6 @@ import type { Sessions } from '../accounts/session.ts'
 import { ApiError } from '../lib/errors.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { hashToken, isApiKey } from '../lib/tokens.ts'
-import type { Account } from '../store/tables/accounts.ts'
 import { readCookie } from './cookies.ts'
 import { findInternalRequest } from './internal-requests.ts'
 import { recognizeForeignPages } from './local-pages.ts'
@@ -268,11 +267,6 @@ export async function chargeMessage(limits: RateLimits, { caller }: FastifyReque
 const SITE_HINT = `${ERROR_CODES.UNAUTHORIZED.hint} Claim an anonymous site with the key first: POST /api/v1/publish/{slug}/claim with its claimToken.`
 
 const ANONYMOUS_LIMIT_HINT = `${ERROR_CODES.RATE_LIMITED.hint} Signing in raises the limit: POST /api/auth/agent/request-code, or slipway login.`
-
-/** The account of a route that requires one. */
-export function requireCallerAccount(request: FastifyRequest): Account {
-  return requireAccount(request.caller)
-}
 
 const EXPOSED = 'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, WWW-Authenticate'
 

@@ -17,10 +17,13 @@ export function readQuery(
   const values: Record<string, unknown> = {}
   const problems: FieldError[] = []
   for (const [field, text] of Object.entries(query as Record<string, unknown>)) {
+    if (typeof text !== 'string') {
+      problems.push({ field, message: 'must be set only once' })
+      continue
+    }
     if (!Object.hasOwn(properties, field)) continue
     const { type } = properties[field]!
-    if (typeof text !== 'string') problems.push({ field, message: 'must be set only once' })
-    else if (type === 'integer') values[field] = Number(text)
+    if (type === 'integer') values[field] = Number(text)
     else if (type !== 'boolean') values[field] = text
     else if (text === 'true' || text === 'false') values[field] = text === 'true'
     else problems.push({ field, message: 'must be true or false' })

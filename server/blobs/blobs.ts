@@ -95,7 +95,8 @@ export interface Blobs {
   list(after?: string): Promise<string[]>
 
   /**
-   * When the service created an object of this name, in milliseconds since 1970. Undefined for names that are not of the service: such an object belongs to others.
+   * When the service created an object of this name, in milliseconds since 1970. Undefined for names that are not of the
+   * service: such an object belongs to others.
    */
   createdAt(object: string): number | undefined
 

@@ -24,6 +24,11 @@ export class StoredAcmeAccount implements AcmeAccountStore {
     return stored && this.#decrypted(stored)
   }
 
+  async findUrl(): Promise<string | undefined> {
+    const { store, directory } = this.#parts
+    return (await store.read.acme.account(directory))?.url ?? undefined
+  }
+
   async findOrCreate(plain: string): Promise<AcmeAccount> {
     const { store, secretBox, directory, clock } = this.#parts
     const key = secretBox.encrypt(plain, accountKeyContext(directory))

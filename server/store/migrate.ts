@@ -105,11 +105,11 @@ export async function findPending(
   return { pending: steps.filter(({ name }) => !applied.has(name)), isEmpty: applied.size === 0 }
 }
 
-/** The first migration of all commits before the baseline, and the last one of these commits. */
+/** The first migration of all commits before the baseline, and one of the last of these commits. */
 const FIRST_BEFORE_BASELINE = '001-foundation'
-const LAST_COMMIT_BEFORE_BASELINE = '8a42ec67'
+const COMMIT_BEFORE_BASELINE = '8a42ec67'
 
-const BEFORE_BASELINE = `A commit of Slipway before 1.0 wrote this data, which 1.0 does not read: start commit ${LAST_COMMIT_BEFORE_BASELINE} with it, download each site with "slipway pull", and publish the sites again to a service with a new data folder or database.`
+const BEFORE_BASELINE = `A commit of Slipway before 1.0 wrote this data, which 1.0 does not read: start commit ${COMMIT_BEFORE_BASELINE} with it, download each site with "slipway pull", and publish the sites again to a service with a new data folder or database.`
 
 /** Applies steps in the transaction of `tx`, without other users of the database. */
 export async function applyAll(

@@ -86,6 +86,8 @@ export class HttpExchanges {
     const timer = setTimeout(() => end(this.#timeoutError()), this.#timeoutMs * MAX_TIMEOUTS)
     const abort = () => end(signal!.reason)
     signal?.addEventListener('abort', abort)
+    // While the request was signed.
+    if (signal?.aborted) abort()
     const response = receive(request, this.#hangs)
     for (const part of body) request.write(part)
     request.end()

@@ -75,15 +75,17 @@ export class VerifiedReader {
   #read(range: HashedRange, { continues, isKept = false }: ReadOptions): Promise<Buffer> {
     const kept = this.#memory.get(range.hash)
     if (kept) return Promise.resolve(kept)
-    const fetching = this.#fetches.get(range.hash)
+    // A read that waits for a bucket that hangs is none for a reader that does not.
+    const key = `${range.hash} ${continues === true}`
+    const fetching = this.#fetches.get(key)
     if (fetching) return fetching
     const fetched = this.#load(range, continues)
       .then((bytes) => {
         if (isKept) this.#memory.set(range.hash, bytes, bytes.length)
         return bytes
       })
-      .finally(() => this.#fetches.delete(range.hash))
-    this.#fetches.set(range.hash, fetched)
+      .finally(() => this.#fetches.delete(key))
+    this.#fetches.set(key, fetched)
     return fetched
   }
 
