@@ -115,7 +115,6 @@ const MIN_FILE_LINES = 60
 const SHORT_FILES: Record<string, string> = {
   'server/accounts/user-agent.ts': 'what a browser calls itself',
   'server/blobs/s3/bucket-state.ts': 'the states of a bucket',
-  'server/certificates/acme-account.ts': 'the implementation of an interface of a package',
   'server/edge/body/preload.ts': 'an action of the edge',
   'server/edge/body/read-content.ts': 'one of two ways to read a body',
   'server/edge/request-metrics.ts': 'the numbers of the edge',
