@@ -42,7 +42,7 @@ const parts = [
   {
     name: 'reference',
     dist: 'server/web/dist',
-    from: ['package-lock.json', 'docs', 'packages', 'protocol', 'server', 'scripts/reference'],
+    from: ['package-lock.json', 'docs', 'protocol', 'server', 'scripts/reference'],
     make: (folder) => [[join(root, 'scripts', 'reference', 'main.ts'), folder]],
   },
 ]

@@ -156,7 +156,6 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
   await api.register(mcp, {
     ...options,
     routes: table,
-    maxFiles: options.pendingVersions.maxFiles,
     anonymousBodyLimit: options.manifestBytes + MAX_CONTENT_TEXT_BYTES,
     handle,
   })

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
+import { formatNumber } from '../../protocol/format.ts'
 import { ApiError, errorBody, toStorageError, validationError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Telemetry } from '../lib/telemetry.ts'
@@ -107,6 +108,10 @@ function sentence(keyword: string, params: Record<string, unknown>, fallback = '
       return `must be at least ${params.limit}`
     case 'maximum':
       return `must be at most ${params.limit}`
+    case 'maxItems':
+      return `must have at most ${formatNumber(params.limit as number)} entries`
+    case 'minItems':
+      return `must have at least ${params.limit} entries`
     case 'enum':
       return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
     default:

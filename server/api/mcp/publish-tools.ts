@@ -89,9 +89,9 @@ const CLAIM_SITE: Tool = {
   call: async (api, { slug, ...body }) => claimed.of(await api.call('claimSite', { params: { slug }, body })),
 }
 
-/** `maxFiles` is the largest number of files that a plan allows. */
-export function publishTools(maxFiles: number): Tool[] {
-  const describeFiles = (description: string) => list(fileItem, description, { maxItems: maxFiles })
+/** The route refuses too many files with the number that the plan of the caller allows. */
+export function publishTools(): Tool[] {
+  const describeFiles = (description: string) => list(fileItem, description)
   return [
     {
       name: 'publish_site',

@@ -28,8 +28,6 @@ export interface ToolServerOptions {
   branding: Branding
   version: string
   routes: readonly Route[]
-  /** The largest number of files that a plan allows. */
-  maxFiles: number
   /** Handles a request to the API. */
   handle: RequestListener
   log: Log
@@ -70,13 +68,7 @@ export function openToolServer({
   ...options
 }: ToolServerOptions): ToolServer {
   const routes = new Map(options.routes.map((route) => [route.id, route]))
-  const all = [
-    ...publishTools(options.maxFiles),
-    ...SITE_TOOLS,
-    ...VERSION_TOOLS,
-    ...PREVIEW_TOOLS,
-    ...DOMAIN_TOOLS,
-  ]
+  const all = [...publishTools(), ...SITE_TOOLS, ...VERSION_TOOLS, ...PREVIEW_TOOLS, ...DOMAIN_TOOLS]
   const tools = new Map<unknown, Tool>(all.map((tool) => [tool.name, tool]))
   const listed = all.map(describeTool)
   const createServer = (exchange: Exchange) => {
