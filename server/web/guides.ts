@@ -29,7 +29,11 @@ export const GUIDES: readonly (readonly [task: string, guides: readonly Guide[]]
         about: 'uploads, archives, updates, limits and requests with curl',
       },
       { name: 'agents', title: 'Agents', about: 'the tools of the Model Context Protocol' },
-      { name: 'ci', title: 'CI', about: 'GitHub Actions and GitLab CI without a stored secret' },
+      {
+        name: 'ci',
+        title: 'Continuous integration',
+        about: 'GitHub Actions and GitLab CI without a stored secret',
+      },
     ],
   ],
   [

@@ -7,7 +7,7 @@ import { web } from './shared.ts'
 import { requiresBrowser } from './web-fixture.ts'
 
 test(
-  'a finger has 44 pixels for every control of every page, but for links within a line of text',
+  'a finger has 44 pixels for every control of every page, but for links within a line of text, and no page scrolls sideways',
   requiresBrowser,
   async () => {
     const account = await web.createAccount()
@@ -24,6 +24,8 @@ test(
       // Every page of the dashboard has a heading once it has its data.
       await page.locator('main :is(h1, h2)').first().waitFor()
       assert.deepEqual(await page.evaluate(findSmallTargets), [], path)
+      // `innerWidth` grows with the page on phones.
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.width, path)
     }
   },
 )

@@ -25,7 +25,7 @@ a{color:var(--accent);text-underline-offset:.2em}
 form{display:grid;gap:.5rem;margin-top:1.25rem}
 label{font-weight:500}
 input,button,select,textarea{min-height:2.75rem;font:inherit;padding:.5rem .75rem;border-radius:var(--radius)}
-input,select,textarea{width:100%;color:var(--ink);background:var(--surface);border:1px solid var(--edge)}
+input,select,textarea{width:100%;color:var(--ink);background:var(--surface);border:1px solid var(--edge);text-overflow:ellipsis}
 button{margin-top:.5rem;border:0;background:var(--accent);color:var(--on-accent);font-weight:500;cursor:pointer}
 button:hover{background:var(--accent-strong)}
 .wrong{color:var(--wrong)}
