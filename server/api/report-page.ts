@@ -35,7 +35,10 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
   const send = (reply: FastifyReply, status: number, render: (texts: VisitorTexts) => Html) => {
     const language = negotiateLanguage(reply.request.headers['accept-language'] ?? '')
     const texts = TEXTS[language]
-    return sendPage(reply, pages.render({ status, language, title: texts.report.title, main: render(texts) }))
+    return sendPage(
+      reply,
+      pages.render({ status, language, title: texts.report.title, main: render(texts), isReportForm: true }),
+    )
   }
   const sendForm = (reply: FastifyReply, content: FormContent) =>
     send(reply, content.problem ? content.problem.status : 200, ({ report }) => renderForm(report, content))

@@ -47,6 +47,8 @@ export interface ServicePage {
   /** HTML in `main`. */
   main: Html
   headers?: readonly string[]
+  /** The form for reports, which does not link to itself. */
+  isReportForm?: boolean
 }
 
 /** What the pages of the service have in common: style sheet, policy and footer. */
@@ -76,7 +78,8 @@ export class PageFrame {
   }
 
   /** A page, never cached. */
-  render({ status, language, title, main, headers = [] }: ServicePage): EdgeResponse {
+  render({ status, language, title, main, headers = [], isReportForm }: ServicePage): EdgeResponse {
+    const report = html`<a href="${REPORT_PATH}" rel="nofollow">${TEXTS[language].reportAbuse}</a>`
     const document = html`<!doctype html>
 <html lang="${language}">
 <head>
@@ -88,7 +91,7 @@ export class PageFrame {
 <body>
 <main>
 ${main}
-<footer>${this.#renderName()}<a href="${REPORT_PATH}" rel="nofollow">${TEXTS[language].reportAbuse}</a>${this.#renderLinks(language)}</footer>
+<footer>${this.#renderName()}${isReportForm ? undefined : report}${this.#renderLinks(language)}</footer>
 </main>
 </body>
 </html>
