@@ -8,6 +8,7 @@ import { settings } from '../api/settings.ts'
 import { Page } from '../app/page.tsx'
 import { SignedIn } from '../app/signed-in.tsx'
 import { SuspensionNotice } from '../app/suspension-notice.tsx'
+import { HAS_FOLDERS } from '../drop/file-pickers.tsx'
 import { RecentSites } from '../home/recent-sites.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { CopyBlock } from '../kit/copy.tsx'
@@ -199,10 +200,10 @@ function NoSites() {
   const commands = `${npx} login\n${npx} publish ./folder`
   return (
     <Empty title="No sites">
-      <p>Drop a folder here to publish it.</p>
+      {HAS_FOLDERS && <p>Drop a folder here to publish it.</p>}
       <p>
         <ButtonLink variant="main" icon="upload" href="/">
-          Publish a folder
+          {HAS_FOLDERS ? 'Publish a folder' : 'Publish files'}
         </ButtonLink>
       </p>
       <p class="quiet">Or use the command line:</p>
