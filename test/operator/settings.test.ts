@@ -358,6 +358,7 @@ test('values at the limits of their ranges are accepted, and an empty one is uns
 test('a misspelled setting is reported with a suggestion and without its value', () => {
   for (const [name, meant] of [
     ['SLIPWAY_PORTS', /Did you mean SLIPWAY_PORT\?/],
+    ['SLIPWAY_PROT', /Did you mean SLIPWAY_PORT\?/],
     ['SLIPWAY_SMTP', /Did you mean SLIPWAY_SMTP_URL\?/],
     ['SLIPWAY_MAIL_FORM', /Did you mean SLIPWAY_MAIL_FROM\?/],
     ['SLIPWAY_TRASH', /Did you mean SLIPWAY_TRASH_LIFETIME\?/],
