@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Slipway } from '../sdk/slipway.ts'
-import { AuthError, CliError, RefusedError, UsageError } from './cli-error.ts'
+import { AuthError, RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { chooseServer, defaultServer, keyFor, namedServer } from './server.ts'
@@ -97,7 +97,7 @@ export async function chooseSite(work: CommandContext, options: OptionValues): P
 async function siteFromHere(work: CommandContext, known: RememberedSite[]): Promise<RememberedSite> {
   if (known.length === 0) {
     const hint = `Name a site: --site SLUG (list them: ${work.settings.program} sites)`
-    throw new CliError('No site was published from this folder', hint)
+    throw new UsageError('No site was published from this folder', hint)
   }
   return known.length === 1 ? known[0]! : await pickSite(work, known)
 }

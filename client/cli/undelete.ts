@@ -1,6 +1,7 @@
 import { accountClient, resolveServer } from './account.ts'
 import { UsageError } from './cli-error.ts'
 import { ACCOUNT_OPTIONS, type Command, printResult } from './command.ts'
+import { quoteArgument } from './quote-argument.ts'
 
 /** `slipway undelete <site>` */
 export const undelete: Command = {
@@ -21,6 +22,7 @@ from a folder again, run link.`,
     printResult(work, options, restored, () => {
       terminal.printDone(`Restored ${restored.slug}`)
       terminal.print(restored.siteUrl)
+      terminal.printNote(`Update it from a folder: ${settings.program} link ${quoteArgument(restored.slug)}`)
     })
   },
 }
