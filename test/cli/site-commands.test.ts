@@ -183,7 +183,8 @@ describe('a site of an account', () => {
     assert.match(deleted.stderr, new RegExp(`This permanently deletes ${slug}\\.`))
     assert.deepEqual(JSON.parse(deleted.stdout), { slug, deleted: true })
     assert.equal(await status(url, '/'), 404)
-    const { stdout: another } = await cli.run(['publish', 'site'])
+    const { stdout: another, stderr } = await cli.run(['publish', 'site'])
+    assert.doesNotMatch(stderr, /came with the folder/)
     const { claimToken } = cli.siteMemory.all()[0]!
     const owner = await service.signIn('claims-in-a-browser@example.test')
     await service.client(owner).claim(slugOf(another), claimToken!)

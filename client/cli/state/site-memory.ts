@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { StoredSite } from '../../sdk/resume.ts'
 import { RefusedError } from '../cli-error.ts'
@@ -83,11 +83,13 @@ export class SiteMemory {
     this.#write([entry, ...others])
   }
 
-  /** Deletes a site, whatever its folder. */
+  /** Deletes a site, whatever its folder. Without another one the file goes, too: an empty one counts as foreign. */
   forget(slug: string, server: string): void {
     const sites = this.all()
     const rest = sites.filter((site) => site.slug !== slug || site.server !== server)
-    if (rest.length < sites.length) this.#write(rest)
+    if (rest.length === sites.length) return
+    if (rest.length === 0) rmSync(this.#file)
+    else this.#write(rest)
   }
 
   /** Stores the new slug of a site. */
