@@ -2,7 +2,6 @@ import { toDisplayError } from '../api/display-error.ts'
 import { slipway } from '../api/slipway.ts'
 import { showToast } from '../kit/toast.tsx'
 import { undoVersion } from './undo-version.ts'
-import { describeLive } from './version-labels.ts'
 
 /** Makes the published version before the live one live again, and offers to undo that. */
 export async function rollBack(slug: string, onRestored: () => void): Promise<void> {
@@ -14,7 +13,10 @@ export async function rollBack(slug: string, onRestored: () => void): Promise<vo
     const { versionId } = previous
     const { previousVersionId } = await slipway.restore(slug, versionId)
     onRestored()
-    showToast(describeLive(versionId), undoVersion({ slug, versionId, previousVersionId, onRestored }))
+    showToast(
+      'Rolled back to the previous version.',
+      undoVersion({ slug, versionId, previousVersionId, onRestored }),
+    )
   } catch (error) {
     showToast(`Couldn't roll back. ${toDisplayError(error).title}`)
   }

@@ -1,7 +1,6 @@
 import { toDisplayError } from '../api/display-error.ts'
 import { slipway } from '../api/slipway.ts'
 import { showToast } from '../kit/toast.tsx'
-import { describeLive } from './version-labels.ts'
 
 interface UndoOptions {
   slug: string
@@ -28,7 +27,7 @@ export function undoVersion(options: UndoOptions): (() => Promise<void>) | undef
       }
       await restore(previousVersionId)
       onRestored?.()
-      showToast(describeLive(previousVersionId))
+      showToast('Undone. The previous version is live.')
     } catch (error) {
       showToast(`Couldn't undo. ${toDisplayError(error).title}`)
     }

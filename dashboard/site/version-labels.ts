@@ -44,7 +44,7 @@ export function listChanges(changes: Changes): string[] {
     .map((kind) => `${pluralize(changes[kind], 'file')} ${kind}`)
 }
 
-/** After a rollback, a restore or an undo. */
+/** After the restore of a version that the user has chosen by its id. */
 export function describeLive(versionId: string): string {
   return `Version ${shortId(versionId)} is live.`
 }

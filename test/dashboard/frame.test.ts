@@ -61,7 +61,7 @@ test(
 
     await page.keyboard.press('Control+k')
     await run('Undo the last publish')
-    await page.getByText(/^Version \w{8} is live\.$/).waitFor()
+    await page.getByText('Rolled back to the previous version.').waitFor()
     assert.match(await visited(siteUrl), /Marlow Street Bakery/)
     const choosing = page.waitForEvent('filechooser')
     await page.keyboard.press('Control+k')

@@ -32,9 +32,9 @@ interface OwnerOptions extends BrowserContextOptions {
 
 let names = 0
 
-/** The toast after an undo of a version, which has no undo of its own. */
+/** The toast after an undo of a version. */
 export function undone(page: Page): Locator {
-  return page.locator('.toast-message', { hasText: /Version \w{8} is live\./, hasNotText: 'Undo' })
+  return page.locator('.toast-message', { hasText: 'Undone. The previous version is live.' })
 }
 
 export function newAddress(): string {
