@@ -1,5 +1,6 @@
 import type { Me } from '../../protocol/api/account.schema.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
+import { settings } from '../api/settings.ts'
 import { formatClock } from '../app/format-time.ts'
 import { Badge, Bar, Panel } from '../kit/panel.tsx'
 
@@ -15,12 +16,14 @@ export function PlanAndUsage({ me }: { me: Me }) {
           limit={limits.requestsPerHour}
           note={`Resets at ${formatClock(Date.parse(usage.resetsAt))}. Uploads and this dashboard don't count.`}
         />
-        <UsageBar
-          name="Domains"
-          used={usage.domains}
-          limit={limits.domains}
-          href={usage.domains > 0 ? '/domains' : undefined}
-        />
+        {(settings.customDomains || usage.domains > 0) && (
+          <UsageBar
+            name="Domains"
+            used={usage.domains}
+            limit={limits.domains}
+            href={usage.domains > 0 ? '/domains' : undefined}
+          />
+        )}
         <UsageBar name="Sites" used={usage.heldSites} limit={limits.sites} note="The trash counts, too." />
         <UsageBar
           name="Stored"

@@ -187,6 +187,12 @@ test(
     await page.goto(other.url('/account'))
     await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor()
     assert.equal(await page.getByRole('navigation').getByRole('link', { name: 'Domains' }).count(), 0)
+    const plan = (of: Page) => of.getByRole('region', { name: 'Plan & usage' })
+    await plan(page).getByRole('link', { name: 'Domains' }).waitFor()
+    const without = await other.owner()
+    await without.page.goto(other.url('/account'))
+    await plan(without.page).getByText('Stored').waitFor()
+    assert.equal(await plan(without.page).getByText('Domains').count(), 0)
   },
 )
 
