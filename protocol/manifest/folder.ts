@@ -1,6 +1,6 @@
 import type { FileLimits } from '../api/publish.schema.ts'
-import { formatExcess, formatNumber } from '../format.ts'
-import { largestFolders, sumSizes } from './manifest.ts'
+import { describeFileCount, describeSize, describeTotal } from './excess.ts'
+import { sumSizes } from './manifest.ts'
 import { findCollisions, NOT_UTF8, sanitizePath, validatePath } from './paths.ts'
 
 /** The name and size of a file. */
@@ -28,10 +28,11 @@ export function validateFolder(files: readonly NamedFile[], limits: FileLimits =
       positions.map((at) => files[at]!.local),
     ),
   )
+  const total = sumSizes(files)
   return [
-    ...validateFileCount(files, limits.files),
+    ...(files.length > limits.files ? [`${describeFileCount(files.length, limits.files, paths)}.`] : []),
     ...truncateList(files.flatMap((file) => validateFile(file, limits) ?? [])),
-    ...validateTotalSize(files, limits.siteBytes),
+    ...(total > limits.siteBytes ? [`${describeTotal(total, limits.siteBytes)}.`] : []),
     ...truncateList(repeated),
     ...truncateList(collisions.filesAsFolders.map(({ message }) => message)),
   ]
@@ -42,10 +43,7 @@ export function validateFile(
   { path, size }: NamedFile,
   { fileBytes }: FileLimits = NO_LIMITS,
 ): string | undefined {
-  if (size > fileBytes) {
-    const { found, limit } = formatExcess(size, fileBytes)
-    return `${sanitizePath(path)}: ${found}. The limit is ${limit} per file.`
-  }
+  if (size > fileBytes) return `${sanitizePath(path)}: ${describeSize(size, fileBytes)}.`
   const problem = path.includes('\uFFFD') ? NOT_UTF8 : validatePath(path)
   return problem && `${sanitizePath(path)}: ${problem}`
 }
@@ -67,21 +65,6 @@ export function caseCollisions(files: readonly NamedFile[]): string[] {
 export function truncateList(sentences: string[]): string[] {
   const rest = sentences.length - MAX_LISTED_NAMES
   return rest > 0 ? [...sentences.slice(0, MAX_LISTED_NAMES), `and ${rest} more`] : sentences
-}
-
-function validateFileCount(files: readonly NamedFile[], max: number): string[] {
-  if (files.length <= max) return []
-  const largest = largestFolders(files.map(({ path }) => path))
-  const where = largest.map(([folder, count]) => `${folder} has ${formatNumber(count)}`).join(', ')
-  const sentence = `${formatNumber(files.length)} files. The limit is ${formatNumber(max)} per site`
-  return [where ? `${sentence} (${where}).` : `${sentence}.`]
-}
-
-function validateTotalSize(files: readonly NamedFile[], siteBytes: number): string[] {
-  const total = sumSizes(files)
-  if (total <= siteBytes) return []
-  const { found, limit } = formatExcess(total, siteBytes)
-  return [`${found} in total. The limit is ${limit} per site.`]
 }
 
 function describeRepeatedPath(path: string, locals: readonly string[]): string {

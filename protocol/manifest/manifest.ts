@@ -2,7 +2,7 @@ import type { FieldError } from '../api/errors.schema.ts'
 import type { FileEntry } from '../api/fields.schema.ts'
 import type { FileLimits } from '../api/publish.schema.ts'
 import { MAX_TYPE_LENGTH } from '../api/publish.ts'
-import { formatExcess, formatNumber } from '../format.ts'
+import { describeFileCount, describeSize, describeTotal } from './excess.ts'
 import { findCollisions, sanitizePath, validatePath } from './paths.ts'
 
 /** A stored manifest entry; a finalized version has every hash. */
@@ -49,24 +49,10 @@ export function countFiles({ files, emptyFiles }: ManifestFields): number {
   return count(files) + count(emptyFiles)
 }
 
-/** Names the largest folders, since one of them often does not belong to the site. */
+/** The error of a manifest with more files than the limit. */
 export function tooManyFiles(manifest: ManifestFields, max: number): FieldError {
-  const largest = largestFolders(
-    listPaths(manifest).flatMap(({ path }) => (typeof path === 'string' ? path : [])),
-  )
-  const where = largest.map(([folder, count]) => `${sanitizePath(folder)} has ${count}`).join(', ')
-  const message = `must contain at most ${formatNumber(max)} files, not ${formatNumber(countFiles(manifest))}`
-  return { field: 'files', message: where ? `${message} (${where})` : message }
-}
-
-/** The three top folders with the most files, and how many they have. */
-export function largestFolders(paths: readonly string[]): [folder: string, files: number][] {
-  const folders = new Map<string, number>()
-  for (const path of paths) {
-    const folder = path.slice(0, path.indexOf('/') + 1)
-    if (folder.length > 1) folders.set(folder, (folders.get(folder) ?? 0) + 1)
-  }
-  return [...folders].sort((a, b) => b[1] - a[1]).slice(0, 3)
+  const paths = listPaths(manifest).flatMap(({ path }) => (typeof path === 'string' ? path : []))
+  return { field: 'files', message: describeFileCount(countFiles(manifest), max, paths) }
 }
 
 /** The sum of the sizes in bytes. */
@@ -122,9 +108,7 @@ function validateSize(size: unknown, limits: FileLimits): string | undefined {
   if (!Number.isSafeInteger(size) || Number(size) <= 0) {
     return 'must be a positive whole number of bytes; name empty files in emptyFiles'
   }
-  if (Number(size) <= limits.fileBytes) return undefined
-  const { found, limit } = formatExcess(Number(size), limits.fileBytes)
-  return `must be at most ${limit}, not ${found}`
+  return Number(size) > limits.fileBytes ? describeSize(Number(size), limits.fileBytes) : undefined
 }
 
 function validateType(type: unknown): string | undefined {
@@ -148,7 +132,5 @@ function validateCollisions(paths: readonly NamedPath[]): FieldError[] {
 function validateTotal(files: readonly unknown[], limits: FileLimits): FieldError[] {
   const sizes = files.map((file) => Number((file as { size?: unknown } | null)?.size))
   const total = sizes.reduce((sum, size) => sum + (Number.isFinite(size) ? Math.max(size, 0) : 0), 0)
-  if (total <= limits.siteBytes) return []
-  const { found, limit } = formatExcess(total, limits.siteBytes)
-  return [{ field: 'files', message: `must have at most ${limit} in total, not ${found}` }]
+  return total > limits.siteBytes ? [{ field: 'files', message: describeTotal(total, limits.siteBytes) }] : []
 }

@@ -48,7 +48,7 @@ export function send(
 }
 
 /** The current files below folders of the service. A folder that disappears while it is listed is listed again. */
-export async function filesIn({ data }: Api, ...folders: string[]): Promise<string[]> {
+export async function filesIn({ data }: Pick<Api, 'data'>, ...folders: string[]): Promise<string[]> {
   const list = (name: string): Promise<Dirent[]> =>
     readdir(join(data, name), { recursive: true, withFileTypes: true }).catch(
       (error: NodeJS.ErrnoException) => {

@@ -304,13 +304,13 @@ describe('a page', () => {
     const file = (path: string, size = 1) => ({ path, size, contentType: 'text/plain' })
     const created = await client.create({ files: [file('a'), file('b')] })
     await assert.rejects(client.create({ files: ['img/a', 'img/b', 'c'].map((path) => file(path)) }), {
-      message: /must contain at most 2 files, not 3 \(img\/ has 2\)/,
+      message: /3 files. The limit is 2 per site \(img\/ has 2\)/,
     })
     await assert.rejects(own.anonymous.create({ files: [file('a'), file('b')] }), {
-      message: /must contain at most 1 files, not 2/,
+      message: /2 files. The limit is 1 per site/,
     })
     await assert.rejects(client.create({ files: [file('a', 1001)] }), {
-      message: /at most 1,000 bytes, not 1,001 bytes/,
+      message: /1,001 bytes. The limit is 1,000 bytes per file/,
     })
     await assert.rejects(client.addDomain('www.example.com', created.slug), {
       message: 'The Staff plan includes no custom domains. Ask the administrator for a higher limit.',

@@ -170,7 +170,7 @@ test('empty files count as files', async () => {
   const json = { files: toManifest(PAGE), emptyFiles }
   const answer = await api.request('POST', '/api/v1/publish', { json })
   assertInvalid(answer, 'files')
-  assert.match(answer.json.error, /must contain at most 3 files, not 4/)
+  assert.match(answer.json.error, /4 files. The limit is 3 per site/)
   for (const kind of ['zip', 'tar'] as Kind[]) {
     const archive = make(kind, { ...PAGE, ...Object.fromEntries(emptyFiles.map((path) => [path, ''])) })
     assert.equal((await send(api, kind, archive)).json.code, 'PAYLOAD_TOO_LARGE')

@@ -258,7 +258,7 @@ describe('a manifest', () => {
 
   const TOO_MANY = 'body: must have at most 50000 members and elements in total'
   for (const [what, entry, count, status, sentence] of [
-    ['numbers', 0, 20_000, 400, 'files: must contain at most 1,000 files, not 20,000'],
+    ['numbers', 0, 20_000, 400, 'files: 20,000 files. The limit is 1,000 per site'],
     ['empty objects', {}, 690_000, 400, TOO_MANY],
   ] as const) {
     test(`of ${count} entries, all of them ${what}, is refused without memory for each`, async () => {

@@ -323,7 +323,7 @@ export const ODD_FOLDERS: OddFolder[] = [
     isTop: true,
     isLong: true,
     files: Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`${at % 100}/${at}.txt`, 'x'])),
-    refused: /limit is 1,000 per site|at most 1,000 files/,
+    refused: /The limit is 1,000 per site/,
   },
   {
     what: 'a .slipwayignore of more than its limit',

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
 import { describeSkipped } from '../../protocol/publish-story.ts'
+import { filesIn } from '../api/archive-requests.ts'
 import type { Way } from '../cases/folders.ts'
 import { CliHarness } from '../cli/cli-harness.ts'
 import { dropOn, liveAt } from '../dashboard/file-drop.ts'
@@ -14,6 +15,9 @@ import { Agent } from '../mcp/agent.ts'
 import type { RunningService } from '../support/service.ts'
 
 const run = promisify(execFile)
+
+/** Ways that know the limits of the service and read the folder themselves. */
+const LOCAL: Way[] = ['command', 'publish_folder', 'drop', 'dropped zip']
 
 /** The result of a publish by one way. */
 export interface Outcome {
@@ -105,6 +109,13 @@ export class FolderPublisher implements AsyncDisposable {
   /** The site at this URL. */
   details(siteUrl: string) {
     return this.service.client(this.key).details(new URL(siteUrl).hostname.split('.')[0]!)
+  }
+
+  /** The sites, and for a way that refuses a folder before it sends anything the files of the service. */
+  async stored(way: Way): Promise<Set<string>> {
+    const sites = await Array.fromAsync(this.service.client(this.key).sites())
+    const files = LOCAL.includes(way) ? await filesIn(this.service, 'blobs', 'spool') : []
+    return new Set([...sites.map(({ slug }) => slug), ...files])
   }
 
   async #send(type: string, body: Buffer | string) {

@@ -41,8 +41,11 @@ describe('one folder is one site', requires('chromium', 'archivers', 'busybox'),
     const { publish, service } = publisher
     service.clock.now++
     if (refused) {
+      const before = await publisher.stored(way)
       const error = await publish[way](folder).then(({ siteUrl }) => assert.fail(siteUrl), messageOf)
       assert.match(error, refused)
+      const surplus = (await publisher.stored(way)).difference(before)
+      assert.deepEqual([...surplus], [], 'a refused folder leaves nothing')
       return
     }
     const outcome = await publish[way](folder)

@@ -412,8 +412,8 @@ const ROWS: readonly Row[] = [
   // Manifests (spec 4.3)
   ["accepts a '..' segment", 'protocol/manifest/paths.ts', 'validatePath', "if (segment === '.' || segment === '..') return `must not contain a '${segment}' segment`", "if (segment === '.') return `must not contain a '${segment}' segment`", MANIFEST],
   ['accepts two paths that are equal after NFC', 'protocol/manifest/paths.ts', 'positionsByPath', 'const path = normalizeNfc(given)', 'const path = given', MANIFEST],
-  ['accepts a file that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateSize', 'if (Number(size) <= limits.fileBytes) return undefined', 'return undefined', MANIFEST],
-  ['accepts a site that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateTotal', 'if (total <= limits.siteBytes) return []', 'return []', MANIFEST],
+  ['accepts a file that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateSize', 'Number(size) > limits.fileBytes', 'false', MANIFEST],
+  ['accepts a site that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateTotal', 'total > limits.siteBytes', 'false', MANIFEST],
   ['reads a large folder before the server is asked for its limits', 'client/sdk/limits.ts', 'askLimits', 'return await client.limits()', 'return undefined', 'test/cli/limits.test.ts'],
   ['answers any number of questions for the limits', 'server/api/publish.ts', 'publishHandlers', 'await chargeMessage(limits, request)', '', 'test/cli/limits.test.ts'],
   ['accepts in a folder what the service rejects', 'protocol/manifest/folder.ts', 'validateFile', "path.includes('\\uFFFD') ? NOT_UTF8 : validatePath(path)", "path.includes('\\uFFFD') ? NOT_UTF8 : undefined", 'test/protocol/folder.test.ts'],
