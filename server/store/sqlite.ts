@@ -1,20 +1,22 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely'
 import type { Ballast } from '../blobs/ballast.ts'
 import { DEADLINES } from '../lib/deadlines.ts'
 import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
+import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { makeFolder } from '../lib/make-folder.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import { ChangeSet, NO_EFFECTS } from './changes.ts'
 import { migrate } from './migrate.ts'
 import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
+import { statement } from './statement.ts'
 import type { ChangeListener, Durability, Store, WriteTransaction } from './store.ts'
 import type { Tables } from './transfer.ts'
-import { TURN_LIMIT } from './turn-limit.ts'
+import { beginTurn, TURN_LIMIT } from './turn-limit.ts'
 import { migrateWithCopy, type UpgradeOptions } from './upgrade-copy.ts'
 
 interface SqliteOptions {
@@ -95,12 +97,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       const result = await work(Object.assign(createQueries(trx), { notifyChanged }))
       const at = clock()
       for (const [name, effect] of changed.effects) {
-        const { seq } = await trx
-          .insertInto('changes')
-          .values({ name, effect, at })
-          .returning('seq')
-          .executeTakeFirstOrThrow()
-        written.push(seq)
+        written.push((await ADD_CHANGE(trx, name, effect, at))[0]!.seq)
       }
       if (changed.size > 0 && at - trimmedAt >= MINUTE_MS) {
         trimmedAt = at
@@ -284,21 +281,25 @@ async function retryWhileBusy(deadline: number, work: () => void): Promise<void>
   }
 }
 
+const ADD_CHANGE = statement((db, name: string, effect: ChangeEffect, at: number) =>
+  db.insertInto('changes').values({ name, effect, at }).returning('seq'),
+)
+
 /** Longer statements have long lists of values, which rarely repeat. */
 const MAX_CACHED_SQL_LENGTH = 4000
 
 /** Kysely's own dialect over `node:sqlite`; `call` wraps every call of the latter. */
 function createKysely(db: DatabaseSync, call = <T>(work: () => T): T => work()): Kysely<Schema> {
-  const statements = new Map<string, StatementSync>()
-  const prepare = (sql: string) => {
-    const known = statements.get(sql)
-    if (known) return known
-    const made = call(() => db.prepare(sql))
-    if (sql.length < MAX_CACHED_SQL_LENGTH) {
-      if (statements.size >= 500) statements.clear()
-      statements.set(sql, made)
+  const statements = new Map<string, SqliteStatement>()
+  const prepare = (sql: string): SqliteStatement => {
+    const statement = call(() => db.prepare(sql))
+    const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters) => call(() => statement.all(...values(parameters))),
+      run: (parameters) => call(() => statement.run(...values(parameters))),
+      iterate: (parameters) => statement.iterate(...values(parameters)) as IterableIterator<unknown>,
     }
-    return made
   }
   return new Kysely<Schema>({
     plugins: [TURN_LIMIT],
@@ -307,14 +308,15 @@ function createKysely(db: DatabaseSync, call = <T>(work: () => T): T => work()):
         close: () => undefined,
         prepare(sql) {
           if (sql === (db.isTransaction ? 'begin' : 'rollback')) return NOOP_STATEMENT
-          const statement = prepare(sql)
-          const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
-          return {
-            reader: statement.columns().length > 0,
-            all: (parameters) => call(() => statement.all(...values(parameters))),
-            run: (parameters) => call(() => statement.run(...values(parameters))),
-            iterate: (parameters) => statement.iterate(...values(parameters)) as IterableIterator<unknown>,
+          beginTurn()
+          const known = statements.get(sql)
+          if (known) return known
+          const made = prepare(sql)
+          if (sql.length < MAX_CACHED_SQL_LENGTH) {
+            if (statements.size >= 500) statements.clear()
+            statements.set(sql, made)
           }
+          return made
         },
       },
     }),

@@ -7,20 +7,21 @@ const MAX_TURN_MS = 10
 /** When the first statement of the current turn began, on the monotonic clock. */
 let startedAt: number | undefined
 
+/** Called before each statement. */
+export function beginTurn(): void {
+  if (startedAt !== undefined) return
+  startedAt = performance.now()
+  setImmediate(() => {
+    startedAt = undefined
+  })
+}
+
 /**
  * Lets other work of the process run between synchronous statements: awaiting their results alone does not return to the
  * event loop, so that a loop over many rows would hold it until its end.
  */
 export const TURN_LIMIT: KyselyPlugin = {
-  transformQuery({ node }: PluginTransformQueryArgs) {
-    if (startedAt === undefined) {
-      startedAt = performance.now()
-      setImmediate(() => {
-        startedAt = undefined
-      })
-    }
-    return node
-  },
+  transformQuery: ({ node }: PluginTransformQueryArgs) => node,
 
   async transformResult({ result }: PluginTransformResultArgs) {
     if (startedAt !== undefined && performance.now() - startedAt >= MAX_TURN_MS) await nextTurn()

@@ -156,7 +156,7 @@ export class FolderPublisher implements AsyncDisposable {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the answer of any call that publishes
-function toOutcome({ siteUrl, excluded, notes = [] }: any): Outcome {
+function toOutcome({ siteUrl, excluded = [], notes = [] }: any): Outcome {
   return { siteUrl, excluded, text: [...notes, describeSkipped(excluded)].join('\n') }
 }
 

@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { ApiError } from '../../server/lib/errors.ts'
 import type { Queries } from '../../server/store/queries.ts'
-import { sqliteStore } from '../../server/store/sqlite.ts'
+import { sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
+import { insertStatement, statement, updateStatement } from '../../server/store/statement.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
@@ -53,6 +54,27 @@ test('a loop over many rows lets other work of the process run between its state
   }
   assert.ok(await isInterrupted(read))
   assert.ok(await store.write('relaxed', {}, isInterrupted))
+})
+
+test('a statement has the values of each call, and refuses a parameter that is not passed on as a value', async () => {
+  await using database = await freshSqlite()
+  await (await sqliteStore({ file: database.file, clock: Date.now }))[Symbol.asyncDispose]()
+  await using tables = await sqliteTables(database.file, { isSource: false })
+  const { db } = tables
+  const change = updateStatement('job_cursors', 'job')
+  const find = statement((queries, name: string) =>
+    queries.selectFrom('job_cursors').select('position').where('job', '=', name),
+  )
+  for (const name of ['one', 'two'])
+    await insertStatement('job_cursors')(db, { job: name, position: `of ${name}` })
+  await change(db, { position: 'changed' }, 'one')
+  await change(db, { job: 'three', position: 'moved' }, 'two')
+  const positions = ['one', 'two', 'three'].map(async (job) => (await find(db, job))[0]?.position)
+  assert.deepEqual(await Promise.all(positions), ['changed', undefined, 'moved'])
+  const wrong = statement((queries, name: string) =>
+    queries.selectFrom('job_cursors').select('position').where('job', '=', `${name}-suffix`),
+  )
+  await assert.rejects(wrong(db, 'one'), /must be passed on as a value/)
 })
 
 test('a process that missed deleted change records is notified that anything may have changed', async () => {

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
+import { statement } from '../statement.ts'
 import type { CounterWindow } from '../tables/counters.ts'
 
 /** Counters of callers by window; exact over all processes. */
@@ -12,13 +13,12 @@ export class CounterQueries {
 
   /** Adds one to a caller's window and returns the count. */
   async add(caller: string, windowStart: number): Promise<number> {
-    const row = await this.#add([{ caller, windowStart }]).returning('requests').executeTakeFirstOrThrow()
-    return row.requests
+    return (await ADD(this.#db, caller, windowStart))[0]!.requests
   }
 
   /** Adds one to each of these windows, which differ. */
   async addEach(windows: readonly CounterWindow[]): Promise<void> {
-    await this.#add(windows).execute()
+    await add(this.#db, windows).execute()
   }
 
   /** Reverts one `add`; without one it changes nothing. */
@@ -75,15 +75,19 @@ export class CounterQueries {
       .where((e) => e(e.refTuple('caller', 'window_start'), 'in', old.$asTuple('caller', 'window_start')))
     return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
   }
+}
 
-  #add(windows: readonly CounterWindow[]) {
-    return this.#db
-      .insertInto('counters')
-      .values(windows.map(({ caller, windowStart }) => ({ caller, window_start: windowStart, requests: 1 })))
-      .onConflict((c) =>
-        c
-          .columns(['caller', 'window_start'])
-          .doUpdateSet((e) => ({ requests: e('counters.requests', '+', 1) })),
-      )
-  }
+const ADD = statement((db, caller: string, windowStart: number) =>
+  add(db, [{ caller, windowStart }]).returning('requests'),
+)
+
+function add(db: Kysely<Schema>, windows: readonly CounterWindow[]) {
+  return db
+    .insertInto('counters')
+    .values(windows.map(({ caller, windowStart }) => ({ caller, window_start: windowStart, requests: 1 })))
+    .onConflict((c) =>
+      c
+        .columns(['caller', 'window_start'])
+        .doUpdateSet((e) => ({ requests: e('counters.requests', '+', 1) })),
+    )
 }

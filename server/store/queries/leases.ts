@@ -1,6 +1,11 @@
 import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
+import { statement } from '../statement.ts'
 import { CLOCK_TOLERANCE_MS, type Lease } from '../tables/leases.ts'
+
+const RELEASE = statement((db, name: string, holder: string) =>
+  db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder),
+)
 
 /**
  * Leases with fencing tokens. At most one process holds a lease at a time, by the clock of the store. `latest` is the last
@@ -69,7 +74,7 @@ export class LeaseQueries {
 
   /** Releases a lease. Idempotent; another holder's stays. */
   async release(name: string, holder: string): Promise<void> {
-    await this.#db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder).execute()
+    await RELEASE(this.#db, name, holder)
   }
 
   /** Whether any process holds the lease. */

@@ -1,10 +1,19 @@
-import { type Kysely, type QueryCreator, type RawBuilder, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
+import { insertStatement, statement, updateStatement } from '../statement.ts'
 import { emptySite, type Site, siteTable } from '../tables/sites.ts'
 import { type Version, versionTable } from '../tables/versions.ts'
 import { isPostgres } from './manifest-hashes.ts'
+import { VersionQueries } from './versions.ts'
 
 const { toEntities, toEntityIfFound } = siteTable
+
+const BY_SLUG = statement((db, slug: string) => db.selectFrom('sites').selectAll().where('slug', '=', slug))
+const CURRENT_NAME = statement((db, slug: string) =>
+  db.selectFrom('sites').select('renamed_to').where('slug', '=', slug),
+)
+const INSERT = insertStatement('sites')
+const UPDATE = updateStatement('sites', 'slug')
 
 /** The last site of a page of a listing. */
 export interface SiteCursor {
@@ -33,7 +42,7 @@ export class SiteQueries {
 
   /** Also finds deleted sites: their slugs are retired forever. */
   async bySlug(slug: string): Promise<Site | undefined> {
-    return toEntityIfFound(await this.#all().where('slug', '=', slug).executeTakeFirst())
+    return toEntityIfFound((await BY_SLUG(this.#db, slug))[0])
   }
 
   /**
@@ -41,20 +50,21 @@ export class SiteQueries {
    * slug was ever used.
    */
   async insert(site: Site, version?: Version): Promise<void> {
-    const insertSite = (db: QueryCreator<Schema>) => db.insertInto('sites').values(siteTable.toRow(site))
-    const insertVersion = (db: QueryCreator<Schema>) =>
-      db.insertInto('versions').values(versionTable.toRow(version!))
-    if (version && isPostgres(this.#db)) {
-      await insertVersion(this.#db.with('site', insertSite)).execute()
-    } else {
-      await insertSite(this.#db).execute()
-      if (version) await insertVersion(this.#db).execute()
+    if (version && isPostgres(this.#db))
+      await this.#db
+        .with('site', (db) => db.insertInto('sites').values(siteTable.toRow(site)))
+        .insertInto('versions')
+        .values(versionTable.toRow(version))
+        .execute()
+    else {
+      await INSERT(this.#db, siteTable.toRow(site))
+      if (version) await new VersionQueries(this.#db).insert(version)
     }
   }
 
   /** Properties that are absent stay; an absent site stays absent. */
   async update(slug: string, change: Partial<Site>): Promise<void> {
-    await this.#db.updateTable('sites').set(siteTable.toRow(change)).where('slug', '=', slug).execute()
+    await UPDATE(this.#db, siteTable.toRow(change), slug)
   }
 
   /**
@@ -79,12 +89,7 @@ export class SiteQueries {
 
   /** The current name of a site that had this one; undefined when it does not redirect. */
   async findCurrentName(slug: string): Promise<string | undefined> {
-    const row = await this.#db
-      .selectFrom('sites')
-      .select('renamed_to')
-      .where('slug', '=', slug)
-      .executeTakeFirst()
-    return row?.renamed_to ?? undefined
+    return (await CURRENT_NAME(this.#db, slug))[0]?.renamed_to ?? undefined
   }
 
   /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, in no order. */

@@ -1,9 +1,32 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
+import { statement } from '../statement.ts'
 import { ANONYMOUS, type Holding, networkHolder } from '../tables/usage.ts'
 
 /** Holders of networks are those from the first to before the last. */
 const [FIRST_NETWORK, AFTER_NETWORKS] = [networkHolder(''), 'network;']
+
+/** Of a part that does not grow. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER
+
+const ADD = statement(
+  (db, holder: string, bytes: number, sites: number, maxBytes: number, maxSites: number) =>
+    db
+      .insertInto('usage')
+      .values({ holder, bytes, sites, revision: 1 })
+      .onConflict((c) =>
+        c
+          .column('holder')
+          .doUpdateSet({
+            bytes: sql`usage.bytes + excluded.bytes`,
+            sites: sql`usage.sites + excluded.sites`,
+            revision: sql`usage.revision + 1`,
+          })
+          .where(sql<boolean>`usage.bytes + excluded.bytes <= ${maxBytes}`)
+          .where(sql<boolean>`usage.sites + excluded.sites <= ${maxSites}`),
+      )
+      .returning(['bytes', 'sites']),
+)
 
 /**
  * What accounts, networks and all anonymous sites hold. A write that changes what a holder has changes its row last,
@@ -34,25 +57,11 @@ export class UsageQueries {
     const exceeds = (limit: Holding) =>
       (bytes > 0 && bytes > limit.bytes) || (sites > 0 && sites > limit.sites)
     if (limits && exceeds(limits)) return undefined
-    return this.#db
-      .insertInto('usage')
-      .values({ holder, bytes, sites, revision: 1 })
-      .onConflict((c) => {
-        const update = c.column('holder').doUpdateSet({
-          bytes: sql`usage.bytes + excluded.bytes`,
-          sites: sql`usage.sites + excluded.sites`,
-          revision: sql`usage.revision + 1`,
-        })
-        const limited =
-          bytes > 0 && limits
-            ? update.where(sql<boolean>`usage.bytes + excluded.bytes <= ${limits.bytes}`)
-            : update
-        return sites > 0 && limits
-          ? limited.where(sql<boolean>`usage.sites + excluded.sites <= ${limits.sites}`)
-          : limited
-      })
-      .returning(['bytes', 'sites'])
-      .executeTakeFirst()
+    const [maxBytes, maxSites] = [
+      bytes > 0 && limits ? limits.bytes : UNLIMITED,
+      sites > 0 && limits ? limits.sites : UNLIMITED,
+    ]
+    return (await ADD(this.#db, holder, bytes, sites, maxBytes, maxSites))[0]
   }
 
   /** Replaces what was counted, unless it has changed since `revision`; returns whether it did. */

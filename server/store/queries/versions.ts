@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
+import { insertStatement, statement, updateStatement } from '../statement.ts'
 import {
   type Arrival,
   arrivalTable,
@@ -29,6 +30,24 @@ const IS_REFERENCED = sql<boolean | number>`exists (
     select 1 from blob_names where blob_names.hash = blobs.hash and blob_names.slug = versions.slug)))`.as(
   'referenced',
 )
+
+const BY_ID = statement((db, id: string) => db.selectFrom('versions').selectAll().where('id', '=', id))
+const HEADER = statement((db, id: string) =>
+  db.selectFrom('versions').select(versionHeader.columns).where('id', '=', id),
+)
+const BYTES = statement((db, id: string) =>
+  db.selectFrom('versions').select(RECORD_BYTES).where('id', '=', id),
+)
+const INSERT = insertStatement('versions')
+const UPDATE = updateStatement('versions', 'id')
+const ARRIVALS = statement((db, id: string) =>
+  db.selectFrom('arrivals').selectAll().where('version_id', '=', id),
+)
+const TAKE = statement(deleteArrivals)
+
+function deleteArrivals(db: Kysely<Schema>, id: string) {
+  return db.deleteFrom('arrivals').where('version_id', '=', id).returningAll().returning(IS_REFERENCED)
+}
 
 /** Reading all manifests of a site costs as much as searching them for this many hashes. */
 const MAX_SEARCHED_HASHES = 10
@@ -69,13 +88,11 @@ export class VersionQueries {
   }
 
   async byId(id: string): Promise<Version | undefined> {
-    return versionTable.toEntityIfFound(
-      await this.#db.selectFrom('versions').selectAll().where('id', '=', id).executeTakeFirst(),
-    )
+    return versionTable.toEntityIfFound((await BY_ID(this.#db, id))[0])
   }
 
   async header(id: string): Promise<VersionHeader | undefined> {
-    return versionHeader.toEntityIfFound(await this.#headers().where('id', '=', id).executeTakeFirst())
+    return versionHeader.toEntityIfFound((await HEADER(this.#db, id))[0])
   }
 
   /** Those that exist, in no order. */
@@ -86,12 +103,12 @@ export class VersionQueries {
   }
 
   async insert(version: Version): Promise<void> {
-    await this.#db.insertInto('versions').values(versionTable.toRow(version)).execute()
+    await INSERT(this.#db, versionTable.toRow(version))
   }
 
   /** Properties that are absent stay. */
   async update(id: string, change: Partial<Version>): Promise<void> {
-    await this.#db.updateTable('versions').set(versionTable.toRow(change)).where('id', '=', id).execute()
+    await UPDATE(this.#db, versionTable.toRow(change), id)
   }
 
   /**
@@ -165,8 +182,7 @@ export class VersionQueries {
 
   /** The bytes of the manifest and the rules of a version, as they are stored; 0 of a record of former files. */
   async recordBytes(id: string): Promise<number> {
-    const found = this.#db.selectFrom('versions').select(RECORD_BYTES).where('id', '=', id)
-    return Number((await found.executeTakeFirst())?.record_bytes ?? 0)
+    return Number((await BYTES(this.#db, id))[0]?.record_bytes ?? 0)
   }
 
   /** The finalized version that a preview of the site shows, the newest one of this name. */
@@ -351,21 +367,19 @@ export class VersionQueries {
 
   /** The received files of a version, in no order. */
   async listArrivals(id: string): Promise<Arrival[]> {
-    return arrivalTable.toEntities(
-      await this.#db.selectFrom('arrivals').selectAll().where('version_id', '=', id).execute(),
-    )
+    return arrivalTable.toEntities(await ARRIVALS(this.#db, id))
   }
 
   /** Removes the received files of a version, or those of these objects, and returns them. */
   async takeArrivals(id: string, objects?: readonly string[]): Promise<TakenArrival[]> {
-    const taken: TakenArrival[] = []
-    for (const batch of objects === undefined ? [undefined] : toBatches(objects)) {
-      let rows = this.#db.deleteFrom('arrivals').where('version_id', '=', id)
-      if (batch) rows = rows.where('object', 'in', batch)
-      for (const { referenced, ...row } of await rows.returningAll().returning(IS_REFERENCED).execute())
-        taken.push({ ...arrivalTable.toEntity(row), isReferenced: Boolean(referenced) })
-    }
-    return taken
+    const rows: Awaited<ReturnType<typeof TAKE>> = []
+    if (objects === undefined) rows.push(...(await TAKE(this.#db, id)))
+    else
+      for (const batch of toBatches(objects))
+        rows.push(...(await deleteArrivals(this.#db, id).where('object', 'in', batch).execute()))
+    return rows.map(({ referenced, ...row }) => {
+      return { ...arrivalTable.toEntity(row), isReferenced: Boolean(referenced) }
+    })
   }
 
   /**

@@ -1,0 +1,85 @@
+import type { Compilable, CompiledQuery, InferResult, Kysely } from 'kysely'
+import type { Schema } from './schema.ts'
+
+/** Stands for a value while a statement is compiled. */
+class Parameter {
+  readonly index: number
+
+  constructor(index: number) {
+    this.index = index
+  }
+
+  [Symbol.toPrimitive](): never {
+    throw new Error('A parameter of a statement must be passed on as a value')
+  }
+}
+
+/**
+ * A statement whose text is made once for each engine, since building and compiling it costs several times what SQLite
+ * needs to run it. `build` passes each parameter on as a value of its own, unchanged.
+ */
+export function statement<Values extends unknown[], Query extends Compilable<unknown>>(
+  build: (db: Kysely<Schema>, ...parameters: Values) => Query,
+  count = build.length - 1,
+): (db: Kysely<Schema>, ...values: Values) => Promise<InferResult<Query>> {
+  const compiled = new Map<unknown, CompiledQuery>()
+  const compile = (db: Kysely<Schema>) => {
+    const parameters = Array.from(
+      { length: count },
+      (_, index) => new Parameter(index),
+    ) as unknown[] as Values
+    return build(db, ...parameters).compile()
+  }
+  return async (db, ...values) => {
+    const engine = db.getExecutor().adapter.constructor
+    const query = compiled.get(engine) ?? compile(db)
+    compiled.set(engine, query)
+    const parameters = query.parameters.map((one) => (one instanceof Parameter ? values[one.index] : one))
+    return (await db.executeQuery({ ...query, parameters })).rows as InferResult<Query>
+  }
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+/** Inserts a row; each set of columns has a statement of its own. */
+export function insertStatement(table: keyof Schema): (db: Kysely<Schema>, row: Row) => Promise<unknown> {
+  return ofColumns((columns) =>
+    statement(
+      (db, ...values) =>
+        db
+          .insertInto(table)
+          .values(Object.fromEntries(columns.map((name, at) => [name, values[at]])) as never),
+      columns.length,
+    ),
+  )
+}
+
+/** Changes the columns of the row that has this key; each set of columns has a statement of its own. */
+export function updateStatement<Name extends keyof Schema>(
+  table: Name,
+  key: keyof Schema[Name] & string,
+): (db: Kysely<Schema>, change: Row, value: unknown) => Promise<unknown> {
+  return ofColumns((columns) =>
+    statement(
+      (db, ...values) =>
+        db
+          .updateTable(table as keyof Schema)
+          .set(Object.fromEntries(columns.map((name, at) => [name, values[at]])) as never)
+          .where(key as never, '=', values.at(-1) as never),
+      columns.length + 1,
+    ),
+  )
+}
+
+function ofColumns(
+  make: (columns: readonly string[]) => (db: Kysely<Schema>, ...values: unknown[]) => Promise<unknown>,
+): (db: Kysely<Schema>, row: Row, ...others: unknown[]) => Promise<unknown> {
+  const statements = new Map<string, ReturnType<typeof make>>()
+  return (db, row, ...others) => {
+    const columns = Object.keys(row)
+    const name = columns.join()
+    const known = statements.get(name) ?? make(columns)
+    statements.set(name, known)
+    return known(db, ...Object.values(row), ...others)
+  }
+}
