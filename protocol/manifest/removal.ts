@@ -12,8 +12,11 @@ export function removesMuch({ files, liveFiles, index }: Removal): boolean {
  * in a content hash, as build tools add it, has taken the place of the other.
  */
 export function findRemoval(live: readonly WithPath[], files: readonly WithPath[]): Removal | undefined {
-  const paths = new Set(files.map(({ path }) => withoutContentHash(path)))
-  const removed = live.filter(({ path }) => !paths.has(withoutContentHash(path)))
+  const paths = new Set(files.map(({ path }) => path))
+  const gone = live.filter(({ path }) => !paths.has(path))
+  if (gone.length === 0) return undefined
+  const names = new Set(files.map(({ path }) => withoutContentHash(path)))
+  const removed = gone.filter(({ path }) => !names.has(withoutContentHash(path)))
   if (removed.length === 0) return undefined
   return {
     files: removed.length,

@@ -32,6 +32,7 @@ export class Blocklist {
   /** CONTENT_REFUSED when a file is blocked; names its path, and nothing about the block. */
   async assertFiles(files: readonly { path: string; hash?: string | undefined }[]): Promise<void> {
     const { hashes } = await this.#read()
+    if (hashes.size === 0) return
     const found = files.find(({ hash }) => hash !== undefined && hashes.has(hash))
     if (!found) return
     const { path } = found

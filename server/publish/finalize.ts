@@ -176,9 +176,9 @@ export class Finalizer implements AsyncDisposable {
     const outcome = await quotas.write(store, { site: call.slug }, async (tx) =>
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
-    this.#followUp(call, outcome)
     const { site, version } = outcome
     const isFirst = site.liveVersionId === version.id && outcome.previousVersionId === null
+    this.#followUp(call, outcome, isFirst)
     const [response, suggestedName] = await Promise.all([
       buildFinalizeResponse({ addresses, blobs: blobReader }, site, version, outcome),
       isFirst ? names.suggest({ slug: site.slug, title: site.title ?? version.title }) : undefined,
@@ -311,11 +311,19 @@ export class Finalizer implements AsyncDisposable {
     assertBaseIsCurrent(replacedId, baseVersionId)
   }
 
-  /** Starts the work that follows a response: a failure is logged, and a sweep repeats it. */
-  #followUp({ slug, request: { versionId } }: FinalizeCall, { unchanged }: FinalizeOutcome): void {
+  /**
+   * Starts the work that follows a response: a failure is logged, and a sweep repeats it. The first live version takes the
+   * place of no other one.
+   */
+  #followUp(
+    { slug, request: { versionId } }: FinalizeCall,
+    { unchanged }: FinalizeOutcome,
+    isFirst: boolean,
+  ): void {
     const { versions, precompressor, log } = this.#parts
     this.#refusals.clear(versionId)
     if (!unchanged) precompressor.enqueue(slug, versionId)
+    if (isFirst) return
     const running = versions
       .prune(slug)
       .catch((error: unknown) =>

@@ -236,7 +236,11 @@ export class PendingVersionStore {
         id: versionId,
         base,
         reused: skipped,
-        changes: versionChanges(site, files, compareManifests(live, files).changes),
+        changes: versionChanges(
+          site,
+          files,
+          (live === replaced ? compared : compareManifests(live, files)).changes,
+        ),
         preview,
       })
       await this.#endOldestUploads(tx, site, now)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import type { EncodingLocations } from '../../server/store/tables/blobs.ts'
-import { listObjects } from '../blobs/bytes.ts'
+import { listObjects, recordsOf } from '../blobs/bytes.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
@@ -207,7 +207,7 @@ describe('the encodings of a root document with metadata', () => {
     const { store } = await api.operator()
     const [slug] = new URL(siteUrl).host.split('.')
     const site = (await store.read.sites.bySlug(slug!))!
-    const records = await store.read.blobs.ofVersions([site.liveVersionId!])
+    const records = await recordsOf(store.read, [site.liveVersionId!])
     encoded.set(hash, records.find((one) => one.hash === hash)!.encodings!)
     assert.equal(await isThere(hash), true)
     return hash

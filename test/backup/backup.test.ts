@@ -20,7 +20,7 @@ import { type BackupRun, backUpData, openBackupTarget, restoreData } from '../..
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { sha256, toFiles } from '../api/content.ts'
-import { deterministicBytes } from '../blobs/bytes.ts'
+import { deterministicBytes, recordsOf } from '../blobs/bytes.ts'
 import { run } from '../operator/program.ts'
 import { compressibleText } from '../precompress/encoded.ts'
 import { SiteVisitor } from '../publishing/site-visitor.ts'
@@ -518,7 +518,7 @@ describe('a backup', () => {
     await using operator = await openOperator(restored, {})
     await runOnce(sweeps.find(({ name }) => name === 'encodings')!, operator)
     const site = (await operator.store.read.sites.bySlug(slug))!
-    const records = await operator.store.read.blobs.ofVersions([site.liveVersionId!])
+    const records = await recordsOf(operator.store.read, [site.liveVersionId!])
     assert.ok(records.find(({ hash }) => hash === sha256(CONTENTS['index.html']!))?.encodings?.br)
   })
 })

@@ -3,7 +3,9 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { BlobLocation, Blobs, ByteRange, PutConstraints, StoredBlob } from '../../server/blobs/blobs.ts'
+import type { Queries } from '../../server/store/queries.ts'
 import type { Store } from '../../server/store/store.ts'
+import type { BlobRecord } from '../../server/store/tables/blobs.ts'
 import { sha256 } from '../api/content.ts'
 
 /** Returns `size` bytes that depend on `name` only. */
@@ -73,4 +75,23 @@ export async function listObjects(blobs: Blobs): Promise<string[]> {
 
 function* chunks(bytes: Buffer, chunk: number): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk)
+}
+
+/** The records of the files and the injected documents of these versions, in the order of their hashes. */
+export async function recordsOf(
+  { versions, blobs }: Pick<Queries, 'versions' | 'blobs'>,
+  ids: readonly string[],
+): Promise<BlobRecord[]> {
+  const found = await Promise.all(ids.map((id) => versions.byId(id)))
+  const hashes = new Set(
+    found.flatMap((one) => [...(one?.files.map(({ hash }) => hash) ?? []), one?.injectedDocumentHash]),
+  )
+  const records: BlobRecord[] = []
+  for (
+    let page = await blobs.list('', 1000);
+    page.length > 0;
+    page = await blobs.list(page.at(-1)!.hash, 1000)
+  )
+    records.push(...page.filter(({ hash }) => hashes.has(hash)))
+  return records
 }

@@ -11,7 +11,7 @@ import { SiteVisitor } from '../publishing/site-visitor.ts'
 import { StateVerifier } from '../publishing/verifier.ts'
 import { anySeed, Random } from '../support/random.ts'
 import { ALL_VARIANTS } from '../support/variants.ts'
-import { listObjects, readBlob } from './bytes.ts'
+import { listObjects, readBlob, recordsOf } from './bytes.ts'
 import { type ServiceWithInternals, startServiceWithInternals } from './service-with-internals.ts'
 
 // Promise 3 of the design: a blob that a pending or kept version references is never deleted. Random publishes
@@ -110,7 +110,10 @@ async function assertKept(sites: readonly SiteHistory[], operator: OperatorConte
 }
 
 async function listRecords(slug: string, { store: { read } }: OperatorContext): Promise<BlobRecord[]> {
-  return read.blobs.ofVersions((await read.versions.bySlug(slug)).map(({ id }) => id))
+  return recordsOf(
+    read,
+    (await read.versions.bySlug(slug)).map(({ id }) => id),
+  )
 }
 
 /** The objects of the files of all remaining versions and of their encodings, in order. */

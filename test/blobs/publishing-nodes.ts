@@ -21,7 +21,7 @@ import { accountRow } from '../store/rows.ts'
 import { plansWith, quotasWith } from '../support/plans.ts'
 import type { Random } from '../support/random.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { deterministicBytes, listObjects, toBody } from './bytes.ts'
+import { deterministicBytes, listObjects, recordsOf, toBody } from './bytes.ts'
 import { memoryBlobs } from './memory-blobs.ts'
 
 const OWNER = accountRow('owner')
@@ -242,7 +242,7 @@ export class PublishingNodes {
   async #maybeEncode(slug: string, versionId: string, random: Random): Promise<void> {
     if (random.chance(0.5)) return
     const { store } = this.#node
-    const record = random.pick(await store.read.blobs.ofVersions([versionId]))
+    const record = random.pick(await recordsOf(store.read, [versionId]))
     if (!record) return
     const [br] = await this.#blobs.putTogether([Buffer.from(`encoded ${record.hash}`)])
     await store.write('relaxed', { site: slug }, async (tx) => {
@@ -325,7 +325,7 @@ export class PublishingNodes {
         const isKept = (await store.read.versions.header(id)) !== undefined
         assert.ok(!isKept || (bytes && sha256(bytes) === hash), `${path} of version ${id} of ${slug}`)
       }
-      for (const { hash, encodings } of await store.read.blobs.ofVersions([id])) {
+      for (const { hash, encodings } of await recordsOf(store.read, [id])) {
         const bytes = encodings?.br && (await this.#blobs.bytes(encodings.br))
         const isKept = (await store.read.versions.header(id)) !== undefined
         assert.ok(!encodings || !isKept || String(bytes) === `encoded ${hash}`, `the encoding of ${hash}`)
@@ -341,7 +341,7 @@ export class PublishingNodes {
     for (const slug of await this.#listSites())
       ids.push(...(await read.versions.bySlug(slug)).map(({ id }) => id))
     for (const id of ids) for (const { object } of await read.versions.listArrivals(id)) needed.add(object)
-    for (const { location, encodings } of await read.blobs.ofVersions(ids))
+    for (const { location, encodings } of await recordsOf(read, ids))
       for (const one of [location, encodings?.br]) if (one) needed.add(one.object)
     assert.deepEqual(await listObjects(this.#blobs), [...needed].sort())
   }

@@ -11,7 +11,7 @@ import { moveData, type StorageSettings } from '../../server/operations/copies.t
 import type { MoveResult } from '../../server/operations/move.ts'
 import { TRANSFER_TABLES } from '../../server/store/transfer.ts'
 import { sha256, toFiles } from '../api/content.ts'
-import { listObjects } from '../blobs/bytes.ts'
+import { listObjects, recordsOf } from '../blobs/bytes.ts'
 import { compressibleText } from '../precompress/encoded.ts'
 import { SiteVisitor } from '../publishing/site-visitor.ts'
 import { startTestService } from '../support/service.ts'
@@ -108,7 +108,7 @@ describe('a move', () => {
       await using context = await openForOperator(configOf({ data: last.path }), SURROUNDINGS)
       const { store, blobs } = context
       const site = (await store.read.sites.bySlug(slugs[0]!))!
-      const records = await store.read.blobs.ofVersions([site.liveVersionId!])
+      const records = await recordsOf(store.read, [site.liveVersionId!])
       const { encodings } = records.find(({ hash }) => hash === sha256(CONTENTS['index.html']))!
       assert.equal(sha256((await blobs.bytes(encodings!.br!))!), encodings!.br!.hash)
       assert.equal((await listObjects(blobs)).length, await countObjects(original))

@@ -16,7 +16,7 @@ import { UrlBuilder } from '../../server/sites/urls.ts'
 import { deleteVersions } from '../../server/sites/version.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Version } from '../../server/store/tables/versions.ts'
-import { deterministicBytes, keep, listObjects, received } from '../blobs/bytes.ts'
+import { deterministicBytes, keep, listObjects, received, recordsOf } from '../blobs/bytes.ts'
 import { siteRow, versionRow } from '../store/rows.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
@@ -108,7 +108,7 @@ async function createFixture(t: TestContext, folder?: string) {
     notEncoded: async (limit = 10) =>
       (await store.read.versions.notPrecompressed(0, limit)).map((version) => version.id),
     rows: async (id = 'a-version') =>
-      (await store.read.blobs.ofVersions([id]))
+      (await recordsOf(store.read, [id]))
         .filter(({ encodings }) => encodings !== null)
         .map(({ hash }) => hash),
     /** Deletes the stored bytes of some content. */

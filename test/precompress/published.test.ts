@@ -11,7 +11,7 @@ import { PATIENT } from '../../server/lib/deadlines.ts'
 import type { EncodingLocations } from '../../server/store/tables/blobs.ts'
 import { Api, HOUR_MS, MINUTE_MS } from '../api/api.ts'
 import { type Contents, sha256, toFiles } from '../api/content.ts'
-import { deterministicBytes, listObjects } from '../blobs/bytes.ts'
+import { deterministicBytes, listObjects, recordsOf } from '../blobs/bytes.ts'
 import { Program } from '../operator/program.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -107,7 +107,7 @@ describe('after a publish', () => {
   async function encodingsOf(slug: string, content: string | Buffer): Promise<EncodingLocations | null> {
     const { read } = (await api.operator()).store
     const ids = (await read.versions.bySlug(slug)).map(({ id }) => id)
-    const records = await read.blobs.ofVersions(ids)
+    const records = await recordsOf(read, ids)
     return records.find(({ hash }) => hash === sha256(content))!.encodings
   }
 
@@ -150,7 +150,7 @@ test('a service killed during the work leaves it to the next', async () => {
   const sweep = sweeps.find(({ name }) => name === 'encodings')!
   assert.equal(await runOnce(sweep, context), 1)
   assert.equal((await store.read.versions.header(versionId))?.isEncoded, true)
-  const records = await store.read.blobs.ofVersions([versionId])
+  const records = await recordsOf(store.read, [versionId])
   for (const page of pages) {
     const { encodings } = records.find(({ hash }) => hash === sha256(page))!
     const bytes = await blobs.bytes(encodings!.br!)

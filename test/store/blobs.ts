@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createObjectName } from '../../server/blobs/object-names.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import type { BlobEncodings } from '../../server/store/tables/blobs.ts'
+import { recordsOf } from '../blobs/bytes.ts'
 import { anySeed, Random } from '../support/random.ts'
 import type { Promises } from './contract.ts'
 import { blob, siteRow, storedBlob, versionRow } from './rows.ts'
@@ -213,7 +214,7 @@ export function storeBlobs(promises: Promises): void {
       await tx.versions.insert(versionRow('v1', 'one', { files }))
       await tx.blobs.add('one', [x])
     })
-    assert.deepEqual(await read.blobs.ofVersions(['v1']), [
+    assert.deepEqual(await recordsOf(read, ['v1']), [
       { hash: x.hash, location: { ...x, offset: 0 }, encodings: null, isBlocked: false },
     ])
     const [first, second] = [encodingsOf('x', 'e1'), encodingsOf('x', 'e2')]
@@ -221,7 +222,7 @@ export function storeBlobs(promises: Promises): void {
     await write('durable', {}, (tx) => tx.blobs.recordEncodings([first, none]))
     await write('durable', {}, (tx) => tx.blobs.recordEncodings([second]))
     assert.deepEqual(await read.blobs.listDiscarded(0, 10), ['e2'])
-    const [record] = await read.blobs.ofVersions(['v1', 'unknown'])
+    const [record] = await recordsOf(read, ['v1', 'unknown'])
     const { hash, ...locations } = first
     assert.deepEqual([record!.hash, record!.encodings], [hash, locations])
     assert.deepEqual(await read.blobs.withoutRow(['e1', 'e2', 'e3']), ['e3'])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Block } from '../../server/store/tables/blocks.ts'
+import { recordsOf } from '../blobs/bytes.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import {
@@ -95,7 +96,7 @@ export function storeModeration(promises: Promises): void {
     })
     const marks = async (slug: string) => {
       const found = await read.serving.findSite(slug, { now: 0, withLive: true })
-      const records = await read.blobs.ofVersions([slug])
+      const records = await recordsOf(read, [slug])
       return files.map(({ hash }) => {
         const mark = found!.blobs.get(hash)!.isBlocked
         assert.equal(records.find((one) => one.hash === hash)!.isBlocked, mark)

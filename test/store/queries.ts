@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { KeptVersions } from '../../server/store/queries/versions.ts'
+import { recordsOf } from '../blobs/bytes.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { accountRow, blob, siteRow, storedBlob, versionRow } from './rows.ts'
@@ -40,7 +41,7 @@ export function storeQueries(promises: Promises): void {
       assert.equal((await tx.versions.takeArrivals('v1')).length, 2500)
       assert.equal((await tx.blobs.add('a-site', stored)).size, 2500)
     })
-    assert.equal((await store.read.blobs.ofVersions(['v1'])).length, 2500)
+    assert.equal((await recordsOf(store.read, ['v1'])).length, 2500)
     const objects = stored.map(({ object }) => object)
     assert.deepEqual(await store.read.blobs.withoutRow([...objects, 'another']), ['another'])
     await store.write('durable', {}, async (tx) => {

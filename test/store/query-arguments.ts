@@ -209,7 +209,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     find: ['hash 7'],
     list: ['hash 7', 100],
     referencingSites: ['hash 7', '', 100],
-    ofVersions: [['id 7', 'id 8']],
+    encodedHashes: ['id 7'],
     add: ['slug 7', [blob]],
     addReferences: ['slug 8', ['hash 7']],
     removeReferences: ['slug 7', ['hash 7'], 1],

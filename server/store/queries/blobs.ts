@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
 import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { Schema } from '../schema.ts'
+import { statement } from '../statement.ts'
 import type { BlobEncodings, BlobRecord } from '../tables/blobs.ts'
 import { toBatches } from './batches.ts'
 import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toLocation } from './blob-records.ts'
@@ -12,6 +13,13 @@ type NewBlobRow = Omit<Schema['blobs'], 'unreferenced_since'> & { slug: string }
 
 /** Five parameters each; PostgreSQL allows 65,535 of one statement, SQLite 32,766. */
 const BLOBS_PER_STATEMENT = 2000
+
+const ENCODED = statement((db, versionId: string) =>
+  db
+    .selectFrom('encodings')
+    .select('hash')
+    .where('hash', 'in', sql<string>`(${selectManifestHashes(db, sql`versions.id = ${versionId}`)})`),
+)
 
 /** The changes of a row by a new reference. */
 const REFERENCED_AGAIN = {
@@ -73,15 +81,9 @@ export class BlobQueries {
     return rows.map(({ slug }) => slug!)
   }
 
-  /** The blobs of the files of these versions, and the encodings of their injected documents, each once, in no order. */
-  async ofVersions(ids: readonly string[]): Promise<BlobRecord[]> {
-    if (ids.length === 0) return []
-    const hashes = selectManifestHashes(this.#db, sql`versions.id in (${sql.join(ids)})`)
-    const { rows } = await sql<{ record: string }>`
-      select ${BLOB_RECORD} as record from blobs ${JOINED_WITH_BLOBS} where blobs.hash in (${hashes})`.execute(
-      this.#db,
-    )
-    return rows.map(({ record }) => parseBlobRecord(record))
+  /** The files and the injected document of a version whose encodings are recorded. */
+  async encodedHashes(versionId: string): Promise<Set<string>> {
+    return new Set((await ENCODED(this.#db, versionId)).map(({ hash }) => hash))
   }
 
   /**

@@ -226,7 +226,7 @@ export class VersionQueries {
     if (hashes.length === 0) return []
     const searches = hashes.map(
       (hash) => sql`select ${hash} as hash where exists (select 1 from versions where slug = ${slug}
-        and (${containsHash(this.#db, hash)} or injected_document_hash = ${hash}))`,
+        and (${containsHash(hash)} or injected_document_hash = ${hash}))`,
     )
     const { rows } = await sql<{ hash: string }>`${sql.join(searches, sql` union all `)}`.execute(this.#db)
     return rows.map(({ hash }) => hash)
