@@ -2,7 +2,7 @@
 export interface Figure {
   name: string
   value: number
-  unit: 'ms' | 'bytes' | 'kB' | 'MB' | 'times' | 'requests' | '% of a core' | 'a second' | 'a publish'
+  unit: 'ms' | 'µs' | 'bytes' | 'kB' | 'MB' | 'times' | 'requests' | '% of a core' | 'a second' | 'a publish'
   /** The maximum; undefined for figures without a target. */
   target?: number
   /** All rounds, in order. */
@@ -105,5 +105,5 @@ export function table(figures: readonly Figure[]): string {
 }
 
 function formatFigure(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value.toFixed(1)
+  return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)
 }

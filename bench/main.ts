@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { comparing } from './compare.ts'
 import { dashboard } from './dashboard/dashboard.ts'
 import { type Figure, type Report, table } from './figures.ts'
 import { costs } from './fleet/costs.ts'
@@ -14,6 +15,7 @@ import { spread } from './fleet/spread.ts'
 import { flood } from './flood.ts'
 import { growth } from './growth.ts'
 import { memory } from './memory.ts'
+import { oneFile } from './one-file.ts'
 import { programs } from './programs.ts'
 import { publishing } from './publish.ts'
 import { reports } from './reports.ts'
@@ -26,6 +28,8 @@ import { watching } from './watch.ts'
 
 const MEASUREMENTS = [
   publishing,
+  oneFile,
+  comparing,
   watching,
   programs,
   memory,

@@ -6,6 +6,9 @@ import { freePort } from '../test/tools/port.ts'
 
 export const ROOT = join(import.meta.dirname, '..')
 
+/** The program of the service in a tree. */
+export const SERVER_PATH = 'server/bin/slipway-server.js'
+
 /** The service as a process of its own, with its data on the disk of the repository. */
 export interface ServerProcess extends AsyncDisposable {
   baseUrl: string
@@ -15,6 +18,8 @@ export interface ServerProcess extends AsyncDisposable {
 }
 
 interface Options {
+  /** Another one than the server of this tree, with the same settings. */
+  program?: string
   /** Environment variables without `SLIPWAY_`. */
   settings?: Record<string, string>
   /** The core it is pinned to, where `taskset` is available. */
@@ -39,7 +44,7 @@ const NO_QUOTAS = Object.fromEntries(
 
 export async function startServer(
   data: string,
-  { settings = {}, core, environment = {} }: Options = {},
+  { program = join(ROOT, SERVER_PATH), settings = {}, core, environment = {} }: Options = {},
 ): Promise<ServerProcess> {
   const port = settings.PORT ?? (await freePort())
   const given = {
@@ -50,9 +55,8 @@ export async function startServer(
     ...NO_QUOTAS,
     ...settings,
   }
-  const program = [join(ROOT, 'node_modules/.bin/node'), join(ROOT, 'server/bin/slipway-server.js')]
-  const [command, ...args] =
-    core !== undefined && canPin() ? ['taskset', '-c', String(core), ...program] : program
+  const call = [join(ROOT, 'node_modules/.bin/node'), program]
+  const [command, ...args] = core !== undefined && canPin() ? ['taskset', '-c', String(core), ...call] : call
   const started = performance.now()
   const child = spawn(command!, args, {
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, symlinkSync } from 'node:fs'
+import http from 'node:http'
+import { join } from 'node:path'
+import { cpuMicroseconds } from './cpu.ts'
+import { compareEach, type Measurement } from './figures.ts'
+import { type Content, makeContent, publish, type Site, touch, update } from './publish-flow.ts'
+import { ROOT, SERVER_PATH, type ServerProcess, scratchFolder, startServer } from './server-process.ts'
+
+const ROUNDS = 9
+const BYTES = 2000
+
+/** How often each kind of work is done in a batch. */
+const BATCH = { publish: 200, update: 100, visit: 5000 }
+
+const MEASURED = {
+  publish: 'CPU of a publish of one file',
+  update: 'CPU of an update of one file in 100',
+  visit: 'CPU of a visit',
+}
+
+/** What a change costs: CPU of all threads of the server, without the process that compresses. */
+export const comparing: Measurement = {
+  name: 'compare',
+  means: 'this tree beside the commit before, or beside AGAINST=COMMIT, in alternating batches',
+  async run({ quick }) {
+    await using scratch = await scratchFolder()
+    using before = checkOut(process.env.AGAINST ?? 'HEAD~1', join(scratch.path, 'tree'))
+    await using older = await startServer(join(scratch.path, 'older'), {
+      program: join(before.path, SERVER_PATH),
+    })
+    await using newer = await startServer(join(scratch.path, 'newer'))
+    const sides = [await prepare(older), await prepare(newer)] as const
+    const rounds: [Costs, Costs][] = []
+    for (let round = 0; round <= (quick ? 3 : ROUNDS); round++) {
+      const costs: [Costs, Costs] = [{ ...BATCH }, { ...BATCH }]
+      for (const kind of Object.keys(BATCH) as Kind[])
+        for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
+          costs[side][kind] = await measure(kind, sides[side])
+      if (round > 0) rounds.push(costs)
+    }
+    return compareEach(MEASURED, { unit: 'µs', names: [before.commit, 'this tree'], target: 1.1 }, rounds)
+  },
+}
+
+type Kind = keyof typeof BATCH
+type Costs = Record<Kind, number>
+
+interface Side {
+  server: ServerProcess
+  content: Content
+  site: Site
+}
+
+/** A tree of a commit with everything built. */
+function checkOut(commit: string, path: string): Disposable & { path: string; commit: string } {
+  const run = (command: string, args: string[], cwd: string) =>
+    execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
+  run('git', ['worktree', 'add', '--quiet', '--detach', path, commit], ROOT)
+  const lock = (root: string) => readFileSync(join(root, 'package-lock.json'), 'utf8')
+  if (lock(path) === lock(ROOT)) symlinkSync(join(ROOT, 'node_modules'), join(path, 'node_modules'))
+  else run('npm', ['ci', '--no-audit', '--no-fund'], path)
+  run(process.execPath, ['scripts/build-now.mjs'], path)
+  return {
+    path,
+    commit: run('git', ['rev-parse', '--short', 'HEAD'], path),
+    [Symbol.dispose]: () => void run('git', ['worktree', 'remove', '--force', path], ROOT),
+  }
+}
+
+async function prepare(server: ServerProcess): Promise<Side> {
+  const content = makeContent(100, BYTES)
+  const { site } = await publish(server.baseUrl, content)
+  return { server, content, site }
+}
+
+/** Microseconds of each of a batch. */
+async function measure(kind: Kind, side: Side): Promise<number> {
+  const { pid } = side.server
+  const before = cpuMicroseconds(pid)
+  for (let index = 0; index < BATCH[kind]; index++) await WORK[kind](side)
+  return (cpuMicroseconds(pid) - before) / BATCH[kind]
+}
+
+const WORK: Record<Kind, (side: Side) => Promise<unknown>> = {
+  publish: ({ server }) => publish(server.baseUrl, makeContent(1, BYTES)),
+  update: ({ server, site, content }) => {
+    touch(content, BYTES)
+    return update(server.baseUrl, site, content)
+  },
+  visit: ({ server, site }) => visit(new URL(server.baseUrl), site.slug),
+}
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+
+function visit({ hostname, port, host }: URL, slug: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { host: `${slug}.${host}` }
+    http
+      .get({ agent, hostname, port, headers }, (response) => {
+        if (response.statusCode !== 200) reject(new Error(`a visit was answered with ${response.statusCode}`))
+        response.on('error', reject).on('end', resolve).resume()
+      })
+      .on('error', reject)
+  })
+}

@@ -1,0 +1,89 @@
+import { join } from 'node:path'
+import { cpuMicroseconds } from './cpu.ts'
+import { type Figure, figure, type Measurement } from './figures.ts'
+import { makeContent, publish } from './publish-flow.ts'
+import { ROOT, type ServerProcess, scratchFolder, startServer } from './server-process.ts'
+
+const ROUNDS = 7
+const CALLERS = [16, 64]
+const PUBLISHES = 320
+/** A server that has just started compiles. */
+const WARM_UP = 700
+
+const SERVERS = {
+  bare: { program: join(ROOT, 'bench/bare-publisher.ts') },
+  ours: {},
+  two: { settings: { WORKERS: '2' } },
+} as const
+
+type Name = keyof typeof SERVERS
+
+/** What a publish of one small file costs beside the least that a server can do for it. */
+export const oneFile: Measurement = {
+  name: 'one-file',
+  means: 'publishes of one file of 2 kB, beside a bare server that only makes them durable',
+  async run({ quick }) {
+    await using scratch = await scratchFolder()
+    await using started = new AsyncDisposableStack()
+    const servers = {} as Record<Name, ServerProcess>
+    for (const name of Object.keys(SERVERS) as Name[]) {
+      servers[name] = started.use(await startServer(join(scratch.path, name), SERVERS[name]))
+      await publishMany(servers[name], 16, quick ? 100 : WARM_UP)
+    }
+    const rounds: Record<string, number>[] = []
+    for (let round = 0; round < (quick ? 2 : ROUNDS); round++) rounds.push(await oneRound(servers, round))
+    return figures(rounds)
+  },
+}
+
+async function oneRound(
+  servers: Record<Name, ServerProcess>,
+  round: number,
+): Promise<Record<string, number>> {
+  const found: Record<string, number> = {}
+  const names = Object.keys(SERVERS) as Name[]
+  for (const callers of CALLERS)
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      const { cpu, rate } = await publishMany(servers[name], callers, PUBLISHES)
+      found[`${name} ${callers} cpu`] = cpu
+      found[`${name} ${callers} rate`] = rate
+    }
+  return found
+}
+
+/** Microseconds of CPU of a publish, and publishes a second. */
+async function publishMany({ baseUrl, pid }: ServerProcess, callers: number, count: number) {
+  const [before, startedAt] = [cpuMicroseconds(pid), performance.now()]
+  const caller = async () => {
+    for (let index = 0; index < count / callers; index++) await publish(baseUrl, makeContent(1, 2000))
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  return {
+    cpu: (cpuMicroseconds(pid) - before) / count,
+    rate: (1000 * count) / (performance.now() - startedAt),
+  }
+}
+
+function figures(rounds: readonly Record<string, number>[]): Figure[] {
+  const of = (name: string) => rounds.map((round) => round[name]!)
+  const ratio = (name: string, floor: string) => rounds.map((round) => round[name]! / round[floor]!)
+  return CALLERS.flatMap((callers) => [
+    figure(`${callers} callers: CPU of a publish, bare`, 'µs', of(`bare ${callers} cpu`)),
+    figure(`${callers} callers: CPU of a publish, ours`, 'µs', of(`ours ${callers} cpu`)),
+    figure(
+      'the second, relative to the first',
+      'times',
+      ratio(`ours ${callers} cpu`, `bare ${callers} cpu`),
+      2.2,
+    ),
+    figure(`${callers} callers: publishes, bare`, 'a second', of(`bare ${callers} rate`)),
+    figure(`${callers} callers: publishes, ours`, 'a second', of(`ours ${callers} rate`)),
+    figure(
+      'the first, relative to the second',
+      'times',
+      ratio(`bare ${callers} rate`, `ours ${callers} rate`),
+      2,
+    ),
+    figure(`${callers} callers: publishes, ours with two workers`, 'a second', of(`two ${callers} rate`)),
+  ])
+}
