@@ -82,7 +82,10 @@ export async function readBody(request: FastifyRequest, payload: IncomingMessage
     if (request.bodyMemory?.resize(buffer.capacityFor(chunk.length)) === false) return reject(overloaded())
     buffer.append(chunk)
   }
-  const end = () => resolve(buffer.take())
+  const end = () => {
+    payload.off('close', cutOff)
+    resolve(buffer.take())
+  }
   const cutOff = () =>
     reject(
       new ApiError(

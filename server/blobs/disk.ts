@@ -3,6 +3,7 @@ import { closeSync, constants, createReadStream, fstatSync, fsyncSync, openSync,
 import { access, type FileHandle, mkdir, open, readdir, rm, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { Coalesced } from '../lib/coalesced.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
 import { GrowingBuffer } from '../lib/growing-buffer.ts'
@@ -113,7 +114,17 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     throw new DamagedBlobError()
   }
 
-  async function flushFolder(path: string): Promise<void> {
+  /** Publishes at the same time have their objects in the same folder, and share its flushes. */
+  const folderFlushes = new Map<string, Coalesced<void>>()
+
+  function flushFolder(path: string): Promise<void> {
+    const known = folderFlushes.get(path)
+    const shared = known ?? new Coalesced(() => flushFolderNow(path), 0)
+    if (!known) folderFlushes.set(path, shared)
+    return shared.run()
+  }
+
+  async function flushFolderNow(path: string): Promise<void> {
     const handle = await open(path)
     try {
       await flush(handle)

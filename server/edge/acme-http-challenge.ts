@@ -1,4 +1,4 @@
-import { CoalescedRead } from '../lib/coalesced-read.ts'
+import { Coalesced, READ_INTERVAL_MS } from '../lib/coalesced.ts'
 import { hostName } from '../lib/host-name.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
 import type { StoredChallenge } from '../store/tables/acme.ts'
@@ -37,16 +37,16 @@ type ChallengesOptions = Pick<EdgeOptions, 'clock' | 'store'>
  */
 export class AcmeHttpChallenges {
   readonly #clock: () => number
-  readonly #read: CoalescedRead<void>
+  readonly #read: Coalesced<void>
   /** By name and token. */
   #pending = new Map<string, StoredChallenge>()
 
   constructor({ clock, store }: ChallengesOptions) {
     this.#clock = clock
-    this.#read = new CoalescedRead(async () => {
+    this.#read = new Coalesced(async () => {
       const stored = await store.read.acme.challenges('http-01', clock())
       this.#pending = new Map(stored.map((challenge) => [`${challenge.name} ${challenge.token}`, challenge]))
-    })
+    }, READ_INTERVAL_MS)
   }
 
   /** The response to the validation; undefined when no such challenge is pending for the name. */

@@ -3,7 +3,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import { certificateKeyContext } from '../../certificates/key-contexts.ts'
 import { challengeCertificate } from '../../certificates/x509.ts'
 import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
-import { CoalescedRead } from '../../lib/coalesced-read.ts'
+import { Coalesced, READ_INTERVAL_MS } from '../../lib/coalesced.ts'
 import { LoadingCache } from '../../lib/loading-cache.ts'
 import type { Log } from '../../lib/log.ts'
 import type { MissLimiter } from '../../lib/miss-limiter.ts'
@@ -96,7 +96,7 @@ export class CertificateSelector {
   readonly #options: CertificateSelectorOptions
   readonly #cache: LoadingCache<CachedContext>
   /** By name the last to expire, read for each handshake: a new challenge of a name replaces the one before. */
-  readonly #pendingChallenges: CoalescedRead<ReadonlyMap<string, StoredChallenge>>
+  readonly #pendingChallenges: Coalesced<ReadonlyMap<string, StoredChallenge>>
   /** Challenge certificates by name and key authorization. */
   readonly #challenges = new Map<string, Promise<SelectedCertificate>>()
   #hasWarned = false
@@ -107,10 +107,10 @@ export class CertificateSelector {
 
   constructor(options: CertificateSelectorOptions) {
     this.#options = options
-    this.#pendingChallenges = new CoalescedRead(async () => {
+    this.#pendingChallenges = new Coalesced(async () => {
       const stored = await options.store.read.acme.challenges('tls-alpn-01', options.clock())
       return new Map(stored.reverse().map((challenge) => [challenge.name, challenge]))
-    })
+    }, READ_INTERVAL_MS)
     this.#cache = new LoadingCache({
       load: (key) => this.#build(key),
       bytes: () => CONTEXT_BYTES,

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { CoalescedRead } from '../../server/lib/coalesced-read.ts'
+import { Coalesced } from '../../server/lib/coalesced.ts'
 
-test('a call has the result of a read that began after it, and reads are few, one at a time', async (t) => {
+test('a call has the result of a run that began after it, and runs are few, one at a time', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const reads: PromiseWithResolvers<void>[] = []
   let value = 'before'
-  const coalesced = new CoalescedRead(async () => {
+  const coalesced = new Coalesced(async () => {
     const read = Promise.withResolvers<void>()
     reads.push(read)
     const found = value
     await read.promise
     return found
-  })
+  }, 50)
   const first = coalesced.run()
   await turn()
   value = 'after'
