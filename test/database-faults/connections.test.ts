@@ -2,11 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { PATIENT } from '../../server/lib/deadlines.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
+import { parseConnectionUrl } from '../../server/store/postgres/connection-url.ts'
+import { PrimaryPool } from '../../server/store/postgres/pool.ts'
+import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
-import { startPostgres } from '../tools/postgres.ts'
+import { sharedPostgres, startPostgres } from '../tools/postgres.ts'
 import { nodeSettings } from './node-settings.ts'
 
 const MAX_CONNECTIONS = 20
@@ -91,5 +95,35 @@ test(
         () => false,
       ),
     )
+  },
+)
+
+test(
+  'a caller that waits while the server refuses a further connection has one soon after the server allows it',
+  requires('postgres'),
+  async () => {
+    await using stack = new AsyncDisposableStack()
+    const postgres = await sharedPostgres()
+    const { url } = stack.use(await postgres.createDatabase())
+    const role = `limited_${process.pid}`
+    // A superuser has no limit.
+    await postgres.run(url, `create role ${role} login connection limit 1`)
+    stack.defer(async () => void (await postgres.run(postgres.url(), `drop role ${role}`)))
+    const metrics = new Metrics()
+    const pool = stack.use(
+      new PrimaryPool({
+        cluster: parseConnectionUrl(url.replace('slipway@', `${role}@`)),
+        maxConnections: 2,
+        timeouts: PATIENT_TIMEOUTS,
+        metrics,
+      }),
+    )
+    const refusals = metrics.counter('slipway_store_pool_connects_total', { outcome: 'failed' })
+    await pool.use(async () => {
+      const second = pool.use(async () => 'served')
+      await waitFor(() => refusals.value > 0)
+      await postgres.run(url, `alter role ${role} connection limit 2`)
+      assert.equal(await second, 'served')
+    })
   },
 )
