@@ -23,6 +23,7 @@ const MEASURED = {
 export const comparing: Measurement = {
   name: 'compare',
   means: 'this tree beside the commit before, or beside AGAINST=COMMIT, in alternating batches',
+  onRequest: true,
   async run({ quick }) {
     await using scratch = await scratchFolder()
     using before = checkOut(process.env.AGAINST ?? 'HEAD~1', join(scratch.path, 'tree'))

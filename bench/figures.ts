@@ -29,6 +29,8 @@ export interface RunOptions {
 export interface Measurement {
   name: string
   means: string
+  /** Runs only when it is named. */
+  onRequest?: true
   /** What the machine lacks for it and how to get that; undefined when nothing. */
   missing?(): string | undefined
   run(options: RunOptions): Promise<Figure[] | Report>

@@ -62,7 +62,9 @@ const { values, positionals } = parseArgs({
 })
 
 const chosen =
-  positionals.length === 0 ? MEASUREMENTS : MEASUREMENTS.filter((one) => positionals.includes(one.name))
+  positionals.length === 0
+    ? MEASUREMENTS.filter(({ onRequest }) => !onRequest)
+    : MEASUREMENTS.filter(({ name }) => positionals.includes(name))
 if (chosen.length === 0) {
   const names = MEASUREMENTS.map((one) => one.name).join('|')
   console.error(`npm run bench -- [${names}] [--quick] [--profile] [--json FILE] [--write]`)

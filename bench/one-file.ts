@@ -21,7 +21,7 @@ type Name = keyof typeof SERVERS
 /** What a publish of one small file costs beside the least that a server can do for it. */
 export const oneFile: Measurement = {
   name: 'one-file',
-  means: 'publishes of one file of 2 kB, beside a bare server that only makes them durable',
+  means: 'publishes of one page of 200 bytes, beside a bare server that only makes them durable',
   async run({ quick }) {
     await using scratch = await scratchFolder()
     await using started = new AsyncDisposableStack()
