@@ -3,7 +3,6 @@ import { ApiError } from '../lib/errors.ts'
 import * as baseline from './migrations/001-baseline.ts'
 import type { EngineName, Schema } from './schema.ts'
 
-/** An index of a table that may be large. */
 export interface LargeIndex {
   name: string
   /** The table, the columns and a condition, if any, as in `create index … on`. */
@@ -11,10 +10,7 @@ export interface LargeIndex {
   unique?: true
 }
 
-/**
- * A step of the schema. Nodes of the release before run beside it, so that a step only adds: CONTRIBUTING.md has the
- * rules.
- */
+/** Nodes of the release before run beside a step, so that it only adds: CONTRIBUTING.md has the rules. */
 export type Migration = {
   name: string
   /** The oldest migration that a release must know to run with this step; by default this step itself. */
@@ -48,10 +44,7 @@ interface MigrateOptions {
   beforeChange?: (pending: readonly string[]) => Promise<void>
 }
 
-/**
- * Applies pending migrations to an SQLite database, forward only and all or nothing. The caller has its write lock, so
- * that a second process finds nothing to do. Returns the names of the migrations of a database that had data.
- */
+/** Migrates SQLite, all or nothing; the caller has the write lock. Returns the names if the database had data. */
 export async function migrate(
   db: Kysely<Schema>,
   { steps = migrations, beforeChange }: MigrateOptions = {},
@@ -81,9 +74,8 @@ export async function createMigrationTables({ schema }: Kysely<Schema>): Promise
 }
 
 /**
- * The steps that are left, and whether none has been applied; requires the tables of `createMigrationTables`. Steps
- * that this release does not know are those of a newer one. UNAVAILABLE when one of them excludes this release, and for
- * data of a commit before 1.0.
+ * The steps that are left, and whether none was applied; requires the tables of `createMigrationTables`. UNAVAILABLE
+ * when a step of a newer release excludes this one, and for data of a commit before 1.0.
  */
 export async function findPending(
   db: Kysely<Schema>,
@@ -130,7 +122,6 @@ export function createIndex({ name, on, unique }: LargeIndex, method = ''): stri
   return `create ${unique ? 'unique ' : ''}index ${method} ${name} on ${on}`
 }
 
-/** Records that a step was applied, and which releases can run with it. */
 export async function recordApplied(
   tx: Kysely<Schema>,
   { name, compatibleWith = name }: Migration,

@@ -34,7 +34,6 @@ import { VersionQueries } from './queries/versions.ts'
 import { VisitQueries } from './queries/visits.ts'
 import type { Schema } from './schema.ts'
 
-/** The queries and changes of each table group. */
 const GROUPS = {
   accounts: AccountQueries,
   keys: KeyQueries,
@@ -71,12 +70,11 @@ const GROUPS = {
   sweepRuns: SweepRunQueries,
 }
 
-/** All queries and changes, by table group. */
 export type Queries = { readonly [Name in keyof typeof GROUPS]: InstanceType<(typeof GROUPS)[Name]> }
 
 export const QUERY_GROUPS = Object.keys(GROUPS) as readonly (keyof Queries)[]
 
-/** The queries for every SQL engine, over a connection or a transaction. A group is created by its first use. */
+/** A group is created by its first use. */
 export function createQueries(db: Kysely<Schema>): Queries {
   return new LazyQueries(db) as object as Queries
 }

@@ -34,7 +34,6 @@ import { visitHourTable, visitNameTable, visitorTable, visitSaltTable } from './
 
 export type EngineName = 'sqlite' | 'postgres'
 
-/** The tables that both engines have. */
 export const TABLES = {
   accounts: accountTable,
   usage: usageTable,
@@ -93,10 +92,7 @@ export interface Schema extends Rows {
   changes: ChangeRow
 }
 
-/**
- * An invalidation for other processes: everything about a site (its slug) or a domain (its name, which has a
- * dot).
- */
+/** An invalidation for other processes: all about a site (its slug) or a domain (its name, which has a dot). */
 export interface ChangeRow {
   seq: Generated<number>
   name: string

@@ -4,14 +4,12 @@ import { toLocation } from './queries/blob-records.ts'
 import type { Schema } from './schema.ts'
 import { pages, type Tables } from './transfer.ts'
 
-/** How much a database has. */
 export interface SnapshotCounts {
   accounts: number
   sites: number
   versions: number
 }
 
-/** A copy of a database, for a backup. */
 export class Snapshot {
   readonly #db: Kysely<Schema>
 
@@ -35,7 +33,6 @@ export class Snapshot {
     }
   }
 
-  /** The stored contents in the order of their hashes, page by page. */
   async *blobs(): AsyncGenerator<BlobLocation[]> {
     for await (const page of pages<Schema['blobs']>(this.#db, 'blobs', ['hash']))
       yield page.flatMap((row) => toLocation(row) ?? [])

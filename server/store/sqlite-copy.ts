@@ -4,10 +4,7 @@ import { backup, DatabaseSync } from 'node:sqlite'
 /** Pages of 4 KiB that are copied without a report of progress: 16 MiB. */
 const PAGES_PER_STEP = 4096
 
-/**
- * Copies an SQLite database as it is at one time, while others read and write it. The copy is checked and durable. Throws
- * an Error when the database is damaged.
- */
+/** Copies the state of one time, while others write; the copy is durable. Throws an Error for a damaged database. */
 export async function copySqlite(file: string, copy: string): Promise<void> {
   const source = new DatabaseSync(file)
   try {

@@ -27,7 +27,6 @@ interface SqliteOptions {
   pollIntervalMs?: number
   /** Copies the database before a migration changes it. */
   upgrade?: UpgradeOptions
-  /** Space for writes on a full disk. */
   ballast?: Pick<Ballast, 'retry'>
   /** How long a write waits for those of other processes before the store counts as overloaded. */
   busyTimeoutMs?: number
@@ -38,7 +37,6 @@ const POLL_INTERVAL_MS = 200
 /** How long a start waits for that of another process, which may copy and migrate a large database. */
 const OPEN_TIMEOUT_MS = 2 * MINUTE_MS
 
-/** Maximum pause between two attempts to take the write lock. */
 const MAX_RETRY_DELAY_MS = 16
 
 const CHANGES_RETENTION_MS = 10 * MINUTE_MS
@@ -53,8 +51,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   const { busyTimeoutMs = DEADLINES.databaseLock } = options
   const getDeadline = () => performance.now() + busyTimeoutMs
   const { writer, reader } = await openConnections(options, performance.now() + OPEN_TIMEOUT_MS)
-  // A reader meets a lock only while another process recovers the log of a crashed one, which takes
-  // milliseconds.
+  // A reader meets a lock only for the milliseconds in which another process recovers the log of a crashed one.
   reader.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
   const writing = createKysely(writer)
   const reading = createKysely(reader, withTranslatedErrors)
@@ -67,9 +64,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     await Promise.all([...listeners].map((listener) => listener(names, own, effects)))
   }
   let seen = getNewestChange(reader)
-  /**
-   * Changes of this process that `pollChanges` must skip: listeners were notified by the write itself.
-   */
+  /** Changes of this process that `pollChanges` must skip: listeners were notified by the write itself. */
   const own = new Set<number>()
   let dataVersion = getDataVersion(reader)
   let last: Promise<unknown> = Promise.resolve()
@@ -201,7 +196,6 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   }
 }
 
-/** Whether another connection is open, of this process or of another one. */
 export function isOpenElsewhere(file: string): boolean {
   if (!existsSync(file)) return false
   const database = new DatabaseSync(file, { timeout: 0 })
@@ -228,7 +222,6 @@ export async function sqliteTables(file: string, { isSource }: { isSource: boole
 /** Pages of 4 KiB in the log before a checkpoint: 16 MiB. */
 const CHECKPOINT_PAGES = 4096
 
-/** Opens two connections and applies migrations. */
 async function openConnections(
   { file, upgrade }: SqliteOptions,
   deadline: number,
@@ -268,10 +261,7 @@ function beginImmediate(writer: DatabaseSync, deadline: number): Promise<void> {
   return retryWhileBusy(deadline, () => writer.exec('begin immediate'))
 }
 
-/**
- * Retries while another process holds the lock, until `deadline` on the monotonic clock, without blocking the
- * event loop.
- */
+/** Until `deadline` on the monotonic clock, without blocking the event loop. */
 async function retryWhileBusy(deadline: number, work: () => void): Promise<void> {
   for (let delayMs = 1; ; delayMs = Math.min(2 * delayMs, MAX_RETRY_DELAY_MS)) {
     try {
@@ -343,10 +333,7 @@ function getNewestChange(db: DatabaseSync): number {
 
 const SQLITE_BUSY = 5
 const SQLITE_FULL = 13
-/**
- * Busy, locked, read-only, I/O error, corrupt (a failed read may be reported as such), cannot open, not a
- * database.
- */
+/** Busy, locked, read-only, I/O error, corrupt (a failed read may be reported so), cannot open, not a database. */
 const UNAVAILABLE_CODES = new Set([5, 6, 8, 10, 11, 14, 26])
 
 function withTranslatedErrors<T>(work: () => T): T {
@@ -357,7 +344,6 @@ function withTranslatedErrors<T>(work: () => T): T {
   }
 }
 
-/** Translates SQLite's result codes into errors of the contract. */
 function translateError(error: unknown): never {
   if (isDiskFull(error)) throw diskFull(error)
   const code = resultCode(error)
@@ -381,7 +367,6 @@ function isFailedFlush(error: unknown): boolean {
   return errcode === 1034 || errcode === 1290
 }
 
-/** SQLite's primary result code of an error, if it is one of SQLite's. */
 function resultCode(error: unknown): number | undefined {
   const extended = (error as { errcode?: number } | undefined)?.errcode
   return extended === undefined ? undefined : extended & 0xff

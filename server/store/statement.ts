@@ -1,7 +1,6 @@
 import type { Compilable, CompiledQuery, InferResult, Kysely } from 'kysely'
 import type { Schema } from './schema.ts'
 
-/** Stands for a value while a statement is compiled. */
 class Parameter {
   readonly index: number
 
@@ -14,10 +13,7 @@ class Parameter {
   }
 }
 
-/**
- * A statement whose text is made once for each engine, since building and compiling it costs several times what SQLite
- * needs to run it. `build` passes each parameter on as a value of its own, unchanged.
- */
+/** Compiled once: that costs several runs. `build` passes each parameter on as a value of its own, unchanged. */
 export function statement<Values extends unknown[], Query extends Compilable<unknown>>(
   build: (db: Kysely<Schema>, ...parameters: Values) => Query,
   count = build.length - 1,
@@ -54,7 +50,6 @@ export function insertStatement(table: keyof Schema): (db: Kysely<Schema>, row: 
   )
 }
 
-/** Changes the columns of the row that has this key; each set of columns has a statement of its own. */
 export function updateStatement<Name extends keyof Schema>(
   table: Name,
   key: keyof Schema[Name] & string,

@@ -2,7 +2,6 @@ import type { ChangeEffect } from '../lib/loading-cache.ts'
 import type { ChangeEffects } from './changes.ts'
 import type { Queries } from './queries.ts'
 
-/** Within `Store.write`: the queries, and invalidation. */
 export interface WriteTransaction extends Queries {
   /**
    * After the commit every process invalidates its cache of this site (a slug) or domain (a name with a dot), or of the
@@ -49,7 +48,6 @@ export interface WriteScope {
   authority?: string
 }
 
-/** The scope of a write whose statements are correct independently of concurrent writes. */
 export const INDEPENDENT: WriteScope = Object.freeze({})
 
 /**
@@ -84,7 +82,6 @@ export interface Store extends AsyncDisposable {
    */
   onChange(forget: ChangeListener): void
 
-  /** Polls for changes of other processes now. */
   pollChanges(): Promise<void>
 
   /**

@@ -16,18 +16,15 @@ export const integer: Column<number, number> = {}
 /** A number that an insert may leave to its default in the schema. */
 export const generated: Column<number, Generated<number>> = {}
 
-/** A boolean as 0 or 1. */
 export const flag: Column<boolean, 0 | 1> = {
   decode: (stored) => stored === 1,
   encode: (value) => (value ? 1 : 0),
 }
 
-/** A text that is one of these. */
 export function oneOf<Value extends string>(): Column<Value, Value> {
   return {}
 }
 
-/** A value as JSON. */
 export function json<Value>(): Column<Value, string> {
   return { decode: (stored) => JSON.parse(stored), encode: (value) => JSON.stringify(value), isLazy: true }
 }
@@ -53,7 +50,6 @@ export function nullable<Value, Stored>(column: Column<Value, Stored>): Column<V
 
 type Fields = Readonly<Record<string, Column>>
 
-/** The name of a column: that of its field in snake case. */
 type ColumnName<Field extends string> = Field extends `${infer First}${infer Rest}`
   ? Rest extends Uncapitalize<Rest>
     ? `${Lowercase<First>}${ColumnName<Rest>}`
@@ -72,19 +68,13 @@ type Row<F extends Fields> = {
 
 type NullsOf<E> = { [Field in keyof E as null extends E[Field] ? Field : never]: null }
 
-/** The object that features use for a row. */
 export type EntityOf<T> = T extends Table<infer F> ? Entity<F> : never
 
-/** A row as it is stored. */
 export type RowOf<T> = T extends Table<infer F> ? Row<F> : never
 
-/**
- * The fields of a table, or some of them. The types of its rows and of its entities follow from them, and so does the
- * translation between both.
- */
+/** The types of rows and entities, and the translation between both, follow from the fields. */
 export class Table<F extends Fields> {
   readonly columns: readonly (keyof Row<F> & string)[]
-  /** The fields that may be null, as null. */
   readonly nulls: NullsOf<Entity<F>>
   readonly #fields: F
   readonly #columns: readonly { field: string; name: string; column: Column }[]
@@ -115,7 +105,6 @@ export class Table<F extends Fields> {
 
   readonly toEntities = (rows: readonly Row<F>[]): Entity<F>[] => rows.map(this.toEntity)
 
-  /** The columns of the fields that are given. */
   toRow(entity: Entity<F>): Row<F>
   toRow(change: Partial<Entity<F>>): Partial<Row<F>>
   toRow(change: Partial<Entity<F>>): unknown {

@@ -67,7 +67,6 @@ const NOT_COPIED: readonly TableName[] = [
 /** The tables that a transfer knows, for a test that it knows all. */
 export const TRANSFER_TABLES: readonly string[] = [...Object.keys(COPIED), ...NOT_COPIED]
 
-/** Rows of a page, except of versions, which may be large. */
 const ROWS_PER_PAGE = 200
 const VERSIONS_PER_PAGE = 20
 
@@ -76,10 +75,7 @@ export class DatabaseInUseError extends Error {
   override name = 'DatabaseInUseError'
 }
 
-/**
- * Reserves a database for the data of one source until its transfer ends. DatabaseInUseError when it has rows of another
- * service, or is the target of another transfer.
- */
+/** Reserves a database for one source. DatabaseInUseError when it has other rows, or another source has claimed it. */
 export async function claimTarget({ db }: Pick<Tables, 'db'>, sourceId: string): Promise<void> {
   const marker = await db
     .selectFrom('job_cursors')
@@ -94,10 +90,7 @@ export async function claimTarget({ db }: Pick<Tables, 'db'>, sourceId: string):
   await db.insertInto('job_cursors').values({ job: UNFINISHED_MOVE, position: sourceId }).execute()
 }
 
-/**
- * Copies the rows of one database into another one, of any engine. The source must not change during a transfer. The
- * objects of blobs and encodings are copied by the caller.
- */
+/** Copies rows between any engines. The source must not change; the caller copies the objects. */
 export class Transfer {
   readonly #source: Kysely<Schema>
   readonly #target: Kysely<Schema>
@@ -107,10 +100,7 @@ export class Transfer {
     this.#target = target.db
   }
 
-  /**
-   * Claims the target for this source, or continues an earlier transfer of it. DatabaseInUseError when the target has rows
-   * of another service, or is the target of another transfer, or when a node uses one of the databases.
-   */
+  /** Also continues a transfer of this source. DatabaseInUseError as `claimTarget`, or when a node uses a database. */
   async begin(sourceId: string, now: TransferTimes): Promise<void> {
     await assertNoNode(this.#source, 'source', now.source)
     await assertNoNode(this.#target, 'target', now.target)
@@ -125,10 +115,7 @@ export class Transfer {
     return Number(count)
   }
 
-  /**
-   * Copies the rows of blobs, page by page. `copy` stores those that the target does not have, beside those that are
-   * `present`, and returns them.
-   */
+  /** `copy` stores those that the target does not have, beside those that are `present`, and returns them. */
   async copyBlobs(
     copy: (blobs: readonly BlobLocation[], present: number) => Promise<readonly StoredBlob[]>,
   ): Promise<void> {
@@ -198,7 +185,6 @@ export class Transfer {
     return total
   }
 
-  /** Ends the transfer: the target is a service of its own from now on. */
   async finish(): Promise<void> {
     await this.#target.deleteFrom('job_cursors').where('job', '=', UNFINISHED_MOVE).execute()
   }
@@ -246,7 +232,6 @@ async function assertNoNode(db: Kysely<Schema>, name: keyof TransferTimes, now: 
     throw new DatabaseInUseError(`The ${name} is in use: a node has reported within the last minute`)
 }
 
-/** All rows of a table in the order of its key. */
 export async function* pages<Row extends object>(
   db: Kysely<Schema>,
   table: TableName,

@@ -7,7 +7,6 @@ const MAX_TURN_MS = 10
 /** When the first statement of the current turn began, on the monotonic clock. */
 let startedAt: number | undefined
 
-/** Called before each statement. */
 export function beginTurn(): void {
   if (startedAt !== undefined) return
   startedAt = performance.now()
@@ -16,10 +15,7 @@ export function beginTurn(): void {
   })
 }
 
-/**
- * Lets other work of the process run between synchronous statements: awaiting their results alone does not return to the
- * event loop, so that a loop over many rows would hold it until its end.
- */
+/** Lets other work run between synchronous statements: awaiting their results does not return to the event loop. */
 export const TURN_LIMIT: KyselyPlugin = {
   transformQuery: ({ node }: PluginTransformQueryArgs) => node,
 

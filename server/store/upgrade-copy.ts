@@ -10,19 +10,14 @@ import type { Schema } from './schema.ts'
 import { copySqlite } from './sqlite-copy.ts'
 
 export interface UpgradeOptions {
-  /** The release that migrates, for the name of the copy. */
   release: string
   log: Pick<Log, 'info'>
   steps?: readonly Migration[]
 }
 
-/** Copies of the database before migrations that are kept, the newest ones. */
 const KEPT_COPIES = 2
 
-/**
- * Migrates an SQLite database whose write lock the caller has. A database with data is copied first, to
- * `slipway-before-<release>.db` beside it: INSUFFICIENT_STORAGE without enough space.
- */
+/** Copies a database with data to `slipway-before-<release>.db` beside it: INSUFFICIENT_STORAGE without space. */
 export async function migrateWithCopy(
   db: Kysely<Schema>,
   file: string,

@@ -1,14 +1,12 @@
 import { type Kysely, sql } from 'kysely'
 import type { EngineName } from '../schema.ts'
 
-/** The tables of release 1.0. */
 export async function up(db: Kysely<unknown>, engine: EngineName): Promise<void> {
   const changes = engine === 'postgres' ? SNAPSHOT_CHANGES : NUMBERED_CHANGES
   const groups = [ACCOUNTS, SITES, arrivals(engine), BLOBS, DOMAINS, VISITS, OPERATION, changes]
   for (const statement of groups.flatMap((group) => group.split(';'))) await sql.raw(statement).execute(db)
 }
 
-/** Accounts, what signs in to them, and what they hold. */
 const ACCOUNTS = `
   create table accounts (
     id text primary key,
@@ -153,7 +151,6 @@ const ACCOUNTS = `
   create index oauth_records_by_account on oauth_records (account_id, kind, created_at);
   create index oauth_records_by_expiry on oauth_records (expires_at)`
 
-/** Sites and their versions. */
 const SITES = `
   create table sites (
     slug text primary key,
@@ -243,7 +240,6 @@ const SITES = `
     picture text not null
   )`
 
-/** Contents, the objects that hold them, and the sites that reference them. */
 const BLOBS = `
   create table blobs (
     hash text primary key,
@@ -282,7 +278,6 @@ const BLOBS = `
   );
   create index discarded_objects_due on discarded_objects (due_at)`
 
-/** Custom domains, certificates, and the state of the ACME client. */
 const DOMAINS = `
   create table domains (
     domain text not null,
@@ -416,7 +411,6 @@ const VISITS = `
     visitors bigint not null default 0
   )`
 
-/** What the processes and nodes have in common, and what administrators see and decide. */
 const OPERATION = `
   create table job_cursors (
     job text primary key,

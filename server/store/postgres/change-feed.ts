@@ -67,7 +67,6 @@ export class ChangeFeed implements AsyncDisposable {
     this.#metrics.addRead('slipway_store_feed_lag_seconds', () => Math.round(this.silenceMs()) / 1000)
   }
 
-  /** Resolves once the first poll has succeeded. */
   async open(): Promise<void> {
     await this.poll()
     this.#timer.start()
@@ -166,14 +165,12 @@ export class ChangeFeed implements AsyncDisposable {
   }
 }
 
-/** Polls in intervals, soon after a hint, and after a random pause when a poll failed. */
 class PollTimer implements Disposable {
   readonly #intervalMs: number
   readonly #poll: () => Promise<void>
   #timer: NodeJS.Timeout | undefined
   #startedAt = performance.now()
   #isPolling = false
-  /** Whether a change came while a poll was running. */
   #isHinted = false
   #failures = 0
   #isClosed = false
@@ -291,10 +288,7 @@ export class ChangeHints implements Disposable {
     this.#notify = () => pool.use((connection) => connection.query({ text: `notify ${CHANNEL}` }, timeoutMs))
   }
 
-  /**
-   * Sends a hint, without waiting for it: immediately, or `NOTIFY_INTERVAL_MS` after the last one. In a transaction of
-   * its own: NOTIFY within a write would make all commits of the cluster wait for each other.
-   */
+  /** In a transaction of its own: NOTIFY within a write would make all commits of the cluster wait for each other. */
   send(): void {
     if (this.#timer) return
     const delayMs = this.#sentAt + NOTIFY_INTERVAL_MS - performance.now()

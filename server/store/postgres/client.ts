@@ -4,11 +4,8 @@ import pg from 'pg'
 import type { Cluster } from './connection-url.ts'
 import { OutcomeUnknownError, unavailable, unsupported } from './errors.ts'
 
-/** A connection to the primary. */
 export interface Connection {
-  /**
-   * Rejects with OutcomeUnknownError after `timeoutMs`; the connection is then closed, because its state is unknown.
-   */
+  /** Rejects with OutcomeUnknownError after `timeoutMs`; the connection is then closed: its state is unknown. */
   query<Row extends object>(query: Query, timeoutMs: number): Promise<pg.QueryResult<Row>>
   /** Whether its statements reach one session of the server: behind a transaction pooler they do not. */
   readonly isSession: boolean
@@ -59,7 +56,6 @@ const CANCEL_REQUEST_CODE = 80_877_102
 /** The function of the server that warns that a commit no longer waits for its standby. */
 const REPLICATION_WAIT_ROUTINE = 'SyncRepWaitForLSN'
 
-/** One connection to one host of a cluster. */
 export class PostgresClient implements Connection, Disposable {
   readonly host: Cluster['hosts'][number]
   readonly #client: pg.Client
@@ -68,7 +64,6 @@ export class PostgresClient implements Connection, Disposable {
   isClosed = false
   isSession = true
   unanswered: Promise<void> | undefined
-  /** Called once, when the connection was closed or lost. */
   onClose: (() => void) | undefined
 
   constructor({ hosts, config }: Cluster, index: number) {

@@ -29,7 +29,6 @@ export class CommitWatch {
     return this.#confirmed.signal
   }
 
-  /** Runs a commit over a connection. */
   async run<T>(connection: Connection, commit: () => Promise<T>): Promise<T> {
     let isHanging = false
     const timer = setTimeout(() => {

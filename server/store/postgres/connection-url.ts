@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ClientConfig } from 'pg'
 
-/** Servers of one cluster, and how to connect to each of them. */
 export interface Cluster {
   hosts: readonly { host: string; port: number }[]
   config: Pick<ClientConfig, 'user' | 'password' | 'database' | 'ssl'>

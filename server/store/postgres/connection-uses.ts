@@ -10,7 +10,6 @@ const USES: readonly Use[] = ['read', 'statement', 'transaction', 'durable']
 /** How much of the mean is the last use. */
 const MEAN_SHARE = 1 / 16
 
-/** The connections of a pool that are in use, and how long such uses took recently. */
 export class ConnectionUses {
   readonly #maxConnections: number
   /** A clock in milliseconds that is never set. */
@@ -44,7 +43,6 @@ export class ConnectionUses {
     }
   }
 
-  /** How long one more caller would wait behind those that wait for the same use. */
   estimateWaitMs(use: Use, waiting: number): number {
     return (waiting * this.#meanMs[use]) / this.#getLimit(use)
   }

@@ -22,12 +22,10 @@ export function isRepeatable(error: unknown): boolean {
   return REPEATABLE_STATES.has(stateOf(error) ?? '')
 }
 
-/** Whether a statement waited longer than `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
   return stateOf(error) === '55P03'
 }
 
-/** Whether the connection cannot be used any more. */
 export function isConnectionLost(error: unknown): boolean {
   if (error instanceof OutcomeUnknownError) return true
   const state = stateOf(error)
@@ -35,7 +33,6 @@ export function isConnectionLost(error: unknown): boolean {
   return state.startsWith('08') || state.startsWith('57P') || state === '25006' || state === '25P03'
 }
 
-/** Translates errors of the server and the network into those of the contract. */
 export function translateError(error: unknown): never {
   const state = stateOf(error)
   if (state === DISK_FULL) throw diskFull(error)
@@ -57,12 +54,10 @@ export function unavailable(cause?: unknown): ApiError {
   })
 }
 
-/** Another attempt has the same result. */
 export function unsupported(version: string): ApiError {
   return new ApiError('UNAVAILABLE', `The database server is PostgreSQL ${version}: ${OLD_SERVER}.`)
 }
 
-/** The five characters of SQLSTATE, for errors of the server. */
 function stateOf(error: unknown): string | undefined {
   const { code } = (error ?? {}) as { code?: unknown }
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined

@@ -5,15 +5,12 @@ import type { SharedSetting } from '../tables/shared-settings.ts'
 import { type Cluster, parseConnectionUrl } from './connection-url.ts'
 import { createKysely } from './kysely.ts'
 
-/** What a connection to one host of a database URL found. */
 export interface HostFacts {
   host: string
   state: 'primary' | 'standby' | 'unreachable'
-  /** Why it is unreachable. */
   reason?: string
 }
 
-/** The primary of a database URL, as far as it concerns a fleet. */
 export interface PrimaryFacts {
   host: string
   /** `15.14` for example, and as a number: 150014. */

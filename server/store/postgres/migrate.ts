@@ -40,10 +40,7 @@ const LOG_INTERVAL_MS = 60_000
 /** What happened to the next step; `applied` is its name, or undefined when nothing was left to do. */
 type Outcome = 'busy' | 'locked' | { applied: string | undefined }
 
-/**
- * Applies pending migrations, one after another; nodes that start at the same time wait for the one that does. A node
- * that ends in the middle leaves the steps before, and another one continues.
- */
+/** Nodes that start at the same time wait for the one that migrates; if that ends in the middle, another continues. */
 export async function migratePostgres(options: MigrateOptions): Promise<void> {
   const { pool, log, steps = migrations } = options
   using connection = await pool.connect()
@@ -123,10 +120,7 @@ async function tryLock(connection: Connection, key: bigint): Promise<boolean> {
   return rows[0]!.locked
 }
 
-/**
- * Builds indexes while others write, outside of a transaction. A build that was interrupted leaves an invalid index,
- * which is dropped first.
- */
+/** While others write, outside of a transaction. Drops the invalid index that an interrupted build has left. */
 async function buildIndexes(pool: PrimaryPool, indexes: readonly LargeIndex[]): Promise<void> {
   using connection = await pool.connect()
   for (const index of indexes) {

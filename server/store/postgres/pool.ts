@@ -21,7 +21,6 @@ export interface PoolOptions {
   clock?: () => number
 }
 
-/** A connection, and the end of its use. */
 interface Acquired {
   client: PostgresClient
   end: ReturnType<ConnectionUses['begin']>
@@ -36,7 +35,6 @@ interface Waiting {
 /** Readings without a refusal after which requests get connections again. */
 const QUIET_READINGS = 10
 
-/** Callers that wait; more are rejected. */
 const MAX_WAITING = 1000
 
 /** Time, in part random, without another attempt after a failed one; callers fail immediately when no connection is open. */
@@ -78,10 +76,7 @@ export class PrimaryPool implements AsyncDisposable {
     incidents?.watch('database-busy', this.#readRefusals())
   }
 
-  /**
-   * Runs `work` with a connection of its own, which returns to the pool unless it was lost: when the server has answered
-   * its commit, for as long as that takes. `signal` ends the wait for a connection with its reason.
-   */
+  /** The connection returns to the pool once its commit is answered, unless it was lost. `signal` ends the wait. */
   async use<T>(
     work: (connection: Connection) => Promise<T>,
     use: Use = 'read',
@@ -166,7 +161,6 @@ export class PrimaryPool implements AsyncDisposable {
     return unavailable()
   }
 
-  /** Gives idle connections to callers, and opens one for those that are left, if the limits allow it. */
   #serve(): void {
     for (const client of this.#idle) {
       const waiting = this.#findNext()

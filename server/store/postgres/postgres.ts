@@ -16,20 +16,14 @@ import { PrimaryPool } from './pool.ts'
 import { lockKey, Writer } from './writer.ts'
 
 interface PostgresOptions {
-  /** See `parseConnectionUrl`. */
   url: string
   /** Connections beside that of the change feed. */
   maxConnections?: number
   /** Interval of the polls for changes of other nodes; the contract allows a second. */
   pollIntervalMs?: number
-  /**
-   * How long a caller waits for a connection, and with it for a read; and how long the feed waits for a poll. A later poll
-   * is aborted: this detects connections that are half open.
-   */
+  /** A later poll of the feed is aborted, which detects connections that are half open. */
   timeouts?: Deadlines['database']
-  /** For progress of the start. */
   log?: Pick<Log, 'info' | 'warn'>
-  /** See `PrimarySearch`. */
   minVersion?: number
   metrics?: Metrics
   incidents?: Incidents

@@ -22,18 +22,15 @@ interface SearchOptions {
 /** How long the host that was the primary has to answer before the next one is tried at the same time. */
 const NEXT_HOST_DELAY_MS = 150
 
-/** Why no host could be reached. */
 type SearchFailure = {
   hosts: string
   reason: string
 }
 
-/** Connects to that host of a cluster that is not in recovery. */
 export class PrimarySearch {
   readonly #options: SearchOptions
   /** Connections to hosts of which it is not known yet whether they are the primary. */
   readonly #unproven = new Set<PostgresClient>()
-  /** The host that was the primary. */
   #preferred: number | undefined
   #failure: SearchFailure | undefined
   #isClosed = false
@@ -42,7 +39,6 @@ export class PrimarySearch {
     this.#options = options
   }
 
-  /** Why the last connection failed; undefined when it succeeded. */
   get failure(): SearchFailure | undefined {
     return this.#failure
   }
@@ -52,10 +48,7 @@ export class PrimarySearch {
     for (const client of this.#unproven) client.destroy()
   }
 
-  /**
-   * Connects to the primary. The host that was the primary comes first; the next one is tried when that one fails, or
-   * does not answer soon.
-   */
+  /** The host that was the primary comes first; the next is tried when that one fails, or does not answer soon. */
   async connect(): Promise<PostgresClient> {
     const { cluster, timeoutMs } = this.#options
     const deadline = performance.now() + timeoutMs
@@ -121,7 +114,6 @@ function formatHost({ host, port }: Cluster['hosts'][number]): string {
   return `${host}:${port}`
 }
 
-/** One host of a search for the primary. */
 interface Attempt {
   search: { clients: Set<PostgresClient>; isDone: boolean }
   deadline: number

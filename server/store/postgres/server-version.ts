@@ -1,5 +1,4 @@
 /** `server_version_num` of PostgreSQL 13, the oldest version with what the migrations and the store use. */
 export const MIN_SERVER_VERSION = 130_000
 
-/** The end of a sentence about a server of an older version. */
 export const OLD_SERVER = 'version 13 or later is required'

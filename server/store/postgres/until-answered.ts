@@ -1,15 +1,11 @@
 import type { PostgresClient } from './client.ts'
 
-/** Interval in which the server is asked whether it still has the connection. */
 const CHECK_INTERVAL_MS = 5000
 
 /** How long the connection to a pooler is kept, whose process at the server is not known. */
 const MAX_UNKNOWN_MS = 60_000
 
-/**
- * Resolves when the server has answered the commit of a connection, or no longer has the connection: it may end without a
- * word, for example with its machine.
- */
+/** Resolves at the answer to the commit, or when the server no longer has the connection: it may end without a word. */
 export async function untilAnswered(
   client: PostgresClient,
   hasProcess: (id: number) => Promise<boolean>,

@@ -55,7 +55,6 @@ export class Writer {
     )
   }
 
-  /** See `Store.write`. */
   write<T>(
     durability: Durability,
     scope: WriteScope,
@@ -92,13 +91,12 @@ export class Writer {
     })
   }
 
-  /** See `Store.execute`. Only with a message of its own, a commit that waits for the standby differs from a lock. */
+  /** Only with a message of its own, a commit that waits for the standby differs from a lock. */
   execute<T>(durability: Durability, statement: (queries: Queries) => Promise<T>): Promise<T> {
     if (durability !== 'relaxed') return this.write(durability, {}, statement)
     return this.#track(() => this.#repeat(() => statement(this.#statements)))
   }
 
-  /** Resolves when no write is pending. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#writing)
   }
@@ -182,13 +180,11 @@ export class Writer {
 /** `synchronous_commit`: waits for the standby, for the disk of the primary, or for nothing. */
 type Commit = 'on' | 'local' | 'off'
 
-/** A commit that waits for the standby may take long. */
 const USES: Readonly<Record<Commit, Use>> = { on: 'durable', local: 'transaction', off: 'transaction' }
 
 interface Begin {
   text: string
   commit: Commit
-  /** Whether it waits for other writes. */
   mayWait: boolean
 }
 
@@ -230,10 +226,7 @@ export function lockKey(kind: string, name: string): bigint {
     .readBigInt64BE()
 }
 
-/**
- * Commits, and records the changed names in the same message. The server answers the commit of a transaction in which a
- * statement failed with ROLLBACK.
- */
+/** Records the changed names in the same message. After a failed statement the server answers COMMIT with ROLLBACK. */
 async function commit(
   connection: Connection,
   { effects }: ChangeSet,

@@ -21,7 +21,6 @@ export class AccountQueries {
     return ids.length === 0 ? [] : toEntities(await this.#all().where('id', 'in', ids).execute())
   }
 
-  /** Ids after this one, in order. */
   async ids(after: string, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('accounts')
@@ -73,21 +72,16 @@ export class AccountQueries {
     await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
-  /** Null when it no longer administers the service. */
   async setAdministratorSince(id: string, since: number | null): Promise<void> {
     await this.#db.updateTable('accounts').set({ administrator_since: since }).where('id', '=', id).execute()
   }
 
-  /** Those that administer the service, the first one first. */
   async administrators(): Promise<Account[]> {
     const query = this.#all().where('administrator_since', 'is not', null)
     return toEntities(await query.orderBy('administrator_since').orderBy('id').execute())
   }
 
-  /**
-   * Removes all keys of an account that is being deleted, and its mark as an administrator. Idempotent: keeps an earlier
-   * start time.
-   */
+  /** Removes all keys, trusts and the mark as an administrator. Idempotent: keeps an earlier start time. */
   async markBeingDeleted(id: string, now: number): Promise<void> {
     await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()
     await this.#db.deleteFrom('trusts').where('account_id', '=', id).execute()
@@ -99,7 +93,6 @@ export class AccountQueries {
       .execute()
   }
 
-  /** Accounts that are being deleted, the longest waiting first. */
   async beingDeleted(limit: number): Promise<Account[]> {
     const query = this.#all()
       .where('deletion_started_at', 'is not', null)

@@ -13,14 +13,12 @@ import {
 /** All kinds: both indexes begin with the kind. */
 const REQUEST_KINDS: CountedRequest['kind'][] = ['order', 'renewal', 'certificate', 'failure', 'pause']
 
-/** The account and the registrable domain of an order. */
 type Owner = Pick<CountedRequest, 'accountId' | 'root'>
 
 /** Selects requests: with `names` only those for exactly this set, with `accountId` or `root` only their orders. */
 export type CountedRequestFilter = Pick<CountedRequest, 'kind'> &
   Partial<Pick<CountedRequest, 'names'> & { accountId: string; root: string }>
 
-/** State of the ACME client, shared by all nodes. */
 export class AcmeQueries {
   readonly #db: Kysely<Schema>
 
@@ -32,13 +30,11 @@ export class AcmeQueries {
     return acmeAccountTable.toEntityIfFound(await this.#account(directory).executeTakeFirst())
   }
 
-  /** The directories with an account, in no order. */
   async directories(): Promise<string[]> {
     const rows = await this.#db.selectFrom('acme_accounts').select('directory').execute()
     return rows.map(({ directory }) => directory)
   }
 
-  /** Returns the account at its directory; stores this one if there is none. */
   async getOrCreateAccount(account: AcmeAccount): Promise<AcmeAccount> {
     await this.#db
       .insertInto('acme_accounts')
@@ -48,7 +44,6 @@ export class AcmeQueries {
     return acmeAccountTable.toEntity(await this.#account(account.directory).executeTakeFirstOrThrow())
   }
 
-  /** Stores the key of an account in another encryption. An absent account is ignored. */
   async setAccountKey(directory: string, key: string): Promise<void> {
     await this.#db.updateTable('acme_accounts').set({ key }).where('directory', '=', directory).execute()
   }
@@ -58,7 +53,6 @@ export class AcmeQueries {
     await this.#db.updateTable('acme_accounts').set({ url }).where('directory', '=', directory).execute()
   }
 
-  /** Stores a challenge, and replaces one with the same type, name and token. */
   async putChallenge(challenge: StoredChallenge): Promise<void> {
     const row = acmeChallengeTable.toRow(challenge)
     await this.#db
@@ -86,12 +80,10 @@ export class AcmeQueries {
     )
   }
 
-  /** Deletes all challenges of a name. */
   async deleteChallenges(name: string): Promise<void> {
     await this.#db.deleteFrom('acme_challenges').where('name', '=', name).execute()
   }
 
-  /** Deletes challenges that expire at `now` or earlier; returns their number. */
   async deleteExpiredChallenges(now: number): Promise<number> {
     const deleted = await this.#db
       .deleteFrom('acme_challenges')
@@ -109,9 +101,7 @@ export class AcmeQueries {
       .execute()
   }
 
-  /**
-   * The time of the `count`th newest of these requests after `since`, from 1; undefined when there are fewer.
-   */
+  /** The time of the `count`th newest of these requests after `since`, from 1; undefined when there are fewer. */
   async nthLatestRequest(
     { kind, names, accountId, root }: CountedRequestFilter,
     count: number,
@@ -132,7 +122,6 @@ export class AcmeQueries {
     return row?.at
   }
 
-  /** Deletes requests from before that time; returns their number. */
   async deleteRequests(before: number): Promise<number> {
     const deleted = await this.#db
       .deleteFrom('acme_requests')

@@ -2,7 +2,6 @@ import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import type { ActivityEntry } from '../tables/activity.ts'
 
-/** Numbers of the service over time: counts of all processes, and totals. */
 export class ActivityQueries {
   readonly #db: Kysely<Schema>
 
@@ -24,7 +23,6 @@ export class ActivityQueries {
       .execute()
   }
 
-  /** Replaces values. */
   async set(entries: readonly ActivityEntry[]): Promise<void> {
     if (entries.length === 0) return
     await this.#db
@@ -60,7 +58,6 @@ export class ActivityQueries {
     }))
   }
 
-  /** Removes intervals of this width that began earlier. Returns their number of values. */
   async deleteBefore(width: number, before: number): Promise<number> {
     const { numDeletedRows } = await this.#db
       .deleteFrom('activity')

@@ -3,7 +3,6 @@ import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
 import type { AuditEntry, AuditPosition, AuditRecord } from '../tables/audit.ts'
 
-/** Changes that administrators made. */
 export class AuditQueries {
   readonly #db: Kysely<Schema>
 
@@ -23,7 +22,6 @@ export class AuditQueries {
       .execute()
   }
 
-  /** Newest first; those of one target only, where it is given. */
   async list({
     limit,
     target,
@@ -47,7 +45,6 @@ export class AuditQueries {
     return rows.map(toEntry)
   }
 
-  /** Removes at most `limit` entries that are older; returns their number. */
   async deleteBefore(before: number, limit: number): Promise<number> {
     const old = this.#db.selectFrom('audit_log').select('id').where('at', '<', before).limit(limit)
     const { numDeletedRows } = await this.#db

@@ -18,7 +18,6 @@ const COLUMNS = [
   'blocks.value',
 ] as const
 
-/** The tables of `COLUMNS` beside `blobs`. */
 export const JOINED_WITH_BLOBS: RawBuilder<unknown> = sql`
   left join encodings on encodings.hash = blobs.hash
   left join blocks on blocks.kind = 'hash' and blocks.value = blobs.hash`
@@ -34,7 +33,6 @@ export const BLOB_RECORD: RawBuilder<string> = sql`concat_ws(' ', ${sql.join(VAL
 /** The lines of several blobs. SQLite needs three times as long for an array of JSON. */
 export const BLOB_RECORDS: RawBuilder<string | null> = sql`string_agg(${BLOB_RECORD}, ${sql.lit('\n')})`
 
-/** Records by their hash. */
 export class BlobRecordLines implements BlobRecords {
   readonly #lines: ReadonlyMap<string, string>
 

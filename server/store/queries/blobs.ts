@@ -21,7 +21,6 @@ const ENCODED = statement((db, versionId: string) =>
     .where('hash', 'in', sql<string>`(${selectManifestHashes(db, sql`versions.id = ${versionId}`)})`),
 )
 
-/** The changes of a row by a new reference. */
 const REFERENCED_AGAIN = {
   unreferenced_since: null,
   slug: sql<string>`coalesce(blobs.slug, excluded.slug)`,
@@ -49,7 +48,6 @@ export class BlobQueries {
     this.#db = db
   }
 
-  /** Where the bytes with this hash are. */
   async find(hash: string): Promise<BlobLocation | undefined> {
     const row = await this.#db
       .selectFrom('blobs')
@@ -59,7 +57,6 @@ export class BlobQueries {
     return (row && toLocation(row)) ?? undefined
   }
 
-  /** Records in the order of their hashes, those that follow `after`. */
   async list(after: string, limit: number): Promise<BlobRecord[]> {
     const { rows } = await sql<{ record: string }>`
       select ${BLOB_RECORD} as record from blobs ${JOINED_WITH_BLOBS} where blobs.hash > ${after}
@@ -67,7 +64,6 @@ export class BlobQueries {
     return rows.map(({ record }) => parseBlobRecord(record))
   }
 
-  /** The sites that reference a blob, in the order of their slugs. */
   async referencingSites(hash: string, after: string, limit: number): Promise<string[]> {
     const first = this.#db.selectFrom('blobs').select('slug').where('hash', '=', hash)
     const others = this.#db.selectFrom('blob_names').select('slug').where('hash', '=', hash)
@@ -81,15 +77,11 @@ export class BlobQueries {
     return rows.map(({ slug }) => slug!)
   }
 
-  /** The files and the injected document of a version whose encodings are recorded. */
   async encodedHashes(versionId: string): Promise<Set<string>> {
     return new Set((await ENCODED(this.#db, versionId)).map(({ hash }) => hash))
   }
 
-  /**
-   * Adds the blobs, and references to them from a site. Content that another object holds already stays there. Returns
-   * the objects that hold the contents now. Idempotent.
-   */
+  /** Content that another object holds stays there. Returns the objects that hold the contents now. Idempotent. */
   async add(slug: string, blobs: readonly StoredBlob[]): Promise<Set<string>> {
     return this.#upsert(
       blobs.map(({ hash, object, size, piecesHash }) => ({
@@ -102,20 +94,14 @@ export class BlobQueries {
     )
   }
 
-  /**
-   * Adds references to blobs that have one from another site, or to an injected document, of which only encodings are
-   * stored. Idempotent.
-   */
+  /** For blobs that another site references, or for an injected document, which has only encodings. Idempotent. */
   async addReferences(slug: string, hashes: Iterable<string>): Promise<void> {
     await this.#upsert(
       Array.from(hashes, (hash) => ({ hash, object: null, size: 0, pieces_hash: null, slug })),
     )
   }
 
-  /**
-   * Removes references of a site and returns them. The grace period of these blobs starts now, unless other sites reference
-   * them.
-   */
+  /** Returns what was removed. The grace period of these blobs starts now, unless other sites reference them. */
   async removeReferences(
     slug: string,
     hashes: readonly string[],
@@ -143,10 +129,7 @@ export class BlobQueries {
     return [...removed.values()]
   }
 
-  /**
-   * Deletes the rows of blobs that have had no reference since `before`, with those of their encodings, and discards
-   * their objects. Returns how many were examined, at most `limit`, and how many deleted.
-   */
+  /** Deletes what has had no reference since `before`, with its encodings, and discards the objects. */
   async collect(before: number, limit: number): Promise<{ examined: number; deleted: number }> {
     const locked = await this.#lockUnreferenced(before, limit)
     if (locked.length === 0) return { examined: 0, deleted: 0 }
@@ -198,7 +181,6 @@ export class BlobQueries {
         .execute()
   }
 
-  /** Discarded objects that are to be deleted now, those that have waited longest first. */
   async listDiscarded(now: number, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('discarded_objects')
@@ -210,16 +192,12 @@ export class BlobQueries {
     return rows.map(({ object }) => object)
   }
 
-  /** Removes the rows of discarded objects after their deletion. */
   async forgetDiscarded(objects: readonly string[]): Promise<void> {
     for (const batch of toBatches(objects))
       await this.#db.deleteFrom('discarded_objects').where('object', 'in', batch).execute()
   }
 
-  /**
-   * Postpones the deletion of discarded objects, and returns them. Those that an upload, a blob or encodings use are no
-   * longer discarded: they were received for so long that they counted as left behind.
-   */
+  /** Returns those not in use. The others stay: they arrived so slowly that they counted as left behind. */
   async postponeDiscarded(objects: readonly string[], until: number): Promise<string[]> {
     const postponed: string[] = []
     for (const batch of toBatches(objects)) {
@@ -237,7 +215,6 @@ export class BlobQueries {
     return postponed
   }
 
-  /** The objects among these without any row. */
   async withoutRow(objects: readonly string[]): Promise<string[]> {
     const found: string[] = []
     for (const batch of toBatches(objects)) {
@@ -248,10 +225,7 @@ export class BlobQueries {
     return found
   }
 
-  /**
-   * Row by row in the order of the hashes, so that concurrent writes of the same content do not deadlock. PostgreSQL
-   * would lock the rows of an UPDATE in the order of its plan.
-   */
+  /** In the order of the hashes, against deadlocks: PostgreSQL would lock the rows of an UPDATE in that of its plan. */
   async #upsert(rows: readonly NewBlobRow[]): Promise<Set<string>> {
     const byHash = new Map(rows.map((row) => [row.hash, row]))
     const sorted = [...byHash.values()].sort((one, other) => (one.hash < other.hash ? -1 : 1))
@@ -273,7 +247,6 @@ export class BlobQueries {
     return objects
   }
 
-  /** References beside those in `blobs`. */
   async #addNames(rows: readonly NewBlobRow[]): Promise<void> {
     if (rows.length === 0) return
     await this.#db
@@ -283,10 +256,7 @@ export class BlobQueries {
       .execute()
   }
 
-  /**
-   * The rows stay locked until the commit: a reference is either visible to later statements, or is added after the
-   * commit, to a row of its own.
-   */
+  /** Locked until the commit: a reference is visible to later statements, or follows the commit in a row of its own. */
   async #lockUnreferenced(before: number, limit: number): Promise<string[]> {
     const candidates = this.#db
       .selectFrom('blobs')
@@ -304,7 +274,6 @@ export class BlobQueries {
     return rows.map(({ hash }) => hash)
   }
 
-  /** Returns their objects. */
   async #deleteEncodings(hashes: readonly string[]): Promise<string[]> {
     if (hashes.length === 0) return []
     const rows = await this.#db
@@ -315,10 +284,7 @@ export class BlobQueries {
     return rows.flatMap(({ object }) => object ?? [])
   }
 
-  /**
-   * The objects among these with an upload, a blob or encodings. Objects move from one table to the next while these
-   * statements run, so that the tables are read in the same order.
-   */
+  /** Objects move from one table to the next while these statements run, so that the tables are read in that order. */
   async #listUsed(objects: readonly string[]): Promise<Set<string | null>> {
     const used = new Set<string | null>()
     for (const object of await this.#listObjects('arrivals', objects)) used.add(object)
@@ -335,7 +301,6 @@ export class BlobQueries {
     return rows.map(({ object }) => object)
   }
 
-  /** The objects among these that hold blobs. */
   async #listBlobObjects(objects: readonly string[]): Promise<(string | null)[]> {
     const found: { object: string | null }[] = []
     const { byHash = [], byName = [] } = Object.groupBy(objects, (object) =>

@@ -2,7 +2,6 @@ import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { type Block, type BlockKind, blockTable } from '../tables/blocks.ts'
 
-/** Blocks. A value has at most one of its kind. */
 export class BlockQueries {
   readonly #db: Kysely<Schema>
 
@@ -10,7 +9,6 @@ export class BlockQueries {
     this.#db = db
   }
 
-  /** All, or those of a kind, newest first. */
   async list(kind?: BlockKind): Promise<Block[]> {
     let query = this.#db.selectFrom('blocks').selectAll()
     if (kind !== undefined) query = query.where('kind', '=', kind)
@@ -26,7 +24,6 @@ export class BlockQueries {
     return Number(row.blocks)
   }
 
-  /** Replaces the one of the same value. */
   async put(block: Block): Promise<void> {
     const { kind, value, ...others } = blockTable.toRow(block)
     await this.#db

@@ -12,14 +12,12 @@ export type CertificateSchedule = Pick<
   'renewAt' | 'informationAt' | 'dueAt' | 'hasRenewalInfo'
 >
 
-/** Some of the names of a page, in their order. */
 export interface NamesPage {
   names: string[]
   /** The last name of the page; undefined when no further page follows. */
   next: string | undefined
 }
 
-/** Numbers of requested certificates. */
 export interface CertificateCounts {
   /** Not expired, without a failed renewal. */
   valid: number
@@ -33,8 +31,8 @@ export interface CertificateCounts {
 }
 
 /**
- * Certificates by name. A second one of a name rejects. A change of an absent certificate changes nothing. A
- * certificate is requested while `unusedSince` is null.
+ * A second certificate of a name rejects. A change of an absent one changes nothing. A certificate is requested while
+ * `unusedSince` is null.
  */
 export class CertificateQueries {
   readonly #db: Kysely<Schema>
@@ -52,7 +50,6 @@ export class CertificateQueries {
     return certificateTable.toEntityIfFound(row)
   }
 
-  /** That of an active domain. */
   async findOfDomain(domain: string): Promise<Certificate | undefined> {
     const row = await this.#db
       .selectFrom('certificates')
@@ -64,7 +61,6 @@ export class CertificateQueries {
     return certificateTable.toEntityIfFound(row)
   }
 
-  /** That of a name below the site domain, while the site of this slug exists. */
   async findOfSite(name: string, slug: string): Promise<Certificate | undefined> {
     const row = await this.#db
       .selectFrom('certificates')
@@ -83,7 +79,6 @@ export class CertificateQueries {
     )
   }
 
-  /** Those of the names that exist, in no order. */
   async summaries(names: readonly string[]): Promise<CertificateSummary[]> {
     return names.length === 0
       ? []
@@ -94,10 +89,7 @@ export class CertificateQueries {
         )
   }
 
-  /**
-   * A page of the requested certificates by their expiry, then by name; those without a chain first. With a prefix, the
-   * first ones whose names begin with it, by name.
-   */
+  /** A page of requested certificates by expiry, then by name; those without a chain first. With a prefix, by name. */
   async page({
     limit,
     after,
@@ -124,7 +116,6 @@ export class CertificateQueries {
     )
   }
 
-  /** All requested certificates by their expiry, then by name; those without a chain first. */
   async requested(): Promise<CertificateSummary[]> {
     return certificateSummary.toEntities(
       await this.#summaries()
@@ -180,7 +171,6 @@ export class CertificateQueries {
     }
   }
 
-  /** Names of all certificates after this one, in order. */
   async names(after: string, limit: number): Promise<string[]> {
     const query = this.#db.selectFrom('certificates').select('name').where('name', '>', after)
     return (await query.orderBy('name').limit(limit).execute()).map(({ name }) => name)
@@ -199,10 +189,7 @@ export class CertificateQueries {
       .execute()
   }
 
-  /**
-   * Changes the schedule of the certificate with this ARI identifier. Changes nothing when the certificate was
-   * replaced, has a pending order, or is no longer requested.
-   */
+  /** Changes nothing when the certificate was replaced, has a pending order, or is no longer requested. */
   async reschedule(name: string, certificateId: string | null, schedule: CertificateSchedule): Promise<void> {
     await this.#db
       .updateTable('certificates')
@@ -231,10 +218,7 @@ export class CertificateQueries {
     return toPage(rows, limit, ({ certificate }) => certificate === null)
   }
 
-  /**
-   * Hosts below the domain of live sites that have an owner and no certificate, those created last first. With
-   * `changedSince`, only of sites that changed since then: without it, all sites are read when none is missing.
-   */
+  /** Of live sites with an owner, newest first. Without `changedSince`, all sites are read when none is missing. */
   async missingSites(siteDomain: string, limit: number, changedSince = 0): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('sites')
@@ -253,8 +237,8 @@ export class CertificateQueries {
   }
 
   /**
-   * Among the next `limit` names with a requested certificate after that one, those that are neither active domains, nor
-   * among `others`, nor hosts of sites below `siteDomain` that are not deleted.
+   * Among the next `limit` names with a requested certificate after that one, those that are neither active domains,
+   * nor among `others`, nor hosts of sites below `siteDomain` that are not deleted.
    */
   async unneeded(
     after: string,
@@ -287,7 +271,6 @@ export class CertificateQueries {
     )
   }
 
-  /** Deletes certificates that have not been requested since before that time; returns their number. */
   async deleteUnused(before: number): Promise<number> {
     const deleted = await this.#db
       .deleteFrom('certificates')

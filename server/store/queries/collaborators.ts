@@ -10,7 +10,6 @@ export class CollaboratorQueries {
     this.#db = db
   }
 
-  /** Those of a site, in the order in which they were added, then by address. */
   async bySite(slug: string): Promise<Collaborator[]> {
     const rows = this.#db.selectFrom('collaborators').selectAll().where('slug', '=', slug)
     return collaboratorTable.toEntities(await rows.orderBy('added_at').orderBy('email').execute())
@@ -40,7 +39,6 @@ export class CollaboratorQueries {
     await this.#db.deleteFrom('collaborators').where('slug', '=', slug).execute()
   }
 
-  /** Removes the address from all sites. */
   async removeEmail(email: string): Promise<void> {
     await this.#db.deleteFrom('collaborators').where('email', '=', email).execute()
   }

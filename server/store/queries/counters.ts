@@ -11,7 +11,6 @@ export class CounterQueries {
     this.#db = db
   }
 
-  /** Adds one to a caller's window and returns the count. */
   async add(caller: string, windowStart: number): Promise<number> {
     return (await ADD(this.#db, caller, windowStart))[0]!.requests
   }
@@ -31,7 +30,6 @@ export class CounterQueries {
       .execute()
   }
 
-  /** 0 when the window does not exist. */
   async value(caller: string, windowStart: number): Promise<number> {
     const row = await this.#db
       .selectFrom('counters')
@@ -42,7 +40,6 @@ export class CounterQueries {
     return row?.requests ?? 0
   }
 
-  /** The counts of windows, in their order. */
   async values(windows: readonly CounterWindow[]): Promise<number[]> {
     const rows = await this.#db
       .selectFrom('counters')
@@ -57,12 +54,10 @@ export class CounterQueries {
     )
   }
 
-  /** Deletes every window of a caller. */
   async delete(caller: string): Promise<void> {
     await this.#db.deleteFrom('counters').where('caller', '=', caller).execute()
   }
 
-  /** Deletes up to `limit` windows with an earlier name, and returns their number. */
   async deleteBefore(windowStart: number, limit: number): Promise<number> {
     const old = this.#db
       .selectFrom('counters')

@@ -19,7 +19,6 @@ export class DeviceSignInQueries {
     return deviceSignInTable.toEntityIfFound(await query.executeTakeFirst())
   }
 
-  /** The pending sign-in with one of these hashes of a user code that is valid at `now`. */
   async findPending(userCodeHashes: readonly string[], now: number): Promise<DeviceSignIn | undefined> {
     const query = this.#db
       .selectFrom('device_sign_ins')
@@ -65,13 +64,11 @@ export class DeviceSignInQueries {
       .execute()
   }
 
-  /** Returns whether it existed. */
   async remove(deviceHash: string): Promise<boolean> {
     const query = this.#db.deleteFrom('device_sign_ins').where('device_hash', '=', deviceHash)
     return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
   }
 
-  /** Removes up to `limit` that have expired, and returns their number. */
   async deleteExpired(now: number, limit: number): Promise<number> {
     const expired = this.#db
       .selectFrom('device_sign_ins')

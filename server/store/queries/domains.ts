@@ -4,10 +4,7 @@ import { type Domain, type DomainReservation, domainFields, reservationTable } f
 
 const { toEntities, toEntityIfFound } = domainFields
 
-/**
- * Domains and reservations. A second active account for a name rejects. A change of an absent domain changes
- * nothing.
- */
+/** A second active account for a name rejects. A change of an absent domain changes nothing. */
 export class DomainQueries {
   readonly #db: Kysely<Schema>
 
@@ -15,14 +12,12 @@ export class DomainQueries {
     this.#db = db
   }
 
-  /** By time of creation, then by name. */
   async byAccount(accountId: string): Promise<Domain[]> {
     return toEntities(
       await this.#all().where('account_id', '=', accountId).orderBy('created_at').orderBy('domain').execute(),
     )
   }
 
-  /** Domains of several accounts, each account's in the order of `byAccount`. */
   async byAccounts(accountIds: readonly string[]): Promise<Domain[]> {
     return accountIds.length === 0
       ? []
@@ -36,7 +31,6 @@ export class DomainQueries {
         )
   }
 
-  /** By name. */
   async bySite(slug: string): Promise<Domain[]> {
     return toEntities(await this.#all().where('slug', '=', slug).orderBy('domain').execute())
   }
@@ -125,7 +119,6 @@ export class DomainQueries {
       .execute()
   }
 
-  /** Returns whether the domain existed. */
   async remove(accountId: string, domain: string): Promise<boolean> {
     const deleted = await this.#db
       .deleteFrom('domains')
@@ -139,7 +132,6 @@ export class DomainQueries {
     await this.#db.deleteFrom('domains').where('slug', '=', slug).execute()
   }
 
-  /** The account for which a deleted name is reserved at `now`. */
   async reservation(domain: string, now: number): Promise<DomainReservation | undefined> {
     return reservationTable.toEntityIfFound(
       await this.#db
@@ -161,7 +153,6 @@ export class DomainQueries {
     return Number(row.domains)
   }
 
-  /** Reserves a name and replaces an earlier reservation. */
   async reserve(reservation: DomainReservation): Promise<void> {
     const row = reservationTable.toRow(reservation)
     const { domain: _, ...rest } = row
@@ -176,12 +167,10 @@ export class DomainQueries {
     await this.#db.deleteFrom('held_domains').where('domain', '=', domain).execute()
   }
 
-  /** Deletes all reservations of an account. */
   async releaseReservations(accountId: string): Promise<void> {
     await this.#db.deleteFrom('held_domains').where('account_id', '=', accountId).execute()
   }
 
-  /** Returns their number. */
   async deleteExpiredReservations(now: number): Promise<number> {
     const deleted = await this.#db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
     return Number(deleted.numDeletedRows)

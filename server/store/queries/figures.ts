@@ -13,7 +13,6 @@ const MAX_OWNERS = 20
 
 const NO_FIGURES = { bytes: 0, visits: 0, sites: 0, title: null }
 
-/** Figures of a range of ids. */
 export interface CountedFigures {
   figures: Figures[]
   /** The last id that was examined; undefined at the end of the list. */
@@ -42,7 +41,6 @@ export interface ListedSite {
   createdAt: number
   updatedAt: number
   expiresAt: number | null
-  /** Of the site itself. */
   suspension: Suspension | null
   isOwnerSuspended: boolean
   bytes: number
@@ -65,7 +63,6 @@ export interface ListedAccount {
 }
 
 export interface ListedDomain {
-  /** See `Figures`. */
   id: string
   domain: string
   slug: string
@@ -79,10 +76,7 @@ export interface ListedDomain {
   visits: number
 }
 
-/**
- * Lists of everything for administrators, and the figures by which they are sorted. Figures are as of their last count:
- * what is newer has none, and is found by its age and by search only.
- */
+/** Figures are as of their last count: what is newer has none, and is found by its age and by search only. */
 export class FigureQueries {
   readonly #db: Kysely<Schema>
 
@@ -96,7 +90,6 @@ export class FigureQueries {
     return kind === 'account' ? this.#countAccounts(options) : this.#countDomains(options)
   }
 
-  /** The stored figures after this id, up to `until`, or to the end. */
   async range(
     kind: ListKind,
     { after, until }: { after: string; until: string | undefined },
@@ -111,7 +104,6 @@ export class FigureQueries {
     return rows
   }
 
-  /** Stores figures, and removes those of these ids. */
   async replace(
     kind: ListKind,
     { put, remove }: { put: readonly Figures[]; remove: readonly string[] },
@@ -133,7 +125,6 @@ export class FigureQueries {
       await this.#db.deleteFrom('figures').where('kind', '=', kind).where('id', 'in', remove).execute()
   }
 
-  /** Counts the next rows of a table after this key, by state. */
   async countRows(table: 'versions' | 'blobs', after: string, limit: number): Promise<TableCount> {
     const rows = sql`select id as key, state, total_bytes as bytes from versions where id > ${after} order by id`
     const blobs = sql`select hash as key, 'stored' as state, size as bytes from blobs where hash > ${after} order by hash`
@@ -150,7 +141,6 @@ export class FigureQueries {
     return { counts, last: read < limit ? undefined : last.at(-1) }
   }
 
-  /** A page of a list, in descending order. */
   async order(
     kind: ListKind,
     by: ListOrder,
@@ -170,10 +160,7 @@ export class FigureQueries {
       .execute()
   }
 
-  /**
-   * Ids, in no order: sites by the beginning of slug, title, domain or owner's email address, accounts by their address,
-   * domains by name or owner's address. `prefix` is in lower case.
-   */
+  /** By the beginning of slug, title, domain or the owner's email address, in no order. `prefix` is in lower case. */
   async search(kind: ListKind, prefix: string, limit: number): Promise<string[]> {
     const owners = await this.#db
       .selectFrom('accounts')
@@ -192,7 +179,6 @@ export class FigureQueries {
     return [...new Set(found)].slice(0, limit)
   }
 
-  /** Active domains that do not point here, and certificates that could not be issued or renewed; at most `max`. */
   async countProblems(max: number): Promise<{ domains: number; certificates: number }> {
     const { rows } = await sql<{ domains: number; certificates: number }>`
       select
@@ -205,7 +191,6 @@ export class FigureQueries {
     return { domains: Number(domains), certificates: Number(certificates) }
   }
 
-  /** Those of these that exist, in no order. */
   async sites(slugs: readonly string[]): Promise<ListedSite[]> {
     if (slugs.length === 0) return []
     const rows = await this.#db

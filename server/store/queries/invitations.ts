@@ -10,14 +10,12 @@ export class InvitationQueries {
     this.#db = db
   }
 
-  /** The invitation of an address, unless it has expired. */
   async find(email: string, now: number): Promise<Invitation | undefined> {
     return invitationTable.toEntityIfFound(
       await this.#valid(now).where('email', '=', email).executeTakeFirst(),
     )
   }
 
-  /** In place of an earlier one of the address. */
   async put(invitation: Invitation): Promise<void> {
     const { email: _, ...change } = invitationTable.toRow(invitation)
     await this.#db
@@ -27,20 +25,17 @@ export class InvitationQueries {
       .execute()
   }
 
-  /** Returns whether there was one. */
   async remove(email: string): Promise<boolean> {
     const removed = this.#db.deleteFrom('invitations').where('email', '=', email).returning('email')
     return (await removed.executeTakeFirst()) !== undefined
   }
 
-  /** Those that have not expired after this address, in the order of the addresses. */
   async list(now: number, { after, limit }: { after: string; limit: number }): Promise<Invitation[]> {
     return invitationTable.toEntities(
       await this.#valid(now).where('email', '>', after).orderBy('email').limit(limit).execute(),
     )
   }
 
-  /** Returns their number. */
   async deleteExpired(now: number, limit: number): Promise<number> {
     const expired = await this.#db
       .selectFrom('invitations')

@@ -8,17 +8,13 @@ type FoundRow = Schema['accounts'] & {
   [Column in keyof Schema['named_keys'] as `named_${Column}`]: Schema['named_keys'][Column] | null
 }
 
-/** A key with its account. */
 export interface KeyHolder {
   account: Account
   /** Null for the account's own key. */
   key: NamedKey | null
 }
 
-/**
- * API keys. Hashes are unique, and so are the names of an account's keys. Expired keys stay until they are deleted.
- * Deletions are idempotent.
- */
+/** Hashes are unique, and names within an account. Expired keys stay until deleted. Deletions are idempotent. */
 export class KeyQueries {
   readonly #db: Kysely<Schema>
 
@@ -26,7 +22,6 @@ export class KeyQueries {
     this.#db = db
   }
 
-  /** The key with this hash, named or not. */
   async find(keyHash: string): Promise<KeyHolder | undefined> {
     const own = this.#db
       .selectFrom('accounts')
@@ -71,13 +66,11 @@ export class KeyQueries {
     await this.#db.insertInto('named_keys').values(namedKeyTable.toRow(key)).execute()
   }
 
-  /** Ends a key, named or not. */
   async delete(keyHash: string): Promise<void> {
     await this.#db.deleteFrom('named_keys').where('key_hash', '=', keyHash).execute()
     await this.#db.updateTable('accounts').set({ key_hash: null }).where('key_hash', '=', keyHash).execute()
   }
 
-  /** The number of issued keys of the account. */
   async countIssued(accountId: string): Promise<number> {
     const counted = await this.#ofAccount(accountId)
       .select((e) => e.fn.countAll().as('keys'))
@@ -86,7 +79,6 @@ export class KeyQueries {
     return Number(counted.keys)
   }
 
-  /** Ends the keys that were issued for this. */
   async deleteIssued(accountId: string, issuedBy: string): Promise<void> {
     await this.#db
       .deleteFrom('named_keys')
@@ -105,10 +97,7 @@ export class KeyQueries {
       .execute()
   }
 
-  /**
-   * Removes issued keys that have expired, and others that had expired at `before`; at most `limit`. Returns their
-   * number.
-   */
+  /** Removes issued keys that have expired, and others that had expired at `before`. Returns their number. */
   async deleteExpired({
     now,
     before,

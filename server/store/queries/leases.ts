@@ -19,10 +19,7 @@ export class LeaseQueries {
     this.#db = db
   }
 
-  /**
-   * Takes the lease until `until`, which is also `latest`, when it is free, expired, or the holder's own. Returns the
-   * fencing token, or undefined when another process holds it.
-   */
+  /** Takes a lease that is free, expired or its holder's own. Returns the fencing token; undefined when it is taken. */
   async acquire(name: string, holder: string, now: number, until: number): Promise<number | undefined> {
     const lease = await this.acquireOrFind({ name, holder, until }, now, until)
     return lease.holder === holder ? lease.fence : undefined
@@ -57,10 +54,7 @@ export class LeaseQueries {
       .executeTakeFirstOrThrow()
   }
 
-  /**
-   * Sets the end of a lease; false when the holder of that fencing token does not have it any more. Within a write no
-   * other process can acquire it before the write ends.
-   */
+  /** False when the holder of that fencing token has lost it. Within a write, no other process can acquire it. */
   async extend({ name, holder, fence, until }: Lease): Promise<boolean> {
     const { numUpdatedRows } = await this.#db
       .updateTable('leases')
@@ -77,7 +71,6 @@ export class LeaseQueries {
     await RELEASE(this.#db, name, holder)
   }
 
-  /** Whether any process holds the lease. */
   async isTaken(name: string, now: number, latest: number): Promise<boolean> {
     const held = await this.#db
       .selectFrom('leases')
@@ -89,7 +82,6 @@ export class LeaseQueries {
     return held !== undefined
   }
 
-  /** Whether the holder of that fencing token still has the lease. */
   async isHeld(name: string, holder: string, fence: number): Promise<boolean> {
     const held = await this.#db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
     return held?.holder === holder && held.fence === fence

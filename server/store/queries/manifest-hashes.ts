@@ -1,10 +1,7 @@
 import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 
-/**
- * A query for the hashes in the manifests of versions, and of their injected documents; `versions` is the condition on
- * the table of this name.
- */
+/** Includes injected documents. `versions` is the condition on the table of this name. */
 export function selectManifestHashes(db: Kysely<Schema>, versions: RawBuilder<unknown>): RawBuilder<string> {
   return isPostgres(db)
     ? sql`select file->>'hash' from versions, json_array_elements(versions.files::json) as file where ${versions}

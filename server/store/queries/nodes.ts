@@ -9,7 +9,6 @@ export class NodeQueries {
     this.#db = db
   }
 
-  /** Stores the report of a node in place of its earlier one. */
   async report(node: NodeReport): Promise<void> {
     const { id, ...row } = nodeTable.toRow(node)
     await this.#db
@@ -19,18 +18,15 @@ export class NodeQueries {
       .execute()
   }
 
-  /** All nodes, the first started first. */
   async list(): Promise<NodeReport[]> {
     const query = this.#db.selectFrom('nodes').selectAll().orderBy('started_at').orderBy('id')
     return nodeTable.toEntities(await query.execute())
   }
 
-  /** Idempotent. */
   async remove(id: string): Promise<void> {
     await this.#db.deleteFrom('nodes').where('id', '=', id).execute()
   }
 
-  /** Removes nodes that were last seen before that time. */
   async removeUnseen(before: number): Promise<void> {
     await this.#db.deleteFrom('nodes').where('seen_at', '<', before).execute()
   }

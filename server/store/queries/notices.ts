@@ -4,7 +4,6 @@ import { type Domain, domainFields } from '../tables/domains.ts'
 import { type FailingCertificate, type Notice, noticeTable } from '../tables/notices.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
 
-/** Notices, and the events that have none yet; the latter in no order. */
 export class NoticeQueries {
   readonly #db: Kysely<Schema>
 
@@ -27,7 +26,6 @@ export class NoticeQueries {
     )
   }
 
-  /** Number of notices of a kind that an account has had since then. */
   async count(accountId: string, kind: Notice['event']['kind'], since: number): Promise<number> {
     const row = await this.#db
       .selectFrom('notices')
@@ -39,7 +37,6 @@ export class NoticeQueries {
     return Number(row.notices)
   }
 
-  /** The longest due first. */
   async due(now: number, limit: number): Promise<Notice[]> {
     const query = this.#db.selectFrom('notices').selectAll().where('due_at', '<=', now)
     return noticeTable.toEntities(await query.orderBy('due_at').orderBy('id').limit(limit).execute())
@@ -68,7 +65,6 @@ export class NoticeQueries {
     )
   }
 
-  /** Active domains that have failed their checks since before that time. */
   async failingDomains(since: number, limit: number): Promise<Domain[]> {
     const id = sql<string>`'domain-fails ' || domains.account_id || ' ' || domains.domain || ' ' || domains.failing_since`
     return domainFields.toEntities(
@@ -83,7 +79,6 @@ export class NoticeQueries {
     )
   }
 
-  /** Certificates of active domains whose issuance or renewal has failed since before that time. */
   async failingCertificates(since: number, limit: number): Promise<FailingCertificate[]> {
     const id = sql<string>`'certificate-fails ' || name || ' ' || coalesce(not_after, 0)`
     return await this.#db
@@ -113,7 +108,6 @@ export class NoticeQueries {
     await this.#db.deleteFrom('notices').where('account_id', '=', accountId).execute()
   }
 
-  /** Deletes up to `limit` that were added before that time, and returns their number. */
   async deleteBefore(createdAt: number, limit: number): Promise<number> {
     const old = this.#db
       .selectFrom('notices')

@@ -17,7 +17,6 @@ export class OAuthQueries {
     return toEntityIfFound(await this.#valid(now).where('id_hash', '=', idHash).executeTakeFirst())
   }
 
-  /** Those that exist, in no order. */
   async findAll(idHashes: readonly string[], now: number): Promise<OAuthRecord[]> {
     if (idHashes.length === 0) return []
     return toEntities(
@@ -27,10 +26,7 @@ export class OAuthQueries {
     )
   }
 
-  /**
-   * A record with the account that it belongs to, unless that is being deleted, or the grant has ended: a request for
-   * a token that runs while the grant ends can save the token afterwards.
-   */
+  /** Undefined once the account is being deleted or the grant has ended: a running request may save a token later. */
   async findWithAccount(
     idHash: string,
     now: number,
@@ -58,10 +54,7 @@ export class OAuthQueries {
       .execute()
   }
 
-  /**
-   * Records the first use, after which the record expires at `until` at the latest; false when it was used before, or
-   * is absent. Exact over all processes.
-   */
+  /** False when it was used before, or is absent; otherwise it expires by `until`. Exact over all processes. */
   async consume(idHash: string, now: number, until: number): Promise<boolean> {
     const consumed = await this.#db
       .updateTable('oauth_records')
@@ -80,12 +73,10 @@ export class OAuthQueries {
     await this.#db.deleteFrom('oauth_records').where('id_hash', '=', idHash).execute()
   }
 
-  /** Deletes some of the records of a grant; returns their number. */
   deleteOfGrant(grantHash: string, limit: number): Promise<number> {
     return this.#deleteSome(limit, (e) => e('grant_hash', '=', grantHash))
   }
 
-  /** The records of an account, newest first. */
   async list(accountId: string, kind: string, now: number): Promise<OAuthRecord[]> {
     return toEntities(
       await this.#valid(now)
@@ -96,12 +87,10 @@ export class OAuthQueries {
     )
   }
 
-  /** Deletes some of the records of an account; returns their number. */
   deleteOfAccount(accountId: string, limit: number): Promise<number> {
     return this.#deleteSome(limit, (e) => e('account_id', '=', accountId))
   }
 
-  /** Deletes some of the records that have expired by `now`; returns their number. */
   deleteExpired(now: number, limit: number): Promise<number> {
     return this.#deleteSome(limit, (e) => e('expires_at', '<=', now))
   }

@@ -9,7 +9,6 @@ export class OperatorSettingQueries {
     this.#db = db
   }
 
-  /** As it was stored. */
   async find(name: OperatorSettingName): Promise<unknown> {
     const row = await this.#db
       .selectFrom('operator_settings')
@@ -19,7 +18,6 @@ export class OperatorSettingQueries {
     return row && JSON.parse(row.value)
   }
 
-  /** Stores a value of JSON in place of an earlier one. */
   async put(name: OperatorSettingName, given: object): Promise<void> {
     const value = JSON.stringify(given)
     await this.#db
@@ -29,7 +27,6 @@ export class OperatorSettingQueries {
       .execute()
   }
 
-  /** Returns whether there was one. */
   async remove(name: OperatorSettingName): Promise<boolean> {
     const deleted = this.#db.deleteFrom('operator_settings').where('name', '=', name)
     return (await deleted.executeTakeFirstOrThrow()).numDeletedRows > 0n

@@ -62,7 +62,6 @@ export class ReferenceQueries {
   }
 }
 
-/** Whether another site of the owner, or one before this one, references the content of a row of `blobs`. */
 function isHeldByOther(order: '<>' | '<', slug: string, ownerId: string): RawBuilder<boolean> {
   return sql`(exists (select 1 from sites where sites.slug = blobs.slug and owner_id = ${ownerId} and sites.slug ${sql.raw(order)} ${slug})
     or exists (select 1 from blob_names as other

@@ -2,7 +2,6 @@ import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { type ReportedSite, type ReportState, reportTable } from '../tables/reports.ts'
 
-/** Reports by visitors, one row for each site. */
 export class ReportQueries {
   readonly #db: Kysely<Schema>
 
@@ -14,7 +13,6 @@ export class ReportQueries {
     return reportTable.toEntityIfFound(await this.#all().where('site', '=', site).executeTakeFirst())
   }
 
-  /** Replaces the row of the site. */
   async put(reports: ReportedSite): Promise<void> {
     const { site, ...others } = reportTable.toRow(reports)
     await this.#db
@@ -49,7 +47,6 @@ export class ReportQueries {
     return reportTable.toEntities(await query.orderBy('last_at', 'desc').limit(limit).execute())
   }
 
-  /** Deletes those last reported before that time; returns their number. */
   async deleteBefore(lastAt: number, limit: number): Promise<number> {
     const old = this.#db.selectFrom('reports').select('site').where('last_at', '<', lastAt).limit(limit)
     const query = this.#db.deleteFrom('reports').where('site', 'in', old)

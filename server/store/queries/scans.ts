@@ -2,10 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
 
-/**
- * Files that a scanner has accepted, by what it identifies them with: the hash of the content, or also of its path and
- * type.
- */
+/** A hash is that of the content of an accepted file, or also of its path and type. */
 export class ScanQueries {
   readonly #db: Kysely<Schema>
 
@@ -13,7 +10,6 @@ export class ScanQueries {
     this.#db = db
   }
 
-  /** Those among these hashes that the scanner has accepted since that time. */
   async acceptedAmong(scanner: string, hashes: readonly string[], since: number): Promise<Set<string>> {
     const accepted = new Set<string>()
     for (const batch of toBatches(hashes)) {
@@ -34,7 +30,6 @@ export class ScanQueries {
         .execute()
   }
 
-  /** Deletes at most `limit` that were accepted before that time; returns their number. */
   async deleteBefore(acceptedAt: number, limit: number): Promise<number> {
     const old = this.#db
       .selectFrom('accepted_scans')

@@ -8,7 +8,6 @@ import { type FormerFile, versionTable } from '../tables/versions.ts'
 import { BLOB_RECORDS, BlobRecordLines, JOINED_WITH_BLOBS } from './blob-records.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
 
-/** The parts of a version that are served. */
 const servedVersion = versionTable.pick(
   'id',
   'files',
@@ -22,7 +21,6 @@ const servedVersion = versionTable.pick(
 
 export type ServedVersion = EntityOf<typeof servedVersion>
 
-/** A version by its id, or by the name of the preview that shows it. */
 export type VersionReference = { id: string } | { previewName: string }
 
 /** What of a site is requested: the former files that end after `now`, its live version, another one. */
@@ -32,7 +30,6 @@ interface RequestedVersions {
   version?: VersionReference
 }
 
-/** A site, deleted or not, with the versions that were requested. */
 export interface ServedSite {
   site: Site
   /** Of the site or of its owner; null when neither is suspended. */
@@ -42,7 +39,6 @@ export interface ServedSite {
   requested: ServedVersion | undefined
   /** Those that had not ended at the time of the request; undefined without a live version. */
   formerFiles: readonly FormerFile[] | undefined
-  /** What is stored of the files of these versions. */
   blobs: BlobRecords
 }
 
@@ -50,15 +46,12 @@ export interface ServedSite {
 export interface ServedDomain extends ServedSite {
   /** The domain that it redirects to: an active one of the same site and account that does not redirect; else itself. */
   name: string
-  /** Expiry of the certificate of `name`; null without one. */
   certificateNotAfter: number | null
 }
 
 type SiteWithVersions = Schema['sites'] & {
   former_files: string | null
-  /** JSON of `Suspension`. */
   owner_suspension: string | null
-  /** `BLOB_RECORDS`; null without blobs. */
   blobs: string | null
 }
 

@@ -9,19 +9,16 @@ export class SharedSettingQueries {
     this.#db = db
   }
 
-  /** In no order. */
   list(): Promise<SharedSetting[]> {
     return this.#db.selectFrom('shared_settings').selectAll().execute()
   }
 
-  /** Stores those whose names have none yet. */
   async addMissing(settings: readonly SharedSetting[]): Promise<void> {
     await this.#insert(settings)
       .onConflict((conflict) => conflict.column('name').doNothing())
       .execute()
   }
 
-  /** Stores them in place of earlier ones. */
   async replace(settings: readonly SharedSetting[]): Promise<void> {
     await this.#insert(settings)
       .onConflict((conflict) =>

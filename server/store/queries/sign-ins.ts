@@ -13,10 +13,7 @@ import {
 
 const SOURCE_LIFETIME_MS = 180 * DAY_MS
 
-/**
- * Sign-in codes, the sources that sign in, and sessions. Counts are exact over all processes. A change or deletion
- * of an absent row changes nothing; deletions are idempotent.
- */
+/** Counts are exact over all processes. Changes of absent rows change nothing; deletions are idempotent. */
 export class SignInQueries {
   readonly #db: Kysely<Schema>
 
@@ -35,7 +32,6 @@ export class SignInQueries {
     await this.#db.insertInto('sign_in_codes').values(signInCodeTable.toRow(code)).execute()
   }
 
-  /** Counts a wrong try with the attempt token. */
   async countAttemptTry(attemptHash: string): Promise<void> {
     await this.#db
       .updateTable('sign_in_codes')
@@ -62,7 +58,6 @@ export class SignInQueries {
     await this.#db.deleteFrom('sign_in_codes').where('email', '=', email).execute()
   }
 
-  /** The recorded sources among these, in no order. */
   async sources(email: string, sources: readonly string[]): Promise<SignInSource[]> {
     return signInSourceTable.toEntities(
       await this.#db
@@ -148,7 +143,6 @@ export class SignInQueries {
     await this.#db.insertInto('sessions').values(sessionTable.toRow(session)).execute()
   }
 
-  /** The account of a session that is valid at `now`, and when the session began. */
   async session(
     tokenHash: string,
     now: number,
@@ -164,7 +158,6 @@ export class SignInQueries {
     return row && { account: accountTable.toEntity(row), createdAt: row.signed_in_at }
   }
 
-  /** The hashes among these with sessions that are valid at `now`, in no order. */
   async openSessions(tokenHashes: readonly string[], now: number): Promise<string[]> {
     if (tokenHashes.length === 0) return []
     const rows = await this.#db
@@ -180,7 +173,6 @@ export class SignInQueries {
     await this.#db.deleteFrom('sessions').where('token_hash', '=', tokenHash).execute()
   }
 
-  /** The sessions of an account that are valid at `now`, newest first. */
   async listSessions(accountId: string, now: number): Promise<Session[]> {
     return sessionTable.toEntities(
       await this.#db
@@ -194,7 +186,6 @@ export class SignInQueries {
     )
   }
 
-  /** Ends all but `max` sessions of an account, the oldest first. */
   async trimSessions(accountId: string, max: number): Promise<void> {
     const kept = this.#db
       .selectFrom('sessions')
@@ -224,10 +215,7 @@ export class SignInQueries {
     return deleted.filter((row) => row.expires_at > now).length
   }
 
-  /**
-   * Removes codes and sessions that have expired, wrong tries and locks that are a day old, and sources that have
-   * not signed in for half a year; up to `limit` of each. Returns their number.
-   */
+  /** Also removes wrong tries and locks after a day, and sources that have not signed in for half a year. */
   async deleteExpired(now: number, limit: number): Promise<number> {
     const codes = this.#db
       .selectFrom('sign_in_codes')

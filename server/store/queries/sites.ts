@@ -15,7 +15,6 @@ const CURRENT_NAME = statement((db, slug: string) =>
 const INSERT = insertStatement('sites')
 const UPDATE = updateStatement('sites', 'slug')
 
-/** The last site of a page of a listing. */
 export interface SiteCursor {
   /** Its creation; in the trash, its deletion. */
   at: number
@@ -45,10 +44,7 @@ export class SiteQueries {
     return toEntityIfFound((await BY_SLUG(this.#db, slug))[0])
   }
 
-  /**
-   * Inserts a site with its first version, if it has one: in one statement where the engine allows that. Rejects when the
-   * slug was ever used.
-   */
+  /** Includes its first version, if it has one. Rejects when the slug was ever used. */
   async insert(site: Site, version?: Version): Promise<void> {
     if (version && isPostgres(this.#db))
       await this.#db
@@ -87,7 +83,6 @@ export class SiteQueries {
     return (await this.#redirects().where('renamed_to', '=', name).execute()).map((row) => row.slug)
   }
 
-  /** The current name of a site that had this one; undefined when it does not redirect. */
   async findCurrentName(slug: string): Promise<string | undefined> {
     return (await CURRENT_NAME(this.#db, slug))[0]?.renamed_to ?? undefined
   }
@@ -108,7 +103,6 @@ export class SiteQueries {
     await this.#db.deleteFrom('sites').where('slug', '=', name).where('deleted_at', 'is not', null).execute()
   }
 
-  /** Number of names that sites of an account gave up since then. */
   async countRenames(ownerId: string, since: number): Promise<number> {
     const row = await this.#db
       .selectFrom('sites')
@@ -131,10 +125,7 @@ export class SiteQueries {
     return names
   }
 
-  /**
-   * An account's sites after the cursor, newest first, then by slug downwards; deleted ones only from the trash. Case
-   * matters only beyond ASCII.
-   */
+  /** Newest first, then by slug downwards; deleted ones only from the trash. Case matters only beyond ASCII. */
   async byOwner(ownerId: string, page: OwnerPage): Promise<Site[]> {
     const own = toEntities(await this.#page(page).where('owner_id', '=', ownerId).execute())
     if (page.sharedWith === undefined) return own
@@ -145,7 +136,6 @@ export class SiteQueries {
     return [...own, ...shared].sort(compareNewestFirst).slice(0, page.limit)
   }
 
-  /** Number of sites of an account and bytes of their live versions. */
   async usage(ownerId: string): Promise<{ sites: number; totalBytes: number }> {
     const row = await this.#db
       .selectFrom('sites')
@@ -172,7 +162,6 @@ export class SiteQueries {
     return (await held.execute()).map(({ slug }) => slug)
   }
 
-  /** Sites that have expired but are not deleted yet, the longest expired first. */
   async expired(now: number, limit: number): Promise<Site[]> {
     return toEntities(
       await this.#all()
@@ -184,7 +173,6 @@ export class SiteQueries {
     )
   }
 
-  /** Sites whose time in the trash has ended, the longest ended first. */
   async overdueInTrash(now: number, limit: number): Promise<Site[]> {
     const overdue = this.#all().where('kept_until', '<=', now)
     return toEntities(await overdue.orderBy('kept_until').limit(limit).execute())
@@ -203,7 +191,6 @@ export class SiteQueries {
     return this.#db.selectFrom('sites').selectAll()
   }
 
-  /** A page of sites of all accounts. */
   #page({ limit, after, trash = false, words = [] }: OwnerPage) {
     const time = trash ? 'sites.deleted_at' : 'sites.created_at'
     let query = this.#db
@@ -252,7 +239,6 @@ function compareNewestFirst(one: Site, other: Site): number {
   return other.createdAt - one.createdAt || (one.slug < other.slug ? 1 : -1)
 }
 
-/** The row that keeps the name that a site gives up. */
 function formerName({ slug, ownerId, createdAt, visitsKey }: Site, now: number): Site {
   return {
     ...emptySite(slug, now),

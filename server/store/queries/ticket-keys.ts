@@ -13,7 +13,6 @@ export class TicketKeyQueries {
     return this.#db.selectFrom('ticket_keys').selectAll().where('period', '=', period).executeTakeFirst()
   }
 
-  /** Stores a key, and replaces one of the same period. */
   async put(row: TicketKey): Promise<void> {
     await this.#db
       .insertInto('ticket_keys')

@@ -10,7 +10,6 @@ export class TrustQueries {
     this.#db = db
   }
 
-  /** Those of the account, newest first. */
   async list(accountId: string): Promise<StoredTrust[]> {
     const rows = this.#db.selectFrom('trusts').selectAll().where('account_id', '=', accountId)
     return trustTable.toEntities(await rows.orderBy('id', 'desc').execute())
@@ -55,7 +54,6 @@ export class TrustQueries {
     await this.#db.deleteFrom('trusts').where('account_id', '=', accountId).execute()
   }
 
-  /** Whether the use of a token is recorded. */
   async isTokenUsed(tokenHash: string): Promise<boolean> {
     const used = await this.#db
       .selectFrom('used_tokens')
@@ -75,7 +73,6 @@ export class TrustQueries {
     return numInsertedOrUpdatedRows === 1n
   }
 
-  /** Removes used tokens that have expired; at most `limit`. Returns their number. */
   async deleteExpiredTokens(now: number, limit: number): Promise<number> {
     const expired = this.#db
       .selectFrom('used_tokens')

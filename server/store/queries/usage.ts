@@ -49,10 +49,7 @@ export class UsageQueries {
     return row ?? { bytes: 0, sites: 0, revision: 0 }
   }
 
-  /**
-   * Adds to what a holder has and returns the sum. Changes nothing and returns undefined when a part that grows would
-   * exceed its limit.
-   */
+  /** Returns the sum. Changes nothing and returns undefined when a part that grows would exceed its limit. */
   async add(holder: string, { bytes, sites }: Holding, limits?: Holding): Promise<Holding | undefined> {
     const exceeds = (limit: Holding) =>
       (bytes > 0 && bytes > limit.bytes) || (sites > 0 && sites > limit.sites)
@@ -89,7 +86,6 @@ export class UsageQueries {
     await this.#db.deleteFrom('usage').where('holder', '=', holder).execute()
   }
 
-  /** Holders of networks after this one, in order. */
   async listNetworks(after: string, limit: number): Promise<string[]> {
     const rows = await this.#networks()
       .select('holder')
@@ -116,7 +112,6 @@ export class UsageQueries {
     }
   }
 
-  /** Removes the rows of networks that have nothing, of the holders after the first to the second. */
   async removeEmptyNetworks(after: string, last: string): Promise<void> {
     await this.#db
       .deleteFrom('usage')

@@ -52,18 +52,13 @@ function deleteArrivals(db: Kysely<Schema>, id: string) {
 /** Reading all manifests of a site costs as much as searching them for this many hashes. */
 const MAX_SEARCHED_HASHES = 10
 
-/** What a version needed that was removed: nothing, when it was removed before. */
 export interface RemovedVersion {
-  /** Of its files. */
   hashes: string[]
   injectedDocumentHash: string | null
-  /** See `sumUploads`. */
   uploadBytes: number
-  /** See `VersionQueries.recordBytes`. */
   recordBytes: number
 }
 
-/** How many versions and drafts of a site plans keep. */
 export interface KeptVersions {
   versions: number
   drafts: number
@@ -72,14 +67,10 @@ export interface KeptVersions {
 }
 
 export interface TakenArrival extends Arrival {
-  /** Whether the site of the version references the content already. */
   isReferenced: boolean
 }
 
-/**
- * Versions and the received files of pending ones. Ids grow with time. A change of an absent version changes
- * nothing.
- */
+/** Ids grow with time. A change of an absent version changes nothing. */
 export class VersionQueries {
   readonly #db: Kysely<Schema>
 
@@ -95,7 +86,6 @@ export class VersionQueries {
     return versionHeader.toEntityIfFound((await HEADER(this.#db, id))[0])
   }
 
-  /** Those that exist, in no order. */
   async headers(ids: readonly string[]): Promise<VersionHeader[]> {
     return ids.length === 0
       ? []
@@ -111,10 +101,7 @@ export class VersionQueries {
     await UPDATE(this.#db, versionTable.toRow(change), id)
   }
 
-  /**
-   * Removes a version, its thumbnail, and its received files, whose objects are discarded. Returns what it needed.
-   * Idempotent.
-   */
+  /** Also removes its thumbnail and its received files, whose objects are discarded. Idempotent. */
   async remove(id: string): Promise<RemovedVersion> {
     await this.#discard(await this.takeArrivals(id))
     await this.#db.deleteFrom('thumbnails').where('version_id', '=', id).execute()
@@ -133,7 +120,6 @@ export class VersionQueries {
     }
   }
 
-  /** Replaces the thumbnail of a version. */
   async setThumbnail(id: string, hash: string, bytes: Buffer): Promise<void> {
     const found = await this.#db
       .updateTable('versions')
@@ -158,7 +144,6 @@ export class VersionQueries {
     return row && Buffer.from(row.picture, 'base64')
   }
 
-  /** All versions of a site, pending ones too, newest first. */
   async bySlug(slug: string): Promise<VersionHeader[]> {
     return versionHeader.toEntities(
       await this.#headers().where('slug', '=', slug).orderBy('id', 'desc').execute(),
@@ -193,7 +178,6 @@ export class VersionQueries {
     )
   }
 
-  /** Number of previews of a site that end after `now`. */
   async countPreviews(slug: string, now: number): Promise<number> {
     const row = await this.#db
       .selectFrom('versions')
@@ -206,7 +190,6 @@ export class VersionQueries {
     return Number(row.previews)
   }
 
-  /** The hashes among these that the versions of a site need: of their manifests and injected documents. */
   async neededAmong(slug: string, hashes: readonly string[]): Promise<Set<string>> {
     const manifests = this.#db
       .selectFrom('versions')
@@ -221,7 +204,6 @@ export class VersionQueries {
     return needed
   }
 
-  /** The hashes among these that occur in a manifest or injected document of the site. */
   async #searchManifests(slug: string, hashes: readonly string[]) {
     if (hashes.length === 0) return []
     const searches = hashes.map(
@@ -244,7 +226,6 @@ export class VersionQueries {
     )
   }
 
-  /** The newest pending version of each of these sites, in no order. */
   async listNewestPending(slugs: readonly string[]): Promise<VersionHeader[]> {
     if (slugs.length === 0) return []
     const newest = this.#db
@@ -256,7 +237,6 @@ export class VersionQueries {
     return versionHeader.toEntities(await this.#headers().where('id', 'in', newest).execute())
   }
 
-  /** Versions pending since before that time, the oldest first. */
   async abandoned(before: number, limit: number): Promise<VersionHeader[]> {
     return versionHeader.toEntities(
       await this.#headers()
@@ -284,10 +264,7 @@ export class VersionQueries {
     )
   }
 
-  /**
-   * Slugs of sites, none of them deleted, changed since `since` with more versions that were live, or more drafts, than
-   * are kept, in no order. Previews do not count, except the live version.
-   */
+  /** Sites with more versions that were live, or more drafts, than are kept. Of previews, only a live one counts. */
   async overVersionLimit(kept: KeptVersions, since: number, limit: number): Promise<string[]> {
     const rows = await this.#ofPlans(kept.plans)
       .innerJoin('versions', 'versions.slug', 'sites.slug')
@@ -306,7 +283,6 @@ export class VersionQueries {
     return rows.map((row) => row.slug)
   }
 
-  /** Slugs of sites with drafts, other than previews, from before that time, none of them deleted, in no order. */
   async withOldDrafts(before: number, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('versions')
@@ -323,7 +299,6 @@ export class VersionQueries {
     return rows.map((row) => row.slug)
   }
 
-  /** Slugs of sites with previews or former files that have ended, none of them deleted, in no order. */
   async withEndedPreviews(now: number, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('versions')
@@ -338,7 +313,6 @@ export class VersionQueries {
     return rows.map((row) => row.slug)
   }
 
-  /** The versions among these that are still pending, each with the slug of its site. */
   async pendingAmong(ids: readonly string[]): Promise<Map<string, string>> {
     const rows = await this.#db
       .selectFrom('versions')
@@ -349,10 +323,7 @@ export class VersionQueries {
     return new Map(rows.map((row) => [row.id, row.slug]))
   }
 
-  /**
-   * Records received files in place of earlier uploads of the same files. Discards and returns the objects that are not
-   * needed: those of the earlier uploads, unless these have the same bytes, which then stay.
-   */
+  /** Replaces earlier uploads of the files, unless they have the same bytes. Discards and returns unneeded objects. */
   async recordArrivals(arrivals: readonly Arrival[]): Promise<string[]> {
     const latest = new Map(arrivals.map((one) => [fileKey(one), one]))
     const unneeded = arrivals.filter((one) => latest.get(fileKey(one)) !== one)
@@ -365,12 +336,10 @@ export class VersionQueries {
     return this.#discard(unneeded)
   }
 
-  /** The received files of a version, in no order. */
   async listArrivals(id: string): Promise<Arrival[]> {
     return arrivalTable.toEntities(await ARRIVALS(this.#db, id))
   }
 
-  /** Removes the received files of a version, or those of these objects, and returns them. */
   async takeArrivals(id: string, objects?: readonly string[]): Promise<TakenArrival[]> {
     const rows: Awaited<ReturnType<typeof TAKE>> = []
     if (objects === undefined) rows.push(...(await TAKE(this.#db, id)))
@@ -382,10 +351,7 @@ export class VersionQueries {
     })
   }
 
-  /**
-   * Removes received files of versions with ids before `id` that are not pending, and discards their objects. Returns
-   * their number.
-   */
+  /** Of versions with ids before `id` that are not pending; discards their objects. Returns their number. */
   async discardStrayArrivals(id: string): Promise<number> {
     const rows = await this.#db
       .deleteFrom('arrivals')

@@ -5,17 +5,12 @@ import type { Schema } from '../schema.ts'
 import type { SiteVisits, VisitCounts, VisitName } from '../tables/visits.ts'
 import { toBatches } from './batches.ts'
 
-/** Names of a kind on the current day of a site, and after truncation. */
 const MAX_NAMES_PER_DAY = 1000
 const NAMES_AFTER_TRUNCATION = 500
 
-/**
- * A write with this many names of a kind always checks the number of the day's names; smaller writes check
- * proportionally less often.
- */
+/** A write with this many names of a kind always checks the number of the day's names; smaller ones do less often. */
 const NAME_CHECK_THRESHOLD = 250
 
-/** Visitors of a site on a day. */
 const MAX_VISITORS_PER_DAY = 250_000
 
 /** A smaller write is not checked against it. */
@@ -24,13 +19,9 @@ const VISITOR_CHECK_THRESHOLD = 50
 /** Rows of one statement: few enough for the statement to be cached. */
 const ROWS_PER_INSERT = 50
 
-/** Rows of one delete. */
 const ROWS_PER_DELETE = 1000
 
-/**
- * Counts of visits by site (`slug`: its `visitsKey`) and hour, and names by site and day (UTC). Times are the starts of
- * hours and days.
- */
+/** Counts by site (`slug`: its `visitsKey`) and hour, names by day (UTC). Times are the starts of hours and days. */
 export class VisitQueries {
   readonly #db: Kysely<Schema>
 
@@ -101,7 +92,6 @@ export class VisitQueries {
     }))
   }
 
-  /** The names of a kind over the days from `from` up to `to`, the most requested first, then by name. */
   async top(
     slug: string,
     kind: VisitNameKind,
@@ -122,10 +112,7 @@ export class VisitQueries {
     return rows.map(({ name, sum }) => ({ name, requests: Number(sum) }))
   }
 
-  /**
-   * The requests of one name by day, among these days, in no order; days without requests are omitted. Finds each day by
-   * the whole primary key: the names of a day may be many.
-   */
+  /** Days without requests are omitted. Finds each by the whole primary key: the names of a day may be many. */
   async byDay(
     slug: string,
     { kind, name }: Pick<VisitName, 'kind' | 'name'>,
@@ -142,7 +129,6 @@ export class VisitQueries {
     return rows.map(({ day, requests }) => ({ day: Number(day), requests: Number(requests) }))
   }
 
-  /** The salt for the hashes of a day's visitors. */
   async salt(day: number): Promise<string | undefined> {
     const row = await this.#db
       .selectFrom('visit_salts')
@@ -152,7 +138,6 @@ export class VisitQueries {
     return row?.salt
   }
 
-  /** Returns the day's salt; stores this one if there is none. */
   async getOrCreateSalt(day: number, salt: string): Promise<string> {
     await this.#db
       .insertInto('visit_salts')
@@ -168,7 +153,6 @@ export class VisitQueries {
     return Number(deleted.numDeletedRows)
   }
 
-  /** Deletes some visitors of earlier days; returns 0 when there are none left. */
   deleteVisitors(day: number): Promise<number> {
     return executeDelete(
       this.#db,
@@ -177,7 +161,6 @@ export class VisitQueries {
     )
   }
 
-  /** Deletes some counts from before that time; returns 0 when there are none left. */
   async deleteBefore(time: number): Promise<number> {
     const hours = await executeDelete(
       this.#db,
@@ -192,7 +175,6 @@ export class VisitQueries {
     return hours + names
   }
 
-  /** Sites visited on a day, ordered by slug, after that one. */
   async visitedOn(day: number, after: string, limit: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('visit_names')
@@ -206,7 +188,6 @@ export class VisitQueries {
     return rows.map(({ slug }) => slug)
   }
 
-  /** The sites among these with more than `max` names of a kind on a day, in no order. */
   async sitesOverNameLimit(slugs: readonly string[], day: number, max: number): Promise<string[]> {
     const rows = await this.#db
       .selectFrom('visit_names')
@@ -219,7 +200,6 @@ export class VisitQueries {
     return [...new Set(rows.map(({ slug }) => slug))]
   }
 
-  /** Keeps the `kept` most requested names of each kind of a day; returns the number deleted. */
   async truncateNames(slug: string, day: number, kept: number): Promise<number> {
     let deleted = 0
     for (const kind of VISIT_NAME_KINDS)
@@ -242,13 +222,11 @@ export class VisitQueries {
     return rows.map(({ slug }) => slug!)
   }
 
-  /** The sites among these that do not exist or are deleted, in their order. */
   async deletedAmong(slugs: readonly string[]): Promise<string[]> {
     const existing = await this.#existingAmong(slugs)
     return slugs.filter((slug) => !existing.has(slug))
   }
 
-  /** Deletes some counts of a site; returns 0 when there are none left. */
   async deleteSite(slug: string): Promise<number> {
     const names = await executeDelete(
       this.#db,
@@ -290,7 +268,6 @@ export class VisitQueries {
     return Number(row.visitors)
   }
 
-  /** Records visitors and returns how many of each site's were new on that day. */
   async #insertVisitors(sites: readonly SiteVisits[], day: number) {
     const rows: RawBuilder<unknown>[] = []
     for (const { slug, visitors } of sites) {
@@ -334,7 +311,6 @@ export class VisitQueries {
       `.execute(this.#db)
   }
 
-  /** Of one day. */
   #names(slug: string, day: number, kind: VisitNameKind) {
     return this.#db
       .selectFrom('visit_names')
@@ -350,7 +326,6 @@ export class VisitQueries {
     return Number(row.names)
   }
 
-  /** Keeps the most requested names of a day. */
   async #truncateKind(slug: string, day: number, kind: VisitNameKind, kept: number) {
     const deleted = await this.#db
       .deleteFrom('visit_names')
@@ -365,7 +340,6 @@ export class VisitQueries {
   }
 }
 
-/** Returns the number of deleted rows. */
 async function executeDelete(db: Kysely<Schema>, statement: RawBuilder<unknown>): Promise<number> {
   return Number((await statement.execute(db)).numAffectedRows ?? 0)
 }

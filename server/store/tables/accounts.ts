@@ -18,11 +18,9 @@ export const accountTable = new Table({
   emailRefusal: nullable(text),
   /** Start of the account's deletion: sign-in is disabled and its data is being deleted; otherwise null. */
   deletionStartedAt: nullable(integer),
-  /** Limits that differ from those of the plan; null without. */
   limits: nullable(json<Exceptions>()),
   /** Applies to all of its sites, also to later ones. */
   suspension: nullable(json<Suspension>()),
-  /** Since when it administers the service; null for other accounts. */
   administratorSince: nullable(integer),
 })
 

@@ -1,10 +1,7 @@
 import type { ChallengeType } from '../../../packages/acme-client/acme.ts'
 import { type Column, type EntityOf, integer, nullable, oneOf, Table, text } from '../table.ts'
 
-/**
- * The service's account at a CA (RFC 8555, 7.3): its key is stored before registration, so that there is
- * never a second one.
- */
+/** The account at a CA (RFC 8555, 7.3): its key is stored before registration, so that there is never a second one. */
 export const acmeAccountTable = new Table({
   /** URL of the CA's directory. */
   directory: text,
@@ -24,7 +21,6 @@ export const acmeChallengeTable = new Table({
   token: text,
   /** RFC 8555, 8.1. */
   keyAuthorization: text,
-  /** Milliseconds since 1970. */
   expiresAt: integer,
 })
 
@@ -50,7 +46,6 @@ export const acmeRequestTable = new Table({
   kind: oneOf<'order' | 'renewal' | 'certificate' | 'failure' | 'pause'>(),
   /** A set: their order does not matter. Empty for a pause. */
   names: nameSet,
-  /** Milliseconds since 1970. */
   at: integer,
   /** Of an order: the owner of the name, and its registrable domain; null for the service's own names. */
   accountId: nullable(text),

@@ -1,18 +1,13 @@
 import { integer, nullable, Table, text } from '../table.ts'
 
-/** A change that an administrator made. */
 export const auditTable = new Table({
   id: text,
   at: integer,
-  /** The account; null for the command line. */
   actorId: nullable(text),
-  /** The email address of the account at that time, or `command line`. */
   actor: text,
-  /** The network of the request; null for the command line. */
   network: nullable(text),
   action: text,
   target: text,
-  /** JSON. */
   details: nullable(text),
 })
 
@@ -25,14 +20,12 @@ export interface AuditActor {
   network: string | null
 }
 
-/** A person who runs a command of `slipway-server`. */
 export const COMMAND_LINE: AuditActor = Object.freeze({
   accountId: null,
   name: 'command line',
   network: null,
 })
 
-/** A change to be recorded. */
 export interface AuditRecord {
   at: number
   actor: AuditActor
@@ -48,5 +41,4 @@ export interface AuditEntry extends AuditRecord {
   id: string
 }
 
-/** Entries after this one in a list: those that are older. */
 export type AuditPosition = Pick<AuditEntry, 'at' | 'id'>

@@ -2,7 +2,6 @@ import type { BlobLocation } from '../../blobs/blobs.ts'
 import type { Encoding } from '../../blobs/encoding.ts'
 import { integer, nullable, Table, text } from '../table.ts'
 
-/** A content that finalized versions have, and the object that holds it. */
 export const blobTable = new Table({
   hash: text,
   /** Null when only its encodings are stored. */
@@ -23,16 +22,12 @@ export const blobNameTable = new Table({
   ownerId: nullable(text),
 })
 
-/**
- * Sizes in bytes of a blob's stored encodings; null where encoding would not have reduced the size. A blob
- * without a row was not tried yet or is not compressible.
- */
+/** In bytes; null where encoding would not reduce it. A blob without a row was not tried, or is not compressible. */
 export const encodingTable = new Table({
   hash: text,
   br: nullable(integer),
   zstd: nullable(integer),
   gzip: nullable(integer),
-  /** The object of all of them; null when there is none. */
   object: nullable(text),
   /** JSON: of each encoding the offset in the object, the hash and the hash of its pieces. Null as `object`. */
   locations: nullable(text),
@@ -47,9 +42,7 @@ export const discardedObjectTable = new Table({
 /** Where the encodings of a blob are; null where encoding would not have reduced the size. */
 export type EncodingLocations = Readonly<Record<Encoding, BlobLocation | null>>
 
-/** What is stored of a content. */
 export interface BlobRecord {
-  /** SHA-256 of the content. */
   hash: string
   /** Null when only encodings are stored, as of an injected document. */
   location: BlobLocation | null
@@ -59,11 +52,9 @@ export interface BlobRecord {
   isBlocked: boolean
 }
 
-/** Records by their hash. */
 export type BlobRecords = Pick<ReadonlyMap<string, BlobRecord>, 'get'>
 
 /** The encodings of a blob, all in one object. */
 export interface BlobEncodings extends EncodingLocations {
-  /** Of the blob. */
   hash: string
 }

@@ -6,9 +6,7 @@ export type BlockKind = 'network' | 'hash'
 /** A block is in force while its row exists. */
 export const blockTable = new Table({
   kind: oneOf<BlockKind>(),
-  /** The canonical network or the hash. */
   value: text,
-  /** For operators. */
   reason: text,
   createdAt: integer,
   /** When it is removed; null for never. */

@@ -1,10 +1,7 @@
 import type { ChallengeType } from '../../../packages/acme-client/acme.ts'
 import { type EntityOf, flag, integer, nullable, oneOf, Table, text } from '../table.ts'
 
-/**
- * A certificate and its schedule. An issued chain stays until the next one replaces it in one write. Keys are
- * PKCS#8 in PEM, encrypted with the service's secret.
- */
+/** An issued chain stays until the next one replaces it in one write. Keys are PKCS#8 in PEM, encrypted. */
 export const certificateTable = new Table({
   /** A custom domain, the service's own host, or `*.{site_domain}`. */
   name: text,
@@ -22,7 +19,6 @@ export const certificateTable = new Table({
   informationAt: nullable(integer),
   /** The pending order, stored before the certificate is requested; null without an order. */
   orderUrl: nullable(text),
-  /** Consecutive failures since the last certificate. */
   failures: integer,
   /** The last error as a message; null after a success. */
   problem: nullable(text),
@@ -35,21 +31,16 @@ export const certificateTable = new Table({
   key: nullable(text),
   /** The key of the pending order; null without an order. */
   orderKey: nullable(text),
-  /**
-   * The preferred challenge type: that of the last success, or another one after a failed validation; null at
-   * first.
-   */
+  /** That of the last success, or another one after a failed validation; null at first. */
   challengeType: nullable(oneOf<ChallengeType>()),
 })
 
 export type Certificate = EntityOf<typeof certificateTable>
 
-/** Validity and schedule of a certificate. Times are milliseconds since 1970. */
 export const certificateSummary = certificateTable.omit('chain', 'key', 'orderKey', 'challengeType')
 
 export type CertificateSummary = EntityOf<typeof certificateSummary>
 
-/** A name without a certificate and without an order. */
 export function emptyCertificate(name: string): Certificate {
   return { ...certificateTable.nulls, name, hasRenewalInfo: false, failures: 0 }
 }

@@ -10,11 +10,9 @@ export const deviceSignInTable = new Table({
   machine: text,
   /** The block of addresses from which the program asked. */
   network: text,
-  /** What the key permits. */
   scope: oneOf<ProgramScope>(),
   createdAt: integer,
   expiresAt: integer,
-  /** Minimum interval between polls. */
   intervalMs: integer,
   polledAt: nullable(integer),
   state: oneOf<'pending' | 'approved' | 'denied'>(),

@@ -15,12 +15,8 @@ export const domainTable = new Table({
   checkedAt: nullable(integer),
   /** Start of the pending time, which determines the check interval; null when it is active. */
   pendingSince: nullable(integer),
-  /**
-   * The `www` of this root domain, or the root domain of this `www`, to which visitors are redirected; null
-   * for a name that serves the site.
-   */
+  /** The root domain of this `www`, or the `www` of it, to which it redirects; null for a name that serves the site. */
   primaryDomain: nullable(text),
-  /** What DNS returned at the last check. */
   findings: nullable(json<DnsFindings>()),
   /** Since when all checks have found both records; null when the last one did not. */
   provenSince: nullable(integer),
@@ -34,7 +30,6 @@ export const domainTable = new Table({
   checkingUntil: nullable(integer),
 })
 
-/** Without what only its queries use. */
 export const domainFields = domainTable.omit('checkingUntil')
 
 export type Domain = EntityOf<typeof domainFields>
@@ -44,7 +39,6 @@ export interface DnsFindings {
   /** The alias targets, or the addresses. */
   pointing: string[] | null
   texts: string[] | null
-  /** Whether each record has the required value; null where the lookup failed. */
   right: { pointing: boolean | null; text: boolean | null }
 }
 

@@ -17,7 +17,6 @@ export const figureTable = new Table({
   title: nullable(text),
 })
 
-/** Those of one kind. */
 export type Figures = Omit<EntityOf<typeof figureTable>, 'kind'>
 
 /** The id of a domain of an account, which may be pending for several ones. */

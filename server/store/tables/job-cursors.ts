@@ -1,6 +1,5 @@
 import { Table, text } from '../table.ts'
 
-/** Where a job continues. */
 export const jobCursorTable = new Table({
   job: text,
   position: text,

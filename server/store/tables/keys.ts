@@ -1,7 +1,6 @@
 import type { KeyScope } from '../../../protocol/api/keys.ts'
 import { type EntityOf, integer, json, nullable, oneOf, Table, text } from '../table.ts'
 
-/** A key beside the account's own one. */
 export const namedKeyTable = new Table({
   keyHash: text,
   accountId: text,

@@ -15,7 +15,6 @@ export const leaseTable = new Table({
   name: text,
   holder: text,
   fence: integer,
-  /** Milliseconds since 1970. */
   until: integer,
 })
 

@@ -5,7 +5,6 @@ export const nodeTable = new Table({
   id: text,
   /** Name of its machine and its port. */
   host: text,
-  /** Version of the program. */
   release: text,
   startedAt: integer,
   seenAt: integer,

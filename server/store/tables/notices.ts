@@ -1,7 +1,6 @@
 import { type EntityOf, integer, json, nullable, Table, text } from '../table.ts'
 import type { Domain } from './domains.ts'
 
-/** An event that the owner of an account is notified of by email, and what the email names. */
 export type NoticeEvent =
   | { kind: 'site-expires'; slug: string; title: string | null; expiresAt: number }
   | { kind: 'site-deleted'; slug: string; title: string | null; at: number; keptUntil: number | null }
@@ -37,7 +36,6 @@ export const noticeTable = new Table({
   accountId: text,
   event: json<NoticeEvent>(),
   createdAt: integer,
-  /** Attempts to send it. */
   attempts: integer,
   /** Time of the next attempt; null when there is none. */
   dueAt: nullable(integer),

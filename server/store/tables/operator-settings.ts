@@ -6,7 +6,6 @@ export const operatorSettingTable = new Table({
   value: text,
 })
 
-/** What an operator has set while the service runs. */
 export type OperatorSettingName = 'banner'
 
 /** The name in change notifications that stands for these settings. No site and no domain has it. */

@@ -5,19 +5,16 @@ export type ReportState = 'open' | 'dismissed' | 'acted'
 export interface Report {
   at: number
   reason: string
-  /** The reported address. */
   url: string
   text: string
   /** Of the reporter; null without. */
   email: string | null
 }
 
-/** All reports of one site. */
 export const reportTable = new Table({
   /** The `visitsKey` of the site. */
   site: text,
   state: oneOf<ReportState>(),
-  /** Number of reports. */
   count: integer,
   firstAt: integer,
   lastAt: integer,

@@ -20,9 +20,7 @@ export type SignInCode = EntityOf<typeof signInCodeTable>
 export const signInSourceTable = new Table({
   email: text,
   source: text,
-  /** The last successful sign-in; null before the first one. */
   signedInAt: nullable(integer),
-  /** Wrong tries in a row. */
   wrongTries: integer,
   lockedUntil: nullable(integer),
   changedAt: integer,

@@ -11,7 +11,6 @@ const metadata = {
   spaMode: flag,
 } satisfies Record<Exclude<(typeof METADATA_FIELDS)[number], 'ttlSeconds'>, unknown>
 
-/** Of a site without metadata of its own. */
 export const NO_METADATA = { ...new Table(metadata).nulls, spaMode: false }
 
 /**
@@ -40,7 +39,6 @@ export const siteTable = new Table({
   visitsKey: text,
   /** Of a deleted site: until when it is in the trash and can be restored; null when it cannot. */
   keptUntil: nullable(integer),
-  /** Domains that a site in the trash had. */
   keptDomains: jsonList<KeptDomain>(),
   /** While it is anonymous: the network that published it first, as a keyed hash. */
   network: nullable(text),
@@ -52,7 +50,6 @@ export type Site = EntityOf<typeof siteTable>
 
 export type KeptDomain = Pick<Domain, 'domain' | 'verificationToken' | 'primaryDomain'>
 
-/** A site without an owner and without a version. */
 export function emptySite(slug: string, now: number): Site {
   return {
     ...siteTable.nulls,

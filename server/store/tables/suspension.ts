@@ -6,6 +6,5 @@ export interface Suspension {
   publicReason: string | null
   /** For operators; null for none. */
   note: string | null
-  /** Milliseconds since 1970. */
   since: number
 }

@@ -28,13 +28,11 @@ export const trustTable = new Table({
 
 export type StoredTrust = EntityOf<typeof trustTable>
 
-/** A token of a job that was exchanged, until it expires. */
 export const usedTokenTable = new Table({
   tokenHash: text,
   expiresAt: integer,
 })
 
-/** What a token says about its repository. */
 export interface TrustedRepository {
   issuer: string
   repository: string

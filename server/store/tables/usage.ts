@@ -8,7 +8,6 @@ export const usageTable = new Table({
   revision: integer,
 })
 
-/** Stored contents and sites. */
 export interface Holding {
   /** Each content once, and the declared bytes of uploads that are not finalized. */
   bytes: number
@@ -16,10 +15,8 @@ export interface Holding {
   sites: number
 }
 
-/** All sites without an owner. */
 export const ANONYMOUS = 'anonymous'
 
-/** The holder of the sites of an account. */
 export function accountHolder(accountId: string): string {
   return `account:${accountId}`
 }

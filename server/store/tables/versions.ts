@@ -22,13 +22,10 @@ export const versionTable = new Table({
   totalBytes: integer,
   /** Of the publish request; applied when the version first goes live. */
   metadata: json<SiteMetadata>(),
-  /**
-   * The version that it replaced when it first went live. Before that, the one that must be live then; null for any.
-   */
+  /** The version that it replaced when it first went live; before that, the one that must be live, null for any. */
   baseVersionId: nullable(text),
   createdAt: integer,
   publishedAt: nullable(integer),
-  /** Whether the encodings of all its files are complete. */
   isEncoded: flag,
   /** The account that staged it, null for none, and its credential. */
   publishedBy: nullable(text),
@@ -41,9 +38,7 @@ export const versionTable = new Table({
   title: nullable(text),
   /** Equal for versions with equal files; null as `preview`. */
   contentHash: nullable(text),
-  /** What its publisher noted about it. */
   message: nullable(text),
-  /** Hash of its thumbnail; null without one. */
   thumbnailHash: nullable(text),
   /** Null when no version was live when it was staged or a hash was not declared, and as `contentHash`. */
   changes: nullable(json<VersionChanges>()),
@@ -51,24 +46,18 @@ export const versionTable = new Table({
   previewName: nullable(text),
   /** When the preview ends; of a pending version, its lifetime after `createdAt`. Null without a name. */
   previewUntil: nullable(integer),
-  /** Whether open pages of the preview reload after an update. */
   liveReload: flag,
   /** Written at staging, and again at finalize when hashes were not declared. */
   files: json<readonly ManifestFile[]>(),
   /** The parsed `_redirects` and `_headers`; null when the version has neither. */
   rules: nullable(json<SiteRules>()),
-  /** About the rule files. */
   warnings: jsonList<PublishWarning>(),
-  /**
-   * Of the root document with the site's metadata in its head, when its encodings are stored; null when it is served as
-   * published.
-   */
+  /** Of the root document with metadata in its head, when its encodings are stored; null when served as published. */
   injectedDocumentHash: nullable(text),
 })
 
 export type Version = EntityOf<typeof versionTable>
 
-/** A version of a site without its manifest and what only serving needs. */
 export const versionHeader = versionTable.omit('files', 'rules', 'warnings', 'injectedDocumentHash')
 
 export type VersionHeader = EntityOf<typeof versionHeader>
@@ -84,7 +73,6 @@ export function encodingsLease(versionId: string): string {
   return `encodings of ${versionId}`
 }
 
-/** A pending version without files. */
 export function emptyVersion(id: string, slug: string, now: number): Version {
   return {
     ...versionTable.nulls,
@@ -127,12 +115,10 @@ export function needsUpload({ size, known }: ManifestFile): boolean {
   return size > 0 && known !== true
 }
 
-/** The preview of a version in lists of sites. */
 export interface SitePreview {
   kind: SiteKind
   /** Path of the site's icon, or of its only image. */
   image: string | null
-  /** Path of the site's icon. */
   icon: string | null
 }
 
@@ -148,7 +134,6 @@ export const arrivalTable = new Table({
   hash: text,
   size: integer,
   object: text,
-  /** See `StoredBlob`. */
   piecesHash: nullable(text),
 })
 

@@ -11,10 +11,7 @@ export const visitHourTable = new Table({
   visitors: integer,
 })
 
-/**
- * How often a path was found or missing, or another host referred to a site, on one day (`day`: its start,
- * UTC).
- */
+/** How often a path was found or missing, or another host referred to a site, on a day (`day`: its start, UTC). */
 export const visitNameTable = new Table({
   slug: text,
   day: integer,
@@ -23,10 +20,7 @@ export const visitNameTable = new Table({
   requests: integer,
 })
 
-/**
- * A visitor of a site on a day, as a hash that cannot be computed again after the day's salt is deleted;
- * deleted with it.
- */
+/** A visitor as a hash that cannot be computed again after the day's salt is deleted; deleted with it. */
 export const visitorTable = new Table({
   slug: text,
   day: integer,
@@ -41,17 +35,14 @@ export const visitSaltTable = new Table({
   visitors: generated,
 })
 
-/** Requests of a path, of a missing path, or by a referring host. */
 export type VisitName = Omit<EntityOf<typeof visitNameTable>, 'slug' | 'day'>
 
 export type VisitCounts = Omit<EntityOf<typeof visitHourTable>, 'slug' | 'hour'>
 
-/** Counts to be added to a site. */
 export interface SiteVisits {
   slug: string
   requests: number
   bytes: number
-  /** Hashes. */
   visitors: readonly string[]
   names: readonly VisitName[]
 }
