@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream'
 import { http } from '../lib/node-http.ts'
 import type { LingeringConnections } from './lingering.ts'
 
-/** The last exchange on a connection. */
 export interface LastExchange {
   request: IncomingMessage
   response: ServerResponse
@@ -20,10 +19,7 @@ const STATUSES: Record<string, number> = {
   HPE_HEADER_OVERFLOW: 431,
 }
 
-/**
- * Handles a parse error: earlier requests are answered to their end, and the malformed one is rejected,
- * unless it is the rest of a request that was answered already. No request gets two responses.
- */
+/** Answers earlier requests to their end, then rejects the malformed one unless it is the rest of an answered one. */
 export function onClientError(
   error: NodeJS.ErrnoException,
   socket: Duplex,

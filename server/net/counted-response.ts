@@ -4,10 +4,7 @@ import type { RequestMessage } from './request-message.ts'
 /** Maximum rest of a body that is read and dropped after the response, so that the connection can continue. */
 const MAX_DISCARDED_BODY_BYTES = 4 * 2 ** 20
 
-/**
- * A response that counts the bytes of its body. One that begins before the request has ended announces the end of the
- * connection, unless the rest is short (RFC 9110, 10.1.1; RFC 9112, 9.6).
- */
+/** Ends the connection if it begins before a request with a long rest has ended (RFC 9110, 10.1.1; RFC 9112, 9.6). */
 export class CountedResponse extends http.ServerResponse<RequestMessage> {
   #bodyBytes = 0
 

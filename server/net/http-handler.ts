@@ -31,16 +31,13 @@ export interface RequestTarget {
   query: string
 }
 
-/** The parts of a request that determine its response, whatever the protocol. */
 export interface HttpRequest {
   host: string
   /** Whether it arrived over TLS that this process terminates. */
   isSecure: boolean
   target: RequestTarget
   headers: RequestHeaders
-  /** Its connection, for the address of the client. */
   socket: RequestLike['socket']
-  /** Whether it is a HEAD. */
   isHead?: boolean
   /** Another method than GET and HEAD. */
   method?: string
@@ -60,7 +57,6 @@ export interface HttpResponse {
   readonly content?: object
 }
 
-/** A response to one request. */
 export interface HttpResult {
   readonly response: HttpResponse
   /** The slug of the site that the request visits; undefined when it is not counted. */
@@ -71,7 +67,6 @@ export interface HttpResult {
   readonly startedAt?: number
 }
 
-/** A result with the body of its response, if it has one. */
 export interface ResultWithBody extends HttpResult {
   readonly body: Buffer | BodyReader | undefined
 }
@@ -80,7 +75,6 @@ export interface ResultWithBody extends HttpResult {
 export const FULL_READ_BYTES = 128 * 1024
 export const SMALL_READ_BYTES = 32 * 1024
 
-/** Reads a long body in order. */
 export interface BodyReader {
   /**
    * The next bytes, at most `limit`; undefined after the last. A promise only when they have to be read; it rejects
@@ -95,25 +89,18 @@ export interface BodyReader {
 
 /** Serves requests of any protocol. Nothing throws or rejects: errors are logged and have responses too. */
 export interface HttpHandler {
-  /** Whether the handler serves the host of this Host header. */
   servesHost(host: string | undefined): boolean
   /** The response to a GET or HEAD; a promise only when it has to wait, undefined when the host is not served. */
   respond(request: HttpRequest): HttpResult | Promise<HttpResult> | undefined
   /** The response to any other method; `message` has the method and the body. */
   respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<HttpResponse>
-  /** The response to a request that a protocol rejects. */
   errorResponse(status: 400 | 404 | 421): HttpResponse
   /** Counts the response to a request that HTTP/2 rejects before it is known whose it is, as requests of the service. */
   countRejected(response: HttpResponse): void
-  /** The body of a response when it is in memory. */
   peekBody(response: HttpResponse): Buffer | undefined
-  /**
-   * A result with its body, or another response when the body cannot be read. The caller must close the reader; its
-   * buffers are accounted in `memory`.
-   */
+  /** Resolves with another response if the body is unreadable. The caller must close the reader, held in `memory`. */
   openBody(request: HttpRequest, result: HttpResult, memory?: MemoryReservation): Promise<ResultWithBody>
   /** State of a client's connection, for `count`. */
   trackClient(socket: RequestLike['socket']): object
-  /** Counts a response that is sent to a client. */
   count(request: HttpRequest, result: HttpResult, client: object): void
 }

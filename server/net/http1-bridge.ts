@@ -7,7 +7,6 @@ import { GrowingBuffer } from '../lib/growing-buffer.ts'
 import { http } from '../lib/node-http.ts'
 import type { RequestHead } from './http2-request.ts'
 
-/** Receives the response of a relayed request. */
 export interface BridgeSink {
   /** The body is requested (RFC 9110, 15.2.1). */
   continue(): void
@@ -20,7 +19,6 @@ export interface BridgeSink {
   fail(): void
   /** Accounts for bytes of the request's body that are held now. False when there is no memory for them. */
   account(bytes: number): boolean
-  /** Bytes of the request's body were consumed. */
   consumed(bytes: number): void
 }
 
@@ -29,11 +27,8 @@ export const RELAY_BYTES = 32 * 1024
 
 interface Http1BridgeOptions {
   head: RequestHead
-  /** Whether the request has no body. */
   ended: boolean
-  /** The client's connection. */
   peer: Socket
-  /** Passes a connection to Node's parser. */
   parse: (socket: Duplex) => void
   sink: BridgeSink
 }
@@ -49,10 +44,7 @@ const MAX_HELD_BYTES = 64 * 1024
 /** Maximum size of response headers; the service allows publishers fewer. */
 const MAX_RESPONSE_HEAD_BYTES = 64 * 1024
 
-/**
- * A request relayed to Node's HTTP/1.1 parser over an in-memory connection, where the same limits,
- * rejections and handlers apply as to any other request. Backpressure applies in both directions.
- */
+/** Relays a request to Node's HTTP/1.1 parser in memory, where the same limits, rejections and handlers apply. */
 export class Http1Bridge {
   readonly #request: ClientRequest
   readonly #near: Duplex
@@ -64,7 +56,6 @@ export class Http1Bridge {
   #writingBytes = 0
   #isFlushing = false
   #isEnded = false
-  /** Body bytes that were received and not consumed. */
   #unconsumedBytes = 0
   readonly #mustDrain: boolean
   /** Ends the wait for the end of the body of a refused request, which is dropped. */
@@ -99,7 +90,6 @@ export class Http1Bridge {
     else this.#request.flushHeaders()
   }
 
-  /** Adds the bytes between `from` and `to` to the body. False when there is no memory for them. */
   write(bytes: Buffer, from: number, to: number): boolean {
     const count = to - from
     if (this.#isClosed || this.#endDraining) {
@@ -116,19 +106,16 @@ export class Http1Bridge {
     return true
   }
 
-  /** The body is complete. */
   end(): void {
     this.#isEnded = true
     if (this.#endDraining) this.#endDraining()
     else if (!this.#isFlushing) this.#request.end()
   }
 
-  /** Resumes the response. */
   resume(): void {
     this.#response?.resume()
   }
 
-  /** Cancels the request. */
   destroy(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -177,7 +164,6 @@ export class Http1Bridge {
     }
   }
 
-  /** Writes the received bytes, and after each write those received during it. */
   #flush(): void {
     if (this.#isClosed || this.#endDraining) return
     if (this.#unwritten.length === 0) {
@@ -215,11 +201,7 @@ export class Http1Bridge {
   }
 }
 
-/**
- * Node's client of HTTP/2, which `fetch` uses, counts the bytes that it has not sent yet as memory of its session, and
- * refuses the headers of every response beyond 10 MB of them (`maxSessionMemory`), also when its own server sends them.
- * It gets a refusal after its body, as over HTTP/1.1. Others stop sending when they get one.
- */
+/** Node's client of HTTP/2 can read a refusal only after its body (docs/decisions/042-lingering-close.md). */
 function losesEarlyResponses({ lines }: RequestHead): boolean {
   return lines.some(({ name, value }) => name === 'user-agent' && value === 'node')
 }

@@ -7,16 +7,12 @@ import type { MemoryBudget } from '../lib/second-chance-cache.ts'
 import type { HttpHandler } from './http-handler.ts'
 import type { readIntoSharedBuffer } from './shared-buffer-read.ts'
 
-/**
- * An implementation of HTTP/2 (RFC 9113). The handler responds to plain requests; every other request is relayed to
- * Node's HTTP/1.1 parser on its own, so that only one parser interprets it.
- */
+/** HTTP/2 (RFC 9113). Requests that are not plain are relayed: only Node's HTTP/1.1 parser interprets them. */
 export interface Http2Engine {
   /** Takes a connection with ALPN h2 from which nothing has been read. */
   accept(socket: Duplex): void
   /** Closes each connection as soon as nothing is in progress on it. */
   close(): void
-  /** Destroys all connections. */
   destroy(): void
 }
 
@@ -30,7 +26,6 @@ export interface Http2Options {
   /** Proxies in front that append to X-Forwarded-For. */
   trustedProxies?: number
   read?: typeof readIntoSharedBuffer
-  /** Passes a connection to Node's HTTP/1.1 parser. */
   parse: (socket: Duplex) => void
   log?: Log
 }

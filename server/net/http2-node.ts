@@ -43,7 +43,7 @@ const STREAM_TIMEOUT_MS = 65_000
 
 const { NGHTTP2_FLAG_END_STREAM, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 
-/** HTTP/2 by `node:http2`, behind the same interface as Slipway's engine. */
+/** HTTP/2 by `node:http2` (docs/decisions/018-http2-engine.md). */
 export class NodeHttp2Server implements Http2Engine {
   readonly pool = new ConnectionPool<NodeHttp2Session>()
   readonly #options: Http2Options
@@ -186,7 +186,6 @@ class NodeHttp2Session {
     if (body?.length) stream.end(body)
   }
 
-  /** Relays a request to Node's parser of HTTP/1.1. */
   #relay(stream: ServerHttp2Stream, head: RequestHead, ended: boolean): void {
     const { parse, handler } = this.#options
     const memory = this.#reserve(stream, forwardedFor(head))
@@ -230,7 +229,6 @@ class NodeHttp2Session {
     this.#send(stream, response, isHead ? undefined : response.body)
   }
 
-  /** A reservation that ends with the stream. */
   #reserve(stream: ServerHttp2Stream, forwarded: string | undefined): MemoryReservation {
     const { clientMemory, trustedProxies = 0 } = this.#options
     const memory = clientMemory.reserve(getClientIp(trustedProxies, this.#socket, forwarded), () =>
@@ -240,7 +238,6 @@ class NodeHttp2Session {
     return memory
   }
 
-  /** Header fields of one name become one array. */
   #toHeaders({
     status,
     headers,

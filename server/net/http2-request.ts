@@ -5,7 +5,6 @@ import { type HttpHandler, type HttpRequest, type HttpResponse, RELEVANT_HEADERS
 import { HOST_PATTERN, splitTarget } from './request-target.ts'
 import { isCovered } from './tls/covered-hosts.ts'
 
-/** A field of a header block. */
 export interface RequestField {
   readonly name: string
   readonly value: string
@@ -13,7 +12,6 @@ export interface RequestField {
   readonly isWellFormed: boolean
 }
 
-/** The head of an HTTP/2 request. */
 export interface RequestHead {
   method: string
   authority: string
@@ -21,7 +19,6 @@ export interface RequestHead {
   /** All fields but pseudo-headers, Host and Cookie. */
   lines: RequestField[]
   cookie: string | undefined
-  /** The declared Content-Length. */
   length: number | undefined
 }
 
@@ -38,7 +35,6 @@ const CONNECTION_SPECIFIC: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** Headers of HTTP/1.1 that a response over HTTP/2 does not have. */
 export const HTTP1_ONLY_HEADERS: ReadonlySet<string> = new Set([
   ...CONNECTION_SPECIFIC,
   'http2-settings',
@@ -56,7 +52,6 @@ const PLAIN_HOST = /^[\w.-]+(?::\d{0,5})?$/
 
 const RELEVANT: ReadonlySet<string> = new Set(RELEVANT_HEADERS)
 
-/** How a request is answered. */
 type Interpretation =
   | { kind: 'malformed' }
   | { kind: 'rejected'; response: HttpResponse; isHead: boolean }
@@ -77,7 +72,6 @@ const NO_TUNNEL: HttpResponse = {
   headers: ['Allow', 'GET, HEAD, OPTIONS', 'Content-Length', '0'],
 }
 
-/** The response when the client's memory share is exhausted. */
 export const BUSY: HttpResponse = {
   status: 503,
   headers: [
@@ -109,16 +103,12 @@ export function interpretRequest({ fields, ended, socket, handler }: ReceivedReq
   return { kind: 'accepted', head, plain }
 }
 
-/** The values of `X-Forwarded-For` in their order. */
 export function forwardedFor({ lines }: RequestHead): string {
   const found = lines.filter(({ name }) => name === 'x-forwarded-for')
   return found.map(({ value }) => value).join(',')
 }
 
-/**
- * Validates the fields of a request (RFC 9113, 8.3.1). `malformed` is no valid request, `unclear` has several
- * hosts or none (contract, "Serving", 8).
- */
+/** RFC 9113, 8.3.1. `malformed` is no valid request, `unclear` has several hosts or none (contract, "Serving", 8). */
 function readRequestHead(fields: readonly RequestField[]): RequestHead | 'malformed' | 'unclear' {
   const pseudo: Pseudo = {}
   const lines: RequestField[] = []
@@ -158,10 +148,7 @@ function readRequestHead(fields: readonly RequestField[]): RequestHead | 'malfor
   return { method, authority, path: path ?? '', lines, cookie, length }
 }
 
-/**
- * Whether a field describes a connection of HTTP/1.1: it makes a request malformed, and trailers too (RFC 9113,
- * 8.2.2).
- */
+/** Whether a field is about a connection of HTTP/1.1, which makes requests and trailers malformed (RFC 9113, 8.2.2). */
 export function isConnectionSpecific({ name, value }: RequestField): boolean {
   return CONNECTION_SPECIFIC.has(name) || (name === 'te' && value.toLowerCase() !== 'trailers')
 }

@@ -2,10 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import type { Https } from './tls/https.ts'
 
-/**
- * Redirects a request for the service's own host to HTTPS once its certificate exists; returns whether it
- * did. Requests for other hosts, for `/health` and for `/ready` are left alone: monitoring uses any name and no TLS.
- */
+/** Returns whether it did. Other hosts, `/health` and `/ready` are left alone: monitoring uses any name and no TLS. */
 export function redirectToHttps(
   https: Https,
   baseUrl: string,

@@ -4,7 +4,6 @@ import type { Log } from '../lib/log.ts'
 import { http } from '../lib/node-http.ts'
 import { getPort, listenOn } from './ports.ts'
 
-/** The response of a route to a GET. */
 export interface InternalResponse {
   status: number
   headers?: Readonly<Record<string, string>>
@@ -18,16 +17,13 @@ interface InternalServerOptions {
   /** `localhost` admits this machine only; another address admits every client that reaches it. */
   host: string
   port: number
-  /** Whether several processes of this machine share the port. */
   shared: boolean
-  /** By path. */
   routes: Readonly<Record<string, InternalRoute>>
   log: Log
 }
 
 const MAX_CONNECTIONS = 1000
 
-/** Time for requests in progress when the service stops. */
 const MAX_DRAIN_MS = 2000
 
 /**
@@ -50,7 +46,6 @@ export class InternalServer implements AsyncDisposable {
     this.port = getPort(servers[0])
   }
 
-  /** Accepts no more connections, and lets requests in progress finish. */
   async [Symbol.asyncDispose](): Promise<void> {
     const closed = this.#servers.map((server) => new Promise((resolve) => server.close(resolve)))
     for (const server of this.#servers) server.closeIdleConnections()

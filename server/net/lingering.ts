@@ -12,11 +12,7 @@ interface LingeringOptions {
   max?: number
 }
 
-/**
- * Lets clients that still send read their response: a connection that is closed while bytes arrive is reset, and the
- * client loses the response (RFC 9112, 9.6). What arrives is dropped, for a limited time. When too many connections
- * linger, the network with the most of them loses its oldest one.
- */
+/** Lets clients that still send read their response (RFC 9112, 9.6; docs/decisions/042-lingering-close.md). */
 export class LingeringConnections {
   readonly #deadlines: Deadlines['lingering']
   readonly #max: number
@@ -30,12 +26,10 @@ export class LingeringConnections {
     this.#max = max
   }
 
-  /** Number of connections whose clients still send. */
   get count(): number {
     return this.#timers.size
   }
 
-  /** Whether `close` was called. */
   isClosing(socket: Duplex): boolean {
     return this.#closing.has(socket)
   }

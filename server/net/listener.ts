@@ -13,9 +13,7 @@ import { getPort, listenOn } from './ports.ts'
 import type { ProxyProtocol } from './proxy-protocol.ts'
 import { headBytes, RequestMessage } from './request-message.ts'
 
-/** Handlers of connections and requests. */
 export interface RequestHandlers {
-  /** Handles a request that Node's parser has read. */
   request(request: IncomingMessage, response: ServerResponse): void
   /** Takes connections before anything is read from them; `parse` passes one to Node's parser. */
   fastPath?: ConnectionHandler | undefined
@@ -25,16 +23,13 @@ export interface ConnectionHandler {
   accept(socket: Socket, parse: (socket: Socket) => void): void
   /** Makes the next response of each connection its last one. */
   endAfterNextResponse(): void
-  /** Closes each connection as soon as nothing is in progress on it. */
   close(): void
-  /** Destroys all connections. */
   destroy(): void
 }
 
 export interface ListenOptions {
   /** Whether several processes of this machine listen there. */
   shared?: boolean
-  /** Counts connections, and accounts for what they hold. */
   connections?: Connections
   /** Given where proxies announce the client at the beginning of each connection. */
   proxyProtocol?: ProxyProtocol | undefined
@@ -47,10 +42,7 @@ const stopListening = NetServer.prototype.close
 /** Maximum number of pipelined requests in progress before a connection is paused: each takes some KiB. */
 const MAX_PIPELINED = 32
 
-/**
- * The HTTP sockets of one process. It listens from the start, so that an ephemeral port is known, and queues
- * requests until `serve`.
- */
+/** Listens from the start, so that an ephemeral port is known, and queues requests until `serve`. */
 export class Listener {
   readonly port: number
   readonly #servers: [Server, ...Server[]]
@@ -73,10 +65,7 @@ export class Listener {
     this.port = getPort(servers[0])
   }
 
-  /**
-   * Listens; with `shared`, together with other processes of this machine. ListenError when the port is not
-   * available.
-   */
+  /** With `shared`, together with other processes of this machine. ListenError when the port is not available. */
   static async open(host: string, port: number, options: ListenOptions = {}): Promise<Listener> {
     const { shared = false } = options
     const ready = Promise.withResolvers<RequestHandlers>()
@@ -245,7 +234,6 @@ function createHttpServer(connection: Deadlines['connection']) {
   return server
 }
 
-/** Ends the body of a request whose response has ended. */
 function endBody(request: RequestMessage, response: ServerResponse, lingering: LingeringConnections): void {
   const { socket } = request
   if (request.complete) return
@@ -255,10 +243,7 @@ function endBody(request: RequestMessage, response: ServerResponse, lingering: L
   else destroyWithSocket(request)
 }
 
-/**
- * Node does not end an incomplete request body with its connection once the response is sent: its reader would wait
- * forever and keep its file, its memory and its slot.
- */
+/** Node leaves an incomplete body open when its connection ends after the response: its reader would wait forever. */
 function destroyWithSocket(request: IncomingMessage): void {
   const { socket } = request
   if (request.complete || request.destroyed) return
@@ -307,7 +292,6 @@ function saveNodeHandler(
   })
 }
 
-/** Passes connections to `handler` first, which passes some of them on to Node's parser. */
 function interceptConnections(server: Server, handler: ConnectionHandler): void {
   const parse = nodeHandlers.get(server)!
   acceptors.set(server, (socket) => handler.accept(socket, parse))

@@ -33,7 +33,6 @@ export class ServiceRequests {
     this.#responseBytes = metrics.counter('slipway_http_response_body_bytes_total', { side: 'api' })
   }
 
-  /** Handles a request, and counts it when its response ends, or the connection does. */
   handle(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     this.#observe(request, response)
     if (!this.#tracer) return void handle()

@@ -2,9 +2,7 @@ import type { Writable } from 'node:stream'
 import type { SendQueue } from '../lib/send-queue.ts'
 import { type BodyReader, FULL_READ_BYTES, SMALL_READ_BYTES } from './http-handler.ts'
 
-/** The destination of the chunks of a body. */
 export interface Sink {
-  /** Whether the client has disconnected. */
   readonly destroyed: boolean
   /** Whether writing must wait until the client has read more. */
   readonly isFull: boolean
@@ -13,7 +11,6 @@ export interface Sink {
   drained(): Promise<void>
   /** Accounts for what was written and waits for the client. */
   account(): void
-  /** Ends a response that cannot be completed. */
   abort(): void
 }
 
@@ -23,11 +20,7 @@ const STALL_MS = 1000
 /** A client that drains within this time is fast and gets larger reads. */
 const PROMPT_MS = 100
 
-/**
- * Sends a body at the client's pace and always closes its reader. Resolves with true when everything was written,
- * and with false when the client disconnected or the body could not be read: the response is then aborted.
- * `send-queue.ts` disconnects clients that read too slowly.
- */
+/** Always closes the reader. False after the client disconnected or the body was unreadable: it aborts the response. */
 export async function pipeBody(body: BodyReader, sink: Sink): Promise<boolean> {
   try {
     return await writeChunks(body, sink)
@@ -39,7 +32,6 @@ export async function pipeBody(body: BodyReader, sink: Sink): Promise<boolean> {
   }
 }
 
-/** A socket, a stream or a response as a sink, and what accounts for its queue. */
 export function writableSink(writable: Writable, queue: Pick<SendQueue, 'update'> | undefined): Sink {
   return {
     get destroyed() {

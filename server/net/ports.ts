@@ -1,15 +1,10 @@
 import type { AddressInfo, Server } from 'node:net'
 
-/** An address to listen on, and how to report errors. */
 export interface ListenAddress {
   host: string
   port: number
-  /**
-   * Whether the system distributes connections over all listening processes, so that a crashed process loses
-   * only its own.
-   */
+  /** Whether the system distributes connections over all listening processes: a crashed one then loses only its own. */
   shared: boolean
-  /** The setting of the port. */
   setting: string
 }
 
@@ -25,10 +20,7 @@ export class ListenError extends Error {
   }
 }
 
-/**
- * Listens on every address of a host with one port; `localhost` means the loopback addresses that the machine
- * has. Port 0 picks a free one.
- */
+/** Listens on every address of a host; `localhost` has the loopback addresses that exist. Port 0 picks a free one. */
 export async function listenOn<S extends Server>(place: ListenAddress, make: () => S): Promise<[S, ...S[]]> {
   const hosts = place.host === 'localhost' ? ['127.0.0.1', '::1'] : [place.host]
   const servers: S[] = []

@@ -2,7 +2,6 @@ import { type BlockList, isIP, isIPv4, isIPv6, type Socket, SocketAddress } from
 import type { Log } from '../lib/log.ts'
 import { type readFromStream, readIntoSharedBuffer } from './shared-buffer-read.ts'
 
-/** The client of a proxied connection. */
 export interface ProxiedClient {
   address: string
   port: number
@@ -18,14 +17,12 @@ interface ProxyHeader {
 export type ProxyHeaderError = 'missing' | 'invalid' | 'oversized'
 
 interface ProxyProtocolOptions {
-  /** The peers that may connect. */
   from: BlockList
   log: Log
   headerTimeoutMs?: number
   read?: typeof readFromStream
 }
 
-/** Proxies send the header immediately. */
 const HEADER_TIMEOUT_MS = 5000
 
 const V1_START = Buffer.from('PROXY ')
@@ -95,7 +92,6 @@ export class ProxyProtocol {
     })
   }
 
-  /** Destroys connections without a complete header, now and from here on. */
   close(): void {
     this.#isClosed = true
     for (const socket of this.#pending) socket.destroy()

@@ -4,7 +4,6 @@ import { GrowingBuffer } from '../lib/growing-buffer.ts'
 import { http } from '../lib/node-http.ts'
 import type { Transfer } from '../lib/transfer-rates.ts'
 
-/** Chunks of at least this size are passed on without a copy. */
 const LARGE_CHUNK_BYTES = 4096
 
 /**
@@ -47,12 +46,10 @@ export class RequestMessage extends http.IncomingMessage implements Transfer {
   #discarded: DiscardedBody | undefined
   #continues: ServerResponse | undefined
 
-  /** Bytes of the body that have arrived. */
   get receivedBytes(): number {
     return this.#receivedBytes
   }
 
-  /** Bytes of the body that have arrived and were not read yet. */
   get unreadBytes(): number {
     return this.readableLength + this.#pending.length
   }
@@ -66,10 +63,7 @@ export class RequestMessage extends http.IncomingMessage implements Transfer {
     return this.#continues !== undefined
   }
 
-  /**
-   * Sends 100 Continue when the body is first read (RFC 9110, 10.1.1): a request that is refused before that gets no body
-   * to drop.
-   */
+  /** Sends 100 Continue at the first read (RFC 9110, 10.1.1): a request that is refused before has no body to drop. */
   continueWhenRead(response: ServerResponse): void {
     this.#continues = response
   }
@@ -142,10 +136,7 @@ export class RequestMessage extends http.IncomingMessage implements Transfer {
     setImmediate(() => this.#flushWhenRead())
   }
 
-  /**
-   * Runs after the read of the socket. While earlier bytes are unread, the next `read` returns the pending ones
-   * too.
-   */
+  /** Runs after the read of the socket. While earlier bytes are unread, the next `read` returns pending ones too. */
   #flushWhenRead(): void {
     this.#isFlushScheduled = false
     this.#mergedChunks = 0

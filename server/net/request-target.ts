@@ -5,10 +5,7 @@ import type { RequestTarget } from './http-handler.ts'
 /** RFC 9112, 3.2: a name or an address, and a port. */
 export const HOST_PATTERN = /^(?:[\w.-]+|\[[\d.:a-f]+\])(?::\d{0,5})?$/i
 
-/**
- * The target of a request, or undefined when it is malformed or ambiguous about its host (contract,
- * "Serving", 8): two Host headers, or an absolute target of another host.
- */
+/** Undefined when it is malformed or its host ambiguous (contract, "Serving", 8): two Host headers, or another host. */
 export function readTarget(request: IncomingMessage): RequestTarget | undefined {
   const url = request.url ?? ''
   if (countHostHeaders(request.rawHeaders) > 1) return undefined

@@ -4,11 +4,8 @@ import type { HttpResponse } from './http-handler.ts'
 /** A response in the format of a protocol: its head and, when short, its body. */
 export interface Serialized {
   bytes: Buffer
-  /** Offset of the `Date` value. */
   readonly dateOffset: number
-  /** Offset of the body. */
   readonly headLength: number
-  /** Whether the whole body is included. */
   readonly isComplete: boolean
   /** The second since 1970 of its `Date`. */
   second: number
@@ -17,10 +14,7 @@ export interface Serialized {
 /** Memory of an entry beside its bytes and that of the cache: measured. */
 const ENTRY_BYTES = 300
 
-/**
- * Serialized responses within a budget of bytes; only their date is updated. A response is cached when it is sent
- * for the second time.
- */
+/** A response is cached when it is sent for the second time; then only its date is updated. */
 export class SerializedCache<S extends Serialized> {
   readonly #clock: () => number
   /** By the serialized form itself: a strong key would keep the response, and with it the files of a deleted site. */
@@ -43,7 +37,6 @@ export class SerializedCache<S extends Serialized> {
     return entry.value
   }
 
-  /** Caches the serialized form of a response that repeats. */
   add(response: HttpResponse, serialized: S): void {
     if (!this.#sentOnce.has(response)) return void this.#sentOnce.add(response)
     const replaced = this.#entries.get(response)?.value
@@ -52,18 +45,15 @@ export class SerializedCache<S extends Serialized> {
     if (entry) this.#entries.set(response, entry)
   }
 
-  /** Whether the date of a serialized response has passed. */
   isOutdated({ second }: Serialized): boolean {
     return second !== this.second
   }
 
-  /** Replaces the date of a serialized response by the current one. */
   updateDate(serialized: Serialized): void {
     serialized.bytes.write(this.date, serialized.dateOffset, 'latin1')
     serialized.second = this.#second
   }
 
-  /** The current second since 1970. */
   get second(): number {
     const second = Math.floor(this.#clock() / 1000)
     if (second !== this.#second) {
@@ -73,7 +63,6 @@ export class SerializedCache<S extends Serialized> {
     return second
   }
 
-  /** The current value of `Date` (RFC 9110, 6.6.1). */
   get date(): string {
     void this.second
     return this.#date

@@ -3,7 +3,6 @@ import { Socket } from 'node:net'
 /** Receives `length` bytes at the start of `buffer`, which are valid until it returns. */
 export type ReadCallback = (buffer: Buffer, length: number) => void
 
-/** Maximum bytes of one read. */
 const READ_BUFFER_BYTES = 64 * 1024
 
 /** Chunk size for input that may be many requests. */
@@ -18,18 +17,10 @@ interface StreamHandle {
   useUserBuffer?(buffer: Buffer): void
 }
 
-/**
- * The internal properties of a socket for the buffer and the callback of the option `onread`; undefined when
- * Node stores them elsewhere.
- */
+/** Where a socket has the buffer and the callback of the option `onread`; undefined when Node stores them elsewhere. */
 const SLOTS = findSlots()
 
-/**
- * Passes received bytes to `take` like the option `onread` of `net.Socket`, which `net.Server` does not
- * offer: without it each read costs a buffer of 64 KiB and a pass through the stream machinery, a fifth of
- * the time of a small response (docs/decisions/005-reading-into-one-buffer.md). Returns a function that
- * restores normal reading.
- */
+/** Like the option `onread` (docs/decisions/005-reading-into-one-buffer.md). The result restores normal reading. */
 export function readIntoSharedBuffer(socket: Socket, take: ReadCallback): () => void {
   const slots = socket as unknown as Record<symbol, unknown>
   const { _handle: handle } = socket as unknown as { _handle?: StreamHandle | null }

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { HOST_PATTERN, readTarget } from './request-target.ts'
 import { isCovered } from './tls/covered-hosts.ts'
 
-/** Why a request is rejected: it is ambiguous, or of an unsupported protocol. */
 interface Rejection {
   status: 400 | 421 | 501 | 505
   text: string

@@ -8,15 +8,12 @@ import { isCovered } from '../tls/covered-hosts.ts'
 import { endsWithBlankLine, type ParsedRequest, RequestParser } from './request-parser.ts'
 import type { ResponseSerializer } from './response-serializer.ts'
 
-/** State that the connections of a server share. */
 export interface FastPathContext {
   readonly handler: HttpHandler
   readonly serializer: ResponseSerializer
   /** When it closes, each connection closes after its next response. */
   readonly pool: Pick<ConnectionPool<FastPathConnection>, 'ticks' | 'isClosing'>
-  /** How sockets are read. */
   readonly read: typeof readIntoSharedBuffer
-  /** Requests answered on the fast path. */
   responses: number
 }
 
@@ -42,15 +39,10 @@ export class FastPathConnection {
   #busy = false
   /** Whether the client has closed its side. */
   #ended = false
-  /** Whether no request has been received. */
   isAwaitingRequest = true
-  /** The host of the last request. */
   #host: string | undefined
-  /** Whether the response in progress is the last one. */
   #isLast = false
-  /** The idle check since which nothing was received or sent. */
   #lastActiveTick: number
-  /** Queued bytes at the last idle check. */
   #lastBufferedBytes = 0
 
   /** `onFallback` passes the socket to Node's parser, with all unanswered bytes. */
@@ -68,7 +60,6 @@ export class FastPathConnection {
     socket.on('error', this.#onError)
   }
 
-  /** Processes bytes that were received before it was created. */
   receive(bytes: Buffer): void {
     this.#onData(bytes, bytes.length)
   }
@@ -86,7 +77,6 @@ export class FastPathConnection {
     this.destroy()
   }
 
-  /** Performs an idle check; returns the number of checks since the last activity. */
   checkIdle(): number {
     const waiting = bufferedBytes(this.#socket)
     if (waiting !== this.#lastBufferedBytes) this.#lastActiveTick = this.#fastPath.pool.ticks
@@ -106,7 +96,6 @@ export class FastPathConnection {
     this.#bufferRemainder()
   }
 
-  /** The socket has drained. */
   readonly #onDrain = (): void => {
     this.#lastActiveTick = this.#fastPath.pool.ticks
     this.#queue?.update()
@@ -244,7 +233,6 @@ export class FastPathConnection {
     return Buffer.from(this.#chunk.subarray(this.#at, this.#end))
   }
 
-  /** Passes this connection to Node's parser. */
   #fallBackToNode(): void {
     const socket = this.#socket
     const rest = this.#unprocessed()

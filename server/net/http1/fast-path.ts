@@ -8,7 +8,6 @@ import { ResponseSerializer } from './response-serializer.ts'
 
 interface Http1FastPathOptions {
   handler: HttpHandler
-  /** Milliseconds since 1970. */
   clock: () => number
   budget: MemoryBudget
   read?: typeof readIntoSharedBuffer
@@ -25,7 +24,6 @@ export class Http1FastPath implements FastPathContext {
   readonly read: typeof readIntoSharedBuffer
   readonly pool = new ConnectionPool<FastPathConnection>()
   responses = 0
-  /** Connections passed to Node's parser. */
   fallbacks = 0
 
   constructor({ handler, clock, budget, read = readIntoSharedBuffer }: Http1FastPathOptions) {
@@ -46,12 +44,10 @@ export class Http1FastPath implements FastPathContext {
     if (early) connection.receive(early)
   }
 
-  /** Makes the next response of each connection its last one. */
   endAfterNextResponse(): void {
     this.pool.isClosing = true
   }
 
-  /** Closes each connection as soon as nothing is in progress on it. */
   close(): void {
     this.pool.close()
   }

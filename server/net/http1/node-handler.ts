@@ -13,7 +13,6 @@ import { isTls } from '../is-tls.ts'
 import { pipeBody, writableSink } from '../pipe-body.ts'
 import { readTarget } from '../request-target.ts'
 
-/** A request and its response. */
 interface Exchange {
   handler: HttpHandler
   httpRequest: HttpRequest

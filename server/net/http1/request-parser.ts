@@ -2,9 +2,7 @@ import type { Socket } from 'node:net'
 import { type HttpRequest, RELEVANT_HEADERS, type RequestHeaders } from '../http-handler.ts'
 import { isTls } from '../is-tls.ts'
 
-/** A complete plain request in a chunk. */
 export interface ParsedRequest extends HttpRequest {
-  /** HEAD rather than GET. */
   isHead: boolean
   /** Whether the client requests that the connection closes after the response (RFC 9112, 9.6). */
   isLast: boolean
@@ -12,7 +10,6 @@ export interface ParsedRequest extends HttpRequest {
   end: number
 }
 
-/** A parsed block of header lines with its final empty line. */
 interface HeaderBlock {
   /** The bytes before and after the value of Host. */
   before: Buffer
@@ -131,7 +128,6 @@ function decode(chunk: Buffer, from: number, to: number, previous: string): stri
   return previous
 }
 
-/** Whether the block of header lines is the same except for its host. */
 function isSameBlock({ before, after }: HeaderBlock, chunk: Buffer, start: number, length: number): boolean {
   if (!startsWith(chunk, start, length, before)) return false
   const from = start + before.length
@@ -190,7 +186,6 @@ function readBlock(chunk: Buffer, start: number): HeaderBlock | undefined {
 
 const CLOSE = 'close'
 
-/** Whether a Connection option is supported: close or keep-alive. */
 function isConnectionOption(value: string): boolean {
   const option = value.toLowerCase()
   return option === 'keep-alive' || option === CLOSE
@@ -243,7 +238,6 @@ function registerHeader(name: string, meaning: HeaderKind): void {
   else HEADERS_BY_LENGTH.set(bytes.length, [{ bytes, meaning }])
 }
 
-/** A lookup table by byte: 1 for those that the pattern matches. */
 function byteSet(pattern: RegExp): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) =>
     byte < 128 && pattern.test(String.fromCharCode(byte)) ? 1 : 0,

@@ -12,7 +12,6 @@ interface SerializedResponse extends Serialized {
 /** Bodies up to this many bytes are stored behind their head, so that one write sends both. */
 const MAX_INLINE_BODY_BYTES = 16 * 1024
 
-/** Sends responses in the format of HTTP/1.1 (RFC 9112). */
 export class ResponseSerializer {
   readonly #cache: SerializedCache<SerializedResponse>
 
@@ -20,7 +19,6 @@ export class ResponseSerializer {
     this.#cache = new SerializedCache(options)
   }
 
-  /** Sends a response when its serialized form is cached. */
   sendCached(socket: Socket, response: HttpResponse, head: boolean): boolean {
     const cached = this.#cache.get(response)
     if (!cached || !(cached.isComplete || head)) return false
@@ -28,7 +26,6 @@ export class ResponseSerializer {
     return true
   }
 
-  /** Sends a response, with `body` unless it answers a HEAD; `close` closes the connection after it. */
   send(
     socket: Socket,
     response: HttpResponse,

@@ -9,7 +9,6 @@ import {
 import type { Stream } from './stream.ts'
 import type { WriteBuffer } from './write-buffer.ts'
 
-/** Bytes of bodies queued for a client. */
 const HIGH_WATER_MARK_BYTES = 256 * 1024
 
 /**
@@ -23,21 +22,15 @@ const MAX_HOLD_MS = 50
 
 interface DataSchedulerOptions {
   writeBuffer: WriteBuffer
-  /** A stream has sent its last bytes. */
   onSent: (stream: Stream) => void
-  /** A stream has sent bytes. */
   onProgress: (stream: Stream, bytes: number) => void
 }
 
-/**
- * Schedules the DATA frames of a connection under its flow control and that of each stream (RFC 9113, 5.2):
- * streams take turns frame by frame.
- */
+/** Streams take turns by DATA frames, under the flow control of the connection and their own (RFC 9113, 5.2). */
 export class DataScheduler {
   readonly #writeBuffer: WriteBuffer
   readonly #onSent: DataSchedulerOptions['onSent']
   readonly #onProgress: DataSchedulerOptions['onProgress']
-  /** Connection-level send window. */
   window = INITIAL_WINDOW_BYTES
   /** Streams that have bytes to send and a window. */
   readonly #queue: Stream[] = []
@@ -56,7 +49,6 @@ export class DataScheduler {
     this.wake(stream)
   }
 
-  /** No more bytes will be queued. */
   end(stream: Stream): void {
     if (stream.closed) return
     stream.isLast = true

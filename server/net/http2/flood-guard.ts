@@ -14,42 +14,29 @@ const MAX_FINAL_FRAMES = 500
 const BYTES_PER_FRAME = 1024
 const FRAMES_PER_RESPONSE = 8
 
-/**
- * Frames that a sent DATA frame earns: the client acknowledges it on its stream, on the connection, and may send
- * another.
- */
+/** Earned by a sent DATA frame: the client acknowledges it on its stream, on the connection, and may send another. */
 const FRAMES_PER_DATA = 3
 
 /** A DATA frame with fewer bytes is charged, in either direction. */
 const MIN_DATA_BYTES = 64
 
-/**
- * Requests that may be cancelled before their response begins: the burst and the rate per second, like the limits
- * of nghttp2.
- */
+/** Requests that may be cancelled before their response: the burst and the rate per second, as in nghttp2. */
 const MAX_RESETS = 1000
 const RESETS_PER_SECOND = 33
 
-/** Frames that a cancelled request costs. */
+/** Earned frames that make up for one cancelled request. */
 const FRAMES_PER_RESET = 16
 
-/**
- * Once the budget of cancelled requests is used up, new requests are refused until it is this large again: for
- * three seconds.
- */
+/** Once the budget of cancelled requests is used up, requests are refused until it is this large: for three seconds. */
 const MIN_RESETS = 100
 
 interface FloodGuardOptions {
-  /** Milliseconds since 1970. */
   clock: () => number
   /** Called when the flood budget is first exhausted: the connection must accept no further requests. */
   onExhausted: () => void
 }
 
-/**
- * The flood budget of a connection (RFC 9113, 10.5): frames without a request, and requests that the client cancels
- * before their response. Useful traffic earns budget back.
- */
+/** The flood budget of a connection (RFC 9113, 10.5; docs/decisions/007-http2.md). Useful traffic earns it back. */
 export class FloodGuard {
   readonly #options: FloodGuardOptions
   #frames = MAX_FRAMES
@@ -68,16 +55,12 @@ export class FloodGuard {
     this.#resetsSince = this.#since
   }
 
-  /** Whether new requests are refused because too many were cancelled. */
   get refusesRequests(): boolean {
     if (this.#refusesRequests) this.#refillResets()
     return this.#refusesRequests
   }
 
-  /**
-   * Charges frames without a request. Throws a `ConnectionError` when the client continues after exhausting the
-   * budget.
-   */
+  /** Throws a `ConnectionError` when the client continues after it exhausted the budget. */
   charge(frames: number): void {
     this.#frames -= frames
     if (this.#frames >= 0) return
@@ -89,7 +72,7 @@ export class FloodGuard {
     this.#options.onExhausted()
   }
 
-  /** A DATA frame came with this number of bytes. One that ends its stream is never charged. */
+  /** A DATA frame that ends its stream is never charged. */
   dataReceived(bytes: number, isLast: boolean): void {
     if (bytes >= MIN_DATA_BYTES || isLast) return
     this.#missingBytes += MIN_DATA_BYTES - bytes
@@ -98,12 +81,10 @@ export class FloodGuard {
     this.charge(1)
   }
 
-  /** A DATA frame was sent with this number of bytes. */
   dataSent(bytes: number): void {
     if (bytes >= MIN_DATA_BYTES) this.#credit(FRAMES_PER_DATA)
   }
 
-  /** Bytes of a body were sent or received. */
   onBytes(count: number): void {
     this.#bytes += count
     if (this.#bytes < BYTES_PER_FRAME) return
@@ -111,7 +92,6 @@ export class FloodGuard {
     this.#bytes %= BYTES_PER_FRAME
   }
 
-  /** A stream got its response. */
   onStreamDone(): void {
     this.#credit(FRAMES_PER_RESPONSE)
     if (this.#resets < MAX_RESETS) this.#resets++

@@ -6,17 +6,12 @@ export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 /** Handles a complete frame: its payload is in `bytes` from `at`, until it returns. False pauses reading. */
 export type FrameCallback = (head: FrameHead, bytes: Buffer, at: number) => boolean
 
-/**
- * Splits input into frames. A frame that arrives in one read is not copied; of a partial one, at most its own
- * bytes are buffered.
- */
+/** A frame that arrives in one read is not copied; of a partial one, at most its own bytes are buffered. */
 export class FrameReader {
   readonly #onFrame: FrameCallback
   readonly #head: FrameHead = { type: 0, flags: 0, stream: 0, length: 0 }
-  /** Bytes of the preface received so far. */
   #prefaceLength = 0
   #isFirst = true
-  /** A partial frame and its received length. */
   #partial = Buffer.allocUnsafeSlow(FRAME_HEADER_BYTES)
   #partialLength = 0
 
@@ -24,14 +19,11 @@ export class FrameReader {
     this.#onFrame = onFrame
   }
 
-  /** Whether the preface is complete. */
   get hasPreface(): boolean {
     return !this.#isFirst
   }
 
-  /**
-   * Reads until no input remains or reading is paused, and returns the position. Throws a `ConnectionError`.
-   */
+  /** Returns the position at which input ends or reading is paused. Throws a `ConnectionError`. */
   read(bytes: Buffer, start: number, end: number): number {
     let at = start
     if (this.#prefaceLength < PREFACE.length) at = this.#readPreface(bytes, at, end)

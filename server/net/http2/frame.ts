@@ -42,7 +42,6 @@ export const SETTING = {
   noPriorities: 9,
 } as const
 
-/** Size of a frame header in bytes. */
 export const FRAME_HEADER_BYTES = 9
 
 /** The initial SETTINGS_MAX_FRAME_SIZE; it stays so in both directions. */
@@ -65,12 +64,10 @@ export class ConnectionError extends Error {
   }
 }
 
-/** A frame header. */
 export interface FrameHead {
   type: number
   flags: number
   stream: number
-  /** Bytes of the payload. */
   length: number
 }
 
@@ -81,7 +78,6 @@ export function writeFrameHead(to: Buffer, at: number, { type, flags, stream, le
   to.writeUInt32BE(stream, at + 5)
 }
 
-/** A frame with a payload of 32-bit numbers. */
 export function buildFrame(head: Omit<FrameHead, 'length'>, ...numbers: number[]): Buffer {
   const frame = Buffer.alloc(FRAME_HEADER_BYTES + 4 * numbers.length)
   writeFrameHead(frame, 0, { ...head, length: 4 * numbers.length })
@@ -89,7 +85,6 @@ export function buildFrame(head: Omit<FrameHead, 'length'>, ...numbers: number[]
   return frame
 }
 
-/** A SETTINGS frame. */
 export function settingsFrame(values: readonly (readonly [setting: number, value: number])[]): Buffer {
   const frame = Buffer.alloc(FRAME_HEADER_BYTES + 6 * values.length)
   writeFrameHead(frame, 0, { type: TYPE.settings, flags: 0, stream: 0, length: 6 * values.length })

@@ -23,9 +23,7 @@ import type { Stream } from './stream.ts'
 import { Streams } from './streams.ts'
 import type { WriteBuffer } from './write-buffer.ts'
 
-/**
- * Connection-level receive window for bodies. It never limits a single stream: each has a window of its own.
- */
+/** The receive window of a connection. It never limits a single stream: each has a window of its own. */
 const CONNECTION_WINDOW_BYTES = 16 * 2 ** 20
 
 const SETTINGS_ACK = buildFrame({ type: TYPE.settings, flags: FLAG.ack, stream: 0 })
@@ -37,11 +35,8 @@ interface FrameHandlerOptions {
   /** For a header block in several frames. */
   memory: MemoryReservation
   onProgress: () => void
-  /** The last open stream has closed. */
   onEmpty: () => void
-  /** The client sent GOAWAY. */
   onGoAway: () => void
-  /** The client acknowledged a PING. */
   onPingAck: () => void
   onFault: (error: unknown) => void
   /** The client has used up its flood budget: it is to send no further requests. */
@@ -93,12 +88,10 @@ export class FrameHandler {
     return this.#requests.lastAcceptedStreamId
   }
 
-  /** Whether queued bytes wait for a window of the client. */
   get isBlocked(): boolean {
     return this.#streams.sender.isBlocked
   }
 
-  /** Whether no stream is open. */
   get isIdle(): boolean {
     return this.#streams.size === 0
   }
@@ -118,13 +111,11 @@ export class FrameHandler {
     this.#streams.sender.pump()
   }
 
-  /** Refuses new requests. */
   goAway(): void {
     this.#requests.goAway()
     this.#streams.goAway()
   }
 
-  /** Resets streams with clients below the minimum rate for `period` idle checks. */
   resetIdle(period: number): void {
     this.#streams.resetIdle(period)
   }
@@ -239,7 +230,6 @@ export class FrameHandler {
     } else this.#requests.handle(block, bytes, part)
   }
 
-  /** The client has ended its side of the stream. */
   #onRequestEnd(stream: Stream): void {
     if (stream.isAnswered) return void this.#streams.onReset(stream)
     if (stream.bytesReceived !== (stream.contentLength ?? stream.bytesReceived))
@@ -337,7 +327,6 @@ export class FrameHandler {
     this.#streams.streamErrorById(stream, CODE.streamClosed)
   }
 
-  /** Replenishes the connection window. */
   #sendWindowUpdate(): void {
     const used = CONNECTION_WINDOW_BYTES - this.#receiveWindow
     if (used < CONNECTION_WINDOW_BYTES / 4) return

@@ -2,14 +2,10 @@ import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { GrowingBuffer } from '../../lib/growing-buffer.ts'
 import { CODE, ConnectionError, FLAG, type FrameHead } from './frame.ts'
 
-/**
- * Maximum bytes and frames of one header block. A longer block ends the connection; a shorter one that decodes to
- * more than MAX_HEADER_LIST_BYTES gets 431.
- */
+/** A longer block ends the connection; a shorter one that decodes to more than MAX_HEADER_LIST_BYTES gets 431. */
 const MAX_BYTES = 64 * 1024
 const MAX_FRAMES = 16
 
-/** The payload of a frame without padding and priority fields. */
 export interface PayloadRange {
   from: number
   to: number
@@ -34,9 +30,7 @@ interface HeaderBlockOptions {
 /** A header block in several frames (RFC 9113, 6.10). */
 export class HeaderBlockAssembler {
   readonly stream: number
-  /** Whether END_STREAM is set. */
   readonly ended: boolean
-  /** Whether the stream depends on itself. */
   readonly dependsOnItself: boolean
   readonly #memory: MemoryReservation
   readonly #buffered = new GrowingBuffer()
@@ -60,7 +54,6 @@ export class HeaderBlockAssembler {
     this.#buffered.appendCopy(bytes.subarray(from, to))
   }
 
-  /** The whole block. Releases its memory. */
   take(): Buffer {
     this.#memory.resize(0)
     return this.#buffered.take()

@@ -4,18 +4,13 @@ import { CHECK_INTERVAL_SECONDS } from '../connection-pool.ts'
 const MIN_BYTES_PER_SECOND = 1024
 
 interface WaitingState {
-  /** The number of the current idle check. */
   tick: number
   /** Idle checks over which the rate is measured. */
   period: number
-  /** Whether the service waits for the client now. */
   isWaiting: boolean
 }
 
-/**
- * Measures whether a client sustains the minimum rate, so that a byte from time to time cannot hold a slot for
- * hours.
- */
+/** Measures the rate of a client, so that a byte from time to time cannot hold a slot for hours. */
 export class Progress {
   #since: number
   #bytes = 0
@@ -28,10 +23,7 @@ export class Progress {
     this.#bytes += bytes
   }
 
-  /**
-   * Called at each idle check: true when the service waited for the client during a whole period at less than the
-   * rate.
-   */
+  /** True when the service waited for the client during a whole period, at less than the minimum rate. */
   isTooSlow({ tick, period, isWaiting }: WaitingState): boolean {
     if (isWaiting && tick - this.#since < period) return false
     const isSlow = isWaiting && this.#bytes < period * CHECK_INTERVAL_SECONDS * MIN_BYTES_PER_SECOND

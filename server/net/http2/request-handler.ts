@@ -11,10 +11,8 @@ import { MAX_CONCURRENT_STREAMS, type Streams } from './streams.ts'
 
 const HEADERS_TOO_LARGE: HttpResponse = { status: 431, headers: ['Content-Length', '0'] }
 
-/** Longer blocks are not cached. */
 const MAX_CACHED_BLOCK_BYTES = 1024
 
-/** A plain request and its header block. */
 interface CachedRequest {
   bytes: Buffer
   /** Version of the decoder's table for which the block decodes to it. */
@@ -29,7 +27,6 @@ interface RequestReaderOptions {
   floodGuard: FloodGuard
 }
 
-/** Handles the header blocks of one connection. */
 export class RequestReader {
   readonly #options: RequestReaderOptions
   readonly #decoder = new HpackDecoder()
@@ -49,7 +46,6 @@ export class RequestReader {
     this.#isGoingAway = true
   }
 
-  /** A header block that starts a stream. */
   handle(
     block: Pick<HeaderBlockAssembler, 'stream' | 'ended' | 'dependsOnItself'>,
     bytes: Buffer,

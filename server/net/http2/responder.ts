@@ -20,11 +20,9 @@ interface ResponderOptions {
   writeBuffer: WriteBuffer
   floodGuard: FloodGuard
   socket: Socket
-  /** Called on an internal error. */
   onFault: (error: unknown) => void
 }
 
-/** Answers the requests of one connection: plain ones from tables, others through Node's parser. */
 export class Responder {
   readonly #options: ResponderOptions
   readonly #client: object
@@ -58,7 +56,6 @@ export class Responder {
     return this.#options.socket
   }
 
-  /** Sends a response with a short body. */
   respondShort(id: number, answer: HttpResponse, { ended, head }: { ended: boolean; head: boolean }): void {
     this.#send(this.#options.streams.open(id, ended), answer, head ? undefined : answer.body)
   }
@@ -106,7 +103,6 @@ export class Responder {
     return true
   }
 
-  /** Ends a request for which there is no memory. */
   refuse(stream: Stream): void {
     const { streams } = this.#options
     if (stream.hasResponse) return void streams.reset(stream, CODE.enhanceYourCalm)
@@ -114,7 +110,6 @@ export class Responder {
     this.#send(stream, BUSY, BUSY.body)
   }
 
-  /** Sends a cached response that fits into the windows. */
   #sendImmediately(id: number, window: number, request: HttpRequest, result: HttpResult): boolean {
     const { server, writeBuffer, streams } = this.#options
     const { isHead: head = false } = request
@@ -130,7 +125,6 @@ export class Responder {
     return true
   }
 
-  /** The response as frames, when they are complete. */
   #getFrames(response: HttpResponse, head: boolean): SerializedFrames | undefined {
     const { serializer, handler } = this.#options.server
     const cached = serializer.getCached(response)

@@ -6,14 +6,12 @@ import { encodeHeaders, findDateOffset } from './hpack/encoder.ts'
 
 /** A response as frames without a stream id: a HEADERS frame and, when the body fits in one, a DATA frame. */
 export interface SerializedFrames extends Serialized {
-  /** Bytes of the included body. */
   readonly bodyLength: number
 }
 
 interface HeaderFrameOptions {
   stream: number
   ended: boolean
-  /** Whether the date is still to be added. */
   withDate?: boolean
   prefix?: Buffer | undefined
 }
@@ -22,7 +20,6 @@ interface HeaderFrameOptions {
 const STREAM = 5
 const FLAGS = 4
 
-/** Serializes responses as frames (RFC 9113). */
 export class FrameSerializer {
   readonly #cache: SerializedCache<SerializedFrames>
 
@@ -30,15 +27,11 @@ export class FrameSerializer {
     this.#cache = new SerializedCache(options)
   }
 
-  /** The cached frames of a response. */
   getCached(response: HttpResponse): SerializedFrames | undefined {
     return this.#cache.get(response)
   }
 
-  /**
-   * Serializes a response with its body, and caches it when it repeats; undefined when its headers exceed a
-   * frame.
-   */
+  /** Caches the frames of a response that repeats; undefined when its headers exceed a frame. */
   serialize(response: HttpResponse, body: Buffer | undefined): SerializedFrames | undefined {
     const frames = this.#toFrames(response, body)
     if (frames) this.#cache.add(response, frames)

@@ -7,7 +7,6 @@ import type { Http2ServerContext } from './server-state.ts'
 import { OWN_SETTINGS } from './settings.ts'
 import { WriteBuffer } from './write-buffer.ts'
 
-/** Low-water mark: resume reading below this. */
 const LOW_WATER_MARK_BYTES = 2 ** 19
 
 /** Idle checks after which a closed connection is destroyed, whatever its client still sends. */
@@ -36,11 +35,8 @@ export class Http2Session {
   #isPaused = false
   /** The idle check at which the end of the connection was announced, if it was. */
   #announcedAtTick: number | undefined
-  /** Whether requests are refused. */
   #isGoingAway = false
-  /** The idle check at which reading ended, if it has. */
   #endedAtTick: number | undefined
-  /** The idle check since which nothing was received or sent. */
   #lastActiveTick: number
   #lastBufferedBytes = 0
   /** Bytes delivered while the server waits for the client, and bytes delivered up to the last idle check. */
@@ -91,7 +87,6 @@ export class Http2Session {
     this.#writeBuffer.add(SHUTDOWN_NOTICE)
   }
 
-  /** Closes a connection after its idle time-out. */
   timeout(): void {
     if (this.isAwaitingRequest || !this.#frames.isIdle) this.destroy()
     else this.#refuse(CODE.noError)
@@ -101,7 +96,6 @@ export class Http2Session {
     this.#socket.destroy()
   }
 
-  /** Whether the preface is incomplete. */
   get isAwaitingRequest(): boolean {
     return !this.#reader.hasPreface
   }
@@ -125,7 +119,6 @@ export class Http2Session {
     return ticks - this.#lastActiveTick
   }
 
-  /** Whether the client reads queued bytes at less than the minimum rate. */
   #isTooSlow(period: number): boolean {
     const { deliveredBytes } = this.#writeBuffer
     this.#progress.add(deliveredBytes - this.#deliveredBytes)
@@ -144,7 +137,6 @@ export class Http2Session {
     else this.#process(buffer, length)
   }
 
-  /** The socket has drained. */
   readonly #onDrain = (): void => {
     this.#lastActiveTick = this.#server.pool.ticks
     this.#writeBuffer.release()

@@ -9,7 +9,6 @@ export const OWN_SETTINGS = settingsFrame([
   [SETTING.noPriorities, 1],
 ])
 
-/** Size of a setting in bytes. */
 const SETTING_BYTES = 6
 
 /** The client's relevant settings; the last value of each counts. */
@@ -18,7 +17,6 @@ export interface PeerSettings {
   initialWindowSize?: number
 }
 
-/** Parses the payload of a SETTINGS frame. */
 export function readSettings(bytes: Buffer, at: number, length: number): PeerSettings {
   if (length % SETTING_BYTES !== 0)
     throw new ConnectionError(CODE.frameSize, 'SETTINGS length is not a multiple of 6')

@@ -5,18 +5,13 @@ import { Progress } from './progress.ts'
 /** Bytes of a relayed body that may wait in the buffers of Node's parser and of the connection to it. */
 const MAX_BEHIND_BYTES = 128 * 1024
 
-/** Low-water mark of queued bytes. */
 const LOW_WATER_MARK_BYTES = 64 * 1024
 
 interface StreamOptions {
   id: number
-  /** Send window. */
   window: number
-  /** Receive window. */
   receiveWindow: number
-  /** Whether the client has ended its side. */
   ended: boolean
-  /** The idle check at which it started; see `checkIdle`. */
   tick: number
 }
 
@@ -27,17 +22,13 @@ export class Stream {
   receiveWindow: number
   /** Whether the client has ended its side. */
   ended: boolean
-  /** Whether it is closed. */
   closed = false
   /** Whether a header block of its response was sent. */
   hasResponse = false
   /** Whether its response was sent although the client still sends. */
   isAnswered = false
-  /** Whether it has an extended receive window. */
   hasExtraWindow = false
-  /** Whether it is in the send queue. */
   isQueued = false
-  /** The idle check at which bytes of it were received or sent last. */
   lastActiveTick: number
   /** Bytes received and sent while the server waits for the client. */
   readonly progress: Progress
@@ -46,20 +37,17 @@ export class Stream {
   memory: MemoryReservation | undefined
   fixedBytes = 0
   unconsumedBytes = 0
-  /** Content-Length, and received bytes. */
   contentLength: number | undefined
   bytesReceived = 0
   /** Consumed bytes that were not returned to the window yet. */
   bytesConsumed = 0
   /** Whether `bufferedBytes` is the rest of the body. */
   isLast = false
-  /** Queued bytes. */
   bufferedBytes = 0
   #chunks: Buffer[] = []
   /** Sent bytes of the first chunk. */
   #sent = 0
   #onDrain: (() => void) | undefined
-  /** Called once when it closes. */
   onClose: (() => void) | undefined
 
   constructor({ id, window, receiveWindow, ended, tick }: StreamOptions) {
@@ -71,7 +59,6 @@ export class Stream {
     this.progress = new Progress(tick)
   }
 
-  /** Whether more may be queued. */
   get canQueue(): boolean {
     return this.bufferedBytes <= LOW_WATER_MARK_BYTES
   }
@@ -114,7 +101,6 @@ export class Stream {
     else this.#onDrain = callback
   }
 
-  /** Ends the relayed request, if there is one, and releases its memory. */
   release(): void {
     this.bridge?.destroy()
     this.bridge = undefined

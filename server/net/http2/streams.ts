@@ -14,7 +14,6 @@ const MAX_REMEMBERED_STREAMS = 200
 const MAX_GROWN_STREAMS = 4
 const GROWN_WINDOW_BYTES = 512 * 1024
 
-/** Minimum increment of a WINDOW_UPDATE. */
 const MIN_UPDATE_BYTES = 16 * 1024
 
 /** Idle checks that a client may still send after its response. */
@@ -23,18 +22,14 @@ const LINGER_TICKS = 1
 interface StreamsOptions {
   writeBuffer: WriteBuffer
   floodGuard: FloodGuard
-  /** The number of the last idle check. */
   tick: () => number
-  /** A stream was active. */
   onProgress: () => void
-  /** The last open stream has closed. */
   onEmpty: () => void
 }
 
 /** The open streams of one connection, without those that got their response synchronously. */
 export class Streams {
   readonly sender: DataScheduler
-  /** Initial send window of a new stream. */
   initialWindow = INITIAL_WINDOW_BYTES
   readonly #options: StreamsOptions
   readonly #open = new Map<number, Stream>()
@@ -80,7 +75,6 @@ export class Streams {
     return stream
   }
 
-  /** Bytes of a body were sent or received. */
   onProgress(stream: Stream, bytes: number): void {
     stream.lastActiveTick = this.#options.tick()
     stream.progress.add(bytes)
@@ -101,7 +95,6 @@ export class Streams {
     this.#options.floodGuard.onReset()
   }
 
-  /** The same for a stream that was not opened. */
   streamErrorById(id: number, code: Code): void {
     this.sendReset(id, code)
     this.#options.floodGuard.onReset()
@@ -120,7 +113,6 @@ export class Streams {
     this.#notifyIfEmpty()
   }
 
-  /** The response was sent completely. */
   onAnswered(stream: Stream): void {
     this.#finish(stream)
   }
@@ -137,7 +129,6 @@ export class Streams {
     return true
   }
 
-  /** Extends the receive window of a stream, if there is room. */
   growWindow(stream: Stream): void {
     if (this.#grownStreams === MAX_GROWN_STREAMS) return
     this.#grownStreams++
@@ -145,13 +136,11 @@ export class Streams {
     this.sendWindowUpdate(stream, GROWN_WINDOW_BYTES)
   }
 
-  /** Returns bytes to the receive window of a stream. */
   sendWindowUpdate(stream: Stream, bytes: number): void {
     stream.receiveWindow += bytes
     this.#options.writeBuffer.add(buildFrame({ type: TYPE.windowUpdate, flags: 0, stream: stream.id }, bytes))
   }
 
-  /** Bytes of a body were consumed or dropped: extends the receive window by them. */
   consume(stream: Stream, bytes: number): void {
     stream.bytesConsumed += bytes
     if (stream.bytesConsumed < MIN_UPDATE_BYTES || stream.ended || stream.isAnswered || stream.closed) return
@@ -175,7 +164,6 @@ export class Streams {
     for (const stream of [...this.#open.values()]) if (stream.isAnswered) this.reset(stream, CODE.noError)
   }
 
-  /** Closes all streams. */
   close(): void {
     this.sender.close()
     for (const stream of [...this.#open.values()]) this.#remove(stream)

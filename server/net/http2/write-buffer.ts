@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import type { MemoryReservation } from '../../lib/client-memory.ts'
 
-/** Size of a buffer in bytes. */
 const BUFFER_BYTES = 256 * 1024
 
 /** Collects the output of one turn; empty between turns. */
@@ -11,25 +10,17 @@ let sharedBuffer: Buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES)
 const bufferPool: Buffer[] = []
 const MAX_POOLED_BUFFERS = 16
 
-/**
- * Output of this size is sent without a copy, smaller output as a copy: a client that does not read must not
- * hold much more memory than its bytes.
- */
+/** Smaller output is copied: a client that does not read must not hold much more memory than its bytes. */
 const MIN_ZERO_COPY_BYTES = 64 * 1024
 
 /** Bytes queued for a client before reading is paused. */
 const MAX_BUFFERED_BYTES = 2 ** 20
 
-/** The connection that is writing to the buffer. */
 let bufferOwner: WriteBuffer | undefined
 
-/** More output than this is sent before the turn ends. */
 const FLUSH_THRESHOLD_BYTES = 192 * 1024
 
-/**
- * The output of a connection: collected while input is processed and written once at its end. Nothing is
- * awaited between `begin` and `end`, so that all connections share the buffer.
- */
+/** Nothing is awaited between `begin` and `end`, so that all connections share the buffer. */
 export class WriteBuffer {
   readonly #socket: Socket
   #depth = 0
@@ -47,7 +38,6 @@ export class WriteBuffer {
     this.#memory = memory
   }
 
-  /** Bytes not sent yet. */
   get bufferedBytes(): number {
     return this.#length + this.#socket.writableLength
   }
@@ -112,7 +102,6 @@ export class WriteBuffer {
     return sharedBuffer
   }
 
-  /** Queues these bytes. */
   add(bytes: Buffer): void {
     this.begin()
     const at = this.reserve(bytes.length)

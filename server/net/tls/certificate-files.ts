@@ -2,7 +2,6 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { Log } from '../../lib/log.ts'
 
-/** A certificate chain and its key, PEM. */
 export interface KeyPair {
   chain: string
   key: string
@@ -14,25 +13,19 @@ interface CertificateFilesOptions {
   /** A host that the certificate must cover, and its name for error messages. */
   covering: { host: string; name: string }
   log: Log
-  /** Called when the files have changed. */
   onChange: () => void
 }
 
-/** Interval between two checks of the files, in milliseconds. */
 const POLL_INTERVAL_MS = 10_000
 
 const MAX_CACHED_NAMES = 10_000
 
-/**
- * The operator's certificate and key files. They are reloaded when they change; if the new files are invalid,
- * the previous ones stay in use.
- */
+/** The operator's certificate and key. When the changed files are invalid, the previous ones stay in use. */
 export class CertificateFiles implements Disposable {
   readonly #options: CertificateFilesOptions
   readonly #timer: NodeJS.Timeout
   #stamp: string
   #lastError = ''
-  /** Caches which names the certificate covers. */
   readonly #coversCache = new Map<string, boolean>()
   #pair: KeyPair
   #leaf: X509Certificate
@@ -64,7 +57,6 @@ export class CertificateFiles implements Disposable {
     return covered
   }
 
-  /** Reloads the files if they have changed. */
   reloadIfChanged(): void {
     const { log, onChange } = this.#options
     try {

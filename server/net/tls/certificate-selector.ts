@@ -17,7 +17,6 @@ import type { ClientHello } from './client-hello.ts'
 import type { Covers } from './covered-hosts.ts'
 import type { TicketKeys } from './ticket-keys.ts'
 
-/** The result of certificate selection for a handshake. */
 export interface SelectedCertificate {
   context: SecureContext
   protocols: readonly string[]
@@ -42,7 +41,6 @@ interface CertificateSelectorOptions {
   perSite: boolean
   /** ALPN protocols in order of preference. */
   protocols: readonly string[]
-  /** Whether clients are proxies of the operator. */
   trustsProxies: boolean
   log: Log
 }
@@ -78,26 +76,19 @@ const CIPHERS = [
 /** Maximum number of cached challenge certificates; each takes three milliseconds to create. */
 const MAX_CACHED_CHALLENGES = 100
 
-/**
- * Memory of one context in bytes, measured with a leaf and one intermediate certificate
- * (docs/performance.md).
- */
+/** Measured with a leaf and one intermediate certificate (docs/performance.md). */
 const CONTEXT_BYTES = 40 * 1024
 const CACHE_BYTES = 32 * 2 ** 20
 
 /** Cache key of the certificate files; no host has this name. */
 const STATIC_CERT_KEY = ''
 
-/**
- * Selects the certificate of a name: from the cache, or from the store. Only active domains and the service's
- * own names have one.
- */
+/** Only active domains and the service's own names have a certificate. */
 export class CertificateSelector {
   readonly #options: CertificateSelectorOptions
   readonly #cache: LoadingCache<CachedContext>
   /** By name the last to expire, read for each handshake: a new challenge of a name replaces the one before. */
   readonly #pendingChallenges: Coalesced<ReadonlyMap<string, StoredChallenge>>
-  /** Challenge certificates by name and key authorization. */
   readonly #challenges = new Map<string, Promise<SelectedCertificate>>()
   #hasWarned = false
   /** The service's own names that had a certificate at the last check. */
@@ -155,10 +146,7 @@ export class CertificateSelector {
     }
   }
 
-  /**
-   * Invalidates the certificates of these names; without names, all of them. Resolves when the service's names are
-   * checked again.
-   */
+  /** Without names, all of them. Resolves when the service's names are checked again. */
   invalidate(names: readonly string[] | undefined): Promise<void> {
     if (names === undefined) this.#cache.markStale()
     else {

@@ -1,15 +1,10 @@
-/** The fields of a ClientHello that select a certificate. */
 export interface ClientHello {
   /** Lower case, without a trailing dot; undefined when it is absent or no valid host name (RFC 6066, 3). */
   serverName: string | undefined
-  /** ALPN protocols that the client offers (RFC 7301). */
   protocols: readonly string[]
 }
 
-/**
- * Maximum size of a ClientHello with its record headers, in bytes. With post-quantum keys it has about two
- * thousand.
- */
+/** With the headers of its records. With post-quantum keys, a ClientHello has about two thousand bytes. */
 export const MAX_HELLO_BYTES = 16 * 1024
 
 /** Maximum number of records of one ClientHello. Real clients send one, or a few to evade censorship. */
@@ -22,10 +17,7 @@ const CLIENT_HELLO = 1
 const SERVER_NAME = 0
 const APPLICATION_PROTOCOLS = 16
 
-/**
- * Why the first bytes of a connection are not an acceptable ClientHello: another protocol than TLS, or the name of
- * the TLS alert for the error (RFC 8446, 6.2).
- */
+/** Another protocol than TLS, or the name of the TLS alert for the error (RFC 8446, 6.2). */
 export type HelloError = 'not TLS' | 'unexpected_message' | 'decode_error' | 'illegal_parameter'
 
 /** Reads the first bytes of a connection (RFC 8446, 4.1.2 and 5.1): `more` when they are incomplete. */
@@ -39,7 +31,6 @@ export function readClientHello(bytes: Buffer): ClientHello | 'more' | HelloErro
   }
 }
 
-/** Reassembles the first handshake message from its records. */
 function readHandshake(bytes: Buffer): Buffer | 'more' | HelloError {
   const pieces: Buffer[] = []
   let collected = 0
@@ -134,7 +125,6 @@ class ByteCursor {
     return value
   }
 
-  /** A vector with a length prefix of `size` bytes. */
   vector(size: number): ByteCursor {
     const length = this.number(size)
     const from = this.#at

@@ -1,12 +1,10 @@
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 
-/** Answers whether a certificate is for a host name in lower case. */
 export type Covers = (name: string) => boolean
 
 const coverage = new WeakMap<Duplex, Covers>()
 
-/** Records which hosts the certificate of a connection is for. */
 export function setCoverage(socket: Duplex, covers: Covers): void {
   coverage.set(socket, covers)
 }

@@ -22,7 +22,6 @@ import { TicketKeys } from './ticket-keys.ts'
 
 export interface HttpsOptions {
   config: Config
-  /** Whether several processes of this machine share the port. */
   shared: boolean
   connections: Connections
   proxyProtocol: ProxyProtocol | undefined
@@ -44,7 +43,6 @@ interface ServeOptions {
   clientMemory: ClientMemory
 }
 
-/** The HTTPS server of this process: its port and its certificates. */
 export class Https implements AsyncDisposable {
   readonly #listener: SecureListener
   readonly #selector: CertificateSelector
@@ -92,7 +90,6 @@ export class Https implements AsyncDisposable {
     })
   }
 
-  /** The port of this process. */
   get listeningPort(): number {
     return this.#listener.port
   }
@@ -113,7 +110,6 @@ export class Https implements AsyncDisposable {
     return protocol === 'https:' && this.#selector.hasCertificate(hostname)
   }
 
-  /** Starts to accept connections; HTTP/1.1 is handled like without TLS. */
   serve({ handler, listener, budget, clientMemory }: ServeOptions): void {
     const { config, clock, log } = this.#options
     const http2 = this.#options.createHttp2?.({
@@ -135,14 +131,11 @@ export class Https implements AsyncDisposable {
     this.#listener.serve(handlers, log)
   }
 
-  /** Invalidates the certificates of these names; without names, all of them. */
   invalidate(names: readonly string[] | undefined): Promise<void> {
     return this.#selector.invalidate(names)
   }
 
-  /**
-   * Stops accepting connections and resolves when the last one has ended; destroys the rest after `seconds`.
-   */
+  /** Resolves when the last connection has ended; destroys the rest after `seconds`. */
   drain(seconds: number): Promise<void> {
     this.#http2?.close()
     return this.#listener.drain(seconds)

@@ -9,16 +9,13 @@ import type { SelectedCertificate } from './certificate-selector.ts'
 import type { ClientHello } from './client-hello.ts'
 import { type ReadSocket, TlsAcceptor } from './tls-acceptor.ts'
 
-/** Handlers of connections after the handshake. */
 export interface TlsHandlers {
-  /** Selects the certificate for a client; undefined rejects the name. */
   select(
     hello: ClientHello,
     address: string,
   ): SelectedCertificate | undefined | Promise<SelectedCertificate | undefined>
   http1(socket: TLSSocket): void
   http2(socket: TLSSocket): void
-  /** How the first message of a connection is read. */
   read: ReadSocket
 }
 
@@ -30,7 +27,6 @@ export class SecureListener {
   readonly #connections: Connections | undefined
   readonly #proxyProtocol: ProxyProtocol | undefined
   #acceptor: TlsAcceptor | undefined
-  /** Connections after the handshake. */
   readonly #tlsSockets = new Set<TLSSocket>()
 
   private constructor(

@@ -4,7 +4,6 @@ import type { SecretBox } from '../../lib/secret-box.ts'
 import { HOUR_MS } from '../../lib/time.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
 
-/** Milliseconds that one key is used for. */
 const PERIOD_MS = 12 * HOUR_MS
 
 const KEY_BYTES = 48
@@ -15,16 +14,11 @@ const RETRY_MS = 10_000
 interface TicketKeysOptions {
   store: Store
   secretBox: SecretBox
-  /** Milliseconds since 1970. */
   clock: () => number
   log: Log
 }
 
-/**
- * Keys of session tickets (RFC 5077; RFC 8446, 4.6.1): random, and shared by all processes through the store, where
- * they are encrypted. Each is created one period ahead and deleted one period after its own. Until a process has
- * read a key, it uses a private one.
- */
+/** Random, shared through the store (RFC 5077; RFC 8446, 4.6.1; docs/decisions/008-handshakes.md). */
 export class TicketKeys {
   readonly #options: TicketKeysOptions
   readonly #keys = new Map<number, Buffer>()

@@ -9,10 +9,7 @@ import type { SelectedCertificate } from './certificate-selector.ts'
 import { type ClientHello, type HelloError, readClientHello } from './client-hello.ts'
 import { setCoverage } from './covered-hosts.ts'
 
-/**
- * Passes received bytes to `take`; they are valid until it returns. Returns a function that restores the
- * socket's normal reading.
- */
+/** The bytes are valid until `take` returns. Returns a function that restores normal reading of the socket. */
 export type ReadSocket = (socket: Socket, take: (buffer: Buffer, length: number) => void) => () => void
 
 export interface TlsAcceptorOptions {
@@ -34,7 +31,6 @@ const MAX_HANDSHAKES_PER_ADDRESS = 250
 /** When all places are taken, an address with this many times the handshakes of another one loses one. */
 const FAIRNESS_RATIO = 4
 
-/** Time-out of a handshake and interval of the check, in milliseconds. */
 const HANDSHAKE_TIMEOUT_MS = 10_000
 const TICK_INTERVAL_MS = 1000
 
@@ -50,10 +46,7 @@ const ALERTS = {
 const NOT_HTTPS =
   'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 37\r\nConnection: close\r\n\r\nThis port speaks HTTPS: use https://\n'
 
-/**
- * Accepts TLS connections. The ClientHello is parsed before OpenSSL sees the connection, so that an unknown
- * name costs two small messages, and a TLS-ALPN-01 validation is distinguished from a visit.
- */
+/** Parses the ClientHello before OpenSSL sees the connection (docs/decisions/008-handshakes.md). */
 export class TlsAcceptor {
   readonly #options: TlsAcceptorOptions
   /** Handshakes in progress, the oldest first, with their address and the tick at which they began. */
@@ -61,7 +54,6 @@ export class TlsAcceptor {
   readonly #countByAddress = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
   #ticks = 0
-  /** Rejected connections by reason. */
   readonly refused = { busy: 0, unknown: 0, broken: 0, slow: 0 }
 
   constructor(options: TlsAcceptorOptions) {
@@ -69,7 +61,6 @@ export class TlsAcceptor {
     this.#timer = setInterval(() => this.#tick(), TICK_INTERVAL_MS).unref()
   }
 
-  /** Number of handshakes in progress. */
   get count(): number {
     return this.#inFlight.size
   }
@@ -89,16 +80,12 @@ export class TlsAcceptor {
     this.#readHello(raw, () => this.#done(raw))
   }
 
-  /** Destroys all handshakes in progress. */
   destroy(): void {
     clearInterval(this.#timer)
     for (const raw of this.#inFlight.keys()) raw.destroy()
   }
 
-  /**
-   * Whether an address with this many handshakes may start another, possibly by taking the place of a busier
-   * address.
-   */
+  /** Whether an address with this many handshakes may start one, perhaps in the place of a busier address. */
   #admit(ofAddress: number): boolean {
     if (this.#inFlight.size < MAX_HANDSHAKES) return true
     const [fullest, fullestCount] = [...this.#countByAddress].reduce((one, other) =>
@@ -121,7 +108,6 @@ export class TlsAcceptor {
     else this.#countByAddress.delete(address)
   }
 
-  /** Collects the ClientHello. */
   #readHello(raw: Socket, done: () => void): void {
     let bytes: Buffer | undefined
     const onEnd = () => raw.destroy()
@@ -214,7 +200,6 @@ function sendAlert(raw: Socket, alert: keyof typeof ALERTS): void {
   raw.destroySoon()
 }
 
-/** A fatal alert in a record of its own. */
 function alertRecord(alert: keyof typeof ALERTS): Buffer {
   return Buffer.from([21, 3, 3, 0, 2, 2, ALERTS[alert]])
 }

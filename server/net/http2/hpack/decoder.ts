@@ -4,9 +4,7 @@ import { field, type HeaderFieldLike, STATIC_TABLE } from './static-table.ts'
 /** Size of the dynamic table in bytes: the default, which is never changed here. */
 const DYNAMIC_TABLE_BYTES = 4096
 
-/**
- * Maximum size of a field list in bytes, counted as in the table; announced as SETTINGS_MAX_HEADER_LIST_SIZE.
- */
+/** Counted as in the table; announced as SETTINGS_MAX_HEADER_LIST_SIZE. */
 export const MAX_HEADER_LIST_BYTES = 16 * 1024
 
 const MAX_SIZE_UPDATES = 2
@@ -14,10 +12,8 @@ const MAX_SIZE_UPDATES = 2
 /** Slots of the ring: a field takes at least 32 bytes of the table (RFC 7541, 4.1). A power of two. */
 const SLOTS = DYNAMIC_TABLE_BYTES / 32
 
-/** A field list, truncated to its maximum size. */
 export interface FieldList {
   fields: HeaderFieldLike[]
-  /** Whether the list was truncated. */
   tooLong: boolean
 }
 
@@ -27,7 +23,6 @@ export class HpackDecoder {
   readonly #table: (HeaderFieldLike | undefined)[] = Array.from({ length: SLOTS })
   #oldest = 0
   #count = 0
-  /** Bytes of the fields in the table. */
   #tableBytes = 0
   #limit = DYNAMIC_TABLE_BYTES
   #block: Buffer = Buffer.alloc(0)
@@ -97,7 +92,6 @@ export class HpackDecoder {
     this.#tableBytes += found.size
   }
 
-  /** Evicts the oldest fields until the table has at most this size. */
   #evictTo(bytes: number): void {
     while (this.#tableBytes > bytes) {
       this.#tableBytes -= this.#table[this.#oldest]!.size

@@ -6,7 +6,6 @@ const DATE_LENGTH = 29
 
 /** The first index of each name. */
 const INDEXES = new Map<string, number>()
-/** The index of each status that has one. */
 const STATUSES = new Map<string, number>()
 for (const [at, { name, value }] of STATIC_TABLE.entries()) {
   if (!INDEXES.has(name)) INDEXES.set(name, at + 1)
@@ -21,11 +20,7 @@ const NEVER_INDEXED = 0x10
 /** A dynamic table size update to zero: the encoder never uses the table (RFC 7541, 6.3). */
 export const EMPTY_TABLE_UPDATE = 0x20
 
-/**
- * Encodes a response header block: a status, an optional date, and lines, name before value, without
- * connection headers. It neither uses nor changes the dynamic table, so the same bytes are valid on every
- * connection. Text is latin1.
- */
+/** The dynamic table is not used: the bytes are valid on every connection. Drops connection headers; text is latin1. */
 export function encodeHeaders(status: number, date: string | undefined, lines: readonly string[]): Buffer {
   const pieces: Buffer[] = [encodeStatus(String(status))]
   if (date !== undefined) pieces.push(encodeField('date', date))

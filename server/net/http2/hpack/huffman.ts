@@ -26,10 +26,7 @@ const TABLE = makeTable(readCode())
 
 const decoded = Buffer.allocUnsafeSlow(64 * 1024)
 
-/**
- * Decodes the Huffman-coded bytes from `from` up to `to`, at most 32 KiB, as latin1; undefined when they
- * contain EOS or invalid padding (RFC 7541, 5.2).
- */
+/** Decodes at most 32 KiB, as latin1; undefined when they contain EOS or invalid padding (RFC 7541, 5.2). */
 export function huffmanDecode(bytes: Uint8Array, from: number, to: number): string | undefined {
   let entry = MAY_END
   let length = 0

@@ -4,11 +4,9 @@ export interface HeaderFieldLike {
   readonly value: string
   /** Its size in the table and in a list (RFC 7541, 4.1). */
   readonly size: number
-  /** Whether it is valid in a message. */
   readonly isWellFormed: boolean
 }
 
-/** Overhead of a field in bytes. */
 const ENTRY_OVERHEAD_BYTES = 32
 
 /** RFC 9113, 8.2.1: a token without capitals; no control characters, and no whitespace around a value. */
