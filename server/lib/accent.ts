@@ -3,13 +3,10 @@ export interface Accent {
   accent: string
   /** Of a link or button under the pointer. */
   'accent-strong': string
-  /** A background. */
   'accent-soft': string
-  /** Text on the color. */
   'on-accent': string
 }
 
-/** The accents that are derived from the color of the operator. */
 export interface Accents {
   light: Accent
   dark: Accent
@@ -32,10 +29,7 @@ const BLACK = '#000000'
 /** Part by which a color moves toward black or white until its contrast suffices. */
 const STEP = 0.02
 
-/**
- * The color itself where its contrast suffices, and the nearest shade of it elsewhere: as text on all backgrounds, and
- * below text, the contrast is at least `MIN_CONTRAST`.
- */
+/** The color or its nearest shade with `MIN_CONTRAST` at least, as text on all backgrounds and below text. */
 export function deriveAccents(color: string): Accents {
   return {
     light: deriveAccent(color, { background: LIGHT_BACKGROUND, toward: BLACK, on: WHITE }),
@@ -55,7 +49,6 @@ function deriveAccent(
   return { accent, 'accent-strong': mix(accent, toward, 0.25), 'accent-soft': soft, 'on-accent': on }
 }
 
-/** The declarations that replace the accent of the default style sheet. */
 export function accentStyle({ light, dark }: Accents): string {
   const declare = (accent: Accent) =>
     Object.entries(accent)
@@ -78,7 +71,6 @@ function luminance(color: string): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
-/** `one` with a part of `other`, from 0 to 1. */
 function mix(one: string, other: string, part: number): string {
   const added = parse(other)
   const mixed = parse(one).map((value, at) => Math.round(value + (added[at]! - value) * part))

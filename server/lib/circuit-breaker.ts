@@ -17,10 +17,8 @@ interface CircuitBreakerOptions {
 /** A change is visible within a second: a value that was current this long ago needs no lookup. */
 export const MAX_SILENCE_MS = 900
 
-/** How long a caller with a stale value waits for a lookup. */
 export const MAX_STALE_WAIT_MS = 100
 
-/** Maximum number of concurrent lookups of cached values. */
 const MAX_REVALIDATIONS = 32
 
 /** Consecutive failures that open the breaker while changes are notified. */
@@ -34,7 +32,6 @@ const PROBE_INTERVAL_MS = SECOND_MS
  * second. A successful lookup or a notification closes it.
  */
 export class CircuitBreaker {
-  /** Number of times that a stale value was used. */
   staleHits = 0
   /** Number of changed keys that are loaded again, or wait for it. */
   reloads = 0
@@ -55,7 +52,6 @@ export class CircuitBreaker {
     metrics.addRead('slipway_breaker_openings_total', () => this.#openings)
   }
 
-  /** Whether all changes until a moment ago are known. */
   isCurrent(): boolean {
     return this.#options.silenceMs() < MAX_SILENCE_MS
   }
@@ -66,18 +62,15 @@ export class CircuitBreaker {
     return Math.max(silenceMs(), this.now() - since) < maxStaleMs
   }
 
-  /** Whether a lookup would be rejected now. */
   isBlocking(): boolean {
     if (!this.#checkOpen()) return false
     return this.#isProbing || isWithin(PROBE_INTERVAL_MS, this.#failedAt, this.#options.clock())
   }
 
-  /** Whether a cached value may be looked up now. */
   canRevalidate(): boolean {
     return this.#revalidations < MAX_REVALIDATIONS && !this.isBlocking()
   }
 
-  /** Milliseconds of the clock. */
   now(): number {
     return this.#options.clock()
   }
@@ -96,7 +89,6 @@ export class CircuitBreaker {
     }
   }
 
-  /** Counts the use of a stale value. */
   useStale<V>(value: V): V {
     this.staleHits++
     return value

@@ -1,7 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { ipv6Groups } from './network.ts'
 
-/** The parts of a request that determine the client's address. */
 export interface RequestLike {
   socket: { readonly remoteAddress?: string | undefined }
   headers: { readonly [name: string]: string | string[] | undefined }
@@ -22,7 +21,6 @@ export function clientIp(trustedProxies: number): (call: RequestLike) => string 
   }
 }
 
-/** The entries of `X-Forwarded-For`: one for each proxy, unless the client sent some. */
 export function readForwardedFor({ headers }: Pick<RequestLike, 'headers'>): string[] {
   const text = [headers['x-forwarded-for'] ?? []].flat().join(',')
   return text === '' ? [] : text.split(',')

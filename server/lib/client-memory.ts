@@ -1,29 +1,22 @@
 import { rateLimitSubnet } from './client-ip.ts'
 
 interface ClientMemoryOptions {
-  /** Bytes that all clients together may hold. */
   totalBytes: number
-  /** Bytes that one network may hold: an IPv4 address, or an IPv6 /64. */
   perNetworkBytes: number
 }
 
-/** The reservations of one network. */
 interface Holder {
   bytes: number
   /** Reservations that can be evicted, the one that has been held longest first. */
   readonly evictable: Set<MemoryReservation>
 }
 
-/**
- * Accounts for the memory that the process holds on behalf of clients: request bodies that are being read, relayed
- * requests, responses that wait for a slow reader. The total is bounded, and no network can use more than its share.
- */
+/** Bounds the memory that the process holds for its clients, in total and for each network. */
 export class ClientMemory {
   readonly #totalBytes: number
   readonly #perNetworkBytes: number
   readonly #holders = new Map<string, Holder>()
   #heldBytes = 0
-  /** Reservations that were evicted to make room. */
   evicted = 0
 
   constructor({ totalBytes, perNetworkBytes }: ClientMemoryOptions) {
@@ -67,10 +60,7 @@ export class ClientMemory {
     return this.#heldBytes + bytes > this.#totalBytes ? 'total' : undefined
   }
 
-  /**
-   * Evicts reservations until `bytes` fit: those of the same network when its share is used up, else those of the
-   * network that holds most. Returns false when that is not enough.
-   */
+  /** Evicts from the network if its share is used up, else from the one that holds most; false if too little. */
   #makeRoom(key: string, bytes: number, reservation: MemoryReservation): boolean {
     for (;;) {
       const limit = this.#limitFor(key, bytes)
@@ -103,7 +93,6 @@ interface Account {
   evict: (() => void) | undefined
 }
 
-/** Memory held for one request, response or connection. */
 export class MemoryReservation implements Disposable {
   readonly #account: Account
   #bytes = 0
@@ -121,10 +110,7 @@ export class MemoryReservation implements Disposable {
     return this.#account.evict !== undefined
   }
 
-  /**
-   * Sets the size of the reservation. Returns false and changes nothing when it grows beyond a limit; shrinking
-   * succeeds.
-   */
+  /** Returns false and changes nothing when it would grow beyond a limit; shrinking succeeds. */
   resize(bytes: number): boolean {
     if (bytes === this.#bytes) return true
     if (this.#isDisposed) return false
@@ -133,25 +119,18 @@ export class MemoryReservation implements Disposable {
     return true
   }
 
-  /**
-   * Like `resize`, but evicts the oldest evictable reservations when a limit is reached. False when that is not
-   * enough.
-   */
+  /** Like `resize`, but evicts the oldest evictable reservations at a limit. False when that is not enough. */
   require(bytes: number): boolean {
     if (this.resize(bytes)) return true
     return !this.#isDisposed && this.#account.makeRoom(bytes - this.#bytes) && this.resize(bytes)
   }
 
-  /** Releases everything, and calls back the owner. */
   evict(): void {
     this.resize(0)
     this.#account.evict?.()
   }
 
-  /**
-   * Releases everything and rejects later reservations of work that continues after its client disconnected.
-   * Idempotent.
-   */
+  /** Idempotent. It also refuses the later reservations of work that continues after its client disconnected. */
   [Symbol.dispose](): void {
     this.resize(0)
     this.#isDisposed = true

@@ -1,9 +1,6 @@
 import { overloaded } from './semaphore.ts'
 
-/**
- * Limits concurrent work in total and per caller; more is rejected with UNAVAILABLE. Nothing is queued, so
- * that a slow caller cannot block others.
- */
+/** Work beyond a limit is rejected with UNAVAILABLE. Nothing is queued, so that a slow caller cannot block others. */
 export class ConcurrencyLimiter {
   readonly #maxTotal: number
   readonly #maxPerKey: number
@@ -19,7 +16,6 @@ export class ConcurrencyLimiter {
     return this.#active
   }
 
-  /** Whether `run` would accept work of this caller now. */
   canRun(caller: string): boolean {
     return this.#active < this.#maxTotal && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey
   }

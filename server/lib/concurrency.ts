@@ -1,7 +1,4 @@
-/**
- * Runs `work` for every item, at most `limit` concurrently. Rejects with the first error after all running
- * work has ended.
- */
+/** Runs `work` for at most `limit` items at a time. Rejects with the first error after all running work has ended. */
 export async function forEachConcurrent<T>(
   limit: number,
   items: readonly T[],

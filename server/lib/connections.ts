@@ -14,17 +14,13 @@ interface ConnectionsOptions {
   log: Log
 }
 
-/**
- * The open connections of clients over all ports of this process: how many a network has, and whether they are
- * read.
- */
+/** The open connections of clients over all ports of this process. */
 export class Connections implements Disposable {
   readonly #options: ConnectionsOptions
   readonly #ofNetwork = new Map<string, number>()
   readonly #queues = new Map<Duplex, SendQueue>()
   readonly #timer: NodeJS.Timeout
   #watched = 0
-  /** Connections closed at the limit of their network, and for reading below the minimum rate. */
   readonly closed = { tooMany: 0, tooSlow: 0 }
   #open = 0
 
@@ -37,7 +33,6 @@ export class Connections implements Disposable {
     clearInterval(this.#timer)
   }
 
-  /** Open connections. */
   get open(): number {
     return this.#open
   }

@@ -1,9 +1,6 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts'
 
-/**
- * How long the service waits for others, in milliseconds, where no setting says so. Tests about something else are more
- * patient, so that the load of their machine decides nothing.
- */
+/** How long the service waits for others, in milliseconds, where no setting says so. */
 export interface Deadlines {
   /**
    * PostgreSQL: to connect; for a connection of the pool, of a read and of a write; for the result of a read, and for a poll
@@ -22,12 +19,8 @@ export interface Deadlines {
     commit: number
     hang: number
   }
-  /** For the lock of SQLite. */
   databaseLock: number
-  /**
-   * S3: of a request without a byte, several of which a visit and an upload wait for; and of all requests of a process
-   * without a byte, after which reads and uploads are refused until the bucket answers.
-   */
+  /** S3 without a byte: for one request; for all of a process, which then refuses others until the bucket answers. */
   blobs: { request: number; hang: number }
   /** For the encoded bytes of a file, whose plain bytes are in memory and are then sent. */
   encodedBody: number
@@ -37,12 +30,8 @@ export interface Deadlines {
   mail: { step: number; send: number }
   /** A response of the CA, and all requests of a call. */
   authority: { request: number; call: number }
-  /** The key set of an issuer of CI tokens. */
   issuerKeys: number
-  /**
-   * The head of a request, a connection without a byte, and, when the service ends, one without a request, whose client may
-   * be sending the next one.
-   */
+  /** The head of a request; a connection without a byte; when the service ends, one that may be sending a request. */
   connection: { head: number; idle: number; lastRequest: number }
   /** A client that still sends after its response: without a byte, and in total. As `lingering_timeout` and `lingering_time` of nginx. */
   lingering: { idle: number; total: number }
@@ -72,19 +61,15 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   lingering: { idle: 5 * SECOND_MS, total: 30 * SECOND_MS },
 })
 
-/**
- * Of S3 in a command that copies data: it waits for a bucket that hangs, because no visitor does, and would otherwise have
- * to begin again.
- */
+/** Of a command that copies data: it waits for a bucket that hangs, and would otherwise have to begin again. */
 export const COPYING_BLOBS: Readonly<Deadlines['blobs']> = Object.freeze({
   request: DEADLINES.blobs.request,
   hang: HOUR_MS,
 })
 
-/** Far longer than any test. */
 const PATIENT_MS = 60 * MINUTE_MS
 
-/** The deadlines of services in tests that are not about them. */
+/** For services in tests that are not about deadlines, so that the load of their machine decides nothing. */
 export const PATIENT: Readonly<Deadlines> = Object.freeze({
   database: {
     connect: PATIENT_MS,
@@ -111,7 +96,6 @@ export const PATIENT: Readonly<Deadlines> = Object.freeze({
   lingering: { idle: PATIENT_MS, total: PATIENT_MS },
 })
 
-/** The deadlines of a process that a test starts, by the environment variable TEST_DEADLINES. */
 export function readDeadlines({
   TEST_DEADLINES: name,
 }: Readonly<Record<string, string | undefined>>): Readonly<Deadlines> {

@@ -12,17 +12,13 @@ interface ApiErrorOptions {
   details?: unknown
   /** What the caller can do next, when it is more specific than the hint of the code. */
   hint?: string | undefined
-  /** For RATE_LIMITED and UNAVAILABLE: seconds until a retry makes sense. */
   retryAfterSeconds?: number | undefined
   /** For UNAVAILABLE: whether the source of the data may be reachable for other requests. */
   isIsolated?: boolean
   cause?: unknown
 }
 
-/**
- * An error that the caller may see: a code of the closed list in the contract and one sentence. Anything else
- * that is thrown is reported as INTERNAL and logged in full.
- */
+/** An error that the caller may see. Anything else that is thrown is reported as INTERNAL and logged in full. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly status: number
@@ -43,7 +39,6 @@ export class ApiError extends Error {
   }
 }
 
-/** A VALIDATION_ERROR with the first 20 problems in `details` and the first one in the message. */
 export function validationError(problems: FieldError[], hint?: string): ApiError {
   const [first] = problems
   const sentence = first ? `${first.field}: ${first.message}` : 'The request is invalid'

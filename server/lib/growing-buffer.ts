@@ -1,13 +1,8 @@
 const EMPTY = Buffer.alloc(0)
 
-/** Capacity of the first allocation. */
 const MIN_CAPACITY_BYTES = 1024
 
-/**
- * Collects bytes that arrive in chunks of any size by copying them into one buffer, so that the memory it takes
- * depends on the number of bytes only: a list of one-byte chunks takes several hundred bytes for each. A chunk that
- * stays the only one is not copied.
- */
+/** Collects chunks in one buffer: in a list, each takes hundreds of bytes more. A single chunk is not copied. */
 export class GrowingBuffer {
   #bytes: Buffer = EMPTY
   #length = 0

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
-/** A program of the operator that the service runs. */
 interface HookProcessOptions {
   program: string
   args?: readonly string[]
@@ -14,20 +13,17 @@ interface HookProcessOptions {
   killDelayMs?: number | undefined
 }
 
-/** How it ended. */
 export interface HookRun {
   code: number | null
   signal: string | null
   timedOut: boolean
   /** The end of its output, stdout and stderr. */
   output: string
-  /** The end of its stdout. */
   stdout: string
 }
 
 const KILL_DELAY_MS = 5000
 
-/** Bytes of output that are kept, and lines of it in an error. */
 const MAX_OUTPUT_BYTES = 4096
 const MAX_OUTPUT_LINES = 10
 
@@ -45,7 +41,6 @@ export function runHook(options: HookProcessOptions): Promise<HookRun> {
   return waitForExit(child, { timeoutMs, killDelayMs })
 }
 
-/** What went wrong, with the end of the output; undefined when the program succeeded. */
 export function describeFailure(
   { code, signal, timedOut, output }: HookRun,
   timeoutMs: number,

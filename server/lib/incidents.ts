@@ -77,17 +77,13 @@ export const INCIDENTS = {
 
 export type IncidentName = keyof typeof INCIDENTS
 
-/** Incidents that begin and end. */
 export type StateName = {
   [Name in IncidentName]: (typeof INCIDENTS)[Name] extends { ended: string } ? Name : never
 }[IncidentName]
 
 type EventName = Exclude<IncidentName, StateName>
 
-/**
- * Reads a state: fields of its line while the incident lasts, otherwise undefined. `isActive` says which of the two it
- * was at the last reading, so that a value near its limit does not begin and end an incident again and again.
- */
+/** Fields of its line while the incident lasts. `isActive` is the last reading, so that limits can have hysteresis. */
 export type ReadState = (isActive: boolean) => LogFields | undefined | Promise<LogFields | undefined>
 
 interface Watched {
@@ -96,7 +92,6 @@ interface Watched {
   active: { since: Date; startedAt: number; fields: LogFields } | undefined
 }
 
-/** Interval of the readings of states. */
 const INTERVAL_MS = SECOND_MS
 
 /** Tells the operator when a state begins and ends, and of events: one line of the log each, and the metrics. */
@@ -113,7 +108,6 @@ export class Incidents implements Disposable {
     for (const incident of Object.keys(INCIDENTS)) metrics.counter('slipway_incidents_total', { incident })
   }
 
-  /** Begins to read the states every second. */
   start(): void {
     this.#timer = setInterval(() => void this.check(), INTERVAL_MS)
     this.#timer.unref()
@@ -130,12 +124,10 @@ export class Incidents implements Disposable {
     this.#metrics.addRead('slipway_incident', () => (watched.active ? 1 : 0), { incident: name })
   }
 
-  /** Tells of an event. */
   report(name: EventName, fields: LogFields): void {
     this.#begin(name, fields)
   }
 
-  /** Reads all states now. */
   async check(): Promise<void> {
     await Promise.all([...this.#watched].map(([name, watched]) => this.#read(name, watched)))
   }

@@ -6,10 +6,8 @@ export class InvalidationLog {
   #count = 0
   /** The number of the last invalidation by key, oldest first. */
   readonly #numbers = new Map<string, number>()
-  /** Number of the last invalidation that was removed from `#numbers`. */
   #lastRemoved = 0
 
-  /** Number of invalidations so far. */
   get count(): number {
     return this.#count
   }

@@ -17,13 +17,10 @@ interface LoadingCacheOptions<V> {
    * load has read, when it is not cached.
    */
   load: (key: string, getOwner: GetOwner<V>) => Promise<V>
-  /** Estimated memory of a value in bytes. */
   bytes: (value: V) => number
   /** Whether a value is a negative result: cached for a second, in a cache of its own. */
   isNegative: (value: V) => boolean
-  /**
-   * Receives each value that leaves the cache; a caller may still use it in the same turn of the event loop.
-   */
+  /** A caller may still use the value in the same turn of the event loop. */
   onEvict?: (value: V) => void
   /** Receives a value that has changed, and the one that was loaded in its place in the background. */
   onReplace?: (before: V, after: V) => void
@@ -31,10 +28,7 @@ interface LoadingCacheOptions<V> {
   breaker: CircuitBreaker
 }
 
-/**
- * What a change means for a cached value: it may never be used again, it may be used only while the source is
- * unreachable, or it stays correct until a better one is loaded.
- */
+/** Whether a changed value may never be used, only while the source is unreachable, or until a better one is loaded. */
 export type ChangeEffect = 'withdrawn' | 'outdated' | 'improvable'
 
 /** A value, and since when changes must be known for it to be current. */
@@ -42,24 +36,20 @@ interface Kept<V> {
   value: V
   /** `OUTDATED` once it is known to have changed. */
   epoch: number
-  /** When it was found to have changed, in milliseconds. */
   outdatedAt: number | undefined
 }
 
 interface LoadedEntry<V> extends Kept<V> {
   key: string
   loadedAt: number
-  /** Number of reloads since it was last used. */
   idleReloads: number
 }
 
 const OUTDATED = -1
 
-/** What a result was loaded from, for comparison with later invalidations. */
 interface Origin {
   /** Number of invalidations before the load. */
   since: number
-  /** Time of the load, in milliseconds. */
   loadedAt: number
   /** Keys of the owners, of their owners and so on. */
   owners: string[]
@@ -70,7 +60,6 @@ interface NegativeResult<V> extends Kept<V>, Origin {
   idleReloads: number
 }
 
-/** A load in progress. */
 interface Load<V> extends Origin {
   /** Whether `getOwner` of another load started it. */
   isNested: boolean
@@ -79,7 +68,6 @@ interface Load<V> extends Origin {
   /** Whether its result was cached: nothing changed during the load. */
   isStored: boolean
   result: Promise<V> | undefined
-  /** The end of the wait of callers that have a stale value. */
   timeout: Promise<typeof TIMED_OUT> | undefined
   /** Null when it is not in the cache. */
   owner: CacheEntry<LoadedEntry<V>> | null | undefined
@@ -104,7 +92,6 @@ const MAX_IDLE_RELOADS = 10
 
 const MAX_RELOAD_ATTEMPTS = 3
 
-/** Keys that are reloaded with their owner. */
 const MAX_OWNED_RELOADS = 100
 
 const TIMED_OUT = Symbol('timed out')
@@ -126,7 +113,6 @@ export class LoadingCache<V extends object> {
   readonly #options: LoadingCacheOptions<V>
   readonly #cache: SecondChanceCache<LoadedEntry<V>>
   readonly #negatives = new NegativeResults<NegativeResult<V>>()
-  /** Loads with results that are cached unless an owner is invalidated. */
   readonly #loads = new Map<string, Load<V>>()
   readonly #invalidations = new InvalidationLog()
   #inFlight = 0
@@ -148,7 +134,6 @@ export class LoadingCache<V extends object> {
     return this.peekSlot({ key, entry: undefined })
   }
 
-  /** The cached value of the slot's key. */
   peekSlot(slot: CacheSlot): V | undefined {
     const held = slot.entry as CacheEntry<LoadedEntry<V>> | undefined
     const kept = held?.value ? held : this.#cache.find(slot.key)
@@ -174,12 +159,10 @@ export class LoadingCache<V extends object> {
     return this.#get(key, false)
   }
 
-  /** Whether a call of `get` would share a load that is in progress. */
   isLoading(key: string): boolean {
     return this.#loads.has(key)
   }
 
-  /** Invalidates a key with all that it owns. */
   invalidate(key: string, effect: ChangeEffect = 'withdrawn'): void {
     const reloads: Reload<V>[] = []
     const entry = this.#cache.find(key)
@@ -207,12 +190,10 @@ export class LoadingCache<V extends object> {
     if (reloads.length > 0) this.#reloads.add(key, reloads)
   }
 
-  /** Loads a key in the background unless it is cached. */
   loadSoon(key: string): void {
     if (this.peek(key) === undefined) this.#reloads.add(key, [{ key, former: undefined, idleReloads: 1 }])
   }
 
-  /** Marks all entries stale. */
   markStale(): void {
     this.#epochEnds.push(this.#options.breaker.now())
     this.#loads.clear()
@@ -239,14 +220,12 @@ export class LoadingCache<V extends object> {
     )
   }
 
-  /** What may be used when a load does not succeed. */
   #findStale(key: string): Kept<V> | undefined {
     const kept = this.#cache.find(key)?.value ?? this.#findNegative(key)
     const since = kept && (kept.outdatedAt ?? this.#epochEnds[kept.epoch])
     return kept && this.#options.breaker.allowsStale(since) ? kept : undefined
   }
 
-  /** A negative result, unless it or an owner of it has been invalidated. */
   #findNegative(key: string): NegativeResult<V> | undefined {
     const negative = this.#negatives.get(key)
     return negative && !this.#invalidations.hasAny(negative.owners, negative.since) ? negative : undefined
@@ -396,7 +375,6 @@ export class LoadingCache<V extends object> {
   }
 }
 
-/** Whether the key of an owner was, or may have been, invalidated since the load began. */
 function isOutdated({ hasUnknownOwner, owners, since }: Load<unknown>, log: InvalidationLog): boolean {
   return hasUnknownOwner || log.hasAny(owners, since)
 }

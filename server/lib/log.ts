@@ -2,7 +2,6 @@ import { ApiError } from './errors.ts'
 import { toPlainLine } from './plain-line.ts'
 import { MINUTE_MS, SECOND_MS } from './time.ts'
 
-/** From most to least verbose. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -22,14 +21,10 @@ export interface Log {
   info: Write
   warn: Write
   error: Write
-  /**
-   * Writes the first entry with its message and `about`, and counts further ones: once a minute a line has their number
-   * and the fields of the last one. For what clients or an outage cause many times.
-   */
+  /** Writes the first entry of a message and `about`; once a minute, how many followed and the last one's fields. */
   summarize(level: 'warn' | 'error', message: string, fields?: LogFields, about?: string): void
 }
 
-/** A log that writes entries of at least `level` to `write`, as text when `text` is set. */
 export function makeLog(options: { level: LogLevel; text: boolean; write: (line: string) => void }): Log {
   const minLevel = LOG_LEVELS.indexOf(options.level)
   const summaries = new Summaries()
@@ -52,19 +47,16 @@ export function makeLog(options: { level: LogLevel; text: boolean; write: (line:
   }
 }
 
-/** Of an outage: servers may send long messages. */
 const MAX_CAUSE_CHARACTERS = 300
 
 /** Different entries that are counted at the same time; with more, those of one message count together. */
 const MAX_SUMMARIES = 1000
 
 interface Summary {
-  /** Entries that were not written. */
   repeated: number
   fields: LogFields
 }
 
-/** Entries that were written less than a minute ago, with the number of those that were not written since. */
 class Summaries {
   readonly #summaries = new Map<string, Summary>()
 

@@ -1,6 +1,5 @@
 interface MemoBounds {
   maxEntries: number
-  /** Results for longer keys are not kept. */
   maxKeyLength: number
 }
 

@@ -1,7 +1,6 @@
 /** A family of metrics. Names follow the conventions of Prometheus: base units, `_total` for counters. */
 export interface MetricFamily<Label extends string = string> {
   kind: 'counter' | 'gauge' | 'histogram'
-  /** A sentence for operators. */
   help: string
   /** Names of the labels. Each has a small, closed set of values: never a site, a domain, an account or an address. */
   labels: readonly Label[]
@@ -11,10 +10,8 @@ export interface MetricFamily<Label extends string = string> {
   isReported?: true
 }
 
-/** Seconds: from a read in memory to a request that times out. */
 const LATENCY_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Seconds of a background task. */
 const TASK_SECONDS = [0.01, 0.1, 1, 10, 60, 300, 1800]
 
 function counter<Label extends string = never>(
@@ -39,12 +36,10 @@ function histogram<Label extends string = never>(
   return { kind: 'histogram', help, labels, buckets }
 }
 
-/** Shown by `slipway-server nodes` too: numbers about what the nodes of a fleet share. */
 function reported<Family extends object>(family: Family): Family & { isReported: true } {
   return { ...family, isReported: true }
 }
 
-/** Every metric of the service. */
 export const METRICS = {
   slipway_build_info: gauge('Version of the program and of Node; the value is 1.', ['version', 'node']),
   slipway_http_requests_total: counter(
@@ -172,5 +167,4 @@ export const METRICS = {
 
 export type MetricName = keyof typeof METRICS
 
-/** The labels of a family; every one has a value. */
 export type LabelsOf<Name extends MetricName> = Record<(typeof METRICS)[Name]['labels'][number], string>

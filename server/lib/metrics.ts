@@ -1,10 +1,7 @@
 import { type LabelsOf, METRICS, type MetricFamily, type MetricName } from './metric-table.ts'
 import { settlesWithin } from './settles-within.ts'
 
-/**
- * How long a collection waits for a database or a disk. It then has the values of the one before, because the metrics
- * show why these hang. Less than workers have to report.
- */
+/** A collection waits this long for a database or a disk, then has former values. Workers have longer to report. */
 const REFRESH_TIMEOUT_MS = 500
 
 /** A count that only increases while the process runs. On a hot path, the caller keeps it. */
@@ -16,7 +13,6 @@ export class Counter {
   }
 }
 
-/** A value that may rise and fall; undefined until it is set. */
 export class Gauge {
   value: number | undefined
 
@@ -49,7 +45,6 @@ export class Histogram {
 /** A sample: its name, its labels as `name="value"` separated by commas, and its value. */
 type Sample = readonly [name: string, labels: string, value: number]
 
-/** The samples of one process, by family. Families without samples are absent. */
 export type MetricsSnapshot = { readonly [Name in MetricName]?: readonly Sample[] }
 
 /** A snapshot, and the number of its process where several share a port. */
@@ -62,7 +57,6 @@ interface Series {
   counter?: Counter
   gauge?: Gauge
   histogram?: Histogram
-  /** Values that are read when the numbers are shown, and summed. */
   reads: (() => number | undefined)[]
 }
 
@@ -95,10 +89,7 @@ export class Metrics {
     return series.histogram
   }
 
-  /**
-   * Adds a value that is read when the numbers are shown; undefined while it is not known. Values with a common name and
-   * labels are summed.
-   */
+  /** Adds a value that is read when the numbers are shown. Values with a common name and labels are summed. */
   addRead<Name extends MetricName>(
     name: Name,
     read: () => number | undefined,
@@ -112,7 +103,6 @@ export class Metrics {
     this.#refreshes.push(refresh)
   }
 
-  /** The reported numbers by their names with labels, in the order of the table. */
   read(): Record<string, number> {
     const samples = FAMILIES.filter(([, family]) => family.isReported).flatMap(([name]) =>
       this.#samples(name),
@@ -144,7 +134,6 @@ export class Metrics {
   }
 }
 
-/** A family without labels takes no argument for them. */
 type Labels<Name extends MetricName> = keyof LabelsOf<Name> extends never
   ? []
   : [labels: Readonly<LabelsOf<Name>>]
@@ -163,7 +152,6 @@ function histogramSamples(name: string, labels: string, { bounds, counts, sum }:
 /** Text of the exposition format of Prometheus, version 0.0.4. Samples of several processes have a label `worker`. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** The numbers of these processes in that format, with all families. */
 export function formatMetrics(processes: readonly ProcessSnapshot[]): string {
   return FAMILIES.map(([name, { kind, help }]) => {
     const lines = processes.flatMap(({ worker, snapshot }) =>

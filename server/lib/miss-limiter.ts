@@ -3,7 +3,6 @@ import type { Metrics } from './metrics.ts'
 import { overloaded, Semaphore } from './semaphore.ts'
 import { SECOND_MS } from './time.ts'
 
-/** Lookups of unknown names that the source may be asked for each second, and after a pause. */
 interface Rate {
   perSecond: number
   burst: number
@@ -15,7 +14,6 @@ interface TokenBucket {
 }
 
 interface Network {
-  /** Lookups within its share. */
   all: TokenBucket
   /** Lookups while other networks use up the total. */
   reserved: TokenBucket
@@ -65,7 +63,6 @@ export class MissLimiter {
     this.#total = { tokens: total.burst, filledAt: clock() }
   }
 
-  /** These names exist, or did. */
   addKnown(names: readonly string[]): void {
     for (const name of names) {
       this.#known.delete(name)

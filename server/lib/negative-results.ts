@@ -13,7 +13,6 @@ export class NegativeResults<R extends { owners: readonly string[] }> {
     return this.#results.has(key)
   }
 
-  /** Keys of the results that this key owns. */
   ownedBy(owner: string): Iterable<string> {
     return this.#owned.get(owner) ?? []
   }

@@ -6,7 +6,6 @@ interface Address {
   value: bigint
 }
 
-/** The addresses whose first bits are the same. */
 export interface Network extends Address {
   prefix: number
 }
@@ -33,7 +32,6 @@ export function formatNetwork({ bits, value, prefix }: Network): string {
 
 /** A set of networks: a lookup takes one step for each length of prefix in it. */
 export class NetworkSet {
-  /** By bits and prefix: the first bits of its networks. */
   readonly #byLength = new Map<string, { shift: bigint; bits: number; values: Set<bigint> }>()
 
   constructor(networks: Iterable<Network>) {
@@ -54,14 +52,12 @@ export class NetworkSet {
   }
 }
 
-/** Whether the networks have an address in common. */
 export function overlaps(one: Network, other: Network): boolean {
   if (one.bits !== other.bits) return false
   const shift = BigInt(one.bits - Math.min(one.prefix, other.prefix))
   return one.value >> shift === other.value >> shift
 }
 
-/** The eight groups of an IPv6 address that is valid. */
 export function ipv6Groups(address: string): number[] {
   const [head = '', tail] = address.split('::')
   const start = toGroups(head)

@@ -1,4 +1,3 @@
-/** Controls, and marks that change the direction of the text around them. */
 const CONTROLS = /[\p{Cc}\p{Bidi_Control}]+/gu
 
 /** More marks on a character than languages have: they would cover the lines around it. */
@@ -14,7 +13,6 @@ export function toPlainLine(text: string, maxLength: number): string {
   return [...line.slice(0, 2 * maxLength)].slice(0, maxLength).join('').trim()
 }
 
-/** Whether a reader sees anything of a text. */
 export function isVisible(text: string): boolean {
   return VISIBLE.test(text)
 }

@@ -1,7 +1,5 @@
-/** A cache entry to load again. */
 export interface Reload<V> {
   key: string
-  /** The value that changed, if there was one. */
   former: V | undefined
   /** Number of reloads since it was last used, with this one. */
   idleReloads: number
@@ -10,11 +8,9 @@ export interface Reload<V> {
 interface ReloadQueueOptions<V> {
   /** Never rejects. */
   reload: (reload: Reload<V>) => Promise<void>
-  /** Called with the change of the number of keys that wait or are loaded. */
   onCount: (change: 1 | -1) => void
 }
 
-/** Reloads at a time, each of a key and what it owned. */
 const MAX_CONCURRENT_RELOADS = 4
 
 /** Keys that wait for a reload; further ones are loaded when they are requested. */
@@ -23,7 +19,6 @@ const MAX_WAITING_RELOADS = 10_000
 /** Loads changed entries of a cache again in the background, each key once, with what it owned. */
 export class ReloadQueue<V> {
   readonly #options: ReloadQueueOptions<V>
-  /** By the key that was invalidated. */
   readonly #waiting = new Map<string, readonly Reload<V>[]>()
   #running = 0
 

@@ -15,7 +15,6 @@ export interface LoggedRequest extends RequestLike {
   milliseconds?: number
 }
 
-/** Receives every request, for the access log. */
 export interface RequestLog {
   add(request: LoggedRequest): void
 }

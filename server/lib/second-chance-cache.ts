@@ -9,11 +9,9 @@ export interface CacheEntry<V> {
   used: boolean
   /** The entry that owns this one: it leaves the cache with its owner. */
   readonly owner: CacheEntry<V> | undefined
-  /** Keys of the entries that this one owns. */
   owned: Set<unknown> | undefined
 }
 
-/** A cache that shares a budget. */
 interface BudgetedCache {
   readonly usedBytes: number
   evict(): void
@@ -43,24 +41,19 @@ export class MemoryBudget {
   }
 }
 
-/**
- * A cache by key within a budget of bytes, with second-chance eviction: an entry that was used since its last
- * inspection is spared once. A hit costs a lookup and a flag.
- */
+/** Evicts within the budget; an entry that was used since its last inspection is spared once. */
 export class SecondChanceCache<V, K = string> {
   readonly #budget: MemoryBudget
   readonly #onEvict: ((value: V) => void) | undefined
   readonly #entries = new Map<K, CacheEntry<V>>()
   #usedBytes = 0
 
-  /** `onEvict` receives each value that leaves the cache. */
   constructor(budget: MemoryBudget, onEvict?: (value: V) => void) {
     this.#budget = budget
     this.#onEvict = onEvict
     budget.join(this)
   }
 
-  /** Bytes. */
   get usedBytes(): number {
     return this.#usedBytes
   }
@@ -126,7 +119,6 @@ export class SecondChanceCache<V, K = string> {
     if (value !== undefined) this.#onEvict?.(value)
   }
 
-  /** Evicts one entry. */
   evict(): void {
     for (const [key, entry] of this.#entries) {
       if (!entry.used) return void this.delete(key)

@@ -5,7 +5,6 @@ const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** A text that no accepted secret decrypts. */
 export class UndecryptableError extends Error {}
 
 /** Encrypts texts for the store: AES-256-GCM under a key derived from the service's secret. */

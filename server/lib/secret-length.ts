@@ -1,4 +1,3 @@
-/** Characters that a secret must have, wherever it comes from: the settings, its file or a backup. */
 const MIN_SECRET_LENGTH = 32
 
 /** Why a secret must not be used, as the end of a sentence about it; undefined when it is long enough. */

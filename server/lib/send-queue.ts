@@ -18,15 +18,11 @@ interface Handle {
 
 const queues = new WeakMap<Duplex, SendQueue>()
 
-/** The queue of a client's connection; undefined when the connection is not accounted for. */
 export function findSendQueue(socket: Duplex | null): SendQueue | undefined {
   return socket ? queues.get(socket) : undefined
 }
 
-/**
- * The unsent responses and the pending requests of one connection, accounted for as the client's memory. The sent
- * bytes are measured, so that a client that hardly reads is disconnected.
- */
+/** Accounts for the unsent responses and pending requests of a connection, and measures what its client reads. */
 export class SendQueue {
   readonly #socket: Duplex
   readonly #memory: ClientMemory
@@ -38,7 +34,6 @@ export class SendQueue {
   #sentBefore = 0
   #requestBytes = 0
 
-  /** The memory counts against the share of `address`. */
   constructor(socket: Duplex, memory: ClientMemory, address: string) {
     this.#socket = socket
     this.#memory = memory
@@ -49,7 +44,6 @@ export class SendQueue {
     socket.once('close', () => this.#reservation[Symbol.dispose]())
   }
 
-  /** A reservation for what is read ahead for this client. */
   reserve(): MemoryReservation {
     return this.#memory.reserve(this.#address)
   }
@@ -66,10 +60,7 @@ export class SendQueue {
     if (!this.#reservation.require(this.#queuedBytes + this.#requestBytes)) this.#socket.destroy()
   }
 
-  /**
-   * Accounts for the unsent bytes, once a second. Returns false when the client was below the minimum rate for a
-   * minute.
-   */
+  /** Called each second. Returns false when the client was below the minimum rate for a minute. */
   check(): boolean {
     this.update()
     if (this.#socket.writableLength === 0) {

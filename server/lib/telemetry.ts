@@ -1,12 +1,10 @@
 import type { Metrics } from './metrics.ts'
 
-/** Where a process records what it does. */
 export interface Telemetry {
   metrics: Metrics
   tracer?: Tracer | undefined
 }
 
-/** A timed operation of a trace. */
 export interface SpanOptions {
   /** The kind of operation: a name of a small set, such as `store write`. */
   name: string
@@ -18,14 +16,12 @@ export interface SpanOptions {
   traceparent?: string | undefined
 }
 
-/** Changes the span in progress. */
 export interface Span {
   setName(name: string): void
   set(attribute: string, value: string | number): void
   fail(message: string): void
 }
 
-/** Runs an operation as a span, where traces are on. */
 export function trace<T>(
   { tracer }: Pick<Telemetry, 'tracer'>,
   options: SpanOptions,
@@ -34,15 +30,11 @@ export function trace<T>(
   return tracer ? tracer.run(options, work) : work()
 }
 
-/**
- * Records traces: an operation that runs within another one is its child. Absent where traces are off, so that nothing
- * is spent on them.
- */
+/** An operation that runs within another one is its child. Absent where traces are off. */
 export interface Tracer extends AsyncDisposable {
   /** Runs an operation as a span, which fails with it. */
   run<T>(options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>
   /** Runs an operation that becomes a span only if it returns a promise. */
   runIfAsync<T>(options: SpanOptions, work: () => T | Promise<T>): T | Promise<T>
-  /** Names the operation in progress, if there is one. */
   describe(name: string, attributes: NonNullable<SpanOptions['attributes']>): void
 }

@@ -20,7 +20,6 @@ export function isWithin(milliseconds: number, start: number, now: number): bool
   return now >= start && now - start < milliseconds
 }
 
-/** Formats a time for a message. */
 export function formatUtc(milliseconds: number): string {
   return `${toIso(milliseconds).slice(0, 19).replace('T', ' ')} UTC`
 }

@@ -11,7 +11,6 @@ export function newApiKey(): string {
   return `sl_live_${randomBytes(16).toString('hex')}`
 }
 
-/** Whether a credential has the form of an API key, valid or not. */
 export function isApiKey(text: string): boolean {
   return text.startsWith('sl_')
 }
@@ -45,10 +44,7 @@ export function parseCode(typed: string): string | undefined {
   return `${bare.slice(0, 4)}-${bare.slice(4)}`
 }
 
-/**
- * An id of 26 characters, valid in a host name: the time in milliseconds and 80 random bits. Ids sort by
- * time, so that rows of one time are adjacent; they cannot be guessed.
- */
+/** The time in milliseconds and 80 random bits, valid in a host name: ids sort by time and cannot be guessed. */
 export function newId(now: number): string {
   return minIdAt(now) + encodeBits(randomBytes(16), 16)
 }
@@ -66,7 +62,6 @@ export function encodeTime(time: number, length: number): string {
   return text
 }
 
-/** The number of `encodeTime`. */
 export function decodeTime(text: string): number {
   return [...text].reduce((number, character) => number * 32 + ID_CHARACTERS.indexOf(character), 0)
 }
@@ -78,7 +73,6 @@ export function minIdAt(time: number): string {
 
 const ID = /^[0-9a-hjkmnp-tv-z]{26}$/
 
-/** Whether a text has the form of an id made by `newId`. */
 export function isId(text: string): boolean {
   return ID.test(text)
 }
@@ -88,16 +82,12 @@ export function hashToken(secret: string): string {
   return hash('sha256', secret)
 }
 
-/** Compares two texts in constant time. */
 export function constantTimeEqual(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
-/**
- * The one encoding of everything that is signed or hashed with a secret. It is injective: two lists of fields have the
- * same encoding only when they are equal, whatever characters the fields hold (docs/decisions/014-signed-fields.md).
- */
+/** The encoding of all that is signed or hashed with a secret; injective (docs/decisions/014-signed-fields.md). */
 export function encodeFields(fields: readonly (string | number)[]): string {
   if (fields.some((field) => typeof field === 'number' && !Number.isFinite(field)))
     throw new TypeError('A signed field must be text or a finite number')
@@ -109,10 +99,7 @@ export function computeMac(key: string | Buffer, fields: readonly (string | numb
   return createHmac('sha256', key).update(encodeFields(fields)).digest()
 }
 
-/**
- * The service's secret; or several, while it is replaced: the first one signs and encrypts, and all of them verify and
- * decrypt.
- */
+/** While the service's secret is replaced, the first one signs and encrypts, and all of them verify and decrypt. */
 export type Secrets = string | readonly [current: string, ...accepted: string[]]
 
 /** The keys for one purpose (RFC 5869), in the order of the secrets. */
@@ -122,7 +109,6 @@ export function deriveKeys(secrets: Secrets, purpose: string): [Buffer, ...Buffe
   return [derive(current!), ...accepted.map(derive)]
 }
 
-/** Computes and verifies MACs for one purpose. */
 export class Signer {
   readonly #keys: readonly [Buffer, ...Buffer[]]
   /** Identifies each key without revealing it, so that a changed secret and a forgery can be distinguished. */
@@ -134,17 +120,14 @@ export class Signer {
     this.#keyIds = this.#keys.map(identify)
   }
 
-  /** The id of the key that signs. */
   get keyId(): string {
     return this.#keyIds[0]!
   }
 
-  /** Whether a key of this id verifies. */
   hasKey(id: string): boolean {
     return this.#keyIds.includes(id)
   }
 
-  /** `computeMac` the fields, as base64url. */
   sign(fields: readonly (string | number)[]): string {
     return computeMac(this.#keys[0], fields).toString('base64url')
   }

@@ -1,8 +1,6 @@
 import { MINUTE_MS } from './time.ts'
 
-/** A request body in transit. */
 export interface Transfer {
-  /** Received bytes. */
   readonly receivedBytes: number
   /** Received bytes that this process has not read yet. */
   readonly unreadBytes: number
@@ -13,7 +11,6 @@ export interface Transfer {
 interface TransferRatesOptions {
   /** A monotonic clock in milliseconds. */
   clock: () => number
-  /** Milliseconds between two checks. */
   intervalMs?: number
 }
 

@@ -17,9 +17,7 @@ export function trimHeap(): void {
   getCollector()({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
-/**
- * Frees buffers of the young generation that are not used any more: V8 collects only when there are 64 MB of them.
- */
+/** Frees unused buffers of the young generation: V8 collects only when there are 64 MB of them. */
 export function collectYoung(): void {
   getCollector()({ type: 'minor', execution: 'sync' })
 }

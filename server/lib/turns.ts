@@ -4,12 +4,10 @@ import { settlesWithin } from './settles-within.ts'
 /** Work that waits for one key; more is rejected. */
 const MAX_WAITING = 100
 
-/** A call of `run`, for each of its keys. */
 interface Turn {
   ended: Promise<void>
   /** Resolves when the end is not known: those behind it need not wait. */
   stuck: Promise<void>
-  /** Calls of this key that have not ended. */
   count: number
 }
 
