@@ -18,9 +18,7 @@ const RESERVE_PARTS = 16
 const REFILL_INTERVAL_MS = 10 * SECOND_MS
 
 interface BallastOptions {
-  /** The data folder. */
   folder: string
-  /** Without a reserve there is no ballast. */
   reserve: Pick<DiskReserve, 'measure'>
   log: Pick<Log, 'warn'>
 }
@@ -79,7 +77,6 @@ export class Ballast implements Disposable {
     }
   }
 
-  /** False when nothing is left. */
   async #release(): Promise<boolean> {
     const size = await this.#size()
     if (size === 0) return false

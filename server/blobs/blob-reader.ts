@@ -4,7 +4,6 @@ import { ApiError } from '../lib/errors.ts'
 import type { BlobLocation, Blobs, ByteRange, StoredBlob } from './blobs.ts'
 import { DamagedBlobError } from './damage.ts'
 
-/** Which object holds the bytes of a hash. */
 export interface BlobIndex {
   find(hash: string): Promise<BlobLocation | undefined>
 }

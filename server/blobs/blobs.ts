@@ -12,7 +12,6 @@ export interface PutConstraints {
   signal?: AbortSignal
 }
 
-/** Content and the object that holds it. */
 export interface StoredBlob {
   /** SHA-256 as 64 lowercase hex characters. */
   hash: string
@@ -20,20 +19,15 @@ export interface StoredBlob {
   size: number
   /** Name of the object: chosen by the engine, used once. */
   object: string
-  /**
-   * SHA-256 of the concatenated SHA-256s of every MiB, by which readers verify a piece; null for content up to 1 MiB and
-   * where the engine does not verify pieces.
-   */
+  /** SHA-256 of the SHA-256s of all MiBs, which verifies pieces; null up to 1 MiB and where no piece is verified. */
   piecesHash: string | null
 }
 
 /** Where the bytes of a blob, or of one of its encodings, are. */
 export interface BlobLocation extends StoredBlob {
-  /** First byte within the object. */
   offset: number
 }
 
-/** Whether the bytes of a blob are still what was stored. */
 export type BlobState = 'intact' | 'damaged' | 'missing'
 
 /** First and last byte, inclusive. */
@@ -67,10 +61,7 @@ export interface Blobs {
   /** Stores these contents one after another in one new object, durable. Returns their locations in the same order. */
   putTogether(contents: readonly Buffer[]): Promise<BlobLocation[]>
 
-  /**
-   * Makes these blobs durable. Returns those that are absent or damaged: they must be received again. Where `put` is
-   * durable, this does nothing and returns none.
-   */
+  /** Makes blobs durable; returns the absent and damaged ones, to be received again: none where `put` is durable. */
   commit(blobs: readonly StoredBlob[]): Promise<StoredBlob[]>
 
   /** All bytes, or undefined when absent. For content that fits into memory. */
@@ -88,16 +79,10 @@ export interface Blobs {
   /** Deletes objects; absent ones are ignored. One that cannot be deleted does not keep others: it rejects afterwards. */
   remove(objects: readonly string[]): Promise<void>
 
-  /**
-   * Names of objects in byte order, those that follow `after`; a page of at least one, and none at the end. Includes
-   * what other services and people store in the same place.
-   */
+  /** A page of names after `after`, in byte order, including those of others: at least one, and none at the end. */
   list(after?: string): Promise<string[]>
 
-  /**
-   * When the service created an object of this name, in milliseconds since 1970. Undefined for names that are not of the
-   * service: such an object belongs to others.
-   */
+  /** In milliseconds since 1970; undefined for names that are not of the service: such an object belongs to others. */
   createdAt(object: string): number | undefined
 
   /** Rejects with UNAVAILABLE when bytes cannot be stored now. */
@@ -109,9 +94,6 @@ export interface Blobs {
    */
   assertSpace(bytes?: number): Promise<void>
 
-  /**
-   * The same for a file in the data folder of this machine, such as an archive that is being received: the copies that
-   * the engine has there give way to it.
-   */
+  /** The same for a file in the data folder of this machine; the copies that the engine has there give way to it. */
   assertLocalSpace(bytes?: number): Promise<void>
 }

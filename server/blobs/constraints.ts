@@ -2,7 +2,6 @@ import { formatLimit } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { PutConstraints, StoredBlob } from './blobs.ts'
 
-/** What a complete body is compared with. */
 export type ReceivedBytes = Pick<StoredBlob, 'hash' | 'size'>
 
 /** Throws when a body exceeds its declared or maximum length, or when the upload was stopped. */

@@ -13,7 +13,6 @@ export interface CodedContent {
   decodedSize: number
 }
 
-/** Bytes that a decoder returns at a time. */
 const CHUNK_BYTES = 64 * 1024
 
 /** The largest window of Brotli (RFC 7932, 9.1), and what a decoder takes in memory beside it. */
@@ -28,17 +27,13 @@ export function createDecoder(coding: ContentCoding): Transform {
     : createBrotliDecompress({ chunkSize: CHUNK_BYTES, params: { [LARGE_WINDOW]: 0 } })
 }
 
-/** Memory that a decoder of such a content takes, at most, in bytes. */
 export function decoderBytes({ coding, decodedSize }: CodedContent): number {
   return coding === 'gzip'
     ? DECODER_BYTES
     : DECODER_BYTES + Math.min(MAX_BROTLI_WINDOW_BYTES, 2 * decodedSize)
 }
 
-/**
- * The size of what a body decodes to, in bytes; Infinity when it exceeds `maxBytes`, beyond which nothing is decoded, and
- * undefined when the body is not of this coding. Rejects when the body cannot be read.
- */
+/** Decoded bytes of a body; Infinity beyond `maxBytes`, undefined for another coding. Rejects if it is unreadable. */
 export async function measureDecoded(
   body: Readable,
   coding: ContentCoding,

@@ -30,7 +30,6 @@ export function isDamage(error: unknown): boolean {
 /** Objects whose damage was logged: visits must not flood the log. */
 const MAX_LOGGED_OBJECTS = 1000
 
-/** Counts reads of damaged bytes, and logs the first one of each object. */
 export class DamageReport {
   readonly #log: Log
   readonly #metrics: Metrics

@@ -10,7 +10,6 @@ export interface DiskSpace {
   reserveBytes: number
 }
 
-/** Validity of a measurement of the free space, in milliseconds. */
 const MEASUREMENT_MS = 1000
 
 /** Without a setting: 5 percent of the disk, within these limits (docs/decisions/015-disk-reserve.md). */
@@ -70,7 +69,6 @@ export class DiskReserve {
   }
 }
 
-/** The bytes of a reserve on a disk of this size. */
 export function reserveBytes(size: ReserveSize | undefined, diskBytes: number): number {
   if (size === undefined) {
     const share = (diskBytes * DEFAULT_PERCENT) / 100

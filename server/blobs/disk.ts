@@ -23,10 +23,7 @@ const HASH_CHUNK_BYTES = 2 ** 20
 /** Bytes of a larger body buffered per write: chunks may be small, and each write takes a thread. */
 const WRITE_BYTES = 32 * 1024
 
-/**
- * Chunk size of reads in bytes. The edge caches chunks of the same size, so that no chunk keeps the memory of
- * another.
- */
+/** The edge caches chunks of the same size, so that no chunk keeps the memory of another. */
 const READ_CHUNK_BYTES = 128 * 1024
 
 /** Concurrent flushes: each occupies a thread, and `deploy/` and `npm start` set `UV_THREADPOOL_SIZE` to 16. */
@@ -47,13 +44,10 @@ interface DiskOptions {
   damage?: DamageReport
 }
 
-/** Successive objects in one folder. */
 const OBJECTS_PER_SHARD = 100
 
-/** Objects in a page of a listing. */
 const OBJECTS_PER_PAGE = 1000
 
-/** Blobs in a folder of a local disk. */
 export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOptions): Blobs {
   const shards = new Shards(folder)
   /** The end of the names of objects that this run has created. */
@@ -98,7 +92,6 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     }
   }
 
-  /** All bytes, which have their hash; undefined when absent. */
   async function readIntact(location: BlobLocation): Promise<Buffer | undefined> {
     const { object, offset, size, hash } = location
     const handle = await open(place(object)).catch(ignoreMissing)
@@ -281,10 +274,8 @@ class Shards {
   /** Those whose names survive a power cut. */
   readonly #flushed: Set<string>
   #current = ''
-  /** Objects until the next folder. */
   #remaining = 0
 
-  /** Creates the root folder and flushes it. */
   constructor(folder: string) {
     this.#folder = folder
     makeFolder(folder)
@@ -380,10 +371,7 @@ async function receiveLarge(
   }
 }
 
-/**
- * Iterates over the body without destroying it on an early exit, so that the client can still receive the
- * error.
- */
+/** Does not destroy the body on an early exit, so that the client can still receive the error. */
 function iterateBody(body: Readable): AsyncIterable<Buffer> {
   return body.iterator({ destroyOnReturn: false })
 }
@@ -395,10 +383,7 @@ async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
   }
 }
 
-/**
- * Reads a part of a file, into `bytes` if given, and returns its SHA-256; undefined when the file ends before. Rejects
- * with the errors of the disk.
- */
+/** The SHA-256 of a part of a file, read into `bytes` if given; undefined when the file ends before. */
 async function hashPart(
   handle: FileHandle,
   { offset, size }: Pick<BlobLocation, 'offset' | 'size'>,
@@ -434,7 +419,6 @@ function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error
 }
 
-/** Translates errors of the operating system into those of the contract. */
 async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -9,10 +9,7 @@ const MIN_BYTES = 256
 /** For larger files the highest level takes minutes and hundreds of megabytes. */
 const MAX_BYTES = 16 * 2 ** 20
 
-/**
- * Compressible types beside `text/*` and those ending in `+json`, `+xml` or `+text`: all that mime-db calls so, and others
- * whose files are text or uncompressed.
- */
+/** Beside `text/*`, `+json`, `+xml` and `+text`: those of mime-db, and others whose files are text or uncompressed. */
 const COMPRESSIBLE_SUBTYPES = new Set([
   ...[
     ...['json', 'json5', 'jsonl', 'ndjson', 'x-ndjson', 'xml', 'xml-dtd', 'x-www-form-urlencoded'],
@@ -49,12 +46,10 @@ export function isCompressible(contentType: string): boolean {
   return type.startsWith('text/') || /\+(?:json|xml|text)$/.test(type) || COMPRESSIBLE_SUBTYPES.has(type)
 }
 
-/** Whether the encodings of a file are prepared: it is compressible, and neither tiny nor huge. */
 export function shouldPrecompress({ contentType, size }: { contentType: string; size: number }): boolean {
   return size >= MIN_BYTES && size <= MAX_BYTES && isCompressible(contentType)
 }
 
-/** Whether an encoding is worth keeping: smaller by 32 bytes and by 2 %. */
 export function isWorthKeeping(before: number, after: number): boolean {
   return before - after >= Math.max(32, before * 0.02)
 }

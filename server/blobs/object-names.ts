@@ -7,7 +7,6 @@ const NAME = /^[0-9a-f]{4}-([0-9a-z]{8,9})-[0-9a-f]{12}(?:h[0-9a-f]{12})?(?:\.[0
 const HASH_MARK = 26
 const HASH_DIGITS = 12
 
-/** What a name may contain. */
 interface NameParts {
   /** The first digits, where an engine chooses them. */
   prefix?: string

@@ -18,7 +18,6 @@ const QUIET_READINGS = 10
 
 const MAX_REASON_CHARACTERS = 300
 
-/** What the outcomes of requests say about a bucket, for the operator. */
 export class BucketState {
   #failures = 0
   #reason = ''
@@ -45,7 +44,6 @@ export class BucketState {
     this.#failures = 0
   }
 
-  /** Counts a request that did not succeed. */
   fail(outcome: RequestOutcome, error: Error): void {
     if (outcome === 'throttled') this.#throttled++
     if (UNREACHABLE.has(outcome)) {

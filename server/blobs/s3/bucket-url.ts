@@ -1,4 +1,3 @@
-/** A bucket and how to address it. */
 export interface Bucket {
   name: string
   /** Of the keys of all objects: empty, or with a slash at its end. */

@@ -5,7 +5,6 @@ import type { Metrics } from '../../lib/metrics.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
 
 interface DiskCacheOptions {
-  /** Created when it does not exist. */
   folder: string
   /** Bytes of all files. */
   limit: number
@@ -16,7 +15,6 @@ interface DiskCacheOptions {
   reserve?: Pick<DiskReserve, 'assertSpace'> | undefined
 }
 
-/** Blocks of file systems. */
 const BLOCK_BYTES = 4096
 
 /** The part of the limit that is free after an eviction, for what all processes write before the next one. */
@@ -127,12 +125,10 @@ export class DiskCache {
     return this.#evicting
   }
 
-  /** Deletes the free share of what is kept; returns how many bytes. */
   #shrink(): Promise<number> {
     return this.#evictTo((total) => total - this.#options.limit * FREE_SHARE)
   }
 
-  /** Returns how many bytes were deleted. */
   async #evictTo(targetOf: (total: number) => number): Promise<number> {
     const { folder } = this.#options
     this.#writtenBytes = 0

@@ -37,7 +37,6 @@ export class HangWatch {
     return this.signal.aborted
   }
 
-  /** Waits for the bucket until the promise settles. */
   async during<T>(waiting: Promise<T>): Promise<T> {
     if (this.#waiting++ === 0) {
       this.#quietSince = performance.now()
@@ -51,7 +50,6 @@ export class HangWatch {
     }
   }
 
-  /** Counts a byte of the bucket. */
   hear(): void {
     this.#quietSince = performance.now()
     this.#isProbed = false

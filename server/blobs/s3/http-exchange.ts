@@ -11,7 +11,6 @@ export interface S3Response {
   body: Buffer
 }
 
-/** A signed request. */
 export interface SignedRequest {
   method: string
   path: string
@@ -36,7 +35,6 @@ const COLLECTION_BYTES = 16 * 2 ** 20
 /** Exchanges whose bodies are in memory end within this many time-outs, including their wait for a connection. */
 const MAX_TIMEOUTS = 6
 
-/** HTTP requests to one server over connections that are kept open. */
 export class HttpExchanges {
   readonly #endpoint: URL
   readonly #timeoutMs: number
@@ -48,7 +46,6 @@ export class HttpExchanges {
   readonly #hangs: Hangs
   #pending = 0
   #streamedBytes = 0
-  /** Whether the server has responded "100 Continue". */
   #sendsContinue = false
 
   /** `timeoutMs` is the maximum time without a byte in either direction, including that to connect. */
@@ -70,7 +67,6 @@ export class HttpExchanges {
     return this.#exchange(this.#request(signed, this.#agent), body, signal).finally(() => this.#pending--)
   }
 
-  /** Sends a request over a connection of its own. */
   probe(signed: SignedRequest): Promise<S3Response> {
     return this.#exchange(this.#request(signed, this.#probeAgent), [])
   }
@@ -97,10 +93,7 @@ export class HttpExchanges {
     })
   }
 
-  /**
-   * Sends the headers of a request, and resolves when the server is ready for the body. Rejects before a byte of the
-   * body is needed when it is not: the response is then an error.
-   */
+  /** Resolves when the server is ready for the body; otherwise rejects before a byte of the body is needed. */
   async open(signed: SignedRequest, toError: (response: S3Response) => Error): Promise<OpenUpload> {
     const headers = { ...signed.headers, expect: '100-continue' }
     const request = this.#request({ ...signed, headers }, this.#uploadAgent)
@@ -165,7 +158,6 @@ export class HttpExchanges {
   }
 }
 
-/** Counts the requests that wait for the bucket, and its bytes. */
 type Hangs = Pick<HangWatch, 'during' | 'hear'>
 
 interface UploadHandlers {
@@ -174,7 +166,6 @@ interface UploadHandlers {
   hangs: Hangs
 }
 
-/** A request whose body is sent as it arrives. */
 export class OpenUpload {
   readonly response: Promise<S3Response>
   readonly #request: ClientRequest
@@ -241,7 +232,6 @@ export class OpenUpload {
   }
 }
 
-/** The whole response. */
 function receive(request: ClientRequest, hangs: Hangs): Promise<S3Response> {
   return new Promise((resolve, reject) => {
     request.on('error', reject)

@@ -43,7 +43,6 @@ export class IncomingContent {
     }
   }
 
-  /** Stops reading, without an effect on the body. */
   async close(): Promise<void> {
     await this.#chunks.return?.()
   }

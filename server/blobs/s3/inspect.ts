@@ -7,7 +7,6 @@ import { listObjects, removeObjects } from './listing.ts'
 import { S3Client } from './s3-client.ts'
 import { S3Error } from './s3-error.ts'
 
-/** What was found when everything that the service does with a bucket was tried. */
 export interface BucketFacts {
   /** What works, in the order in which it was tried. */
   works: readonly string[]
@@ -19,7 +18,6 @@ export interface BucketFacts {
 
 const CONTENT = Buffer.from('An object of slipway-server check, which deletes it.\n')
 
-/** Stores, reads, lists and deletes an object. */
 export async function inspectBucket(url: string): Promise<BucketFacts> {
   const bucket = parseBucketUrl(url)
   const options = { clock: Date.now, metrics: new Metrics(), credentials: defaultProvider() }

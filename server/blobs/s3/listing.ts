@@ -18,7 +18,6 @@ export async function listObjects(client: S3Client, bucket: Bucket, options: Lis
   return (await listSizes(client, bucket, options)).map(({ name }) => name)
 }
 
-/** The same with the bytes of each object. */
 export async function listSizes(
   client: S3Client,
   { prefix }: Bucket,

@@ -3,13 +3,9 @@ import { createHash, hash as hashOnce } from 'node:crypto'
 /** Bytes of a piece of content, but the last. Content up to this size has no pieces: its own hash verifies it. */
 export const PIECE_BYTES = 2 ** 20
 
-/** Bytes of a SHA-256. */
 export const HASH_BYTES = 32
 
-/**
- * Bytes of the table that follows content of this size in its object: the SHA-256 of each piece. Its own SHA-256 is the
- * `piecesHash` of the blob.
- */
+/** Bytes of the table that follows content of this size: the SHA-256 of each piece. Its SHA-256 is `piecesHash`. */
 export function tableBytes(size: number): number {
   return size <= PIECE_BYTES ? 0 : Math.ceil(size / PIECE_BYTES) * HASH_BYTES
 }
@@ -20,7 +16,6 @@ export function contentBytes(objectBytes: number): number {
   return objectBytes - Math.ceil(objectBytes / (PIECE_BYTES + HASH_BYTES)) * HASH_BYTES
 }
 
-/** The table of content in memory; empty when it has none. */
 export function buildTable(content: Buffer): Buffer {
   const hasher = new PieceHasher()
   hasher.update(content)
@@ -31,7 +26,6 @@ export function hashTable(table: Buffer): string | null {
   return table.length === 0 ? null : hashOnce('sha256', table)
 }
 
-/** Hashes the pieces of content that arrives in chunks. */
 export class PieceHasher {
   readonly #hashes: Buffer[] = []
   #piece = createHash('sha256')

@@ -10,7 +10,6 @@ import { HangWatch } from './hang-watch.ts'
 import { HttpExchanges, type S3Response, type SignedRequest } from './http-exchange.ts'
 import { isRetryable, outcomeOf, type RequestOutcome, S3Error, WrongBytesError } from './s3-error.ts'
 
-/** A request about the bucket or, with a name, about one of its objects. */
 export interface S3Request {
   /** Of the metrics: `put` and so on. */
   kind: string
@@ -52,7 +51,6 @@ const EMPTY_HASH = createHash('sha256').digest('hex')
 /** Content that streams is compared with the MD5 of the response. */
 const UNSIGNED = 'UNSIGNED-PAYLOAD'
 
-/** Requests to a bucket, signed (Signature Version 4), counted, with time-outs and retries. */
 export class S3Client {
   readonly #bucket: Bucket
   readonly #metrics: Metrics
@@ -102,10 +100,7 @@ export class S3Client {
     })
   }
 
-  /**
-   * Sends a body of known length as it arrives. A request that is refused before its body is sent again; afterwards
-   * nothing is.
-   */
+  /** Sends a body as it arrives. A request that is refused before its body is sent again; afterwards nothing is. */
   async upload(request: S3Request, length: number, content: AsyncIterator<Buffer>): Promise<S3Response> {
     const upload = await this.#withRetries(`${request.kind}.begin`, async () => {
       this.#admit(request)
@@ -202,7 +197,6 @@ export class S3Client {
   }
 }
 
-/** The interface of the signer. */
 class NodeSha256 {
   readonly #hash: { update(bytes: Uint8Array | string): unknown; digest(): Buffer }
 
@@ -239,10 +233,7 @@ function escapeUri(text: string): string {
 
 const MAX_TOKENS = 200
 
-/**
- * Bounds retries during an outage: each takes a token, each success returns one. While half of all requests fail, every
- * request can be tried three times; when all fail, soon none is sent twice.
- */
+/** A retry takes a token, a success returns one: when all requests fail, retries end (docs/decisions/022-s3.md). */
 class RetryBudget {
   #tokens = MAX_TOKENS
 

@@ -13,7 +13,6 @@ const RETRYABLE_CODES = new Set([
   'BadDigest',
 ])
 
-/** An error response. */
 export class S3Error extends Error {
   readonly status: number
   readonly code: string
@@ -46,10 +45,8 @@ export class S3TimeoutError extends Error {}
 /** The request was not sent, or has ended, because the bucket has answered none for a while. */
 export class S3HangError extends Error {}
 
-/** The request was not sent, because too many others wait. */
 export class S3QueueFullError extends Error {}
 
-/** Bytes that were received are not those that were stored. */
 export class WrongBytesError extends Error {}
 
 /** An error of a body that is stored: the caller receives its cause, unlike errors of S3. */
@@ -68,7 +65,6 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof S3TimeoutError || error instanceof WrongBytesError || isNetworkError(error)
 }
 
-/** The outcome of a try, for the metrics. */
 export type RequestOutcome =
   | 'ok'
   | 'timeout'
@@ -94,7 +90,6 @@ export function outcomeOf(error: unknown): RequestOutcome {
   return error.status >= 500 ? 'server_error' : 'refused'
 }
 
-/** Translates errors of the server and the network into those of the contract. */
 export function translateError(error: unknown): never {
   if (error instanceof ApiError) throw error
   if (error instanceof BodyError) throw error.cause
@@ -112,7 +107,6 @@ export function translateError(error: unknown): never {
   })
 }
 
-/** Errors of sockets, TLS and DNS. */
 function isNetworkError(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return typeof code === 'string' && /^(E[A-Z]{3,}|HPE_)/.test(code)

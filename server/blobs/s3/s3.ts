@@ -34,7 +34,6 @@ interface S3Options {
   /** Those of the environment, a file or the role of the machine by default. */
   credentials?: S3ClientOptions['credentials']
   timeouts?: S3ClientOptions['timeouts']
-  /** Maximum bytes of an object that is created in one request. */
   maxPutBytes?: number
 }
 
@@ -46,7 +45,6 @@ const READ_AHEAD_BYTES = PIECE_BYTES / 2
 
 const EMPTY = Buffer.alloc(0)
 
-/** How long the result of a check is valid. */
 const CHECK_INTERVAL_MS = 3000
 
 /** Blobs in a bucket of S3. An object is one content or several, each followed by the table of its pieces. */

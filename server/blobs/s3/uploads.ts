@@ -26,14 +26,11 @@ interface UploadsOptions {
   createName(hash?: string): string
   /** Receives content of up to one piece that was stored, valid until it returns. */
   onStored(hash: string, bytes: Buffer): void
-  /** Maximum bytes of an object in one request. */
   maxPutBytes?: number
 }
 
-/** Received bytes in a new object. */
 type Received = Omit<StoredBlob, 'object'>
 
-/** Stores bodies: small ones from memory, larger ones as they arrive. */
 export class Uploads {
   readonly #client: S3Client
   readonly #createName: UploadsOptions['createName']
@@ -65,13 +62,11 @@ export class Uploads {
     }
   }
 
-  /** Stores bytes from memory in a new object. */
   async putBytes(object: string, parts: readonly Buffer[], hash?: string): Promise<void> {
     const known = hash === undefined ? {} : { bodyHash: hash }
     await this.#client.send({ kind: 'put', method: 'PUT', object, body: parts, ...known })
   }
 
-  /** Gathers content in memory, until it is too large for that. */
   async #gather(content: IncomingContent, expectedHash?: string): Promise<StoredBlob> {
     const gathered = new GrowingBuffer()
     for (let chunk = await content.next(); chunk; chunk = await content.next()) {
@@ -155,7 +150,6 @@ export class Uploads {
   }
 }
 
-/** Content and then its table, in parts. */
 class Parts {
   readonly #content: IncomingContent
   #rest: Buffer[]

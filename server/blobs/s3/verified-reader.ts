@@ -27,7 +27,6 @@ const MAX_MEMORY_BYTES = 32 * 2 ** 20
 export class VerifiedReader {
   readonly #options: VerifiedReaderOptions
   readonly #memory = new SecondChanceCache<Buffer>(new MemoryBudget(MAX_MEMORY_BYTES))
-  /** Concurrent readers of the same bytes share a fetch. */
   readonly #fetches = new Map<string, Promise<Buffer>>()
 
   constructor(options: VerifiedReaderOptions) {
@@ -131,7 +130,6 @@ export class VerifiedReader {
   }
 }
 
-/** The hashes of the pieces, which follow the content. */
 function tableRange({ object, offset, size, piecesHash }: BlobLocation): HashedRange {
   if (piecesHash === null) throw new Error(`the pieces of ${object} have no hashes`)
   return { object, start: offset + size, length: tableBytes(size), hash: piecesHash }

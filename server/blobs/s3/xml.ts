@@ -2,12 +2,10 @@
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** The text of the first element of this name. */
 export function childText(xml: string, name: string): string | undefined {
   return childTexts(xml, name)[0]
 }
 
-/** The contents of all elements of this name, in order. */
 export function childTexts(xml: string, name: string): string[] {
   const found: string[] = []
   const [open, close] = [`<${name}>`, `</${name}>`]
