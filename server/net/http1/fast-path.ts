@@ -8,6 +8,7 @@ import { ResponseSerializer } from './response-serializer.ts'
 
 interface Http1FastPathOptions {
   handler: HttpHandler
+  /** Milliseconds since 1970. */
   clock: () => number
   budget: MemoryBudget
   read?: typeof readIntoSharedBuffer
@@ -24,6 +25,7 @@ export class Http1FastPath implements FastPathContext {
   readonly read: typeof readIntoSharedBuffer
   readonly pool = new ConnectionPool<FastPathConnection>()
   responses = 0
+  /** Connections passed to Node's parser. */
   fallbacks = 0
 
   constructor({ handler, clock, budget, read = readIntoSharedBuffer }: Http1FastPathOptions) {
