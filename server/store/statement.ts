@@ -13,7 +13,7 @@ class Parameter {
   }
 }
 
-/** Compiled once: that costs several runs. `build` passes each parameter on as a value of its own, unchanged. */
+/** Compiled once for each engine. `build` passes each parameter on as a value of its own, unchanged. */
 export function statement<Values extends unknown[], Query extends Compilable<unknown>>(
   build: (db: Kysely<Schema>, ...parameters: Values) => Query,
   count = build.length - 1,
