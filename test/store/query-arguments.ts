@@ -389,7 +389,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     countProblems: [1000],
     sites: [['slug 7', 'slug 8']],
     accounts: [['id 7', 'id 8']],
-    domains: [['domain 7 id 7', 'domain 8 id 8']],
+    domains: [['domain-7 id-7', 'domain-8 id-8']],
   },
   activity: {
     add: [[activity]],

@@ -13,12 +13,15 @@ import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
 import type { AdminPage } from '../../../protocol/api/admin/page.schema.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
-import type { ListedAccount, ListedDomain, ListedSite } from '../../store/queries/figures.ts'
+import type { FigureQueries } from '../../store/queries/figures.ts'
 import type { CertificateSummary } from '../../store/tables/certificates.ts'
 import { domainId, type ListKind } from '../../store/tables/figures.ts'
 import { isSilent } from '../fleet/node-list.ts'
 import { decodeCursor, type PageRequest, toPage } from './page.ts'
 import { describeSuspension } from './suspension.ts'
+
+/** What a query of `FigureQueries` returns of each row. */
+type Listed<Name extends 'sites' | 'accounts' | 'domains'> = Awaited<ReturnType<FigureQueries[Name]>>[number]
 
 /** Matches of a search, which are sorted and shown in one page. */
 const MAX_MATCHES = 200
@@ -119,22 +122,23 @@ export class Lists {
     return { ...page, rows: page.rows.flatMap((row) => byId.get(row.id) ?? []).map(show) }
   }
 
-  #showSite(site: ListedSite): AdminSite {
-    const { slug, title, ownerId, ownerEmail, isLive, hasPassword, expiresAt, bytes, visits } = site
+  #showSite(site: Listed<'sites'>): AdminSite {
+    const { slug, ownerId, ownerEmail, expiresAt, isOwnerSuspended, bytes, visits } = site
     const isExpired = expiresAt !== null && expiresAt <= this.#parts.store.clock()
     return {
       slug,
       siteUrl: this.#parts.addresses.site(slug),
-      title,
+      title: site.title ?? site.versionTitle,
       owner: toOwner(ownerId, ownerEmail),
-      status: isExpired ? 'expired' : isLive ? 'active' : 'pending',
-      hasPassword,
+      status: isExpired ? 'expired' : site.liveVersionId === null ? 'pending' : 'active',
+      hasPassword: site.passwordHash !== null,
       createdAt: toIso(site.createdAt),
       updatedAt: toIso(site.updatedAt),
       expiresAt: toIsoOrNull(expiresAt),
       suspension: describeSuspension(site.suspension),
-      isOwnerSuspended: site.isOwnerSuspended,
-      ...{ bytes, visits },
+      isOwnerSuspended,
+      bytes,
+      visits,
     }
   }
 }
@@ -156,26 +160,35 @@ function compareBy(sort: ListOrder): (one: Sortable, other: Sortable) => number 
   return (one, other) => other[field] - one[field]
 }
 
-function showAccount({ createdAt, isAdministrator, suspension, ...rest }: ListedAccount): AdminAccount {
+function showAccount(account: Listed<'accounts'>): AdminAccount {
+  const { id, email, plan, limits, sites, bytes, visits } = account
   return {
-    ...rest,
-    administrator: isAdministrator,
-    suspension: describeSuspension(suspension),
-    createdAt: toIso(createdAt),
+    id,
+    email,
+    plan,
+    limits: limits ?? {},
+    suspension: describeSuspension(account.suspension),
+    administrator: account.administratorSince !== null,
+    isBeingDeleted: account.deletionStartedAt !== null,
+    createdAt: toIso(account.createdAt),
+    sites,
+    bytes,
+    visits,
   }
 }
 
-function showDomain(domain: ListedDomain): AdminDomain {
-  const { slug, accountId, ownerEmail, isActive, problem, bytes, visits } = domain
+function showDomain(row: Listed<'domains'>): AdminDomain {
+  const { domain, slug, accountId, ownerEmail, status, reason, bytes, visits } = row
   return {
-    domain: domain.domain,
+    domain,
     slug,
     owner: toOwner(accountId, ownerEmail),
-    status: isActive ? 'active' : 'pending',
-    problem,
-    createdAt: toIso(domain.createdAt),
-    checkedAt: toIsoOrNull(domain.checkedAt),
-    ...{ bytes, visits },
+    status,
+    problem: reason,
+    createdAt: toIso(row.createdAt),
+    checkedAt: toIsoOrNull(row.checkedAt),
+    bytes,
+    visits,
   }
 }
 

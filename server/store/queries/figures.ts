@@ -1,9 +1,10 @@
 import { type Kysely, sql } from 'kysely'
-import type { Exceptions } from '../../../protocol/api/account.schema.ts'
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
 import type { Schema } from '../schema.ts'
+import { accountTable } from '../tables/accounts.ts'
+import { domainTable } from '../tables/domains.ts'
 import { domainId, type Figures, type ListKind } from '../tables/figures.ts'
-import type { Suspension } from '../tables/suspension.ts'
+import { siteTable } from '../tables/sites.ts'
 
 /** Follows every text with the same beginning. */
 const LAST_CHARACTER = '\u{10ffff}'
@@ -31,50 +32,12 @@ export interface ListPosition {
   id: string
 }
 
-export interface ListedSite {
-  slug: string
-  ownerId: string | null
-  ownerEmail: string | null
-  title: string | null
-  isLive: boolean
-  hasPassword: boolean
-  createdAt: number
-  updatedAt: number
-  expiresAt: number | null
-  suspension: Suspension | null
-  isOwnerSuspended: boolean
-  bytes: number
-  visits: number
-}
-
-export interface ListedAccount {
-  id: string
-  email: string
-  plan: string
-  /** The limits that differ from those of the plan. */
-  limits: Exceptions
-  suspension: Suspension | null
-  createdAt: number
-  isAdministrator: boolean
-  isBeingDeleted: boolean
-  sites: number
-  bytes: number
-  visits: number
-}
-
-export interface ListedDomain {
-  id: string
-  domain: string
-  slug: string
-  accountId: string
-  ownerEmail: string | null
-  isActive: boolean
-  problem: string | null
-  createdAt: number
-  checkedAt: number | null
-  bytes: number
-  visits: number
-}
+/** The columns that identify the objects of a list, and which of them are listed. */
+const LISTED = {
+  site: { table: 'sites', keys: ['slug'], where: sql`deleted_at is null` },
+  account: { table: 'accounts', keys: ['id'], where: sql`1 = 1` },
+  domain: { table: 'domains', keys: ['domain', 'account_id'], where: sql`1 = 1` },
+} as const
 
 /** Figures are as of their last count: what is newer has none, and is found by its age and by search only. */
 export class FigureQueries {
@@ -191,7 +154,8 @@ export class FigureQueries {
     return { domains: Number(domains), certificates: Number(certificates) }
   }
 
-  async sites(slugs: readonly string[]): Promise<ListedSite[]> {
+  /** Those of these that exist, in no order. */
+  async sites(slugs: readonly string[]) {
     if (slugs.length === 0) return []
     const rows = await this.#db
       .selectFrom('sites')
@@ -200,105 +164,54 @@ export class FigureQueries {
       .leftJoin('figures', (join) =>
         join.onRef('figures.id', '=', 'sites.slug').on('figures.kind', '=', 'site'),
       )
-      .select([
-        'sites.slug',
-        'sites.owner_id as ownerId',
-        'accounts.email as ownerEmail',
-        'sites.title as ownTitle',
-        'versions.title as versionTitle',
-        'sites.live_version_id as live',
-        'sites.password_hash as password',
-        'sites.created_at as createdAt',
-        'sites.updated_at as updatedAt',
-        'sites.expires_at as expiresAt',
-        'sites.suspension',
-        'accounts.suspension as ownerSuspension',
-        'figures.bytes',
-        'figures.visits',
-      ])
-      .where('sites.slug', 'in', [...slugs])
+      .selectAll('sites')
+      .select(['accounts.email', 'accounts.suspension as ownerSuspension', 'versions.title as versionTitle'])
+      .select(['figures.bytes', 'figures.visits'])
+      .where('sites.slug', 'in', slugs)
       .where('sites.deleted_at', 'is', null)
       .execute()
-    return rows.map(({ ownTitle, versionTitle, live, password, bytes, visits, ...others }) => {
-      const { suspension, ownerSuspension, ...rest } = others
-      return {
-        ...rest,
-        suspension: parse<Suspension>(suspension),
-        isOwnerSuspended: ownerSuspension !== null,
-        title: ownTitle ?? versionTitle,
-        isLive: live !== null,
-        hasPassword: password !== null,
-        ...{ bytes: bytes ?? 0, visits: visits ?? 0 },
-      }
-    })
+    return rows.map((row) => ({
+      ...siteTable.toEntity(row),
+      ownerEmail: row.email,
+      isOwnerSuspended: row.ownerSuspension !== null,
+      versionTitle: row.versionTitle,
+      ...toCounted(row),
+    }))
   }
 
-  async accounts(ids: readonly string[]): Promise<ListedAccount[]> {
+  async accounts(ids: readonly string[]) {
     if (ids.length === 0) return []
     const rows = await this.#db
       .selectFrom('accounts')
       .leftJoin('figures', (join) =>
         join.onRef('figures.id', '=', 'accounts.id').on('figures.kind', '=', 'account'),
       )
-      .select([
-        'accounts.id',
-        'accounts.email',
-        'accounts.plan',
-        'accounts.limits',
-        'accounts.suspension',
-        'accounts.created_at as createdAt',
-        'accounts.administrator_since as administratorSince',
-        'accounts.deletion_started_at as deletionStartedAt',
-        'figures.sites',
-        'figures.bytes',
-        'figures.visits',
-      ])
-      .where('accounts.id', 'in', [...ids])
+      .selectAll('accounts')
+      .select(['figures.sites', 'figures.bytes', 'figures.visits'])
+      .where('accounts.id', 'in', ids)
       .execute()
-    return rows.map(
-      ({ administratorSince, deletionStartedAt, sites, bytes, visits, limits, suspension, ...rest }) => ({
-        ...rest,
-        limits: parse<Exceptions>(limits) ?? {},
-        suspension: parse<Suspension>(suspension),
-        isAdministrator: administratorSince !== null,
-        isBeingDeleted: deletionStartedAt !== null,
-        ...{ sites: sites ?? 0, bytes: bytes ?? 0, visits: visits ?? 0 },
-      }),
-    )
+    return rows.map((row) => ({ ...accountTable.toEntity(row), sites: row.sites ?? 0, ...toCounted(row) }))
   }
 
-  async domains(ids: readonly string[]): Promise<ListedDomain[]> {
+  async domains(ids: readonly string[]) {
     if (ids.length === 0) return []
-    const wanted = new Set(ids)
     const rows = await this.#db
       .selectFrom('domains')
       .leftJoin('accounts', 'accounts.id', 'domains.account_id')
       .leftJoin('figures', (join) =>
         join.onRef('figures.id', '=', 'domains.slug').on('figures.kind', '=', 'site'),
       )
-      .select([
-        'domains.domain',
-        'domains.slug',
-        'domains.account_id as accountId',
-        'accounts.email as ownerEmail',
-        'domains.status',
-        'domains.reason as problem',
-        'domains.created_at as createdAt',
-        'domains.checked_at as checkedAt',
-        'figures.bytes',
-        'figures.visits',
-      ])
-      .where(
-        'domains.domain',
-        'in',
-        ids.map((id) => id.split(' ', 1)[0]!),
+      .selectAll('domains')
+      .select(['accounts.email', 'figures.bytes', 'figures.visits'])
+      .where((e) =>
+        e(
+          e.refTuple('domains.domain', 'domains.account_id'),
+          'in',
+          ids.map((id) => e.tuple(...(id.split(' ') as [string, string]))),
+        ),
       )
       .execute()
-    return rows.flatMap(({ status, bytes, visits, ...rest }) => {
-      const id = domainId(rest.domain, rest.accountId)
-      const figures = { bytes: bytes ?? 0, visits: visits ?? 0 }
-      return wanted.has(id) ? [{ ...rest, id, isActive: status === 'active', ...figures }] : []
-    })
+    return rows.map((row) => ({ ...domainTable.toEntity(row), ownerEmail: row.email, ...toCounted(row) }))
   }
 
   async #countSites({ after, limit, since }: { after: string; limit: number; since: number }) {
@@ -402,44 +315,14 @@ export class FigureQueries {
   }
 
   async #orderByAge(kind: ListKind, limit: number, after: ListPosition | undefined): Promise<ListPosition[]> {
-    if (kind === 'site')
-      return this.#db
-        .selectFrom('sites')
-        .select(['created_at as value', 'slug as id'])
-        .where('deleted_at', 'is', null)
-        .$if(after !== undefined, (query) =>
-          query.where((e) => e(e.refTuple('created_at', 'slug'), '<', e.tuple(after!.value, after!.id))),
-        )
-        .orderBy('created_at', 'desc')
-        .orderBy('slug', 'desc')
-        .limit(limit)
-        .execute()
-    if (kind === 'account')
-      return this.#db
-        .selectFrom('accounts')
-        .select(['created_at as value', 'id'])
-        .$if(after !== undefined, (query) =>
-          query.where((e) => e(e.refTuple('created_at', 'id'), '<', e.tuple(after!.value, after!.id))),
-        )
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit)
-        .execute()
-    const [domain = '', accountId = ''] = after?.id.split(' ') ?? []
-    const rows = await this.#db
-      .selectFrom('domains')
-      .select(['created_at', 'domain', 'account_id'])
-      .$if(after !== undefined, (query) =>
-        query.where((e) =>
-          e(e.refTuple('created_at', 'domain', 'account_id'), '<', e.tuple(after!.value, domain, accountId)),
-        ),
-      )
-      .orderBy('created_at', 'desc')
-      .orderBy('domain', 'desc')
-      .orderBy('account_id', 'desc')
-      .limit(limit)
-      .execute()
-    return rows.map((row) => ({ value: row.created_at, id: domainId(row.domain, row.account_id) }))
+    const { table, keys, where } = LISTED[kind]
+    const columns = ['created_at', ...keys].map((name) => sql.ref(name))
+    const values = after && [after.value, ...after.id.split(' ')]
+    const rest = values ? sql`and (${sql.join(columns)}) < (${sql.join(values)})` : sql``
+    const { rows } = await sql<{ created_at: number } & Record<string, string>>`
+      select ${sql.join(columns)} from ${sql.table(table)} where ${where} ${rest}
+      order by ${sql.join(columns.map((column) => sql`${column} desc`))} limit ${limit}`.execute(this.#db)
+    return rows.map((row) => ({ value: row.created_at, id: keys.map((name) => row[name]).join(' ') }))
   }
 
   async #searchSites(prefix: string, ownerIds: readonly string[], limit: number): Promise<string[]> {
@@ -487,6 +370,7 @@ export class FigureQueries {
   }
 }
 
-function parse<T>(json: string | null): T | null {
-  return json === null ? null : (JSON.parse(json) as T)
+/** What was never counted has nothing. */
+function toCounted({ bytes, visits }: { bytes: number | null; visits: number | null }) {
+  return { bytes: bytes ?? 0, visits: visits ?? 0 }
 }
