@@ -31,14 +31,10 @@ export function isValidation(path: string): boolean {
 
 type ChallengesOptions = Pick<EdgeOptions, 'clock' | 'store'>
 
-/**
- * The pending challenges of all names, which are read again for a token that is not among them. Requests for tokens
- * that do not exist have no share of the other lookups, so that a flood of names delays no validation.
- */
+/** Reads unknown tokens outside the limits of other lookups, so that a flood of names delays no validation. */
 export class AcmeHttpChallenges {
   readonly #clock: () => number
   readonly #read: Coalesced<void>
-  /** By name and token. */
   #pending = new Map<string, StoredChallenge>()
 
   constructor({ clock, store }: ChallengesOptions) {

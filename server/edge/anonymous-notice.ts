@@ -11,7 +11,7 @@ import type { EdgeResponse } from './response.ts'
 
 const COOKIE_TTL_SECONDS = 365 * DAY_SECONDS
 
-/** The page that a browser shows before the pages of an anonymous site, until its visitor continues. */
+/** Shows a page before the pages of an anonymous site, until the visitor continues. */
 export class AnonymousNotice {
   readonly #service: string
   readonly #pages: ErrorPages

@@ -20,7 +20,6 @@ export function buildResponse(table: RouteTable, request: HttpRequest, now: numb
     : headers.apply(response, request)
 }
 
-/** The response before `_headers` rules are applied. */
 function matchResponse(
   table: RouteTable,
   match: Exclude<RouteMatch, { kind: 'malformed' }>,

@@ -5,16 +5,11 @@ import type { RequestHeaders } from '../net/http-handler.ts'
 /** Characters of the User-Agent that distinguish visitors. */
 const MAX_USER_AGENT_LENGTH = 300
 
-/**
- * The client of a connection. Repeated requests to the same site with the same headers compute nothing.
- */
+/** The client of a connection. Repeated requests to the same site with the same headers compute nothing. */
 export class ClientTracker {
-  /** The site where it was last counted, and its headers then. */
   site: SiteStats | undefined
   headers: RequestHeaders | undefined
-  /** Whether it was counted there as a visitor. */
   isCounted = false
-  /** The counter of the referring page. */
   referrer: NamedCount | undefined
   readonly #socket: RequestLike['socket']
   #fingerprint: string | undefined
@@ -23,7 +18,6 @@ export class ClientTracker {
     this.#socket = socket
   }
 
-  /** Switches to this site and these headers. */
   switchTo(counts: SiteStats, headers: RequestHeaders): void {
     if (headers === this.headers && counts === this.site) return
     if (headers !== this.headers) this.#fingerprint = undefined
@@ -33,7 +27,7 @@ export class ClientTracker {
     this.referrer = undefined
   }
 
-  /** The client's fingerprint: kept in memory only, until it is hashed. */
+  /** Kept in memory only, until it is hashed. */
   fingerprint(addressOf: (call: RequestLike) => string): string {
     const headers = this.headers ?? {}
     this.#fingerprint ??= `${addressOf({ socket: this.#socket, headers })}\n${headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? ''}`

@@ -17,10 +17,7 @@ import type { UrlBuilder } from '../sites/urls.ts'
 import type { Store } from '../store/store.ts'
 import type { ErrorPages } from './respond/pages/error-pages.ts'
 
-/**
- * The settings and services of the edge: one frozen object, which `server/app.ts` builds and each part of the edge
- * receives whole. A part declares the fields that it uses with `Pick`.
- */
+/** One frozen object, built by `server/app.ts`. Each part of the edge declares the fields that it uses with `Pick`. */
 export interface EdgeOptions {
   readonly config: Config
   readonly store: Store
@@ -31,11 +28,9 @@ export interface EdgeOptions {
   readonly blobs: Blobs
   readonly deadlines: Pick<Deadlines, 'encodedBody'>
   readonly addresses: UrlBuilder
-  /** The pages of the service that visitors see. */
   readonly pages: ErrorPages
   readonly injectedDocuments: InjectedDocuments
   readonly markdownPages: MarkdownPages
-  /** Milliseconds since 1970. */
   readonly clock: () => number
   readonly log: Log
   readonly metrics: Metrics
@@ -45,20 +40,13 @@ export interface EdgeOptions {
   readonly clientIp: (call: RequestLike) => string
   /** Memory budget of sites and files. */
   readonly budget: MemoryBudget
-  /** The HTTPS server of this process, if enabled. */
   readonly https?: HttpsInfo | undefined
-  /** Records traces, if enabled. */
   readonly tracer?: Tracer | undefined
-  /** The access log, if enabled. */
   readonly requestLog?: RequestLog | undefined
-  /** Visit statistics, if enabled. */
   readonly recorder?: VisitRecorder | undefined
 }
 
-/** The HTTPS server of this process. */
 export interface HttpsInfo {
-  /** The public port. */
   port: number
-  /** Whether the site domain has a certificate. */
   coversSites(): boolean
 }

@@ -36,13 +36,9 @@ import { REPORT_PATH } from './respond/pages/page-frame.ts'
 import { type BlobSlice, bodyBytes, type EdgeResponse, type EdgeResult, withHeaders } from './response.ts'
 import { VisitCounter } from './visit-counter.ts'
 
-/** The pages of requests that no site handles. */
 const ERROR_NAMES = { 400: 'badRequest', 404: 'siteNotFound', 421: 'misdirected' } as const
 
-/**
- * Serves visitors: host → site → version → path → bytes (contract, "Serving"). Cached data is served
- * synchronously, without the store; only cold requests wait. The protocols write the responses.
- */
+/** Serves visitors (contract, "Serving"): cached data synchronously, without the store; only cold requests wait. */
 export class Edge implements HttpHandler {
   readonly #options: EdgeOptions
   readonly #pages: ErrorPages
@@ -81,9 +77,8 @@ export class Edge implements HttpHandler {
   }
 
   /**
-   * Whether a host name in lower case may have a certificate of its own: the service itself or an active
-   * custom domain. Hosts of sites are covered by a wildcard. UNAVAILABLE when it is not cached and the store
-   * is unreachable.
+   * Whether a host name in lower case may have a certificate of its own: the service itself or an active custom domain.
+   * Hosts of sites are covered by a wildcard. UNAVAILABLE when it is not cached and the store is unreachable.
    */
   async mayHaveCertificate(name: string): Promise<boolean> {
     const host = this.#hosts.read(name)
@@ -116,7 +111,6 @@ export class Edge implements HttpHandler {
       : this.#serve(host, request)
   }
 
-  /** The response to a posted password, to OPTIONS, and to methods that are not allowed. */
   respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
     const { method } = message
     if (method === 'POST' && request.target.path === NOTICE_PATH && this.#notice)
@@ -217,7 +211,7 @@ export class Edge implements HttpHandler {
     return current?.object !== location?.object
   }
 
-  /** The response for a site that is read again: this process has not been notified yet of the change of another one. */
+  /** Reads the site again: this process has not been notified yet of a change in another one. */
   async #reload(request: HttpRequest): Promise<EdgeResult> {
     const host = this.#hosts.read(request.host)
     const resolution = await this.#siteResolver.resolve(host, request.isSecure, request)
@@ -286,10 +280,7 @@ export class Edge implements HttpHandler {
     return { ...result, cache: 'miss', startedAt }
   }
 
-  /**
-   * The response to an ACME validation (RFC 8555, 8.3) on any host; otherwise the site's own file, without
-   * redirects.
-   */
+  /** The response to an ACME validation (RFC 8555, 8.3) on any host; otherwise the site's file, without redirects. */
   async #acmeChallenge(request: HttpRequest): Promise<EdgeResponse> {
     const host = this.#hosts.read(request.host)
     try {
@@ -359,17 +350,13 @@ export class Edge implements HttpHandler {
     return expiresAt !== null && this.#options.clock() >= expiresAt
   }
 
-  /** Falls back to the file itself when an encoding is lost. */
   async #identityFallback(request: HttpRequest, memory?: MemoryReservation): Promise<ResultWithBody> {
     const plain = withoutEncodings(request)
     const result = await this.respond(plain)
     return this.openBody(plain, result ?? uncounted(this.#pages.siteNotFound.for(plain.headers)), memory)
   }
 
-  /**
-   * The file itself when that is in memory, and its encoding cannot be read soon: a bucket may hang. The encoding is then
-   * cached when it arrives.
-   */
+  /** The file itself if it is in memory and its encoding cannot be read soon. The encoding is cached on arrival. */
   async #plainInstead(
     request: HttpRequest,
     { encoding, size }: BlobSlice,
@@ -409,7 +396,7 @@ const HSTS_NAME = HSTS[0].toLowerCase()
 
 const SECURED = new WeakMap<EdgeResponse, EdgeResponse>()
 
-/** With HSTS, unless the site sends its own; memoized by response. */
+/** Adds HSTS, unless the site sends its own; memoized by response. */
 function withHsts(result: EdgeResult): EdgeResult {
   const { response } = result
   let secured = SECURED.get(response)
@@ -426,7 +413,6 @@ function undefinedIfDamaged(error: unknown): undefined {
   if (!(error instanceof DamagedBlobError)) throw error
 }
 
-/** A response that is not counted as a visit. */
 function uncounted(response: EdgeResponse): EdgeResult {
   return { response, visit: undefined }
 }
@@ -446,8 +432,8 @@ function inline(response: EdgeResponse, visit: string | undefined): ResultWithBo
 }
 
 /**
- * A redirect of the same path to another origin. Browsers may cache a redirect to HTTPS for a while; a cached
- * redirect to another name could form a loop with a later one in the other direction.
+ * Browsers may cache a redirect to HTTPS for a while. A cached redirect to another name could form a loop with a later
+ * one in the other direction.
  */
 function redirectTo({ origin, isSameName }: Redirect, { path, query }: RequestTarget): EdgeResponse {
   const location = `${origin}${path}${query}`

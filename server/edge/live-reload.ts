@@ -16,7 +16,6 @@ const MAX_WAIT_MS = 25_000
 /** Waiting requests of a process, and of one network. */
 const WAITING = { total: 1000, perKey: 100 }
 
-/** Of the random name by which a page replaces its earlier request. */
 const MAX_PAGE_NAME_LENGTH = 32
 
 /**
@@ -61,7 +60,6 @@ const SCRIPT_RESPONSE = inlineResponse(200, 'text/javascript; charset=utf-8', SC
 const CHANGED = inlineResponse(200, 'text/plain; charset=utf-8', 'changed\n')
 const UNCHANGED: EdgeResponse = { status: 204, headers: ['Cache-Control', 'no-store'] }
 
-/** What is appended to the HTML documents of a version, so that their pages reload when the preview shows another one. */
 export function reloadTag(versionId: string): Buffer {
   return Buffer.from(`\n<script src="${SCRIPT_PATH}?version=${versionId}" async></script>\n`)
 }
@@ -71,7 +69,6 @@ interface LiveReloadOptions extends Pick<EdgeOptions, 'clientIp'> {
   waiting?: { total: number; perKey: number }
 }
 
-/** A request of a page that waits. */
 interface WaitingPage {
   abort: AbortController
   response: Promise<EdgeResponse>
@@ -82,7 +79,6 @@ export class LiveReload {
   readonly #clientIp: LiveReloadOptions['clientIp']
   readonly #maxWaitMs: number
   readonly #limiter: ConcurrencyLimiter
-  /** By the slug of the site. */
   readonly #watches = new Map<string, Set<Watch>>()
   /** By network, site and name of the page. */
   readonly #pages = new Map<string, WaitingPage>()
@@ -95,10 +91,9 @@ export class LiveReload {
   }
 
   /**
-   * The response to a request of a page of a preview; undefined for paths of the site. `findVersionId` returns what the
-   * preview shows now, undefined without live reload. Rejects with UNAVAILABLE when too many requests wait.
-   * A request ends the earlier one of its page, whose client has gone: protocols do not report that. One with `end`, which
-   * a page sends when it is hidden or closed, does not wait itself.
+   * The response to a request of a preview's page; undefined for paths of the site. `findVersionId` returns what the
+   * preview shows now. UNAVAILABLE when too many requests wait. A request ends the earlier one of its page, whose
+   * client disconnected: protocols do not report that. One with `end`, of a hidden or closed page, does not wait.
    */
   respond(
     request: HttpRequest,
@@ -132,7 +127,6 @@ export class LiveReload {
     return page ? this.#replaceEarlier(key, wait) : wait()
   }
 
-  /** These sites have changed; all of them when undefined. */
   invalidate(names: readonly string[] | undefined): void {
     if (this.#watches.size === 0) return
     for (const name of names ?? this.#watches.keys())
@@ -179,7 +173,6 @@ export class LiveReload {
   }
 }
 
-/** Waits for changes of a site, for a limited time. */
 class Watch implements Disposable {
   isChanged = false
   #isOver = false

@@ -1,37 +1,31 @@
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 
-/**
- * The canonical form of a path in route tables: percent-encoded where a URL requires it, and `%`. A plain
- * path is canonical already, and no malformed path is.
- */
+/** The canonical form of a path in route tables: percent-encoded where a URL requires it, and `%`. */
 export function encodePath(name: string): string {
   return `/${encodeURI(name)}`
 }
 
-/** The file name of a canonical path. */
 export function decodePath(path: string): string {
   return decodeURI(path.slice(1))
 }
 
-/** The URL path of a file: fully percent-encoded, so that nothing in it reads as a query or a host. */
+/** Fully percent-encoded, so that nothing in it reads as a query or a host. */
 export function toHref(path: string): string {
   return path.replace(/[;,?:@&=+$#]/g, encodeURIComponent)
 }
 
-/** The last segment of a path. */
 export function basename(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** The folder of a path, with its slash. */
 export function dirname(path: string): string {
   return path.slice(0, path.lastIndexOf('/') + 1)
 }
 
 /**
  * The canonical form of a request path, or undefined when it is not percent-encoded UTF-8. Names are compared
- * literally: no manifest has dot segments or empty ones, nor a slash or null byte within a segment, so an
- * encoded slash becomes a null byte and never separates segments.
+ * literally: no manifest has a slash or null byte within a segment, so an encoded slash becomes a null byte and
+ * separates nothing.
  */
 export function canonicalize(path: string): string | undefined {
   if (UNRESERVED.test(path)) return path
@@ -47,10 +41,8 @@ export function canonicalize(path: string): string | undefined {
   }
 }
 
-/** What an encoded slash is in a canonical path. */
 export const ENCODED_SLASH = '%00'
 
-/** The same spelled path with its characters composed (Unicode NFC). */
 export function toNfc(path: string): string {
   if (!path.includes('%')) return path
   const decoded = decodeURI(path)
@@ -58,7 +50,6 @@ export function toNfc(path: string): string {
   return nfc === decoded ? path : encodeURI(nfc)
 }
 
-/** Characters that `encodeURI` leaves unchanged. */
 const UNRESERVED = /^[\w;,/?:@&=+$.!~*'()#-]*$/
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

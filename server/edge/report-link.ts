@@ -7,12 +7,11 @@ import type { EdgeResponse } from './response.ts'
 const STYLE =
   'all:initial;position:fixed;right:8px;bottom:8px;z-index:2147483647;padding:4px 8px;border-radius:4px;background:#fff;color:#555;font:12px system-ui,sans-serif;text-decoration:underline;cursor:pointer'
 
-/** What is appended to the HTML documents of an anonymous site. */
 export function reportLink(url: string): Buffer {
   return Buffer.from(html`\n<a href="${url}" rel="nofollow" style="${STYLE}">Report abuse</a>\n`.text)
 }
 
-/** Leads from a page of a host to the form that reports it: the page that the request names, or the root of the host. */
+/** Leads to the form that reports the page named by the request, or the root of the host. */
 export function redirectToReport({ host, headers }: HttpRequest, addresses: UrlBuilder): EdgeResponse {
   const root = `${addresses.customDomainOrigin(hostName(host))}/`
   const { referer = '' } = headers

@@ -2,12 +2,10 @@ import type { Counter, Histogram, Metrics } from '../lib/metrics.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
 import { bodyBytes, type EdgeResponse, type EdgeResult } from './response.ts'
 
-/** Classes of status codes, 1xx to 5xx; index 0 is unused. */
 const STATUS_CLASSES = [1, 2, 3, 4, 5]
 
-/** Counts the responses of the edge: repeating a cached response costs three additions. */
+/** Repeating a cached response costs three additions. */
 export class RequestMetrics {
-  /** By cache state, then by status class. */
   readonly #requests: Record<'hit' | 'miss' | 'stale', Counter[]>
   readonly #rejected: Counter[]
   readonly #bytes: Counter

@@ -20,10 +20,7 @@ interface VisitCounterOptions extends Pick<EdgeOptions, 'clientIp' | 'config'> {
   recorder: VisitRecorder
 }
 
-/**
- * Counts visits of sites. Costs a few percent of the CPU time of a response: repeating the response for the same
- * path and visitor is one addition.
- */
+/** A response repeated for the same path and visitor costs one addition. */
 export class VisitCounter {
   readonly #recorder: VisitRecorder
   readonly #clientIp: (call: RequestLike) => string
@@ -36,19 +33,17 @@ export class VisitCounter {
     this.#siteDomain = config.siteDomain
   }
 
-  /** Begins a visit at `now`, milliseconds since 1970; undefined for a preview, which is not counted. */
+  /** `now` in milliseconds since 1970; undefined for a preview, which is not counted. */
   begin({ visitsKey, preview }: ResolvedSite, now: number): string | undefined {
     if (preview) return undefined
     this.#recorder.rotateIfDue(now)
     return visitsKey
   }
 
-  /** The counter of a repeated response. */
   findCounter(response: EdgeResponse): ResponseCounter | undefined {
     return this.#counters.get(response)
   }
 
-  /** Counts a response to a visit. */
   count(request: HttpRequest, { response, visit }: EdgeResult, visitor: ClientTracker): void {
     if (visit === undefined) return
     const counter = this.findCounter(response)
@@ -83,7 +78,6 @@ export class VisitCounter {
     if (name) name.requests++
   }
 
-  /** Counts a page view. */
   #countPageView(request: HttpRequest, visitor: ClientTracker): void {
     if (!visitor.isCounted) this.#registerVisitor(request, visitor)
     if (visitor.referrer !== undefined) visitor.referrer.requests++
@@ -106,10 +100,7 @@ export class VisitCounter {
     return host === own || host.endsWith(`--${own}`)
   }
 
-  /**
-   * Attaches a counter to the response, so that its repetition is counted quickly; false when there are too
-   * many.
-   */
+  /** Lets repetitions of the response be counted quickly; false when there are too many counters. */
   #attachCounter(response: EdgeResponse, target: CounterTarget): boolean {
     const known = this.findCounter(response)
     const counter = known ?? new ResponseCounter(target)
@@ -121,14 +112,12 @@ export class VisitCounter {
   }
 }
 
-/**
- * Whether its path and query are short: a response that keeps its path may keep the query in memory with it.
- */
+/** A response that keeps its path may keep the query in memory with it. */
 function isShortRequest({ isHead, target: { path, query } }: HttpRequest): boolean {
   return isHead !== true && path.length + query.length <= MAX_VISIT_NAME_LENGTH
 }
 
-/** The counter of the requested path; redirects and rejections are counted in totals only. */
+/** Redirects and rejections are counted in totals only. */
 function findNamedCount(counts: SiteStats, { status }: EdgeResponse, path: string): NamedCount | undefined {
   const kind: VisitNameKind | undefined =
     status === 200 || status === 206 || status === 304 ? 'path' : status === 404 ? 'missing' : undefined
@@ -137,13 +126,13 @@ function findNamedCount(counts: SiteStats, { status }: EdgeResponse, path: strin
   return name === undefined ? undefined : counts.name(kind, name)
 }
 
-/** A path in readable form, as it was published. Invalid sequences stay percent-encoded. */
+/** Readable, as published. Invalid sequences stay percent-encoded. */
 function toReadablePath(path: string): string | undefined {
   const spelling = canonicalize(path)
   if (!spelling?.includes('%')) return spelling
   const name = normalizeNfc(decodeURI(spelling))
   if (!UNREADABLE.test(name)) return name
-  // `spelled` maps an encoded slash to a null byte; scanners send the slash far more often.
+  // `canonicalize` maps an encoded slash to a null byte; scanners send the slash far more often.
   return ENCODED_SLASH.test(path) ? spelling.replaceAll('%00', '%2F') : spelling
 }
 
@@ -161,17 +150,12 @@ export function refererHost(referer: string): string | undefined {
 const MAX_REFERER_LENGTH = 500
 const HOST_PATTERN = /^(?=.{1,100}$)[a-z\d](?:[a-z\d.-]*[a-z\d])?$/
 
-/**
- * Words of the User-Agents of programs: search engines and other crawlers, link previews, monitors, command line tools
- * and HTTP libraries. `bot` ends a word, so that it is not the one in the phones of Cubot.
- */
+/** Crawlers, link previews, monitors, command line tools and HTTP libraries. `bot` ends a word: Cubot makes phones. */
 const PROGRAMS =
   /(?<!cu)bot(?![a-z])|crawl|spider|slurp|archiver|scan|monitor|uptime|pingdom|lighthouse|headless|phantomjs|preview|facebookexternalhit|whatsapp|feed|curl|wget|httpie|python|java\/|go-http|okhttp|axios|node|undici|ruby|perl|php|libwww|http-?client|postman/i
 
-/** Characters that are searched. */
 const SEARCHED_CHARACTERS = 300
 
-/** Whether a client names itself as a program rather than a person's browser. */
 function isBot(userAgent: string | undefined): boolean {
   return userAgent !== undefined && PROGRAMS.test(userAgent.slice(0, SEARCHED_CHARACTERS))
 }

@@ -9,9 +9,7 @@ import { ChunkReader } from './chunk-reader.ts'
 import { DecodedReader } from './decoded-reader.ts'
 import { openContent, readContent, streamContent } from './read-content.ts'
 
-/**
- * Files up to this many bytes are cached as a whole; larger ones in chunks, when these are requested again.
- */
+/** Files up to this many bytes are cached as a whole; larger ones in chunks, when these are requested again. */
 export const MAX_BUFFERED_FILE_BYTES = 256 * 1024
 
 /** Measured: what a buffer takes in memory beside its bytes. */
@@ -34,8 +32,8 @@ export class BodyCache {
   readonly #cache: SecondChanceCache<Buffer>
   readonly #reads = new Map<string, Promise<Buffer | undefined>>()
   /**
-   * Offsets in recently requested chunks from which they were requested. Only repeated requests cache a chunk: a single
-   * download, whole or in ranges, must not evict frequently requested files.
+   * Offsets from which recent requests read each chunk. Only a repeated request caches a chunk, so a single download,
+   * whole or in ranges, does not evict frequent files.
    */
   readonly #requestedFrom = new Map<string, number>()
 
@@ -109,7 +107,6 @@ export class BodyCache {
     return begin(new DecodedReader({ ...options, read, streamBytes: this.#blobs.streamBytes }, memory))
   }
 
-  /** Whether bytes from this offset of a chunk were requested recently; the next range of a download is a first request. */
   #isRequestedAgain(key: string, offset: number): boolean {
     const before = this.#requestedFrom.get(key)
     if (before !== undefined && offset <= before) return true
@@ -135,7 +132,6 @@ export class BodyCache {
   }
 }
 
-/** The reader once its first bytes are available; undefined when they are absent. */
 async function begin<R extends ChunkReader | DecodedReader>(reader: R): Promise<R | undefined> {
   let isThere = false
   try {
@@ -156,7 +152,7 @@ function toOwnBuffer(bytes: Buffer): Buffer {
   return bytes.buffer.byteLength > bytes.length ? Buffer.from(new Uint8Array(bytes).buffer) : bytes
 }
 
-/** The requested range. A small part is copied, so that a slow reader does not retain the whole buffer. */
+/** A small part is copied, so that a slow reader does not retain the whole buffer. */
 export function sliceRange(bytes: Buffer, { range }: BlobSlice): Buffer {
   if (!range) return bytes
   const part = bytes.subarray(range.start, range.end + 1)

@@ -3,21 +3,16 @@ import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { type BodyReader, FULL_READ_BYTES, SMALL_READ_BYTES } from '../../net/http-handler.ts'
 import type { BlobSlice } from '../response.ts'
 
-/** The source of a file's chunks, by number. */
 export interface ChunkSource {
-  /** A cached chunk. */
   peek(number: number): Buffer | undefined
-  /** Offers a chunk that was read to the cache. */
   onRead(number: number, bytes: Buffer): void
-  /** Memory that an open stream takes, in bytes. */
   streamBytes: number
-  /** The bytes from `start` to `end`, inclusive; undefined when they are absent. */
+  /** `end` is inclusive; undefined when the bytes are absent. */
   read(start: number, end: number): Promise<Readable | undefined>
-  /** Bytes that follow the first ones are missing. */
+  /** Receives the failure of bytes that follow the first ones. */
   onError?: ((error: unknown) => void) | undefined
 }
 
-/** Bytes of the file that were read, from `start` on. */
 interface FetchedRange {
   start: number
   bytes: Buffer
@@ -34,7 +29,6 @@ export class ChunkReader implements BodyReader {
   #at: number
   readonly #end: number
   #stream: { body: Readable; chunks: AsyncIterator<Buffer>; at: number; rest: Buffer | undefined } | undefined
-  /** Bytes that were read and not returned yet. */
   #rest: FetchedRange | undefined
 
   /** The stream is accounted in `memory`. */
@@ -46,7 +40,7 @@ export class ChunkReader implements BodyReader {
     this.#end = (content.range?.end ?? content.size - 1) + 1
   }
 
-  /** Ensures that the first bytes are available; false when they are absent. */
+  /** Makes the first bytes available; false when they are absent. */
   async begin(): Promise<boolean> {
     const number = Math.floor(this.#at / FULL_READ_BYTES)
     if (this.#source.peek(number) !== undefined) return true
@@ -143,7 +137,6 @@ export class ChunkReader implements BodyReader {
     return bytes.subarray(0, length)
   }
 
-  /** Undefined when the bytes are missing. */
   async #readPart(limit: number): Promise<FetchedRange | undefined> {
     const start = this.#at
     const end = Math.min(start + limit, this.#end)

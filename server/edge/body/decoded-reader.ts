@@ -9,7 +9,6 @@ interface DecodedReaderOptions {
   coded: CodedContent
   /** Opens the published bytes; undefined when they are absent. */
   read: () => Promise<Readable | undefined>
-  /** Memory that their stream takes, in bytes. */
   streamBytes: number
   onError?: ((error: unknown) => void) | undefined
 }

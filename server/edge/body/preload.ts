@@ -4,7 +4,6 @@ import type { RouteTable } from '../resolve/route-table.ts'
 import type { Representation, ServedFile } from '../respond/served-file.ts'
 import { type BodyCache, MAX_BUFFERED_FILE_BYTES } from './body-cache.ts'
 
-/** Files that one change loads, their bytes, and how many are loaded at a time. */
 const MAX_FILES = 32
 const MAX_BYTES = 4 * 2 ** 20
 const MAX_CONCURRENT_FILES = 4
@@ -13,8 +12,7 @@ const CODINGS = [undefined, ...ENCODINGS]
 
 /**
  * Loads the new files of a site whose former files are in memory, so that the bucket may be unreachable by the next
- * visit: those at the paths of cached files, and as many of those at new paths as the limits allow. A file that cannot be
- * read is loaded when it is requested.
+ * visit. Files at the paths of cached ones come first. A file that cannot be read is loaded when it is requested.
  */
 export async function preloadNewFiles(
   bodies: BodyCache,

@@ -6,7 +6,7 @@ import type { BlobSlice } from '../response.ts'
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** All bytes of the blob, of its encoding or of the injected document; undefined when they are absent. */
+/** All bytes of the blob, its encoding or the injected document; as below, undefined when they are absent. */
 export async function readContent(
   blobs: Blobs,
   { location, injected }: BlobSlice,
@@ -15,7 +15,6 @@ export async function readContent(
   return injected ? readInjected(bytes, injected) : bytes
 }
 
-/** A stream of all published bytes of a file; undefined when they are absent. */
 export async function openContent(blobs: Blobs, { location }: BlobSlice): Promise<Readable | undefined> {
   return location && blobs.read(location)
 }

@@ -6,15 +6,13 @@ import type { CounterWindow } from '../../store/tables/counters.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 
 /**
- * Limits of wrong passwords (contract, "Serving", 7): per network and minute, per network, site and hour, per site
- * and hour, so that one network cannot block a site's form for the others. Right passwords are limited too:
- * verifying them costs the same, and any client can publish a site of its own to send right ones to.
+ * Limits of wrong passwords (contract, "Serving", 7), so that one network cannot block a site's form for the others.
+ * Right passwords are limited too: they cost the same, and any client can publish a site to send right ones to.
  */
 const PER_MINUTE = { maxWrong: 5, maxRight: 60, milliseconds: MINUTE_MS }
 const PER_HOUR_AND_NETWORK = { maxWrong: 20, maxRight: Number.POSITIVE_INFINITY, milliseconds: HOUR_MS }
 const PER_HOUR = { maxWrong: 100, maxRight: Number.POSITIVE_INFINITY, milliseconds: HOUR_MS }
 
-/** A counter of attempts within one window. */
 interface AttemptWindow {
   key: string
   start: number
@@ -23,15 +21,11 @@ interface AttemptWindow {
   maxRight: number
 }
 
-/** Permission for one attempt. */
 export interface Attempt {
   windows: readonly AttemptWindow[]
 }
 
-/**
- * Limits password attempts, exactly over all processes: each is counted before it is verified, and a right
- * one is subtracted again. Attempts in progress count as wrong until they succeed.
- */
+/** Exact over all processes: each attempt counts as wrong before it is verified; a right one is subtracted again. */
 export class AttemptLimiter {
   readonly #store: Store
   readonly #clock: () => number
@@ -60,7 +54,6 @@ export class AttemptLimiter {
     return full ? { retryAfterSeconds: Math.max(1, Math.ceil((full.end - now) / 1000)) } : { windows }
   }
 
-  /** Stops counting an attempt whose password was right as wrong. */
   async reset({ windows }: Attempt): Promise<void> {
     await this.#store.execute('relaxed', ({ counters }) =>
       counters.addEach(windows.map((window) => toCounter('right', window))),
@@ -73,7 +66,6 @@ function toWindow(key: string, { milliseconds, ...limits }: typeof PER_MINUTE, n
   return { key, start, end: start + milliseconds, ...limits }
 }
 
-/** The exhausted window that ends last, if any. */
 async function findFullWindow(
   { counters }: Queries,
   windows: readonly AttemptWindow[],

@@ -6,10 +6,7 @@ const MAX_FORM_BYTES = 4096
 /** Time-out of a form, which fits into a few packets. */
 const FORM_TIMEOUT_MS = 15_000
 
-/**
- * The fields of a posted form, or the status of the rejection. The connection closes when the form is
- * incomplete.
- */
+/** The fields of a posted form, or the status of the rejection. The connection closes when the form is incomplete. */
 export async function readForm(request: IncomingMessage): Promise<URLSearchParams | 413 | 415> {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/x-www-form-urlencoded') return 415

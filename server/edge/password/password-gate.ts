@@ -22,14 +22,12 @@ const COOKIE_TTL_SECONDS = 30 * DAY_SECONDS
 /** An attempt takes 19 MiB and a thread for some tens of milliseconds. */
 const HASHING_LIMITS = { running: 4, waiting: 64 }
 
-/** Until when it is valid, in milliseconds since 1970, and the signature. */
+/** Expiry, in milliseconds since 1970, and signature. */
 const COOKIE_VALUE = /^(\d{13,16})\.([\w-]{43})$/
 
-/** A form that was posted, or is to be shown. */
 interface PostedForm {
   site: ResolvedSite
   request: HttpRequest
-  /** The path to open with the right password. */
   next: string
 }
 
@@ -37,7 +35,7 @@ interface PostedForm {
 export class PasswordGate {
   readonly #options: PasswordGateOptions
   readonly #signer: Signer
-  /** Whether sites use HTTPS, even behind a proxy: the cookie is then `Secure`. */
+  /** Also true behind a proxy that terminates TLS, where no connection is encrypted here. */
   readonly #secure: boolean
   readonly #attempts: AttemptLimiter
   readonly #semaphore = new Semaphore(HASHING_LIMITS)
@@ -45,7 +43,6 @@ export class PasswordGate {
   constructor(options: PasswordGateOptions) {
     this.#options = options
     this.#signer = new Signer(options.secret, 'site passwords')
-    // Behind a TLS-terminating proxy no connection is encrypted here.
     this.#secure = options.addresses.base.startsWith('https:') && !options.https
     this.#attempts = new AttemptLimiter(options)
   }
@@ -61,7 +58,6 @@ export class PasswordGate {
     })
   }
 
-  /** The form in place of any content of the site. */
   showForm(site: ResolvedSite, request: HttpRequest): EdgeResponse {
     const { path, query } = request.target
     const next = path === PASSWORD_PATH ? '/' : safeRedirectTarget(path + query)
@@ -97,7 +93,7 @@ export class PasswordGate {
 
   /** 401 with the form; 429 after too many attempts. */
   #form({ site, request, next }: PostedForm, problem?: PasswordProblem): EdgeResponse {
-    // Named after the draft for forms and cookies, draft-broyer-http-cookie-auth; RFC 9110, 15.5.2 requires one.
+    // draft-broyer-http-cookie-auth; RFC 9110, 15.5.2 requires a challenge.
     const challenge = `Cookie realm="site", form-action="${PASSWORD_PATH}", cookie-name="${this.#cookieName(request.isSecure)}"`
     const headers =
       typeof problem === 'object'

@@ -1,4 +1,4 @@
-/** A path of this host, with its query. Anything that a browser could read as another host becomes `/`. */
+/** Anything that a browser could read as another host becomes `/`. */
 export function safeRedirectTarget(next: string | null | undefined): string {
   return next && /^\/(?!\/)[!-[\]-~]*$/.test(next) ? next : '/'
 }

@@ -17,13 +17,11 @@ import {
 } from '../respond/policy.ts'
 import { buildRouteTable, type RouteTable, type SiteInput } from './route-table.ts'
 
-/** What a route table is built with. */
 export type BuildOptions = Pick<
   EdgeOptions,
   'addresses' | 'config' | 'injectedDocuments' | 'markdownPages' | 'pages'
 >
 
-/** The live version of a site; undefined without one. */
 export async function buildLiveSite(
   { site, live, formerFiles, blobs }: ServedSite,
   options: BuildOptions,
@@ -36,7 +34,7 @@ export async function buildLiveSite(
   return buildRouteTable({ ...input, formerFiles })
 }
 
-/** The requested version of a site, at a host of its own. `tail` is appended to its HTML documents. */
+/** `tail` is appended to the HTML documents. */
 export async function buildPreviewSite(
   { site, requested, blobs }: ServedSite,
   options: BuildOptions,

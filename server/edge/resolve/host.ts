@@ -7,10 +7,7 @@ import { isPreviewName } from '../../sites/preview.ts'
 import { isSlug } from '../../sites/slug.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 
-/**
- * The target of a Host header. `service` is the API with its pages; `unknown` a name below the site domain
- * that no site can have.
- */
+/** `service` is the API with its pages; `unknown` a name below the site domain that no site can have. */
 export type Host =
   | { kind: 'service' }
   | { kind: 'site'; slug: string; slot: CacheSlot }
@@ -45,7 +42,6 @@ export class Hosts {
     return header === undefined ? API_HOST : this.#parseMemoized(header)
   }
 
-  /** Whether it is the name of {base_url} and not another name of the service. */
   isApiHost(header: string): boolean {
     return hostName(header) === this.#apiHost
   }

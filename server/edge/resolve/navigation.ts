@@ -1,9 +1,6 @@
 import type { RequestHeaders } from '../../net/http-handler.ts'
 
-/**
- * Extensions of files that sites usually have. Not all that have a media type: the last part of a route is often one as
- * well, such as a domain or a name.
- */
+/** File extensions that sites usually have. Not all media types: a domain may be the last part of a route. */
 const FILE_EXTENSIONS = new Set(
   `3gp 7z aac aif aiff apng appcache atom avi avif bmp br bz2 cjs css csv cur doc docx eot epub flac geojson gif glb gltf gz
 heic heif htc htm html ico ics jfif jpeg jpg js json json5 jsonld jsx jxl log m4a m4v map markdown md mid midi mjs mkv mov
@@ -12,23 +9,19 @@ topojson tsv ttf txt usdz vcard vcf vtt wasm wav weba webm webmanifest webp woff
 zip zst`.split(/\s/),
 )
 
-/** The request headers that `isNavigation` depends on, for `Vary`. */
 export const NAVIGATION_HEADERS = 'Accept, Sec-Fetch-Mode'
 
-/**
- * Whether a browser navigates to a page, in contrast to a page or program that fetches data (Fetch Metadata).
- */
+/** A page or program that fetches data does not navigate (Fetch Metadata). */
 export function isNavigation({ accept, 'sec-fetch-mode': mode }: RequestHeaders): boolean {
   if (mode !== undefined) return mode === 'navigate'
   return accept === undefined || /(?:^|[\s,])(?:text\/(?:html|\*)|\*\/\*)/i.test(accept)
 }
 
-/** Whether a browser opens a page. Programs that accept anything are none. */
+/** Programs that accept anything do not open pages. */
 export function isPageRequest({ accept = '', 'sec-fetch-mode': mode = 'navigate' }: RequestHeaders): boolean {
   return mode === 'navigate' && accept.includes('text/html')
 }
 
-/** Whether a path ends in the extension of a file, so that it does not name a page. */
 export function hasExtension(path: string): boolean {
   const [, extension] = /\.([^./]+)$/.exec(path) ?? []
   return extension !== undefined && FILE_EXTENSIONS.has(extension.toLowerCase())

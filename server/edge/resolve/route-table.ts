@@ -16,7 +16,6 @@ import { type FileType, ServedFile, type StoredContent, toFileType } from '../re
 import { SiteHeaders } from '../respond/site-headers.ts'
 import { SiteRedirects } from '../respond/site-redirects.ts'
 
-/** The site's 404 page for a folder. */
 export interface NotFound {
   kind: 'missing'
   page: ServedFile | undefined
@@ -28,47 +27,37 @@ export interface FormerEntry {
   until: number
 }
 
-/** The route table of a version: every path and its response. */
 export interface RouteTable {
   /** By canonical path. */
   entries: ReadonlyMap<string, ServedFile | RedirectResponse>
-  /** The root when no file is there. */
+  /** Undefined when a file is there. */
   root: GeneratedPage | RedirectResponse | undefined
-  /** Names of former files. */
   formerFiles: ReadonlyMap<string, FormerEntry>
   /** By folder, with its slash. */
   notFoundPages: ReadonlyMap<string, NotFound>
-  /** Length of the longest folder in `notFoundPages`. */
   maxFolderLength: number
   redirects: SiteRedirects | undefined
   headers: SiteHeaders | undefined
   /** The response to navigations to unknown paths, with `spaMode`. */
   fallback: ServedFile | undefined
-  /** The pages for errors. */
   pages: ErrorPages
   policy: Policy
   /** Estimated memory in bytes, including the responses when every file was requested. */
   bytes: number
 }
 
-/** A version and what determines how it is served. */
 export interface SiteInput {
   files: readonly ManifestFile[]
   policy: Policy
-  /** The pages for errors. */
   pages: ErrorPages
   rules?: SiteRules | undefined
-  /** Replaces the root document. */
   injectedIndex?: InjectedDocument | undefined
-  /** The start page of a version without a root document. */
   markdown?: StartDocument | undefined
-  /** Is appended to HTML documents. */
   tail?: Buffer | undefined
   /** What is stored of the files, of former ones and of the injected document, by hash. */
   blobs?: BlobRecords
   formerFiles?: readonly FormerFile[] | undefined
   metadata: HeadMetadata
-  /** The public URL of a file, by its name. */
   toUrl: (name: string) => string
   spaMode?: boolean
 }
@@ -83,9 +72,8 @@ const INDEX = 'index.html'
 const NOT_FOUND_PAGE = '404.html'
 
 /**
- * Builds the route table of a version (contract, "Serving", 2): exact names first, then a folder's slash and
- * its index, then a page without `.html`. The manifest's names are unique after NFC; each is found as
- * published and in NFC.
+ * Builds the route table of a version (contract, "Serving", 2): exact names first, then a folder's slash and its index,
+ * then a page without `.html`. The manifest's names are unique after NFC; each is found as published and in NFC.
  */
 export function buildRouteTable(published: SiteInput): RouteTable {
   const { policy, pages, rules, formerFiles = [], spaMode } = published
@@ -156,16 +144,13 @@ function createFileFactory({
   }
 }
 
-/** The type of what a file decodes to: that of its name without the extension of the coding, unless another was declared. */
+/** The type of the name without the extension of the coding, unless another was declared. */
 function decodedType({ path, contentType }: ManifestFile): string {
   const inner = path.replace(/\.(?:gz|br)$/i, '')
   return contentType === mediaType(path) ? mediaType(inner) : contentType
 }
 
-/**
- * Reads the records of the served and of the published document, which differ in an injected document. The function
- * keeps only these records in memory.
- */
+/** Reads the records of the served and of the published document. The function keeps only these in memory. */
 function storedContentFinder(
   record: BlobRecord | undefined,
   published: BlobRecord | undefined,

@@ -8,7 +8,6 @@ import type { ServedFile } from '../respond/served-file.ts'
 import { hasExtension, isNavigation } from './navigation.ts'
 import { findFile, type NotFound, type RouteTable } from './route-table.ts'
 
-/** The result of routing a request. */
 export type RouteMatch =
   | ServedFile
   | RedirectResponse
@@ -17,9 +16,8 @@ export type RouteMatch =
   /** A missing script or style sheet: HTML in its place would only confuse. */
   | { kind: 'missing-asset' }
   | { kind: 'rule-redirect'; redirect: RedirectMatch }
-  /** Navigations and other requests for the path have different responses. */
+  /** Responses that differ between navigations and other requests. */
   | { kind: 'by-request'; found: ServedFile | NotFound | { kind: 'missing-asset' } }
-  /** The same path with single slashes. */
   | { kind: 'single-slashes'; location: string }
   | { kind: 'malformed' }
 
@@ -36,9 +34,7 @@ const LOADED_FILE =
 /** Several slashes, except after a colon: a URL may be a part of a route. */
 const REPEATED_SLASHES = /(?<!:)\/{2,}/g
 
-/**
- * Routes a path at `now`, milliseconds since 1970, in the order of the contract ("Serving", 2 to 5). Pure.
- */
+/** Routes a path at `now`, milliseconds since 1970, in the order of the contract ("Serving", 2 to 5). Pure. */
 export function matchRoute(table: RouteTable, request: HttpRequest, now: number): RouteMatch {
   const { path } = request.target
   const entry = table.entries.get(path)
@@ -50,12 +46,10 @@ export function matchRoute(table: RouteTable, request: HttpRequest, now: number)
   return entry ?? findEntry(table.entries, spelling) ?? matchUnknownPath(table, request, { spelling, now })
 }
 
-/** Finds a name as published, or in NFC. */
 function findEntry<E>(entries: ReadonlyMap<string, E>, spelling: string): E | undefined {
   return entries.get(spelling) ?? entries.get(toNfc(spelling))
 }
 
-/** The result for an unknown path. */
 function matchUnknownPath(
   table: RouteTable,
   request: HttpRequest,
@@ -79,7 +73,7 @@ function matchUnknownPath(
   }
 }
 
-/** Applies a rule. The target of a rewrite is a file; no further rule applies to it. */
+/** The target of a rewrite is a file; no further rule applies to it. */
 function applyRule(table: RouteTable, redirect: RedirectMatch, spelling: string): RouteMatch {
   if (isRedirect(redirect)) return { kind: 'rule-redirect', redirect }
   const target = canonicalize(redirect.to)
@@ -95,12 +89,12 @@ function isRedirect({ status }: RedirectMatch): boolean {
   return status !== 200 && status !== 404
 }
 
-/** Whether a rule names exactly this path with `force`: it is then explicit. */
+/** A rule with `force` for exactly this path is explicit. */
 function isExplicitOverride({ rule }: RedirectMatch): boolean {
   return rule.force && !hasVariables(rule)
 }
 
-/** The nearest 404 page upwards. Starts no deeper than the deepest one, however long the path. */
+/** Starts no deeper than the deepest 404 page, however long the path. */
 function findNotFoundPage(table: RouteTable, spelling: string): NotFound | typeof MISSING_ASSET_MATCH {
   if (ASSET.test(spelling)) return MISSING_ASSET_MATCH
   const path = toNfc(spelling)

@@ -13,10 +13,8 @@ import type { Host } from './host.ts'
 import type { Redirect, Resolution, SuspendedSite } from './resolution.ts'
 import type { RouteTable } from './route-table.ts'
 
-/** An active custom domain. */
 interface ResolvedDomain {
   kind: 'domain'
-  /** Resolutions of requests over HTTPS and without it. */
   https: Resolution
   http: Resolution
   /** Expiry of the certificate that they depend on (milliseconds since 1970). */
@@ -40,15 +38,14 @@ const EXPIRED: Resolution = { kind: 'expired' }
 const EXPIRED_PREVIEW: Resolution = { kind: 'expired' }
 /** Measured bytes of a cached site and of a cached domain. */
 const [SITE_BYTES, DOMAIN_BYTES] = [300, 400] as const
-/** With its page in some languages. */
 const SUSPENDED_BYTES = 10_000
 
-/** Lookups for the operator's proxy, at least as many as it has connections. */
+/** At least as many as the operator's proxy has connections. */
 const PROXY_LOOKUPS = { running: 8, waiting: 1000 }
 
 /**
- * Resolves hosts to sites and versions, cached until `invalidate`: a warm visit needs no query. The cache entry
- * of a site owns those of its versions and domains, and that of a domain owns the name that redirects to it.
+ * Caches until `invalidate`: a warm visit needs no query. The cache entry of a site owns those of its versions and
+ * domains, and that of a domain owns the name that redirects to it.
  */
 export class SiteResolver {
   readonly #options: SiteResolverOptions
@@ -74,9 +71,9 @@ export class SiteResolver {
   }
 
   /**
-   * The resolution of a host for a client; a promise only when it is not cached, which rejects with UNAVAILABLE when the
-   * store is unreachable, and when there are too many lookups of hosts that do not exist. Without a client, for the
-   * operator's proxy, which asks for all of its clients: only the number of concurrent lookups is limited.
+   * A promise only when the host is not cached. It rejects with UNAVAILABLE when the store is unreachable, and when
+   * there are too many lookups of hosts that do not exist. Lookups for the operator's proxy have no client: only their
+   * concurrency is limited.
    */
   resolve(host: Host, isSecure: boolean, client: RequestLike | undefined): Resolution | Promise<Resolution> {
     if (host.kind === 'service' || host.kind === 'unknown') return NOT_FOUND
@@ -90,7 +87,7 @@ export class SiteResolver {
     return this.#resolveCold(slot.key, isSecure, client)
   }
 
-  /** Invalidates these sites or domains; without names, everything. Reads in progress are not cached. */
+  /** Without names, everything. Reads in progress are not cached. */
   invalidate(names: readonly string[] | undefined, effects: ChangeEffects = NO_EFFECTS): void {
     if (names === undefined) this.#cache.markStale()
     else {
@@ -152,7 +149,7 @@ export class SiteResolver {
     }
   }
 
-  /** A version by its id or by the name of a preview. The site's password and expiry apply to every version of it. */
+  /** The site's password and expiry apply to every version of it. */
   async #loadPreview(label: string, slug: string, getOwner: GetOwner<CachedHost>): Promise<Resolution> {
     const isCached = this.#cache.peek(slug) !== undefined
     const version = isId(label) ? { id: label } : { previewName: label }
@@ -181,7 +178,7 @@ export class SiteResolver {
     return current ? this.#formerName(this.#options.addresses.preview(current, label)) : NOT_FOUND
   }
 
-  /** The version of a preview link, without the password; nothing when its token is not valid. */
+  /** Without the password; nothing when its token is not valid. */
   async #loadPreviewLink(token: string, label: string, site: CachedHost): Promise<Resolution> {
     if (site.kind !== 'site') return this.#previewWithoutSite(site, label, token)
     const { slug, passwordHash } = site

@@ -1,17 +1,12 @@
 import type { RequestHeaders } from '../../net/http-handler.ts'
 
-/** Validators of a representation. */
 interface Validators {
   /** A strong etag with its quotes. */
   etag: string
-  /** Milliseconds, whole seconds. */
   modified: number
 }
 
-/**
- * The response to a conditional GET or HEAD in place of 200 (RFC 9110, 13.2.2, steps 1 to 4): a header with
- * entity tags takes precedence over one with a date, and a failed precondition over a cached copy.
- */
+/** RFC 9110, 13.2.2, steps 1 to 4: etags take precedence over dates, and a failed precondition over a cached copy. */
 export function evaluatePreconditions(headers: RequestHeaders, file: Validators): 200 | 304 | 412 {
   const match = headers['if-match']
   if (match !== undefined) {
@@ -26,10 +21,7 @@ export function evaluatePreconditions(headers: RequestHeaders, file: Validators)
   return since !== undefined && file.modified <= since ? 304 : 200
 }
 
-/**
- * Whether a Range header applies (RFC 9110, 13.1.5): the client's partial copy is of this representation.
- * `dated`: whether the date identifies the representation; a file and its encodings share one date.
- */
+/** RFC 9110, 13.1.5. `dated`: whether the date identifies the representation; a file shares it with its encodings. */
 export function ifRangeMatches(ifRange: string | undefined, file: Validators, dated: boolean): boolean {
   if (ifRange === undefined || ifRange === file.etag) return true
   return dated && readHttpDate(ifRange) === file.modified
@@ -39,10 +31,7 @@ function parseDate(header: string | undefined): number | undefined {
   return header === undefined ? undefined : readHttpDate(header)
 }
 
-/**
- * Whether a list of entity tags, or `*`, matches this one (RFC 9110, 8.8.3.2 defines strong and weak
- * comparison).
- */
+/** RFC 9110, 8.8.3.2 defines strong and weak comparison. */
 function matchesEtag(header: string, etag: string, comparison: 'strong' | 'weak'): boolean {
   if (header === etag || header.trim() === '*') return true
   for (const [tag, weak] of header.matchAll(/(W\/)?"[!#-~\u0080-\u00ff]*"/g)) {
@@ -65,10 +54,7 @@ const FORMS = [
   new RegExp(`^${DAY_PATTERN} ${MONTH_PATTERN} (?<day>[ \\d]\\d) ${TIME_PATTERN} (?<year>\\d{4})$`),
 ]
 
-/**
- * Parses an HTTP date to milliseconds since 1970; undefined when it is invalid: such a header must be
- * ignored.
- */
+/** Milliseconds since 1970; undefined when it is invalid: such a header must be ignored. */
 export function readHttpDate(text: string): number | undefined {
   for (const form of FORMS) {
     const parts = form.exec(text)?.groups

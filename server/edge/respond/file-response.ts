@@ -5,10 +5,7 @@ import { DEFAULT_PAGES } from './pages/error-pages.ts'
 import { parseRange } from './ranges.ts'
 import type { Representation } from './served-file.ts'
 
-/**
- * The response to a GET or HEAD of a file, whole, conditional or partial. `Range` is defined for GET only
- * (RFC 9110, 14.2): a HEAD is answered as if it had none.
- */
+/** `Range` is defined for GET only (RFC 9110, 14.2): a HEAD is answered as if it had none. */
 export function fileResponse(
   file: Representation,
   { headers, isHead }: Pick<HttpRequest, 'headers' | 'isHead'>,
@@ -22,7 +19,6 @@ export function fileResponse(
   return part === 'none' ? file.notSatisfiable(headers) : file.partial(part)
 }
 
-/** The response to a GET or HEAD after its preconditions. */
 export function conditionalResponse(
   page: Pick<Representation, 'etag' | 'modified' | 'ok' | 'notModified'>,
   headers: RequestHeaders,

@@ -1,7 +1,6 @@
 import { ENCODINGS, type Encoding } from '../../blobs/encoding.ts'
 import { memoize } from '../../lib/memoize.ts'
 
-/** An encoding of a file, or the file itself. */
 export type Coding = Encoding | 'identity'
 
 const CODINGS: readonly Coding[] = [...ENCODINGS, 'identity']
@@ -16,10 +15,7 @@ const MEMO_BOUNDS = { maxEntries: 500, maxKeyLength: 200 }
 export const MAX_HEADER_CHARACTERS = 1000
 const IDENTITY_ONLY: readonly Coding[] = ['identity']
 
-/**
- * The accepted codings of an Accept-Encoding header in order of preference (RFC 9110, 12.5.3): by weight,
- * then in our order.
- */
+/** The accepted codings in order of preference (RFC 9110, 12.5.3): by weight, then in our order. */
 export const parseAcceptEncoding = memoize(
   (header) => (header.length > MAX_HEADER_CHARACTERS ? IDENTITY_ONLY : rankCodings(parseWeights(header))),
   MEMO_BOUNDS,
@@ -32,7 +28,7 @@ function rankCodings(weights: ReadonlyMap<string, number>): readonly Coding[] {
   return CODINGS.filter((coding) => weight(coding) > 0).sort((one, two) => weight(two) - weight(one))
 }
 
-/** Whether an Accept header permits HTML (RFC 9110, 12.5.1): by its most specific range, and also when it is absent or too long. */
+/** RFC 9110, 12.5.1: by its most specific range, and also when the header is absent or too long. */
 export const acceptsHtml = memoize((header) => {
   if (header === '' || header.length > MAX_HEADER_CHARACTERS) return true
   const weights = parseWeights(header)
@@ -40,7 +36,7 @@ export const acceptsHtml = memoize((header) => {
   return range !== undefined && weights.get(range)! > 0
 }, MEMO_BOUNDS)
 
-/** The elements of a negotiation header by name in lower case, with their weights (RFC 9110, 12.4.2). */
+/** The elements by name in lower case (RFC 9110, 12.4.2). */
 export function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>()
   for (const element of header.toLowerCase().split(',')) {

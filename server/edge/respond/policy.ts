@@ -1,27 +1,22 @@
-/** What all responses of a version have in common. */
 export interface Policy {
-  /** When the version first became visible there. */
+  /** When the version first became visible at its host. */
   publishedAt: LastModified
-  /** When its root document became visible: the site's metadata may have changed since. */
+  /** When its root document became visible: later than the version when the metadata changed. */
   metadataChangedAt: LastModified
   cacheControl: string
   /** Additional header lines, name before value. */
   extraHeaders: readonly string[]
-  /** Header names in lower case that `_headers` cannot change. */
+  /** Names in lower case that `_headers` cannot change. */
   protectedHeaders: ReadonlySet<string>
-  /** The same for errors. */
   protectedErrorHeaders: ReadonlySet<string>
 }
 
-/** A time for validators. */
 export interface LastModified {
-  /** Milliseconds since 1970, whole seconds. */
+  /** Milliseconds since 1970, in whole seconds. */
   time: number
-  /** The same as an HTTP date. */
   date: string
 }
 
-/** `milliseconds` since 1970. */
 export function toLastModified(milliseconds: number): LastModified {
   const time = Math.floor(milliseconds / 1000) * 1000
   return { time, date: new Date(time).toUTCString() }
@@ -29,10 +24,8 @@ export function toLastModified(milliseconds: number): LastModified {
 
 const NO_HEADERS: ReadonlySet<string> = new Set()
 
-/** The name that email uses for the address of a form for reports. */
 const REPORT_HEADER = 'X-Report-Abuse'
 
-/** Headers that control caches. */
 const CACHING_HEADERS: ReadonlySet<string> = new Set(['cache-control', 'expires'])
 
 /** Public: cached by anyone, but revalidated each time (contract, "Serving", 6). */
@@ -47,9 +40,7 @@ export function publicPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChange
   }
 }
 
-/**
- * Content behind a password is cached neither by intermediaries nor by the browser once the password changes.
- */
+/** Content behind a password is cached neither by intermediaries nor by the browser once the password changes. */
 export function passwordPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChangedAt'>): Policy {
   return {
     ...times,
@@ -60,10 +51,7 @@ export function passwordPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChan
   }
 }
 
-/**
- * Of an anonymous site: its responses name where to report it. With a notice before its pages, no cache that several
- * visitors share has them.
- */
+/** Responses name where to report the site. With a notice before its pages, no shared cache stores them. */
 export function anonymousPolicy(policy: Policy, reportUrl: string, notice: 'off' | 'link' | 'page'): Policy {
   const kept = [REPORT_HEADER.toLowerCase(), ...(notice === 'page' ? CACHING_HEADERS : [])]
   return {

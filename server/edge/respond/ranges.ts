@@ -5,10 +5,7 @@ type ByteRange = NonNullable<BlobSlice['range']>
 /** One range: empty list elements do not count (RFC 9110, 5.6.1.2 and 14.1.2). */
 const SINGLE_RANGE = /^bytes=[ \t,]*(?<first>\d*)-(?<last>\d*)[ \t,]*$/i
 
-/**
- * Parses a Range header for a representation of `size` bytes (RFC 9110, 14.2): one range; `whole` for several
- * ranges or an invalid header, which must be ignored; `none` when it is not satisfiable.
- */
+/** RFC 9110, 14.2: `whole` for several ranges or an invalid header, which is ignored; `none` if not satisfiable. */
 export function parseRange(header: string, size: number): ByteRange | 'whole' | 'none' {
   const { first = '', last = '' } = SINGLE_RANGE.exec(header)?.groups ?? {}
   if (first === '') return last === '' ? 'whole' : suffixRange(Number(last), size)

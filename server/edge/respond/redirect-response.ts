@@ -1,7 +1,7 @@
 import type { EdgeResponse } from '../response.ts'
 import type { Policy } from './policy.ts'
 
-/** A redirect that a version implies, such as to a folder's slash; it keeps the query. */
+/** A redirect that a version implies, such as to a folder's slash; keeps the query. */
 export class RedirectResponse {
   /** A percent-encoded path of the same host. */
   readonly location: string

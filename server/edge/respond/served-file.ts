@@ -9,19 +9,16 @@ import { DEFAULT_PAGES, type LanguageHeaders } from './pages/error-pages.ts'
 import { ERROR_HEADERS } from './pages/page-frame.ts'
 import type { LastModified, Policy } from './policy.ts'
 
-/** Bytes in the store, or in the memory of the caller. */
 type StoredBytes = BlobLocation | { size: number }
 
-/** The encodings of a file; null where there is none. */
 export type Encodings = Readonly<Record<Encoding, StoredBytes | null>>
 
 const NOTHING_STORED: StoredContent = {}
 
-/** A content type and its properties. */
 export interface FileType {
   name: string
   isHtml: boolean
-  /** Whether its files have encodings, now or later, so that responses vary. */
+  /** Also true when the encodings are made later, so that responses vary. */
   isCompressible: boolean
 }
 
@@ -30,16 +27,13 @@ export function toFileType(name: string): FileType {
   return { name, isHtml, isCompressible: isCompressible(name) }
 }
 
-/** The bytes of a file: a blob, or a published document with an injected head. */
+/** A blob, or a published document with an injected head. */
 export type ServedBytes = { hash: string; size: number } | InjectedDocument
 
-/** What is stored of a file. */
 export interface StoredContent {
-  /** Of the blob, or of the published document; undefined when it is absent, or in the memory of the caller. */
+  /** Undefined when the bytes are absent, or in the memory of the caller. */
   location?: BlobLocation | undefined
-  /** Undefined when there are none. */
   encodings?: Encodings | undefined
-  /** Whether the operator has blocked the content. */
   isBlocked?: boolean
 }
 
@@ -47,7 +41,6 @@ interface FileOptions {
   path: string
   file: ServedBytes
   type: FileType
-  /** The content coding that the bytes have, if they are served with it. */
   coded?: CodedContent | undefined
   /** Called when the file is first served. */
   findStored?: () => StoredContent
@@ -55,12 +48,10 @@ interface FileOptions {
   policy: Policy
 }
 
-/** A file of a version with its encodings. Responses are created on first use. */
+/** Responses are created on first use. */
 export class ServedFile {
-  /** The canonical path. */
   readonly path: string
   readonly hash: string
-  /** Bytes. */
   readonly size: number
   readonly type: FileType
   readonly modified: LastModified
@@ -89,7 +80,6 @@ export class ServedFile {
     return 'file'
   }
 
-  /** The same bytes at another path, as another type. */
   withType(path: string, type: FileType): ServedFile {
     const { coded, modified, policy } = this
     return new ServedFile({ path, file: this, type, coded, findStored: this.#findStored, modified, policy })
@@ -103,15 +93,11 @@ export class ServedFile {
     return this.#getStored().isBlocked === true
   }
 
-  /** Whether responses depend on the codings that a client accepts, now or later. */
   get varies(): boolean {
     return this.type.isCompressible || this.coded !== undefined
   }
 
-  /**
-   * The representation for a client that accepts these codings; the file itself when it accepts no other, and decoded if
-   * its bytes have a coding.
-   */
+  /** The file itself when the client accepts no other coding, and decoded if its bytes have one. */
   representation(acceptEncoding: string | undefined): Representation {
     if (this.coded) return this.#ofCoded(this.coded, acceptEncoding)
     const { encodings } = this.#getStored()
@@ -154,16 +140,14 @@ export class ServedFile {
   }
 }
 
-/** A file in one encoding, as published, or decoded: each has an entity tag of its own (RFC 9110, 8.8.3.3). */
+/** Each encoding has an entity tag of its own (RFC 9110, 8.8.3.3). */
 export class Representation implements BlobSlice {
   /** The stored encoding; undefined for the published bytes. */
   readonly encoding?: Encoding
-  /** When the published bytes are decoded. */
   readonly decoded?: CodedContent
-  /** Bytes. */
   readonly size: number
   readonly location: BlobLocation | undefined
-  /** A strong etag with its quotes: the same bytes have the same one in every version. */
+  /** Strong, with its quotes: the same bytes have the same one in every version. */
   readonly etag: string
   readonly #file: ServedFile
   #ok: EdgeResponse | undefined
@@ -192,12 +176,12 @@ export class Representation implements BlobSlice {
     return this.#file.hash
   }
 
-  /** Whether the date identifies the representation: a file and its encodings share one. */
+  /** A file and its encodings share one date. */
   get isDated(): boolean {
     return this.encoding === undefined && this.#file.coded === undefined
   }
 
-  /** Whether parts of it can be sent: bytes are decoded from the first on. */
+  /** Bytes are decoded from the first on. */
   get hasRanges(): boolean {
     return this.decoded === undefined
   }
@@ -206,7 +190,6 @@ export class Representation implements BlobSlice {
     return this.encoding === undefined ? this.#file.injected : undefined
   }
 
-  /** Milliseconds since 1970. */
   get modified(): number {
     return this.#file.modified.time
   }
@@ -227,7 +210,6 @@ export class Representation implements BlobSlice {
     return this.#notModified
   }
 
-  /** The file as a 404 page. */
   get notFound(): EdgeResponse {
     this.#notFound ??= {
       status: 404,
@@ -288,7 +270,6 @@ function tagSuffix({ coded }: ServedFile, decoded: CodedContent | undefined): st
 const ACCEPT_RANGES = ['Accept-Ranges', 'bytes'] as const
 const VARY = ['Vary', 'Accept-Encoding'] as const
 
-/** Header lines of all responses of a version except errors. */
 export function baseHeaders({ cacheControl, extraHeaders }: Policy): string[] {
   return ['Cache-Control', cacheControl, 'X-Content-Type-Options', 'nosniff'].concat(extraHeaders)
 }

@@ -11,7 +11,7 @@ const GENERATED_PAGE_HEADERS = ['content-security-policy']
 const CACHE_BYTES = 10_000
 const CACHE_BYTES_PER_PATH = 1000
 
-/** Measured: a path in the cache, a response in it, the same without its header lines, a name or value, and a string. */
+/** Measured bytes. */
 const PATH_BYTES = 250
 const ENTRY_BYTES = 40
 const RESPONSE_BYTES = 130
@@ -24,7 +24,6 @@ export class SiteHeaders {
   readonly bytes: number
   readonly #rules: HeaderRules
   readonly #policy: Policy
-  /** Whether any rule depends on the host. */
   readonly #byHost: boolean
   readonly #cache = new Map<string, WeakMap<EdgeResponse, EdgeResponse>>()
   readonly #maxCachedBytes: number
@@ -38,7 +37,7 @@ export class SiteHeaders {
     this.#byHost = rules.some(({ host }) => host !== undefined)
   }
 
-  /** The response with the rules applied; the same object when none matches. */
+  /** The same object when no rule matches. */
   apply(response: EdgeResponse, { target, host }: HttpRequest): EdgeResponse {
     const { protectedHeaders, protectedErrorHeaders } = this.#policy
     const protectedNames = response.status >= 400 ? protectedErrorHeaders : protectedHeaders
@@ -49,7 +48,7 @@ export class SiteHeaders {
     return headers === response.headers ? response : withHeaders(response, headers)
   }
 
-  /** The same for a path of the version: cached, and the same object for the same `response` while it is. */
+  /** Returns the same object for the same `response` while it is cached. */
   applyCached(response: EdgeResponse, request: HttpRequest): EdgeResponse {
     // Each response to a range is a new object, which would only fill the cache.
     if (this.#byHost || response.status === 206 || response.status === 416)

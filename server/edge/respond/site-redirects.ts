@@ -7,17 +7,14 @@ import { buildRedirect } from './redirect-response.ts'
 
 /** The rules of a version's `_redirects`: those before its files and those after them. */
 export class SiteRedirects {
-  /** Estimated memory in bytes. */
   readonly bytes: number
   readonly #forced: RedirectMatcher | undefined
   readonly #others: RedirectMatcher | undefined
   readonly #policy: Policy
   readonly #ruleCount: number
-  /** The first response of each rule, valid for all requests when it has no placeholders. */
+  /** Valid for all requests when the rule has no placeholders. */
   readonly #responses = new Map<RedirectRule, EdgeResponse>()
-  /**
-   * Results of rules without placeholders for paths without a query; undefined when rules depend on the host.
-   */
+  /** Results of rules without placeholders for paths without a query; undefined when rules depend on the host. */
   readonly #cache: Map<string, RedirectMatch> | undefined
 
   constructor(rules: readonly RedirectRule[], policy: Policy) {
@@ -37,12 +34,10 @@ export class SiteRedirects {
     return this.#forced !== undefined
   }
 
-  /** The result of a rule that precedes the files. */
   matchForced({ target: { path, query }, host }: HttpRequest): RedirectMatch | undefined {
     return this.#forced?.match({ path, query, host })
   }
 
-  /** The result of a rule that follows the files. */
   matchOthers({ target: { path, query }, host }: HttpRequest): RedirectMatch | undefined {
     const cached = query === '' ? this.#cache?.get(path) : undefined
     if (cached) return cached
@@ -56,7 +51,7 @@ export class SiteRedirects {
       this.#cache.set(path, redirected)
   }
 
-  /** The redirect as a response: the same object for the same target. */
+  /** The same object for the same target. */
   toResponse({ rule, status, to }: RedirectMatch): EdgeResponse {
     const previous = this.#responses.get(rule)
     if (previous?.headers[1] === to) return previous

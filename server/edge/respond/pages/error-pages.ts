@@ -11,16 +11,11 @@ import { inlineResponse, PageFrame, type ServicePage } from './page-frame.ts'
 /** The path of the password form, which the site does not own. */
 export const PASSWORD_PATH = '/_slipway/password'
 
-/** The path of the form of the notice before anonymous sites. */
 export const NOTICE_PATH = '/_slipway/notice'
 
-/** What a request says about the preferred form and language of its response. */
 export type LanguageHeaders = Pick<RequestHeaders, 'accept' | 'accept-language'>
 
-/**
- * A page in each language, made when it is first requested, and the same error in JSON. The response for one language is
- * always the same object.
- */
+/** The response for one language is always the same object. */
 export class LocalizedPage {
   readonly #render: (texts: VisitorTexts, language: Language) => EdgeResponse
   readonly #json: () => EdgeResponse
@@ -34,10 +29,7 @@ export class LocalizedPage {
     this.#json = () => jsonError(error)
   }
 
-  /**
-   * The page in the language that the request prefers, by default in English; JSON for a client that does not accept HTML
-   * (contract, "Additions").
-   */
+  /** The page, in English by default; JSON for a client that does not accept HTML (contract, "Additions"). */
   for({ accept = '', 'accept-language': accepted = '' }: LanguageHeaders = {}): EdgeResponse {
     if (!acceptsHtml(accept)) {
       const known = this.#rendered.get('json') ?? this.#json()
@@ -63,35 +55,28 @@ type ErrorName = Exclude<
 
 interface ErrorPageOptions {
   headers?: readonly string[]
-  /** Whether it links to the root of the host. */
   linksHome?: boolean
 }
 
-/** Why the password form is shown. */
 export type PasswordProblem = 'missing' | 'wrong' | { retryAfterSeconds: number }
 
 interface PasswordPageOptions {
-  /** The host of the site, and the title that its owner has set for link previews. */
+  /** The title is that for link previews, never that of the document, which is content behind the password. */
   site: { host: string; title: string | null }
-  /** The path to open next. */
   next: string
   problem?: PasswordProblem | undefined
   headers: readonly string[]
 }
 
 interface SuspendedPageOptions {
-  /** For visitors; null for none. */
   publicReason: string | null
-  /** The URL of the operator. */
   contact: string
   service: string
 }
 
-/** The methods of the paths of a site, and of the path of the password form. */
 const SITE_METHODS = 'GET, HEAD, OPTIONS'
 const FORM_METHODS = `${SITE_METHODS}, POST`
 
-/** The pages of the service that visitors of sites see. */
 export class ErrorPages {
   readonly siteNotFound = this.#error(404, 'siteNotFound')
   readonly siteNotPublished = this.#error(404, 'siteNotPublished')
@@ -103,17 +88,15 @@ export class ErrorPages {
   /** RFC 9110, 15.5.20. */
   readonly misdirected = this.#error(421, 'misdirected')
   readonly methodNotAllowed = this.#error(405, 'methodNotAllowed', { headers: ['Allow', SITE_METHODS] })
-  /** Of the path of the password form. */
   readonly formMethodNotAllowed = this.#error(405, 'methodNotAllowed', { headers: ['Allow', FORM_METHODS] })
   readonly preconditionFailed = this.#error(412, 'preconditionFailed')
-  /** The 416 response of every file; the length of the file is added. */
+  /** The 416 response of every file; its length is added. */
   readonly rangeNotSatisfiable = this.#error(416, 'rangeNotSatisfiable')
   readonly internalError = this.#error(500, 'internalError')
   readonly formTooLarge = this.#error(413, 'unreadableForm')
   readonly formUnsupported = this.#error(415, 'unreadableForm')
   readonly #frame: PageFrame
 
-  /** `service` is its base URL. */
   constructor(branding: ServiceBranding, service: string) {
     this.#frame = new PageFrame(branding, service)
   }
@@ -123,10 +106,7 @@ export class ErrorPages {
     return this.#error(503, 'unavailable', { headers: ['Retry-After', `${seconds}`] })
   }
 
-  /**
-   * The form in front of a site with a password (contract, "Serving", 7). It names the site by the title for link
-   * previews, never by the title of its document, which is content behind the password.
-   */
+  /** Contract, "Serving", 7. */
   password(
     { site, next, problem, headers }: PasswordPageOptions,
     { accept = '', 'accept-language': accepted = '' }: LanguageHeaders,
@@ -166,7 +146,6 @@ export class ErrorPages {
     )
   }
 
-  /** The page before the pages of an anonymous site; `next` is the path to open with its button. */
   notice(
     { service, next }: { service: string; next: string },
     { 'accept-language': accepted = '' }: LanguageHeaders,
@@ -183,12 +162,10 @@ export class ErrorPages {
     return this.render({ status: 200, language, title, main, headers: ['X-Robots-Tag', 'noindex'] })
   }
 
-  /** What pages with another layout add to the theme. */
   get accentStyle(): string {
     return this.#frame.accentStyle
   }
 
-  /** Any page, never cached. */
   render(page: ServicePage): EdgeResponse {
     return this.#frame.render(page)
   }
@@ -212,7 +189,6 @@ export class ErrorPages {
   }
 }
 
-/** Those of the API where it has one. */
 const ERROR_CODES: Record<ErrorName | 'password', string> = {
   siteNotFound: 'NOT_FOUND',
   siteNotPublished: 'NOT_FOUND',
@@ -232,7 +208,6 @@ const ERROR_CODES: Record<ErrorName | 'password', string> = {
   password: 'UNAUTHORIZED',
 }
 
-/** An error in the form of those of the API, in English as they are. */
 function jsonError({
   status,
   name,
@@ -248,7 +223,6 @@ function jsonError({
   return inlineResponse(status, 'application/json; charset=utf-8', body, headers)
 }
 
-/** Of a service without a name of its own. */
 export const DEFAULT_PAGES = new ErrorPages(DEFAULT_BRANDING, '')
 
 const LOCK = new Html(
@@ -261,7 +235,7 @@ function describeProblem(problem: PasswordProblem, texts: VisitorTexts['password
   return texts.tooManyAttempts.replace('{minutes}', `${minutes}`)
 }
 
-/** The response for a missing script or style sheet, which HTML would only confuse. */
+/** For a missing script or style sheet, where HTML would only confuse. */
 export const ASSET_NOT_FOUND = inlineResponse(404, 'text/plain; charset=utf-8', 'Not found\n')
 
 /** RFC 9110, 9.3.7. */

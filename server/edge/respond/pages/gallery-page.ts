@@ -5,7 +5,7 @@ import type { PageContent, PageHead } from './generated-page.ts'
 import { describeFiles, type FileTexts, groupByFolder, LIST_CSS, renderFolders } from './listing-page.ts'
 import { isShownImage } from './viewer-page.ts'
 
-/** Whether a site shows its pictures: when it has several, and they are at least half of its files. */
+/** True for several pictures that are at least half of the files. */
 export function isGallery(files: readonly ServedFile[]): boolean {
   const pictures = files.filter(isPicture).length
   return pictures > 1 && 2 * pictures >= files.length

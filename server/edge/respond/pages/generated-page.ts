@@ -8,41 +8,35 @@ import { type Language, negotiateLanguage, TEXTS } from './language.ts'
 import type { VisitorTexts } from './languages/visitor-texts.ts'
 import { THEME } from './theme.ts'
 
-/** Metadata in the head of a generated page. */
 export interface PageHead {
   title: string
   description: string | null
-  /** The full URL of an image. */
   image: string | undefined
 }
 
-/** The content of a generated page. */
 export interface PageContent {
   head: PageHead
   css: string
-  /** The directive for the displayed content, such as `img-src 'self'`; nothing else is loaded and nothing runs. */
+  /** The directive for what is displayed, such as `img-src 'self'`; nothing else is loaded and nothing runs. */
   allowedSources?: string | undefined
   body: Html
 }
 
-/** How a page is made in a language. */
 type MakePage = (texts: VisitorTexts) => PageContent
 
 interface GeneratedPageOptions {
   policy: Policy
   accentStyle: string
-  /** Undefined for a page with texts of the service, which is in the language of the visitor. */
+  /** Undefined for texts of the service, which are in the language of the visitor. */
   language?: Language | undefined
 }
 
-/** Languages of a page in memory; others are rendered again. */
 export const MAX_LANGUAGES = 3
 
-/** A generated page at the root of a site without a root document, rendered on first use in each language. */
+/** Rendered on first use in each language. */
 export class GeneratedPage {
   readonly #make: MakePage
   readonly #options: GeneratedPageOptions
-  /** The last ones that were rendered, by language. */
   readonly #rendered = new Map<Language, RenderedPage>()
 
   constructor(make: MakePage, options: GeneratedPageOptions) {
@@ -54,7 +48,6 @@ export class GeneratedPage {
     return 'page'
   }
 
-  /** The page in the language that the request prefers. */
   for({ 'accept-language': accepted = '' }: LanguageHeaders): RenderedPage {
     const language = this.#options.language ?? negotiateLanguage(accepted)
     const known = this.#rendered.get(language)
@@ -67,9 +60,7 @@ export class GeneratedPage {
   }
 }
 
-/** A generated page in one language. */
 class RenderedPage {
-  /** Milliseconds since 1970. */
   readonly modified: number
   readonly etag: string
   readonly ok: EdgeResponse

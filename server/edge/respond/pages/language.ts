@@ -12,7 +12,7 @@ import { PORTUGUESE } from './languages/portuguese.ts'
 import { SPANISH } from './languages/spanish.ts'
 import type { VisitorTexts } from './languages/visitor-texts.ts'
 
-/** Primary language subtags (RFC 5646, 2.2.1) of the pages that visitors see. */
+/** Primary language subtags (RFC 5646, 2.2.1). */
 export type Language = 'en' | 'de' | 'fr' | 'es' | 'it' | 'pt' | 'nl' | 'pl' | 'ja' | 'zh'
 
 export const TEXTS: Readonly<Record<Language, VisitorTexts>> = {
@@ -33,10 +33,7 @@ const DEFAULT_LANGUAGE = 'en'
 /** Browsers send the languages of their settings: a few hundred values cover most visitors. */
 const MEMO_BOUNDS = { maxEntries: 500, maxKeyLength: 200 }
 
-/**
- * The language with the highest weight in an Accept-Language header (RFC 9110, 12.5.4), by its primary subtag; English
- * when none is available, and for a header of more than 1,000 characters.
- */
+/** By weight and primary subtag (RFC 9110, 12.5.4); English if none is available, and beyond 1,000 characters. */
 export const negotiateLanguage = memoize((header): Language => {
   if (header.length > MAX_HEADER_CHARACTERS) return DEFAULT_LANGUAGE
   let best: Language = DEFAULT_LANGUAGE

@@ -5,11 +5,9 @@ import type { ServedFile } from '../served-file.ts'
 import type { PageContent, PageHead } from './generated-page.ts'
 import type { VisitorTexts } from './languages/visitor-texts.ts'
 
-/** Texts of the pages that show the files of a site. */
 export type FileTexts = VisitorTexts['files']
 
 export interface ListedFolder {
-  /** With its slash; empty for the root. */
   name: string
   files: Listed[]
 }
@@ -18,14 +16,10 @@ export interface Listed {
   /** Decoded once: sorting reads each name many times. */
   name: string
   path: string
-  /** Bytes. */
   size: number
 }
 
-/**
- * A listing for a site without a document or a single file (contract, "Serving", 5): all files by folder on
- * one page.
- */
+/** For a site without a document or a single file (contract, "Serving", 5). */
 export function listingPage(files: readonly ServedFile[], head: PageHead, texts: FileTexts): PageContent {
   return {
     head,
@@ -43,7 +37,6 @@ export function describeFiles(files: readonly ServedFile[], { count }: FileTexts
   return count.replace('{count}', `${files.length}`).replace('{size}', formatBytes(total))
 }
 
-/** The names and sizes of files, by folder; nothing without files. */
 export function renderFolders(files: readonly ServedFile[]): Html[] {
   return groupByFolder(files).map(renderFolder)
 }
@@ -51,7 +44,6 @@ export function renderFolders(files: readonly ServedFile[]): Html[] {
 /** Natural order: `2` before `10`, ignoring case. */
 const nameCollator = new Intl.Collator('en', { numeric: true })
 
-/** Folders in natural order, and their files. */
 export function groupByFolder(files: readonly ServedFile[]): ListedFolder[] {
   const folders = Map.groupBy(files, ({ path }) => decodePath(dirname(path)))
   return [...folders]
@@ -85,7 +77,6 @@ function renderFile({ name, path, size }: Listed): Html {
 <li><a href="${toHref(path)}">${name}</a><span>${formatBytes(size)}</span></li>`
 }
 
-/** Of `renderFolders`. */
 export const LIST_CSS = `
 h2{margin:0;padding:.7rem 1.1rem;font-size:.95rem;overflow-wrap:anywhere;border-bottom:1px solid var(--line)}
 section{margin-top:1.5rem;background:var(--surface);border:1px solid var(--line);border-radius:var(--radius-large);overflow:hidden}

@@ -7,10 +7,9 @@ import type { EdgeResponse } from '../../response.ts'
 import { type Language, TEXTS } from './language.ts'
 import { THEME } from './theme.ts'
 
-/** The path that leads to the form for reports. */
 export const REPORT_PATH = '/_slipway/report'
 
-/** Headers of error pages: they are never cached (contract, "Serving", 6). */
+/** Error pages are never cached (contract, "Serving", 6). */
 export const ERROR_HEADERS = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'] as const
 
 const CSS = `${THEME}
@@ -42,18 +41,14 @@ footer img{flex:none;object-fit:contain}
 export interface ServicePage {
   status: number
   language: Language
-  /** In the tab. */
   title: string
-  /** HTML in `main`. */
   main: Html
   headers?: readonly string[]
-  /** The form for reports, which does not link to itself. */
+  /** The form for reports does not link to itself. */
   isReportForm?: boolean
 }
 
-/** What the pages of the service have in common: style sheet, policy and footer. */
 export class PageFrame {
-  /** Declarations after the theme, for every page of the service. */
   readonly accentStyle: string
   readonly #branding: ServiceBranding
   readonly #logoUrl: string | undefined
@@ -61,7 +56,7 @@ export class PageFrame {
   /** Nothing runs, and nothing but the logo is loaded: the only style sheet is inline, allowed by its hash. */
   readonly #securityPolicy: string
 
-  /** `service` is the base URL, from which pages of all hosts load the logo. */
+  /** Pages of all hosts load the logo from `service`, the base URL. */
   constructor(branding: ServiceBranding, service: string) {
     this.#branding = branding
     this.#logoUrl = branding.hasLogo ? service + LOGO_PATH : undefined
@@ -77,7 +72,6 @@ export class PageFrame {
     ].join('; ')
   }
 
-  /** A page, never cached. */
   render({ status, language, title, main, headers = [], isReportForm }: ServicePage): EdgeResponse {
     const report = html`<a href="${REPORT_PATH}" rel="nofollow">${TEXTS[language].reportAbuse}</a>`
     const document = html`<!doctype html>
@@ -118,7 +112,6 @@ ${main}
   }
 }
 
-/** A response that is never cached. */
 export function inlineResponse(
   status: number,
   type: string,

@@ -12,8 +12,8 @@ import { markdownPage } from './markdown-page.ts'
 import { isTextType, TEXT_PATH, viewerPage } from './viewer-page.ts'
 
 /**
- * The root of a version without a root document (contract, "Serving", 5): a redirect to the first index below, so that
- * relative links work, otherwise its Markdown document, a viewer for its only file, its pictures or a listing.
+ * Contract, "Serving", 5: a redirect to the first index below, so that relative links work, otherwise its Markdown
+ * document, a viewer for its only file, its pictures or a listing.
  */
 export function fallbackIndex(
   files: readonly ServedFile[],
@@ -29,7 +29,7 @@ export function fallbackIndex(
   if (index) return new RedirectResponse(toHref(dirname(index.path)), 302, policy)
   const [file] = files
   if (!file) return undefined
-  // The page keeps what it is rendered from: no more than that.
+  // The page retains these values.
   const published = { metadata, toUrl }
   const options = { policy, accentStyle: pages.accentStyle }
   const source = markdown && files.find(({ path }) => path === markdown.path)
@@ -58,7 +58,6 @@ export function fallbackIndex(
   )
 }
 
-/** The only file of a version as plain text, when its viewer shows it so. */
 export function plainTextView([file, ...others]: readonly ServedFile[]): ServedFile | undefined {
   if (!file || others.length > 0 || !isTextType(file.type.name)) return undefined
   const [, charset = 'utf-8'] = /;\s*charset="?([\w-]+)/i.exec(file.type.name) ?? []
@@ -72,16 +71,12 @@ function findNearestIndex(files: readonly ServedFile[]): ServedFile | undefined 
   return indexes.sort((one, other) => depth(one) - depth(other) || (one.path < other.path ? -1 : 1))[0]
 }
 
-/** The Markdown document at the root of a version, rendered. */
 export interface StartDocument extends RenderedMarkdown {
-  /** The canonical path. */
   path: string
 }
 
-/** What a generated page shows of a site. */
 interface PageMetadata {
   metadata: HeadMetadata
-  /** The public URL of a file, by its name. */
   toUrl: (name: string) => string
 }
 

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 
 const TOKENS_FILE = new URL('../../../../dashboard/style/tokens.css', import.meta.url)
 
-/** The custom properties that the pages of visitors use. */
 const USED = new Set(
   [
     'ground',
@@ -21,10 +20,7 @@ const USED = new Set(
     .map((name) => `--${name}`),
 )
 
-/**
- * Colors, corners and type of generated pages, for light and dark color schemes: the values of the dashboard. The
- * typeface is not loaded, because nothing is: visitors who have it installed see it.
- */
+/** The values of the dashboard. The typeface is not loaded: visitors who have it installed see it. */
 export const THEME = `
 ${readTokens(readFileSync(TOKENS_FILE, 'utf8'))}
 *{box-sizing:border-box}
@@ -32,7 +28,7 @@ body{margin:0;background:var(--ground);color:var(--ink);font:1rem/1.5 Inter,syst
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 `
 
-/** The declarations of the used properties. In the file, those of the dark color scheme are the last rule. */
+/** In the file, those of the dark color scheme are the last rule. */
 function readTokens(css: string): string {
   const [light = '', dark = ''] = css.split('@media (prefers-color-scheme: dark)')
   return `:root{color-scheme:light dark;${pickUsed(light)}}

@@ -5,13 +5,12 @@ import type { ServedFile } from '../served-file.ts'
 import type { PageContent, PageHead } from './generated-page.ts'
 import type { FileTexts } from './listing-page.ts'
 
-/** The path at which the viewer loads a text as text/plain, which every browser shows. */
+/** Text is loaded as text/plain, which every browser shows. */
 export const TEXT_PATH = '/_slipway/text'
 
-/** How a browser can display a file. */
 type MediaKind = 'image' | 'video' | 'audio' | 'frame' | 'text' | 'download'
 
-/** A page for a site that is one file (contract, "Serving", 5): displays it or offers a download. */
+/** Contract, "Serving", 5. */
 export function viewerPage(file: ServedFile, head: PageHead, texts: FileTexts): PageContent {
   const name = basename(decodePath(file.path))
   const kind = mediaKind(file.type.name)
@@ -30,7 +29,6 @@ export function viewerPage(file: ServedFile, head: PageHead, texts: FileTexts): 
   }
 }
 
-/** Whether a viewer displays files of this type as text. */
 export function isTextType(type: string): boolean {
   return mediaKind(type) === 'text'
 }
@@ -44,12 +42,10 @@ const ALLOWED_SOURCES: Record<MediaKind, PageContent['allowedSources']> = {
   download: undefined,
 }
 
-/** Whether browsers show images of this type. */
 export function isShownImage(type: string): boolean {
   return mediaKind(type) === 'image'
 }
 
-/** Images that a browser shows. */
 const SHOWN_IMAGE =
   /^image\/(?:a?png|jpeg|gif|webp|avif|svg\+xml|bmp|x-icon|vnd\.microsoft\.icon|jxl|hei[cf]|tiff)$/
 
