@@ -8,7 +8,6 @@ import { readEmail } from './email-address.ts'
 
 type AccountPlansParts = Pick<Parts, 'store' | 'plans' | 'clock'>
 
-/** The plans of accounts, and their exceptions. */
 export class AccountPlans {
   readonly #parts: AccountPlansParts
 
@@ -16,7 +15,6 @@ export class AccountPlans {
     this.#parts = parts
   }
 
-  /** See `set`, for the account with this address. */
   async setByEmail(actor: AuditActor, typed: string, change: PlanChange): Promise<AccountPlan> {
     const email = readEmail(typed)
     const account = await this.#parts.store.read.accounts.byEmail(email)
@@ -24,10 +22,7 @@ export class AccountPlans {
     return this.set(actor, account.id, change)
   }
 
-  /**
-   * Sets the plan of an account, and limits in place of those of the plan; null removes one, absent ones stay. NOT_FOUND
-   * without the account, VALIDATION_ERROR for an unknown plan.
-   */
+  /** Null removes an exception, absent ones stay. NOT_FOUND, or VALIDATION_ERROR for an unknown plan. */
   async set(actor: AuditActor, id: string, { plan, limits: change = {} }: PlanChange): Promise<AccountPlan> {
     const { maxFiles, ids } = this.#parts.plans
     if (plan !== undefined && !this.#parts.plans.find(plan))

@@ -53,14 +53,12 @@ const NO_SIGN_UP = 'No account has this email address, and this server does not 
 const KEY_WARNING = 'Save this key now: it is shown only once. Any earlier key no longer works.'
 const NEW_NAMED_KEY_WARNING = `${NAMED_KEY_WARNING} An earlier key of the same name no longer works.`
 
-/** The client of a sign-in call. */
 export interface SignInClient {
   address: string
   /** Values of cookies that may identify a browser that signed in before. */
   browserTokens: readonly string[]
 }
 
-/** What a client sends to sign in. */
 export interface SignIn {
   email: string
   code: string
@@ -71,11 +69,10 @@ export interface SignIn {
 type AccountsParts = Pick<Parts, 'store' | 'mail' | 'baseUrl' | 'secret' | 'clock'> & {
   sessions: Sessions
   signUp: SignUpPolicy
-  /** Shown in emails. */
   branding: ServiceBranding
 }
 
-/** Sign-in by emailed code, and keys (spec 4.1, 4.2 and 5, contract "Sign-in"). */
+/** Spec 4.1, 4.2 and 5, contract "Sign-in". */
 export class Accounts {
   readonly #parts: AccountsParts
   readonly #codes: Signer
@@ -88,10 +85,7 @@ export class Accounts {
     this.#sources = new Signer(parts.secret, 'sign-in sources')
   }
 
-  /**
-   * Spec 4.1: mails a code; the same answer for known and unknown addresses. UNAVAILABLE when too many are being
-   * sent.
-   */
+  /** Spec 4.1: the same response for known and unknown addresses. UNAVAILABLE when too many codes are being sent. */
   async requestCode(typed: string, client: SignInClient): Promise<RequestCodeResponse> {
     const email = readEmail(typed)
     return this.#messages.run(rateLimitSubnet(client.address), () => this.#mailCode(email, client))
@@ -122,9 +116,7 @@ export class Accounts {
     }
   }
 
-  /**
-   * Signs a browser in with the same kind of code without ending the key; `token` is the value of its cookie.
-   */
+  /** Does not end the key of the account; `token` is the value of the cookie. */
   async openSession(
     signIn: SignIn,
     client: SignInClient & { userAgent: string | undefined },
@@ -151,12 +143,10 @@ export class Accounts {
     return { apiKey, warning: KEY_WARNING }
   }
 
-  /** Ends a key, named or not. */
   async endKey(keyHash: string): Promise<void> {
     await this.#parts.store.write('durable', INDEPENDENT, (tx) => tx.keys.delete(keyHash))
   }
 
-  /** The usage that `GET /api/v1/me` reports beside the request counter. */
   async usage({ id }: Account): Promise<Omit<Me['usage'], 'requestsThisHour' | 'resetsAt'>> {
     const { read } = this.#parts.store
     const [sites, domains, held] = await Promise.all([
@@ -167,7 +157,7 @@ export class Accounts {
     return { ...sites, domains, heldBytes: held.bytes, heldSites: held.sites }
   }
 
-  /** Turns emails about events on or off; returns which are on. */
+  /** Returns which emails are on. */
   async changeNotices(account: Pick<Account, 'id'>, change: MeChange): Promise<MeChangeResponse> {
     return this.#parts.store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
@@ -236,10 +226,7 @@ export class Accounts {
     await tx.notices.add({ id: `new-browser ${session}`, accountId, event, createdAt: at })
   }
 
-  /**
-   * Consumes a code. `isFamiliar` is true for a new account, and for a network or browser that signed in to it before.
-   * Wrong codes are counted although the call fails.
-   */
+  /** `isFamiliar`: a new account, or a known network or browser. Counts wrong codes although the call fails. */
   async #redeem(
     { email: typed, code: typedCode, attempt }: SignIn,
     client: SignInClient,

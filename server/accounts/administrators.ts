@@ -17,7 +17,6 @@ const ADMINISTRATORS = 'administrators'
 
 type AdministratorsParts = Pick<Parts, 'store' | 'clock'>
 
-/** Accounts that administer the service. */
 export class Administrators {
   readonly #parts: AdministratorsParts
 
@@ -25,12 +24,11 @@ export class Administrators {
     this.#parts = parts
   }
 
-  /** See `assertRecentSignIn`. */
   assertRecentSignIn(caller: Caller): void {
     assertRecentSignIn(caller, this.#parts.clock())
   }
 
-  /** Marks an account, or removes its mark, for the command line. NOT_FOUND when no account has that address. */
+  /** For the command line. NOT_FOUND when no account has that address. */
   async setByEmail(typed: string, isAdministrator: boolean): Promise<void> {
     const email = readEmail(typed)
     const account = await this.#parts.store.read.accounts.byEmail(email)
@@ -42,7 +40,7 @@ export class Administrators {
     })
   }
 
-  /** Marks an account, or removes its mark. NOT_FOUND; LAST_ADMINISTRATOR when none would be left. */
+  /** NOT_FOUND; LAST_ADMINISTRATOR when none would be left. */
   async set(caller: Caller, accountId: string, isAdministrator: boolean): Promise<void> {
     await this.#parts.store.write('durable', administratorScope({ id: accountId }), async (tx) => {
       const account = await tx.accounts.byId(accountId)
@@ -70,7 +68,6 @@ export class Administrators {
   }
 }
 
-/** The names of a write that adds or removes an administrator. */
 export function administratorScope({ id }: Pick<Account, 'id'>): WriteScope {
   return { account: id, counter: ADMINISTRATORS }
 }
@@ -82,9 +79,7 @@ export async function assertNotLast(tx: WriteTransaction, { id }: Account): Prom
   throw new ApiError('LAST_ADMINISTRATOR', 'This account is the only administrator of the service')
 }
 
-/**
- * Whether the credential permits administration: the browser session of an administrator, or its key of scope `admin`.
- */
+/** The browser session of an administrator, or its key of scope `admin`. */
 export function mayAdminister({ account, signedInWith, signedInAt, grant }: Caller): boolean {
   if (account === undefined || account.administratorSince === null) return false
   const isSession = signedInWith === 'dashboard' && signedInAt !== undefined
@@ -97,10 +92,7 @@ export function assertRecentSignIn({ signedInAt }: Caller, now: number): void {
   throw new ApiError('SIGN_IN_AGAIN', 'This change needs a sign-in that is at most 12 hours old')
 }
 
-/**
- * Checks that a caller may create a key of scope `admin`: VALIDATION_ERROR for other accounts, as for any unknown scope;
- * INSUFFICIENT_SCOPE for a key without that scope; SIGN_IN_AGAIN.
- */
+/** VALIDATION_ERROR for an account without the mark, as for an unknown scope; INSUFFICIENT_SCOPE; SIGN_IN_AGAIN. */
 export function assertMayCreateAdminKey(caller: Caller, now: number): void {
   if (requireAccount(caller).administratorSince === null)
     throw validationError([{ field: 'scope', message: `must be one of ${ACCOUNT_SCOPES.join(', ')}` }])
@@ -111,7 +103,6 @@ export function assertMayCreateAdminKey(caller: Caller, now: number): void {
   assertRecentSignIn(caller, now)
 }
 
-/** The caller of a change, for the audit log. */
 export function auditActor(caller: Caller): AuditActor {
   const { id, email } = requireAccount(caller)
   return { accountId: id, name: email, network: shortenAddress(caller.address) }

@@ -10,35 +10,28 @@ import type { Site } from '../store/tables/sites.ts'
 import type { Suspension } from '../store/tables/suspension.ts'
 import { assertPermitted, type Grant } from './permissions.ts'
 
-/**
- * The caller of an operation: its account when a valid key or session was sent, and its address in any case.
- */
+/** The address is always set; the account with a valid key or session. */
 export interface Caller {
   account: Account | undefined
   address: string
-  /** The kind of credential, if any. */
   signedInWith: PublishedWith
-  /** The program that sent the request, as it names itself. */
+  /** As the program names itself. */
   client?: string
-  /** What the credential permits; required for a caller with an account. */
+  /** Required for a caller with an account. */
   grant?: Grant
-  /** When the browser session began, if the caller signed in with one. */
   signedInAt?: number
-  /** The hash of the API key, if the caller signed in with one. */
   keyHash?: string
-  /** Whether a page of another origin sent the request, and no action of its user (`isOfOtherPage`). */
+  /** See `isOfOtherPage`. */
   isOfOtherPage?: boolean
 }
 
-/** Who publishes a version, and with what, as versions record it. */
 export function describePublisher({ account, signedInWith, client }: Caller) {
   return { publishedBy: account?.id ?? null, publishedWith: signedInWith, publishedClient: client ?? null }
 }
 
 /**
- * What an account may do with a site. Its owner may do everything. A collaborator may publish, which includes reading
- * the site, its visits and its versions, changing metadata, and removing versions. A suspended site can only be read,
- * and it and its parts can be deleted.
+ * What an account may do with a site: its owner everything. A collaborator may publish, which includes reading it,
+ * changing metadata and removing versions. A suspended site can only be read, and it and its parts can be deleted.
  */
 export type SiteRight = 'read' | 'publish' | 'remove' | 'manage' | 'delete'
 
@@ -55,9 +48,8 @@ interface SiteAccess {
 }
 
 /**
- * The site when the account has this right to it: the one place that decides. NOT_FOUND for an account that is neither
- * its owner nor a collaborator, OWNER_REQUIRED for a collaborator without the right, SITE_EXPIRED after its expiry,
- * SITE_SUSPENDED for changes of a suspended one.
+ * The one place that decides. NOT_FOUND for an account that is neither owner nor collaborator, OWNER_REQUIRED for a
+ * collaborator without the right, SITE_EXPIRED, and SITE_SUSPENDED for changes of a suspended site.
  */
 export async function requireAccess(
   queries: Queries,
@@ -67,7 +59,7 @@ export async function requireAccess(
   return requireAccessTo(queries, right, await queries.sites.bySlug(slug), { account, now })
 }
 
-/** As `requireAccess`, for a site that these queries have returned, or undefined when it does not exist. */
+/** For a site that these queries have returned; undefined when it does not exist. */
 export async function requireAccessTo(
   queries: Queries,
   right: SiteRight,
@@ -84,7 +76,7 @@ export async function requireAccessTo(
   return current
 }
 
-/** SITE_SUSPENDED for a site that is suspended, or whose owner is. The reason of an account is for its owner only. */
+/** The reason of a suspended account is for its owner only. */
 async function assertNotSuspended(
   queries: Queries,
   { suspension, ownerId }: Site,
@@ -108,7 +100,7 @@ export function assertAccountNotSuspended({ suspension }: Account): void {
   throw new ApiError('ACCOUNT_SUSPENDED', sentence, { details: { reason, since: toIso(since) } })
 }
 
-/** What the account is to a site that may be deleted; undefined for a stranger. */
+/** Undefined for a stranger. */
 export async function findRole(
   queries: Queries,
   { slug, ownerId }: Site,
@@ -127,8 +119,8 @@ interface PublisherAccess {
 }
 
 /**
- * The site when the caller may publish to it: with the key of an account that has the right, or with the claim token
- * while it is anonymous. INSUFFICIENT_SCOPE when the account has the right, and its key does not permit it.
+ * With the key of an account that has the right, or with the claim token while the site is anonymous.
+ * INSUFFICIENT_SCOPE when the account has the right, and its key does not permit it.
  */
 export async function requirePublisher(
   queries: Queries,
@@ -147,10 +139,7 @@ export async function requirePublisher(
   return site
 }
 
-/**
- * The site when it has no owner and the token is its claim token; undefined when it has an owner, or does not exist.
- * INVALID_CLAIM_TOKEN, and SITE_EXPIRED after its expiry.
- */
+/** Undefined when the site has an owner, or does not exist. INVALID_CLAIM_TOKEN, and SITE_EXPIRED after its expiry. */
 export async function findUnowned(
   queries: Queries,
   { slug, claimToken, now }: { slug: string; claimToken: string; now: number },
@@ -159,10 +148,7 @@ export async function findUnowned(
   return site?.ownerId === null ? requireNotExpired(withClaimToken(site, claimToken), now) : undefined
 }
 
-/**
- * The site when it is there, has not expired, is not suspended, and the token is its claim token, whether it was claimed
- * or not.
- */
+/** Also of a site that was claimed. SITE_EXPIRED after its expiry, SITE_SUSPENDED for one that is suspended. */
 export function requireClaimToken(site: Site | undefined, claimToken: string, now: number): Site {
   return requireChangeable(withClaimToken(site, claimToken), now)
 }
@@ -174,7 +160,7 @@ export function requireChangeable(site: Site, now: number): Site {
   return current
 }
 
-/** The same of a site that may have expired. */
+/** Also for a site that has expired. */
 export function withClaimToken(site: Site | undefined, claimToken: string): Site {
   if (!site || isRetired(site)) throw siteNotFound()
   if (site.claimTokenHash === null || !constantTimeEqual(hashToken(claimToken), site.claimTokenHash)) {
@@ -183,7 +169,7 @@ export function withClaimToken(site: Site | undefined, claimToken: string): Site
   return site
 }
 
-/** Whether the slug is answered as an unknown one: the site was deleted, or it is a former name of another one. */
+/** Such a slug is answered as an unknown one. */
 export function isRetired({ deletionReason }: Site): boolean {
   return deletionReason === 'deleted' || deletionReason === 'renamed'
 }
@@ -201,23 +187,20 @@ export function requireNotExpired(site: Site, now: number): Site {
   return site
 }
 
-/**
- * Within a write that gives an account something new: UNAUTHORIZED when the account was deleted since the
- * call began.
- */
+/** Within a write that gives something to an account. UNAUTHORIZED when it was deleted since the call began. */
 export async function assertNotBeingDeleted(tx: Queries, account: Pick<Account, 'id'>): Promise<void> {
   const current = await tx.accounts.byId(account.id)
   if (current?.deletionStartedAt === null) return
   throw new ApiError('UNAUTHORIZED', 'This account has been deleted')
 }
 
-/** The account of a call that requires one; UNAUTHORIZED without, with `hint` in place of that of the code. */
+/** UNAUTHORIZED without an account, with `hint` in place of that of the code. */
 export function requireAccount(caller: Caller, hint?: string): Account {
   if (caller.account) return caller.account
   throw needsKey(hint)
 }
 
-/** The hash of the API key of a call that requires one, not a session; UNAUTHORIZED without. */
+/** UNAUTHORIZED without an API key, also for a session. */
 export function requireKeyHash(caller: Caller): string {
   if (caller.keyHash !== undefined) return caller.keyHash
   throw needsKey()

@@ -9,8 +9,8 @@ interface Lists {
 }
 
 /**
- * What the operator has blocked, in memory: read at first use, and again after each change. It refuses early; what a node
- * that was not notified yet accepts is not served either, because a visit reads the blocks of the files of its site.
+ * What the operator has blocked, read at first use and after each change. What a node accepts that was not notified yet
+ * is not served either: a visit reads the blocks of the files of its site.
  */
 export class Blocklist {
   readonly #store: Store

@@ -16,21 +16,19 @@ import { FULL_GRANT } from './permissions.ts'
 
 const LIFETIME_MS = 10 * MINUTE_MS
 
-/** Minimum interval between polls, and what each earlier poll adds to it (RFC 8628, section 3.5). */
+/** Also what each poll that is too early adds to the interval (RFC 8628, section 3.5). */
 const POLL_INTERVAL_MS = 5 * SECOND_MS
 
 const MAX_POLL_INTERVAL_MS = MINUTE_MS
 
-/** User codes that an account can enter in an hour, so that they cannot be guessed (RFC 8628, section 5.1). */
+/** So that user codes cannot be guessed (RFC 8628, section 5.1). */
 const MAX_CODES_PER_HOUR = 30
 
-/** What a program asks for. */
 interface DeviceStart {
   clientId: string
   program: string
   machine: string
   scope: ProgramScope
-  /** From which the program asks. */
   address: string
 }
 
@@ -50,7 +48,7 @@ export class DeviceSignIns {
     this.#codes = new Signer(secret, 'device codes')
   }
 
-  /** Makes the codes (RFC 8628, section 3.2). VALIDATION_ERROR for a name that no key can have. */
+  /** RFC 8628, section 3.2. VALIDATION_ERROR for a name that no key can have. */
   async start({ clientId, program, machine, scope, address }: DeviceStart): Promise<DeviceAuthorization> {
     const [deviceCode, userCode] = [newSessionToken(), newCode()]
     const now = this.#parts.clock()
@@ -98,7 +96,7 @@ export class DeviceSignIns {
     }
   }
 
-  /** What a user code asks for; `address` is that of the user. INVALID_CODE for any invalid one, RATE_LIMITED after too many. */
+  /** `address` is that of the user. INVALID_CODE for any invalid code, RATE_LIMITED after too many. */
   async describe(account: Account, typed: string, address: string): Promise<DeviceRequest> {
     const hashes = await this.#hashes(account, typed)
     const { read } = this.#parts.store
@@ -128,7 +126,7 @@ export class DeviceSignIns {
     return { allowed }
   }
 
-  /** The hashes that a user code may have. Each call counts against the codes that the account can enter. */
+  /** Each call counts against the codes that the account can enter. */
   async #hashes({ id }: Account, typed: string): Promise<string[]> {
     const now = this.#parts.clock()
     const hour = Math.floor(now / HOUR_MS) * HOUR_MS
@@ -144,7 +142,7 @@ export class DeviceSignIns {
     return this.#codes.signAll([code])
   }
 
-  /** Whether the poll is in time. A concurrent one may be recorded first, so the write decides. */
+  /** A concurrent poll may be recorded first, so the write decides. */
   async #recordPoll({ deviceHash, intervalMs, polledAt }: DeviceSignIn, now: number): Promise<boolean> {
     if (polledAt !== null && now < polledAt + intervalMs) return false
     return this.#parts.store.execute('relaxed', ({ deviceSignIns }) =>
@@ -196,7 +194,7 @@ const EXPIRED: OAuthProblem = {
 
 const LOOPBACK = new NetworkSet(['127.0.0.0/8', '::1'].map((text) => parseNetwork(text)!))
 
-/** The block of an address, as people write it. A machine has two loopback addresses, which are one network. */
+/** A machine has two loopback addresses, which are one network. */
 function networkOf(address: string): string {
   const network = parseNetwork(LOOPBACK.has(address) ? '127.0.0.0/8' : shortenAddress(address))
   return network ? formatNetwork(network) : 'unknown'

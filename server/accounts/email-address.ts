@@ -1,22 +1,16 @@
 import { validationError } from '../lib/errors.ts'
 import { toHostName } from '../lib/host-name.ts'
 
-/** Domains whose mailboxes ignore dots in the local part, and the name that they share. */
+/** Their mailboxes ignore dots in the local part; several names may be one provider. */
 const DOTLESS_DOMAINS = new Map([
   ['gmail.com', 'gmail.com'],
   ['googlemail.com', 'gmail.com'],
 ])
 
-/**
- * Control, format (zero width, text direction), surrogate, private and unassigned characters (Unicode category C), and
- * others that nothing shows, such as fillers and variation selectors.
- */
+/** Unicode category C, and others that nothing shows, such as fillers and variation selectors. */
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}]/u
 
-/**
- * Normalizes an address for storage and comparison: trimmed, lower case, the domain in A-labels, as mail servers get
- * it. VALIDATION_ERROR when it is not valid.
- */
+/** Trimmed, lower case, the domain in A-labels, as mail servers get it. VALIDATION_ERROR when it is not valid. */
 export function readEmail(typed: string): string {
   const email = typed.trim().toLowerCase().normalize('NFC')
   if (INVISIBLE.test(email))
@@ -36,10 +30,7 @@ export function readEmail(typed: string): string {
   return `${local}@${domain}`
 }
 
-/**
- * The mailbox of an address, derived from its spelling: without a `+tag`, and without dots where the provider ignores
- * them. For limits on mail only; accounts keep the address as it was entered.
- */
+/** Without a `+tag`, and without dots where the provider ignores them. For limits on mail only, not for accounts. */
 export function toMailbox(email: string): string {
   const at = email.lastIndexOf('@')
   const [local, domain] = [email.slice(0, at), email.slice(at + 1)]

@@ -2,13 +2,10 @@ import type { ServiceBranding } from '../lib/branding.ts'
 import type { Email } from '../mail/mail.ts'
 import { renderEmail } from '../mail/template.ts'
 
-/** The path of the page that a link in an email leads to; the code is in the fragment, which no server receives. */
+/** The code is in the fragment, which no server receives. */
 const SIGN_IN_PATH = '/sign-in#code='
 
-/**
- * The email with a sign-in code. Its link signs in only in the browser that requested the code; the code itself works
- * everywhere.
- */
+/** The link signs in only in the browser that requested the code; the code itself works everywhere. */
 export function codeEmail(o: {
   to: string
   code: string
@@ -33,7 +30,7 @@ export function codeEmail(o: {
   return renderEmail(content, o.branding)
 }
 
-/** The email to an owner that sign-in is locked after many wrong codes, and for which sources. */
+/** Notifies an owner of many wrong codes, and for which sources sign-in is locked. */
 export function lockEmail(o: {
   to: string
   lock: 'caller' | 'unknown sources'
@@ -58,7 +55,6 @@ export function lockEmail(o: {
   return renderEmail(content, o.branding)
 }
 
-/** The email to an address that may create an account. */
 export function invitationEmail(o: {
   to: string
   days: number
@@ -78,7 +74,7 @@ export function invitationEmail(o: {
   return renderEmail(content, o.branding)
 }
 
-/** The email in place of a sign-in code to an address that cannot create an account. */
+/** In place of a sign-in code to an address that cannot create an account. */
 export function signUpClosedEmail(o: { to: string; baseUrl: string; branding: ServiceBranding }): Email {
   const content = {
     kind: 'sign-up-closed',
@@ -93,7 +89,6 @@ export function signUpClosedEmail(o: { to: string; baseUrl: string; branding: Se
   return renderEmail(content, o.branding)
 }
 
-/** The email to the owner of an account that the operator has deleted. */
 export function accountDeletedEmail(o: {
   to: string
   reason: string

@@ -14,7 +14,6 @@ type InvitationsParts = Pick<Parts, 'store' | 'mail' | 'baseUrl' | 'branding' | 
   policy: SignUpPolicy
 }
 
-/** Invitations of administrators to create an account. */
 export class Invitations {
   readonly #parts: InvitationsParts
 
@@ -22,7 +21,7 @@ export class Invitations {
     this.#parts = parts
   }
 
-  /** Invites an address, again if it was invited before. VALIDATION_ERROR when it has an account, or with sign-up closed. */
+  /** Also invites an address again. VALIDATION_ERROR when it has an account, or with sign-up closed. */
   async invite(actor: AuditActor, typed: string): Promise<ListedInvitation> {
     const { store, mail, policy, baseUrl, branding, clock } = this.#parts
     const email = readEmail(typed)
@@ -53,7 +52,7 @@ export class Invitations {
     })
   }
 
-  /** Those that have not expired, in the order of their addresses. */
+  /** In the order of addresses, without expired ones. */
   async list({
     limit,
     cursor = '',

@@ -20,13 +20,13 @@ import { assertMayCreateAdminKey } from './administrators.ts'
 import { assertNotBeingDeleted, type Caller, requireAccess, requireAccount } from './authorization.ts'
 import { assertPermitted, FULL_GRANT, type Grant } from './permissions.ts'
 
-/** Maximum number of keys of one account that were created by name (contract, "Keys"). */
+/** Contract, "Keys". */
 export const MAX_NAMED_KEYS = 50
 
-/** Maximum number of valid keys that the service issued for one account. */
+/** Valid keys that the service issued. */
 const MAX_ISSUED_KEYS = 500
 
-/** Resolution of the last use of a key: how often its requests write. */
+/** Bounds how often requests write. */
 const USE_RESOLUTION_MS = 5 * MINUTE_MS
 
 /** Writes of last uses at a time; further ones are dropped, and recorded by a later request. */
@@ -37,26 +37,23 @@ const KEY_ID_LENGTH = 16
 
 export const NAMED_KEY_WARNING = 'Save this key now: it is shown only once.'
 
-/** What identifies a caller with a key. */
 export interface KeyCaller {
   account: Account
-  /** As it is stored. */
   keyHash: string
   grant: Grant
 }
 
-/** A key to create. */
 export interface NewKey {
   accountId: string
   name: string
   grant: Grant
-  /** What the service issues it for, such as a program: it is then not in the account's list of keys. */
+  /** Such a key, for example of a program, is not in the account's list of keys. */
   issuedBy?: string
 }
 
 type NamedKeysParts = Pick<Parts, 'store' | 'clock'>
 
-/** API keys with a name, permissions and an expiry (contract, "Keys"). Only hashes of keys are stored. */
+/** Contract, "Keys". Stores only hashes. */
 export class NamedKeys {
   readonly #parts: NamedKeysParts
   #uses = 0
@@ -65,7 +62,7 @@ export class NamedKeys {
     this.#parts = parts
   }
 
-  /** The account and the grant of a key, named or not; undefined when it is invalid. UNAUTHORIZED when it has expired. */
+  /** Undefined when the key is invalid. UNAUTHORIZED when it has expired. */
   async find(apiKey: string): Promise<KeyCaller | undefined> {
     const found = await this.#parts.store.read.keys.find(hashToken(apiKey))
     if (!found) return undefined
@@ -79,12 +76,11 @@ export class NamedKeys {
     return { account, keyHash, grant: { scope, sites, expiresAt } }
   }
 
-  /** See `assertPermitted`. */
   assertPermitted(caller: Caller, access: Access, slug?: string): Promise<void> {
     return assertPermitted(this.#parts.store.read, caller, access, slug)
   }
 
-  /** The keys that the account created by name, newest first. */
+  /** Keys that the account created by name, newest first. */
   async list({ id }: Account, keyHash: string | undefined): Promise<KeyList> {
     const { read } = this.#parts.store
     const keys = await read.keys.list(id)
@@ -93,8 +89,8 @@ export class NamedKeys {
   }
 
   /**
-   * Creates a key. VALIDATION_ERROR for an invalid field, see `assertMayCreateAdminKey` for the scope, NOT_FOUND for a site that the account has no access to,
-   * NAME_TAKEN when it has a key of this name, KEY_LIMIT_REACHED beyond the limit.
+   * VALIDATION_ERROR for an invalid field, NOT_FOUND for a site without access, NAME_TAKEN, KEY_LIMIT_REACHED; for the
+   * scope see `assertMayCreateAdminKey`.
    */
   async create(caller: Caller, request: CreateKeyRequest): Promise<CreatedKey> {
     const account = requireAccount(caller)
@@ -121,7 +117,7 @@ export class NamedKeys {
     })
   }
 
-  /** Ends a key of the account. NOT_FOUND when it has none with this id. */
+  /** NOT_FOUND without a key of this id. */
   async revoke(account: Account, id: string): Promise<KeyRevokedResponse> {
     await this.#parts.store.write('durable', keyScope(account), async (tx) => {
       const found = (await tx.keys.list(account.id)).find((key) => keyId(key) === id)
@@ -131,7 +127,7 @@ export class NamedKeys {
     return { id, revoked: true }
   }
 
-  /** What a key of the account is, for the account itself; undefined for a credential that is no named key. */
+  /** Undefined for a credential that is no named key. */
   async describe({ account, keyHash }: Caller): Promise<KeySummary | undefined> {
     if (!account || keyHash === undefined) return undefined
     const { read } = this.#parts.store
@@ -154,10 +150,7 @@ const MAX_NAME_CHARACTERS = 64
 
 export const NAME_RULE = `must be 1 to ${MAX_NAME_CHARACTERS} characters, without control characters`
 
-/**
- * A name without surrounding spaces. VALIDATION_ERROR when nothing of it shows, when it is too long, or contains characters
- * of control or text direction.
- */
+/** Trims the name. VALIDATION_ERROR when it is too long, invisible, or has control or direction characters. */
 export function readKeyName(typed: string, field = 'keyName'): string {
   const name = typed.trim()
   const isPlain = !/[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name)
@@ -165,14 +158,14 @@ export function readKeyName(typed: string, field = 'keyName'): string {
   throw validationError([{ field, message: NAME_RULE }])
 }
 
-/** The names of a write that creates or ends keys of an account: signing in by email does it under the address. */
+/** Signing in by email creates and ends keys under the address. */
 export function keyScope({ id, email }: Account): WriteScope {
   return { account: id, address: email }
 }
 
 /**
- * Creates a key within a write of `keyScope`; the key is in the result only. KEY_LIMIT_REACHED beyond the limit. A key
- * by name replaces an earlier one of its name; the key of spec 2.5 stays as it is.
+ * Within a write of `keyScope`; only the result has the key. KEY_LIMIT_REACHED beyond the limit. Replaces an earlier
+ * key of the same name; the key of spec 2.5 stays as it is.
  */
 export async function mintKey(
   tx: WriteTransaction,
@@ -224,7 +217,7 @@ function summarize(
   }
 }
 
-/** The slugs that the sites of keys have now, by their `visitsKey`. */
+/** By their `visitsKey`. */
 async function currentSlugs({ sites }: Queries, keys: readonly NamedKey[]): Promise<Map<string, string>> {
   const wanted = [...new Set(keys.flatMap((key) => key.sites ?? []))]
   return new Map((await sites.currentSlugs(wanted)).map(({ visitsKey, slug }) => [visitsKey, slug]))

@@ -3,10 +3,10 @@ import { NOTICE_KINDS, type NoticeKind } from '../../protocol/api/account.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { NoticeEvent } from '../store/tables/notices.ts'
 
-/** The kinds that `reminders` of an account and of earlier clients stands for. */
+/** What `reminders`, which earlier clients send, stands for. */
 const REMINDERS: readonly NoticeKind[] = ['site-expires', 'site-deleted']
 
-/** Events that an operator causes: one switch stands for all of them. */
+/** One switch stands for all events that an operator causes. */
 const MODERATION: readonly NoticeEvent['kind'][] = [
   'account-suspended',
   'account-resumed',
@@ -20,7 +20,7 @@ const KINDS = Object.keys(NOTICE_KINDS) as NoticeKind[]
 
 type Switches = Pick<Account, 'reminders' | 'noticesOff'>
 
-/** The kind that turns emails about an event off; undefined for those that are always sent. */
+/** Undefined for events whose emails are always sent. */
 export function findSwitch(event: NoticeEvent['kind']): NoticeKind | undefined {
   if (MODERATION.includes(event)) return 'moderation'
   return isNoticeKind(event) ? event : undefined
@@ -30,7 +30,6 @@ export function isNoticeKind(kind: string): kind is NoticeKind {
   return Object.hasOwn(NOTICE_KINDS, kind)
 }
 
-/** Whether the account gets emails about such an event. */
 export function wantsNotice(account: Switches, event: NoticeEvent['kind']): boolean {
   const kind = findSwitch(event)
   return kind === undefined || isOn(account, kind)
@@ -47,7 +46,7 @@ export function readSwitches(account: Switches): {
   }
 }
 
-/** The switches after a change. A single kind takes precedence over `reminders`. */
+/** A single kind takes precedence over `reminders`. */
 export function changeSwitches(account: Switches, { reminders, notices = {} }: MeChange): Switches {
   const before = readSwitches(account).notices
   const isWanted = (kind: NoticeKind) =>

@@ -8,7 +8,7 @@ import type { Account } from '../store/tables/accounts.ts'
 /** What a credential permits, within the rights of its account. */
 export interface Grant {
   scope: KeyScope
-  /** The sites it is limited to, each by its `visitsKey`; null for all, and for everything else of the account. */
+  /** By `visitsKey`; null for all, and for everything else of the account. */
   sites: readonly string[] | null
   expiresAt: number | null
 }
@@ -16,15 +16,12 @@ export interface Grant {
 /** The grant of browser sessions and of keys without limits. */
 export const FULL_GRANT: Grant = Object.freeze({ scope: 'manage', sites: null, expiresAt: null })
 
-/** Whether a grant has no limits: keys with limits are unknown to releases that would not apply them. */
+/** Releases that would not apply limits do not know keys with limits. */
 export function isFullGrant({ scope, sites, expiresAt }: Grant): boolean {
   return scope === 'manage' && sites === null && expiresAt === null
 }
 
-/**
- * Checks the credential of a caller with an account: INSUFFICIENT_SCOPE unless it permits the operation. `slug` is a
- * present or former slug of the site that the operation is about.
- */
+/** INSUFFICIENT_SCOPE unless the credential permits the operation. `slug` is a present or former slug of its site. */
 export async function assertPermitted(
   queries: Queries,
   { account, grant }: { account: Account | undefined; grant?: Grant },
@@ -41,7 +38,7 @@ export async function assertPermitted(
   if (!site || !grant.sites.includes(site.visitsKey)) throw otherSite(access, grant.sites.length)
 }
 
-/** The scope that a publish needs: one with the name of a preview leaves the site as it is. */
+/** A publish with the name of a preview leaves the site as it is. */
 export function publishScope(previewName: string | null | undefined): KeyScope {
   return typeof previewName === 'string' ? 'preview' : 'publish'
 }

@@ -4,19 +4,17 @@ import type { Log } from '../lib/log.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 
-/** A plan as the settings define it (spec 8). `UNLIMITED` is a possible value of each limit. */
+/** Spec 8. `UNLIMITED` is a possible value of each limit. */
 export interface Plan extends Limits {
   /** Displayed to people. */
   name: string
 }
 
-/** Plans by the names that accounts have. */
 export type PlanTable = Readonly<Record<string, Plan>>
 
-/** The plan of new accounts, of those whose plan was removed, and of sites without an account. */
+/** Also the plan of sites without an account. */
 export const DEFAULT_PLAN = 'free'
 
-/** The plans of the settings, and the limits of accounts by their plan and their exceptions. */
 export class Plans {
   readonly #table: PlanTable
   readonly #log: Pick<Log, 'warn'> | undefined
@@ -31,7 +29,7 @@ export class Plans {
     return Object.keys(this.#table)
   }
 
-  /** The largest number of files of a version; no exception exceeds it, because request schemas state it. */
+  /** No exception exceeds it, because request schemas state it. */
   get maxFiles(): number {
     return Math.max(...Object.values(this.#table).map(({ filesPerSite }) => filesPerSite))
   }
@@ -47,7 +45,7 @@ export class Plans {
     return account.limits === null ? plan : { ...plan, ...account.limits }
   }
 
-  /** The limits of the owner of a site; of an anonymous site those of the default plan. */
+  /** The limits of the owner; of an anonymous site those of the default plan. */
   async limitsOfOwner(queries: Pick<Queries, 'accounts'>, ownerId: string | null): Promise<Plan> {
     return this.limitsOf(ownerId === null ? undefined : await queries.accounts.byId(ownerId))
   }
@@ -64,7 +62,6 @@ export class Plans {
   }
 }
 
-/** The limits of a manifest. */
 export function fileLimits({ filesPerSite, fileBytes, siteBytes }: Limits): FileLimits {
   return { files: filesPerSite, fileBytes, siteBytes }
 }

@@ -10,18 +10,14 @@ import type { Site } from '../store/tables/sites.ts'
 import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/tables/usage.ts'
 import type { Plans } from './plans.ts'
 
-/** What sites without an account may hold: all together, and those of one network. */
 export interface AnonymousLimits {
   total: Holding
   network: Holding
 }
 
-/** Who holds the contents of a site. */
 export type SiteHolder = Pick<Site, 'ownerId' | 'network'>
 
-/** What a site gets. */
 export interface Charge extends Holding {
-  /** Its version that needs it. */
   versionId?: string
 }
 
@@ -32,19 +28,16 @@ interface QuotasOptions {
   clock: () => number
 }
 
-/** Which quota, and what it counts. */
 interface Quota {
   holder: string
   limits: Holding
   names: Record<keyof Holding, QuotaName>
-  /** The subject of a message. */
   subject: string
 }
 
-/** Parts of a limit at which its account is notified, the higher one first. */
+/** Parts of a limit at which its account is notified. */
 const REPORTED_PERCENTS = [100, 80] as const
 
-/** What accounts, networks and all sites without an account may hold. */
 export class Quotas {
   readonly #options: QuotasOptions
   readonly #networks: Signer
@@ -54,15 +47,12 @@ export class Quotas {
     this.#networks = new Signer(options.secret, 'networks of anonymous sites')
   }
 
-  /** The network of a caller, hashed with a key of the service, so that the store keeps no addresses. */
+  /** Hashed with a key of the service, so that the store keeps no addresses. */
   hashNetwork(address: string): string {
     return this.#networks.sign([shortenAddress(address)])
   }
 
-  /**
-   * A durable write with charges. When the quota of an account refuses it, the account is notified, at most once a day for
-   * each quota.
-   */
+  /** Durable. When the quota of an account refuses it, notifies the account, at most once a day for each quota. */
   async write<T>(store: Store, scope: WriteScope, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
     try {
       return await store.write('durable', scope, work)
@@ -72,10 +62,7 @@ export class Quotas {
     }
   }
 
-  /**
-   * Within `write`, after its other changes: adds what a site gets to what its holders have. QUOTA_EXCEEDED when a part
-   * that grows would exceed its limit.
-   */
+  /** Within `write`, after its other changes. QUOTA_EXCEEDED when a part that grows would exceed its limit. */
   async charge(tx: WriteTransaction, site: SiteHolder, change: Charge): Promise<void> {
     if (isNothing(site, change)) return
     for (const quota of await this.#listQuotas(tx, site)) {
@@ -86,10 +73,7 @@ export class Quotas {
     }
   }
 
-  /**
-   * QUOTA_EXCEEDED when a network without an account, or all of them together, cannot get so many bytes more, as far as is
-   * known before a write.
-   */
+  /** QUOTA_EXCEEDED when a network without an account, or all of them, have no room, as known before a write. */
   async assertRoom(
     read: Queries,
     network: string,
@@ -102,7 +86,7 @@ export class Quotas {
     }
   }
 
-  /** Adds a notice for the account when a part of its limit is passed; one for each part and limit. */
+  /** One notice for each part and limit. */
   async #noticeUse(
     tx: WriteTransaction,
     accountId: string,
@@ -122,7 +106,7 @@ export class Quotas {
     }
   }
 
-  /** The write that was refused has left nothing behind, so that this is a write of its own. */
+  /** The refused write has left nothing behind. */
   async #noticeRefusal(store: Store, { accountId, quota: { quota, used, limit } }: AccountQuotaError) {
     const createdAt = this.#options.clock()
     const part = quota === 'account-sites' ? 'sites' : 'bytes'
@@ -161,7 +145,7 @@ export class Quotas {
   }
 }
 
-/** Within a write, after its other changes: subtracts what a site no longer has from what its holders have. */
+/** Within a write, after its other changes: subtracts what the holders no longer have. */
 export async function releaseHolding(tx: WriteTransaction, site: SiteHolder, change: Holding): Promise<void> {
   if (isNothing(site, change)) return
   const { ownerId, network } = site
@@ -171,8 +155,8 @@ export async function releaseHolding(tx: WriteTransaction, site: SiteHolder, cha
 }
 
 /**
- * Whether there is nothing to count. For an account the row is changed in any case: which of its sites is the first with
- * a content may have changed, so that a recount has to begin again.
+ * An account's row always changes: which of its sites is the first with a content may have changed, so that a recount
+ * has to begin again.
  */
 function isNothing({ ownerId }: SiteHolder, { bytes, sites }: Holding): boolean {
   return ownerId === null && bytes === 0 && sites === 0
@@ -204,7 +188,6 @@ async function quotaExceeded(
     : new AccountQuotaError(message, { accountId: ownerId, quota: details })
 }
 
-/** QUOTA_EXCEEDED by a quota of an account. */
 class AccountQuotaError extends ApiError {
   readonly accountId: string
   readonly quota: QuotaDetails

@@ -6,63 +6,57 @@ import type { Account } from '../store/tables/accounts.ts'
 import type { Caller } from './authorization.ts'
 import type { KeyCaller } from './named-keys.ts'
 
-/** A caller's state in the current window (spec 8.1). */
+/** Spec 8.1. */
 export interface RateLimitStatus {
   limit: number
   remaining: number
-  /** Unix time in seconds at which the window ends. */
+  /** Unix time in seconds. */
   reset: number
-  /** Seconds until then, at least 1. */
+  /** At least 1. */
   secondsLeft: number
-  /** False when this request exceeds the limit. */
   admitted: boolean
 }
 
 /**
- * `api` counts by address, by account, and separately for the browser sessions of an account, so that the dashboard
- * and the account's API key do not use up each other's requests; `sign-in` and `report` are separate counters by address
- * (contract, "Rate limits"). Those of pages of other origins have a counter of their own, so that no page keeps a visitor
- * from signing in. `message` counts the messages of programs to `/mcp`, by account or address: a client sends
- * three before its first call. `name` counts checks of names without an account, by address: a page checks while its user
- * types.
+ * Contract, "Rate limits". Browser sessions of an account have a counter of their own, so that the dashboard and the
+ * API key do not use up each other's requests. Pages of other origins have one too, so that no page keeps a visitor
+ * from signing in. `message` counts messages of programs to `/mcp`, of which a client sends three before its first
+ * call, `name` checks of names without an account: a page checks while its user types.
  */
 export type LimitKind = 'api' | 'sign-in' | 'report' | 'message' | 'name'
 
 type LimitsParts = Pick<Parts, 'store' | 'clock' | 'plans'> & {
-  /** Requests per hour. */
   rates: { anonymous: number; session: number; signIn: number }
 }
 
-/** Reports of sites by a network, in an hour. */
 export const REPORTS_PER_HOUR = 20
 
-/** Checks of names without an account by a network, in an hour. */
 export const NAME_CHECKS_PER_HOUR = 60
 
 /** Messages to `/mcp` for each request of the hourly limit. */
 const MESSAGES_PER_REQUEST = 20
 
-/** How long a read counter is cached for callers that are not charged, in milliseconds. */
+/** How long a read counter is cached for callers that are not charged. */
 const COUNT_TTL_MS = 1000
 
-/** Maximum number of callers cached as exhausted, so that a flood of theirs costs no writes. */
+/** A flood of their requests costs no writes. */
 const MAX_EXHAUSTED_CALLERS = 100_000
 
-/** Refused requests of a caller in an hour after which its key is cached. */
+/** Refused requests in an hour, after which the key of a caller is cached. */
 const MAX_REFUSALS_WITH_LOOKUP = 100
 
 /** How long a key beyond that is cached, in milliseconds. */
 const KEY_TTL_MS = 1000
 
-/** Spec 8.1: windows of an hour aligned to the hour, exact over all processes of the store. */
+/** Spec 8.1: windows aligned to the hour, exact over all processes of the store. */
 export class RateLimits {
   readonly #parts: LimitsParts
   #window = 0
-  /** Callers that exceeded the limit, and how many of their requests were refused since. */
+  /** How many requests were refused since the limit was exceeded. */
   readonly #exhausted = new Map<string, number>()
   /** Callers by the stored hash of their key. */
   readonly #flooding = new Map<string, { caller: KeyCaller; at: number }>()
-  /** Accounts that were cached: a request that had one of them does not extend its lifetime. */
+  /** A request with a cached account does not extend its lifetime. */
   readonly #fromCache = new WeakSet<Account>()
   readonly #recentCounts = new Map<string, { count: number; at: number }>()
 
@@ -70,7 +64,7 @@ export class RateLimits {
     this.#parts = parts
   }
 
-  /** Charges one request, unless the window is exhausted. A changed plan applies from the next request. */
+  /** A changed plan applies from the next request. */
   async charge(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
     const { key, limit, window } = this.#counter(caller, kind)
     const isExhausted = `${limit} ${key}`
@@ -86,13 +80,13 @@ export class RateLimits {
     return this.#toStatus(limit, count, window)
   }
 
-  /** The caller with a key, at most a second old, when it is far beyond its limit: its requests cost no statement. */
+  /** At most a second old, when the caller is far beyond its limit: its requests cost no statement. */
   findFlooding(keyHash: string): KeyCaller | undefined {
     const found = this.#flooding.get(keyHash)
     return found && this.#parts.clock() - found.at < KEY_TTL_MS ? found.caller : undefined
   }
 
-  /** A caller's state without charging, at most a second old. */
+  /** Without charging, at most a second old. */
   async peek(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
     const { key, limit, window } = this.#counter(caller, kind)
     const seen = this.#recentCounts.get(key)
@@ -102,7 +96,7 @@ export class RateLimits {
     return this.#toStatus(limit, count, window)
   }
 
-  /** The state while the store has not responded: the limit and its reset. */
+  /** The limit and its reset while the store has not responded. */
   withoutStore(caller: Caller, kind: LimitKind): RateLimitStatus {
     const { limit, window } = this.#counter(caller, kind)
     return this.#toStatus(limit, 0, window)
@@ -165,7 +159,6 @@ export class RateLimits {
   }
 }
 
-/** The counters of an account: of its API key, of the messages of its programs and of its browser sessions. */
 export function counterKeys(accountId: string): string[] {
   return [accountKey(accountId), messageKey(accountKey(accountId)), sessionKey(accountId)]
 }

@@ -6,17 +6,15 @@ import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 
-/** Lifetime of a browser session. */
 export const SESSION_TTL_SECONDS = 30 * DAY_SECONDS
 
-/** Maximum number of sessions of one account. */
 const MAX_SESSIONS = 50
 
 const SESSION_ID_LENGTH = 16
 
 type SessionsParts = Pick<Parts, 'store' | 'clock'>
 
-/** Browser sessions (contract, "Sign-in"). Only hashes of their tokens are stored. */
+/** Contract, "Sign-in". Stores only hashes of tokens. */
 export class Sessions {
   readonly #parts: SessionsParts
 
@@ -24,7 +22,7 @@ export class Sessions {
     this.#parts = parts
   }
 
-  /** Called in the transaction that signs a browser in. Beyond the limit the oldest session ends. */
+  /** Within the transaction that signs a browser in. Beyond the limit the oldest session ends. */
   async open(
     tx: WriteTransaction,
     account: Account,
@@ -41,7 +39,6 @@ export class Sessions {
     })
   }
 
-  /** The account of a session's token, and when the session began; or undefined. */
   find(token: string): Promise<{ account: Account; createdAt: number } | undefined> {
     return this.#parts.store.read.signIns.session(hashToken(token), this.#parts.clock())
   }
@@ -67,7 +64,7 @@ export class Sessions {
     )
   }
 
-  /** Ends one session of the account. NOT_FOUND when it has no such session. */
+  /** NOT_FOUND without a session of this id. */
   async end(account: Account, id: string): Promise<SessionsEndedResponse> {
     const now = this.#parts.clock()
     const ended = await this.#parts.store.write('durable', { account: account.id }, async (tx) => {
@@ -80,7 +77,7 @@ export class Sessions {
     return { ended }
   }
 
-  /** Ends all sessions except the one with this token; without a token, all. */
+  /** Without a token, ends all. */
   async endOthers(account: Account, token: string | undefined): Promise<SessionsEndedResponse> {
     const now = this.#parts.clock()
     const besides = token === undefined ? undefined : hashToken(token)

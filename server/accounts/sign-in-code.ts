@@ -5,66 +5,58 @@ import type { WriteTransaction } from '../store/store.ts'
 import type { SignInCode } from '../store/tables/sign-ins.ts'
 import { toMailbox } from './email-address.ts'
 
-// The limits of signing in by emailed code, and why another client cannot use them against the owner of an address:
-// docs/decisions/017-sign-in-attempts.md.
+// Limits, and why another client cannot use them against the owner: docs/decisions/017-sign-in-attempts.md.
 
 /** Spec 2.6. */
 export const CODE_SECONDS = 600
 
-/** Hours for which sign-in is locked after too many wrong codes. */
+/** After too many wrong codes. */
 export const LOCK_HOURS = 24
 
 /** Codes an hour for a mailbox, and for each network and browser that signed in to it before. */
 const MAX_CODES_PER_HOUR = 5
 
-/** Wrong tries that end a code. */
 const MAX_TRIES_PER_CODE = 5
 
-/** Wrong tries in a row that lock sign-in to an address for one network or browser. */
+/** Wrong tries in a row from one network or browser. */
 const MAX_TRIES_PER_SOURCE = 100
 
-/** Wrong tries in a row that lock it for all networks and browsers that never signed in to the address. */
+/** Wrong tries in a row from all sources that never signed in to the address. */
 const MAX_TRIES_OF_UNKNOWN_SOURCES = 300
 
-/** Maximum number of known networks and browsers of an address. */
 const MAX_KNOWN_SOURCES = 50
 
-/** The source that represents all networks and browsers that never signed in to an address. */
+/** Represents all networks and browsers that never signed in to an address. */
 const UNKNOWN_SOURCES = ''
 
 /** A caller of the sign-in calls; all parts are keyed hashes. */
 export interface SignInCaller {
-  /** The network, hashed with the current secret, then with others that are accepted. */
+  /** Hashed with the current secret, then with others that are accepted. */
   networks: readonly [string, ...string[]]
-  /** Cookies that may identify a browser. */
   browsers: readonly string[]
 }
 
-/** A code to send by email. */
 export interface NewCode {
   email: string
   attemptHash: string
   codeHash: string
 }
 
-/** A code that was issued, and the counter that it was charged to. */
+/** An issued code with the counter that it was charged to. */
 export interface IssuedCode {
   attemptHash: string
   counter: string
   window: number
 }
 
-/** A try to sign in. */
 export interface CodeTry {
   email: string
-  /** By each accepted secret. */
   codeHashes: readonly string[]
   attemptHash: string | undefined
 }
 
 /**
- * `isKnown`: the caller signed in to the address before, from this network or browser. `lock`: this wrong try locked sign-in, for the caller only or for all unknown sources, and the owner must be
- * notified.
+ * `lock`: this wrong try locked sign-in, for the caller only or for all unknown sources; the owner must be notified.
  */
 export type Redeemed = {
   isRight: boolean
@@ -72,7 +64,7 @@ export type Redeemed = {
   lock?: 'caller' | 'unknown sources' | undefined
 }
 
-/** Issues a code within its limits. RATE_LIMITED beyond them; undefined when sign-in is locked for the caller. */
+/** RATE_LIMITED beyond the limits; undefined when sign-in is locked for the caller. */
 export async function issueCode(
   tx: WriteTransaction,
   { code, caller }: { code: NewCode; caller: SignInCaller },
@@ -89,7 +81,6 @@ export async function issueCode(
   return { attemptHash: code.attemptHash, counter, window }
 }
 
-/** Reverts an issued code when its message could not be sent. */
 export async function revertCode(
   tx: WriteTransaction,
   { attemptHash, counter, window }: IssuedCode,
@@ -99,9 +90,8 @@ export async function revertCode(
 }
 
 /**
- * Compares a typed code with the valid ones of the address, and consumes the matching one. The code of the sent attempt
- * token allows five wrong tries, independently of other callers; the other codes of the address can be tried while
- * sign-in is not locked for the caller.
+ * Consumes the matching code. The code of the sent attempt token allows five wrong tries, independently of other
+ * callers; the other codes of the address can be tried while sign-in is not locked for the caller.
  */
 export async function redeemCode(
   tx: WriteTransaction,
@@ -136,11 +126,10 @@ export async function redeemCode(
   }
 }
 
-/** The source that the limits of one caller are charged to, and its state. */
+/** What the limits of one caller are charged to. */
 interface SourceState {
   /** The first of the caller's browsers that signed in to the address before, else the network. */
   source: string
-  /** Whether the source signed in to the address before. */
   isKnown: boolean
   isLocked: boolean
   unknownLocked: boolean
@@ -163,7 +152,7 @@ async function getSourceState(
   return { source, isKnown, isLocked: isSourceLocked || (!isKnown && unknownLocked), unknownLocked }
 }
 
-/** Compares all codes, in a time that does not depend on the match. */
+/** The time does not depend on the match. */
 function findCode(rows: readonly SignInCode[], codeHashes: readonly string[]): SignInCode | undefined {
   const isRight = (row: SignInCode) =>
     codeHashes.filter((hash) => constantTimeEqual(hash, row.codeHash)).length > 0

@@ -6,7 +6,7 @@ export const INVITATION_DAYS = 14
 
 export const INVITATION_LIFETIME_MS = INVITATION_DAYS * DAY_MS
 
-/** Whether an address without an account can create one. An invitation counts unless sign-up is closed. */
+/** An invitation counts unless sign-up is closed. */
 export async function maySignUp(
   queries: Pick<Queries, 'invitations'>,
   policy: SignUpPolicy,

@@ -11,14 +11,13 @@ type UnsubscribeParts = Pick<Parts, 'baseUrl' | 'secret'> & {
   accounts: Pick<Accounts, 'changeNotices'>
 }
 
-/** The query of a link. */
 export interface UnsubscribeQuery {
   account?: unknown
   kind?: unknown
   signature?: unknown
 }
 
-/** Signed links that turn one kind of emails of an account off, without a sign-in (RFC 8058). */
+/** Turn one kind of emails off without a sign-in (RFC 8058). */
 export class UnsubscribeLinks {
   readonly #parts: UnsubscribeParts
   readonly #signer: Signer
@@ -28,7 +27,7 @@ export class UnsubscribeLinks {
     this.#signer = new Signer(parts.secret, 'unsubscribe')
   }
 
-  /** For an email about an event; undefined when it cannot be turned off. */
+  /** Undefined when the emails cannot be turned off. */
   create(accountId: string, event: NoticeEvent['kind']): string | undefined {
     const kind = findSwitch(event)
     if (kind === undefined) return undefined
@@ -39,14 +38,13 @@ export class UnsubscribeLinks {
     return `${this.#parts.baseUrl}${UNSUBSCRIBE_PATH}?${query}`
   }
 
-  /** The kind of a link, undefined for a link that is not valid. */
   verify({ account, kind, signature }: UnsubscribeQuery) {
     if (typeof account !== 'string' || typeof kind !== 'string' || typeof signature !== 'string')
       return undefined
     return isNoticeKind(kind) && this.#signer.verify([account, kind], signature) ? kind : undefined
   }
 
-  /** Turns the kind of a link off; false for a link that is not valid. */
+  /** False for a link that is not valid. */
   async follow(query: UnsubscribeQuery): Promise<boolean> {
     const kind = this.verify(query)
     if (kind === undefined) return false

@@ -1,7 +1,4 @@
-/**
- * Browsers by their distinctive token; those whose User-Agent also contains another browser's token come
- * first.
- */
+/** Browsers by their distinctive token; those whose User-Agent also contains another browser's token come first. */
 const BROWSER_PATTERNS: readonly [name: string, mark: RegExp][] = [
   ['Edge', /\b(Edg|EdgA|EdgiOS)\//],
   ['Opera', /\b(OPR|OPT|Opera)\//],
@@ -25,7 +22,7 @@ const SYSTEM_PATTERNS: readonly [name: string, mark: RegExp][] = [
 
 const MAX_USER_AGENT_LENGTH = 512
 
-/** Describes a User-Agent, for example "Firefox on Windows"; null when it is unknown. */
+/** For example "Firefox on Windows"; null when it is unknown. */
 export function describeUserAgent(userAgent: string | undefined): string | null {
   const header = userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? ''
   const [browser, system] = [BROWSER_PATTERNS, SYSTEM_PATTERNS].map(

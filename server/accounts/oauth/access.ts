@@ -4,31 +4,31 @@ import { encodeFields, hashToken } from '../../lib/tokens.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
 import type { OAuthRecord } from '../../store/tables/oauth.ts'
 
-/** How long a program has access, in seconds. Its record of the library is a Grant. */
+/** The library's record of an access is a Grant. */
 export const GRANT_LIFETIME_SECONDS = 90 * DAY_SECONDS
 
-/** How long a program has to get its first tokens after its user has allowed the access. */
+/** Time from the permission of the user to the first tokens. */
 export const UNUSED_GRANT_LIFETIME_MS = 10 * MINUTE_MS
 
-/** Maximum number of programs with access to one account; beyond it the oldest access ends. */
+/** Beyond it the oldest access ends. */
 const MAX_PROGRAMS = 50
 
 /** Records per statement, so that none holds the store for long. */
 const RECORDS_PER_STATEMENT = 100
 
-/** The stored id of a record: ids of codes and tokens are secrets. */
+/** Ids of codes and tokens are secrets. */
 export function oauthIdHash(kind: string, id: string): string {
   return hashToken(encodeFields([kind, id]))
 }
 
-/** Whether the program has got tokens. An access without is not listed, and ends within minutes. */
+/** An access without tokens is not listed, and ends within minutes. */
 export function hasStarted({ payload }: OAuthRecord): boolean {
   return payload.hasStarted === true
 }
 
 /**
- * Makes an access last, and its program known for as long, when the program gets its first tokens; ends the oldest access
- * of the account beyond the limit. Does nothing when the access has ended.
+ * Makes an access and its program last when the program gets its first tokens; ends the oldest access of the account
+ * beyond the limit. Does nothing when the access has ended.
  */
 export async function startAccess(
   store: Store,
@@ -49,7 +49,6 @@ export async function startAccess(
   for (const { idHash } of ended) await deleteTokens(store, idHash)
 }
 
-/** Deletes the codes and tokens of an access that has ended, which are not accepted any more. */
 export async function deleteTokens(store: Store, grantHash: string): Promise<void> {
   await repeatUntilEmpty(() =>
     store.write('relaxed', INDEPENDENT, ({ oauth }) => oauth.deleteOfGrant(grantHash, RECORDS_PER_STATEMENT)),

@@ -11,7 +11,6 @@ import type { KnownClient } from './known-clients.ts'
 import { oauthAdapter } from './oauth-records.ts'
 import { RefreshTokens } from './refresh-tokens.ts'
 
-/** The paths of the authorization server. */
 export const OAUTH_ROUTES = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',
@@ -20,10 +19,10 @@ export const OAUTH_ROUTES = {
   device_authorization: '/oauth/device_authorization',
 } as const
 
-/** How a program gets tokens; those of a registration that names none. */
+/** Also those of a registration that names none. */
 export const PROGRAM_GRANT_TYPES = ['authorization_code', 'refresh_token', DEVICE_GRANT_TYPE] as const
 
-/** Lifetimes in seconds. A refresh token lives as long as its authorization, unless it is not used. */
+/** A refresh token lives as long as its authorization, unless it is not used. */
 const REFRESH_TOKEN_LIFETIME_SECONDS = 30 * DAY_SECONDS
 const ACCESS_TOKEN_LIFETIME_SECONDS = HOUR_SECONDS
 const CODE_LIFETIME_SECONDS = 60
@@ -31,11 +30,9 @@ export const INTERACTION_LIFETIME_SECONDS = 600
 
 export interface AuthorizationServerOptions {
   baseUrl: string
-  /** The resource that tokens are for. */
   resource: string
-  /** The names of the cookies of an authorization in progress. */
   cookies: { interaction: string; resume: string }
-  /** Programs that are known without a registration. */
+  /** Known without a registration. */
   clients: readonly KnownClient[]
   secret: Secrets
   store: Store
@@ -44,14 +41,13 @@ export interface AuthorizationServerOptions {
 
 export interface AuthorizationServer {
   provider: Provider
-  /** Handles requests to `OAUTH_ROUTES` and for the metadata of RFC 8414. */
+  /** For `OAUTH_ROUTES` and the metadata of RFC 8414. */
   handle: RequestListener
 }
 
 /**
- * OAuth 2.1 for programs (RFC 6749, 7591, 7636, 8414, 8707, 9700): public clients that register themselves, codes with
- * PKCE, and refresh tokens that are replaced by each use. For a minute, a used one gives the same successor again; a
- * later use ends the authorization. Loads the library.
+ * OAuth 2.1 (RFC 6749, 7591, 7636, 8414, 8707, 9700): public clients that register themselves, codes with PKCE, and
+ * refresh tokens that each use replaces (docs/decisions/044-refresh-tokens.md). Loads the library.
  */
 export async function openAuthorizationServer(
   options: AuthorizationServerOptions,
@@ -160,7 +156,7 @@ async function resourceServer(indicator: string, resource: string): Promise<obje
   }
 }
 
-/** The text of an error without a program to return to. */
+/** Renders an error that has no program to return to. */
 function renderError(
   context: { type: string; body: string },
   { error, error_description: description }: { error: string; error_description?: string },

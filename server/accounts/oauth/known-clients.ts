@@ -1,15 +1,14 @@
 /** A program that names itself by the URL of a document about it, which the service does not fetch. */
 export interface KnownClient {
-  /** The URL: its `client_id` (draft-ietf-oauth-client-id-metadata-document). */
+  /** Its `client_id` (draft-ietf-oauth-client-id-metadata-document). */
   id: string
   name: string
   redirectUris: readonly string[]
 }
 
 /**
- * What the documents of well-known programs say. Sources: for Claude Code, anthropics/claude-code#42301; for Claude,
- * anthropics/claude-ai-mcp#518; for Visual Studio Code, microsoft/vscode#278512 and the document at its URL; for Zed, the
- * document at its URL.
+ * Sources: for Claude Code, anthropics/claude-code#42301; for Claude, anthropics/claude-ai-mcp#518; for Visual Studio
+ * Code, microsoft/vscode#278512 and the document at its URL; for Zed, the document at its URL.
  */
 const WELL_KNOWN: readonly KnownClient[] = [
   {
@@ -34,7 +33,7 @@ const WELL_KNOWN: readonly KnownClient[] = [
   },
 ]
 
-/** The well-known programs with others, which take the place of those with the same URL. */
+/** `others` replace those with the same URL. */
 export function knownClients(others: readonly KnownClient[]): readonly KnownClient[] {
   return [...new Map([...WELL_KNOWN, ...others].map((client) => [client.id, client])).values()]
 }

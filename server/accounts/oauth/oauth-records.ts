@@ -5,19 +5,16 @@ import type { OAuthRecord } from '../../store/tables/oauth.ts'
 import { deleteTokens, oauthIdHash, startAccess, UNUSED_GRANT_LIFETIME_MS } from './access.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 
-/** How long a registered program is remembered that has no authorization: registrations need no credential. */
+/** Lifetime of a program without an authorization: registrations need no credential. */
 const CLIENT_LIFETIME_MS = DAY_MS
 
 /**
- * How long a used refresh token is remembered: a second use of it shows that it was stolen, and ends the access. An
- * active program uses its refresh token when its access token expires, after an hour. Later, the token names its grant.
+ * A second use of a refresh token within this time shows that it was stolen, and ends the access. An active program
+ * uses its token after an hour, when its access token expires. Later, the token names its grant.
  */
 const CONSUMED_LIFETIME_MS = 2 * HOUR_MS
 
-/**
- * How long after its first use a refresh token gives its successor again: two windows of a program may use it at the
- * same time, and a response can be lost (docs/decisions/044-refresh-tokens.md).
- */
+/** A refresh token gives its successor again for this time after its use (docs/decisions/044-refresh-tokens.md). */
 const REPEAT_MS = MINUTE_MS
 
 /** Kinds that a power cut must not take back; others are requested again. */
@@ -27,13 +24,12 @@ interface OAuthRecordsOptions {
   store: Store
   clock: () => number
   refreshTokens: RefreshTokens
-  /** The error of a second use. */
   alreadyUsed: () => Error
 }
 
 /**
- * The storage of the library of OAuth, for one kind of record. A record with `consume` is used once over all processes:
- * a second use rejects with `alreadyUsed`. For a minute after the first use, a refresh token is as unused.
+ * Over all processes, a record with `consume` is used once: a second use rejects with `alreadyUsed`. For a minute after
+ * the first use, a refresh token counts as unused.
  */
 export function oauthAdapter(
   kind: string,
@@ -93,7 +89,7 @@ export function oauthAdapter(
   }
 }
 
-/** Ends an access that has not ended. The lock is that of its first tokens, which otherwise could make it last. */
+/** The lock is that of the first tokens, which otherwise could make the access last. */
 async function endAccess(store: Store, grantHash: string | null | undefined, now: number): Promise<void> {
   const grant = grantHash ? await store.read.oauth.find(grantHash, now) : undefined
   if (!grant) return

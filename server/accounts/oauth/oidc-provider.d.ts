@@ -43,7 +43,6 @@ declare module 'oidc-provider' {
   }
 
   export class Provider {
-    /** The request in progress. */
     static readonly ctx: { oidc: { entities: { RotatedRefreshToken?: RefreshToken } } } | undefined
     constructor(issuer: string, configuration: object)
     proxy: boolean

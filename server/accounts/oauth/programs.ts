@@ -27,19 +27,16 @@ const PROGRAM_ID_LENGTH = 16
 
 const MAX_NAME_LENGTH = 64
 
-/** What a request for tokens has, and the kind of its record. */
 const GRANT_PARAMETERS = [
   ['refresh_token', 'RefreshToken'],
   ['code', 'AuthorizationCode'],
 ] as const
 
-/** What a token permits. */
 export interface ProgramCaller {
   account: Account
   grant: Grant
 }
 
-/** A program that may ask for access. */
 export interface ProgramClient {
   name: string
   grantTypes: readonly string[]
@@ -47,7 +44,7 @@ export interface ProgramClient {
 
 const COMMAND_LINE: ProgramClient = { name: 'Slipway command line', grantTypes: [DEVICE_GRANT_TYPE] }
 
-/** Programs that act for accounts, with tokens of OAuth. Only hashes of codes and tokens are stored. */
+/** Programs act for accounts, with tokens of OAuth. Stores only hashes of codes and tokens. */
 export class Programs {
   readonly #options: AuthorizationServerOptions
   #server: Promise<AuthorizationServer> | undefined
@@ -62,7 +59,7 @@ export class Programs {
     return this.#server
   }
 
-  /** The account and the grant of a token for this service; undefined when it is invalid. */
+  /** Undefined when the token is not valid for this service. */
   async find(token: string): Promise<ProgramCaller | undefined> {
     const { store, clock, resource } = this.#options
     const found = await store.read.oauth.findWithAccount(oauthIdHash('AccessToken', token), clock())
@@ -75,7 +72,7 @@ export class Programs {
     }
   }
 
-  /** The account of the refresh token or the code in a request for tokens; undefined when it has none. */
+  /** The account of the refresh token or the code; undefined without one. */
   async findOwner(parameters: URLSearchParams): Promise<Account | undefined> {
     const { store, clock } = this.#options
     for (const [name, kind] of GRANT_PARAMETERS) {
@@ -86,7 +83,7 @@ export class Programs {
     return undefined
   }
 
-  /** A registered program, or the command line; undefined for another one. */
+  /** A registered program, or the command line. */
   async findClient(id: string): Promise<ProgramClient | undefined> {
     if (id === COMMAND_LINE_CLIENT) return COMMAND_LINE
     const { store, clock } = this.#options
@@ -97,8 +94,8 @@ export class Programs {
   }
 
   /**
-   * What a program asks for. NOT_FOUND unless `cookie` is that of the browser in which it asked: otherwise a link to
-   * the page could authorize the program of someone else.
+   * NOT_FOUND unless `cookie` is that of the browser in which the program asked: otherwise a link to the page could
+   * authorize the program of someone else.
    */
   async describe(id: string, cookie: string | undefined): Promise<AuthorizationRequest> {
     const { params } = await this.#interaction(id, cookie)
@@ -112,7 +109,7 @@ export class Programs {
     }
   }
 
-  /** Gives the program access to the account, or refuses it, once: ALREADY_DECIDED after that. See also `describe`. */
+  /** Once: ALREADY_DECIDED after that. See also `describe`. */
   async decide(
     account: Account,
     { id, cookie, allow }: { id: string; cookie: string | undefined; allow: boolean },
@@ -147,7 +144,7 @@ export class Programs {
     return { programs: grants.map((grant) => this.#summarize(grant, names.get(clientHash(grant)))) }
   }
 
-  /** Ends the access of a program. NOT_FOUND when the account has none with this id. */
+  /** NOT_FOUND without an access of this id. */
   async revoke(account: Account, id: string): Promise<ProgramRevokedResponse> {
     const { store, clock } = this.#options
     const { idHash } = await store.write('durable', { account: account.id }, async (tx) => {
@@ -198,18 +195,18 @@ function programId({ idHash }: OAuthRecord): string {
   return idHash.slice(0, PROGRAM_ID_LENGTH)
 }
 
-/** The name that a program gives itself, as one line in which something shows. */
+/** Makes one line in which something shows. */
 export function programName(name: unknown): string {
   const line = toPlainLine(typeof name === 'string' ? name : '', MAX_NAME_LENGTH)
   return isVisible(line) ? line : 'Unnamed program'
 }
 
-/** The widest of the scopes of a request or token; the narrowest for one without. */
+/** The narrowest for a request without a scope. */
 function widest(scope: unknown): ProgramScope {
   return widestScope(String(scope ?? '')) ?? PROGRAM_SCOPES[0]
 }
 
-/** The host of a redirect URI; of a program on the device, its scheme. */
+/** The host, or the scheme for a program on the device. */
 export function returnTarget(redirectUri: string): string {
   const { host, protocol } = new URL(redirectUri)
   return protocol === 'https:' || protocol === 'http:' ? host : protocol

@@ -3,10 +3,10 @@ import { isLoopbackUrl } from '../../../protocol/loopback.ts'
 /** Schemes that a browser opens itself. */
 const BROWSER_SCHEMES = new Set(['javascript:', 'vbscript:', 'data:', 'blob:', 'file:', 'about:'])
 
-/** What an answer of the service has: its page would show a text of the program as one of the service. */
+/** Responses of the service have these: its page would show a text of the program as one of the service. */
 const ERROR_PARAMETERS = ['error', 'error_description']
 
-/** Whether a browser can return to a program there. `urn:ietf:wg:oauth:2.0:oob` is no address. */
+/** `urn:ietf:wg:oauth:2.0:oob` is no address. */
 export function isRedirectUri(uri: string): boolean {
   // The parser removes some characters that a header or a page would not.
   if (/[\s\p{C}]/u.test(uri) || !URL.canParse(uri)) return false

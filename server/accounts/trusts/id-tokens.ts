@@ -7,7 +7,6 @@ import type { Parts } from '../../parts.ts'
 import { IssuerKeys } from './issuer-keys.ts'
 import { type Job, readJob } from './job.ts'
 
-/** An issuer in the settings, and the kind of its claims. */
 export interface Issuer {
   forge: Forge
   url: string
@@ -16,22 +15,16 @@ export interface Issuer {
 /** Asymmetric algorithms only, so that a public key is never the key of an HMAC. */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256']
 
-/** By how much the clock of an issuer may differ. */
 const CLOCK_TOLERANCE_SECONDS = 30
 
-/**
- * How long after its issue a token is accepted at most, whatever its expiry. GitLab issues tokens for the duration of a
- * job.
- */
+/** Whatever its expiry. GitLab issues tokens for the duration of a job. */
 const MAX_AGE_SECONDS = 24 * 60 * 60
 
-/** A verified token. */
 export interface IdToken {
   issuer: string
   job: Job
-  /** Identifies the token among those of all issuers. */
   hash: string
-  /** When it is invalid, with the tolerance. */
+  /** Includes the tolerance. */
   expiresAt: number
 }
 
@@ -41,11 +34,10 @@ type IdTokensParts = Pick<Parts, 'clock' | 'log'> & {
   audience: string
   /** Milliseconds, never decreasing. */
   monotonicClock: () => number
-  /** For the key set of an issuer. */
   keysTimeoutMs: number
 }
 
-/** Verifies tokens of jobs (OpenID Connect Core 1.0, section 2) of the issuers in the settings. */
+/** OpenID Connect Core 1.0, section 2. */
 export class IdTokens {
   readonly #parts: IdTokensParts
   readonly #issuers: ReadonlyMap<unknown, { forge: Forge; keys: IssuerKeys }>
@@ -101,7 +93,6 @@ function toIdToken(issuer: string, forge: Forge, payload: JWTPayload): IdToken {
   }
 }
 
-/** Reasons by the codes of `jose`. */
 const REASONS: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: 'it has expired',
   ERR_JWKS_NO_MATCHING_KEY: 'its issuer has no such key',

@@ -6,29 +6,25 @@ import type { Log } from '../../lib/log.ts'
 import { shareResult } from '../../lib/share-result.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 
-/** Maximum size of a response of an issuer. */
 const MAX_RESPONSE_BYTES = 256 * 1024
 
 /** Minimum interval between loads, whatever tokens arrive. */
 const LOAD_INTERVAL_MS = MINUTE_MS
 
-/** After this time the key set is loaded again. */
 const REFRESH_AFTER_MS = HOUR_MS
 
-/** After this time a key set is no longer used, when the issuer is unreachable. */
+/** Maximum age of a key set while the issuer is unreachable. */
 const MAX_AGE_MS = DAY_MS
 
 interface IssuerKeysOptions {
-  /** The URL of an issuer in the settings. */
   issuer: string
   /** Milliseconds, never decreasing. */
   clock: () => number
   log: Log
-  /** Aborts a load. */
   timeout?: () => AbortSignal
 }
 
-/** The public keys of an issuer (OpenID Connect Discovery 1.0), loaded when a token needs them. */
+/** OpenID Connect Discovery 1.0. Loads the keys when a token needs them. */
 export class IssuerKeys {
   readonly #clock: () => number
   readonly #load: () => Promise<JWTVerifyGetKey>
@@ -58,8 +54,8 @@ export class IssuerKeys {
   }
 
   /**
-   * The key of a token. Loads the key set again when it does not have the key, at most once a minute. UNAVAILABLE when
-   * the issuer cannot be reached; an error of `jose` when it has no such key.
+   * Loads the key set again when it lacks the key, at most once a minute. UNAVAILABLE when the issuer cannot be
+   * reached; an error of `jose` when it has no such key.
    */
   readonly find: JWTVerifyGetKey = async (...token) => {
     const known = await this.#known()

@@ -1,19 +1,18 @@
 import type { TrustRules } from '../../../protocol/api/trusts.schema.ts'
 import type { Forge } from '../../../protocol/api/trusts.ts'
 
-/** The job that a token was issued for. */
 export interface Job {
   forge: Forge
   /** In lower case. */
   repository: string
   repositoryId: string
-  /** What started the job, in the words of the forge: `push`, `pull_request`. */
+  /** In the words of the forge: `push`, `pull_request`. */
   event: string
   ref: JobRef
   environment: string | null
-  /** Whether the forge restricts the jobs that may use the environment. GitHub does not say, and counts as if it did. */
+  /** Whether the forge restricts which jobs may use the environment. GitHub does not say, and counts as if it did. */
   isProtected: boolean
-  /** The file in the repository that defines the pipeline, such as `.github/workflows/deploy.yml`. */
+  /** Its file in the repository, such as `.github/workflows/deploy.yml`. */
   workflow: string | null
 }
 
@@ -37,14 +36,14 @@ const BRANCH_EVENTS = new Set([
 /** Branches of the merge queue of GitHub, whose state is not merged yet. */
 const QUEUE_PREFIX = 'gh-readonly-queue/'
 
-/** The job of a verified token; undefined for one that is not of a repository. */
+/** Undefined for a token that is not of a repository. */
 export function readJob(forge: Forge, claims: Claims): Job | undefined {
   return forge === 'github' ? readGitHubJob(claims) : readGitLabJob(claims)
 }
 
 /**
- * Whether a rule is for a job. Without a branch and a tag, a rule with an environment is for every branch and tag that
- * may use it, where the forge protects it.
+ * A rule with an environment and without a branch and a tag is for every branch and tag that may use it, where the
+ * forge protects it.
  */
 export function matchesRules(rules: TrustRules, job: Job): boolean {
   const { branch, tag, pullRequests } = rules
@@ -75,10 +74,7 @@ function readGitHubJob(claims: Claims): Job | undefined {
   })
 }
 
-/**
- * The `ref` of a pull request that was closed by merging it is that of the branch that it was merged into, so that only
- * the event tells it from a push.
- */
+/** The `ref` of a merged pull request is that of the branch that it was merged into: only the event differs. */
 function readGitHubRef(event: string, { ref, head_ref: head }: Claims): JobRef {
   if (event === 'pull_request')
     return {
@@ -91,10 +87,7 @@ function readGitHubRef(event: string, { ref, head_ref: head }: Claims): JobRef {
   return found ?? { kind: 'other', name: event }
 }
 
-/**
- * `ref` is the name of the source branch in pipelines of merge requests, also of forks: only `ref_path` distinguishes
- * them from those of a branch.
- */
+/** Pipelines of merge requests, also of forks, have the source branch in `ref`: only `ref_path` distinguishes them. */
 function readGitLabJob(claims: Claims): Job | undefined {
   const { project_path: repository, project_id: id, pipeline_source: event = 'unknown' } = claims
   const { ref_path: path, environment, ci_config_ref_uri: workflow, iss } = claims
@@ -108,8 +101,8 @@ function readGitLabJob(claims: Claims): Job | undefined {
 }
 
 /**
- * The path of a file of the repository: the address has it between `before` and the last `@`, with a ref after it. Null
- * for a file of another repository. A ref with an `@` leaves a part of it in the path, which then matches no rule.
+ * The address has the path between `before` and the last `@`. Null for a file of another repository. A ref with an `@`
+ * leaves a part of it in the path, which then matches no rule.
  */
 function readPath(address: unknown, before: string): string | null {
   if (typeof address !== 'string' || !address.toLowerCase().startsWith(before.toLowerCase())) return null

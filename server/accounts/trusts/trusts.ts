@@ -22,15 +22,14 @@ import { keyScope, mintKey } from '../named-keys.ts'
 import { type IdToken, type IdTokens, type Issuer, invalidToken } from './id-tokens.ts'
 import { type Job, matchesRules } from './job.ts'
 
-/** Maximum number of trusts of an account. */
 export const MAX_TRUSTS = 50
 
 const KEY_LIFETIME_MS = 15 * MINUTE_MS
 
-/** How long a trust without the id of its repository waits for the first exchange, which fixes it. */
+/** A trust without the id of its repository waits for the first exchange, which fixes it. */
 const FIRST_USE_MS = 30 * DAY_MS
 
-/** Maximum number of trusts for one repository that an exchange considers. */
+/** Trusts of one repository that an exchange considers. */
 const MAX_CANDIDATES = 20
 
 type TrustsParts = Pick<Parts, 'store' | 'clock'> & {
@@ -40,14 +39,13 @@ type TrustsParts = Pick<Parts, 'store' | 'clock'> & {
 
 type ChargeAccount = (account: Account) => Promise<void>
 
-/** A trust that is for a job, with the account that set it up and its site. */
 interface Candidate {
   trust: StoredTrust
   account: Account
   site: Site
 }
 
-/** Trusted publishing: jobs of a repository exchange their tokens for keys of one site (contract). */
+/** Jobs of a repository exchange their tokens for keys of one site (contract). */
 export class Trusts {
   readonly #parts: TrustsParts
 
@@ -62,10 +60,7 @@ export class Trusts {
     return { trusts: trusts.map((trust) => summarize(trust, slugs)) }
   }
 
-  /**
-   * VALIDATION_ERROR for invalid fields, NOT_FOUND for a site that the account has no access to, TRUST_LIMIT_REACHED
-   * beyond the limit.
-   */
+  /** VALIDATION_ERROR for invalid fields, NOT_FOUND for a site without access, TRUST_LIMIT_REACHED beyond the limit. */
   async create(account: Account, request: CreateTrustRequest): Promise<Trust> {
     const rules = readRules(request)
     const { forge, repositoryId = null, scope = 'publish' } = request
@@ -86,7 +81,7 @@ export class Trusts {
     })
   }
 
-  /** Removes a trust and ends its keys. NOT_FOUND when the account has none with this id. */
+  /** Ends its keys. NOT_FOUND without a trust of this id. */
   async remove(account: Account, id: string): Promise<TrustRemovedResponse> {
     await this.#parts.store.write('durable', keyScope(account), async (tx) => {
       if (!(await tx.trusts.list(account.id)).some((trust) => trust.id === id))
@@ -98,15 +93,13 @@ export class Trusts {
   }
 
   /**
-   * A key of 15 minutes for a token of a job, once. INVALID_ID_TOKEN for an invalid or used token, NOT_TRUSTED when no
-   * trust is for its job, VALIDATION_ERROR when `site` has to say which one is meant. `charge` charges the account of the
-   * trust, and rejects beyond its rate limit.
+   * Once for each token. INVALID_ID_TOKEN, NOT_TRUSTED when no trust is for its job, VALIDATION_ERROR when `site` has
+   * to say which one is meant. `charge` charges the account of the trust, and rejects beyond its rate limit.
    */
   async exchange({ token, site }: ExchangeRequest, charge: ChargeAccount): Promise<ExchangeResponse> {
     return this.issueKey(await this.#parts.tokens.verify(token), site, charge)
   }
 
-  /** The same for a verified token. */
   async issueKey(
     idToken: IdToken,
     slug: string | undefined,
@@ -145,7 +138,7 @@ export class Trusts {
   }
 
   /**
-   * Any account can trust a repository: without a slug, the trust is found only when all trusts of the repository are for
+   * Any account can trust a repository: without a slug, finds the trust only when all trusts of the repository are for
    * one site, also those that are not for this job.
    */
   async #findTrust({ issuer, job }: IdToken, slug: string | undefined): Promise<Candidate> {
@@ -183,7 +176,7 @@ export class Trusts {
   }
 }
 
-/** The account and the site of a trust, while the account may publish to it. */
+/** While the account may publish to the site. */
 async function findCandidate(queries: Queries, trust: StoredTrust): Promise<Candidate | undefined> {
   const account = await queries.accounts.byId(trust.accountId)
   const [current] = await queries.sites.currentSlugs([trust.site])
@@ -196,10 +189,7 @@ async function findSite(queries: Queries, slug: string): Promise<Site | undefine
   return queries.sites.bySlug((await queries.sites.findCurrentName(slug)) ?? slug)
 }
 
-/**
- * A repository that was deleted and registered again has the name of the earlier one and another id; one that was renamed
- * or transferred has its id.
- */
+/** A repository with the name of a deleted one has another id; one that was renamed or transferred keeps its id. */
 function isFor(trust: StoredTrust, job: Job, now: number): boolean {
   const isRepository =
     trust.repositoryId === null
@@ -214,7 +204,6 @@ function keyScopeFor({ scope }: StoredTrust, { ref }: Job): AccountScope {
   return isMerged || scope === 'read' ? scope : 'preview'
 }
 
-/** What keys of a trust are issued by. */
 function keyIssuer(id: string): string {
   return `trust:${id}`
 }
@@ -258,7 +247,7 @@ function summarize(trust: StoredTrust, slugs: ReadonlyMap<string, string>): Trus
   }
 }
 
-/** The slugs that the sites of trusts have now, by their `visitsKey`. */
+/** By their `visitsKey`. */
 async function currentSlugs(
   { sites }: Queries,
   trusts: readonly StoredTrust[],
