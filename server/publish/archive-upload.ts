@@ -33,21 +33,17 @@ import type { Finalizer } from './finalize.ts'
 import { needsNoFiles } from './merge.ts'
 import type { PendingVersionStore, StagedVersion } from './stage.ts'
 
-/** The files of a publish that come with the request. */
 type ArchiveSource =
   | { kind: ArchiveKind; body: Readable }
   | { kind: 'contents'; files: readonly ContentFile[] }
 
-/** A publish in one request. */
 export interface ArchiveRequest {
   source: ArchiveSource
-  /** As in a JSON publish. */
   fields: Omit<PublishRequest, 'files' | 'emptyFiles'>
   live: boolean
-  /** Drops the version if it equals the live one. */
   ifChanged: boolean
   include: IncludeOptions
-  /** Keeps a top folder that all files share; otherwise its contents are the site. */
+  /** Otherwise the contents of a top folder that all files share are the site. */
   keepTopFolder: boolean
   /** Rejects when the credential of the caller has ended while the files arrived. */
   confirmCaller: () => Promise<void>
@@ -61,11 +57,10 @@ type ArchivePublisherParts = Pick<Parts, 'store' | 'blobs' | 'clock' | 'quotas'>
   /** An existing folder for archives that are too large for memory. */
   spoolFolder: string
   spoolSpace: SpoolSpace
-  /** Seconds. Received files without a version may be deleted when they are older. */
+  /** In seconds. Received files without a version may be deleted when they are older. */
   pendingLifetime: number
 }
 
-/** A file of an archive, and where its bytes are, unless it is empty. */
 interface ReceivedFile {
   file: StoredFile | { path: string; size: 0 }
   blob?: StoredBlob
@@ -73,19 +68,16 @@ interface ReceivedFile {
 
 interface UnpackedArchive {
   files: StoredFile[]
-  /** The bytes of `files`, in the same order. */
+  /** In the order of `files`. */
   blobs: StoredBlob[]
   notes: string[]
   emptyFiles: string[]
   excluded: Exclusion[]
-  /** The top folder that was removed from the paths, with its `/`; empty when there was none. */
+  /** With its `/`; empty when no top folder was removed. */
   removedFolder: string
 }
 
-/**
- * Publishes a whole folder in one request: same rules as a manifest, and live when it returns (contract, "One
- * request").
- */
+/** Same rules as a manifest, and live when it returns (contract, "One request"). */
 export class ArchivePublisher {
   readonly #parts: ArchivePublisherParts
   readonly #receipts: Receipts
@@ -161,7 +153,7 @@ export class ArchivePublisher {
     }
   }
 
-  /** Whether newer uploads of its site have ended a version before it was finalized. */
+  /** Newer uploads of the site may have ended the version before it was finalized. */
   async #isReplaced({ slug, versionId }: StagedVersion): Promise<boolean> {
     const { read } = this.#parts.store
     return (
@@ -169,13 +161,11 @@ export class ArchivePublisher {
     )
   }
 
-  /** Records the received files, as uploads do. */
   async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {
     const rows = received.map((one, fileNumber) => ({ ...one, versionId, fileNumber }))
     await this.#parts.store.write('relaxed', INDEPENDENT, (tx) => tx.versions.recordArrivals(rows))
   }
 
-  /** Discards files that were received and not recorded. */
   async #discard(received: readonly StoredBlob[]): Promise<void> {
     const objects = received.map(({ object }) => object)
     if (objects.length > 0)
@@ -231,7 +221,7 @@ export class ArchivePublisher {
   }
 }
 
-/** The files of the archive that are published, with their paths in the site. */
+/** The published files, with their paths in the site. */
 function toSite(
   found: readonly ReceivedFile[],
   { kept, copies, indexes, excluded, notes, removedFolder }: ReadArchive,
@@ -260,7 +250,7 @@ function withoutReplaced(files: readonly ReceivedFile[]): ReceivedFile[] {
   return [...new Map(files.map((one) => [one.file.path, one])).values()]
 }
 
-/** The files that are kept, and those with the bytes of others. */
+/** The kept files, and those with the bytes of others. */
 function withCopies(
   files: readonly ReceivedFile[],
   kept: ReadonlySet<string>,
@@ -277,7 +267,6 @@ function withCopies(
 }
 
 const TEXT_TYPE = /^text\//
-/** The start of a text. */
 const NO_BYTES = new Uint8Array()
 
 /** The type of its own name, if that has one, else that of the file, whose bytes may have decided it. */

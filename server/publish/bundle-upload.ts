@@ -15,7 +15,7 @@ import { type BundleUpload, MAX_BUNDLE_BYTES } from './signed-uploads.ts'
 import type { UploadRecorder } from './upload-recorder.ts'
 import { ActiveUpload, type UploadSlots } from './upload-slots.ts'
 
-/** Limits of a bundle: each file of the version once, and no more bytes than one request. */
+/** Each file of the version once, and no more bytes than one request. */
 const BUNDLE_LIMITS = {
   files: MAX_FILES,
   fileBytes: Number.POSITIVE_INFINITY,
@@ -24,7 +24,6 @@ const BUNDLE_LIMITS = {
   wireBytes: MAX_BUNDLE_BYTES,
 } as const
 
-/** Interval at which a slow bundle records received files, in milliseconds. */
 const FLUSH_INTERVAL_MS = 500
 
 type BundleUploadsParts = Pick<Parts, 'store' | 'blobs' | 'clock'> & {
@@ -32,10 +31,8 @@ type BundleUploadsParts = Pick<Parts, 'store' | 'blobs' | 'clock'> & {
   slots: UploadSlots
 }
 
-/** A file of the manifest with its position. */
 interface ManifestEntry extends StoredFile {
   fileNumber: number
-  /** The bundle has contained it. */
   received?: true
 }
 
@@ -45,7 +42,7 @@ interface ReceivedFile {
   blob: StoredBlob
 }
 
-/** Bundle upload: several files of a pending version in one tar. */
+/** Several files of a pending version in one tar. */
 export class BundleUploads {
   readonly #parts: BundleUploadsParts
 
@@ -54,8 +51,8 @@ export class BundleUploads {
   }
 
   /**
-   * Receives each file like an upload of its own. When one is rejected or the body ends early, the complete
-   * ones before it stay received. UPLOAD_EXPIRED when the version is not pending any more.
+   * When a file is rejected or the body ends early, the complete ones before it stay received. UPLOAD_EXPIRED when the
+   * version is not pending any more.
    */
   async receive({ slug: signed, versionId }: BundleUpload, body: Readable): Promise<BundleReceipt> {
     const { slug, awaited } = await this.#loadManifest(signed, versionId)
@@ -77,7 +74,6 @@ export class BundleUploads {
     const record = this.#bundleWriter({ slug, versionId })
     const take = async (file: ArchiveFile) => {
       const expected = findExpected(file, awaited)
-      // Empty files need no upload.
       if (!expected || expected.size === 0) return
       const { path, size, hash, fileNumber } = expected
       const place = arrived.push(undefined) - 1
@@ -100,8 +96,8 @@ export class BundleUploads {
   }
 
   /**
-   * Records received files: all of a bundle at its end, since a thousand writes would take longer than the
-   * files; and over a slow connection often enough that little is lost when it drops.
+   * At the end of a bundle, since a thousand writes would take longer than the files; over a slow connection often
+   * enough that little is lost when it drops.
    */
   #bundleWriter({ slug, versionId }: BundleUpload) {
     const { uploadRecorder, clock } = this.#parts
@@ -141,10 +137,7 @@ export class BundleUploads {
   }
 }
 
-/**
- * The manifest entry of a file that occurs for the first time; undefined for operating system metadata. Paths
- * are equal in both Unicode forms, as they are for visitors.
- */
+/** Undefined for a repeated file and for metadata of operating systems. Paths are equal in both Unicode forms. */
 function findExpected(
   { path, size }: ArchiveFile,
   awaited: Map<string, ManifestEntry>,
@@ -162,7 +155,6 @@ function findExpected(
   return expected
 }
 
-/** Adds the path to the error of one file among many. */
 function withPath(error: unknown, path: string): unknown {
   if (!(error instanceof ApiError) || error.code !== 'HASH_MISMATCH') return error
   return new ApiError(error.code, `'${sanitizePath(path)}': ${error.message}`, { details: { path } })

@@ -8,7 +8,7 @@ import type { HeaderRule } from '../site-rules/parse/header-rule.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
 import type { ManifestFile } from '../store/tables/versions.ts'
 
-/** Bytes that the files of a version can decode to, in all: a bomb would decode for hours, at each visit too. */
+/** A bomb would decode for hours, at each visit too. */
 const MAX_DECODED_BYTES = 2 ** 30
 
 interface CodedFiles {
@@ -25,8 +25,8 @@ interface CodingOptions {
 }
 
 /**
- * The files of a version, those with their content coding for which `_headers` sets `Content-Encoding` and whose bytes
- * are that, as decoding all of them shows. What is known of the contents of `present` files is not decoded again.
+ * Sets the content coding of files for which `_headers` sets `Content-Encoding` and whose bytes have it, as decoding
+ * all of them shows. What is known of `present` files is not decoded again.
  */
 export async function findContentCodings(
   reader: BlobReader,
@@ -65,7 +65,7 @@ export async function findContentCodings(
 
 type MatchedRule = NonNullable<ReturnType<ContentCodingRules['find']>>
 
-/** The rule of each file that one sets a coding for, a file in each step. */
+/** Checks one file in each step. */
 function* matchingSteps(
   codings: ContentCodingRules,
   files: readonly ManifestFile[],
@@ -79,7 +79,7 @@ function* matchingSteps(
   return matching
 }
 
-/** What the file decodes to, or why it is served as it is. */
+/** Decoded, or why the file is served as it is. */
 async function decode(
   reader: BlobReader,
   { hash }: ManifestFile,
@@ -92,7 +92,6 @@ async function decode(
   return decodedSize === Infinity ? 'too-large' : { coding, decodedSize }
 }
 
-/** The files to which a rule does not apply, the first of them by its name. */
 interface Problem {
   rule: HeaderRule
   coding: ContentCoding

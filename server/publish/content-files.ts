@@ -7,21 +7,20 @@ import { type ContentFile, MAX_CONTENT_BYTES } from './archive/content.ts'
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
-/** Whether the bytes of at least one file are in the request. Accepts a value of any shape. */
+/** Accepts a value of any shape. */
 export function hasContents(files: unknown): files is unknown[] {
   return Array.isArray(files) && files.some((file) => contentText(file) !== undefined)
 }
 
-/** The bytes that the contents take in UTF-8, as text or base64. Accepts a value of any shape. */
+/** In UTF-8, as text or base64. Accepts a value of any shape. */
 export function contentTextBytes(files: unknown): number {
   if (!Array.isArray(files)) return 0
   return files.reduce((sum: number, file) => sum + Buffer.byteLength(contentText(file) ?? ''), 0)
 }
 
 /**
- * The files of a publish whose bytes are in the request: each has a path and either `content` or `contentBase64`.
- * Throws a VALIDATION_ERROR with all problems, PAYLOAD_TOO_LARGE beyond `maxBytes`. Rules of a manifest, such as
- * those of paths, are not checked.
+ * Each has a path and either `content` or `contentBase64`. VALIDATION_ERROR with all problems, PAYLOAD_TOO_LARGE beyond
+ * `maxBytes`. Rules of a manifest, such as those of paths, are not checked.
  */
 export function readContentFiles(entries: readonly unknown[], maxBytes = MAX_CONTENT_BYTES): ContentFile[] {
   const problems: FieldError[] = []

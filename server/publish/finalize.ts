@@ -40,10 +40,7 @@ import type { Precompressor } from './precompress/precompressor.ts'
 import type { ContentScan } from './scan/content-scan.ts'
 import { dropIfUnchanged, hashContents } from './unchanged-version.ts'
 
-/**
- * Refusals of one version that are reported beyond the caller's rate limit; further requests are rejected
- * unprocessed.
- */
+/** Of one version, beyond the caller's rate limit; further requests are rejected unprocessed. */
 const MAX_ANSWERED_REFUSALS = 5
 
 const MAX_REFUSED_VERSIONS = 10_000
@@ -59,14 +56,12 @@ type FinalizerParts = Pick<
   precompressor: Pick<Precompressor, 'enqueue'>
 }
 
-/** A request and its caller. */
 interface FinalizeCall {
   caller: Caller
   slug: string
   request: FinalizeRequest
 }
 
-/** A site and a version of it that the caller may finalize. */
 interface FinalizableVersion {
   site: Site
   version: Version
@@ -76,7 +71,6 @@ interface FinalizableVersion {
 interface PromotedFiles {
   files: ManifestFile[]
   change: Pick<Version, 'state' | 'rules' | 'warnings' | 'preview' | 'title' | 'contentHash'>
-  /** The received files, which are durable. */
   arrived: readonly Arrival[]
 }
 
@@ -88,14 +82,13 @@ interface UploadedVersion extends FinalizableVersion {
 interface FinalizeOutcome extends FinalizableVersion {
   previousVersionId: string | null
   replayed: boolean
-  /** The version was dropped; `version` is the live one. */
+  /** `version` is then the live one. */
   unchanged?: boolean
 }
 
 /** The second half of a publish: uploaded bytes become durable, then live (spec 4.5, contract "Finalize"). */
 export class Finalizer implements AsyncDisposable {
   readonly #parts: FinalizerParts
-  /** Work that follows responses. */
   readonly #following = new Set<Promise<unknown>>()
   /** The finalize in progress of a version, by its id. */
   readonly #running = new Map<string, { live: boolean; response: Promise<FinalizeResponse> }>()
@@ -105,7 +98,7 @@ export class Finalizer implements AsyncDisposable {
     this.#parts = parts
   }
 
-  /** Waits for background work that follows responses. */
+  /** Waits for work that follows responses. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#following)
   }
@@ -193,7 +186,6 @@ export class Finalizer implements AsyncDisposable {
     return { ...(await this.#admit(read, call)), arrivals }
   }
 
-  /** The site and the version, when the caller may finalize it. */
   async #admit(queries: Queries, { caller, slug, request }: FinalizeCall): Promise<FinalizableVersion> {
     const now = this.#parts.clock()
     const site = await requireFinalizable(queries, { caller, slug, request }, now)
@@ -204,7 +196,7 @@ export class Finalizer implements AsyncDisposable {
     return { site, version }
   }
 
-  /** Makes the uploaded bytes durable. UPLOADS_MISSING when some are absent or differ from the manifest. */
+  /** UPLOADS_MISSING when some bytes are absent or differ from the manifest. */
   async #promote({ site, version, arrivals: recorded }: UploadedVersion): Promise<PromotedFiles> {
     const { store, blocklist, contentScan, blobs, blobReader } = this.#parts
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
@@ -259,7 +251,7 @@ export class Finalizer implements AsyncDisposable {
     }
   }
 
-  /** The transaction that finalizes a version and, if requested, makes it live. Idempotent until it drops one. */
+  /** Idempotent until it drops a version. */
   async #commit(
     tx: WriteTransaction,
     found: FinalizableVersion,
@@ -311,10 +303,7 @@ export class Finalizer implements AsyncDisposable {
     assertBaseIsCurrent(replacedId, baseVersionId)
   }
 
-  /**
-   * Starts the work that follows a response: a failure is logged, and a sweep repeats it. The first live version takes the
-   * place of no other one.
-   */
+  /** A failure is logged, and a sweep repeats the work. The first live version replaces no other one. */
   #followUp(
     { slug, request: { versionId } }: FinalizeCall,
     { unchanged }: FinalizeOutcome,
@@ -334,7 +323,6 @@ export class Finalizer implements AsyncDisposable {
   }
 }
 
-/** Runs `work` at the first call only. */
 function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => {
@@ -343,12 +331,12 @@ function once(work: () => Promise<void>): () => Promise<void> {
   }
 }
 
-/** Whether the failure counts against the caller, rather than being one of the service. */
+/** A failure of the service does not count against the caller. */
 function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500
 }
 
-/** The site when the caller may finalize its versions; for those of an anonymous site their id suffices. */
+/** For versions of an anonymous site their id suffices. */
 async function requireFinalizable(
   queries: Queries,
   { caller, slug, request: { claimToken } }: FinalizeCall,
@@ -363,8 +351,8 @@ async function requireFinalizable(
 }
 
 /**
- * The address of a draft contains its id, so the id does not prove the right to make it live: that takes the claim
- * token, which `requireFinalizable` has checked.
+ * The address of a draft contains its id, so that does not prove the right to make it live: that takes the claim token,
+ * which `requireFinalizable` has checked.
  */
 function assertMayPublishDraft(
   site: Site,
@@ -390,8 +378,8 @@ function assertComplete(files: readonly StoredFile[], numbers: readonly number[]
 }
 
 /**
- * References the promoted files. Returns the change to store with the version, with its manifest only when that did not
- * declare all hashes, and the bytes that count for the holder of the site from now on.
+ * References the promoted files. Returns the change to store, with the manifest only when that did not declare all
+ * hashes, and the bytes that count for the holder of the site from now on.
  */
 async function makeReady(
   tx: WriteTransaction,
@@ -427,16 +415,13 @@ async function saveDraft(tx: WriteTransaction, slug: string, now: number): Promi
   await tx.notifyChanged(slug, 'outdated')
 }
 
-/** Number of recent refusals by version. */
 class Refusals {
-  /** In the order of their first refusal. */
   readonly #counts = new Map<string, number>()
 
   count(versionId: string): number {
     return this.#counts.get(versionId) ?? 0
   }
 
-  /** Counts one more; returns how many there are. */
   add(versionId: string): number {
     const count = this.count(versionId) + 1
     this.#counts.set(versionId, count)

@@ -8,8 +8,8 @@ import type { DocumentSummary } from '../sites/page-metadata/document-summary.ts
 const HTML = /^text\/html\s*(;|$)/i
 
 /**
- * Reads the title and the icons of a version's start page: its `index.html` nearest to the root, or its Markdown document.
- * Undefined without one, and when it cannot be read: a version without a title is better than none.
+ * Reads the `index.html` nearest to the root, or the Markdown document. Undefined without one, and when it cannot be
+ * read: a version without a title is better than none.
  */
 export async function loadDocument(
   blobs: BlobReader,

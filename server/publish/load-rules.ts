@@ -4,10 +4,7 @@ import type { BlobReader } from '../blobs/blob-reader.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
 import { MAX_RULE_FILE_BYTES, type ParsedRules, ruleSteps, tooLongWarning } from '../site-rules/site-rules.ts'
 
-/**
- * Reads `_redirects` and `_headers` at the root of a version (contract, "Serving" 2). Their content never
- * prevents serving the version. UNAVAILABLE when they cannot be read.
- */
+/** Contract, "Serving" 2. The content never prevents serving the version. UNAVAILABLE when a file cannot be read. */
 export async function loadRules(blobs: BlobReader, files: readonly StoredFile[]): Promise<ParsedRules> {
   const warnings: PublishWarning[] = []
   const leftOut = (warning: PublishWarning): undefined => void warnings.push(warning)

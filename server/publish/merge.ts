@@ -8,7 +8,6 @@ import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { validationError } from '../lib/errors.ts'
 import { listRequestedFiles } from './requested-files.ts'
 
-/** Violations that do not depend on the live version. */
 export function validateMerge({
   merge,
   delete: deleted,
@@ -16,7 +15,7 @@ export function validateMerge({
   return deleted !== undefined && merge !== true ? [{ field: 'delete', message: 'requires merge: true' }] : []
 }
 
-/** Whether a request needs no file with bytes: it deletes files, or adds empty ones. */
+/** True for a request that deletes files, or adds empty ones. */
 export function needsNoFiles({
   merge,
   delete: deleted,
@@ -26,8 +25,8 @@ export function needsNoFiles({
 }
 
 /**
- * The files of a request laid over those of the live version: first the files of the request, so that their numbers
- * stay, then the others. Throws a VALIDATION_ERROR when the result is not a valid manifest.
+ * The files of the request first, so that their numbers stay, then the other ones of the live version. VALIDATION_ERROR
+ * when the result is not a valid manifest.
  */
 export function mergeManifest(
   { files, emptyFiles = [], delete: deleted = [] }: Pick<PublishRequest, 'files' | 'emptyFiles' | 'delete'>,

@@ -4,15 +4,13 @@ import type { Queries } from '../store/queries.ts'
 import type { Store } from '../store/store.ts'
 import type { Arrival } from '../store/tables/versions.ts'
 
-/** The properties of a received file that are compared with the manifest of its version. */
 export type ArrivedFile = Pick<Arrival, 'fileNumber' | 'size' | 'hash'>
 
-/** Manifests in the cache: 72 bytes for each file, so at most 18 MB with 1,000 files each. */
+/** 72 bytes for each file, so at most 18 MB with 1,000 files each. */
 const MAX_CACHED_MANIFESTS = 256
 
 const HASH_CHARACTERS = 64
 
-/** The sizes and the declared hashes of a manifest, by file number. */
 export class ManifestFiles {
   readonly slug: string
   readonly #sizes: Float64Array
@@ -28,7 +26,7 @@ export class ManifestFiles {
     })
   }
 
-  /** Whether the manifest has a file of this number and size and, where it declares a hash, of this hash. */
+  /** Compares the hash only where the manifest declares one. */
   has({ fileNumber, size, hash }: Omit<ArrivedFile, 'hash'> & { hash?: string | undefined }): boolean {
     if (this.#sizes[fileNumber] !== size) return false
     const start = fileNumber * HASH_CHARACTERS
@@ -39,14 +37,12 @@ export class ManifestFiles {
 }
 
 /**
- * A cache of the manifests of pending versions, so that an upload is checked before its first byte without a read
- * of the store. Every change of a version's state calls `notifyChanged`, which invalidates the entry: immediately
- * in this process, within a second in others. So an entry may be stale; `UploadRecorder` checks again within its
- * transaction.
+ * Checks an upload before its first byte without a read of the store. Every change of a version's state calls
+ * `notifyChanged`, which invalidates the entry here immediately, in other processes within a second: `UploadRecorder`
+ * checks again within its transaction.
  */
 export class PendingManifestCache {
   readonly #store: Store
-  /** In the order of their last use. */
   readonly #manifests = new Map<string, ManifestFiles>()
   #generation = 0
 
@@ -55,8 +51,8 @@ export class PendingManifestCache {
   }
 
   /**
-   * The files of a pending version; UPLOAD_EXPIRED when there is none of this id. The slug in a signed address does not
-   * matter: the site may have another name since.
+   * UPLOAD_EXPIRED without a pending version of this id. The slug in a signed address does not matter: the site may
+   * have another name since.
    */
   async manifest(versionId: string): Promise<ManifestFiles> {
     const manifest = await this.load(versionId, this.#store.read)
@@ -64,7 +60,7 @@ export class PendingManifestCache {
     return manifest
   }
 
-  /** The files of a pending version, from the cache or read with `queries`; undefined when it is not pending. */
+  /** From the cache or read with `queries`; undefined when the version is not pending. */
   async load(versionId: string, { versions }: Pick<Queries, 'versions'>): Promise<ManifestFiles | undefined> {
     const cached = this.#manifests.get(versionId)
     if (cached) {
@@ -80,7 +76,7 @@ export class PendingManifestCache {
     return manifest
   }
 
-  /** Invalidates the versions of these sites; without names, all. */
+  /** Without names, all. */
   invalidate(names: readonly string[] | undefined): void {
     this.#generation++
     if (names === undefined) this.#manifests.clear()

@@ -36,16 +36,14 @@ type PublishServiceParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'clock'
   targets: SignedUploadUrls
 }
 
-/** Headers of an upload that describe its body. */
 interface UploadHeaders {
   contentType: string | undefined
   contentLength: number | undefined
 }
 
 /**
- * From a manifest to uploaded bytes (spec 4.3, 4.4 and 4.6, contract "Publish"); `Finalizer` continues. Validating,
- * storing and responding take up to 25 ms each for a manifest of 1,000 long names, so other requests run in
- * between.
+ * Spec 4.3, 4.4 and 4.6, contract "Publish"; `Finalizer` continues. Validating, storing and responding take up to 25 ms
+ * each for a manifest of 1,000 long names, so other requests run in between.
  */
 export class PublishService {
   readonly #parts: PublishServiceParts
@@ -66,7 +64,7 @@ export class PublishService {
     parts.store.onChange((names) => this.#invalidate(names))
   }
 
-  /** Spec 4.3: creates a site with its first version, pending. */
+  /** Spec 4.3. */
   async create(caller: Caller, request: PublishRequest): Promise<CreateResponse> {
     await this.#parts.blobs.assertSpace()
     await turn()
@@ -75,7 +73,7 @@ export class PublishService {
     return { ...this.#buildResponse(staged), status: 'pending', ...staged.anonymous }
   }
 
-  /** Spec 4.4: stages a new version of a site. Anonymous sites need their claim token in place of a key. */
+  /** Spec 4.4. Anonymous sites need their claim token in place of a key. */
   async update(caller: Caller, slug: string, request: PublishRequest): Promise<UpdateResponse> {
     await this.#parts.blobs.assertSpace()
     await turn()
@@ -84,7 +82,6 @@ export class PublishService {
     return this.#buildResponse(staged)
   }
 
-  /** Contract, "Publish": new targets for the missing files of a pending version. */
   async refresh(
     caller: Caller,
     slug: string,
@@ -135,7 +132,7 @@ export class PublishService {
     return { path, size: blob.size, hash: blob.hash }
   }
 
-  /** The bytes of one file, compared with the manifest before the first of them, and the present name of its site. */
+  /** Compares the claims with the manifest before the first byte. */
   async #receive(
     upload: SignedUpload,
     body: Readable,
@@ -149,7 +146,7 @@ export class PublishService {
     return { slug: manifest.slug, blob }
   }
 
-  /** Receives several files, see `BundleUpload`; the signed URL is the only credential. */
+  /** See `BundleUpload`; the signed URL is the only credential. */
   async uploadBundle(
     bundle: BundleUpload,
     query: UploadQuery,
@@ -208,12 +205,11 @@ export class PublishService {
 }
 
 /**
- * The media range of the request in the OpenAPI document. Some generated clients send it as the Content-Type, which then
- * states no type; the signed one applies.
+ * Some generated clients send the media range of the OpenAPI document as the Content-Type, which then states no type;
+ * the signed one applies.
  */
 const ANY_TYPE = '*/*'
 
-/** Compares media types, ignoring case and surrounding spaces. */
 function isSameMediaType(one: string | undefined, other: string): boolean {
   return one?.trim().toLowerCase() === other.trim().toLowerCase()
 }

@@ -5,7 +5,7 @@ import { INDEPENDENT, type Store } from '../store/store.ts'
 /** After this time a sweep deletes what could not be deleted. */
 const RETRY_MS = 5 * MINUTE_MS
 
-/** Deletes discarded objects, and returns how many. Rejects when some could not be deleted: a sweep deletes these later. */
+/** Returns how many. Rejects when some could not be deleted: a sweep deletes these later. */
 export async function removeDiscarded(
   store: Store,
   blobs: Pick<Blobs, 'remove'>,

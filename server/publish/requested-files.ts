@@ -5,7 +5,7 @@ import { mediaType } from '../../protocol/manifest/media-type.ts'
 
 const NO_BYTES = new Uint8Array()
 
-/** All files of a request: those with bytes first, so that their numbers are those of the request. */
+/** Files with bytes come first, so that their numbers are those of the request. */
 export function listRequestedFiles({
   files,
   emptyFiles = [],

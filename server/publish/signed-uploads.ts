@@ -8,12 +8,9 @@ import { isSlug } from '../sites/slug.ts'
 /** Spec 2.3 and 8.2. */
 export const UPLOAD_TTL_SECONDS = HOUR_SECONDS
 
-/** Where uploads are sent; the signed key follows. */
-
 /** The format of a bundle: POSIX.1-2001, "pax" and "ustar Interchange Format". */
 export const BUNDLE_CONTENT_TYPE = 'application/x-tar'
 
-/** Maximum bytes of one bundle. */
 export const MAX_BUNDLE_BYTES = 32 * 2 ** 20
 
 /** The claims of a signed target: one file of one version, with these bytes. */
@@ -21,17 +18,15 @@ export interface SignedUpload {
   slug: string
   versionId: string
   path: string
-  /** Its index in the manifest. */
   fileNumber: number
   size: number
   contentType: string
   hash: string | undefined
 }
 
-/** The claims of a bundle target: any files of one version, as declared in its manifest. */
+/** Any files of the version, as declared in its manifest. */
 export type BundleUpload = Pick<SignedUpload, 'slug' | 'versionId'>
 
-/** Query parameters of a target. */
 export interface UploadQuery {
   token?: string
   ct?: string
@@ -39,8 +34,8 @@ export interface UploadQuery {
 }
 
 /**
- * Signs and verifies upload targets. All claims are in the URL and under the signature (contract, "Publish"),
- * so that an upload needs no lookup in the store before its bytes are received.
+ * All claims are in the URL and under the signature (contract, "Publish"), so that an upload needs no lookup in the
+ * store before its bytes are received.
  */
 export class SignedUploadUrls {
   readonly #baseUrl: string
@@ -53,7 +48,7 @@ export class SignedUploadUrls {
     this.#clock = options.clock
   }
 
-  /** The target of one file, valid for an hour (spec 2.3). */
+  /** Valid for an hour (spec 2.3). */
   target(upload: SignedUpload): UploadTarget {
     const { slug, versionId, path, fileNumber, size, contentType, hash = '' } = upload
     const expires = this.#expiry()
@@ -69,7 +64,7 @@ export class SignedUploadUrls {
     }
   }
 
-  /** The target of bundles of a version, valid for an hour. */
+  /** Valid for an hour. */
   bundleTarget({ slug, versionId }: BundleUpload): BundleTarget {
     const expires = this.#expiry()
     const signature = this.#signer.sign(bundleFields({ slug, versionId }, expires))
@@ -83,8 +78,8 @@ export class SignedUploadUrls {
   }
 
   /**
-   * Verifies the URL of an upload. `encodedKey` is the part after `_upload/`, percent-encoded. INVALID_UPLOAD_TOKEN
-   * when anything was changed or is missing, UPLOAD_EXPIRED after its expiry.
+   * `encodedKey` is the part after `_upload/`, percent-encoded. INVALID_UPLOAD_TOKEN when anything was changed or is
+   * missing, UPLOAD_EXPIRED after its expiry.
    */
   verify(encodedKey: string, query: UploadQuery): SignedUpload {
     const [slug = '', versionId = '', ...segments] = decodeKey(encodedKey)
@@ -104,7 +99,7 @@ export class SignedUploadUrls {
     }
   }
 
-  /** Verifies, like `verify`, the URL of a bundle of this version. */
+  /** Like `verify`. */
   verifyBundle(bundle: BundleUpload, query: UploadQuery): void {
     const [keyId, signature, ...more] = (query.token ?? '').split('.')
     const expires = readExpiry(query)
@@ -112,7 +107,6 @@ export class SignedUploadUrls {
     this.#refuseExpired(expires)
   }
 
-  /** Unix time in seconds. */
   #expiry(): number {
     return Math.floor(this.#clock() / 1000) + UPLOAD_TTL_SECONDS
   }
@@ -148,7 +142,6 @@ export class SignedUploadUrls {
 
 interface FileFields extends BundleUpload {
   path: string
-  /** Number, size and hash, as they stand in the token. */
   claims: readonly string[]
   contentType: string
   expires: number
@@ -163,15 +156,12 @@ function bundleFields({ slug, versionId }: BundleUpload, expires: number) {
   return ['bundle', slug, versionId, expires]
 }
 
-/** The expiry in the URL; -1, which is never signed, when it is not in canonical decimal form. */
+/** -1, which is never signed, when it is not in canonical decimal form. */
 function readExpiry({ exp = '' }: UploadQuery): number {
   return /^[1-9]\d{0,14}$/.test(exp) ? Number(exp) : -1
 }
 
-/**
- * The segments of a key, whose slashes may be percent-encoded; empty when it is not percent-encoded UTF-8, which no
- * signature matches.
- */
+/** The slashes of a key may be percent-encoded. Empty when it is not percent-encoded UTF-8: no signature matches. */
 function decodeKey(key: string): string[] {
   try {
     return decodeURIComponent(key).split('/')

@@ -49,13 +49,10 @@ import { listRequestedFiles } from './requested-files.ts'
 type PendingVersionStoreParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'plans' | 'quotas'> & {
   blocklist: Blocklist
   names: SiteNames
-  /** Lifetime of an anonymous site in seconds. */
   anonymousLifetime: number
-  /** Seconds from the last change of a preview to its end. */
+  /** In seconds, from the last change of a preview. */
   previewLifetime: number
-  /** Whether sites can be created without an account. */
   allowsAnonymous: boolean
-  /** Of sites without an account. */
   anonymousLimits: FileLimits
 }
 
@@ -63,18 +60,15 @@ type PreviewFields = Pick<Version, 'previewName' | 'previewUntil' | 'liveReload'
 
 const NO_PREVIEW: PreviewFields = { previewName: null, previewUntil: null, liveReload: false }
 
-/** A staged version and the state of its site. */
 export interface StagedVersion {
   slug: string
   versionId: string
   files: readonly StoredFile[]
   skipped: Set<number>
-  /** The site was created with this version. */
   isNew: boolean
   anonymous: AnonymousExtras | undefined
-  /** Undefined when it removes no file of the live version. */
+  /** Undefined when the version removes no file of the live one. */
   removal: Removal | undefined
-  /** Undefined without a live version. */
   changes: FileChanges | undefined
 }
 
@@ -86,7 +80,6 @@ export class PendingVersionStore {
     this.#parts = parts
   }
 
-  /** The largest number of files that any caller may publish. */
   get maxFiles(): number {
     const { plans, anonymousLimits } = this.#parts
     return Math.max(anonymousLimits.files, plans.maxFiles)
@@ -97,7 +90,7 @@ export class PendingVersionStore {
     return caller.account ? fileLimits(plans.limitsOf(caller.account)) : anonymousLimits
   }
 
-  /** All violations in a publish request (spec 4.3); callers check them before staging. */
+  /** Spec 4.3; callers check them before staging. */
   validate(caller: Caller, request: PublishRequest): FieldError[] {
     return [
       ...validateManifest(request, this.limitsFor(caller), needsNoFiles(request) ? 0 : 1),
@@ -105,7 +98,6 @@ export class PendingVersionStore {
     ]
   }
 
-  /** The violations beside those of the files. */
   validateFields(request: Omit<PublishRequest, 'files'>): FieldError[] {
     return [
       ...validateMerge(request),
@@ -141,7 +133,7 @@ export class PendingVersionStore {
     await this.#parts.names.assertAvailable(caller, name)
   }
 
-  /** Stages the first version of a new site; the manifest has been checked. */
+  /** The manifest has been checked. */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
     const { store, blocklist, clock, addresses, quotas, anonymousLifetime } = this.#parts
     const { merge, name } = request
@@ -188,10 +180,7 @@ export class PendingVersionStore {
     }
   }
 
-  /**
-   * Stages a new version of a site; files with the same bytes in the live version are skipped (spec 4.4). A merged
-   * version is based on the live one.
-   */
+  /** Skips files with the same bytes in the live version (spec 4.4). A merged version is based on the live one. */
   async newVersion(
     caller: Caller,
     slug: string,
@@ -252,8 +241,8 @@ export class PendingVersionStore {
   }
 
   /**
-   * Makes room for one more pending version: a site has as many as drafts and previews, which need an account. More would
-   * be stored for a day, and take a claim or a deletion of the site long.
+   * A site has as many pending versions as drafts and previews, which need an account. More would be stored for a day,
+   * and take a claim or a deletion of the site long.
    */
   async #endOldestUploads(tx: WriteTransaction, { slug, ownerId }: Site, now: number): Promise<void> {
     const { draftsKept, previews } = await this.#parts.plans.limitsOfOwner(tx, ownerId)
@@ -273,7 +262,7 @@ export class PendingVersionStore {
     return { metadata: others, preview: { previewName: preview, previewUntil, liveReload } }
   }
 
-  /** Removes a staged version, and its site when that is new. */
+  /** Also removes its site when that is new. */
   async abort({ slug, versionId, isNew }: StagedVersion): Promise<void> {
     const { store, clock } = this.#parts
     await store.write('durable', { site: slug }, async (tx) => {
@@ -285,7 +274,6 @@ export class PendingVersionStore {
   }
 }
 
-/** What a version changes on the one that it replaces. */
 export function compareManifests(
   replaced: readonly StoredFile[] | undefined,
   files: readonly StoredFile[],
@@ -317,7 +305,7 @@ interface NewVersion {
   now: number
   id: string | undefined
   base?: string | null | undefined
-  /** Files that the site has: computed here, never taken from the manifest. */
+  /** Computed here, never taken from the manifest. */
   reused?: ReadonlySet<number>
   changes?: VersionChanges | null
   preview: PreviewFields
@@ -373,7 +361,7 @@ function pendingSite(
   }
 }
 
-/** The manifests of the live version and of the one that a publish replaces; both are the same except for previews. */
+/** The manifests of the live and of the replaced version, which are the same except for previews. */
 async function findManifests(
   { versions }: Queries,
   liveId: string | null,
@@ -384,10 +372,7 @@ async function findManifests(
   return { live, replaced: replacedId === liveId ? live : await find(replacedId) }
 }
 
-/**
- * Files with the hash and size of a file with bytes in these versions, which are the site's own: no caller can obtain other bytes by
- * naming a hash.
- */
+/** The files in these versions are the site's own: no caller can obtain other bytes by naming a hash. */
 function findReusableFiles(present: readonly StoredFile[], files: readonly FileEntry[]): Set<number> {
   const sizes = new Map<string, number>()
   for (const file of present) if (file.size > 0) sizes.set(file.hash!, file.size)

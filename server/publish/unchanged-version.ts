@@ -8,9 +8,9 @@ import type { Site } from '../store/tables/sites.ts'
 import type { Version } from '../store/tables/versions.ts'
 
 /**
- * Deletes a version that was never live if publishing it would change nothing for visitors: its files equal those of
- * the live version, its metadata that of the site. Returns the live version if so. A preview is compared with the version
- * that it shows, whose time begins again. `files` have all their hashes.
+ * Deletes a version that was never live if its files equal those of the live version and its metadata that of the site.
+ * Returns the live version if so. A preview is compared with the version that it shows, whose time begins again.
+ * `files` have all their hashes.
  */
 export async function dropIfUnchanged(
   tx: WriteTransaction,

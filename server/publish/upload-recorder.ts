@@ -10,7 +10,7 @@ type UploadRecorderParts = Pick<Parts, 'store' | 'log'> & {
   manifests: PendingManifestCache
 }
 
-/** The received files of one upload or bundle: recorded all together or not at all. */
+/** Recorded all together or not at all. */
 interface QueuedRows {
   slug: string
   rows: readonly Arrival[]
@@ -19,22 +19,22 @@ interface QueuedRows {
 }
 
 interface Recorded {
-  /** The versions that are pending, with the names of their sites. */
+  /** Slugs by the ids of pending versions. */
   pending: ReadonlyMap<string, string>
   accepted: Set<Arrival>
   /** Objects of earlier uploads of the same files, and of rows that are not accepted. */
   discarded: string[]
 }
 
-/** Rows of a transaction, unless a single bundle has more. */
+/** Unless a single bundle has more. */
 const MAX_TRANSACTION_ROWS = 1000
 
-/** Milliseconds that a finished upload waits for others to share its transaction. */
+/** A finished upload waits for others to share its transaction. */
 const COMMIT_DELAY_MS = 2
 
 /**
- * Records received files of pending versions. Uploads that end close together share a transaction, so that a
- * thousand small files cost a fraction of a thousand transactions; a single upload is recorded immediately.
+ * Uploads that end close together share a transaction, so that a thousand small files cost a fraction of a thousand
+ * transactions; a single upload is recorded immediately.
  */
 export class UploadRecorder {
   readonly #parts: UploadRecorderParts
@@ -59,9 +59,9 @@ export class UploadRecorder {
   }
 
   /**
-   * Resolves once the store has recorded the received files of one version of a site; replaced ones are deleted. UPLOAD_EXPIRED
-   * when the version has been finalized or deleted, and INVALID_UPLOAD_TOKEN when its manifest has no such file; in both
-   * cases the files are deleted. After any other error they may have been recorded.
+   * Resolves once the files are recorded; replaced ones are deleted. UPLOAD_EXPIRED when the version has been finalized
+   * or deleted, and INVALID_UPLOAD_TOKEN when its manifest has no such file; in both cases the files are deleted. After
+   * any other error they may have been recorded.
    */
   add(slug: string, rows: readonly Arrival[]): Promise<void> {
     if (rows.length === 0) return Promise.resolve()
@@ -134,7 +134,7 @@ export class UploadRecorder {
     })
   }
 
-  /** The rows that match a file in the manifest of their version by number, size and hash. */
+  /** The rows that match a file of their manifest by number, size and hash. */
   async #selectValid(
     tx: WriteTransaction,
     rows: readonly Arrival[],

@@ -2,14 +2,12 @@ import type { Readable } from 'node:stream'
 import { ApiError } from '../lib/errors.ts'
 import { notPending } from './pending-manifest-cache.ts'
 
-/** The file of a version that an upload is for. */
 interface UploadPlace {
   slug: string
   versionId: string
   fileNumber: number
 }
 
-/** An upload or a bundle in progress. */
 export class ActiveUpload {
   readonly #body: Readable & { complete?: boolean }
   readonly #replaced = Promise.withResolvers<never>()
@@ -25,7 +23,6 @@ export class ActiveUpload {
     return this.#controller.signal
   }
 
-  /** Rejects all further bytes. */
   stop(reason: ApiError): void {
     this.#controller.abort(reason)
   }
@@ -38,7 +35,7 @@ export class ActiveUpload {
     this.#replaced.reject(reason)
   }
 
-  /** The result of `work`; rejects as soon as the upload is replaced, although `work` may still be running. */
+  /** Rejects as soon as the upload is replaced, although `work` may still be running. */
   run<T>(work: Promise<T>): Promise<T> {
     work.catch(() => undefined)
     return Promise.race([work, this.#replaced.promise])
@@ -46,13 +43,13 @@ export class ActiveUpload {
 }
 
 /**
- * The uploads in progress in this process: one at a time for each file of a version, so that a version holds at
- * most one staged and one arriving copy of each file, whatever is sent.
+ * One at a time for each file of a version, so that a version holds at most one staged and one arriving copy of each
+ * file, whatever is sent.
  */
 export class UploadSlots {
   readonly #bySlug = new Map<string, Map<string, { versionId: string; upload: ActiveUpload }>>()
 
-  /** Registers `upload` as the file's only one, and ends an earlier one, until the slot is disposed. */
+  /** Ends an earlier upload of the file; valid until the slot is disposed. */
   take({ slug, versionId, fileNumber }: UploadPlace, upload: ActiveUpload): Disposable {
     const place = `${versionId} ${fileNumber}`
     const slots = this.#bySlug.get(slug) ?? new Map()
@@ -69,7 +66,7 @@ export class UploadSlots {
     }
   }
 
-  /** The versions of these sites that an upload is in progress for; without names, of all sites. */
+  /** Without names, of all sites. */
   listVersions(names: readonly string[] | undefined): Set<string> {
     const slugs = names ?? [...this.#bySlug.keys()]
     return new Set(
@@ -77,7 +74,6 @@ export class UploadSlots {
     )
   }
 
-  /** Stops the uploads of a version that is not pending any more. */
   stopVersion(versionId: string): void {
     for (const slots of this.#bySlug.values())
       for (const one of slots.values()) if (one.versionId === versionId) one.upload.stop(notPending())

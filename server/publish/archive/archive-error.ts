@@ -1,6 +1,5 @@
 import { type ApiError, validationError } from '../../lib/errors.ts'
 
-/** The error for an archive that cannot be read. */
 export function archiveError(message: string): ApiError {
   return validationError(
     [{ field: 'archive', message }],

@@ -18,10 +18,7 @@ export type { ArchiveFile, ArchiveLimitValues as Limits }
 export type ArchiveKind = 'zip' | 'tar' | 'tar.gz' | 'html'
 
 interface TarOptions {
-  /**
-   * The archive. It is never destroyed, so that the caller can still respond; an error leaves it partly
-   * unread.
-   */
+  /** Never destroyed, so that the caller can still respond; an error leaves it partly unread. */
   body: Readable
   limits: ArchiveLimitValues
 }
@@ -32,7 +29,7 @@ interface ArchiveOptions extends TarOptions {
   spoolFolder: string
   /** Bounds all zips in that folder. */
   spoolSpace?: SpoolShare
-  /** Rejects when there is no space for `bytes` more in that folder. */
+  /** Rejects when the folder has no space for `bytes` more. */
   assertSpace?: (bytes: number) => Promise<void>
 }
 
@@ -46,30 +43,26 @@ const KINDS: Record<string, ArchiveKind> = {
   'text/html': 'html',
 }
 
-/** What is published of an archive. */
 export interface ReadArchive {
-  /** Paths of the files that were passed on and are in the site. */
+  /** Paths in the site. */
   kept: ReadonlySet<string>
   /** Files with the contents of others, such as what links stand for. A path replaces an earlier file. */
   copies: LinkedFile[]
   /** Those of `copies` that are an `index.html` in place of another name. */
   indexes: readonly string[]
   excluded: Exclusion[]
-  /** What was guessed about the archive, for its publisher. */
+  /** What was guessed about the archive. */
   notes: string[]
-  /** The top folder that is no part of the paths in the site, with its `/`; empty when there is none. */
+  /** With its `/`; empty when no top folder was removed. */
   removedFolder: string
 }
 
-/** How the folder of an archive is published. */
 type SelectionOptions = Omit<NonNullable<ConstructorParameters<typeof FolderSelection>[0]>, 'pause'>
 
-/** Selects what is published of a folder, for the limits of its archive. */
 export function selectFolder(options: SelectionOptions): FolderSelection {
   return new FolderSelection({ ...options, pause: () => nextTurn() })
 }
 
-/** The format of a body by its Content-Type (parameters are ignored), or undefined. */
 export function archiveKind(contentType: string | undefined): ArchiveKind | undefined {
   const type = (contentType ?? '').replace(/;.*/s, '').trim().toLowerCase()
   return Object.hasOwn(KINDS, type) ? KINDS[type] : undefined
@@ -102,7 +95,6 @@ export function readArchive(
   )
 }
 
-/** The same for files in memory. */
 export async function readContents(
   { files, limits }: { files: readonly ContentFile[]; limits: ArchiveLimitValues },
   onFile: (file: ArchiveFile) => Promise<void>,
@@ -113,7 +105,6 @@ export async function readContents(
   return selectFiles(budget, sizes)
 }
 
-/** The same for tar only. */
 export function readTar(
   { body, limits }: TarOptions,
   onFile: (file: ArchiveFile) => Promise<void>,
@@ -147,7 +138,6 @@ function recordSizes(sizes: Map<string, number>, onFile: (file: ArchiveFile) => 
   }
 }
 
-/** Selects what is published of the files with these sizes. */
 async function selectFiles(budget: ArchiveLimits, sizes: Map<string, number>): Promise<ReadArchive> {
   const { selection, links } = budget
   for (const path of links.keys()) sizes.delete(path)

@@ -30,7 +30,7 @@ export class BodyReader {
     this.#wake()
   }
 
-  /** All bytes of the body, once. Rejects when the body fails, is cut off, or exceeds its limit. */
+  /** Reads the body once. Rejects when it fails, is cut off, or exceeds its limit. */
   async *chunks(): AsyncGenerator<Buffer, void, undefined> {
     for (const event of EVENTS) this.#body.on(event, this.#onEvent)
     this.#attached = true

@@ -2,7 +2,6 @@ import { GrowingBuffer } from '../../lib/growing-buffer.ts'
 
 const EMPTY = Buffer.alloc(0)
 
-/** Reads exact amounts from a sequence of chunks. */
 export class ByteReader {
   readonly #source: AsyncIterator<Buffer>
   #buffered: Buffer = EMPTY
@@ -11,7 +10,7 @@ export class ByteReader {
     this.#source = source[Symbol.asyncIterator]()
   }
 
-  /** The next `length` bytes, or undefined when fewer remain. */
+  /** Undefined when fewer remain. */
   async readExactly(length: number): Promise<Buffer | undefined> {
     if (length <= this.#buffered.length) return this.#consume(length)
     const found = new GrowingBuffer()
@@ -23,7 +22,7 @@ export class ByteReader {
     return found.take()
   }
 
-  /** The next bytes, at least one and at most `max`, or undefined at the end. */
+  /** At least one and at most `max` bytes; undefined at the end. */
   async readSome(max: number): Promise<Buffer | undefined> {
     while (this.#buffered.length === 0) {
       const { done, value } = await this.#source.next()
@@ -33,7 +32,7 @@ export class ByteReader {
     return this.#consume(Math.min(max, this.#buffered.length))
   }
 
-  /** Skips `length` bytes; false when fewer remain. */
+  /** False when fewer remain. */
   async skip(length: number): Promise<boolean> {
     for (let left = length; left > 0; ) {
       const piece = await this.readSome(left)
@@ -43,7 +42,6 @@ export class ByteReader {
     return true
   }
 
-  /** Ends the source. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#source.return?.()
   }

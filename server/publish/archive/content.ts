@@ -5,10 +5,9 @@ import { GrowingBuffer } from '../../lib/growing-buffer.ts'
 import { type ArchiveEntry, bufferedEntry } from './file.ts'
 import { type ArchiveLimits, toRefusal } from './limits.ts'
 
-/** Maximum bytes of the files whose contents are in a JSON body, together, and of an HTML body. */
+/** Of the files in a JSON body together, and of an HTML body. */
 export const MAX_CONTENT_BYTES = 2 * 2 ** 20
 
-/** A file whose bytes are in memory. */
 export interface ContentFile {
   path: string
   bytes: Buffer
@@ -16,7 +15,6 @@ export interface ContentFile {
   contentType?: string
 }
 
-/** The files, within the limits of an archive. */
 export async function* contentFiles(
   files: readonly ContentFile[],
   budget: ArchiveLimits,
@@ -33,7 +31,6 @@ export async function* contentFiles(
   }
 }
 
-/** A page as the only file of a site. */
 export async function* htmlFile(
   chunks: AsyncIterable<Buffer>,
   budget: ArchiveLimits,

@@ -2,7 +2,7 @@ import { pipeline, type Transform } from 'node:stream'
 
 const CORRUPTION_CODES = new Set(['Z_DATA_ERROR', 'Z_BUF_ERROR', 'Z_NEED_DICT'])
 
-/** Decompresses `source` with `make` (of node:zlib) on demand; throws `damage()` for invalid data. */
+/** `make` is of node:zlib; throws `damage()` for invalid data. */
 export async function* decompress(
   source: AsyncIterable<Buffer>,
   make: () => Transform,

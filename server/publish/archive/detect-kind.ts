@@ -14,7 +14,6 @@ const BY_EXTENSION: [RegExp, ArchiveKind][] = [
   [/\.html?$/i, 'html'],
 ]
 
-/** Formats that other programs make of folders, by their first bytes. */
 const OTHER_FORMATS: [signature: string, remedy: string][] = [
   ['7z\xbc\xaf\x27\x1c', 'It is a 7z archive. With 7-Zip, create a zip: 7z a -tzip site.zip'],
   ['Rar!', 'It is a RAR archive. With WinRAR, choose the format ZIP.'],
@@ -24,11 +23,9 @@ const OTHER_FORMATS: [signature: string, remedy: string][] = [
   ['07070', 'It is a cpio archive. With cpio, use the format ustar: cpio -o -H ustar'],
 ]
 
-/** A body whose format was detected. */
 interface DetectedBody extends Disposable {
-  /** Undefined for an unknown format. */
   kind: ArchiveKind | undefined
-  /** How to make an archive of a known format in place of this one. */
+  /** How to make an archive in place of one of a known format. */
   remedy: string | undefined
   /** All bytes of the body, once. */
   body: Readable

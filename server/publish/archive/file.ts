@@ -1,11 +1,10 @@
 import { Readable } from 'node:stream'
 import { SNIFFED_BYTES } from '../../../protocol/manifest/media-type.ts'
 
-/** One file of an archive. */
 export interface ArchiveFile {
   /** As in the archive, without a leading `./`. Untrusted until it is checked. */
   path: string
-  /** Exact length of the body in bytes. */
+  /** Exact length of the body. */
   size: number
   body: Readable
   /** Undefined for that of its name and its first bytes. */
@@ -14,7 +13,6 @@ export interface ArchiveFile {
   start: Buffer
 }
 
-/** A file as an engine returns it. */
 export interface ArchiveEntry extends ArchiveFile {
   /** All bytes are in memory: other files may be read concurrently. */
   isBuffered: boolean
@@ -22,10 +20,8 @@ export interface ArchiveEntry extends ArchiveFile {
   sourceError?: unknown
 }
 
-/** Files up to this many bytes are buffered. */
 export const MAX_BUFFERED_FILE_BYTES = 256 * 2 ** 10
 
-/** A buffered file. */
 export function bufferedEntry(path: string, bytes: Buffer): ArchiveEntry {
   const body = new Readable({ read() {} })
   body.push(bytes)
@@ -33,7 +29,7 @@ export function bufferedEntry(path: string, bytes: Buffer): ArchiveEntry {
   return { path, size: bytes.length, body, start: bytes.subarray(0, SNIFFED_BYTES), isBuffered: true }
 }
 
-/** A streamed file. `closeEntry` must be awaited before its source is read further. */
+/** `closeEntry` must be awaited before its source is read further. */
 export function streamedEntry(path: string, size: number, chunks: AsyncIterable<Buffer>): ArchiveEntry {
   async function* watched(): AsyncGenerator<Buffer, void, undefined> {
     try {
@@ -64,7 +60,7 @@ export function isFolder(path: string): boolean {
   return path.endsWith('/')
 }
 
-/** Metadata files of macOS archivers: resource forks and Finder's view settings. */
+/** Resource forks and Finder's view settings of macOS archivers. */
 export function isOsMetadata(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1)
   return path.startsWith('__MACOSX/') || name === '.DS_Store' || name.startsWith('._')

@@ -6,15 +6,15 @@ import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
 import { NOT_UTF8, sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 
-/** Limits of an archive. Sizes are decompressed bytes of files. */
+/** Sizes are decompressed bytes of files. */
 export interface ArchiveLimitValues {
   files: number
   fileBytes: number
   totalBytes: number
   pathCharacters: number
-  /** Maximum bytes on the wire; by default what such files and the headers of any archiver can take. */
+  /** On the wire; by default what such files and the headers of any archiver can take. */
   wireBytes?: number
-  /** Publishes the folder that the archive holds: links are followed, and special files left out. Otherwise refused. */
+  /** Follows links of the folder and leaves out special files; without it both are refused. */
   selection?: FolderSelection
 }
 
@@ -28,14 +28,10 @@ const MAX_EXCLUSIONS_PER_FILE = 4
 /** An empty record costs time too, so each is charged at least a tar header. */
 const MIN_RECORD_BYTES = 512
 
-/**
- * Tracks how much of its limits an archive has used. Engines reserve before they read a file and never return
- * more bytes than reserved, so that a false size gains nothing.
- */
+/** Engines reserve before they read a file and return no more bytes than reserved: a false size gains nothing. */
 export class ArchiveLimits {
   /** By path; a later file of this path replaces a link. */
   readonly links = new Map<string, ArchiveLink>()
-  /** What was guessed about the archive, for its publisher. */
   readonly notes: string[] = []
   readonly #excluded = new Map<string, Exclusion>()
   readonly #limits: ArchiveLimitValues
@@ -52,17 +48,17 @@ export class ArchiveLimits {
     return this.#limits.wireBytes ?? Math.ceil(this.#limits.totalBytes * 1.001) + this.#overheadLimit
   }
 
-  /** What was excluded; a folder once, however many files it holds. */
+  /** A folder once, however many files it holds. */
   get excluded(): Exclusion[] {
     return [...this.#excluded.values()]
   }
 
-  /** Selects what is published of a folder; undefined where every file is. */
+  /** Undefined where every file is published. */
   get selection(): FolderSelection | undefined {
     return this.#limits.selection
   }
 
-  /** Excludes and counts a file, or a folder with a final `/`, because of its name. Returns false for one to be read. */
+  /** Excludes and counts a file, or a folder with a final `/`, because of its name; false for one to be read. */
   excludeByName(path: string, size: number): boolean {
     this.#assertPathLength(path)
     const exclusion = this.selection?.findEarly(path)
@@ -70,7 +66,7 @@ export class ArchiveLimits {
     return exclusion !== undefined
   }
 
-  /** Adds a link, or returns false where links are refused. */
+  /** False where links are refused. */
   addLink(link: ArchiveLink): boolean {
     if (!this.selection) return false
     this.assertName(link.path)
@@ -83,14 +79,13 @@ export class ArchiveLimits {
     return true
   }
 
-  /** Leaves out an entry because of what it is, or returns false where it is refused. */
+  /** False where such entries are refused. */
   excludeAs(reason: 'special', path: string): boolean {
     if (!this.selection) return false
     this.#exclude({ path, reason }, 0)
     return true
   }
 
-  /** Counts a file before it is read. */
   admit(path: string, size: number): void {
     this.assertName(path)
     this.links.delete(path)
@@ -157,12 +152,10 @@ export class ArchiveLimits {
   }
 }
 
-/** The error for an entry of an archive. */
 export function entryError(path: string, message: string): ApiError {
   return validationError([{ field: sanitizePath(path), message }])
 }
 
-/** The response for what the folder of an archive cannot have. */
 export function toRefusal(error: unknown): unknown {
   if (error instanceof IgnoreFileError) return validationError([{ field: 'archive', message: error.message }])
   if (error instanceof TooManyLinksError || error instanceof TooManyRulesError)

@@ -3,7 +3,7 @@ import type { ArchiveEntry, ArchiveFile } from './file.ts'
 /** Total bytes of buffered files, so that many slow archives use little memory. */
 const MAX_CONCURRENT_BYTES = 2 ** 20
 
-/** Concurrent small files: each write occupies a thread, and `deploy/` and `npm start` set `UV_THREADPOOL_SIZE` to 16. */
+/** Each write occupies a thread, and `deploy/` and `npm start` set `UV_THREADPOOL_SIZE` to 16. */
 const MAX_CONCURRENT_FILES = 16
 
 /**

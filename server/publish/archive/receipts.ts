@@ -1,26 +1,24 @@
 import type { Quotas } from '../../accounts/quotas.ts'
 import type { Queries } from '../../store/queries.ts'
 
-/** Received bytes after which what the network has is read again. */
+/** After these bytes, what the network has is read again. */
 const BYTES_PER_CHECK = 8 * 2 ** 20
 
-/** The sum of all networks. */
 const ALL = ''
 
 /** Counts the contents of an archive until its version is staged, which then counts them. */
 export interface Receipt extends Disposable {
-  /** Counts a content before it is stored. QUOTA_EXCEEDED when there is no room for it. */
+  /** Before the content is stored. QUOTA_EXCEEDED when there is no room for it. */
   add(bytes: number): Promise<void>
 }
 
 /**
- * Contents of archives of callers without an account that this process has stored and not staged yet: without counting
- * them, many archives at the same time could exceed a quota together. An account is checked when its version is staged.
+ * Contents of archives of callers without an account that are stored and not staged yet: uncounted, many archives
+ * together could exceed a quota. An account is checked when its version is staged.
  */
 export class Receipts {
   readonly #quotas: Quotas
   readonly #read: Queries
-  /** Bytes by network, and of all networks. */
   readonly #received = new Map<string, number>()
 
   constructor({ quotas, read }: { quotas: Quotas; read: Queries }) {

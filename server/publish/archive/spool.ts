@@ -6,9 +6,7 @@ import { ApiError, toStorageError } from '../../lib/errors.ts'
 import { GrowingBuffer } from '../../lib/growing-buffer.ts'
 import { overloaded } from '../../lib/semaphore.ts'
 
-/**
- * Archives up to this many bytes stay in memory; larger ones are written to the file in steps of this size.
- */
+/** Larger archives are written to the file in steps of this size. */
 const MAX_MEMORY_BYTES = 2 ** 20
 
 /** Read-ahead: archives are read from front to back in small steps. */
@@ -16,7 +14,7 @@ const WINDOW_BYTES = 256 * 2 ** 10
 
 const EMPTY = Buffer.alloc(0)
 
-/** The disk space of all archives that are spooled at the same time, of which one network has only a share. */
+/** The disk space of all archives that are spooled at the same time; one network has only a share. */
 export class SpoolSpace {
   readonly #total: number
   readonly #perNetwork: number
@@ -58,28 +56,25 @@ export class SpoolSpace {
 }
 
 export interface SpoolShare {
-  /** Adds `bytes` to an archive of `spooled` bytes. PAYLOAD_TOO_LARGE when no archive may be that large, else UNAVAILABLE. */
+  /** PAYLOAD_TOO_LARGE when no archive may have `spooled` and `bytes` more, else UNAVAILABLE. */
   take(bytes: number, spooled: number): void
   release(bytes: number): void
 }
 
 export interface SpoolPlace {
-  /** An existing folder. */
   folder: string
   /** Without it the spool may use all of the disk. */
   space?: SpoolShare | undefined
-  /** Rejects when there is no space for `bytes` more. */
   assertSpace?: ((bytes: number) => Promise<void>) | undefined
 }
 
-/** Bytes with random access. */
 export interface RandomAccess {
   readonly size: number
   /** The `length` bytes at `position`, fewer at the end. */
   read(position: number, length: number): Promise<Buffer>
 }
 
-/** The bytes of an archive with random access: in memory, or in an unlinked file. */
+/** Keeps the bytes in memory, or in an unlinked file. */
 export class Spool implements RandomAccess {
   readonly size: number
   readonly #file: FileHandle | undefined
@@ -154,7 +149,7 @@ export class Spool implements RandomAccess {
   }
 }
 
-/** An unlinked file: it is deleted with its handle, even when the process is killed. */
+/** It is deleted with its handle, even when the process is killed. */
 async function openUnlinked(folder: string): Promise<FileHandle> {
   const path = join(folder, `archive-${randomBytes(12).toString('hex')}`)
   const file = await open(path, 'wx+', 0o600)

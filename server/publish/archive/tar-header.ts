@@ -7,14 +7,12 @@ const SPACE = 0x20
 const EQUALS = 0x3d
 const NEWLINE = 0x0a
 
-/** One header block of a tar archive (POSIX.1-2024 pax, "ustar Interchange Format", and GNU's variants). */
+/** POSIX.1-2024 pax, "ustar Interchange Format", and GNU's variants. */
 export interface TarHeader {
   name: string
-  /** Bytes that follow, without padding. */
+  /** Without padding. */
   size: number
-  /** Typeflag, a single character. */
   type: string
-  /** What a link leads to. */
   linkName: string
 }
 
@@ -25,7 +23,7 @@ export interface PaxExtension {
   size?: number
 }
 
-/** Parses a header block; VALIDATION_ERROR when it is invalid. */
+/** VALIDATION_ERROR when the block is invalid. */
 export function readHeader(block: Buffer): TarHeader {
   if (parseNumber(block, 148, 8) !== checksum(block))
     throw corruptHeader('has a header with an incorrect checksum')
@@ -56,7 +54,6 @@ export function readExtension(records: Buffer): PaxExtension {
   return extension
 }
 
-/** The name in the body of a GNU long-name record. */
 export function readLongName(body: Buffer): string {
   return readText(body, 0, body.length)
 }
@@ -80,7 +77,7 @@ function parseSize(digits: string): number {
   return size
 }
 
-/** A numeric field: octal text, or GNU's big-endian binary when the first bit is set. */
+/** Octal text, or GNU's big-endian binary when the first bit is set. */
 function parseNumber(block: Buffer, start: number, length: number): number {
   const field = block.subarray(start, start + length)
   const value = field[0]! & 0x80 ? parseBinary(field) : parseOctal(field)
@@ -99,7 +96,7 @@ function parseBinary(field: Buffer): number {
   return field.subarray(1).reduce((value, byte) => value * 256 + byte, 0)
 }
 
-/** The sum of all bytes, with the checksum itself as spaces. */
+/** With the checksum itself as spaces. */
 function checksum(block: Buffer): number {
   let sum = 8 * SPACE
   for (let at = 0; at < 148; at++) sum += block[at]!

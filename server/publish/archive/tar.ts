@@ -24,12 +24,11 @@ import {
   type TarHeader,
 } from './tar-header.ts'
 
-/** Archivers for macOS store extended attributes in these headers; a site needs no more than this. */
+/** macOS archivers store extended attributes in these headers; a site needs no more than this. */
 const MAX_EXTENSION_BYTES = 2 ** 20
 
 const ZEROS = Buffer.alloc(64 * 2 ** 10)
 
-/** Descriptions of entry types other than files, by typeflag. */
 const UNSUPPORTED_TYPES: Record<string, string> = {
   '1': 'is a hard link; create the archive with --hard-dereference',
   '2': 'is a symbolic link; create the archive with --dereference',
@@ -39,12 +38,11 @@ const UNSUPPORTED_TYPES: Record<string, string> = {
   S: SPARSE_FILE_MESSAGE,
 }
 
-/** Devices and named pipes. */
 const SPECIAL_TYPES = new Set(['3', '4', '6'])
 
 /**
- * The files of a tar archive, in its order, while it arrives. An archive without the final empty block is
- * truncated and rejected; so is one with data after it, which other readers ignore silently.
+ * In the order of the archive, while it arrives. Rejects an archive without the final empty block as truncated, and one
+ * with data after it, which other readers ignore silently.
  */
 export async function* tarFiles(
   source: AsyncIterable<Buffer>,
@@ -68,7 +66,7 @@ export async function* tarFiles(
   await assertNoTrailingData(chunks, budget)
 }
 
-/** Decompresses one or several gzip members; zeros after them are ignored, other data is rejected. */
+/** One or several members; zeros after them are ignored, other data is rejected. */
 export function gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   return decompress(
     source,
@@ -77,7 +75,7 @@ export function gunzip(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, vo
   )
 }
 
-/** The attributes that a header sets for the next entry, or undefined when it is an entry itself. */
+/** Undefined when the header is an entry itself. */
 async function readExtensionHeader(
   { type, size }: TarHeader,
   chunks: ByteReader,
@@ -205,7 +203,6 @@ function padToBlock(size: number): number {
   return Math.ceil(size / BLOCK_BYTES) * BLOCK_BYTES
 }
 
-/** Whether these bytes, at most the length of ZEROS, are all zero. */
 function isEmpty(bytes: Buffer): boolean {
   return bytes.equals(ZEROS.subarray(0, bytes.length))
 }

@@ -25,23 +25,17 @@ const FAT_FOLDER = 0x10
 const DEFLATED = 8
 const CENTRAL_HEADER_SIGNATURE = 0x02014b50
 
-/** A file of a zip archive according to its central directory. */
 export interface ZipEntry {
   path: string
-  /** Offset of its local header. */
   offset: number
   compressedSize: number
   size: number
   deflated: boolean
   crc32: number
-  /** Its bytes are the target of a symbolic link. */
   isLink: boolean
 }
 
-/**
- * The files of a zip archive, ordered by the position of their data. Everything that can be rejected without
- * reading a file is rejected here, before any file is read.
- */
+/** Ordered by the position of their data. Rejects everything that can be rejected without reading a file. */
 export async function readDirectory(
   spool: RandomAccess,
   budget: ArchiveLimits,
@@ -88,14 +82,12 @@ export async function readDirectory(
   return entries
 }
 
-/** What is wrong with a zip in the words of users, by the message of the library. */
 function describeDamage(message: string): string {
   if (/multi-disk/i.test(message)) return 'it is a part of a split archive; join the parts with zip -s 0'
   if (/strong encryption/i.test(message)) return 'its directory is encrypted'
   return 'it is damaged, incomplete, or not a zip archive'
 }
 
-/** The error for a damaged archive. */
 export function unreadableZip(why: string): ApiError {
   return archiveError(`cannot be read as a zip archive: ${why}`)
 }
@@ -127,7 +119,6 @@ class SpoolReader extends RandomAccessReader {
   }
 }
 
-/** The entries with their paths. */
 function nameEntries(entries: readonly Entry[], budget: ArchiveLimits): [Entry, path: string][] {
   const { names, notes } = decodeZipNames(
     entries.map(({ fileNameRaw: bytes, generalPurposeBitFlag: flags, extraFields, versionMadeBy }) => {
@@ -140,7 +131,7 @@ function nameEntries(entries: readonly Entry[], budget: ArchiveLimits): [Entry, 
   return entries.map((entry, at) => [entry, toArchivePath(names[at]!)])
 }
 
-/** Adds what `.slipwayignore` of the folder includes and excludes before any other file is selected. */
+/** Runs before any other file is selected. */
 async function addIgnoreFiles(
   entries: readonly [Entry, path: string][],
   budget: ArchiveLimits,
@@ -169,7 +160,7 @@ function toZipEntry(entry: Entry, path: string): Omit<ZipEntry, 'isLink'> {
   }
 }
 
-/** Whether the attributes of an entry without a final slash are those of a folder, which has no bytes. */
+/** Also true for an entry without a final slash. */
 function isEmptyFolder({ externalFileAttributes, uncompressedSize }: Entry): boolean {
   const isFolderType = ((externalFileAttributes >>> 16) & FILE_TYPE) === FOLDER
   return uncompressedSize === 0 && (isFolderType || (externalFileAttributes & FAT_FOLDER) !== 0)
@@ -181,7 +172,6 @@ function fileType(entry: Entry): number {
 
 const SPECIAL_FILE = 'is a device, a socket or a pipe'
 
-/** Why an entry cannot be published, or undefined. */
 function unsupportedReason(entry: Entry, followsLink: boolean): string | undefined {
   const type = fileType(entry)
   if (type === SYMBOLIC_LINK && !followsLink) return 'is a symbolic link'

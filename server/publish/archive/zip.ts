@@ -15,10 +15,7 @@ import { LOCAL_HEADER_BYTES, readDirectory, type ZipEntry } from './zip-director
 const LOCAL_HEADER_SIGNATURE = 0x04034b50
 const READ_CHUNK_BYTES = 64 * 2 ** 10
 
-/**
- * The files of a zip archive, ordered by the position of their data; its directory is at the end, so it must
- * be complete.
- */
+/** Ordered by the position of their data. The directory is at the end, so the archive must be complete. */
 export async function* zipFiles(
   source: AsyncIterable<Buffer>,
   budget: ArchiveLimits,
@@ -45,8 +42,8 @@ const END_BYTES = 22
 const DIRECTORY_SIGNATURE = 0x02014b50
 
 /**
- * The zip behind the program of a self-extractor, from whose end its offsets may be counted, as Info-ZIP reads it (APPNOTE
- * 4.1.9); the archive itself otherwise.
+ * The zip behind the program of a self-extractor, which its offsets may include or not, as Info-ZIP reads it (APPNOTE
+ * 4.1.9); otherwise the archive itself.
  */
 async function withoutStub(archive: RandomAccess): Promise<RandomAccess> {
   const tailBytes = Math.min(archive.size, END_BYTES + 0xffff)
@@ -63,7 +60,7 @@ async function withoutStub(archive: RandomAccess): Promise<RandomAccess> {
   }
 }
 
-/** The position of the end of the central directory, whose comment ends the archive. */
+/** The end of the central directory, whose comment ends the archive. */
 function findEnd(tail: Buffer): number | undefined {
   for (let at = tail.length - END_BYTES; at >= 0; at--)
     if (
@@ -79,7 +76,7 @@ async function signatureAt(archive: RandomAccess, position: number): Promise<num
   return bytes.length === 4 ? bytes.readUInt32LE() : undefined
 }
 
-/** Offset of an entry's data: after the local header, which may have other lengths than the directory. */
+/** The local header may have other lengths than the directory. */
 async function findContentsStart(spool: RandomAccess, { path, offset }: ZipEntry): Promise<number> {
   const header = await spool.read(offset, LOCAL_HEADER_BYTES)
   if (header.length < LOCAL_HEADER_BYTES || header.readUInt32LE() !== LOCAL_HEADER_SIGNATURE)
@@ -94,7 +91,7 @@ async function readContents(spool: RandomAccess, start: number, entry: ZipEntry)
   return bytes
 }
 
-/** Inflates in one step, and stops when there is more than the declared size. */
+/** Stops when there is more than the declared size. */
 function inflate(raw: Buffer, { path, size }: ZipEntry): Buffer {
   try {
     return inflateRawSync(raw, { maxOutputLength: Math.max(size, 1), chunkSize: Math.max(size + 1, 64) })
@@ -129,7 +126,7 @@ async function* readPieces(spool: RandomAccess, start: number, length: number): 
     yield spool.read(start + at, Math.min(READ_CHUNK_BYTES, length - at))
 }
 
-/** Passes on verified data: never a byte more than the declared size, and no end with a wrong checksum. */
+/** Never a byte more than the declared size, and no end with a wrong checksum. */
 async function* verifyContents(bytes: AsyncIterable<Buffer>, { path, size, crc32: expected }: ZipEntry) {
   let left = size
   let sum = 0

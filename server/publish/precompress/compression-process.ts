@@ -9,7 +9,7 @@ import { ENCODINGS, type Encoding, isWorthKeeping } from '../../blobs/encoding.t
 /** The highest level with a window of 8 MiB; browsers need not accept a larger one (RFC 9659, 3). */
 const ZSTD_LEVEL = 19
 
-/** Larger files, in bytes, whose bytes the lowest level does not reduce are not tried at the highest, which takes seconds. */
+/** Larger files that the lowest level does not reduce are not tried at the highest, which takes seconds. */
 const PROBED_BYTES = 64 * 1024
 
 /** Output chunk size: larger than Node's 16 KiB to save turns. */
@@ -43,7 +43,7 @@ function isReducible(bytes: Buffer): boolean {
   return isWorthKeeping(bytes.length, gzipSync(bytes, { chunkSize, level: constants.Z_BEST_SPEED }).length)
 }
 
-/** The next file's bytes; undefined at the end of the input. */
+/** Undefined at the end of the input. */
 function next(): Buffer | undefined {
   const length = read(4)
   return length && read(length.readUInt32LE())

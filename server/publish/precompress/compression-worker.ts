@@ -9,18 +9,13 @@ import { ApiError } from '../../lib/errors.ts'
 
 const PROGRAM = fileURLToPath(new URL('./compression-process.ts', import.meta.url))
 
-/** Yields to all other processes. */
 const LOWEST_PRIORITY = 19
 
 interface CompressionWorkerOptions {
-  /** Idle milliseconds after which the process exits. */
   idleTimeoutMs: number
 }
 
-/**
- * Encodes at the highest levels in a child process with the lowest scheduling priority, which starts with the
- * first work and exits soon after the last. See docs/decisions/004-encodings.md.
- */
+/** Starts with the first work, exits soon after the last, has the lowest priority (docs/decisions/004-encodings.md). */
 export class CompressionWorker implements Disposable {
   readonly #idleTimeoutMs: number
   #running: RunningWorker | undefined
@@ -31,14 +26,13 @@ export class CompressionWorker implements Disposable {
     this.#idleTimeoutMs = idleTimeoutMs
   }
 
-  /** The process, if it is running. */
   get pid(): number | undefined {
     return this.#running?.child.pid
   }
 
   /**
-   * The encodings that reduce the size of these bytes; one call at a time. Rejects when the process exits,
-   * and the next call starts another one; UNAVAILABLE when none can be started.
+   * Returns the encodings that reduce the size; one call at a time. Rejects when the process exits, and the next call
+   * starts another one; UNAVAILABLE when none can be started.
    */
   async encode(bytes: Buffer): Promise<Map<Encoding, Buffer>> {
     clearTimeout(this.#idleTimer)
@@ -54,7 +48,6 @@ export class CompressionWorker implements Disposable {
     }
   }
 
-  /** Kills the process. */
   [Symbol.dispose](): void {
     this.#disposed = true
     clearTimeout(this.#idleTimer)
@@ -77,7 +70,6 @@ export class CompressionWorker implements Disposable {
     return running
   }
 
-  /** It exits at the end of its input. */
   #end(): void {
     const running = this.#running
     if (!running) return
@@ -124,7 +116,6 @@ function startFailure(why: string): ApiError {
   return new ApiError('UNAVAILABLE', `The compression process cannot start: ${why}`)
 }
 
-/** The output of the process, read by size. */
 class WorkerOutput {
   readonly #chunks: AsyncIterator<Buffer>
   #left: Buffer = Buffer.alloc(0)

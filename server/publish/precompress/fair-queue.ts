@@ -1,24 +1,22 @@
 interface FairQueueOptions {
   /** Maximum number of queued items; further ones are rejected. */
   maxItems: number
-  /** Maximum number of queued items of one flow; a further one replaces the oldest. */
+  /** Beyond it, a further item of the flow replaces the oldest. */
   maxItemsOfFlow: number
 }
 
-/** The queued items of one flow. An empty flow is kept while its virtual time is ahead of the others. */
+/** An empty flow is kept while its virtual time is ahead of the others. */
 interface Flow {
   items: string[]
-  /** What the flow has used, as a point in virtual time: it is served when all others have used as much. */
+  /** In virtual time: the flow is served when all others have used as much. */
   start: number
-  /** What its next turn costs; 0 while that is unknown. */
+  /** 0 while the cost of its next turn is unknown. */
   nextCost: number
 }
 
-/** A dequeued item. */
 export interface Turn {
   flow: string
   item: string
-  /** Its known cost; 0 while that is unknown. */
   expectedCost: number
 }
 
@@ -37,7 +35,6 @@ export class FairQueue {
     this.#options = options
   }
 
-  /** Number of queued items. */
   get size(): number {
     return this.#size
   }
@@ -67,7 +64,7 @@ export class FairQueue {
     return { flow: name, item: flow.items.shift()!, expectedCost: flow.nextCost }
   }
 
-  /** Charges a turn to its flow. With `nextCost` the item is not done, and waits for another turn of that cost. */
+  /** With `nextCost` the item is not done, and waits for another turn of that cost. */
   finish(
     { flow: name, item }: Turn,
     { cost, nextCost }: { cost: number; nextCost?: number | undefined },

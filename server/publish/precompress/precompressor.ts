@@ -26,25 +26,19 @@ type PrecompressorParts = Pick<Parts, 'store' | 'blobs' | 'blobReader' | 'addres
   injectedDocuments: InjectedDocuments
 }
 
-/** A file to be encoded. */
 type PrecompressionCandidate = Pick<StoredFile, 'path' | 'size' | 'contentType'> & {
   hash: string
   /** The injected document, whose identity bytes are not stored. */
   injected?: InjectedDocument
 }
 
-/** A version in progress. */
 interface PrecompressionJob {
   version: Version
   injection: HeadInjection | undefined
   document: InjectedDocument | undefined
-  /** Hashes of files that were encoded or will not be retried. */
   attempted: Set<string>
-  /** Rows to be recorded. */
   rows: BlobEncodings[]
-  /** Of the files that were worked on. */
   bytes: number
-  /** The size of the file that the next turn begins with. */
   nextBytes?: number
   isDone: boolean
 }
@@ -55,10 +49,9 @@ const INDEX_PATH = 'index.html'
 const MAX_WAITING_VERSIONS = 1000
 const MAX_WAITING_VERSIONS_OF_SITE = 10
 
-/** Bytes of files encoded for a site in one turn while others wait; a larger file takes a turn of its own. */
+/** In one turn while other sites wait; a larger file takes a turn of its own. */
 const TURN_BYTES = 256 * 1024
 
-/** Interval at which progress is recorded, in milliseconds. */
 const RECORD_INTERVAL_MS = 1000
 
 /** Duration of the claim on a version since its last recorded progress, in milliseconds. */
@@ -68,31 +61,26 @@ const LEASE_DURATION_MS = 120_000
 const MAX_FAILURES_PER_FILE = 3
 const MAX_REMEMBERED_FAILURES = 10_000
 
-/** Idle milliseconds after which the encoding process exits. */
 const WORKER_IDLE_TIMEOUT_MS = 5000
 
 /**
- * Prepares the encodings of finalized versions in the background: queued sites take turns, and the files of a
- * version are processed in the order in which visitors request them. Progress is recorded, so that another process
- * can resume a version.
+ * Queued sites take turns, and the files of a version are encoded in the order in which visitors request them. Progress
+ * is recorded, so that another process can resume a version.
  */
 export class Precompressor implements AsyncDisposable {
   readonly #parts: PrecompressorParts
   readonly #worker = new CompressionWorker({ idleTimeoutMs: WORKER_IDLE_TIMEOUT_MS })
   readonly #holder = randomUUID()
-  /** Queued versions, by site. */
   readonly #waiting = new FairQueue({
     maxItems: MAX_WAITING_VERSIONS,
     maxItemsOfFlow: MAX_WAITING_VERSIONS_OF_SITE,
   })
   /** Files that could not be encoded in an earlier turn of a version that waits for the next. */
   readonly #failedFiles = new Map<string, Set<string>>()
-  /** Failures of each file. */
   readonly #failures = new Map<string, number>()
   #current: Promise<void> | undefined
   #stopped = false
 
-  /** Versions that wait for their turn. */
   get queueLength(): number {
     return this.#waiting.size
   }
@@ -101,7 +89,7 @@ export class Precompressor implements AsyncDisposable {
     this.#parts = parts
   }
 
-  /** Stops within a moment; the job continues what is left. */
+  /** The job continues what is left. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true
     this.#waiting.clear()
@@ -109,12 +97,10 @@ export class Precompressor implements AsyncDisposable {
     await this.#current
   }
 
-  /** The encoding process, if it is running. */
   get pid(): number | undefined {
     return this.#worker.pid
   }
 
-  /** Queues a version with missing encodings. Returns immediately. */
   enqueue(slug: string, versionId: string): void {
     if (this.#stopped) return
     this.#waiting.add(slug, versionId)
@@ -145,7 +131,6 @@ export class Precompressor implements AsyncDisposable {
     this.#current = undefined
   }
 
-  /** One turn of a version; undefined when there is nothing to do. */
   async #precompress(turn: Turn): Promise<PrecompressionJob | undefined> {
     const { item: versionId } = turn
     const { addresses, blobs, injectedDocuments, store } = this.#parts
@@ -181,7 +166,7 @@ export class Precompressor implements AsyncDisposable {
     return work
   }
 
-  /** Encodes these files, or as many as a turn allows when others wait. */
+  /** Encodes as many files as a turn allows when others wait. */
   async #encodeSome(
     files: readonly PrecompressionCandidate[],
     work: PrecompressionJob,
@@ -213,7 +198,7 @@ export class Precompressor implements AsyncDisposable {
     this.#failedFiles.set(versionId, failed.add(hash))
   }
 
-  /** Claims a version unless another process works on it. */
+  /** False while another process works on the version. */
   async #acquireLease(versionId: string): Promise<boolean> {
     const fence = await this.#parts.store.write('relaxed', INDEPENDENT, (tx) =>
       this.#renewLease(tx, versionId),
@@ -226,7 +211,6 @@ export class Precompressor implements AsyncDisposable {
     return tx.leases.acquire(encodingsLease(versionId), this.#holder, now, now + LEASE_DURATION_MS)
   }
 
-  /** The row of a file once its encodings are stored; undefined when it could not be encoded. */
   async #encodeFile(file: PrecompressionCandidate): Promise<BlobEncodings | undefined> {
     const { blobs } = this.#parts
     const encodings = await this.#compress(file).catch((error: unknown) => this.#countFailure(file, error))
@@ -244,7 +228,7 @@ export class Precompressor implements AsyncDisposable {
     return this.#worker.encode(bytes)
   }
 
-  /** Counts a failure of the file itself. */
+  /** Counts only failures of the file itself. */
   #countFailure({ path, hash }: PrecompressionCandidate, error: unknown): undefined {
     if (this.#stopped) return
     if (error instanceof ApiError && !isDamage(error)) throw error
@@ -258,10 +242,7 @@ export class Precompressor implements AsyncDisposable {
     return (this.#failures.get(hash) ?? 0) >= MAX_FAILURES_PER_FILE
   }
 
-  /**
-   * Records progress; caches are invalidated once, after the last turn. The blobs of an existing version are referenced;
-   * the encodings for a version that was deleted in the meantime are discarded.
-   */
+  /** Invalidates caches once, after the last turn. Discards the encodings for a version that was deleted since. */
   async #record(work: PrecompressionJob): Promise<void> {
     const { addresses, store } = this.#parts
     const { id, slug } = work.version
@@ -285,7 +266,7 @@ export class Precompressor implements AsyncDisposable {
   }
 }
 
-/** The compressible files of a version, each content once, in the order in which visitors request them. */
+/** Each content once, in the order in which visitors request them. */
 function findCandidates(version: Version, document: InjectedDocument | undefined): PrecompressionCandidate[] {
   const candidates = version.files.filter(({ coded }) => !coded) as PrecompressionCandidate[]
   if (document && version.injectedDocumentHash === document.hash) {
@@ -303,7 +284,6 @@ function servingOrder({ path, contentType }: PrecompressionCandidate): number {
   return /html|css|javascript/i.test(contentType) ? 1 : 2
 }
 
-/** The injection that a version needs with the metadata of its site. */
 async function loadInjection(
   queries: Queries,
   version: Version,
@@ -318,8 +298,8 @@ function isSameInjection(one: HeadInjection | undefined, other: HeadInjection | 
 }
 
 /**
- * Records the injected document in its version and references it, so that its encodings are not
- * collected; releases an earlier one. Returns the version, unchanged when the metadata has changed.
+ * References the document, so that its encodings are not collected; releases an earlier one. Returns the version,
+ * unchanged when the metadata has changed.
  */
 async function nameDocument(
   { store, addresses, clock }: { store: Store; addresses: UrlBuilder; clock: () => number },

@@ -3,14 +3,13 @@ import { connect, type Socket } from 'node:net'
 import { toPlainLine } from '../../lib/plain-line.ts'
 import type { Refusal, ScannedFile, Scanner } from './scanner.ts'
 
-/** The address of `clamd`: the path of its socket, or host and port. */
 export type ClamdAddress = { path: string } | { host: string; port: number }
 
 const MAX_CHUNK_BYTES = 64 * 1024
 const MAX_REPLY_BYTES = 4096
 const END = Buffer.alloc(4)
 
-/** ClamAV's daemon, by its command INSTREAM (clamd(8)): each file is sent over a connection of its own. */
+/** INSTREAM of clamd(8): each file is sent over a connection of its own. */
 export class ClamdScanner implements Scanner {
   readonly name = 'clamd'
   readonly #address: ClamdAddress

@@ -8,17 +8,14 @@ import type { Store } from '../../store/store.ts'
 import type { Refusal, ScannedFile, Scanner } from './scanner.ts'
 
 type ContentScanParts = Pick<Parts, 'store' | 'clock' | 'log' | 'telemetry'> & {
-  /** Undefined without a scanner. */
   scanner: Scanner | undefined
-  /** Milliseconds for the files of one version. */
+  /** In all for the files of one version. */
   timeoutMs: number
-  /** What happens to a version when the scanner fails. */
   onFailure: 'refuse' | 'pass'
 }
 
 type FileToScan = Omit<ScannedFile, 'open'>
 
-/** Versions that are scanned at the same time, and that wait. */
 const SCANS = { running: 4, waiting: 64 }
 
 /** How long a file counts as accepted: scanners learn. */
@@ -27,7 +24,7 @@ const VERDICT_LIFETIME_MS = 30 * DAY_MS
 const ROWS_PER_STATEMENT = 1000
 const RETRY_SECONDS = 30
 
-/** Has the files of a version scanned before it is published. Accepted files are not scanned again for 30 days. */
+/** Scans the files of a version before it is published. Accepted files are not scanned again for 30 days. */
 export class ContentScan {
   readonly #parts: ContentScanParts
   readonly #semaphore = new Semaphore(SCANS)
@@ -37,8 +34,8 @@ export class ContentScan {
   }
 
   /**
-   * CONTENT_REFUSED when the scanner refuses a file, SCAN_UNAVAILABLE when it fails, unless such versions pass. UNAVAILABLE
-   * when too many versions wait, whatever the setting.
+   * CONTENT_REFUSED when a file is refused, SCAN_UNAVAILABLE when the scanner fails, unless such versions pass.
+   * UNAVAILABLE when too many versions wait, whatever the setting.
    */
   async check(files: readonly FileToScan[], reader: BlobReader): Promise<void> {
     const { scanner, store, clock } = this.#parts
@@ -55,7 +52,7 @@ export class ContentScan {
     await store.execute('relaxed', ({ scans }) => scans.accept(scanner.name, [...unknown.keys()], clock()))
   }
 
-  /** Deletes verdicts that no longer count, for a job with its store; returns their number. */
+  /** For a job with its store; returns how many verdicts were deleted. */
   async prune(store: Store): Promise<number> {
     const before = this.#parts.clock() - VERDICT_LIFETIME_MS
     return repeatUntilEmpty(() =>

@@ -13,12 +13,11 @@ import type { Refusal, ScannedFile, Scanner } from './scanner.ts'
 interface ProgramScannerOptions {
   program: string
   environment: Readonly<Record<string, string>>
-  /** Where copies are written. */
   folder: string
   timeoutMs: number
 }
 
-/** Copies for one run of the program; a larger file has a run of its own. */
+/** For one run of the program; a larger file has a run of its own. */
 const MAX_RUN_BYTES = 256 * 2 ** 20
 const MAX_RUN_FILES = 1000
 
@@ -28,8 +27,8 @@ const REFUSED = 1
 const MAX_REASON_CHARACTERS = 300
 
 /**
- * A program of the operator. Its standard input has a line of JSON for each file: `path`, `hash`, `size`, `contentType`,
- * and `file`, the absolute path of a copy that it may read. Exit code 0 accepts all of them, 1 refuses with a reason on
+ * A program of the operator. Its standard input has a line of JSON for each file: `path`, `hash`, `size`,
+ * `contentType`, and `file`, the absolute path of a readable copy. Exit code 0 accepts all, 1 refuses with a reason on
  * the first line of stdout: text, or JSON with `path` and `reason`. Any other end is a failure.
  */
 export class ProgramScanner implements Scanner {
@@ -81,7 +80,7 @@ export class ProgramScanner implements Scanner {
   }
 }
 
-/** Deletes what processes have left behind that were killed. A scan takes an hour at most. */
+/** Deletes the copies of killed processes: a scan takes an hour at most. */
 async function removeStaleCopies(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(COPIES_PREFIX)) continue
@@ -91,7 +90,6 @@ async function removeStaleCopies(folder: string): Promise<void> {
   }
 }
 
-/** A folder of copies, which is deleted with them. */
 class CopyFolder implements AsyncDisposable {
   readonly #folder: string
 
@@ -105,7 +103,6 @@ class CopyFolder implements AsyncDisposable {
     return new CopyFolder(folder)
   }
 
-  /** Returns the path of the copy. */
   async add(name: string, file: ScannedFile, signal: AbortSignal): Promise<string> {
     const path = join(this.#folder, name)
     await pipeline(await file.open(), createWriteStream(path, { mode: 0o600 }), { signal })
