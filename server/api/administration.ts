@@ -77,7 +77,6 @@ export function administrationHandlers({
   }
 }
 
-/** The query of a list, with the default size of a page. */
 export function readPage<Q extends { limit?: number }>(query: Q): Q & { limit: number } {
   return { ...query, limit: query.limit ?? ADMIN_PAGE_SIZES.default }
 }

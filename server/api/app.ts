@@ -42,52 +42,47 @@ import { unsubscribe } from './unsubscribe.ts'
 
 export interface ApiOptions extends Services {
   baseUrl: string
-  /** The domain of the URLs of sites. */
   siteDomain: string
   branding: Branding
-  /** The pages for visitors. */
   pages: ErrorPages
   version: string
-  /** Maximum size of a JSON body in bytes. */
   manifestBytes: number
   clientIp: (request: IncomingMessage) => string
   clientMemory: ClientMemory
   transferRates: TransferRates
-  /** The dashboard and the API reference. */
   builtSite: BuiltSite
   clientDownload: ClientDownload
-  /** The files for programs, by path. */
   agentFiles: ReadonlyMap<string, StaticFile>
   schemaCompilers: LazySchemaCompilers
   clock: () => number
   log: Log
   telemetry: Telemetry
-  /** Rejects while the service cannot work. */
+  /** Rejects while the database or the storage does not respond. */
   healthy: () => Promise<void>
   /** Rejects while the disk is too full for a publish. */
   hasSpace: () => Promise<void>
-  /** What `/ready` answers; 503 unless it is `ready`. */
+  /** 503 unless it is `ready`. */
   readiness: () => 'ready' | 'stopping' | 'disk-full'
   probeToken: ProbeToken
 }
 
-/** Maximum size of a JSON body without a manifest, in bytes: it is read before a finalize is charged. */
+/** Read before a finalize is charged. */
 const MAX_SMALL_BODY_BYTES = 32 * 1024
 
-/** What an upload takes at most: a small file that is being gathered, or pieces of a large one. */
+/** A small file that is being gathered, or pieces of a large one. */
 const UPLOAD_MEMORY_BYTES = 512 * 1024
 
-/** What the contents of files in a JSON body take: base64 is longer by a third, and JSON escapes characters. */
+/** Base64 is longer than the contents by a third, and JSON escapes characters. */
 const MAX_CONTENT_TEXT_BYTES = 1.5 * MAX_CONTENT_BYTES
 
-/** What libraries get of a query at most: some parse it in quadratic time. */
+/** Some libraries parse a query in quadratic time. */
 const MAX_QUERY_CHARACTERS = 4096
 const MAX_QUERY_PARAMETERS = 40
 
 /** More than the maximum size of Node's request head. */
 const MAX_URL_LENGTH = 64 * 1024
 
-/** Builds the API of spec 4 with its documents and pages. It does not listen: `routing` handles requests. */
+/** Spec 4. Does not listen: `routing` handles requests. */
 export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   const app = Fastify({
     logger: false,
@@ -136,7 +131,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
   return app
 }
 
-/** Adds the routes of the table, and what is made from it; `handle` handles a request to any route. */
+/** `handle` handles a request to any route. */
 async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: RequestListener): Promise<void> {
   parsers(api)
   sendBanner(api, options)
@@ -218,7 +213,7 @@ function sendBanner(app: FastifyInstance, { banners }: Pick<Services, 'banners'>
   })
 }
 
-/** Parses JSON; the bodies of archives stay streams for their handlers. */
+/** The bodies of archives stay streams for their handlers. */
 function parsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', readJson)
@@ -242,10 +237,7 @@ function unsupportedType({ routeOptions }: FastifyRequest, type: string): ApiErr
   return new ApiError('UNSUPPORTED_MEDIA_TYPE', `Unsupported Content-Type "${type}". Use ${accepted}.`)
 }
 
-/**
- * Leaves the body of an upload in its stream, whatever its Content-Type. A tar may be a bundle, which takes more
- * memory.
- */
+/** Leaves an archive in its stream, whatever its Content-Type. */
 function untouchedBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
@@ -279,10 +271,7 @@ function probes(
   })
 }
 
-/**
- * Logs one line per request, without the query, which may contain tokens. Uploads and pages only at level
- * debug.
- */
+/** Logs one line per request, without the query, which may contain tokens. Uploads and pages only at level debug. */
 function logRequests(
   app: FastifyInstance,
   { log, telemetry: { tracer } }: Pick<ApiOptions, 'log' | 'telemetry'>,

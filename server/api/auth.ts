@@ -22,33 +22,28 @@ import { unknownEndpoint } from './unknown-endpoint.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller
-    /** The session cookie's value when the caller signed in with it. */
     sessionToken: string | undefined
-    /** Whether the request has not been charged yet, and is unless its handler runs. */
+    /** Whether the request has not been charged yet, and is charged unless its handler runs. */
     isUncharged: boolean
-    /** What the caller was authenticated with last, and when. */
     admission: { credential: Credential; at: number } | undefined
     /**
-     * Rejects when the credential of the caller has ended, or permits less, since it was checked. For a handler that has
-     * read a body itself, before it changes anything.
+     * Rejects when the credential of the caller has ended, or permits less, since it was checked. For a handler that
+     * reads a body itself, before it changes anything.
      */
     confirmCaller(): Promise<void>
   }
   interface FastifyContextConfig {
-    /** The rate limit that a request is charged to; `handler` leaves it to the route. Default `api`. */
+    /** `handler` leaves the charge to the route. Default `api`. */
     charge?: Exclude<LimitKind, 'report'> | 'none' | 'handler'
     /** Not charged for a caller with this kind of credential, which the request ends and which is valid only once. */
     ends?: Caller['signedInWith'] | undefined
     /** A request of a route without one fails. */
     access?: OperationAccess
-    /** Whether a request without a key or session is refused. Default `required`. */
+    /** Default `required`. */
     auth?: 'required' | 'optional'
-    /** Whether tokens of programs are accepted, which are for one resource only. */
+    /** Tokens are for one resource only. */
     programs?: true
-    /**
-     * Whether pages from outside may write on a private service without a key (`recognizeForeignPages`). By default they
-     * are refused.
-     */
+    /** Whether pages from outside may write without a key on a private service (`recognizeForeignPages`). */
     foreignPages?: true
     /** Content-Types that the route accepts beside JSON. */
     accepts?: readonly string[]
@@ -58,10 +53,7 @@ declare module 'fastify' {
 /** The name of the program that sends a request, with its version. */
 export const CLIENT_HEADER = 'x-slipway-client'
 
-/**
- * After this time a credential is checked again. A body may take hours, and its request must not change anything when its
- * key, session or program has ended since it began.
- */
+/** A body may take hours, and must not change anything when its key, session or program has ended since it began. */
 const CONFIRM_AFTER_MS = SECOND_MS
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -79,9 +71,9 @@ interface AdmissionOptions {
 }
 
 /**
- * Authenticates the caller, charges the rate limit and checks the permissions of the credential before the body is
- * read; checks the credential again when the body took long. Every response under /api/ carries the three headers of
- * spec 8.1, and is not stored by caches unless its handler sets another `Cache-Control`.
+ * Authenticates, charges and checks permissions before the body is read; checks the credential again when the body took
+ * long. Every response under /api/ carries the three headers of spec 8.1, and is not stored by caches unless its
+ * handler sets another `Cache-Control`.
  */
 export function admit(app: FastifyInstance, options: AdmissionOptions): void {
   const { limits, clientIp } = options
@@ -152,7 +144,6 @@ function completeAdmission(app: FastifyInstance, limits: AdmissionOptions['limit
   })
 }
 
-/** Rejects when the credential of a caller that was admitted some time ago has ended. */
 async function confirmCaller(request: FastifyRequest, options: AdmissionOptions): Promise<void> {
   const { caller, admission } = request
   if (!caller.account || !admission || options.clock() - admission.at < CONFIRM_AFTER_MS) return
@@ -172,7 +163,6 @@ function anonymousCaller(request: FastifyRequest, address: string): Caller {
   }
 }
 
-/** Checks what the route needs of the credential. */
 async function assertPermitted(
   request: FastifyRequest,
   { administrators, namedKeys }: AdmissionOptions,
@@ -205,19 +195,18 @@ function isAllowedWhileSuspended({ method }: FastifyRequest): boolean {
   return ['GET', 'HEAD', 'DELETE'].includes(method)
 }
 
-/** Changes of an administrator need a recent sign-in. */
+/** Needs a recent sign-in for changes. */
 function assertAdministration(request: FastifyRequest, administrators: Administrators): void {
   if (!mayAdminister(request.caller)) throw unknownEndpoint(request)
   if (request.method !== 'GET' && request.method !== 'HEAD') administrators.assertRecentSignIn(request.caller)
 }
 
-/** The program that names itself in `X-Slipway-Client`. Other values than a short plain name are ignored. */
+/** Ignores other values than a short plain name. */
 function readClient({ headers }: FastifyRequest): Pick<Caller, 'client'> {
   const client = headers[CLIENT_HEADER]
   return typeof client === 'string' && /^[\w][\w ./-]{0,59}$/.test(client) ? { client } : {}
 }
 
-/** Sets the caller's account when the credential is valid, and clears it otherwise. */
 async function authenticate(
   request: FastifyRequest,
   credential: Credential,
@@ -244,7 +233,7 @@ async function authenticate(
   }
 }
 
-/** Charges a request whose route has `charge: 'handler'`. RATE_LIMITED beyond the limit. */
+/** RATE_LIMITED beyond the limit. */
 export async function charge(
   limits: RateLimits,
   request: FastifyRequest,
@@ -255,10 +244,7 @@ export async function charge(
   await applyCharge(reply, { limits, caller: request.caller, kind })
 }
 
-/**
- * Counts a request of a route with `charge: 'handler'` as a message of its caller, as those to `/mcp`, of which the headers
- * say nothing. RATE_LIMITED beyond that limit.
- */
+/** Counts a message of the caller, like those to `/mcp`, of which the headers say nothing. RATE_LIMITED. */
 export async function chargeMessage(limits: RateLimits, { caller }: FastifyRequest): Promise<void> {
   assertAdmitted(caller, 'message', await limits.charge(caller, 'message'))
 }
@@ -317,20 +303,14 @@ function readCredential(request: FastifyRequest, baseUrl: string): Credential | 
   return value && isSameOrigin(request, new URL(baseUrl).origin) ? { kind: 'session', value } : undefined
 }
 
-/**
- * Whether a page of another origin made the browser send this, such as by an image or a prefetch. A navigation is what a
- * user does (Fetch Metadata, sections 2.1 to 2.4; `Sec-Purpose`).
- */
+/** True for an image or a prefetch, not for a navigation of the user (Fetch Metadata, 2.1 to 2.4; `Sec-Purpose`). */
 function isOfOtherPage({ headers }: FastifyRequest): boolean {
   const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
   if (site === 'none' || site === 'same-origin') return false
   return mode !== 'navigate' || destination !== 'document' || headers['sec-purpose'] !== undefined
 }
 
-/**
- * Rejects cross-site requests by `Sec-Fetch-Site` and `Origin`; a request that changes something must come
- * from the service's own pages.
- */
+/** By `Sec-Fetch-Site` and `Origin`; a request that changes something must come from the service's own pages. */
 export function isSameOrigin({ method, headers }: FastifyRequest, origin: string): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false

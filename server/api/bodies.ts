@@ -13,13 +13,12 @@ import { checkJsonStructure } from './json-body.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Memory that the body takes, until the response is sent. Present when the request has a body. */
+    /** Until the response is sent. Present when the request has a body. */
     bodyMemory: MemoryReservation | undefined
-    /** Length of a JSON body. */
     bodyBytes: number
   }
   interface FastifyContextConfig {
-    /** Maximum size of the body of a caller without an account, in bytes. Default: the route's `bodyLimit`. */
+    /** Default: the route's `bodyLimit`. */
     anonymousBodyLimit?: number
   }
 }
@@ -30,21 +29,18 @@ interface BodiesOptions {
   clientIp: (request: IncomingMessage) => string
 }
 
-/** Heap that a parsed value takes, from measurements with one-letter objects and keys (the worst cases). */
+/** Measured with one-letter objects and keys, the worst cases. */
 const JSON_VALUE_BYTES = 64
 
-/** Heap for a byte of JSON: the text and its strings, with two bytes for each character. */
+/** The text and its strings, with two bytes for each character. */
 const JSON_TEXT_FACTOR = 3
 
-/**
- * What an archive or a bundle takes at most while it is read: the file or the part of the spool that is being gathered
- * (2 MiB) and small files that are being written (1 MiB).
- */
+/** The file or the part of the spool that is being gathered (2 MiB) and small files that are being written (1 MiB). */
 export const ARCHIVE_MEMORY_BYTES = 3 * 2 ** 20
 
 /**
- * Accounts for the memory of each request body of `app` and enforces the minimum rate, from before the body is
- * parsed until the response is sent. A body that is too slow is answered REQUEST_TIMEOUT and its connection closed.
+ * Accounts for memory and enforces the minimum rate, from before the body is parsed until the response is sent. A body
+ * that is too slow is answered REQUEST_TIMEOUT and its connection closed.
  */
 export function accountBodies(app: FastifyInstance, options: BodiesOptions): void {
   const { clientMemory, transferRates, clientIp } = options
@@ -63,14 +59,14 @@ export function accountBodies(app: FastifyInstance, options: BodiesOptions): voi
   })
 }
 
-/** Reserves memory for a body that its handler reads as a stream. UNAVAILABLE when there is none. */
+/** For a body that its handler reads as a stream. UNAVAILABLE when there is no memory. */
 export function reserveBody({ bodyMemory }: FastifyRequest, bytes: number): void {
   if (bodyMemory && !bodyMemory.resize(bytes)) throw overloaded()
 }
 
 /**
- * Reads a whole body of at most the limit of the route for its caller into one buffer that grows as the body arrives.
- * PAYLOAD_TOO_LARGE beyond the limit, UNAVAILABLE when clients hold too much memory.
+ * Grows one buffer as the body arrives. PAYLOAD_TOO_LARGE beyond the limit of the route for its caller, UNAVAILABLE
+ * when clients hold too much memory.
  */
 export async function readBody(request: FastifyRequest, payload: IncomingMessage): Promise<Buffer> {
   const limit = bodyLimit(request)
@@ -107,10 +103,7 @@ function bodyLimit({ routeOptions, caller }: FastifyRequest): number {
   return caller?.account === undefined ? (config.anonymousBodyLimit ?? limit!) : limit!
 }
 
-/**
- * The value of a JSON body; undefined for an empty one. INVALID_JSON when it cannot be parsed, VALIDATION_ERROR
- * when its structure exceeds a limit, PAYLOAD_TOO_LARGE and UNAVAILABLE as `readBody`.
- */
+/** Undefined for an empty body. INVALID_JSON, VALIDATION_ERROR for its structure, and the errors of `readBody`. */
 export async function readJson(request: FastifyRequest, payload: IncomingMessage): Promise<unknown> {
   const internal = findInternalRequest(request.raw)
   if (internal) return internal.body
@@ -134,7 +127,6 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
-/** PAYLOAD_TOO_LARGE for a JSON body. */
 export function tooLarge(limit: number): ApiError {
   return new ApiError(
     'PAYLOAD_TOO_LARGE',

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 
-/** The request with the claim token of its header, where it has one. */
 export function withClaimToken<T extends { claimToken?: string | undefined }>(
   { headers }: FastifyRequest,
   request: T,

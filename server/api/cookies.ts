@@ -1,20 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
 
-/** `session` signs a browser in. `browser` identifies one at sign-in; it grants nothing. */
+/** `browser` identifies a browser at sign-in; it grants nothing. */
 export type CookieKind = 'session' | 'browser'
 
 const NAMES: Record<CookieKind, string> = { session: 'slipway', browser: 'slipway-browser' }
 
 /**
- * Whether browsers store `Secure` cookies of the service: over HTTPS and from loopback names. Elsewhere the cookies
- * lack `Secure` and the prefix `__Host-`, because sign-in would not work with them.
+ * Browsers store `Secure` cookies over HTTPS and from loopback names. Elsewhere the cookies lack `Secure` and the
+ * prefix `__Host-`, because sign-in would not work with them.
  */
 export function hasSecureCookies(baseUrl: string): boolean {
   return new URL(baseUrl).protocol === 'https:' || isLoopbackUrl(baseUrl)
 }
 
-/** Sets a cookie that scripts cannot read and other sites cannot use (contract, "Sign-in"). */
+/** Scripts cannot read it and other sites cannot use it (contract, "Sign-in"). */
 export function setCookie(
   reply: FastifyReply,
   baseUrl: string,
@@ -25,7 +25,7 @@ export function setCookie(
   reply.header('Set-Cookie', `${pair}; Path=/;${secure} HttpOnly; SameSite=Strict; Max-Age=${seconds}`)
 }
 
-/** The value of a cookie of the service, if it has the form of one. Only the host itself can set a `__Host-` cookie. */
+/** The value, if it has the form of one. Only the host itself can set a `__Host-` cookie. */
 export function readCookie(
   { headers }: FastifyRequest,
   baseUrl: string,
@@ -34,10 +34,7 @@ export function readCookie(
   return findCookie(headers, cookieName(baseUrl, kind))
 }
 
-/**
- * The names of the cookies of an authorization in progress, which the library of OAuth sets. `resume` has a path, which
- * excludes the prefix.
- */
+/** The library of OAuth sets these cookies. `resume` has a path, which excludes the prefix. */
 export function authorizationCookies(baseUrl: string): { interaction: string; resume: string } {
   const prefix = new URL(baseUrl).protocol === 'https:' ? '__Host-' : ''
   return { interaction: `${prefix}slipway-authorization`, resume: 'slipway-authorization-resume' }

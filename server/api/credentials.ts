@@ -8,7 +8,6 @@ type CredentialServices = Pick<
   'namedKeys' | 'trusts' | 'limits' | 'programs' | 'deviceSignIns' | 'baseUrl'
 >
 
-/** Keys, trusts of repositories, and programs with access to the account. */
 export function credentialHandlers({
   namedKeys,
   trusts,
@@ -53,10 +52,7 @@ export function credentialHandlers({
   }
 }
 
-/**
- * Runners of many repositories share an address: a key is charged to the account of its trust, and only failures are
- * charged to the address.
- */
+/** Runners of many repositories share an address: only failures are charged to it, keys to the account of a trust. */
 async function exchangeIdToken(
   { request, reply, body }: Call<'exchangeIdToken'>,
   { trusts, limits }: Pick<Services, 'trusts' | 'limits'>,

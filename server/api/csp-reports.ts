@@ -3,19 +3,17 @@ import type { Log } from '../lib/log.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import { readBody } from './bodies.ts'
 
-/** Maximum size of a report in bytes. */
 const MAX_REPORT_BYTES = 16 * 1024
 
-/** Maximum number of logged reports per hour, since anyone can send reports. */
+/** Anyone can send reports. */
 const MAX_REPORTS_PER_HOUR = 100
 
-/** Logged fields of a report and their maximum length. */
 const FIELDS = ['document-uri', 'effective-directive', 'violated-directive', 'blocked-uri', 'source-file']
 const MAX_FIELD_LENGTH = 300
 
 /**
- * Receives CSP violation reports (CSP level 3, `report-uri`): caused by a fault of the page or by a browser
- * extension. Logged without the query of any URL, which may contain a secret.
+ * CSP level 3, `report-uri`: caused by a fault of the page or by a browser extension. Logged without the query of any
+ * URL, which may contain a secret.
  */
 export async function cspReports(
   app: FastifyInstance,

@@ -17,9 +17,9 @@ import { publishDirectly, readArchiveRequest } from './publish.ts'
 import type { Call, Handlers } from './route.ts'
 
 /**
- * `curl -T site.zip {base_url}`: publishes a zip, tar, tar.gz or HTML page and responds with a text, whose first line is
- * the URL of the site, or with JSON as for an archive if the client accepts it. The format follows from the Content-Type,
- * the first bytes or the file name. A path without a dot is the slug of a site to update.
+ * `curl -T site.zip {base_url}`: the first line of the response is the URL of the site, unless the client accepts JSON.
+ * The format follows from the Content-Type, the first bytes or the file name. A path without a dot is the slug of the
+ * site.
  */
 export function directUploadHandlers(
   services: Pick<Services, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter' | 'baseUrl'>,
@@ -44,7 +44,6 @@ export function directUploadHandlers(
   return { uploadSite: upload, uploadVersion: upload }
 }
 
-/** The command that publishes the next version in the same way. */
 function updateCommand(
   { caller, headers }: FastifyRequest,
   baseUrl: string,

@@ -14,15 +14,14 @@ const HEADERS = {
   'X-Accel-Buffering': 'no',
 }
 
-/** Maximum number of bytes queued for a reader. */
 const MAX_BUFFERED_BYTES = 128 * 1024
 
-/** Reconnection time of the browser in milliseconds: each reconnection is a charged request. */
+/** Each reconnection of the browser is a charged request. */
 const RETRY_FIELD = 'retry: 30000\n'
 
 /**
- * A domain's record now and after every change, as server-sent events (WHATWG HTML, 9.2): `domain` with the
- * record, and `gone` with the name after its removal. Charged as one request.
+ * Server-sent events (WHATWG HTML, 9.2): `domain` with the record, now and after every change, and `gone` with the name
+ * after its removal. Charged as one request.
  */
 export async function followDomain(
   { request, reply, account, caller, params: { domain } }: Call<'followDomain'>,
@@ -37,7 +36,7 @@ export async function followDomain(
   return reply.send(events)
 }
 
-/** An event stream to one reader; a reader that does not read is disconnected. */
+/** Disconnects a reader that does not read. */
 export class EventWriter extends Readable implements WatchListener {
   readonly #domain: string
 
@@ -51,7 +50,7 @@ export class EventWriter extends Readable implements WatchListener {
     this.#write(`event: domain\ndata: ${JSON.stringify(record)}\n\n`)
   }
 
-  /** Sends a comment, so that intermediaries do not close an idle connection. */
+  /** So that intermediaries do not close an idle connection. */
   heartbeat(): void {
     if (this.readableLength > 0) this.destroy()
     else this.#write(':\n\n')

@@ -11,10 +11,7 @@ interface ErrorOptions {
   baseUrl: string
 }
 
-/**
- * Translates everything a handler throws into an error response of the contract; internal details are only
- * logged.
- */
+/** Internal details are only logged. */
 export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: ErrorOptions): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const failure = toApiError(error, request)
@@ -39,7 +36,6 @@ export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: 
   })
 }
 
-/** Schema violations of a request as field errors of the contract. */
 export function toFieldErrors(error: FastifyError | Error | undefined): FieldError[] {
   const found = (error as FastifyError | undefined)?.validation ?? []
   const where = (error as FastifyError | undefined)?.validationContext ?? 'body'

@@ -1,15 +1,14 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Caller } from '../accounts/authorization.ts'
 
-/** A request of this process to its own API, for a caller that was authenticated before. */
+/** A request of this process, for a caller that was authenticated before. */
 interface InternalRequest {
   method: string
-  /** The path and the query, percent-encoded. */
+  /** Percent-encoded, with the query. */
   url: string
   caller: Caller
-  /** The parsed JSON body. */
   body: unknown
-  /** Maximum bytes of the files whose contents are in the body. */
+  /** In all for the files in the body. */
   maxContentBytes: number
   /** Ends the request. What it has already changed stays changed. */
   signal: AbortSignal
@@ -24,14 +23,14 @@ export interface InternalResponse {
 
 const requests = new WeakMap<IncomingMessage, InternalRequest>()
 
-/** The internal request that the API handles as this message; undefined for the request of a client. */
+/** Undefined for the request of a client. */
 export function findInternalRequest(message: IncomingMessage): InternalRequest | undefined {
   return requests.get(message)
 }
 
 /**
- * Passes a request to the API without a connection. It takes the same route, with the same authorization, charges and
- * validation, as the request of a client with the credential of `caller`; only its body is not parsed again.
+ * Without a connection: takes the same route, with the same authorization, charges and validation, as the request of a
+ * client with the credential of `caller`; only the body is not parsed again.
  */
 export async function requestInternally(
   handle: RequestListener,

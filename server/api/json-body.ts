@@ -1,16 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { type ApiError, validationError } from '../lib/errors.ts'
 
-/** How deep arrays and objects may be nested; no request of the API needs more than five levels. */
+/** No request of the API needs more than five levels. */
 const MAX_DEPTH = 32
 
-/** Members and elements of all objects and arrays; a manifest of 1,000 files has about 8,000. */
+/** A manifest of 1,000 files has about 8,000. */
 const MAX_MEMBERS = 50_000
 
-/** Length of the name of a member, as it is written. */
+/** Length of a name as it is written. */
 const MAX_NAME_BYTES = 1000
 
-/** Bytes after which other work of the event loop is done; a string is scanned whole. */
+/** Other work of the event loop is done after these; a string is scanned whole. */
 const SLICE_BYTES = 2 ** 20
 
 const [QUOTE, COMMA, COLON, OPEN_ARRAY, BACKSLASH, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [
@@ -18,9 +18,8 @@ const [QUOTE, COMMA, COLON, OPEN_ARRAY, BACKSLASH, CLOSE_ARRAY, OPEN_OBJECT, CLO
 ] as const
 
 /**
- * Checks the structure of JSON in UTF-8 before it is parsed and returns its number of members and elements;
- * VALIDATION_ERROR when it exceeds a limit. Parsing, validating and collecting millions of nested or tiny values, or
- * storing a name of millions of characters, would hold the event loop for tens or hundreds of milliseconds.
+ * Returns the number of members and elements. VALIDATION_ERROR beyond a limit: parsing and validating millions of
+ * nested or tiny values, or storing a name of millions of characters, would hold the event loop for long.
  */
 export async function checkJsonStructure(bytes: Uint8Array): Promise<number> {
   let depth = 0
@@ -64,7 +63,7 @@ function excess(message: string): ApiError {
   return validationError([{ field: 'body', message }])
 }
 
-/** The position of the quote that ends the string; the end of the text when none does. */
+/** The end of the text when no quote ends the string. */
 function endOfString(bytes: Uint8Array, start: number): number {
   for (let at = start + 1; at < bytes.length; at++) {
     if (bytes[at] === QUOTE) return at

@@ -3,9 +3,9 @@ import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { isPrivateUrl } from '../../protocol/private-url.ts'
 
 /**
- * Recognizes requests of pages from outside to a service of this machine or of a private network, which visitors inside
- * the network use without a credential: a page must not act in the place of the user who visits it. Pages of this machine
- * are accepted, such as those of a development server. On a public service no request is recognized.
+ * A service of this machine or of a private network serves visitors without a credential: a page from outside must not
+ * act in the place of the user who visits it. Pages of this machine are accepted, such as those of a development
+ * server. On a public service no request is recognized.
  */
 export function recognizeForeignPages(baseUrl: string): (headers: IncomingHttpHeaders) => boolean {
   if (!isPrivateUrl(baseUrl)) return () => false

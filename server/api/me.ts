@@ -13,7 +13,7 @@ type AccountServices = Pick<
   'accounts' | 'accountDeletion' | 'baseUrl' | 'limits' | 'namedKeys' | 'plans' | 'sessions' | 'versions'
 >
 
-/** Contract, "Sign-in": the account, its key without a name and its browser sessions. */
+/** Contract, "Sign-in". */
 export function accountHandlers(
   services: AccountServices,
 ): Handlers<

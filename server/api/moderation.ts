@@ -9,7 +9,6 @@ import type { Handlers } from './route.ts'
 const OWN_ACCOUNT =
   'This is your own account. You can still use /admin and end the suspension there; your sites are offline.'
 
-/** What takes sites, accounts and domains offline. */
 export function moderationHandlers({
   moderatedSites,
   suspensions,
@@ -55,7 +54,6 @@ export function moderationHandlers({
   }
 }
 
-/** Blocks of callers and files, and reports of visitors. */
 export function reportHandlers({
   blocks,
   reports,

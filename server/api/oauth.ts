@@ -24,7 +24,6 @@ const SERVER_METADATA_PATH = '/.well-known/oauth-authorization-server'
 
 const MAX_BODY_BYTES = 16 * 1024
 
-/** How a browser returns to a program. */
 const RESPONSE_MODE = 'query'
 
 const MAX_CONCURRENT_REQUESTS = { total: 64, perKey: 8 }
@@ -34,7 +33,6 @@ interface OAuthOptions extends Pick<Services, 'baseUrl' | 'programs' | 'deviceSi
   pages: ErrorPages
 }
 
-/** A request that the library handles: the target and the body that it gets. */
 interface Forwarded {
   target: string
   payload?: string
@@ -44,7 +42,7 @@ type Forward = (request: FastifyRequest, forwarded: Forwarded) => Promise<Inject
 
 type Respond = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** Authorization of programs: the metadata, and the requests that the library handles. */
+/** The metadata of the server, and the requests that the library handles. */
 export async function oauth(app: FastifyInstance, options: OAuthOptions): Promise<void> {
   const { baseUrl } = options
   app.removeAllContentTypeParsers()
@@ -97,7 +95,7 @@ function resourceMetadata(path: string, { baseUrl, branding }: OAuthOptions): ob
   }
 }
 
-/** RFC 8414, section 2: what exists. That of the library names parts of OpenID, too. */
+/** RFC 8414, section 2. The metadata of the library names parts of OpenID, too. */
 function serverMetadata(baseUrl: string): object {
   const { authorization, registration, token, revocation, device_authorization: device } = OAUTH_ROUTES
   return {
@@ -141,12 +139,11 @@ function forwarder({ baseUrl, programs }: OAuthOptions): Forward {
   }
 }
 
-/** The response of the library to the path and the body of the request. */
 function relay(forward: Forward): Respond {
   return async (request, reply) => send(reply, await forward(request, toForwarded(request)))
 }
 
-/** The response to a request for access, or a page in place of a redirect or an error that is not for the browser. */
+/** Shows a page in place of a redirect or an error that is not for the browser. */
 function authorize(forward: Forward, { baseUrl, pages }: OAuthOptions): Respond {
   /** `problem` begins with its code. A program that does not accept HTML gets the fields of RFC 6749, 5.2. */
   const sendProblem = (request: FastifyRequest, reply: FastifyReply, problem: string) => {
@@ -181,7 +178,7 @@ function register(forward: Forward): Respond {
   }
 }
 
-/** A request for tokens. Each use of a refresh token adds records to those of its account, so that it is charged. */
+/** Each use of a refresh token adds records to those of its account, so it is charged. */
 function exchange(forward: Forward, options: OAuthOptions): Respond {
   const { baseUrl, programs, limits } = options
   return async (request, reply) => {
@@ -194,10 +191,7 @@ function exchange(forward: Forward, options: OAuthOptions): Respond {
   }
 }
 
-/**
- * The path and query of a request for access. Other scopes are ignored (RFC 6749, section 3.3). A program that names none
- * asks for all, which the user sees and decides.
- */
+/** Ignores other scopes (RFC 6749, section 3.3). A program that names none asks for all: the user sees and decides. */
 function authorizationTarget({ url: target }: FastifyRequest, baseUrl: string): string {
   const url = new URL(target, 'http://localhost')
   const { searchParams: parameters } = url
@@ -211,7 +205,7 @@ function authorizationTarget({ url: target }: FastifyRequest, baseUrl: string): 
   return url.pathname + url.search
 }
 
-/** The path and the body of a request whose route takes no query. */
+/** The route takes no query. */
 function toForwarded({ url, body }: FastifyRequest): Forwarded {
   const target = url.split('?', 1)[0]!
   return typeof body === 'string' ? { target, payload: body } : { target }

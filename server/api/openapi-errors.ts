@@ -5,12 +5,11 @@ import type { Route } from './route.ts'
 
 const ALL = Object.keys(ERROR_CODES) as ErrorCode[]
 
-/** The name of the component that describes the responses with an error of this status. */
 export function errorComponent(status: number): string {
   return `Error${status}`
 }
 
-/** The codes of the errors that a route responds with, by their status: those that follow from its facts, and its own. */
+/** The codes by status: those that follow from the facts of the route, and its own. */
 export function routeErrors(route: Route): Map<number, ErrorCode[]> {
   const codes = new Set([...ofService(route), ...ofCaller(route), ...ofBody(route), ...(route.errors ?? [])])
   const inOrder = ALL.filter((code) => codes.has(code))
@@ -28,7 +27,7 @@ export function codesOf(status: number): ErrorCode[] {
   return ALL.filter((code) => ERROR_CODES[code].status === status)
 }
 
-/** VALIDATION_ERROR for a query that is too long, which each route refuses. */
+/** Each route refuses a query that is too long. */
 function ofService({ method, charge }: Route): ErrorCode[] {
   return [
     'VALIDATION_ERROR',
@@ -40,7 +39,7 @@ function ofService({ method, charge }: Route): ErrorCode[] {
   ]
 }
 
-/** UNAUTHORIZED without need of a key: on a service of a private network, for pages of other origins. */
+/** Also without need of a key: on a service of a private network, for pages of other origins. */
 function ofCaller({ access, method, url, headers }: Route): ErrorCode[] {
   const isChange = method !== 'GET'
   const isRefused = access !== 'public' || (isChange && !url.startsWith(UPLOAD_PATH))

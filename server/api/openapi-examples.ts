@@ -7,10 +7,7 @@ const VERSION = '01mv7c2k9d3q8r5t0w4x6y1zab'
 const OLDER_VERSION = '01mv6b8h4f2n7p1s9v3e5g0kcd'
 const CLAIM_TOKEN = 'c7f6a1d0-4b0e-4b8e-9d52-0f4a1c2b3d4e'
 
-/**
- * Example strings and numbers by the names of their fields; `Type.field` is the field in the schema of this name, before
- * `field`. The limits are the default ones.
- */
+/** `Type.field` is the field in the schema of this name, before `field`. The limits are the default ones. */
 const VALUES: Record<string, string | number> = {
   slug: 'amber-harbor-k7x3m2',
   siteSlug: 'amber-harbor-k7x3m2',
@@ -183,7 +180,6 @@ const VALUES: Record<string, string | number> = {
   until: '2026-11-29T06:30:00.000Z',
 }
 
-/** Fields that are null more often than not. */
 const NULL_FIELDS = new Set([
   'error',
   'failedAt',
@@ -248,7 +244,7 @@ const ANONYMOUS = {
 
 const FILE_CONTENTS = { files: [{ path: 'index.html', content: '<h1>Hello</h1>' }] }
 
-/** Further requests, by the id of the operation and a name. */
+/** Further requests by the id of the operation and a name. */
 const REQUESTS: Record<string, Record<string, unknown>> = {
   createSite: { content: FILE_CONTENTS },
   updateSite: { content: { ...FILE_CONTENTS, merge: true } },
@@ -274,13 +270,11 @@ const RESPONSES: Record<string, Record<string, unknown>> = {
   refreshUploads: { refreshUploads: { slug: LIVE.slug, siteUrl: SITE, upload: PLAN, changes: CHANGES } },
 }
 
-/** The examples of a request with this body by name. */
 export function requestExamples(id: string, shape: Schema): Record<string, { value: unknown }> {
   const { [id]: others } = REQUESTS
   return toExamples({ [others ? 'manifest' : id]: example(shape, ''), ...others })
 }
 
-/** The examples of a response by name. */
 export function responseExamples(id: string, shape: Schema): Record<string, { value: unknown }> {
   return toExamples(RESPONSES[id] ?? { [id]: example(shape, '') })
 }
@@ -290,8 +284,8 @@ function toExamples(values: Record<string, unknown>): Record<string, { value: un
 }
 
 /**
- * An example with the required fields of a schema, or one field when none is required. `name` is the field that has
- * the schema, and `owner` the name of the schema that has the field.
+ * The required fields of a schema, or one field when none is required. `name` is the field that has the schema, and
+ * `owner` the name of the schema that has the field.
  */
 export function example(schema: Schema, name: string, owner = ''): unknown {
   const { type, items, const: constant, enum: values, anyOf, variants } = schema as Shape

@@ -27,7 +27,6 @@ const TAGS = {
 
 const BINARY = { type: 'string', format: 'binary' }
 
-/** Schemas of path parameters by name. */
 const PATH_PARAMETERS: Record<string, Schema> = {
   slug,
   versionId,
@@ -38,7 +37,7 @@ const PATH_PARAMETERS: Record<string, Schema> = {
   path: text('The path of the file. Its slashes may be sent as they are or as %2F'),
 }
 
-/** Components of these three headers have the names of the headers. */
+/** Components of these headers have their names. */
 const RATE_LIMIT_HEADERS = {
   'X-RateLimit-Limit': integer('Requests an hour'),
   'X-RateLimit-Remaining': integer('Requests left in this hour'),
@@ -50,10 +49,7 @@ const METHOD_NOT_ALLOWED = ERROR_CODES.METHOD_NOT_ALLOWED.status
 
 const RETRY_AFTER = { 'Retry-After': integer('Seconds until a retry makes sense') }
 
-/**
- * The OpenAPI 3.1 document of the routes. A schema with a `title` becomes a component of this name. A wildcard in a URL
- * becomes the parameter `{path}`.
- */
+/** OpenAPI 3.1. A schema with a `title` becomes a component; a wildcard in a URL becomes the parameter `{path}`. */
 export function openApiDocument(
   table: readonly Route[],
   { baseUrl, branding, version }: DocumentOptions,
@@ -97,7 +93,7 @@ export function openApiDocument(
 class SchemaComponents {
   readonly byName: Record<string, Schema> = {}
 
-  /** The schema with references in place of the named schemas in it. Throws when two schemas have one name. */
+  /** Throws when two schemas have one name. */
   reference(schema: Schema): Schema {
     const { title, variants } = schema
     const inner = variants
@@ -223,7 +219,7 @@ function success({ id, answer: [, shape], archives, bytes }: Route, schemas: Sch
   return { description: 'Success', headers, content }
 }
 
-/** A reference may have a description of its own (OpenAPI 3.1, Reference Object): the codes that this route has. */
+/** A reference may have a description of its own (OpenAPI 3.1, Reference Object). */
 function referError([status, codes]: [number, ErrorCode[]]): [number, object] {
   const $ref = `#/components/responses/${errorComponent(status)}`
   return [status, { $ref, description: codes.join(', ') }]
@@ -257,7 +253,7 @@ function referHeaders(headers: Record<string, Schema>): object {
   )
 }
 
-/** What a caller of a route has to know beside its summary: its own sentences, then its access and its charge. */
+/** Beside the summary: the route's own sentences, then its access and its charge. */
 function describeRoute(route: Route): string {
   return [route.details, describeAccess(route), describeCharge(route)].filter(Boolean).join(' ')
 }

@@ -54,7 +54,7 @@ export function publishHandlers(
     refreshUploads: ({ request, caller, params, body }) =>
       publishService.refresh(caller, params.slug, withClaimToken(request, body)),
     finalizeVersion: (call) => finalize(call, services),
-    // What a publish of the caller may have. A client asks before it reads a folder, so it costs no request.
+    // A client asks before it reads a folder, so it costs no request.
     getLimits: async ({ request, caller }) => {
       await chargeMessage(limits, request)
       return pendingVersions.limitsFor(caller)
@@ -62,7 +62,7 @@ export function publishHandlers(
   }
 }
 
-/** Publishes a new site, or a version of the site `slug`, whose files come with the request. */
+/** A new site, or a version of the site `slug`. */
 export function publishDirectly(
   { archivePublisher, uploadLimiter }: Pick<Services, 'archivePublisher' | 'uploadLimiter'>,
   { caller }: FastifyRequest,
@@ -112,7 +112,7 @@ function toEmptyContent(path: string): ContentFile {
   return { path, bytes: Buffer.alloc(0) }
 }
 
-/** An entry with its position in the request, also for an empty file, which a manifest names apart. */
+/** With its position in the request, also for an empty file, which a manifest names apart. */
 function toManifestEntry({ path, bytes, contentType = mediaType(path) }: ContentFile): FileEntry {
   return { path, size: Math.max(bytes.length, 1), contentType }
 }
@@ -131,8 +131,8 @@ async function finalize(
 }
 
 /**
- * A body has room for a million files, and reporting every violation costs memory and time: too many files
- * are rejected before schema validation. `manifestBytes` limits what a body has beside the contents of files.
+ * Reporting every violation of a million files costs memory and time: too many are rejected before schema validation.
+ * `manifestBytes` limits what a body has beside the contents of files.
  */
 export function assertManifestSize(
   { pendingVersions }: Pick<Services, 'pendingVersions'>,
@@ -150,10 +150,7 @@ export function assertManifestSize(
   }
 }
 
-/**
- * The manifest of a JSON publish. Reports all errors together: those of the schema and those of the rules. For
- * fields that both check, the rules have the better messages.
- */
+/** Reports the errors of the schema and of the rules together. Where both check, the rules have the better messages. */
 function readManifest(request: FastifyRequest, staging: PendingVersionStore): PublishRequest {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -174,7 +171,7 @@ function isRuleChecked(field: string): boolean {
 /** The names of `include`: what is excluded from archives by default. */
 const INCLUDABLE = new Set(['dotfiles', 'secrets'])
 
-/** The request for an archive, which has the fields of a JSON publish in its query. */
+/** An archive has the fields of a JSON publish in its query. */
 export function readArchiveRequest(
   request: FastifyRequest,
   kind: ArchiveKind,

@@ -6,8 +6,8 @@ interface QuerySchema {
 }
 
 /**
- * The parameters that a schema has, with numbers and flags in place of their text, and what is wrong: a parameter that is
- * set twice, or a flag with another word. For a query that has passed its schema nothing is.
+ * The parameters with numbers and flags in place of their text, and what is wrong: a parameter that is set twice, or a
+ * flag with another word. A query that has passed its schema has no problems.
  */
 export function readQuery(
   schema: Schema | undefined,

@@ -28,7 +28,7 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 /** Percent-encoding takes up to nine bytes for a character. */
 const MAX_FORM_BYTES = 9 * (MAX_REPORT_TEXT_LENGTH + 2000 + 254) + 1000
 
-/** The form for reports of visitors: a page without scripts, in the language of the visitor. */
+/** Without scripts, in the language of the visitor. */
 export async function reportPage(app: FastifyInstance, options: ReportPageOptions): Promise<void> {
   const { reports, blocklist, pages, clientIp } = options
   const isForeignPage = recognizeForeignPages(options.baseUrl)
@@ -63,7 +63,6 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
   })
 }
 
-/** VALIDATION_ERROR for fields that the form does not send. */
 function readReport({ url = '', reason = '', text = '', email = '' }: Record<string, string>): ReportRequest {
   const known = REPORT_REASONS.find((one) => one === reason)
   if (known === undefined) throw validationError([{ field: 'reason', message: 'must be chosen' }])

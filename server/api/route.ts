@@ -6,7 +6,6 @@ import { type Caller, requireAccount } from '../accounts/authorization.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { readQuery } from './query.ts'
 
-/** An operation with its path and its handler. */
 export interface Route extends Omit<Operation, 'body'> {
   id: OperationId
   method: string
@@ -16,15 +15,14 @@ export interface Route extends Omit<Operation, 'body'> {
 }
 
 /**
- * A request to an operation. Its parts have passed their schemas, except for an operation that charges or parses on its own
- * (`attachValidation`), whose handler reads `request.validationError` first.
+ * The parts have passed their schemas, unless the operation charges or parses on its own (`attachValidation`): its
+ * handler reads `request.validationError` first.
  */
 export class Call<Id extends OperationId> {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly #query: Schema | undefined
 
-  /** `query` is the schema of the query. */
   constructor(request: FastifyRequest, reply: FastifyReply, query: Schema | undefined) {
     this.request = request
     this.reply = reply
@@ -53,7 +51,7 @@ export class Call<Id extends OperationId> {
   }
 }
 
-/** Handlers of operations. The status of a response is that of the operation, unless the handler sets another one. */
+/** The status of a response is that of the operation, unless the handler sets another one. */
 export type Handlers<Ids extends OperationId> = {
   [Id in Ids]: (call: Call<Id>) => Response<Id> | Promise<Response<Id>>
 }

@@ -14,7 +14,6 @@ import { siteHandlers } from './sites.ts'
 import { uploadHandlers } from './uploads.ts'
 import { previewHandlers, versionHandlers } from './versions.ts'
 
-/** Every operation of the API with its handler. */
 export function routes(services: Services): Route[] {
   const handlers: Handlers<OperationId> = {
     ...signInHandlers(services),

@@ -2,7 +2,6 @@ import { createRequire } from 'node:module'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { FastifyServerOptions } from 'fastify'
 
-/** Makes the compiler of one kind of schema from options of Fastify. */
 type CompilerFactory = (shared: unknown, options?: AjvOptions) => (route: RouteSchema) => Compiled
 
 interface AjvOptions {
@@ -11,7 +10,6 @@ interface AjvOptions {
 
 interface RouteSchema {
   schema: unknown
-  /** The part of a request that a validator is for. */
   httpPart?: string
 }
 
@@ -24,13 +22,11 @@ interface Compiled {
 const requireFromFastify = createRequire(import.meta.resolve('fastify'))
 
 /**
- * Fastify's compilers of schemas, which load and compile at the first use of a schema: compiling all schemas at the
- * start takes a quarter of the start time. A query is text: the schema of one has the types that the text stands for,
- * `true` or `5`, and handlers get the text.
+ * Loads and compiles a schema at its first use: compiling all at the start takes a quarter of the start time. A query
+ * is text: its schema has the types that the text stands for, `true` or `5`, and handlers get the text.
  */
 export class LazySchemaCompilers {
   readonly #schemas: (() => Compiled)[] = []
-  /** The option of Fastify. */
   readonly controller = {
     compilersFactory: {
       buildValidator: this.#validators(),

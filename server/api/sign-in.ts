@@ -10,7 +10,7 @@ import type { Handlers } from './route.ts'
 
 const BROWSER_SECONDS = 180 * DAY_SECONDS
 
-/** Spec 4.1 and 4.2; contract, "Sign-in". The session cookie cannot be read by scripts and not be used by other sites. */
+/** Spec 4.1 and 4.2; contract, "Sign-in". */
 export function signInHandlers({
   accounts,
   sessions,
@@ -43,7 +43,6 @@ export function signInHandlers({
   }
 }
 
-/** Deletes the session cookie. */
 export function endCookie(reply: FastifyReply, baseUrl: string): void {
   setCookie(reply, baseUrl, { kind: 'session', value: '', seconds: 0 })
 }

@@ -64,8 +64,8 @@ export function followRenames({ names }: Pick<Services, 'names'>): preHandlerAsy
 }
 
 /**
- * Contract, "Deleting an anonymous site". A deletion by claim token is not charged: it succeeds once, and a publisher that
- * has used up its hour must be able to take a site down.
+ * Contract, "Deleting an anonymous site". A deletion by claim token is not charged: a publisher that has used up its
+ * hour must be able to take a site down.
  */
 async function deleteSite(
   { request, reply, caller, params: { slug }, body, query }: Call<'deleteSite'>,

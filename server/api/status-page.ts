@@ -6,9 +6,7 @@ import type { Banners } from '../operations/administration/banners.ts'
 import { sendPage } from '../web/pages.ts'
 
 interface StatusPageOptions {
-  /** Rejects while the database or the storage of files does not respond. */
   healthy: () => Promise<void>
-  /** Rejects while the disk is too full for a publish. */
   hasSpace: () => Promise<void>
   banners: Pick<Banners, 'current'>
   pages: ErrorPages
@@ -16,7 +14,7 @@ interface StatusPageOptions {
   version: string
 }
 
-/** What works now, for people: the status is that of `/health`, 200 or 503. Programs ask `/health`. */
+/** For people; programs ask `/health`, which has the same status, 200 or 503. */
 export async function statusPage(app: FastifyInstance, options: StatusPageOptions): Promise<void> {
   const { healthy, hasSpace, banners, pages, branding, version } = options
   app.get('/status', async (_, reply) => {

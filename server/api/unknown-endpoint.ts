@@ -1,10 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../lib/errors.ts'
 
-/**
- * The error of a path of the API that does not exist. It names the path without a final slash, where that is known.
- * Routes of administrators have the same one for other callers.
- */
+/** Names the path without a final slash, where known. Routes of administrators have the same error for others. */
 export function unknownEndpoint(
   { originalUrl }: FastifyRequest,
   isKnown: (path: string) => boolean = () => false,

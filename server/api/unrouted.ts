@@ -11,10 +11,9 @@ import { unknownEndpoint } from './unknown-endpoint.ts'
 /** Of requests from other origins: those of the API and of the Model Context Protocol. */
 const ALLOWED_HEADERS = `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}, ${CLIENT_HEADER}, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id`
 
-/** The methods of a request's path, as `Allow` lists them; undefined for an unknown path. */
+/** The methods of a path, as `Allow` lists them; undefined for an unknown path. */
 type MethodLookup = (request: Pick<FastifyRequest, 'url'>) => string | undefined
 
-/** A route, as `Allow` needs it. */
 interface KnownRoute {
   url: string
   method: string
@@ -23,9 +22,8 @@ interface KnownRoute {
 const API_PREFIX_PATTERN = '/api/*'
 
 /**
- * Handles requests without a route: 405 with `Allow` when the path is in the table, otherwise 404, both before a body
- * is read; and preflights from any origin. The table has no routes of administrators, which strangers do not see and
- * pages of other origins do not use.
+ * 405 with `Allow` when the path is in the table, otherwise 404, both before a body is read; and preflights from any
+ * origin. The table has no routes of administrators: strangers do not see them.
  */
 export function handleUnrouted(app: FastifyInstance, table: readonly KnownRoute[]): void {
   const allowed = allowedIn([...table, ...table.map(({ url }) => ({ url, method: 'OPTIONS' }))])
@@ -84,8 +82,8 @@ export function answerUnknown(allowed: MethodLookup, notFound: RouteHandlerMetho
 const EMPTY_NAME = /^\/api\/v1\/\w+\/(\?|$)/
 
 /**
- * The URL by which a request is routed. One that is not percent-encoded UTF-8, or ends before a name, is rewritten to an
- * unknown path, so that it gets the 404 of the contract instead of the framework's error.
+ * A URL that is not percent-encoded UTF-8, or ends before a name, is rewritten to an unknown path, so that it gets the
+ * 404 of the contract instead of the framework's error.
  */
 export function readableUrl({ url = '/' }: { url?: string | undefined }): string {
   if (EMPTY_NAME.test(url)) return '/api/'
@@ -110,7 +108,7 @@ function allowedIn(table: readonly KnownRoute[]): MethodLookup {
   }
 }
 
-/** A route's `url` as a pattern of paths: `:name` is one segment, `*` everything. */
+/** `:name` is one segment, `*` everything. */
 function toPathPattern(url: string): RegExp {
   const segments = url.split('/').map((segment) => {
     if (segment === '*') return '.*'
@@ -119,7 +117,6 @@ function toPathPattern(url: string): RegExp {
   return new RegExp(`^${segments.join('/')}$`)
 }
 
-/** METHOD_NOT_ALLOWED for a request whose path has these methods. */
 export function methodError(
   { method, url }: Pick<FastifyRequest, 'method' | 'url'>,
   reply: FastifyReply,
@@ -134,7 +131,6 @@ export function methodError(
   )
 }
 
-/** Answers a preflight from any origin. */
 export async function preflight(reply: FastifyReply, allow: string): Promise<FastifyReply> {
   return reply
     .code(204)

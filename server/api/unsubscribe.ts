@@ -24,10 +24,7 @@ interface Content {
   content: Html
 }
 
-/**
- * The links of emails that turn their kind off. A GET only asks, because programs open the links of emails; mail clients
- * and the button send a POST.
- */
+/** A GET only asks, because programs open the links of emails; mail clients and the button send a POST. */
 export async function unsubscribe(
   app: FastifyInstance,
   { unsubscribeLinks: links, baseUrl, pages }: UnsubscribeOptions,

@@ -6,7 +6,7 @@ import type { UploadQuery } from '../publish/signed-uploads.ts'
 import type { Services } from '../services.ts'
 import type { Handlers } from './route.ts'
 
-/** Spec 4.6: the bytes stream from the socket to the blobs; no parser reads them. A bundle counts as one upload. */
+/** Spec 4.6: the bytes stream from the socket to the blobs. A bundle counts as one upload. */
 export function uploadHandlers({
   publishService,
   uploadLimiter,
@@ -28,7 +28,7 @@ export function uploadHandlers({
   }
 }
 
-/** The signed fields. The signature is checked by `SignedUploadUrls`; here that each is present once. */
+/** `SignedUploadUrls` checks the signature; here that each field is present once. */
 function readUploadQuery({ validationError, query }: FastifyRequest): UploadQuery {
   if (validationError)
     throw new ApiError(

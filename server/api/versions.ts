@@ -103,9 +103,8 @@ function gzip(stream: Readable): Readable {
 }
 
 /**
- * Sends a stream and destroys it however the exchange ends. The framework would read it to its end for a
- * HEAD, and leak it when the client has disconnected; an unclosed file handle ends the process when it is
- * collected.
+ * Destroys the stream however the exchange ends. The framework would read it to its end for a HEAD, and leak it when
+ * the client has disconnected; an unclosed file handle ends the process when it is collected.
  */
 function sendBytes(request: FastifyRequest, reply: FastifyReply, body: Readable): FastifyReply {
   if (reply.raw.destroyed) {

@@ -2,18 +2,16 @@ import type { FieldError } from '../../../protocol/api/errors.schema.ts'
 import { type Schema, text } from '../../../protocol/api/schema.ts'
 import type { Arguments, Tool } from './tool.ts'
 
-/** Maximum characters of a text argument; the contents of files are in a list. */
+/** Contents of files are in a list. */
 const MAX_TEXT_LENGTH = 2000
 
-/** Maximum number of reported problems. */
 const MAX_PROBLEMS = 20
 
-/** An argument that names a site; see `readSlug`. */
 export const site = text('The site: the first label of its URL, or the URL')
 
 /**
- * Problems of the arguments that the routes of the API do not find: names that the tool does not have, which would be
- * ignored without a word, and texts that would become long URLs, or none.
+ * Problems that the routes of the API do not find: names that the tool does not have, which would be ignored without a
+ * word, and texts that would become long URLs, or none.
  */
 export function findProblems(args: Arguments, { name, input }: Tool): FieldError[] {
   const problems: FieldError[] = []
@@ -47,10 +45,7 @@ function* undeclared(value: object, schema: Schema, owner: string, path = ''): G
   }
 }
 
-/**
- * The slug of a site by its slug, or by its URL or the URL of one of its versions or previews; undefined for a URL that
- * is not one of this service.
- */
+/** From a slug, or the URL of a site, a version or a preview; undefined for a URL that is not one of this service. */
 export function readSlug(given: string, siteDomain: string): string | undefined {
   if (!/[.:/]/.test(given)) return given
   const url = URL.parse(given.includes('://') ? given : `https://${given}`)

@@ -1,10 +1,9 @@
 import type { ErrorBody, ErrorCode } from '../../../protocol/api/errors.schema.ts'
 import { ApiError } from '../../lib/errors.ts'
 
-/** Maximum characters of `details` in a result. */
 const MAX_DETAILS_CHARACTERS = 2000
 
-/** Next steps for a caller of tools, where those of the API name requests. */
+/** In place of the hints of the API, which name requests. */
 const HINTS: Partial<Record<ErrorCode, string>> = {
   UNAUTHORIZED:
     'Sign in: the client asks for it at the address /mcp/account of this server, or send an API key as "Authorization: Bearer". publish_site works without signing in and without name, and update_files with the claimToken of an anonymous site.',
@@ -25,13 +24,11 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
     'Wait until the time in the message; signing in raises the limit. Published sites stay online.',
 }
 
-/** The error with the next step for a caller of tools. */
 export function withToolHint(error: ApiError): ApiError {
   const hint = HINTS[error.code]
   return hint === undefined ? error : new ApiError(error.code, error.message, { ...error, hint })
 }
 
-/** The API refused the call of a tool. */
 export class CallError extends Error {
   readonly body: ErrorBody
   readonly retryAfterSeconds: number | undefined
@@ -43,7 +40,7 @@ export class CallError extends Error {
   }
 }
 
-/** The error as the text of a result: what happened, and what to do next. */
+/** What happened, and what to do next. */
 export function formatCallError({ body, retryAfterSeconds }: CallError): string {
   const { code, error, hint, docs, details } = body
   const known = retryAfterSeconds === undefined ? details : { ...(details as object), retryAfterSeconds }

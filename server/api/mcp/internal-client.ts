@@ -8,15 +8,13 @@ import { type ApiCall, type ApiClient, MAX_INLINE_BYTES } from './tool.ts'
 
 interface ClientOptions {
   baseUrl: string
-  /** The routes of the API by their ids. */
   routes: ReadonlyMap<string, Route>
-  /** Handles a request to the API. */
   handle: RequestListener
   caller: Caller
   signal: AbortSignal
 }
 
-/** Calls the API for a caller, as a client with its credential would. */
+/** Calls the API as a client with the credential of the caller would. */
 export function internalClient({ baseUrl, routes, handle, caller, signal }: ClientOptions): ApiClient {
   const send = async (routeId: string, { params = {}, query = {}, body }: ApiCall) => {
     const { method, url } = routes.get(routeId)!
@@ -51,7 +49,7 @@ export function internalClient({ baseUrl, routes, handle, caller, signal }: Clie
   }
 }
 
-/** The path of a route: each parameter is one segment, except that of `*`. */
+/** Each parameter is one segment, except that of `*`. */
 function fillPath(url: string, params: Record<string, unknown>): string {
   return url.replaceAll(/:(\w+)|\*/g, (match, name?: string) =>
     name === undefined

@@ -17,7 +17,7 @@ import type { Exchange, ToolServer, ToolServerOptions } from './tool-server.ts'
 /** The largest call: base64 is longer by a third, and JSON escapes quotes and ends of lines. */
 const MAX_BODY_BYTES = 2 * MAX_INLINE_BYTES
 
-/** Maximum duration of a call. What it has changed stays changed. */
+/** What a call has changed stays changed. */
 const MAX_CALL_MS = MINUTE_MS
 
 const MAX_CONCURRENT_CALLS = { total: 64, perKey: 8 }
@@ -26,14 +26,13 @@ const JSON_TYPE = 'application/json'
 
 interface McpOptions extends ToolServerOptions {
   limits: RateLimits
-  /** Maximum size of a message of a caller without an account, in bytes. */
   anonymousBodyLimit: number
 }
 
 /**
- * The Model Context Protocol over Streamable HTTP, without sessions: every node of a fleet handles every message. A
- * call of a tool calls routes of the API, which authorize, charge and validate it. Each message is charged before its
- * body is read. The second path refuses everything without a token, for clients that otherwise never sign in.
+ * Streamable HTTP, without sessions: every node of a fleet handles every message. A call of a tool calls routes of the
+ * API, which authorize, charge and validate it. Each message is charged before its body is read. The second path
+ * refuses everything without a token, for clients that otherwise never sign in.
  */
 export async function mcp(app: FastifyInstance, options: McpOptions): Promise<void> {
   const { baseUrl, anonymousBodyLimit } = options
@@ -134,7 +133,7 @@ function send(reply: FastifyReply, status: number, text: string): FastifyReply {
   return text === '' ? reply.send() : reply.type(JSON_TYPE).send(text)
 }
 
-/** Asks the program for a token that permits more (RFC 6750, section 3.1). */
+/** RFC 6750, section 3.1. */
 function refuseScope(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -147,10 +146,7 @@ function refuseScope(
     .send({ error: 'insufficient_scope', scope })
 }
 
-/**
- * Refuses requests of pages from outside on a private service, also with a token (the protocol, "Transports", security
- * warning).
- */
+/** Refuses pages from outside on a private service, also with a token (protocol, "Transports", security warning). */
 function withOwnPages(baseUrl: string, handle: RouteHandlerMethod): RouteHandlerMethod {
   const isForeignPage = recognizeForeignPages(baseUrl)
   return function (request, reply) {
@@ -158,10 +154,7 @@ function withOwnPages(baseUrl: string, handle: RouteHandlerMethod): RouteHandler
   }
 }
 
-/**
- * The request for the library, which gets the body parsed. The library serves only clients that accept events too, which
- * none gets: an answer is one message.
- */
+/** The library gets the body parsed. It serves only clients that accept events too, which none gets. */
 function toWebRequest({ method, headers }: FastifyRequest, baseUrl: string, signal: AbortSignal): Request {
   const copied = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
@@ -172,7 +165,7 @@ function toWebRequest({ method, headers }: FastifyRequest, baseUrl: string, sign
   return request
 }
 
-/** Whether a client accepts a media type (RFC 9110, section 12.5.1): by its most specific range, and without any. */
+/** RFC 9110, section 12.5.1: by its most specific range, and without any. */
 function acceptsMediaType(accept: string | undefined, type: string): boolean {
   const [main] = type.split('/')
   const qualities = new Map((accept || '*/*').toLowerCase().split(',').map(readRange))
@@ -185,13 +178,10 @@ function readRange(part: string): [range: string, quality: number] {
   return [range, weight === undefined ? 1 : Number(weight.slice(2))]
 }
 
-/** What a program asks for first, when no tool says more: its user allows deletion and domains when they are needed. */
+/** Asked for first, when no tool says more: users allow deletion and domains when they are needed. */
 const FIRST_SCOPE: ProgramScope = 'publish'
 
-/**
- * `WWW-Authenticate` of a response that asks a program for a token with this scope (RFC 6750, section 3; RFC 9728, section
- * 5.1). Without `error`: `invalid_token` when the request had a token.
- */
+/** RFC 6750, section 3; RFC 9728, section 5.1. Without `error`: `invalid_token` when the request had a token. */
 function challenge(
   { headers, routeOptions }: FastifyRequest,
   baseUrl: string,

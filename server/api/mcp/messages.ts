@@ -1,19 +1,15 @@
 import type { FastifyRequest } from 'fastify'
 import { validationError } from '../../lib/errors.ts'
 
-/** Messages of a batch at most. */
 const MAX_BATCH_MESSAGES = 20
 
 /** Revisions that have batches, which name themselves only in later messages. */
 const BATCH_REVISIONS: readonly unknown[] = [undefined, '2025-03-26', '2024-11-05']
 
-/** Maximum characters of a message without the arguments of a call; each member counts as 16 more. */
+/** Limit without the arguments of a call; each member counts as 16 more characters. */
 const MAX_MESSAGE_SIZE = 64 * 1024
 
-/**
- * The messages of a request: one, or those of a batch, which revision 2025-03-26 has. They are handled one after
- * another.
- */
+/** One, or those of a batch, which revision 2025-03-26 has. They are handled one after another. */
 export function readMessages({ body, headers }: FastifyRequest): readonly unknown[] {
   if (!Array.isArray(body)) return [assertSmall(body)]
   const problem = !BATCH_REVISIONS.includes(headers['mcp-protocol-version'])
@@ -34,7 +30,7 @@ function assertSmall(message: unknown): unknown {
   return message
 }
 
-/** What is left of a size after a value; negative as soon as it is exceeded. */
+/** Negative as soon as the size is exceeded. */
 function remainingSize(value: unknown, size: number): number {
   if (typeof value === 'string') return size - value.length
   if (typeof value !== 'object' || value === null) return size
@@ -51,7 +47,6 @@ interface CallMessage {
   params?: { name?: unknown; arguments?: unknown } | null
 }
 
-/** The name of the tool that a message calls; undefined for another message. */
 export function calledTool(message: unknown): unknown {
   const { method, params } = (message ?? {}) as CallMessage
   return method === 'tools/call' ? params?.name : undefined
@@ -65,7 +60,6 @@ export function withoutArguments(message: unknown): { rest: unknown; args: unkno
   return { rest: { ...call, params }, args }
 }
 
-/** The message of a stream of server-sent events that has one. */
 export function eventData(text: string): string {
   return text
     .split('\n')

@@ -1,13 +1,12 @@
 import { object, type Schema } from '../../../protocol/api/schema.ts'
 
-/** Some fields of a response of the API: their schema, and the result that has only them. */
 export interface Projection {
   schema: Schema
   /** Fields without a value are left out, so that a result is short. */
   of(response: object): Record<string, unknown>
 }
 
-/** The fields of a response that a result always has, then those that it may have. */
+/** The fields that a result always has, then those that it may have. */
 export function project(
   shape: Schema,
   required: readonly string[],
@@ -28,15 +27,12 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || (Array.isArray(value) && value.length === 0)
 }
 
-/** The schema without its descriptions, which are in the reference of the API: a list of tools fills a context. */
+/** Without descriptions, which are in the reference of the API: a list of tools fills a context. */
 export function brief(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema, (key, value) => (isDescription(key, value) ? undefined : value)))
 }
 
-/**
- * The schema with one type in each `type`: some clients translate it to a dialect without lists of types, and refuse the
- * tool otherwise.
- */
+/** Some clients translate a schema to a dialect without lists of types, and refuse the tool otherwise. */
 export function withSingleTypes(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema), (_, value) => {
     if (!Array.isArray(value?.type)) return value
@@ -51,7 +47,7 @@ function isDescription(key: string, value: unknown): boolean {
   return (key === 'description' || key === 'title') && typeof value === 'string'
 }
 
-/** Properties of a schema of the API. Throws for one that it does not have. */
+/** Throws for a property that the schema does not have. */
 export function pick(shape: Schema, ...names: string[]): Record<string, Schema> {
   const known = properties(shape)
   return Object.fromEntries(
@@ -67,7 +63,6 @@ export function properties(shape: Schema): Record<string, Schema> {
   return shape.properties as Record<string, Schema>
 }
 
-/** The schema of the items of a list in a response of the API. */
 export function itemOf(shape: Schema, name: string): Schema {
   return pick(shape, name)[name]!.items as Schema
 }

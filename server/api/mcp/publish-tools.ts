@@ -22,7 +22,6 @@ import {
   type Tool,
 } from './tool.ts'
 
-/** A publish of a new site, with what an anonymous one has, or of the next version of a site. */
 export const published = project(
   object({}, { ...properties(publishShape.updateResponse), ...properties(publishShape.createResponse) }),
   ['slug', 'siteUrl', 'status'],
@@ -43,7 +42,6 @@ const uploads = object({
   next: text('What to do next'),
 })
 
-/** What a program reads to upload files, and to show and keep the site. */
 const publishOutput: Schema = object(
   { slug: text('Slug'), siteUrl: text('URL'), status: text('active, or pending until files are uploaded') },
   {
@@ -141,7 +139,6 @@ export function publishTools(): Tool[] {
   ]
 }
 
-/** Publishes files, or finalizes the version whose files were uploaded. */
 async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Arguments): Promise<object> {
   const { claimToken, live } = fields
   if (versionId !== undefined) return toResult(await finalize(api, { slug, versionId, claimToken, live }))
@@ -164,7 +161,7 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
   return toResult({ ...answer, ...finalized })
 }
 
-/** With the facts that the user should know in words, as the other ways to publish say them. */
+/** States the facts that the user should know in words, as the other ways to publish do. */
 function toResult(answer: ArchiveResponse | FinalizeResponse): object {
   const { slug, expiresAt, claimToken, claimUrl: keep }: Partial<ArchiveResponse> = answer
   const expires = expiresAt === undefined ? undefined : formatUtc(expiresAt)
@@ -174,7 +171,7 @@ function toResult(answer: ArchiveResponse | FinalizeResponse): object {
   return { ...published.of(answer), ...(lines.length > 0 && { summary: lines.join('\n') }) }
 }
 
-/** The entries of a manifest with the type that those with contents have by default; those with size 0 are empty files. */
+/** Adds the type that entries with contents have by default; those with size 0 are empty files. */
 function readFiles(files: unknown): { files: unknown; emptyFiles?: string[] } {
   if (!Array.isArray(files)) return { files }
   const isEmpty = (file: Record<string, unknown> | null) =>

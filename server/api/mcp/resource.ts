@@ -1,6 +1,6 @@
 export const MCP_PATH = '/mcp'
 
-/** The same resource, for clients that sign in only where nothing is answered without a token. */
+/** For clients that sign in only where nothing is answered without a token. */
 export const MCP_ACCOUNT_PATH = '/mcp/account'
 
 /** The paths by which programs name the resource that tokens are for: the origin, too. */
@@ -9,12 +9,12 @@ export const RESOURCE_PATHS = ['', MCP_PATH, `${MCP_PATH}/`, MCP_ACCOUNT_PATH] a
 /** RFC 9728: the path of a resource follows. */
 export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource'
 
-/** Where a program that was refused at this path learns how to sign in. */
+/** For a program that was refused at this path. */
 export function resourceMetadataUrl(baseUrl: string, path: string): string {
   return `${baseUrl}${RESOURCE_METADATA_PATH}${path}`
 }
 
-/** Names the resource of tokens in place of its other names in the `resource` parameters of a request (RFC 8707). */
+/** Unifies the `resource` parameters of a request (RFC 8707). */
 export function unifyResources(parameters: URLSearchParams, baseUrl: string): void {
   const names = [...RESOURCE_PATHS, '/'].map((path) => baseUrl + path)
   const unify = (name: string) => (names.includes(name) ? baseUrl + MCP_PATH : name)

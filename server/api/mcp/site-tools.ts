@@ -36,7 +36,6 @@ const visits = project(
 
 const DEFAULT_LISTED = 20
 
-/** Paths and hosts of each kind in the visits of a site. */
 const LISTED_NAMES = 10
 
 export const SITE_TOOLS: readonly Tool[] = [

@@ -23,34 +23,29 @@ import { VERSION_TOOLS } from './version-tools.ts'
 
 export interface ToolServerOptions {
   baseUrl: string
-  /** The domain of the URLs of sites. */
   siteDomain: string
   branding: Branding
   version: string
   routes: readonly Route[]
-  /** Handles a request to the API. */
   handle: RequestListener
   log: Log
 }
 
-/** One message of a client and what answers it. */
 export interface Exchange {
   request: FastifyRequest
-  /** The arguments of a call, which the library does not get. */
+  /** The library does not get the arguments of a call. */
   args: unknown
-  /** Ends the call of a tool. */
   signal: AbortSignal
-  /** UNAUTHORIZED, or a missing scope: the client can ask its user for it and repeat the call. */
+  /** The client can ask its user for a missing account or scope and repeat the call. */
   missing?: ApiError | ProgramScope | undefined
 }
 
-/** The tools behind the library of the protocol. */
 export interface ToolServer {
-  /** Whether the tool of this name needs an account; false for an unknown one. */
+  /** False for an unknown tool. */
   needsAccount(name: unknown): boolean
-  /** What a token must permit for the tool of this name; undefined for an unknown one. */
+  /** Undefined for an unknown tool. */
   scopeOf(name: unknown): ProgramScope | undefined
-  /** Handles a message, without the arguments of a call. */
+  /** Handles a message without the arguments of a call. */
   handle(request: Request, message: unknown, exchange: Exchange): Promise<Response>
 }
 
@@ -113,7 +108,7 @@ interface CallContext {
   siteDomain: string
 }
 
-/** The entry of a tool in the list, with the marks by which clients that can mix know which calls need a token. */
+/** By the marks, clients that can mix know which calls need a token. */
 function describeTool({ name, title, description, input, output, annotations, ...access }: Tool) {
   const oauth2 = { type: 'oauth2', scopes: [access.scope] }
   return {
@@ -127,7 +122,7 @@ function describeTool({ name, title, description, input, output, annotations, ..
   }
 }
 
-/** The result of a call. A refusal of the API is a result too, from which a model learns what to do next. */
+/** A refusal of the API is a result too, from which a model learns what to do next. */
 async function callTool(tool: Tool, given: object, context: CallContext) {
   const { api, exchange } = context
   const args = { ...given } as Arguments
@@ -144,10 +139,7 @@ async function callTool(tool: Tool, given: object, context: CallContext) {
   }
 }
 
-/**
- * A scope that is missing, for a token of a program: its user can allow more, and a key stays as it is. Keys have scopes
- * that programs cannot ask for.
- */
+/** Only for a token of a program, whose user can allow more. Keys have scopes that programs cannot ask for. */
 function findMissing({ body }: CallError, tool: Tool, { account, keyHash }: Caller): Exchange['missing'] {
   if (body.code === 'UNAUTHORIZED' && !account) return new ApiError(body.code, body.error)
   if (body.code !== 'INSUFFICIENT_SCOPE' || keyHash !== undefined) return undefined
@@ -158,7 +150,7 @@ function toText(text: string) {
   return { type: 'text' as const, text }
 }
 
-/** Checks what the routes of the API do not, and replaces the URL of a site by its slug. */
+/** Also replaces the URL of a site by its slug. */
 function checkArguments(tool: Tool, args: Arguments, { exchange, api, siteDomain }: CallContext): void {
   const problems = findProblems(args, tool)
   const validate = exchange.request.compileValidationSchema(withoutItems(tool.input), 'body')
@@ -175,7 +167,7 @@ function checkArguments(tool: Tool, args: Arguments, { exchange, api, siteDomain
 
 const checkedSchemas = new WeakMap<Schema, Schema>()
 
-/** The schema without those of list items, which the routes of the API validate. */
+/** The routes of the API validate list items. */
 function withoutItems(schema: Schema): Schema {
   const known = checkedSchemas.get(schema)
   if (known) return known
@@ -187,7 +179,7 @@ function withoutItems(schema: Schema): Schema {
   return checked
 }
 
-/** Adds to a conflict who published the live version and when, and what it changed. */
+/** Adds who published the live version and when, and what it changed. */
 async function describeConflict(error: CallError, { slug }: Arguments, api: ApiClient): Promise<CallError> {
   const { currentVersionId: versionId } = (error.body.details ?? {}) as { currentVersionId?: string }
   if (error.body.code !== 'VERSION_CONFLICT' || !versionId) return error

@@ -8,10 +8,10 @@ import { itemOf, project } from './projection.ts'
 import { published } from './publish-tools.ts'
 import { type ApiClient, type Arguments, dashboardUrl, MAX_LISTED, READ, REPLACE, type Tool } from './tool.ts'
 
-/** What `read_file` returns at most: about 12,000 tokens. */
+/** About 12,000 tokens. */
 const MAX_READ_BYTES = 50_000
 
-/** Bytes that `read_file` skips at most: the file is read up to them. */
+/** The file is read up to the offset. */
 const MAX_OFFSET_BYTES = 20_000_000
 
 const DEFAULT_LISTED = 10

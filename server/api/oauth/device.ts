@@ -9,7 +9,7 @@ import { charge } from '../auth.ts'
 
 type DeviceServices = Pick<Services, 'deviceSignIns' | 'programs' | 'limits'>
 
-/** `POST /oauth/device_authorization` (RFC 8628, section 3.1): the codes for a program and its user. */
+/** RFC 8628, section 3.1. */
 export async function authorizeDevice(
   { deviceSignIns, programs }: DeviceServices,
   request: FastifyRequest,
@@ -36,7 +36,7 @@ export async function authorizeDevice(
   }
 }
 
-/** A request for the key of a device (RFC 8628, section 3.4). A poll in time is not charged: a sign-in takes many. */
+/** RFC 8628, section 3.4. A poll in time is not charged: a sign-in takes many. */
 export async function exchangeDevice(
   { deviceSignIns, limits }: DeviceServices,
   request: FastifyRequest,
@@ -53,7 +53,7 @@ export async function exchangeDevice(
   return 'error' in result ? refuse(reply, result) : reply.send(result)
 }
 
-/** The parameters of a form (RFC 6749, section 3.2): each at most once, and `required` ones with a value. */
+/** RFC 6749, section 3.2: each parameter at most once, and `required` ones with a value. */
 function readForm(
   { headers, body }: FastifyRequest,
   required: readonly string[],

@@ -3,14 +3,12 @@ import type { OAuthProblem } from '../../accounts/oauth/oauth-problem.ts'
 import { programName } from '../../accounts/oauth/programs.ts'
 import { isRedirectUri } from '../../accounts/oauth/redirect-uri.ts'
 
-/** What a registration stores at most. */
 const MAX_REDIRECT_URIS = 10
 const MAX_REDIRECT_URI_LENGTH = 512
 
 /**
- * What the library gets of the body of a registration, or why it is refused. Everything else is ignored, and nothing is
- * fetched. Programs are public clients, because a secret that is in many programs would prove nothing; grant and response
- * types are replaced by those that exist (RFC 7591, section 2).
+ * What the library gets, or why the registration is refused; nothing is fetched. Programs are public clients: a secret
+ * that is in many programs proves nothing. Grant and response types are replaced by those that exist (RFC 7591, 2).
  */
 export function readRegistration(body: unknown): { metadata: string } | OAuthProblem {
   const given = parse(body)
@@ -33,7 +31,6 @@ export function readRegistration(body: unknown): { metadata: string } | OAuthPro
   }
 }
 
-/** What is wrong with the redirect URIs of a registration. */
 function findProblem(uris: unknown): string | undefined {
   if (!Array.isArray(uris) || uris.length === 0 || uris.length > MAX_REDIRECT_URIS)
     return `must have 1 to ${MAX_REDIRECT_URIS} URIs`

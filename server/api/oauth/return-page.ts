@@ -4,7 +4,7 @@ import type { ErrorPages } from '../../edge/respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../../edge/response.ts'
 import { html } from '../../lib/html.ts'
 
-/** The address of a page is a part of a request for access. */
+/** The address of the page is a part of a request for access. */
 const HEADERS = ['Referrer-Policy', 'no-referrer', 'X-Robots-Tag', 'noindex']
 
 /** Whether a redirect leads to a page of the service, or to this device. */
@@ -18,10 +18,7 @@ export function hasCode(location: string): boolean {
   return searchParams.has('code') && !searchParams.has('error')
 }
 
-/**
- * The page in place of a redirect to an address that a stranger has registered: it names the host, and its user decides
- * (RFC 9700, section 4.11.2).
- */
+/** In place of a redirect to an address that a stranger has registered: the user decides (RFC 9700, 4.11.2). */
 export function renderReturn(pages: ErrorPages, location: string): EdgeResponse {
   const { searchParams, hash } = new URL(location)
   const parameters = new URLSearchParams([...searchParams, ...new URLSearchParams(hash.slice(1))])
@@ -41,7 +38,6 @@ export function renderReturn(pages: ErrorPages, location: string): EdgeResponse 
   )
 }
 
-/** The page for a request that has no program to return to. */
 export function renderProblem(pages: ErrorPages, problem: string): EdgeResponse {
   return render(
     pages,
