@@ -29,10 +29,9 @@ import type { PruneResult } from './backup/prune.ts'
 import { BackupError, type BackupTarget } from './backup/target.ts'
 import type { MoveOptions, MoveResult, Storage } from './move.ts'
 
-/** The settings of a service's storage. */
 export type StorageSettings = Pick<Config, 'data' | 'databaseUrl' | 'blobsUrl'>
 
-/** Copies all data of a service to another database and other blobs (`move`). */
+/** Copies all data of a service for `move`. */
 export async function moveData(
   config: Config,
   to: StorageSettings,
@@ -61,10 +60,7 @@ export interface BackupRun extends StartOptions, Pick<BackupOptions, 'report'> {
   keep: number
 }
 
-/**
- * Copies the database and the files that it names to a backup target, and then deletes earlier backups there. BackupError
- * when the target fails; the reason of `signal` when it aborts.
- */
+/** Then deletes earlier backups there. BackupError when the target fails; the reason of `signal` when it aborts. */
 export async function backUpData(config: Config, run: BackupRun): Promise<BackupResult> {
   assertBackedUpHere(config, run.target)
   await using stack = new AsyncDisposableStack()
@@ -125,7 +121,7 @@ interface RepairRun extends StartOptions {
   hashes: readonly string[]
 }
 
-/** Copies files that a backup target has lost from the service to it again. Returns the hashes of those it has now. */
+/** Copies files from the service that the target has lost. Returns the hashes of those it has now. */
 export async function repairBackup(
   config: Config,
   { target, hashes, ...startOptions }: RepairRun,
@@ -175,10 +171,7 @@ export interface RestoreRun extends StartOptions, Pick<MoveOptions, 'report'> {
   manifest: BackupManifest
 }
 
-/**
- * Copies a backup into a new data folder, or into the database and the bucket of `config`. A second run continues one
- * that was interrupted.
- */
+/** Into a new data folder, or the database and the bucket of `config`. A second run continues an interrupted one. */
 export async function restoreData(config: Config, run: RestoreRun): Promise<MoveResult> {
   return withSpaceErrors(config.data, () => restoreInto(config, run))
 }
@@ -265,7 +258,7 @@ async function openTables(
 /** SQLITE_FULL (sqlite3.h). */
 const SQLITE_FULL = 13
 
-/** Throws a BackupError when the disk of the data folder is full: the messages of the service are for publishers. */
+/** BackupError when the disk of the data folder is full: the messages of the service are for publishers. */
 async function withSpaceErrors<T>(folder: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -283,7 +276,7 @@ function isFull(error: unknown): boolean {
   return code === 'INSUFFICIENT_STORAGE' || errcode === SQLITE_FULL || toStorageError(error) !== undefined
 }
 
-/** Runs a backup and records its outcome, which the metrics of the service show. Lost files count as a failure. */
+/** The metrics of the service show the outcome. Lost files count as a failure. */
 async function recordRun<T extends { copiedFiles: number; damaged: readonly string[] }>(
   { store, log }: { store: Store; log: Log },
   backUp: () => Promise<T>,

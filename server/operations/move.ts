@@ -7,20 +7,16 @@ import { ApiError } from '../lib/errors.ts'
 import type { BlobEncodings } from '../store/tables/blobs.ts'
 import { type Tables, Transfer, type TransferTimes } from '../store/transfer.ts'
 
-/** Where a service keeps its data. */
 export interface Storage {
   tables: Tables
   blobs: Blobs
 }
 
-/** Files that are copied. */
 export type BlobSource = Pick<Blobs, 'bytes' | 'read'>
 
 export interface MoveProgress {
-  /** Files that are in the target. */
   files: number
   ofFiles: number
-  /** Of the files that this run has copied. */
   bytes: number
 }
 
@@ -34,19 +30,17 @@ export interface MoveResult extends MoveProgress {
 export interface MoveOptions {
   source: { tables: Tables; blobs: BlobSource }
   target: Storage
-  /** Identifies the source, so that a second run continues the first one. */
+  /** So that a second run continues the first one. */
   sourceId: string
   now: TransferTimes
   report: (progress: MoveProgress) => void
 }
 
-/** Files that are copied at the same time. */
 const MAX_CONCURRENT_FILES = 16
 
 /**
- * Copies all data of a service, which must not run, to another database and other blobs. Each file is compared with its
- * hash. It may be stopped at any time: the next run copies what is left. DatabaseInUseError when the target has other data, or
- * when a service uses one of the two.
+ * The service must not run. Each file is compared with its hash. It may be stopped at any time: the next run copies
+ * what is left. DatabaseInUseError when the target has other data, or when a service uses one of the two.
  */
 export async function move({ source, target, sourceId, now, report }: MoveOptions): Promise<MoveResult> {
   const transfer = new Transfer(source.tables, target.tables)

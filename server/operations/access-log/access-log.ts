@@ -11,7 +11,6 @@ interface AccessLogOptions {
   format: LogFormat
   addresses: AddressForm
   clientIp: (request: RequestLike) => string
-  /** Milliseconds since 1970. */
   clock: () => number
   metrics: Metrics
   log: Log
@@ -25,7 +24,6 @@ export class AccessLog implements RequestLog, AsyncDisposable {
   readonly #file: LogFile
   readonly #format: typeof combinedLine
 
-  /** Throws when the file cannot be opened. */
   constructor(options: AccessLogOptions) {
     this.#options = options
     this.#format = options.format === 'json' ? jsonLine : combinedLine

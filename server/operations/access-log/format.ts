@@ -5,9 +5,7 @@ export type LogFormat = 'combined' | 'json'
 /** `short` is the network: IPv4 /24, IPv6 /48. */
 export type AddressForm = 'short' | 'full' | 'none'
 
-/** A request with the values that a line has. */
 export interface LogEntry extends LoggedRequest {
-  /** Milliseconds since 1970. */
   time: number
   /** As the setting permits; undefined when it is not logged. */
   address: string | undefined
@@ -30,7 +28,6 @@ export function combinedLine(entry: LogEntry): string {
   return `${address} - - [${formatTime(entry.time)}] ${line} ${status} ${bytes} "${referer}" "${agent}" "${escapeCombined(host)}"\n`
 }
 
-/** One JSON object; fields without a value are absent. */
 export function jsonLine(entry: LogEntry): string {
   const { time, address, method, host, path, query, status, bytes, milliseconds, headers } = entry
   const text = JSON.stringify({

@@ -10,7 +10,6 @@ import { SECOND_MS } from '../../lib/time.ts'
 const writeAsync = promisify(write)
 
 interface LogFileOptions {
-  /** A path, or the standard output. */
   target: string | { fd: number }
   log: Log
   written: Counter
@@ -31,16 +30,13 @@ const RETRY_INTERVAL_MS = 50
 /** A pipe takes this much in one piece (PIPE_BUF), so that no other writer divides a line. */
 const MAX_PIPE_BYTES = 4096
 
-/** Time that the last lines have when the service stops. */
+/** Time for the last lines when the service stops. */
 const CLOSE_TIMEOUT_MS = 2000
 
-/** Of a new file: it has addresses of visitors. */
+/** The file has addresses of visitors. */
 const FILE_MODE = 0o600
 
-/**
- * Appends lines to a file without waiting for the disk. A file that was renamed or deleted is created again within a
- * second, so that its rotation needs no signal.
- */
+/** Does not wait for the disk. A renamed or deleted file is created again within a second: rotation needs no signal. */
 export class LogFile implements AsyncDisposable {
   readonly #options: LogFileOptions
   readonly #timer: NodeJS.Timeout

@@ -7,7 +7,6 @@ import type { Queries } from '../../store/queries.ts'
 import type { Store } from '../../store/store.ts'
 import type { ActivityEntry } from '../../store/tables/activity.ts'
 
-/** Between two additions of a process to the counts. */
 const RECORD_INTERVAL_MS = 5 * MINUTE_MS
 
 /** Intervals of stored counts, and how long they are kept. */
@@ -16,7 +15,6 @@ const WIDTHS = [
   { width: HOUR_MS, lifetimeMs: 90 * DAY_MS },
 ]
 
-/** Intervals of totals. */
 export const TOTALS_WIDTH_MS = HOUR_MS
 
 export type TotalName = keyof Totals
@@ -32,7 +30,7 @@ type ActivityRecorderParts = Pick<Parts, 'store' | 'log'> & {
   metrics: Metrics
 }
 
-/** Adds what the metrics of this process have counted to the counts of the service, every few minutes. */
+/** Adds what the metrics of this process have counted to the counts of the service. */
 export class ActivityRecorder implements AsyncDisposable {
   readonly #parts: ActivityRecorderParts
   readonly #timer: NodeJS.Timeout
@@ -45,7 +43,7 @@ export class ActivityRecorder implements AsyncDisposable {
     this.#timer.unref()
   }
 
-  /** Adds what was counted since the last call. What the store cannot record is added later. */
+  /** What the store cannot record is added later. */
   record(): Promise<void> {
     this.#recording ??= this.#record().finally(() => {
       this.#recording = undefined
@@ -53,7 +51,6 @@ export class ActivityRecorder implements AsyncDisposable {
     return this.#recording
   }
 
-  /** Adds what is left. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
     await this.#recording
@@ -88,7 +85,6 @@ export async function pruneActivity(store: Store): Promise<number> {
   return deleted
 }
 
-/** The activity of a range, with all its intervals. */
 export async function readActivity(
   { activity }: Queries,
   range: ActivityRange,
@@ -117,7 +113,6 @@ export async function readActivity(
   return { range, intervalSeconds: interval / 1000, points }
 }
 
-/** The newest totals, and when they were counted. */
 export async function readTotals(
   { activity }: Queries,
   now: number,
@@ -143,7 +138,6 @@ export async function readTotals(
   }
 }
 
-/** The counts of this process since its start. */
 function readCounts(snapshot: MetricsSnapshot): Map<CountName, number> {
   const counts = new Map<CountName, number>()
   const add = (name: CountName, value: number) =>

@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts'
 import type { AuditEntry, AuditPosition } from '../../store/tables/audit.ts'
 import { decodeCursor, type PageRequest, toPage } from './page.ts'
 
-/** How long an entry is kept: longer than a year, so that yearly work can be compared. */
+/** Longer than a year, so that yearly work can be compared. */
 const ENTRY_LIFETIME_MS = 400 * DAY_MS
 
 const ENTRIES_PER_STATEMENT = 500
@@ -25,7 +25,7 @@ export class AuditLog {
     return toPage(entries, { limit, show, position: ({ at, id }) => [at, id] })
   }
 
-  /** For a job with its store; returns how many entries it deleted. */
+  /** For a job with its store; returns how many entries were deleted. */
   async prune(store: Store, now: number): Promise<number> {
     return repeatUntilEmpty(() =>
       store.execute('relaxed', ({ audit }) =>

@@ -12,13 +12,10 @@ const MAX_LINK_LENGTH = 500
 /** Control characters, and those that reorder the text around them. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u
 
-/** RFC 3339; the time of a day and the zone may be absent, for UTC. */
+/** RFC 3339; time of day and zone may be absent, for UTC. */
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/
 
-/**
- * The banner of the operator. Each process has it in memory, so that no page and no request waits for the store: read at
- * the start, and again after each change.
- */
+/** In memory, read at the start and after each change, so that no page and no request waits for the store. */
 export class Banners {
   readonly #store: Store
   readonly #clock: () => number
@@ -34,7 +31,7 @@ export class Banners {
     })
   }
 
-  /** The banner that is shown now, as this process last read it. */
+  /** As this process last read it. */
   current(): Banner | undefined {
     if (this.#isOutdated) void this.refresh()
     if (!this.#known) return undefined
@@ -44,7 +41,7 @@ export class Banners {
     return isShown ? { level, text, link } : undefined
   }
 
-  /** Reads the banner. When the store does not respond, the last one stays, and `current` repeats the read. */
+  /** When the store does not respond, the last banner stays, and `current` repeats the read. */
   refresh(): Promise<void> {
     this.#isOutdated = true
     this.#reading ??= this.#read().finally(() => {
@@ -53,12 +50,11 @@ export class Banners {
     return this.#reading
   }
 
-  /** As it was set, also before and after the time when it is shown. */
+  /** Also before and after the time when the banner is shown. */
   async find(): Promise<ScheduledBanner | null> {
     return ((await this.#store.read.operatorSettings.find('banner')) as ScheduledBanner | undefined) ?? null
   }
 
-  /** Replaces the banner. VALIDATION_ERROR. */
   async set(actor: AuditActor, request: BannerRequest): Promise<ScheduledBanner> {
     const banner = readBanner(request, this.#clock())
     await this.#store.write('durable', INDEPENDENT, async (tx) => {
@@ -75,7 +71,6 @@ export class Banners {
     return banner
   }
 
-  /** Removes the banner, if there is one. */
   async clear(actor: AuditActor): Promise<void> {
     await this.#store.write('durable', INDEPENDENT, async (tx) => {
       if (!(await tx.operatorSettings.remove('banner'))) return

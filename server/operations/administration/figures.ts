@@ -5,7 +5,6 @@ import type { ActivityEntry } from '../../store/tables/activity.ts'
 import type { Figures, ListKind } from '../../store/tables/figures.ts'
 import { TOTALS_WIDTH_MS, type TotalName } from './activity.ts'
 
-/** The visits of a figure. */
 const VISITS_MS = 30 * DAY_MS
 
 /** Objects of one transaction: each may have 720 hours with visits. */
@@ -15,10 +14,7 @@ const ROWS_PER_PAGE = 2000
 /** Accounts and domains are counted from the figures of sites. */
 const KINDS = ['site', 'account', 'domain'] as const
 
-/**
- * Counts what all sites, accounts and domains use, in small transactions, and the totals of the service. Returns the
- * number of figures that changed.
- */
+/** Works in small transactions. Returns the number of figures that changed. */
 export async function countFigures(store: Store): Promise<number> {
   const now = store.clock()
   const since = Math.floor((now - VISITS_MS) / HOUR_MS) * HOUR_MS
@@ -76,7 +72,6 @@ function isSame(one: Figures, other: Figures | undefined): boolean {
   )
 }
 
-/** Versions and blobs, by their state. */
 async function countTables(store: Store): Promise<Partial<Record<TotalName, number>>> {
   const versions = await countTable(store, 'versions')
   const blobs = await countTable(store, 'blobs')

@@ -33,7 +33,6 @@ export interface ListRequest extends PageRequest {
 
 type ListParts = Pick<Parts, 'store' | 'addresses'>
 
-/** Sites, accounts, domains, certificates and nodes of the service. */
 export class Lists {
   readonly #parts: ListParts
 

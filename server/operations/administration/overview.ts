@@ -14,7 +14,6 @@ type OverviewParts = Pick<Parts, 'store' | 'budget'> & {
   release: string
 }
 
-/** What an administrator sees first. */
 export class Overviews {
   readonly #parts: OverviewParts
 

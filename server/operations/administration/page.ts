@@ -1,9 +1,8 @@
 import { validationError } from '../../lib/errors.ts'
 
-/** What identifies the last row of a page: the values of the columns that the list is sorted by. */
+/** The values of the columns that the list is sorted by, in its last row on a page. */
 export type Position = readonly (string | number)[]
 
-/** Which rows of a list, as a request selects them. */
 export interface PageRequest {
   limit: number
   cursor?: string | undefined
@@ -13,7 +12,7 @@ export function encodeCursor(position: Position): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
-/** VALIDATION_ERROR unless it is the cursor of a position with values of these types. */
+/** VALIDATION_ERROR unless the position has values of these types. */
 export function decodeCursor(cursor: string, types: readonly ('string' | 'number')[]): Position {
   const position = parse(Buffer.from(cursor, 'base64url').toString())
   const isValid =
@@ -27,7 +26,7 @@ export function decodeCursor(cursor: string, types: readonly ('string' | 'number
   throw validationError([{ field: 'cursor', message: 'must be a nextCursor from an earlier response' }])
 }
 
-/** The rows of a page, of which the store returned one more where another page follows. */
+/** The store returned one row more where another page follows. */
 export function toPage<Row, Shown>(
   rows: readonly Row[],
   { limit, show, position }: { limit: number; show: (row: Row) => Shown; position: (row: Row) => Position },

@@ -2,7 +2,6 @@ import type { AdminSuspension } from '../../../protocol/api/admin/moderation.sch
 import { toIso } from '../../lib/time.ts'
 import type { Suspension } from '../../store/tables/suspension.ts'
 
-/** A suspension as operators see it. */
 export function describeSuspension(suspension: Suspension | null): AdminSuspension | null {
   return suspension && { ...suspension, since: toIso(suspension.since) }
 }

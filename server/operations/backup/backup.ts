@@ -16,23 +16,19 @@ import { type BackupManifest, FORMAT, putManifest, toBackupTime } from './manife
 import type { BackupTarget, ContentIdentity } from './target.ts'
 
 export interface BackupProgress {
-  /** Files of the backup that are in the target. */
   files: number
-  /** Files and bytes that this run has copied. */
   copiedFiles: number
   copiedBytes: number
 }
 
 export interface BackupOptions {
   target: BackupTarget
-  /** The copy of the database: a file, and its tables. */
   database: string
   snapshot: Snapshot
-  /** Of the time of the copy, in milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   at: number
   blobs: BlobSource
   lease: BackupLease
-  /** A folder for intermediate files. */
   workFolder: string
   release: string
   secret: string | undefined
@@ -45,7 +41,7 @@ const MAX_CONCURRENT_FILES = 16
 /** Longer files are streamed. */
 const MAX_BUFFERED_BYTES = 2 ** 20
 
-/** Stores a copied database, and the files it names that the target does not have. Throws the reason of `signal`. */
+/** Stores the database, and the files it names that the target does not have. Throws the reason of `signal`. */
 export async function backUp(options: BackupOptions): Promise<BackupManifest & BackupProgress> {
   try {
     return await copyAll(options)

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { type BackupTarget, BackupTargetError, type ContentIdentity, type TargetFile } from './target.ts'
 
-/** The folder of a target with the contents, each named by its hash. */
+/** Contents are named by their hashes. */
 export const CONTENTS = 'contents'
 
 /** An entry of a list: the bytes of the hash, and the size in 6 bytes. */
@@ -16,7 +16,7 @@ export function toContentName(hash: string): string {
   return `${toContentFolder(hash)}/${hash}`
 }
 
-/** Whether a target has a content, by its name and its size. */
+/** Compares its name and size. */
 export function hasContent(target: BackupTarget, identity: ContentIdentity): Promise<boolean> {
   return new StoredContents(target, toContentFolder(identity.hash)).has(identity)
 }
@@ -25,7 +25,7 @@ function toContentFolder(hash: string): string {
   return `${CONTENTS}/${hash.slice(0, 2)}`
 }
 
-/** Writes the list of the contents of a backup, in ascending order of their hashes. */
+/** Writes the contents of a backup in ascending order of their hashes. */
 export class FileListWriter implements AsyncDisposable {
   readonly #handle: FileHandle
   readonly #hash = createHash('sha256')
@@ -48,7 +48,7 @@ export class FileListWriter implements AsyncDisposable {
     if (this.#buffered.length === MAX_BUFFERED_ENTRIES) await this.#write()
   }
 
-  /** Ends the list. Returns what it is as a content. */
+  /** Returns what the list is as a content. */
   async finish(): Promise<ContentIdentity> {
     await this.#write()
     return { hash: this.#hash.digest('hex'), size: this.#size }
@@ -92,7 +92,7 @@ export class StoredContents {
     this.#files = target.list(folder)
   }
 
-  /** Whether the target has this content, by its name and its size. */
+  /** Compares its name and size. */
   async has({ hash, size }: ContentIdentity): Promise<boolean> {
     const name = toContentName(hash)
     while (!this.#isEnded && (this.#next === undefined || this.#next.name < name)) {

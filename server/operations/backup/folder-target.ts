@@ -17,7 +17,7 @@ const MAX_CONCURRENT_STATS = 16
 
 const READ_CHUNK_BYTES = 256 * 1024
 
-/** Backups in a folder, readable by its owner only. */
+/** Only its owner can read the folder. */
 export class FolderTarget implements BackupTarget {
   readonly #folder: string
   /** Folders with names that a power cut may still remove. */

@@ -6,16 +6,15 @@ import { findSecretProblem } from '../../lib/secret-length.ts'
 import type { SnapshotCounts } from '../../store/snapshot.ts'
 import { type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
 
-/** Describes a complete backup. It is stored last. */
+/** Describes a complete backup, and is stored last. */
 export interface BackupManifest {
   format: typeof FORMAT
-  /** When the database was copied, as in the name: `2026-11-23T10-32-02.123Z`. */
+  /** In the form of the name of the backup: `2026-11-23T10-32-02.123Z`. */
   time: string
-  /** Of the service. */
   release: string
-  /** The database, compressed with Zstandard: a content. `bytes` is its size when it is decompressed. */
+  /** Compressed with Zstandard. `bytes` is its size when it is decompressed. */
   database: ContentIdentity & { bytes: number }
-  /** The list of all other contents: hashes and sizes. */
+  /** Lists all other contents. */
   list: ContentIdentity
   counts: SnapshotCounts & { files: number; bytes: number }
   /** Hashes of files that the service had lost or damaged: they are in no list. */
@@ -37,7 +36,7 @@ const MAX_MANIFEST_BYTES = 2 ** 26
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/
 
-/** The name of a backup: a time in ISO 8601, without colons, which some file systems refuse. */
+/** ISO 8601, without colons, which some file systems refuse. */
 export function toBackupTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replaceAll(':', '-')
 }
@@ -49,7 +48,7 @@ export async function putManifest(target: BackupTarget, manifest: BackupManifest
   await target.flush()
 }
 
-/** The times of all complete backups, the newest first. */
+/** The times of complete backups, the newest first. */
 export async function listBackups(target: BackupTarget): Promise<string[]> {
   const times: string[] = []
   for await (const { name } of target.list(FOLDER)) {
@@ -59,7 +58,7 @@ export async function listBackups(target: BackupTarget): Promise<string[]> {
   return times.sort().reverse()
 }
 
-/** The manifest of the backup of this time, or of the newest one. BackupTargetError when there is none. */
+/** The manifest of this time, or of the newest backup. BackupTargetError when there is none. */
 export async function readManifest(target: BackupTarget, time?: string): Promise<BackupManifest> {
   const [newest] = time === undefined ? await listBackups(target) : [time]
   if (newest === undefined) throw new BackupTargetError('has no complete backup')
@@ -69,7 +68,7 @@ export async function readManifest(target: BackupTarget, time?: string): Promise
   return parseManifest(bytes, newest)
 }
 
-/** A complete backup of a target; `problem` says why it cannot be restored. */
+/** `problem` says why the backup cannot be restored. */
 export type ListedBackup = { time: string } & ({ manifest: BackupManifest } | { problem: string })
 
 /** All complete backups, the newest first, also those whose manifest is damaged or of a newer release. */

@@ -5,7 +5,6 @@ import { BackupError, type BackupTarget, BackupTargetError, type ContentIdentity
 import { hashBody, openContent } from './verify.ts'
 
 export interface PruneResult {
-  /** Backups that were removed. */
   backups: number
   files: number
   bytes: number
@@ -15,8 +14,8 @@ export interface PruneResult {
 const NAMES_PER_REQUEST = 1000
 
 /**
- * Keeps the newest `keep` backups after one was made; 0 keeps all. Nothing is removed when that one is not the newest by
- * its time: the clock was wrong, and `restore` would take another one.
+ * Runs after a backup was made; `keep` 0 keeps all. Removes nothing when that backup is not the newest by its time: the
+ * clock was wrong, and `restore` would take another one.
  */
 export async function pruneAfter(
   target: BackupTarget,
@@ -41,8 +40,8 @@ export async function pruneAfter(
 }
 
 /**
- * Keeps the newest `keep` backups, and the contents that they have. Nothing is removed when the manifest or the list of
- * one of them cannot be read: it may be that of the last backup that can be restored.
+ * Also keeps the contents of these backups. Removes nothing when the manifest or the list of one of them cannot be
+ * read: it may be that of the last backup that can be restored.
  */
 export async function prune(target: BackupTarget, keep: number): Promise<PruneResult> {
   const times = await listBackups(target)
@@ -80,7 +79,7 @@ async function openList(target: BackupTarget, { time, list }: BackupManifest): P
   return (await openContent(target, list))!
 }
 
-/** The names in several lists, which are read in one pass. */
+/** Reads the lists in one pass. */
 class NamesOfLists implements Disposable {
   readonly #lists: { body: Readable; entries: AsyncGenerator<ContentIdentity>; next: string | undefined }[] =
     []
@@ -89,7 +88,7 @@ class NamesOfLists implements Disposable {
     this.#lists.push({ body, entries: parseFileList(body), next: '' })
   }
 
-  /** Whether a list has the name; the names of the calls must ascend. */
+  /** The names of the calls must ascend. */
   async has(name: string): Promise<boolean> {
     for (const list of this.#lists) {
       while (list.next !== undefined && list.next < name) {

@@ -11,8 +11,8 @@ interface RepairSource {
 }
 
 /**
- * Copies the contents with these hashes from the service to the target again. Returns those that it copied: each was
- * compared with its hash before it took the place of what the target had. Call it with the lease of a backup.
+ * Returns the contents that were copied: each was compared with its hash before it took the place of what the target
+ * had. Call it with the lease of a backup.
  */
 export async function repair(
   target: BackupTarget,

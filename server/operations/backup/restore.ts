@@ -11,23 +11,20 @@ import type { BackupManifest } from './manifest.ts'
 import { BackupError, type BackupTarget, BackupTargetError } from './target.ts'
 import { findMissing, openContent } from './verify.ts'
 
-/** Hashes that a message lists. */
 const MAX_LISTED = 20
 
-/** A folder in the data folder that exists until everything is restored. */
+/** Exists in the data folder until everything is restored. */
 const WORK_FOLDER = 'restore'
 
 /** What a new file system has. */
 const IGNORED = ['lost+found']
 
-/** A data folder that is being restored, with the database of the backup. */
 export interface RestoreFolder {
   /** Where `fetchDatabase` stores the database. */
   database: string
-  /** The secret to restore with: that of the backup, or one that is not stored. */
+  /** That of the backup, or one that is not stored. */
   secret: string
   fetchDatabase(): Promise<void>
-  /** Ends the restore. */
   finish(): Promise<void>
 }
 
@@ -57,7 +54,6 @@ export async function beginRestore(
   }
 }
 
-/** The files of a target, by their hashes. */
 export function toBlobSource(target: BackupTarget): BlobSource {
   return {
     read: (location) => openContent(target, location),

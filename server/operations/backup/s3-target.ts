@@ -15,10 +15,9 @@ import {
   withTargetErrors,
 } from './target.ts'
 
-/** Bytes of a request that reads a part of a file. */
 const READ_BYTES = 8 * 2 ** 20
 
-/** Backups in a bucket of S3. A larger file is followed by the table of its pieces, as every object that `Uploads` stores. */
+/** A larger file is followed by the table of its pieces, like every object that `Uploads` stores. */
 export class S3Target implements BackupTarget {
   readonly #bucket: Bucket
   readonly #client: S3Client

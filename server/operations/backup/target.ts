@@ -3,7 +3,6 @@ import type { Readable } from 'node:stream'
 export interface TargetFile {
   /** With slashes between folders. */
   name: string
-  /** Bytes. */
   size: number
 }
 
@@ -15,13 +14,13 @@ export interface TargetFile {
  * - BackupTargetError when the target is full, absent or refuses.
  */
 export interface BackupTarget {
-  /** Stores a file, in place of one of the same name. Rejects with the error of `body`, also when it has other bytes. */
+  /** Replaces a file of the same name. Rejects with the error of `body`, also when it has other bytes. */
   put(name: string, body: Readable, expected: ContentIdentity): Promise<void>
 
   /** The bytes of a file of this size; undefined when it is absent. */
   read(file: TargetFile): Promise<Readable | undefined>
 
-  /** The files of a folder and of the folders in it, in the byte order of their names. */
+  /** Includes folders in the folder; in the byte order of names. */
   list(folder: string): AsyncGenerator<TargetFile>
 
   /** Absent files are ignored. */
@@ -36,19 +35,17 @@ export interface ContentIdentity {
   hash: string
 }
 
-/** Why a backup or a restore ended: a sentence for the operator. */
+/** A sentence for the operator. */
 export class BackupError extends Error {
   override name = 'BackupError'
 }
 
-/** A failure of the target. */
 export class BackupTargetError extends BackupError {
   constructor(problem: string, cause?: unknown) {
     super(`The backup target ${problem}.`, { cause })
   }
 }
 
-/** Throws a BackupTargetError for a failure of the target. */
 export async function withTargetErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

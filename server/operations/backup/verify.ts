@@ -7,13 +7,12 @@ import type { BackupTarget, ContentIdentity } from './target.ts'
 export interface VerifyResult {
   files: number
   bytes: number
-  /** Hashes of contents that the target has lost. */
   missing: string[]
-  /** Hashes of contents of which it has other bytes. */
+  /** The target has other bytes for these hashes. */
   damaged: string[]
 }
 
-/** One of `of` parts of about the same size, by its number from 0. */
+/** `number` counts from 0 of `of` parts of about the same size. */
 export interface FilePart {
   number: number
   of: number
@@ -43,7 +42,7 @@ export async function verify(
   return result
 }
 
-/** Hashes of the contents that a backup needs and the target does not have, by their names and sizes. */
+/** Compares only names and sizes. */
 export async function findMissing(
   target: BackupTarget,
   { database, list }: BackupManifest,

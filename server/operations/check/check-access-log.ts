@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { Config } from '../../config/settings.ts'
 import { type CheckResult, failed, ok } from './check-result.ts'
 
-/** Whether the access log can be written, or created in its folder. */
+/** Whether the log can be written, or created in its folder. */
 export function checkAccessLog({ accessLog: path }: Config): CheckResult[] {
   if (path === 'off' || path === 'stdout') return []
   const name = 'access log'

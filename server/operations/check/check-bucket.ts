@@ -1,7 +1,6 @@
 import type { BucketFacts } from '../../blobs/s3/inspect.ts'
 import type { CheckResult } from './check-result.ts'
 
-/** How to mend what does not work, by the action. */
 const REMEDIES: Record<string, string> = {
   put: 'check the URL, the credentials and their right s3:PutObject',
   read: 'the credentials need the right s3:GetObject',
@@ -10,7 +9,6 @@ const REMEDIES: Record<string, string> = {
   delete: 'the credentials need the right s3:DeleteObject',
 }
 
-/** What `slipway-server check` prints about the bucket. */
 export function checkBucket({ works, failed, comparesHashes }: BucketFacts): CheckResult[] {
   const name = 'bucket'
   if (failed) {

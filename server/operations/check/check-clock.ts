@@ -5,7 +5,6 @@ import { type CheckResult, failed, ok, warning } from './check-result.ts'
 const MAX_CLOCK_OFFSET_MS = 5 * MINUTE_MS
 const USUAL_CLOCK_OFFSET_MS = 2 * SECOND_MS
 
-/** Compares the clock of this machine with another one. */
 export function checkClock(other: string, offsetMs: number): CheckResult {
   const offset = Math.abs(offsetMs)
   const found = `this machine and ${other} differ by ${(offset / SECOND_MS).toFixed(1)} s`

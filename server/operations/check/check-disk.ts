@@ -12,10 +12,7 @@ const SLOW_FLUSH_MS = 50
 
 const LOW_FREE_INODES = 0.05
 
-/**
- * How fast the disk of a folder flushes, and what is free on it. The folder must be writable. `storesFiles`: whether the
- * database or the files of sites are there.
- */
+/** Measures flushes in the writable folder. `storesFiles`: whether the database or the files of sites are there. */
 export async function checkDisk(
   folder: string,
   { reserve, storesFiles }: { reserve: ReserveSize | undefined; storesFiles: boolean },

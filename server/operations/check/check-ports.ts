@@ -35,7 +35,6 @@ interface WantedPort {
   host: string
   port: number
   setting: string
-  /** Whether the service listens on its port. */
   isRunning: boolean
 }
 
@@ -57,7 +56,6 @@ async function checkPort({ host, port, setting, isRunning }: WantedPort): Promis
   }
 }
 
-/** Whether the service with this secret answers at a port. */
 async function isService({
   host,
   port,
@@ -85,7 +83,7 @@ const LISTENING = '0A'
 
 const MAX_COMMAND_LENGTH = 80
 
-/** The process that listens on a TCP port, where this user can see it (Linux). */
+/** Finds the process where this user can see it (Linux). */
 function findListener(port: number): { id: string; command: string } | undefined {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const sockets = new Set<string>()

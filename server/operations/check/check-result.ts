@@ -1,9 +1,8 @@
-/** One thing that a configuration needs. */
 export interface CheckResult {
   name: string
   /** A warning does not prevent operation. */
   status: 'ok' | 'warning' | 'failed'
-  /** What was found and, unless it is right, what to change. Never a secret. */
+  /** Names what to change, if something is wrong. Never a secret. */
   message: string
 }
 

@@ -4,7 +4,6 @@ import type { Config } from '../../config/settings.ts'
 import { findSecretProblem } from '../../lib/secret-length.ts'
 import { type CheckResult, failed, ok } from './check-result.ts'
 
-/** The length of the secret, and who can read its file. */
 export function checkSecret({ secret, data }: Config): CheckResult {
   const file = join(data, 'secret')
   const stored = secret || readSecret(data)
@@ -17,7 +16,7 @@ export function checkSecret({ secret, data }: Config): CheckResult {
   return ok('secret', `${place} has ${stored.length} characters`)
 }
 
-/** The secret of a data folder; undefined when there is none, or when it belongs to another user. */
+/** Undefined when there is no secret, or when it belongs to another user. */
 export function readSecret(data: string): string | undefined {
   try {
     return readFileSync(join(data, 'secret'), 'utf8').trim()

@@ -16,26 +16,21 @@ interface CheckOptions {
   config: Config
   secret: Secrets
   dns: Dns
-  /** Machines of the fleet. */
   machines: number
   /** Undefined on one machine. */
   inspectDatabase?: (() => Promise<DatabaseFacts>) | undefined
-  /** Ports, data folder, disk, secret and bucket. */
   checkMachine(): Promise<readonly CheckResult[]>
-  /** Undefined without a mail server. */
   checkMail?: (() => Promise<void>) | undefined
   /** Sends an email; undefined unless it is wanted. */
   sendMail?: (() => Promise<string>) | undefined
-  /** The certificate authority, and the proxies in front. */
   checkSurroundings(): Promise<readonly CheckResult[]>
   /** A label that no site has. */
   label: string
 }
 
-/** Connections to the database of one process: of its pool, of the change feed, and some of an upgrade. */
+/** Connections of the pool, of the change feed, and some of an upgrade. */
 const CONNECTIONS_PER_PROCESS = 10
 
-/** Checks everything that a configuration needs, in the order of its parts. */
 export async function checkConfiguration(options: CheckOptions): Promise<CheckResult[]> {
   const { config, inspectDatabase } = options
   const warnings = config.warnings.map((message) => warning('settings', message))

@@ -6,14 +6,10 @@ import { type Secrets, Signer } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
 import type { SharedSetting } from '../../store/tables/shared-settings.ts'
 
-/**
- * The settings of this node that all nodes should have, and that do not keep a node from starting, because they change
- * node by node. Each node stores signatures of its own when it starts.
- */
+/** Settings that all nodes should have. Nodes start despite differences, because settings change node by node. */
 export class FleetSettings {
-  /** Signatures by name, that of the present secret first: a value may be guessed. */
+  /** By name, that of the present secret first. Signed, because a value may be guessed. */
   readonly #own: ReadonlyMap<string, readonly [string, ...string[]]>
-  /** Names that were last logged. */
   #logged = ''
 
   constructor(config: Config, secret: Secrets) {
@@ -28,7 +24,6 @@ export class FleetSettings {
     )
   }
 
-  /** Names of the settings that differ from stored ones. */
   findDifferent(stored: readonly SharedSetting[]): string[] {
     return stored
       .filter(({ name, fingerprint }) => !(this.#own.get(name) ?? [fingerprint]).includes(fingerprint))
@@ -36,7 +31,7 @@ export class FleetSettings {
       .sort()
   }
 
-  /** Logs a warning when the settings differ from those of the node that started last, once for each difference. */
+  /** Logs each difference once. */
   async warn(store: Store, log: Pick<Log, 'warn'>): Promise<void> {
     const different = this.findDifferent(await store.read.sharedSettings.list()).join(', ')
     const isNew = different !== '' && different !== this.#logged
@@ -45,7 +40,7 @@ export class FleetSettings {
     log.warn('this node and the one that started last have different settings', { settings: different })
   }
 
-  /** Makes these settings those with which the others compare theirs. */
+  /** Other nodes then compare their settings with these. */
   async store(store: Store): Promise<void> {
     const stored = new Map((await store.read.sharedSettings.list()).map((one) => [one.name, one.fingerprint]))
     const own = [...this.#own]
@@ -55,7 +50,7 @@ export class FleetSettings {
   }
 }
 
-/** A value of a setting as a text that does not depend on the order of the fields in its objects. */
+/** Does not depend on the order of the fields in objects. */
 function serialize(value: unknown): string {
   const sorted = JSON.stringify(value, (_, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -4,7 +4,6 @@ import type { NodeReport } from '../../store/tables/nodes.ts'
 /** A node reports itself every ten seconds. */
 export const SILENT_MS = 30 * SECOND_MS
 
-/** Whether the reports of a node are overdue. */
 export function isSilent({ seenAt }: NodeReport, now: number): boolean {
   return now - seenAt > SILENT_MS
 }
@@ -16,7 +15,6 @@ export function listSilent(nodes: readonly NodeReport[], now: number): string[] 
   return [...hosts.difference(reporting)].sort()
 }
 
-/** Lines for a terminal: a row for each node, with the numbers that are not zero below it. */
 export function formatNodes(nodes: readonly NodeReport[], now: number): string[] {
   const hosts = Math.max(4, ...nodes.map(({ host }) => host.length))
   const releases = Math.max(7, ...nodes.map(({ release }) => release.length))

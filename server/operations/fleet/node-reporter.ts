@@ -18,7 +18,7 @@ type NodeReporterParts = Pick<Parts, 'store' | 'log'> & {
 
 const REPORT_INTERVAL_MS = 10_000
 
-/** Reports this process to the operator, who lists all nodes with `slipway-server nodes`. */
+/** The operator lists all nodes with `slipway-server nodes`. */
 export class NodeReporter implements AsyncDisposable {
   readonly #parts: NodeReporterParts
   readonly #id: string
@@ -26,7 +26,7 @@ export class NodeReporter implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout
   #reporting: Promise<void>
   #silent: string[] = []
-  /** When this node found that its disk is full, by the clock of the store. */
+  /** By the clock of the store. */
   #fullAt: number | undefined
   #isReplaceable = false
 
@@ -46,8 +46,8 @@ export class NodeReporter implements AsyncDisposable {
   }
 
   /**
-   * Whether another node can receive what this one refuses because its disk is full. It has reported that since then: of
-   * several disks that become full, the last one never makes its node replaceable.
+   * Whether another node can receive what this one refuses because its disk is full. It has reported that since then:
+   * of several disks that become full, the last one never makes its node replaceable.
    */
   get isReplaceable(): boolean {
     return this.#isReplaceable

@@ -6,15 +6,11 @@ import { hashToken, type Secrets, Signer } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
 import type { SharedSetting } from '../../store/tables/shared-settings.ts'
 
-/** The settings that all nodes of a database have in common. */
 interface SharedSettings extends Pick<Config, 'baseUrl' | 'siteDomain' | 'proxyHost' | 'blobsUrl'> {
   secret: Secrets
 }
 
-/**
- * Compares the settings with those of the node that was first, by fingerprints in the database. ConfigError with a line
- * for each setting that differs.
- */
+/** Compares fingerprints in the database. ConfigError with a line for each setting that differs from the first node. */
 export async function assertSharedSettings(store: Store, settings: SharedSettings): Promise<void> {
   const lines = (await findDifferentSettings(store, settings)).map(
     (name) => `${name} differs from that of the other nodes of the database`,
@@ -26,7 +22,7 @@ export async function assertSharedSettings(store: Store, settings: SharedSetting
   throw new ConfigError(lines.join('\n'))
 }
 
-/** Names of the settings that differ from those of the other nodes; the first node stores its own. */
+/** The first node stores its own settings. */
 export async function findDifferentSettings(store: Store, settings: SharedSettings): Promise<string[]> {
   const own = fingerprints(settings)
   let stored = await store.read.sharedSettings.list()
@@ -37,7 +33,6 @@ export async function findDifferentSettings(store: Store, settings: SharedSettin
   return compareSharedSettings(stored, settings)
 }
 
-/** Names of the settings that differ from stored ones. */
 export function compareSharedSettings(stored: readonly SharedSetting[], settings: SharedSettings): string[] {
   const isDifferent = ({ name, accepted }: Fingerprint) =>
     stored.some((one) => one.name === name && !accepted.includes(one.fingerprint))
@@ -46,7 +41,7 @@ export function compareSharedSettings(stored: readonly SharedSetting[], settings
     .map(({ name }) => name)
 }
 
-/** Makes these settings those that all nodes must have from their next start on. */
+/** All nodes must have these settings from their next start on. */
 export async function replaceSharedSettings(store: Store, settings: SharedSettings): Promise<void> {
   const own = fingerprints(settings).map(toStored)
   await store.execute('durable', (queries) => queries.sharedSettings.replace(own))

@@ -14,7 +14,7 @@ interface WaitOptions {
   signal?: AbortSignal | undefined
 }
 
-/** Repeats `open` while the database is unreachable, for any time: a fleet may start before its database. */
+/** Repeats `open` for any time: a fleet may start before its database. */
 export async function waitForDatabase<T>(open: () => Promise<T>, { log, signal }: WaitOptions): Promise<T> {
   let loggedAt = Number.NEGATIVE_INFINITY
   for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
@@ -33,12 +33,12 @@ export async function waitForDatabase<T>(open: () => Promise<T>, { log, signal }
   }
 }
 
-/** An error that says when to try again; a schema that this release cannot use does not. */
+/** A schema that this release cannot use does not say when to try again. */
 function isTemporary(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'UNAVAILABLE' && error.retryAfterSeconds !== undefined
 }
 
-/** The message of the first cause, such as "connect ECONNREFUSED 192.0.2.1:5432". */
+/** Such as "connect ECONNREFUSED 192.0.2.1:5432". */
 export function findReason(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return findReason(error.errors[0])
   const { cause, message } = error as Error

@@ -6,21 +6,20 @@ import { INDEPENDENT, type Store } from '../../store/store.ts'
 import type { AuditActor } from '../../store/tables/audit.ts'
 import { BLOCKS_CHANGED, type Block, type BlockKind } from '../../store/tables/blocks.ts'
 
-/** What is to be blocked, as it was typed. */
 export interface BlockRequest {
   kind: BlockKind
   value: string
   reason: string
-  /** Seconds until it ends; undefined for never. */
+  /** Undefined for a block that never ends. */
   seconds?: number | undefined
   /** Whether a network may contain the address of the operator, or addresses that are not of the Internet. */
   force?: boolean | undefined
 }
 
-/** Blocks of a kind: every process has those of networks in memory. */
+/** Every process has those of networks in memory. */
 const MAX_BLOCKS = 10_000
 
-/** Sites that have a blocked file whose caches are invalidated in one write. */
+/** One write invalidates the caches of this many sites that have a blocked file. */
 const SITES_PER_WRITE = 500
 
 const EXPIRED_PER_QUERY = 100
@@ -31,7 +30,6 @@ const LOCAL_NETWORKS = [
   ...['::1/128', 'fc00::/32', 'fd00::/32', 'fe80::/32'],
 ].map((text) => parseNetwork(text)!)
 
-/** Blocked networks of callers and contents of files. */
 export class Blocks {
   readonly #store: Store
   readonly #clock: () => number
@@ -47,7 +45,7 @@ export class Blocks {
   }
 
   /**
-   * Blocks a network or a content, which every site that has it stops serving. A repeated block has the new reason and end.
+   * Every site that has a blocked content stops serving it. A repeated block has the new reason and end.
    * VALIDATION_ERROR, also beyond the number of blocks. `ownAddress` is that of the operator, where it is known.
    */
   async add(actor: AuditActor, request: BlockRequest, ownAddress?: string): Promise<Block> {
@@ -75,7 +73,7 @@ export class Blocks {
     if (!isRemoved) throw new ApiError('NOT_FOUND', `${value} is not blocked`)
   }
 
-  /** Removes those that have ended, for a job with its store; returns their number. */
+  /** For a job with its store; returns how many had ended. */
   async removeExpired(store: Store): Promise<number> {
     return repeatUntilEmpty(async () => {
       const expired = await store.read.blocks.expired(this.#clock(), EXPIRED_PER_QUERY)

@@ -5,7 +5,6 @@ import type { Store } from '../../store/store.ts'
 import { describeSuspension } from '../administration/suspension.ts'
 import { findTitle, requirePresentSite } from './targets.ts'
 
-/** Sites as operators see them before they act. */
 export class ModeratedSites {
   readonly #store: Store
   readonly #addresses: UrlBuilder

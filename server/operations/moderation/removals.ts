@@ -29,7 +29,7 @@ interface RemovalsOptions {
   branding: ServiceBranding
 }
 
-/** What operators take away permanently, each action with its reason in the audit log and in an email to the owner. */
+/** What operators take away permanently; the reason is in the audit log and in an email to the owner. */
 export class Removals {
   readonly #options: RemovalsOptions
 
@@ -37,7 +37,7 @@ export class Removals {
     this.#options = options
   }
 
-  /** Deletes a site with its versions and domains, also from the trash. NOT_FOUND. */
+  /** Also from the trash. NOT_FOUND. */
   async deleteSite(actor: AuditActor, slug: string, reason: string): Promise<void> {
     const { store, clock, certificates } = this.#options
     const find = ({ domains }: Queries) => domains.bySite(slug)
@@ -52,7 +52,7 @@ export class Removals {
     })
   }
 
-  /** Removes an active domain from its site; any account can add it again. NOT_FOUND. */
+  /** Any account can add the domain again. NOT_FOUND. */
   async releaseDomain(actor: AuditActor, typed: string, reason: string): Promise<void> {
     const { store, clock, certificates } = this.#options
     const domain = parseHostName(typed)
@@ -69,7 +69,7 @@ export class Removals {
     })
   }
 
-  /** Deletes an account with all of its sites; returns its email address. LAST_ADMINISTRATOR. See `requireAccountOf`. */
+  /** Also deletes all of its sites; returns its email address. LAST_ADMINISTRATOR. See `requireAccountOf`. */
   async deleteAccount(actor: AuditActor, target: string, reason: string): Promise<string> {
     const { store, clock, accountDeletion, mail, baseUrl, branding } = this.#options
     const account = await requireAccountOf(store.read, target)

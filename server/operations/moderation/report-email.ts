@@ -6,7 +6,7 @@ import { renderEmail } from '../../mail/template.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { ReportedSite } from '../../store/tables/reports.ts'
 
-/** Reports that an email quotes, but at least one of each site, and characters of each. */
+/** An email quotes at least one report of each site. */
 const MAX_QUOTED = 5
 const MAX_QUOTED_CHARACTERS = 300
 
@@ -15,7 +15,6 @@ interface SiteReports {
   reports: Pick<ReportedSite, 'count' | 'mailedCount' | 'latest'>
 }
 
-/** The email to the operator about new reports of sites. */
 export function reportEmail({
   to,
   sites,
@@ -45,7 +44,6 @@ export function reportEmail({
   return renderEmail(content, branding)
 }
 
-/** The paragraphs about one site. */
 function describeReports({ slug, reports }: SiteReports, addresses: UrlBuilder, maxQuoted: number): string[] {
   const { count, mailedCount, latest } = reports
   const added = pluralize(count - mailedCount, 'new report')

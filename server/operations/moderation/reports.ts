@@ -22,11 +22,11 @@ import { findTitle, isPresent, requirePresentSite } from './targets.ts'
 
 type ReportsParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'clock'> & {
   limits: Pick<RateLimits, 'charge'>
-  /** The address of the operator; '' for none. */
+  /** '' for none. */
   email: string
 }
 
-/** Reports of a site whose texts are kept, and their characters: each report writes them, and a list reads those of 200 sites. */
+/** Each report writes these texts, and a list reads those of 200 sites. */
 const MAX_LATEST = 20
 const MAX_LATEST_CHARACTERS = 10_000
 
@@ -35,16 +35,15 @@ const MAX_URL_LENGTH = 2000
 /** Except line feeds. In JSON they take six bytes. */
 const CONTROLS = /[^\P{Cc}\n]/gu
 
-/** Between emails to the operator, and between those about one site. */
 const EMAIL_INTERVAL_MS = 10 * MINUTE_MS
 const SITE_EMAIL_INTERVAL_MS = HOUR_MS
 const SITES_PER_EMAIL = 20
 
-/** Reports contain email addresses, so they are not kept for ever. */
+/** Reports contain email addresses. */
 const RETENTION_MS = 180 * DAY_MS
 const ROWS_PER_STATEMENT = 500
 
-/** Reports of sites by visitors. All reports of a site are one row with the last texts, however many there are. */
+/** All reports of a site are one row with the last texts, however many there are. */
 export class Reports {
   readonly #parts: ReportsParts
   readonly #hosts: Hosts
@@ -55,8 +54,8 @@ export class Reports {
   }
 
   /**
-   * Records a report. VALIDATION_ERROR when the address is not of a site, RATE_LIMITED for too many reports of a network.
-   * It opens a report that was decided only if the site has changed since then, or is online after an action.
+   * VALIDATION_ERROR when the address is not of a site, RATE_LIMITED for too many reports of a network. Opens a report
+   * that was decided only if the site has changed since then, or is online after an action.
    */
   async add({ url, reason, text = '', email }: ReportRequest, address: string): Promise<void> {
     const { store, clock } = this.#parts
@@ -77,7 +76,7 @@ export class Reports {
     })
   }
 
-  /** Those in a state, the last reported site first. VALIDATION_ERROR for an invalid cursor. */
+  /** The last reported site first. VALIDATION_ERROR for an invalid cursor. */
   async list({ state, limit, cursor }: PageRequest & { state: ReportState }): Promise<ReportPage> {
     const { read } = this.#parts.store
     const [lastAt, site] = cursor === undefined ? [] : decodeCursor(cursor, ['number', 'string'])
@@ -110,8 +109,7 @@ export class Reports {
 
   /**
    * Deletes old reports, and sends the operator one email about sites with new ones, for a job with its store. Returns
-   * the number of emails. Safe to run twice, and on two nodes concurrently. An email that was not sent rejects, and is
-   * sent again by a later run.
+   * the number of emails. Safe to run twice, and on two nodes concurrently. Rejects when an email was not sent.
    */
   async run(store: Store): Promise<number> {
     const { clock, mail, addresses, branding, email: to } = this.#parts
@@ -144,7 +142,6 @@ export class Reports {
     return due
   }
 
-  /** Whether an email may be sent now. */
   async #claimEmail(store: Store): Promise<boolean> {
     const window = counterWindow(this.#parts.clock(), EMAIL_INTERVAL_MS)
     const emails = await store.execute('relaxed', ({ counters }) =>
@@ -153,7 +150,7 @@ export class Reports {
     return emails === 1
   }
 
-  /** Records that the operator was notified of reports, except those that were added since they were read. */
+  /** Does not count reports that were added since they were read. */
   async #recordEmail(store: Store, slug: string, { site, count }: ReportedSite): Promise<void> {
     await store.write('relaxed', { site: slug }, async (tx) => {
       const mailedAt = this.#parts.clock()
@@ -171,7 +168,6 @@ export class Reports {
     throw new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: secondsLeft, details })
   }
 
-  /** The present slug of the site at a URL. */
   async #findSlug(url: string): Promise<string> {
     const { read } = this.#parts.store
     if (!URL.canParse(url) || url.length > MAX_URL_LENGTH) throw unknownSite()
@@ -206,7 +202,6 @@ export class Reports {
   }
 }
 
-/** The row of a site with one more report. */
 function withReport(known: ReportedSite | undefined, site: Site, report: Report): ReportedSite {
   const { at } = report
   if (!known) {
@@ -233,7 +228,6 @@ function withReport(known: ReportedSite | undefined, site: Site, report: Report)
   }
 }
 
-/** The first of them, within the limits. */
 function selectLatest(reports: readonly Report[]): Report[] {
   let characters = 0
   return reports.slice(0, MAX_LATEST).filter(({ url, text }) => {

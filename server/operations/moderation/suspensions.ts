@@ -7,9 +7,8 @@ import type { Site } from '../../store/tables/sites.ts'
 import type { Suspension } from '../../store/tables/suspension.ts'
 import { requireAccountOf, requirePresentSite } from './targets.ts'
 
-/** What an operator says about an action. */
 export interface Statement {
-  /** For the owner, who receives it by email. */
+  /** The owner receives it by email. */
   reason: string
   /** For visitors. */
   publicReason?: string | undefined
@@ -17,12 +16,12 @@ export interface Statement {
   note?: string | undefined
 }
 
-/** Sites of an account whose caches are invalidated in one write. */
+/** One write invalidates the caches of this many sites. */
 const SITES_PER_WRITE = 500
 
 /**
- * Takes sites and accounts offline, and back online. Each action is one durable write with its entry in the audit log;
- * repeating it changes the reason. All nodes apply it with the invalidation of the site.
+ * Each action is one durable write with its entry in the audit log; repeating it changes the reason. All nodes apply it
+ * with the invalidation of the site.
  */
 export class Suspensions {
   readonly #store: Store
@@ -126,7 +125,7 @@ export async function markActed(tx: WriteTransaction, site: string, now: number)
   if (reports?.state === 'open') await tx.reports.put({ ...reports, state: 'acted', decidedAt: now })
 }
 
-/** Tells the owner by email; anonymous sites have none. */
+/** Notifies the owner by email; anonymous sites have none. */
 export async function notify(
   tx: WriteTransaction,
   {

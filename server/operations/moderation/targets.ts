@@ -5,19 +5,18 @@ import type { Queries } from '../../store/queries.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { Site } from '../../store/tables/sites.ts'
 
-/** The site of this slug, which may be in the trash; NOT_FOUND when there is none or it was deleted permanently. */
+/** The site may be in the trash; NOT_FOUND when there is none or it was deleted permanently. */
 export async function requirePresentSite(queries: Queries, slug: string): Promise<Site> {
   const site = await queries.sites.bySlug(slug)
   if (site && isPresent(site)) return site
   throw new ApiError('NOT_FOUND', `There is no site ${slug}`)
 }
 
-/** Whether a site was not deleted permanently. */
 export function isPresent({ deletedAt, keptUntil }: Site): boolean {
   return deletedAt === null || keptUntil !== null
 }
 
-/** The title that its owner has set, or that of its live page; null without both. */
+/** The one that the owner has set, or that of the live page; null without both. */
 export async function findTitle(
   { versions }: Queries,
   { title, liveVersionId }: Pick<Site, 'title' | 'liveVersionId'>,
@@ -26,7 +25,7 @@ export async function findTitle(
   return (await versions.header(liveVersionId))?.title ?? null
 }
 
-/** The account of an id or an email address; NOT_FOUND. */
+/** By id or email address; NOT_FOUND. */
 export async function requireAccountOf({ accounts }: Queries, target: string): Promise<Account> {
   const account = await (target.includes('@') ? accounts.byEmail(readEmail(target)) : accounts.byId(target))
   if (account) return account

@@ -24,13 +24,12 @@ interface NoticeEmail {
 interface Content {
   subject: string
   blocks: EmailBlock[]
-  /** Why the recipient gets this email, when the reason is not its account. */
+  /** Undefined when the recipient gets the email because of its account. */
   reason?: string
 }
 
 const MAX_TITLE_CHARACTERS = 60
 
-/** The email about an event. */
 export function noticeEmail(o: NoticeEmail): Email {
   const { to, event, addresses, unsubscribeUrl } = o
   const { base } = addresses

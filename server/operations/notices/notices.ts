@@ -26,15 +26,15 @@ type NoticesParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'c
 /** How long before its expiry the owner of a site is reminded. */
 const REMINDER_LEAD_MS = 6 * HOUR_MS
 
-/** Sites that were changed more recently than this before the reminder get none: the owner knows. */
+/** The owner of a site that was changed more recently knows, and gets no reminder. */
 const MIN_UNCHANGED_MS = 6 * HOUR_MS
 
-/** A domain must fail for this long: DNS servers are often unavailable for minutes. */
+/** DNS servers are often unavailable for minutes. */
 const DOMAIN_FAILING_MS = HOUR_MS
 
 const CERTIFICATE_FAILING_MS = DAY_MS
 
-/** Emails of one kind to one account; further events get none. */
+/** Of one kind to one account; further events get no email. */
 const DEFAULT_LIMIT = { windowMs: HOUR_MS, max: 5 }
 
 /** The API has a limit of its own for invitations. */
@@ -46,23 +46,22 @@ const LIMITS: { readonly [Kind in NoticeEvent['kind']]?: typeof DEFAULT_LIMIT } 
 const MAX_ATTEMPTS = 5
 const RETRY_INTERVAL_MS = 15 * MINUTE_MS
 
-/** Events that are found, and emails that are sent, per run. */
+/** Events of a kind that are found, and emails that are sent, per run. */
 const NOTICES_PER_RUN = 100
 
-/** Emails that the mail server accepts later, after which a run ends: it probably accepts none now. */
+/** After these, a run ends: the mail server probably accepts no email now. */
 const MAX_DEFERRED = 3
 
-/** How long a row prevents a second email about its event. */
+/** A row prevents a second email about its event. */
 const RETENTION_MS = 90 * DAY_MS
 const ROWS_PER_STATEMENT = 500
 
-/** Of an email that was sent or refused permanently, that the mail server accepts later, or that did not reach it. */
+/** `done` also if the email was refused permanently, `deferred` if the mail server accepts it later, else `failed`. */
 type SendOutcome = 'done' | 'deferred' | 'failed'
 
 /**
- * Emails about events of an account: at most one for each event. An event of the API adds its notice in its own
- * transaction; this class finds the events that come with time, and sends. A process that dies while it sends leaves
- * an email unsent rather than sent twice.
+ * At most one email for each event. An event of the API adds its notice in its own transaction; this class finds those
+ * that come with time, and sends. A process that dies while it sends leaves an email unsent.
  */
 export class Notices {
   readonly #parts: NoticesParts
@@ -71,10 +70,7 @@ export class Notices {
     this.#parts = parts
   }
 
-  /**
-   * Finds events and sends what is due, for a job with its store; returns the number of emails. Safe to run twice, and on
-   * two nodes concurrently.
-   */
+  /** For a job with its store; returns the number of emails. Safe to run twice, and on two nodes concurrently. */
   async run(store: Store): Promise<number> {
     const { clock } = this.#parts
     await this.#addNotices(store)
@@ -129,8 +125,8 @@ export class Notices {
   }
 
   /**
-   * Takes a notice out of the queue before it is sent. Undefined when another process has taken it, its account was
-   * deleted, its deleted site was restored, or the account has had too many emails of its kind.
+   * Takes a notice before it is sent. Undefined when another process has taken it, its account was deleted, its deleted
+   * site was restored, or the account has had too many emails of its kind.
    */
   async #claim(id: string, store: Store): Promise<Account | undefined> {
     const { clock, log } = this.#parts

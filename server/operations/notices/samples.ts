@@ -29,7 +29,7 @@ const SAMPLE_REASON = 'The site copies the sign-in page of a bank'
 
 type Events = { [Kind in NoticeEvent['kind']]: NoticeEvent & { kind: Kind } }
 
-/** Every email that the service sends, with sample data. */
+/** Every email that the service sends. */
 export function sampleEmails(options: SampleOptions): Email[] {
   const { to, addresses, branding, now } = options
   const service = { baseUrl: addresses.base, branding }
@@ -62,7 +62,7 @@ function sampleReport({ to, addresses, branding, now }: SampleOptions): Email {
   })
 }
 
-/** The email of `slipway-server mail test` and `slipway-server check --mail`. */
+/** For `slipway-server mail test` and `slipway-server check --mail`. */
 export function testEmail({ to, addresses, branding }: Omit<SampleOptions, 'now'>): Email {
   return renderEmail(
     {

@@ -3,10 +3,7 @@ import type { InternalRoute } from '../../net/internal-server.ts'
 
 export const METRICS_PATH = '/metrics'
 
-/**
- * `GET /metrics`: the numbers of this process in the text format of Prometheus; those of all processes of this machine
- * with `collectAll`.
- */
+/** Text format of Prometheus, for this process or, with `collectAll`, for all processes of this machine. */
 export function metricsRoute(
   metrics: Metrics,
   collectAll: (() => Promise<ProcessSnapshot[]>) | undefined,

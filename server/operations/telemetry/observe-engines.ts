@@ -11,7 +11,7 @@ type Outcome = 'ok' | 'rejected' | 'failed'
 
 type AsyncMethod = (...given: unknown[]) => Promise<unknown>
 
-/** The store, with the time of each operation recorded. Its `read` has the same queries. */
+/** Records the time of each operation. The `read` of the result has the same queries. */
 export function observeStore(store: Store, telemetry: Telemetry): Store {
   const { metrics } = telemetry
   const durations = (kind: 'read' | 'write') => (outcome: Outcome) =>
@@ -39,7 +39,6 @@ export function observeStore(store: Store, telemetry: Telemetry): Store {
 
 const BLOB_OPERATIONS = ['put', 'putTogether', 'commit', 'bytes', 'read', 'verify', 'remove', 'list'] as const
 
-/** The blobs, with the time of each operation recorded. */
 export function observeBlobs(blobs: Blobs, telemetry: Telemetry): Blobs {
   const { metrics } = telemetry
   const observed = BLOB_OPERATIONS.map((operation) => {
@@ -53,7 +52,6 @@ export function observeBlobs(blobs: Blobs, telemetry: Telemetry): Blobs {
   return { ...blobs, ...Object.fromEntries(observed) }
 }
 
-/** The mail engine, with its emails counted. */
 export function observeMail(mail: Mail, telemetry: Telemetry): Mail {
   const count = (outcome: 'sent' | 'rejected' | 'failed') =>
     telemetry.metrics.counter('slipway_emails_total', { outcome }).add()
@@ -71,7 +69,6 @@ export function observeMail(mail: Mail, telemetry: Telemetry): Mail {
   }
 }
 
-/** Runs an operation, and records its time by its outcome. */
 function observer(telemetry: Telemetry, find: (outcome: Outcome) => Histogram) {
   const histograms = { ok: find('ok'), rejected: find('rejected'), failed: find('failed') }
   const record = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -90,7 +87,7 @@ function observer(telemetry: Telemetry, find: (outcome: Outcome) => Histogram) {
     trace(telemetry, span, () => record(work))
 }
 
-/** An object with the methods of an instance and of its class, each run by `observe`. */
+/** Runs each method by `observe`. */
 function observeMethods(
   target: object,
   observe: (name: string) => (work: () => Promise<unknown>) => Promise<unknown>,

@@ -24,15 +24,15 @@ import { settlesWithin } from '../../lib/settles-within.ts'
 import type { Span, SpanOptions, Tracer } from '../../lib/telemetry.ts'
 
 interface OtlpOptions {
-  /** Of the collector, without the path of traces. */
+  /** Without the path of traces. */
   url: string
-  /** Percentage of the traces that begin here. */
+  /** Of the traces that begin here. */
   samplePercent: number
   version: string
   log: Log
 }
 
-/** Spans that wait for their export; further ones are dropped. */
+/** Further spans are dropped. */
 const MAX_WAITING_SPANS = 2048
 const EXPORT_TIMEOUT_MS = 10_000
 
@@ -46,14 +46,13 @@ const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT }
 
-/** Sends traces to a collector over OTLP. An export that fails is logged, and delays nothing. */
+/** An export that fails is logged, and delays nothing. */
 export class OtlpTracer implements Tracer {
   readonly #provider: TracerProvider
   readonly #log: Log
   /** Without the login that the URL may have. */
   readonly #collector: string
   readonly #tracer: OtlpApi
-  /** The operation in progress. */
   readonly #current = new AsyncLocalStorage<LazySpan>()
 
   constructor({ url, samplePercent, version, log }: OtlpOptions) {
@@ -125,7 +124,7 @@ export class OtlpTracer implements Tracer {
   }
 }
 
-/** A span that begins when it was made, and exists once it is used: work that returns immediately has none. */
+/** Begins when it was made, and exists once it is used: work that returns immediately has no span. */
 class LazySpan implements Span {
   readonly #tracer: OtlpApi
   readonly #options: SpanOptions

@@ -3,13 +3,11 @@ import type { Metrics } from '../../lib/metrics.ts'
 import { SECOND_MS } from '../../lib/time.ts'
 import { readDescriptors } from './descriptors.ts'
 
-/** Interval of the percentiles of the event loop's delay. */
 const DELAY_INTERVAL_MS = 15 * SECOND_MS
 
-/** Resolution of the measurement of that delay. */
 const DELAY_RESOLUTION_MS = 20
 
-/** Adds the metrics of this process. Dispose it to end their timers. */
+/** Dispose the result to end the timers. */
 export function addProcessMetrics(metrics: Metrics, { version }: { version: string }): Disposable {
   metrics.addRead('slipway_build_info', () => 1, { version, node: process.versions.node })
   metrics.addRead('process_start_time_seconds', () => performance.timeOrigin / 1000)
@@ -38,7 +36,7 @@ function addDescriptors(metrics: Metrics): void {
   metrics.addRead('process_max_fds', () => read?.limit)
 }
 
-/** Percentiles of the delay of the event loop beyond the resolution, of the last complete interval. */
+/** Percentiles beyond the resolution, of the last complete interval. */
 function addEventLoopDelay(metrics: Metrics): Disposable {
   const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS })
   delay.enable()

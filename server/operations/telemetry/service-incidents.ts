@@ -11,12 +11,12 @@ interface Parts {
   blobs: Blobs
   reserve: DiskReserve
   breaker: CircuitBreaker
-  /** Whether the database is a file, and blobs are files, of the data folder. */
+  /** Whether the database and the blobs are files of the data folder. */
   hasLocalDatabase: boolean
   hasLocalBlobs: boolean
 }
 
-/** A node that has not heard of changes for this time needs its operator, if that lasts. */
+/** Beyond it a node needs its operator, if that lasts. */
 const MAX_SILENCE_MS = 3 * SECOND_MS
 
 /** An incident ends when the free space exceeds the reserve by a tenth of it. */
@@ -29,7 +29,7 @@ const ENOUGH_DESCRIPTORS = 0.7
 /** Readings between two counts of the descriptors: listing 20,000 of them takes 30 ms of CPU (measured). */
 const DESCRIPTOR_READINGS = 10
 
-/** Watches the states of a service that its engines do not watch themselves. */
+/** Watches what the engines do not watch themselves. */
 export function watchService(incidents: Incidents, parts: Parts): void {
   const { store, blobs, hasLocalDatabase, hasLocalBlobs } = parts
   incidents.watch('changes-unheard', (isActive) =>

@@ -20,10 +20,10 @@ interface Parts {
   precompressor: Precompressor
 }
 
-/** How long the results of queries of whole tables are valid. */
+/** Validity of the results of queries of whole tables. */
 const QUERY_LIFETIME_MS = MINUTE_MS
 
-/** Adds the metrics that are read from the parts of the service when they are shown. */
+/** Read from the parts of the service when they are shown. */
 export function addServiceMetrics(metrics: Metrics, parts: Parts): void {
   const { connections, clientMemory, budget, uploadLimiter, precompressor } = parts
   metrics.addRead('slipway_connections', () => connections.open)
