@@ -3,10 +3,7 @@ import type { WriteTransaction } from '../store/store.ts'
 import type { Site } from '../store/tables/sites.ts'
 import { sumUploads } from '../store/tables/versions.ts'
 
-/**
- * The bytes among contents that a site has just begun to reference that count for its holder: those that no other site
- * of its owner has.
- */
+/** The bytes of contents that a site has just begun to reference, without those that another site of its owner has. */
 export async function countNewBytes(
   tx: WriteTransaction,
   { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
@@ -15,7 +12,7 @@ export async function countNewBytes(
   return sumOwn(tx, { slug, ownerId }, new Map(contents.map(({ hash, size }) => [hash, size])))
 }
 
-/** Removes the references of a site to those of these blobs that none of its versions needs any more. Returns them. */
+/** Removes references to those blobs that no version of the site needs any more. Returns them. */
 export async function releaseBlobs(
   tx: WriteTransaction,
   slug: string,
@@ -27,7 +24,7 @@ export async function releaseBlobs(
 }
 
 /**
- * Removes versions of a site and releases their blobs. Returns the bytes that its holder no longer has, which the caller
+ * Removes versions and releases their blobs. Returns the bytes that the holder no longer has, which the caller
  * releases. Injected documents do not count.
  */
 export async function removeVersions(
@@ -53,8 +50,8 @@ export async function removeVersions(
 }
 
 /**
- * What the manifest and the rules of a version count for the holder of its site. Nothing for an account; a network
- * without an account could otherwise store any number of long manifests of short files.
+ * The manifest and the rules count for a network without an account, which could otherwise store any number of long
+ * manifests of short files. Nothing for an account.
  */
 export async function countRecord(
   { versions }: Queries,
@@ -64,7 +61,7 @@ export async function countRecord(
   return ownerId === null ? versions.recordBytes(id) : 0
 }
 
-/** What the versions of a site count beside its contents: uploads that are not finalized, and `countRecord`. */
+/** What versions count beside their contents: uploads that are not finalized, and `countRecord`. */
 export async function sumVersions(
   queries: Queries,
   { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,

@@ -36,8 +36,8 @@ export class Collaborators {
   }
 
   /**
-   * Adds an address, which needs no account yet, and notifies it by email. Repeating it changes nothing. RATE_LIMITED
-   * beyond the invitations of a day, COLLABORATOR_LIMIT_REACHED beyond those of a site.
+   * The address needs no account yet, and is notified by email. Repeating it changes nothing. RATE_LIMITED beyond the
+   * invitations of a day, COLLABORATOR_LIMIT_REACHED beyond those of a site.
    */
   async add(account: Account, slug: string, typed: string): Promise<Collaborator> {
     const { store, clock } = this.#parts
@@ -58,7 +58,7 @@ export class Collaborators {
     })
   }
 
-  /** The owner removes any collaborator, a collaborator only itself. NOT_FOUND for an address that the site does not have. */
+  /** The owner removes any collaborator, a collaborator only itself. NOT_FOUND for an address that is none. */
   async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
     const { store, clock } = this.#parts
     const email = readEmail(typed)

@@ -9,8 +9,8 @@ import { describePreview } from './preview.ts'
 import type { UrlBuilder } from './urls.ts'
 
 /**
- * The response of finalize and of operations that end like it (contract, "Finalize"). The warnings are those of the
- * version's rule files, and one when the site's metadata cannot be injected into its root document.
+ * Contract, "Finalize". The warnings are those of the version's rule files, and one when the site's metadata cannot be
+ * injected into its root document.
  */
 export async function buildFinalizeResponse(
   { addresses, blobs }: { addresses: UrlBuilder; blobs: BlobReader },

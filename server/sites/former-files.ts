@@ -12,13 +12,13 @@ import {
 } from '../store/tables/versions.ts'
 import { countNewBytes, releaseBlobs } from './blob-references.ts'
 
-/** How long a file stays reachable after it went away (contract, "Serving", 4). */
+/** Contract, "Serving", 4. */
 const FORMER_FILES_TTL_MS = HOUR_MS
 
-/** Maximum number of former files of a site; those that went away first are dropped. */
+/** Beyond it, those that went away first are dropped. */
 const MAX_FORMER_FILES = 5000
 
-/** Records the files of the live version that the next one does not have. Called before the next one is live. */
+/** Call it before the next version is live. */
 export async function recordFormerFiles(
   tx: WriteTransaction,
   site: Site,
@@ -41,10 +41,7 @@ export async function recordFormerFiles(
     await setFormerFiles(tx, site, { former, files: [...gone, ...others].slice(0, MAX_FORMER_FILES) }, now)
 }
 
-/**
- * Removes the files of a version, which its owner deletes, from the former ones of its site, except those that another
- * version has.
- */
+/** Forgets the files of a version that its owner deletes, except those that another version has. */
 export async function forgetFormerFiles(
   tx: WriteTransaction,
   site: Site,
@@ -69,7 +66,7 @@ function identify({ path, hash }: ManifestFile): string {
   return `${hash} ${path}`
 }
 
-/** Stores the former files of a site in place of those before, of which it releases those that no version needs. */
+/** Replaces the former files, and releases those that no version needs. */
 async function setFormerFiles(
   tx: WriteTransaction,
   site: Site,

@@ -16,23 +16,20 @@ const RESERVED_NAMES = `
   .trim()
   .split(/\s+/)
 
-/** The project's name: a site that contains it could pass for a part of the service. */
+/** A site that contains the project's name could pass for a part of the service. */
 const PRODUCT_NAME = 'slipway'
 
 /** A shorter label of the service's host would refuse too many names. */
 const MIN_BRAND_LENGTH = 4
 
 interface NamePolicyOptions {
-  /** Names that the operator reserves, beside the built-in ones. */
   reservedNames: readonly string[]
-  /** Hosts of the service: its address and the domain of its sites. */
+  /** The address of the service and the domain of its sites. */
   hosts: readonly string[]
 }
 
-/** Which names sites may have. */
 export class NamePolicy {
   readonly #reserved: ReadonlySet<string>
-  /** No name contains one of these. */
   readonly #brands: readonly string[]
 
   constructor({ reservedNames, hosts }: NamePolicyOptions) {
@@ -56,7 +53,7 @@ export class NamePolicy {
     return this.#reserved.has(toSkeleton(name)) || this.#hasBrand(name) ? 'is reserved' : undefined
   }
 
-  /** The same of the name of a preview. It is followed by the name of its site, so that fewer names are reserved. */
+  /** The name is followed by that of its site, so that fewer names are reserved. */
   previewProblem(name: string): string | undefined {
     if (!isPreviewName(name)) return PREVIEW_NAME_RULE
     return this.#hasBrand(name) ? 'is reserved' : undefined
@@ -68,7 +65,7 @@ export class NamePolicy {
   }
 }
 
-/** Characters and pairs that readers confuse; the order matters, since a replacement may be part of a later pair. */
+/** The order matters, since a replacement may be part of a later pair. */
 const CONFUSABLES: readonly [similar: RegExp, letter: string][] = [
   [/-/g, ''],
   [/0/g, 'o'],

@@ -11,7 +11,7 @@ import type { Site } from '../store/tables/sites.ts'
 import type { NamePolicy } from './name-policy.ts'
 import { isGeneratedSlug } from './slug.ts'
 
-/** How long a former name redirects to the current one; afterwards no account gets it again. */
+/** Afterwards no account gets the former name again. */
 export const REDIRECT_DAYS = 30
 
 /** Each rename retires a name. */
@@ -22,7 +22,7 @@ type SiteNamesParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }
 }
 
-/** Names that owners choose for their sites: a name is the slug, so that it is the host and stands in API paths. */
+/** Owners choose the slug, which is the host and stands in API paths. */
 export class SiteNames {
   readonly #parts: SiteNamesParts
 
@@ -40,7 +40,7 @@ export class SiteNames {
     return isFree ? { name, available: true } : { name, available: false, reason: 'The name is taken.' }
   }
 
-  /** A free name like the title of a site whose name was generated; undefined when there is none. */
+  /** Like the title of a site whose name was generated; undefined when no such name is free. */
   async suggest({ slug, title }: { slug: string; title: string | null }): Promise<string | undefined> {
     const name = title !== null && isGeneratedSlug(slug) ? suggestName(title) : undefined
     if (name === undefined) return undefined
@@ -48,8 +48,8 @@ export class SiteNames {
   }
 
   /**
-   * Refuses a name for a new site as early as possible: UNAUTHORIZED without an account, VALIDATION_ERROR against the
-   * rules, NAME_TAKEN. `takeName` decides within the transaction.
+   * Refuses a name as early as possible: UNAUTHORIZED without an account, VALIDATION_ERROR against the rules,
+   * NAME_TAKEN. `takeName` decides within the transaction.
    */
   async assertAvailable({ account }: Caller, name: string): Promise<void> {
     if (!account)
@@ -63,8 +63,8 @@ export class SiteNames {
   }
 
   /**
-   * Gives a site another name, for visitors immediately. The former name redirects for 30 days and is then retired;
-   * until then the site can take it back. Repeating it changes nothing.
+   * Takes effect immediately. The former name redirects for 30 days and is then retired; until then the site can take
+   * it back. Repeating it changes nothing.
    */
   async rename(account: Account, slug: string, name: string): Promise<RenameResponse> {
     const { store, addresses, precompressor, clock } = this.#parts
@@ -85,12 +85,11 @@ export class SiteNames {
     return { slug: name, siteUrl: addresses.site(name), formerSlug: slug, redirectsUntil }
   }
 
-  /** The current slug of a site that had this one within the last 30 days; the same slug otherwise. */
+  /** Resolves a name that the site had within the last 30 days; the same slug otherwise. */
   async current(slug: string): Promise<string> {
     return (await this.#parts.store.read.sites.findCurrentName(slug)) ?? slug
   }
 
-  /** Violations in the name of a preview. */
   validatePreviewName(name: unknown): FieldError[] {
     if (name === undefined) return []
     const problem = typeof name === 'string' ? this.#parts.policy.previewProblem(name) : 'must be a string'
@@ -104,14 +103,14 @@ export class SiteNames {
   }
 }
 
-/** Within a write that gives a name to a site of the account: NAME_TAKEN unless the name is free for it. */
+/** Within a write that gives a name to a site of the account. NAME_TAKEN. */
 export async function takeNewName(tx: WriteTransaction, name: string, accountId: string): Promise<void> {
   await takeName(tx, name, (former) => isReusable(former, accountId))
 }
 
 /**
- * Within a write that locks both names: gives a site of the account another name. NAME_TAKEN, or RATE_LIMITED beyond the
- * renames of a day. The encodings of the live version are missing afterwards.
+ * Within a write that locks both names. NAME_TAKEN, or RATE_LIMITED beyond the renames of a day. The encodings of the
+ * live version are missing afterwards.
  */
 export async function renameWithin(
   tx: WriteTransaction,
@@ -146,7 +145,7 @@ async function takeName(
   await tx.sites.releaseName(name)
 }
 
-/** The name of a site that was never finalized: visitors never saw it, so its owner can use it again. */
+/** Visitors never saw a site that was never finalized, so its owner can use the name again. */
 function isReusable({ deletionReason, ownerId }: Site, accountId: string | undefined): boolean {
   return deletionReason === 'abandoned' && ownerId === accountId
 }

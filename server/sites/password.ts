@@ -2,10 +2,10 @@ import { argon2, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constantTimeEqual } from '../lib/tokens.ts'
 
-/** The cookie that opens a site with a password over HTTP; no site may set it itself. */
+/** No site may set this cookie itself. */
 export const PASSWORD_COOKIE = 'slipway_password'
 
-/** The same over HTTPS: only the host itself can set a cookie of such a name (RFC 6265bis, 4.1.3.2). */
+/** Only the host itself can set a cookie of such a name (RFC 6265bis, 4.1.3.2). */
 export const SECURE_PASSWORD_COOKIE = `__Host-${PASSWORD_COOKIE}`
 
 /** Argon2id (RFC 9106) with 19 MiB, two passes and one lane. */
@@ -13,7 +13,7 @@ const ARGON2_COST = { memory: 19 * 1024, passes: 2, parallelism: 1, tagLength: 3
 
 const derive = promisify(argon2)
 
-/** The stored form of a site's password: parameters, salt and tag, readable by `verifyPassword` forever. */
+/** Parameters, salt and tag, readable by `verifyPassword` forever. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16)
   const tag = await deriveTag(password, salt, ARGON2_COST)
@@ -28,7 +28,7 @@ export async function hashPassword(password: string): Promise<string> {
   ].join('$')
 }
 
-/** Verifies a password. Takes some tens of milliseconds off the main thread. */
+/** Takes some tens of milliseconds off the main thread. */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, tag] = stored.split('$')
   const expected = Buffer.from(tag!, 'base64url')

@@ -12,7 +12,6 @@ const LIFETIME_MS = 10 * MINUTE_MS
 /** As long as a version id, in whose place it stands; an id begins with the time and therefore with a digit. */
 const TOKEN = /^z([0-9a-hjkmnp-tv-z]{7})[0-9a-hjkmnp-tv-z]{18}$/
 
-/** What a preview link shows. */
 interface PreviewClaims {
   slug: string
   /** A link ends when the password changes. */
@@ -20,7 +19,7 @@ interface PreviewClaims {
   versionId: string
 }
 
-/** Signs and verifies the labels of preview hosts: `<token>--<slug>`. A host works in frames, without cookies. */
+/** The labels of preview hosts are `<token>--<slug>`. A host works in frames, without cookies. */
 export class PreviewTokens {
   readonly #signer: Signer
 
@@ -28,7 +27,7 @@ export class PreviewTokens {
     this.#signer = new Signer(secret, 'preview links')
   }
 
-  /** Valid until `until`, in milliseconds since 1970, rounded down to seconds. */
+  /** `until` is in milliseconds since 1970, rounded down to seconds. */
   sign(claims: PreviewClaims, until: number): string {
     return this.#tokens(claims, until)[0]!
   }
@@ -46,7 +45,7 @@ export class PreviewTokens {
   }
 }
 
-/** When a preview token ends, in milliseconds since 1970; undefined for a text that is none, such as a version id. */
+/** When a preview token ends, in milliseconds since 1970; undefined for other texts, such as a version id. */
 export function readPreviewExpiry(token: string): number | undefined {
   const [, time] = TOKEN.exec(token) ?? []
   return time === undefined ? undefined : decodeTime(time) * 1000
@@ -56,7 +55,7 @@ type PreviewLinksParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & {
   tokens: PreviewTokens
 }
 
-/** Short-lived URLs that show a site to its owner and its collaborators without its password. */
+/** Show a site to its owner and its collaborators without its password. */
 export class PreviewLinks {
   readonly #parts: PreviewLinksParts
 
@@ -64,7 +63,7 @@ export class PreviewLinks {
     this.#parts = parts
   }
 
-  /** A link to the live version, or to another kept one; it works for 10 minutes. */
+  /** Leads to the live version without `versionId`; works for 10 minutes. */
   async create(account: Account, slug: string, versionId?: string): Promise<PreviewLink> {
     const { store, addresses, tokens, clock } = this.#parts
     const now = clock()

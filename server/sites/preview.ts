@@ -9,8 +9,8 @@ import type { UrlBuilder } from './urls.ts'
 import { deleteVersions } from './version.ts'
 
 /**
- * A preview name and a slug, with two hyphens between them, are one host label (RFC 1035, 2.3.4: 63 octets). At this
- * length they fit whatever the site is called, and no name has the 26 characters of a version id or of a preview link.
+ * A preview name and a slug, with two hyphens between them, are one host label (RFC 1035, 2.3.4: 63 octets). This fits
+ * with every slug, and no name has the 26 characters of a version id or of a preview link.
  */
 export const MAX_PREVIEW_NAME_LENGTH = 25
 
@@ -27,7 +27,7 @@ export function isPreviewName(text: string): boolean {
   return length >= MIN_PREVIEW_NAME_LENGTH && length <= MAX_PREVIEW_NAME_LENGTH && PREVIEW_NAME.test(text)
 }
 
-/** The version that a publish replaces: of a preview the one that it shows, otherwise, and at first, the live one. */
+/** The version that a preview shows; otherwise, and at first, the live one. */
 export async function findReplacedId(
   { versions }: Queries,
   { slug, liveVersionId }: Site,
@@ -38,7 +38,7 @@ export async function findReplacedId(
   return named && isShown(named, now) ? named.id : liveVersionId
 }
 
-/** Where a version is a preview; undefined for one without a name. */
+/** Undefined for a version without a name. */
 export function describePreview(
   addresses: UrlBuilder,
   { slug, previewName, previewUntil }: Pick<VersionHeader, 'slug' | 'previewName' | 'previewUntil'>,
@@ -47,7 +47,7 @@ export function describePreview(
   return { name: previewName, url: addresses.preview(slug, previewName), expiresAt: toIso(previewUntil) }
 }
 
-/** What a pending version of a preview stores when it is finalized: its time to live begins, and its base is used. */
+/** When a pending version is finalized, its time to live begins, and its base is used. */
 export function renewedPreview(
   { createdAt, previewUntil }: Pick<VersionHeader, 'createdAt' | 'previewUntil'>,
   now: number,
@@ -55,7 +55,7 @@ export function renewedPreview(
   return { previewUntil: now + previewUntil! - createdAt, baseVersionId: null }
 }
 
-/** Ends a preview: its version is deleted, or only loses its name if it was ever live. */
+/** Deletes the version, or only its name if it was ever live. */
 export async function endPreview(tx: WriteTransaction, version: VersionHeader, now: number): Promise<void> {
   const { id, slug, publishedAt } = version
   if (publishedAt === null) return deleteVersions(tx, slug, [id], now)
@@ -63,7 +63,7 @@ export async function endPreview(tx: WriteTransaction, version: VersionHeader, n
   await tx.notifyChanged(slug)
 }
 
-/** Within a write: PREVIEW_LIMIT_REACHED when the site cannot have a preview of this name. */
+/** Within a write. PREVIEW_LIMIT_REACHED. */
 export async function assertPreviewLimit(
   tx: Queries,
   { slug, name, max, now }: { slug: string; name: string; max: number; now: number },
@@ -73,7 +73,7 @@ export async function assertPreviewLimit(
   throw new ApiError('PREVIEW_LIMIT_REACHED', `A site can have at most ${max} previews`)
 }
 
-/** The version that a preview shows; NOT_FOUND without it, and after its end. */
+/** NOT_FOUND without a preview of this name, and after its end. */
 export async function requirePreview(
   queries: Queries,
   { slug, name, now }: { slug: string; name: string; now: number },
@@ -83,7 +83,6 @@ export async function requirePreview(
   throw previewNotFound()
 }
 
-/** Whether a version is a preview that has not ended. */
 export function isShown({ previewUntil }: VersionHeader, now: number): boolean {
   return previewUntil !== null && previewUntil > now
 }

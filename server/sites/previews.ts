@@ -12,7 +12,7 @@ type PreviewsParts = Pick<Parts, 'store' | 'clock'> & {
   versions: Versions
 }
 
-/** Named versions of a site: a publish moves the name to its version, and deletes the one that had it before. */
+/** A publish moves the name to its version, and deletes the one that had it before. */
 export class Previews {
   readonly #parts: PreviewsParts
 
@@ -20,7 +20,7 @@ export class Previews {
     this.#parts = parts
   }
 
-  /** The previews of a site that have not ended, the last changed one first. */
+  /** Previews that have not ended, the last changed one first. */
   async list(account: Account, slug: string): Promise<PreviewList> {
     return { slug, previews: await this.#list(account, slug, () => true) }
   }
@@ -32,8 +32,8 @@ export class Previews {
   }
 
   /**
-   * Makes the version of a preview live, in one transaction and without uploading; the preview keeps showing it.
-   * VERSION_CONFLICT when it shows another version than `versionId`.
+   * In one transaction and without uploading; the preview keeps showing the version. VERSION_CONFLICT when it shows
+   * another one than `versionId`.
    */
   async promote(
     account: Account,
@@ -50,7 +50,7 @@ export class Previews {
     })
   }
 
-  /** Deletes a preview, and its version unless that was ever live. */
+  /** Also deletes its version unless that was ever live. */
   async remove(account: Account, slug: string, name: string): Promise<DeletePreviewResponse> {
     const { store, clock } = this.#parts
     await store.write('durable', { site: slug }, async (tx) => {

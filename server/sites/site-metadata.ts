@@ -6,9 +6,7 @@ import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.sche
 import type { SiteRight } from '../accounts/authorization.ts'
 import type { Site } from '../store/tables/sites.ts'
 
-/**
- * Violations in `title`, `description`, `ogImagePath`, `spaMode`, `ttlSeconds`; `prefix` is 'viewer.' or ''.
- */
+/** `prefix` is 'viewer.' or ''. */
 export function validateMetadata(viewer: SiteMetadata, prefix: string): FieldError[] {
   const problems: FieldError[] = []
   const check = (field: keyof SiteMetadata, isInvalid: boolean, message: string) => {
@@ -38,7 +36,6 @@ export function validateMetadata(viewer: SiteMetadata, prefix: string): FieldErr
   return problems
 }
 
-/** Violations in the message of a version. */
 export function validateMessage(message: unknown): FieldError[] {
   if (message === undefined) return []
   if (typeof message !== 'string' || [...message].length > MAX_MESSAGE_LENGTH)
@@ -53,22 +50,20 @@ function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
-/** Whether the manifest has an image with that path. */
 export function hasImage(files: readonly FileEntry[], path: string): boolean {
   return files.some((file) => file.path === path && /^image\//i.test(file.contentType))
 }
 
-/** The error when `ogImagePath` is no image of the manifest. */
 export function notAnImageError(field: string, path: string): FieldError {
   return { field, message: `must be the path of an image in the manifest; '${path}' is not one` }
 }
 
-/** What the site itself has for the heads of its pages; null leaves it to the document. */
+/** Null leaves a field to the document. */
 export function headMetadata(site: Site): SiteDetails['viewer'] {
   return Object.fromEntries(HEAD_FIELDS.map((field) => [field, site[field]])) as SiteDetails['viewer']
 }
 
-/** What a publish or a metadata update sets; absent fields are omitted. */
+/** Absent fields are omitted. */
 export function metadataChange(viewer: MetadataRequest, now: number): Partial<Site> {
   const { spaMode, ttlSeconds } = viewer
   const head = HEAD_FIELDS.filter((field) => viewer[field] !== undefined)
@@ -79,7 +74,7 @@ export function metadataChange(viewer: MetadataRequest, now: number): Partial<Si
   }
 }
 
-/** The right that a change takes: the password and the expiry of a site are its owner's. */
+/** The password and the expiry of a site are its owner's. */
 export function requiredRight({ password, ttlSeconds }: MetadataRequest): SiteRight {
   return password === undefined && ttlSeconds === undefined ? 'publish' : 'manage'
 }

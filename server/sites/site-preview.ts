@@ -31,8 +31,8 @@ const HTML = /^(text\/html|application\/xhtml\+xml)\s*(;|$)/i
 const NEVER_SHOWN = /^_(redirects|headers)$/
 
 /**
- * Describes a finalized manifest. A site with pages is one, whatever else it contains; any other is what most
- * of its files are. `linkedIcons` are the icons that its start page links, the best first.
+ * A site with pages is one, whatever else it contains; any other is what most of its files are. `linkedIcons` are those
+ * of its start page, the best first.
  */
 export function describeSite(files: readonly StoredFile[], linkedIcons: readonly string[] = []): SitePreview {
   const seen = files.filter(({ path }) => !NEVER_SHOWN.test(path))

@@ -52,13 +52,11 @@ type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'quotas' | 'cloc
 interface ListOptions {
   limit: number
   cursor?: string | undefined
-  /** Words of the titles or slugs to list. */
   q?: string | undefined
-  /** Lists the sites in the trash. */
   deleted?: boolean | undefined
 }
 
-/** Operations on whole sites, except their deletion (spec 4.7, 4.8, 4.10 and 4.12). */
+/** Operations on sites, except their deletion (spec 4.7, 4.8, 4.10 and 4.12). */
 export class Sites {
   readonly #parts: SitesParts
 
@@ -98,10 +96,7 @@ export class Sites {
     }
   }
 
-  /**
-   * A page of an account's sites and of those that are shared with it, newest first, or of its trash, the last deleted one
-   * first; `nextCursor` is null on the last one.
-   */
+  /** Own and shared sites, newest first, or the trash, last deleted first; `nextCursor` is null on the last page. */
   async list(account: Account, { limit, cursor, q, deleted = false }: ListOptions): Promise<SiteList> {
     const { read } = this.#parts.store
     const after = cursor === undefined ? undefined : decodeCursor(cursor)
@@ -119,7 +114,7 @@ export class Sites {
     }
   }
 
-  /** Updates metadata. Absent fields stay, `null` clears; visible to visitors immediately. */
+  /** Absent fields stay, `null` clears; visible to visitors immediately. */
   async updateMetadata(account: Account, slug: string, change: MetadataRequest): Promise<SiteDetails> {
     const problems = validateMetadata(change, '')
     if (problems.length > 0) throw validationError(problems)
@@ -142,7 +137,7 @@ export class Sites {
     return this.details(account, slug)
   }
 
-  /** Spec 4.8: creates a site, live immediately. SITE_PENDING when the source was never finalized. */
+  /** Spec 4.8: live immediately. SITE_PENDING when the source was never finalized. */
   async duplicate(caller: Caller, slug: string): Promise<DuplicateResponse> {
     const account = requireAccount(caller)
     await this.#parts.blobs.assertSpace()
@@ -180,8 +175,8 @@ export class Sites {
   }
 
   /**
-   * Contract, "Sites": an anonymous site becomes the account's and no longer expires. With a name that it gets in the same
-   * step; it stays unclaimed when it cannot have the name.
+   * Contract, "Sites": the site no longer expires. With a name that it gets in the same step; it stays unclaimed when
+   * it cannot have the name.
    */
   async claim(
     account: Account,
@@ -227,7 +222,7 @@ export class Sites {
     return claimed
   }
 
-  /** The site of a claim link, before signing in. A used token reveals only that it was used. */
+  /** Readable before signing in. A used token reveals only that it was used. */
   async claimPreview(slug: string, claimToken: string): Promise<ClaimPreview> {
     const found = withClaimToken(await this.#parts.store.read.sites.bySlug(slug), claimToken)
     if (found.ownerId !== null) return { slug, claimed: true }
@@ -274,7 +269,7 @@ export class Sites {
     })
   }
 
-  /** How lists and pages show a site. Browsers could not load an icon from a site with a password. */
+  /** Browsers could not load an icon from a site with a password. */
   #appearance(
     site: Site,
     version: VersionHeader | undefined,
@@ -298,7 +293,6 @@ export class Sites {
   }
 }
 
-/** What the account is to sites that it may read. */
 async function describeMemberships(
   queries: Queries,
   account: Account,

@@ -16,13 +16,10 @@ const NOUNS =
 
 const SUFFIX_ALPHABET = '23456789abcdefghjkmnpqrstuvwxyz'
 
-/**
- * A host label: lower-case letters, digits and single hyphens. Two hyphens in a row separate a version id
- * from its slug.
- */
+/** A host label. Two hyphens in a row separate a version id from its slug. */
 const SLUG_PATTERN = /^[a-z0-9]+(-[a-z0-9]+)*$/
 
-/** A random slug such as `amber-harbor-k7x3m2`: readable, one of about five thousand billion. */
+/** Random, such as `amber-harbor-k7x3m2`: readable, one of about five thousand billion. */
 export function newSlug(): string {
   const tail = Array.from({ length: 6 }, () => SUFFIX_ALPHABET[randomInt(SUFFIX_ALPHABET.length)]).join('')
   return `${ADJECTIVES[randomInt(ADJECTIVES.length)]}-${NOUNS[randomInt(NOUNS.length)]}-${tail}`

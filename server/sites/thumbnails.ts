@@ -21,14 +21,14 @@ type ThumbnailsParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & {
   blobs: Pick<Blobs, 'assertSpace'>
 }
 
-/** The version that a thumbnail shows, and what the caller presents beside a key or session. */
+/** What the caller presents beside a key or session. */
 export interface ThumbnailTarget {
   slug: string
   versionId: string
   claimToken?: string | undefined
 }
 
-/** Small pictures of versions, drawn by the browsers that publish them. */
+/** Pictures of versions, drawn by the browsers that publish them. */
 export class Thumbnails {
   readonly #parts: ThumbnailsParts
 
@@ -37,8 +37,8 @@ export class Thumbnails {
   }
 
   /**
-   * Stores the thumbnail of a finalized version, in place of an earlier one. `charge` charges one request: the first
-   * thumbnail of a version is part of its publish and free, everything else is charged.
+   * Replaces an earlier thumbnail of the finalized version. `charge` charges one request: the first thumbnail of a
+   * version is part of its publish and free, everything else is charged.
    */
   async put(
     caller: Caller,
@@ -65,8 +65,8 @@ export class Thumbnails {
   }
 
   /**
-   * The picture of a version. NOT_FOUND without one, and for a picture that the operator has blocked; the pictures of a
-   * site that has a password, is suspended or is of a suspended account are shown only to its owner and its collaborators.
+   * NOT_FOUND without a picture, and for one that the operator has blocked; of a site that has a password, is suspended
+   * or is of a suspended account, for everyone but its owner and its collaborators.
    */
   async get({ account }: Caller, { slug, versionId }: ThumbnailTarget): Promise<Buffer> {
     const { store, blocklist, clock } = this.#parts
@@ -83,7 +83,7 @@ export class Thumbnails {
     return bytes
   }
 
-  /** Checks the request; whether the version has no thumbnail yet. */
+  /** Checks the request; returns whether the version has no thumbnail yet. */
   async #isFirst(
     caller: Caller,
     { slug, versionId, claimToken }: ThumbnailTarget,
@@ -97,7 +97,7 @@ export class Thumbnails {
   }
 }
 
-/** Whether every visitor sees the pages of a site. */
+/** Whether every visitor sees the pages of the site. */
 async function isPublic(
   { accounts }: Queries,
   { passwordHash, suspension, ownerId }: Site,

@@ -23,11 +23,10 @@ import { deleteVersions } from './version.ts'
 type TrashParts = Pick<Parts, 'store' | 'plans' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }
   certificates?: DomainCertificates | undefined
-  /** How long deleted sites are kept, in seconds; with 0 there is no trash. */
+  /** With 0 there is no trash. */
   lifetimeSeconds: number
 }
 
-/** Deleted sites of accounts, which can be restored for a time. */
 export class Trash {
   readonly #parts: TrashParts
 
@@ -36,9 +35,9 @@ export class Trash {
   }
 
   /**
-   * Spec 4.9: deletes a site; invisible to visitors immediately. It is in the trash afterwards, unless it was never
-   * finalized or `permanent`, with which sites in the trash are deleted, too. A site without an owner is deleted
-   * permanently, with its claim token in place of an account.
+   * Spec 4.9: invisible to visitors immediately. The site is in the trash afterwards, unless it was never finalized or
+   * `permanent`, with which sites in the trash are deleted, too. A site without an owner is deleted permanently, with
+   * its claim token in place of an account.
    */
   async remove(
     caller: Caller,
@@ -76,8 +75,8 @@ export class Trash {
   }
 
   /**
-   * Restores a site from the trash with its name, versions, settings and collaborators. Its domains are pending until they
-   * are verified again. Changes nothing for a site that is not deleted.
+   * Restores the name, versions, settings and collaborators. Domains are pending until they are verified again. Changes
+   * nothing for a site that is not deleted.
    */
   async undelete(account: Account, slug: string): Promise<void> {
     const { store, plans, precompressor, clock } = this.#parts
@@ -108,10 +107,7 @@ export class Trash {
   }
 }
 
-/**
- * Deletes a site permanently with its versions, domains, collaborators and references; the row stays, so that the slug is
- * retired.
- */
+/** Permanently, with its versions, domains, collaborators and references; the row stays: the slug is retired. */
 export async function deleteSite(
   tx: WriteTransaction,
   slug: string,
@@ -139,7 +135,7 @@ export async function deleteSite(
   await releaseHolding(tx, site, { bytes, sites: 1 })
 }
 
-/** Deletes a site without its finalized versions; as `deleteSite` otherwise. */
+/** Keeps the finalized versions; as `deleteSite` otherwise. */
 async function moveToTrash(
   tx: WriteTransaction,
   { slug }: Site,
@@ -153,7 +149,7 @@ async function moveToTrash(
   await tx.sites.update(slug, { deletedAt, deletionReason: 'deleted', keptUntil, keptDomains })
 }
 
-/** Ends the domains and the former names of a deleted site. Returns its domains. */
+/** Ends the domains and the former names. Returns the domains. */
 async function releaseHosts(
   tx: WriteTransaction,
   slug: string,

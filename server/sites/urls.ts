@@ -1,6 +1,6 @@
 import type { VersionHeader } from '../store/tables/versions.ts'
 
-/** Builds the URLs of sites. `siteUrl` takes scheme and port of `{base_url}` (contract, "Serving"). */
+/** `siteUrl` takes scheme and port of `{base_url}` (contract, "Serving"). */
 export class UrlBuilder {
   readonly base: string
   readonly siteDomain: string
@@ -20,28 +20,27 @@ export class UrlBuilder {
     return `${this.#scheme}//${slug}.${this.siteDomain}${this.#port}/`
   }
 
-  /** A file of a site, percent-encoded (RFC 3986, 3.3). */
+  /** Percent-encoded (RFC 3986, 3.3). */
   file(slug: string, path: string): string {
     return this.site(slug) + path.split('/').map(encodeURIComponent).join('/')
   }
 
-  /** The URL of one version (contract, "Serving"). */
+  /** Contract, "Serving". */
   preview(slug: string, versionId: string): string {
     return this.site(`${versionId}--${slug}`)
   }
 
-  /** A file of a version, at the URL of the version. */
   previewFile(slug: string, versionId: string, path: string): string {
     return this.file(`${versionId}--${slug}`, path)
   }
 
-  /** The thumbnail of a version; null without one. A new picture has another URL, so that caches can keep it. */
+  /** Null without a thumbnail. A new picture has another URL, so that caches can keep it. */
   thumbnail({ slug, id, thumbnailHash }: VersionHeader): string | null {
     if (thumbnailHash === null) return null
     return `${this.base}/api/v1/publish/${slug}/versions/${id}/thumbnail?v=${thumbnailHash.slice(0, 16)}`
   }
 
-  /** Origin of a custom domain behind a proxy: scheme and port of the service. */
+  /** Behind a proxy: scheme and port of the service. */
   customDomainOrigin(domain: string): string {
     return `${this.#scheme}//${domain}${this.#port}`
   }
@@ -50,7 +49,6 @@ export class UrlBuilder {
     return `${this.base}/api/v1/publish/${slug}/finalize`
   }
 
-  /** The form to report a page. */
   report(url: string): string {
     return `${this.base}/report?url=${encodeURIComponent(url)}`
   }

@@ -4,10 +4,9 @@ import { crc32, createDeflateRaw } from 'node:zlib'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { ApiError } from '../lib/errors.ts'
 
-/** Opens the bytes of a file. */
 type OpenFile = (file: StoredFile) => Promise<Readable>
 
-/** Files as a tar stream (POSIX.1-2001), which the caller must destroy. `now` is the time of all files. */
+/** POSIX.1-2001. The caller must destroy the stream. `now` is the time of all files. */
 export async function createTar(
   files: readonly StoredFile[],
   openFile: OpenFile,
@@ -30,7 +29,7 @@ export async function createTar(
   return Readable.from(archive)
 }
 
-/** Files as a zip stream (APPNOTE 6.3.10, without Zip64), which the caller must destroy. PAYLOAD_TOO_LARGE at 4 GB. */
+/** APPNOTE 6.3.10, without Zip64. The caller must destroy the stream. PAYLOAD_TOO_LARGE at 4 GB. */
 export function createZip(files: readonly StoredFile[], openFile: OpenFile, now: number): Readable {
   const bytes = files.reduce((sum, { size, path }) => sum + size + ENTRY_BYTES + 6 * path.length, 0)
   if (bytes > MAX_ZIP_BYTES || files.length > MAX_ZIP_ENTRIES)

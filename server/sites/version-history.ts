@@ -30,11 +30,10 @@ import { createTar, createZip } from './version-archive.ts'
 type VersionsParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'plans'> & {
   blobs: BlobReader
   precompressor: { enqueue(slug: string, versionId: string): void }
-  /** Seconds. */
   draftLifetime: number
 }
 
-/** Operations on the versions of a site (contract, "Sites"). */
+/** Contract, "Sites". */
 export class Versions {
   readonly #parts: VersionsParts
   readonly draftLifetimeSeconds: number
@@ -44,12 +43,12 @@ export class Versions {
     this.draftLifetimeSeconds = parts.draftLifetime
   }
 
-  /** The kept finalized versions, drafts included, newest first. */
+  /** Drafts included, newest first. */
   async list(account: Account, slug: string): Promise<VersionList> {
     return { versions: await this.summarize(account, slug, () => true) }
   }
 
-  /** The kept finalized versions that are wanted, newest first. */
+  /** Finalized, newest first. */
   async summarize(
     account: Account,
     slug: string,
@@ -68,7 +67,7 @@ export class Versions {
     return versions
   }
 
-  /** A finalized version with its files, and the differences from the one that it replaced. */
+  /** Includes its files, and the differences from the version that it replaced. */
   async details(account: Account, slug: string, versionId: string): Promise<VersionDetails> {
     const { read } = this.#parts.store
     const site = await requireAccess(read, 'read', { slug, account, now: this.#parts.clock() })
@@ -125,10 +124,7 @@ export class Versions {
     }
   }
 
-  /**
-   * Makes a kept version live again, immediately and without uploading. `which` finds the version within the
-   * transaction, once the account has been authorized.
-   */
+  /** Immediately and without uploading. `which` finds the version within the transaction, after the authorization. */
   async restore(
     account: Account,
     slug: string,
@@ -158,7 +154,7 @@ export class Versions {
     )
   }
 
-  /** Deletes a version permanently; VERSION_LIVE for the live one. */
+  /** Permanently; VERSION_LIVE for the live version. */
   async remove(account: Account, slug: string, versionId: string): Promise<DeleteVersionResponse> {
     await this.#parts.store.write('durable', { site: slug }, async (tx) => {
       const now = this.#parts.clock()
@@ -176,10 +172,7 @@ export class Versions {
     return { slug, versionId, deleted: true }
   }
 
-  /**
-   * One file of the live version, or of another kept one; the caller must destroy its body. NOT_FOUND without
-   * it.
-   */
+  /** A file of the live version, or another kept one; the caller must destroy the body. NOT_FOUND. */
   async file(
     account: Account,
     slug: string,
@@ -192,7 +185,7 @@ export class Versions {
     return { ...file, body: await this.#openBlob(file) }
   }
 
-  /** The live version, or another kept one, as a tar or zip stream, which the caller must destroy. */
+  /** A tar or zip stream of the live version, or another kept one, which the caller must destroy. */
   async archive(
     account: Account,
     slug: string,
@@ -205,7 +198,7 @@ export class Versions {
   }
 
   /**
-   * Sites with versions that `prune` deletes: among those changed since then, and all with drafts that are too old or with
+   * Sites with versions that `prune` deletes: of those changed since then, and all with drafts that are too old or
    * previews that have ended.
    */
   async findPrunable(since: number, limit: number): Promise<string[]> {
@@ -223,8 +216,8 @@ export class Versions {
 
   /**
    * Deletes the versions that were live and the drafts beyond the numbers that are kept, and drafts that are too old;
-   * never the live version. Ends previews and former files whose time is over; the others are kept and do not count. Drafts do not count as
-   * versions. A job passes its store. Returns how many it deleted or ended.
+   * never the live version. Ends previews and former files whose time is over. Previews that are kept and drafts do not
+   * count as versions. A job passes its store. Returns how many it deleted or ended.
    */
   async prune(slug: string, store = this.#parts.store): Promise<number> {
     return store.write('durable', { site: slug }, async (tx) => {
@@ -295,7 +288,7 @@ export class Versions {
   }
 }
 
-/** The numbers of versions that plans keep, each with the plans; the default plan is that of all others, too. */
+/** The numbers of kept versions, each with its plans; the default plan is that of all others, too. */
 function listKept(plans: Plans): KeptVersions[] {
   const groups = Map.groupBy(plans.ids, (id) => {
     const { versionsKept, draftsKept } = plans.find(id)!
@@ -308,24 +301,19 @@ function listKept(plans: Plans): KeptVersions[] {
   })
 }
 
-/** The kept finalized versions, newest first. */
 async function listReady({ versions }: Queries, slug: string): Promise<VersionHeader[]> {
   return (await versions.bySlug(slug)).filter(({ state }) => state === 'ready')
 }
 
-/** Addresses of accounts by their id. */
 type Authors = ReadonlyMap<string, string>
 
-/** The authors of versions, except those whose account was deleted. */
+/** Leaves accounts out that were deleted. */
 async function findAuthors(queries: Queries, versions: readonly VersionHeader[]): Promise<Authors> {
   const ids = new Set(versions.flatMap(({ publishedBy }) => publishedBy ?? []))
   return new Map((await queries.accounts.byIds([...ids])).map(({ id, email }) => [id, email]))
 }
 
-/**
- * The version with which another one is compared: the one that it replaced, or would replace now; the newest older one
- * where that is not known or not kept.
- */
+/** What the version replaced, or would replace now; the newest older one where that is not known or not kept. */
 function findBase(
   newestFirst: readonly VersionHeader[],
   site: Site,
@@ -337,7 +325,7 @@ function findBase(
   )
 }
 
-/** A site of the account and a version of it that can become live. */
+/** The version is one that can become live. */
 async function requireRestorable(
   queries: Queries,
   account: Account,
@@ -353,7 +341,7 @@ async function requireRestorable(
   return { site, version }
 }
 
-/** The versions in order, followed by those with the files of the live one or of an earlier one in the list. */
+/** Puts those with the files of the live version, or of an earlier one in the list, last. */
 function repeatedLast(versions: readonly VersionHeader[], live: VersionHeader | undefined): VersionHeader[] {
   const seen = new Set([live?.contentHash])
   const { true: repeated = [], false: distinct = [] } = Object.groupBy(versions, ({ id, contentHash }) => {

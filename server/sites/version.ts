@@ -8,7 +8,7 @@ import { recordFormerFiles } from './former-files.ts'
 import { effectiveMetadata } from './page-metadata/head-metadata.ts'
 import { metadataChange } from './site-metadata.ts'
 
-/** The version when it belongs to that site; NOT_FOUND otherwise. */
+/** NOT_FOUND unless the version belongs to the site. */
 export function requireVersion<V extends Pick<Version, 'slug' | 'state'>>(
   version: V | undefined,
   slug: string,
@@ -21,7 +21,7 @@ export function requireVersion<V extends Pick<Version, 'slug' | 'state'>>(
   return version
 }
 
-/** The version when it is finalized; SITE_PENDING otherwise. */
+/** SITE_PENDING unless the version is finalized. */
 export function requireFinalized<V extends { state: Version['state'] }>(version: V): V {
   if (version.state === 'pending') throw new ApiError('SITE_PENDING', 'This version is not finalized yet')
   return version
@@ -38,10 +38,9 @@ export function assertBaseIsCurrent(currentVersionId: string | null, baseVersion
 }
 
 /**
- * Makes a version live by moving the site's one pointer. Metadata of the publish is applied when its version
- * goes live for the first time. An Open Graph image that the version does not contain is cleared. Encodings may
- * be missing, because the metadata has changed since they were made. `change` is stored with the version. Returns the site
- * as it is then.
+ * Moves the site's one pointer. Metadata of the publish is applied when its version goes live for the first time. An
+ * Open Graph image that the version does not contain is cleared. Encodings may be missing, because the metadata has
+ * changed since they were made. `change` is stored with the version. Returns the site as it is then.
  */
 export async function activateVersion(
   tx: WriteTransaction,
@@ -69,7 +68,7 @@ export async function activateVersion(
   return { ...site, ...activated }
 }
 
-/** Deletes versions and releases the blobs that only they referenced. */
+/** Also releases the blobs that only they referenced. */
 export async function deleteVersions(
   tx: WriteTransaction,
   slug: string,

@@ -1,6 +1,6 @@
 import { ApiError } from '../lib/errors.ts'
 
-/** Maximum width and height of a thumbnail, in pixels: bounds the memory of browsers that show it. */
+/** Bounds the memory of browsers that show the picture. */
 const MAX_PIXELS = 1280
 
 interface Size {
@@ -8,7 +8,7 @@ interface Size {
   height: number
 }
 
-/** Asserts that the bytes are one still WebP picture of a bounded size (RFC 9649). VALIDATION_ERROR otherwise. */
+/** One still WebP picture of a bounded size (RFC 9649). VALIDATION_ERROR otherwise. */
 export function assertThumbnail(bytes: Buffer): void {
   const size = readWebpSize(bytes)
   if (!size) throw invalid('must be a still picture in WebP')

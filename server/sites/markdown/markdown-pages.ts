@@ -12,12 +12,12 @@ import type { RenderedMarkdown } from './render-markdown.ts'
 const MAX_SOURCE_BYTES = 256 * 1024
 const MAX_HTML_CHARACTERS = 2 * 1024 * 1024
 
-/** Time after which a document is shown as text. */
+/** Afterwards the document is shown as text. */
 const RENDER_TIMEOUT_MS = SECOND_MS
 
 const WORKER_MEMORY_MB = 128
 
-/** Documents that are rendered at a time; loads of other sites do not wait for them. */
+/** Loads of other sites do not wait for renderings. */
 const RENDERINGS = { running: 2, waiting: 30 }
 
 /** Memory of a result beside its text. */
@@ -30,8 +30,8 @@ type MarkdownPagesParts = Pick<Parts, 'budget' | 'log'> & {
 }
 
 /**
- * Rendered Markdown by the hash of its source, cached within a budget. A worker thread renders it within bounds of time
- * and memory, so that no document delays requests.
+ * Caches documents by the hash of the source, within a budget. A worker thread renders within bounds of time and
+ * memory, so that no document delays requests.
  */
 export class MarkdownPages {
   readonly #parts: MarkdownPagesParts
@@ -45,8 +45,8 @@ export class MarkdownPages {
   }
 
   /**
-   * The document as HTML; undefined when it is not UTF-8 or beyond the bounds, so that it is shown as text. UNAVAILABLE
-   * when it cannot be read, or when too many documents are waiting.
+   * Undefined when the document is not UTF-8 or beyond the bounds, so that it is shown as text. UNAVAILABLE when it
+   * cannot be read, or when too many documents are waiting.
    */
   async get({ hash, size }: Pick<StoredFile, 'hash' | 'size'>): Promise<RenderedMarkdown | undefined> {
     if (hash === undefined || size > MAX_SOURCE_BYTES) return undefined

@@ -2,20 +2,18 @@ import { Marked, type Tokens } from 'marked'
 import { escapeHtml } from '../../lib/html.ts'
 import { findTitle } from './title.ts'
 
-/** A document as HTML that runs nothing. */
+/** HTML that runs nothing. */
 export interface RenderedMarkdown {
   /** The content of `main`. */
   html: string
-  /** The text of the first heading. */
   title: string | null
 }
 
-/** Characters of the id of a heading. */
 const MAX_ID_LENGTH = 100
 
 /**
- * Renders Markdown (CommonMark, with the tables and strikethrough of GitHub). HTML in it is shown as text; links and
- * images lead to http, https and mailto addresses and to the files of the site. May take long for hostile input.
+ * CommonMark, with the tables and strikethrough of GitHub. HTML is shown as text; links and images lead to http, https
+ * and mailto addresses and to the files of the site. May take long for hostile input.
  */
 export function renderMarkdown(source: string): RenderedMarkdown {
   const ids = new Map<string, number>()
@@ -60,7 +58,7 @@ function isAllowed(href: string): boolean {
   return url !== null && ALLOWED_SCHEMES.has(url.protocol)
 }
 
-/** The id that links to a heading use on GitHub: its words with hyphens, and a number from the second one. */
+/** As GitHub links to headings: words with hyphens, and a number from the second one. */
 function uniqueId(text: string, ids: Map<string, number>): string {
   const id = text
     .toLowerCase()

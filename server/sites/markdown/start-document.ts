@@ -4,10 +4,7 @@ const MARKDOWN = /\.(?:md|markdown)$/i
 const START_NAMES = /^(?:index|readme)\.(?:md|markdown)$/i
 const INDEX = /(?:^|\/)index\.html$/
 
-/**
- * The Markdown document that is the start page of a version without an `index.html`: its top `index.md` or `README.md`, or
- * its only Markdown file, in the top folder. Undefined without one.
- */
+/** For a version without an `index.html`: its top `index.md` or `README.md`, or its only Markdown file, at the top. */
 export function findMarkdownStart<File extends Pick<StoredFile, 'path'>>(
   files: readonly File[],
 ): File | undefined {

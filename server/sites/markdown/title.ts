@@ -1,10 +1,10 @@
 import { MAX_TITLE_LENGTH } from '../../../protocol/api/publish.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 
-/** A heading of the first level; longer lines are no titles. */
+/** Longer lines are no titles. */
 const HEADING = /^ {0,3}#[ \t]+(\S.{0,500})$/m
 
-/** The first heading of a Markdown document as text, without its marks; null without one. */
+/** As text without marks; null without a heading of the first level. */
 export function findTitle(source: string): string | null {
   const [, heading = ''] = HEADING.exec(source) ?? []
   const text = heading.replace(/!?\[([^\][]*)\]\([^()]*\)/g, '$1').replace(/[*_`~]|\s#+\s*$/g, '')

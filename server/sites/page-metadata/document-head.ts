@@ -9,19 +9,19 @@ export interface DocumentHead {
   elements: Tree.Element[]
 }
 
-/** How far browsers search for `<meta charset>`, in bytes (HTML, 4.2.5.4). */
+/** Browsers search for `<meta charset>` up to here (HTML, 4.2.5.4). */
 export const CHARSET_SCAN_BYTES = 1024
 
-/** How far the head is parsed, in bytes: visitors wait for the parser. */
+/** Visitors wait for the parser. */
 export const MAX_HEAD_BYTES = 256 * 1024
 
-/** Maximum number of elements, and their depth: far more than any head has. */
+/** Far more than any head has. */
 const MAX_ELEMENTS = 10_000
 const MAX_DEPTH = 100
 
 const STOP_PARSING = Symbol('enough of the document was read')
 
-/** Parses a document up to its body. Stops as early as possible: the rest may be long, and hostile to parsers. */
+/** Stops as early as possible: the rest may be long, and hostile to parsers. */
 export function parseHead(source: string): DocumentHead {
   const found: Tree.Element[] = []
   const document = defaultTreeAdapter.createDocument()
@@ -68,7 +68,6 @@ function findElement(parent: Tree.ParentNode, name: string): Tree.Element {
   return parent.childNodes.find((node) => node.nodeName === name) as Tree.Element
 }
 
-/** The attributes of an element. */
 export function readAttributes({ attrs }: Tree.Element): Map<string, string> {
   return new Map(attrs.map(({ name, value }) => [name, value]))
 }

@@ -6,17 +6,16 @@ import { detectCharset, parseMetaCharset } from './html-charset.ts'
 
 export { MAX_HEAD_BYTES } from './document-head.ts'
 
-/** What the head of a document says about its site. */
 export interface DocumentSummary {
   title: string | null
-  /** Paths on the site of the icons that it links, the largest first. They may not exist. */
+  /** Paths on the site, the largest first. The icons may not exist. */
   icons: string[]
 }
 
 /** An origin that no link can name by accident. */
 const SITE_ORIGIN = 'http://site.invalid'
 
-/** Reads the title and the icons of the document at `path`; `bytes` are its first ones. */
+/** `bytes` are the first ones of the document at `path`. */
 export function summarizeDocument(bytes: Buffer, contentType: string, path: string): DocumentSummary {
   const text = new TextDecoder(findCharset(bytes, contentType)).decode(bytes)
   const elements = parseHead(text).head.childNodes.filter((node) => 'tagName' in node)
@@ -59,7 +58,7 @@ function iconSize(element: Tree.Element): number {
   return Number(/^\d{1,4}(?=x)/i.exec(sizes)?.[0] ?? (/apple/i.test(rel) ? 180 : 16))
 }
 
-/** The path of a file that a link names; undefined when it leads elsewhere. */
+/** Undefined when the link leads elsewhere. */
 function sitePath(href: string | undefined, baseUrl: string): string | undefined {
   const url = href ? URL.parse(href, baseUrl) : null
   if (url?.origin !== SITE_ORIGIN) return undefined

@@ -3,24 +3,22 @@ import { escapeHtml } from '../../lib/html.ts'
 import { type DocumentHead, MAX_HEAD_BYTES, parseHead, readAttributes } from './document-head.ts'
 import { detectCharset, isAsciiCompatible, parseMetaCharset } from './html-charset.ts'
 
-/** Head tags to set; null leaves those of the document. */
+/** Null leaves the tags of the document. */
 export interface HeadTags {
   title: string | null
   description: string | null
-  /** A full URL. */
   image: string | null
 }
 
-/** A new start of a document; the bytes of the document from `tailStart` follow it. */
+/** The bytes of the document from `tailStart` follow `head`. */
 interface NewHead {
   head: Buffer
   tailStart: number
 }
 
 /**
- * Injects head tags into a document in place of its own, with every other byte unchanged; undefined when its
- * encoding is not ASCII-compatible. Only the head counts: content of the body, a template, a comment or a
- * script does not describe the document.
+ * Replaces the tags of the document, with every other byte unchanged; undefined when its encoding is not
+ * ASCII-compatible. Only the head counts: body, templates, comments and scripts do not describe the document.
  */
 export function injectHeadTags(bytes: Buffer, headTags: HeadTags, contentType: string): NewHead | undefined {
   const mark = bytes.subarray(0, 3).equals(Buffer.from('\uFEFF')) ? 3 : 0
@@ -35,8 +33,7 @@ export function injectHeadTags(bytes: Buffer, headTags: HeadTags, contentType: s
     inHead,
     (element) => `${isReplacedBy(element, headTags)}`,
   )
-  // Tags are inserted after the charset declaration, or with it at the start: browsers search for it only
-  // there.
+  // Tags are inserted after the charset declaration, or with it at the start: browsers search for it only there.
   const first = kept.find((element) => element === declaration)
   const tags = [...(declared && !first ? [`<meta charset="${declared}">`] : []), ...buildTags(headTags, kept)]
   const text = tags.map((tag) => `\n${tag}`).join('')
@@ -47,7 +44,7 @@ export function injectHeadTags(bytes: Buffer, headTags: HeadTags, contentType: s
   })
 }
 
-/** The subjects of a `<meta>`: Open Graph uses `property`, everything else `name`, and many pages either. */
+/** Open Graph uses `property`, everything else `name`, and many pages either. */
 function readSubjects(element: Tree.Element): string[] {
   const attributes = readAttributes(element)
   return `${attributes.get('property') ?? ''} ${attributes.get('name') ?? ''}`.toLowerCase().split(/\s+/)
@@ -82,7 +79,6 @@ function meta(kind: 'name' | 'property', subject: string, content: string): stri
   return `<meta ${kind}="${subject}" content="${escapeContent(content)}">`
 }
 
-/** Removes control characters. */
 function escapeContent(text: string): string {
   return escapeHtml(text.toWellFormed().replace(/\p{Cc}/gu, ' '))
 }

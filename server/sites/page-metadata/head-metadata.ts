@@ -5,10 +5,9 @@ import { hasImage, metadataChange } from '../site-metadata.ts'
 import type { UrlBuilder } from '../urls.ts'
 import type { HeadTags } from './head-injection.ts'
 
-/** Metadata of a site that is shown in the head of its root document. */
+/** Metadata that the head of the root document shows. */
 export type HeadMetadata = Pick<Site, 'title' | 'description' | 'ogImagePath'>
 
-/** What is injected into the root document of a version. */
 export interface HeadInjection {
   /** The document as published. */
   published: StoredFile & { hash: string }
@@ -16,8 +15,8 @@ export interface HeadInjection {
 }
 
 /**
- * The effective metadata while this version is live: the metadata of its publish applies when it first goes
- * live, and an Open Graph image that the version does not contain is ignored.
+ * While this version is live: the metadata of its publish applies when it first goes live, and an Open Graph image that
+ * the version does not contain is ignored.
  */
 export function effectiveMetadata(
   site: HeadMetadata,
@@ -31,7 +30,7 @@ export function effectiveMetadata(
   return { title, description, ogImagePath: isLost ? null : image }
 }
 
-/** The injection that a version needs; undefined without metadata, or without a root document in HTML. */
+/** Undefined without metadata, or without a root document in HTML. */
 export function findInjection(
   site: HeadMetadata & { slug: string },
   version: Pick<Version, 'files' | 'metadata' | 'publishedAt'>,

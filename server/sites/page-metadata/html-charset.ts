@@ -1,9 +1,8 @@
-/** Encodings that are not ASCII-compatible. */
 const ASCII_INCOMPATIBLE: ReadonlySet<string | undefined> = new Set(['utf-16le', 'utf-16be', 'iso-2022-jp'])
 
 /**
- * The encoding of an HTML document as browsers determine it (Encoding Standard; HTML, 13.2.3): by its byte
- * order mark, its media type, then its own declaration. Undefined without any.
+ * As browsers determine it (Encoding Standard; HTML, 13.2.3): by byte order mark, media type, then the document's own
+ * declaration. Undefined without any.
  */
 export function detectCharset(
   bytes: Buffer,
@@ -17,9 +16,7 @@ export function detectCharset(
   return findEncoding(parseCharset(contentType)) ?? declared
 }
 
-/**
- * The encoding that a `<meta>` with these attributes declares; undefined when it declares none that is known.
- */
+/** Undefined when a `<meta>` with these attributes declares no known encoding. */
 export function parseMetaCharset(attributes: ReadonlyMap<string, string>): string | undefined {
   const isType = attributes.get('http-equiv')?.toLowerCase() === 'content-type'
   const label =
@@ -29,7 +26,7 @@ export function parseMetaCharset(attributes: ReadonlyMap<string, string>): strin
   return encoding?.startsWith('utf-16') ? 'utf-8' : encoding
 }
 
-/** Whether ASCII text can be inserted between the tags of such a document. */
+/** Whether ASCII text can be inserted between tags. */
 export function isAsciiCompatible(charset: string | undefined): boolean {
   return !ASCII_INCOMPATIBLE.has(charset)
 }

@@ -7,7 +7,6 @@ import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-ca
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { HeadInjection } from './head-metadata.ts'
 
-/** Maximum size of a document, in bytes. */
 const MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
 
 /** Documents in memory at a time while they are parsed; a load of each site may wait. */
@@ -18,9 +17,9 @@ const NO_BYTES = Buffer.alloc(0)
 /** Measured: what an injected document takes in memory beside its head. */
 const DOCUMENT_BYTES = 600
 
-/** A published document with injected tags: a head of its own, the published bytes from `tailStart`, and a tail. */
+/** A head of its own, the published bytes from `tailStart`, and a tail. */
 export interface InjectedDocument {
-  /** Identifies the bytes: without a tail their SHA-256. Its encodings are stored under this hash, the bytes are not. */
+  /** Without a tail the SHA-256 of the bytes. Encodings are stored under this hash, the bytes are not. */
   hash: string
   size: number
   head: Buffer
@@ -30,14 +29,13 @@ export interface InjectedDocument {
   tail?: Buffer
 }
 
-/** The injected document, or why there is none; neither when the published document is absent. */
+/** Has neither when the published document is absent. */
 interface InjectionResult {
   document?: InjectedDocument
-  /** Why nothing can be injected. */
   obstacle?: string
 }
 
-/** Injected documents by their inputs, cached within a budget, so that loading a site again parses nothing. */
+/** Caches documents by their inputs within a budget, so that loading a site again parses nothing. */
 export class InjectedDocuments {
   readonly #blobs: BlobReader
   readonly #cache: SecondChanceCache<InjectionResult>
@@ -73,7 +71,7 @@ export class InjectedDocuments {
   }
 }
 
-/** Reads the published document and injects its head tags. UNAVAILABLE when it cannot be read. */
+/** UNAVAILABLE when the published document cannot be read. */
 async function injectDocument(
   blobs: BlobReader,
   { published, tags }: HeadInjection,
@@ -102,7 +100,7 @@ async function injectDocument(
   }
 }
 
-/** All bytes of an injected document, from those of the published one; undefined when these are absent. */
+/** Undefined when the published bytes are absent. */
 export function readInjected(
   bytes: Buffer | undefined,
   { head, tailStart, tail = NO_BYTES }: InjectedDocument,
@@ -110,7 +108,7 @@ export function readInjected(
   return bytes && Buffer.concat([head, bytes.subarray(tailStart), tail])
 }
 
-/** A published or an injected document with these bytes after it. */
+/** `tail` follows the bytes of the document. */
 export function appendToDocument(
   document: { hash: string; size: number } | InjectedDocument,
   tail: Buffer,
@@ -125,12 +123,11 @@ export function appendToDocument(
   }
 }
 
-/** Identifies the inputs of an injected document. */
 export function injectionKey({ published, tags }: HeadInjection): string {
   return hash('sha256', JSON.stringify([published.hash, published.contentType, tags]))
 }
 
-/** The warning that the root document cannot take the metadata; none when it cannot be read. */
+/** None when the root document cannot be read. */
 export async function injectionWarnings(
   blobs: BlobReader,
   injection: HeadInjection | undefined,
