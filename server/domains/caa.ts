@@ -2,11 +2,10 @@ import type { CaaRecord, Dns } from './dns/dns.ts'
 
 /** What CAA records are compared with: the certificate authority, and how it validates a name. */
 export interface CaaPolicy {
-  /** Its names in CAA records (RFC 8555, 9.7.6), lower case; empty when it does not publish them. */
+  /** RFC 8555, 9.7.6, in lower case; empty when the authority does not publish them. */
   identities: readonly string[]
-  /** The account there; undefined before it is registered. */
+  /** Undefined before the account is registered. */
   accountUrl: string | undefined
-  /** Challenge types that may be used. */
   validationMethods: readonly string[]
 }
 
@@ -19,9 +18,9 @@ const MAX_NAMES = 12
 const MAX_SHOWN_LENGTH = 200
 
 /**
- * Why the CAA records forbid the authority to issue a certificate for a domain, a clause that names the record and what
- * permits it; undefined when they do not, when they cannot be looked up, and for an authority without identities: it
- * decides itself. The records are those of the domain or of the nearest name above that has any (RFC 8659, 3).
+ * A clause that names the record and what permits it; undefined when the authority may issue, when the records cannot
+ * be looked up, and for an authority without identities. The records are those of the domain or of the nearest name
+ * above that has any (RFC 8659, 3).
  */
 export async function findCaaProblem(
   dns: Pick<Dns, 'caa'>,
@@ -65,7 +64,6 @@ function isPermitted(value: string, { identities, accountUrl, validationMethods 
   return hasMethod && (accounts.length === 0 || accounts[0] === accountUrl)
 }
 
-/** Undefined for a text of another form. */
 function readParameter(text: string): { tag: string; value: string } | undefined {
   const at = text.indexOf('=')
   const [tag, value] = [text.slice(0, Math.max(at, 0)).trimEnd(), text.slice(at + 1).trimStart()]
@@ -73,7 +71,7 @@ function readParameter(text: string): { tag: string; value: string } | undefined
   return { tag: tag.toLowerCase(), value }
 }
 
-/** The record as zone files have it, of printable ASCII. */
+/** As zone files have it, in printable ASCII. */
 function formatCaa({ critical, tag, value }: CaaRecord): string {
   const short = value.length > MAX_SHOWN_LENGTH ? `${value.slice(0, MAX_SHOWN_LENGTH)}…` : value
   return `${critical ? 128 : 0} ${tag} "${short.replace(/[^ -~…]/g, '?')}"`

@@ -2,21 +2,19 @@ import type { DnsFindings, Domain } from '../store/tables/domains.ts'
 import type { Dns, DnsRecords } from './dns/dns.ts'
 import { proofEntry, proofName, splitName } from './name.ts'
 
-/** Whether a record is proven, and if not, a message with the found and expected values. */
+/** Whether a record is proven; if not, a message with the found and expected values. */
 export type CheckVerdict =
   | { is: 'there' }
   | { is: 'missing'; message: string }
   /** `isOurFault`: the lookup of the service's own name failed, not that of the domain. */
   | { is: 'unclear'; message: string; isOurFault: boolean }
 
-/** The result of checking both records of a name (spec 5.3). */
 export interface CheckResult {
   pointing: CheckVerdict
   text: CheckVerdict
   found: DnsFindings
-  /** Every TXT value that was found. */
   texts: readonly string[]
-  /** Why the certificate authority may not certify the name; absent while it cannot become or stay active. */
+  /** Why the certificate authority may not certify the name. */
   caaProblem?: string | undefined
 }
 
@@ -29,7 +27,7 @@ const MAX_PROOF_LENGTH = 255
 
 const PRESENT: CheckVerdict = { is: 'there' }
 
-/** Checks both records of a name. Never throws; bounded like the DNS lookups. */
+/** Spec 5.3. Never throws; bounded like the DNS lookups. */
 export async function checkRecords(
   dns: Dns,
   { domain, verificationToken }: Pick<Domain, 'domain' | 'verificationToken'>,
@@ -52,13 +50,13 @@ export async function checkRecords(
   }
 }
 
-/** The TXT values at a name; undefined when the lookup failed. */
+/** Undefined when the lookup failed. */
 export async function lookUpTexts(dns: Dns, domain: string): Promise<readonly string[] | undefined> {
   const { values, error } = await dns.txt(proofName(domain))
   return error === undefined ? values : undefined
 }
 
-/** Whether a token is among TXT values, also with the quotes and spaces that some DNS forms keep. */
+/** Ignores the quotes and spaces that some DNS forms keep. */
 export function hasProof(texts: readonly string[], verificationToken: string): boolean {
   return texts.some(
     (text) => text.length <= MAX_PROOF_LENGTH && text.replace(/^[\s"]+|[\s"]+$/g, '') === verificationToken,
@@ -128,7 +126,7 @@ function checkText(domain: string, verificationToken: string, { values, error }:
   return missing(`${name} has the TXT ${plural('value', values)} ${quoted} (expected "${verificationToken}")`)
 }
 
-/** With another message when the record is at a name that the forms of DNS providers make of what people enter. */
+/** Has another message when the record is at a name that forms of DNS providers make of what people enter. */
 async function locateText(
   dns: Dns,
   { domain, verificationToken }: Pick<Domain, 'domain' | 'verificationToken'>,
@@ -191,17 +189,13 @@ function toFindings({ values, error }: DnsRecords): string[] | null {
   return values.slice(0, MAX_STORED_VALUES).map(sanitizeValue)
 }
 
-/** Some of the values, for a message. */
 function formatValues(values: readonly string[]): string {
   const some = values.slice(0, MAX_LISTED_VALUES).map((value) => sanitizeValue(value))
   const more = values.length - some.length
   return more > 0 ? `${some.join(', ')} and ${more} more` : some.join(', ')
 }
 
-/**
- * DNS content is untrusted, and terminals show it: removes control characters and direction marks and limits
- * the length.
- */
+/** DNS content is untrusted, and terminals show it: no control characters or direction marks, and a limited length. */
 function sanitizeValue(value: string): string {
   const short = value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value
   return short.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '\ufffd')

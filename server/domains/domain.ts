@@ -19,20 +19,14 @@ interface DomainsOptions extends DomainVerifierOptions, Pick<DomainWatchersOptio
   plans: Plans
 }
 
-/**
- * Maximum number of names reserved for an account, per domain of its plan: each had a certificate, and the
- * CA's limits apply to all accounts together.
- */
+/** Names reserved per domain of a plan: each had a certificate, and the CA's limits apply to all accounts together. */
 const RESERVATIONS_PER_DOMAIN = 10
 
-/**
- * Custom domains of an account: from the required DNS records to the name that is served (spec 4.11 and 5.3).
- */
+/** Custom domains, from the required DNS records to the name that is served (spec 4.11 and 5.3). */
 export class DomainService implements Disposable {
   readonly #options: DomainsOptions
   readonly #verifier: DomainVerifier
   readonly #watchers: DomainWatchers
-  /** Names that no account can add. */
   readonly #own: readonly string[]
 
   constructor(options: DomainsOptions) {
@@ -63,7 +57,9 @@ export class DomainService implements Disposable {
     return this.#record(checked)
   }
 
-  /** DOMAINS_UNAVAILABLE on a local service, DOMAIN_LIMIT_REACHED beyond the plan, DOMAIN_TAKEN when it is active elsewhere or already added. */
+  /**
+   * DOMAINS_UNAVAILABLE on a local service, DOMAIN_LIMIT_REACHED, DOMAIN_TAKEN when active elsewhere or added before.
+   */
   async add(account: Account, typed: string, slug: string): Promise<DomainRecord> {
     const { store, clock, proxyHost } = this.#options
     if (!canReceiveDomains(proxyHost))
@@ -106,9 +102,7 @@ export class DomainService implements Disposable {
     return this.#record(row)
   }
 
-  /**
-   * An active name is reserved for the account for a week, so that it can be added again with the same state.
-   */
+  /** An active name is reserved for the account for a week, so that it can be added again with the same state. */
   async remove(account: Account, typed: string): Promise<DeleteDomainResponse> {
     const { store, clock, certificates } = this.#options
     const domain = parseHostName(typed)
@@ -120,10 +114,7 @@ export class DomainService implements Disposable {
     return { domain, deleted: true }
   }
 
-  /**
-   * Notifies of changes of a domain; returns a function that stops it. See `watch.ts` for its time
-   * limit and capacity.
-   */
+  /** Notifies of changes of a domain; returns a function that stops it. See `watch.ts` for time limit and capacity. */
   async watch(by: WatchedBy, typed: string, listener: WatchListener): Promise<() => void> {
     const row = await this.#options.store.read.domains.find(by.account.id, parseHostName(typed))
     if (!row) throw domainNotFound()
@@ -135,7 +126,7 @@ export class DomainService implements Disposable {
     return this.#watchers.end()
   }
 
-  /** Checks due names; returns how many became active or pending. */
+  /** Returns how many names became active or pending. */
   verifyDue(): Promise<number> {
     return this.#verifier.verifyDue()
   }
@@ -145,10 +136,7 @@ export class DomainService implements Disposable {
     this.#verifier.stop()
   }
 
-  /**
-   * The row of another account that has the name but has lost its TXT record: the next account that proves it
-   * can take it.
-   */
+  /** Another account's row without its TXT record: the next account that proves the name can take it. */
   async #findOwnerWithoutProof(account: Account, domain: string): Promise<Domain | undefined> {
     const active = await this.#options.store.read.domains.active(domain)
     if (!active || active.accountId === account.id) return undefined

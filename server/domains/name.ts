@@ -1,14 +1,11 @@
 import { type ApiError, validationError } from '../lib/errors.ts'
 import { MAX_HOST_NAME_LENGTH, toHostName } from '../lib/host-name.ts'
 
-/** Prefix of the name of the TXT record (spec 5.3). */
+/** Spec 5.3. */
 const PROOF_LABEL = '_slipway.'
 const MAX_NAME_LENGTH_WITH_PROOF = MAX_HOST_NAME_LENGTH - PROOF_LABEL.length
 
-/**
- * The parts of a name: `shop.example.co.uk` is `shop` of `example.co.uk`; the label of a root domain is
- * empty.
- */
+/** `shop.example.co.uk` is `shop` of `example.co.uk`; the label of a root domain is empty. */
 interface NameParts {
   label: string
   root: string
@@ -33,8 +30,8 @@ export function parseHostName(typed: string): string {
 }
 
 /**
- * The same for a name to be added. VALIDATION_ERROR also for names that cannot be custom domains: IP
- * addresses, single labels, public suffixes, names without certificates, and the service's `own` names and names below them.
+ * VALIDATION_ERROR also for IP addresses, single labels, public suffixes, names without certificates, and the service's
+ * `own` names and names below them.
  */
 export async function parseDomain(typed: string, own: readonly string[]): Promise<string> {
   const { parse } = await import('tldts')
@@ -64,7 +61,7 @@ export async function splitName(domain: string): Promise<NameParts> {
   return { label: subdomain ?? '', root: root ?? domain }
 }
 
-/** The `www` name of a root domain, or the root domain of a `www` name; null for other names. */
+/** The `www` name of a root domain, or its inverse; null for other names. */
 export async function wwwCounterpart(domain: string): Promise<string | null> {
   const { label, root } = await splitName(domain)
   if (label === 'www') return root
@@ -84,12 +81,12 @@ export async function findSharedDomain(serviceHost: string, siteDomain: string):
   return service !== null && service === site ? service : undefined
 }
 
-/** The name of the TXT record of a domain (spec 5.3). */
+/** Spec 5.3. */
 export function proofName(domain: string): string {
   return PROOF_LABEL + domain
 }
 
-/** The same within the zone of the domain, as the forms of DNS providers take it, by the label of the domain there. */
+/** Within the zone of the domain, as the forms of DNS providers take it. */
 export function proofEntry(label: string): string {
   return label ? PROOF_LABEL + label : PROOF_LABEL.slice(0, -1)
 }

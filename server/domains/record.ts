@@ -5,7 +5,6 @@ import { proofEntry, splitName, wwwCounterpart } from './name.ts'
 
 interface RecordContext {
   proxyHost: string
-  /** All names of the account. */
   own: ReadonlySet<string>
   /** Certificates of active names, when HTTPS is enabled. */
   certificates: ReadonlyMap<string, DomainCertificate>
@@ -19,7 +18,7 @@ const NO_CERTIFICATE: DomainCertificate = {
   problem: null,
 }
 
-/** A domain as the API shows it (contract, "Domains"). */
+/** Contract, "Domains". */
 export async function toDomainRecord(
   row: Domain,
   { proxyHost, own, certificates }: RecordContext,
@@ -58,7 +57,6 @@ export async function toDomainRecord(
   }
 }
 
-/** The problem, as a sentence. */
 function formatReason({ status, reason, nextCheckAt }: Domain): string | null {
   if (reason === null && status === 'active') return null
   const message = reason ?? 'Waiting for both DNS records'

@@ -17,34 +17,27 @@ const JITTER = 0.1
 export const MIN_CONFIRMATION_GAP_MS = 3 * SECOND_MS
 const CONFIRMATION_DELAY_MS = 4 * SECOND_MS
 
-/** How long an active name may fail to point here before it becomes pending. */
+/** An active name becomes pending after it has failed for this time. */
 export const GRACE_PERIOD_MS = DAY_MS
 
-/** How long a deleted name is reserved for its account. */
+/** A deleted name is reserved for its account. */
 export const RESERVATION_MS = 7 * DAY_MS
 
-/** Minimum interval between two checks on request. */
 export const MIN_CHECK_INTERVAL_MS = 3 * SECOND_MS
 
-/** Interval for a name with slow or silent DNS servers, so that they do not delay other names. */
+/** Names with slow or silent DNS servers do not delay other names. */
 const SLOW_INTERVAL_MS = MINUTE_MS
 
-/** Check interval of a pending name while its owner watches it. */
 const WATCHED_INTERVAL_MS = 10 * SECOND_MS
 
-/**
- * Time of the next check of a pending name, at growing intervals; null when it has been pending too
- * long. `slowly`: DNS was slow or failed.
- */
+/** At growing intervals; null when the name has been pending too long. `slowly`: DNS was slow or failed. */
 export function nextPendingCheck(since: number, now: number, slowly = false): number | null {
   const age = now - since
   const step = PENDING_INTERVALS_MS.find(([under]) => age < under)
   return step ? now + Math.max(step[1], slowly ? SLOW_INTERVAL_MS : 0) : null
 }
 
-/**
- * Time of the next check while the owner watches: as planned or sooner; never when the name is not pending.
- */
+/** As planned or sooner; never when the name is not pending. */
 export function nextWatchedCheck(
   { status, checkedAt, nextCheckAt, isSlow }: Pick<Domain, 'status' | 'checkedAt' | 'nextCheckAt' | 'isSlow'>,
   now: number,
@@ -57,27 +50,21 @@ export function nextWatchedCheck(
   )
 }
 
-/**
- * The new start of the pending time after the owner requested a check of an expired name: daily for two days.
- */
+/** After the owner requested a check of an expired name: daily for two days. */
 export function restartedAt(now: number): number {
   return now - 7 * DAY_MS
 }
 
-/** Time of the second check of a name with records first found at `since`. */
 export function nextConfirmation(since: number): number {
   return since + CONFIRMATION_DELAY_MS
 }
 
-/** Time of the next check of an active name: every twelve hours with jitter. */
+/** Every twelve hours with jitter. */
 export function nextActiveCheck(now: number, random: () => number): number {
   return Math.round(now + ACTIVE_INTERVAL_MS * (1 + JITTER * (2 * random() - 1)))
 }
 
-/**
- * Time of the next check of an active name that fails since then: every hour, and at the end of the grace
- * period.
- */
+/** Every hour, and at the end of the grace period. */
 export function nextFailingCheck(since: number, now: number): number {
   return Math.min(now + HOUR_MS, Math.max(since + GRACE_PERIOD_MS, now + MINUTE_MS))
 }

@@ -3,15 +3,13 @@ import type { Store, WriteScope, WriteTransaction } from '../store/store.ts'
 import type { Domain } from '../store/tables/domains.ts'
 
 interface DomainsWrite {
-  /** What the write is about beside the domains. */
   scope: WriteScope
-  /** The domains that it is about. */
   find: (queries: Queries) => Promise<readonly Domain[]>
 }
 
 /**
- * A durable write that is also about the domains of sites, whose certificates depend on them. They are read before the
- * write names them in its scope, and it is repeated if others were added before it began.
+ * A durable write that is also about the domains of sites, whose certificates depend on them. It is repeated if others
+ * were added before it began.
  */
 export async function writeWithDomains<T>(
   store: Store,

@@ -6,20 +6,20 @@ import type { CaaPolicy } from './caa.ts'
 import { RESERVATION_MS } from './schedule.ts'
 import { startWaiting } from './transition.ts'
 
-/** Certificates for names; absent without HTTPS. */
+/** Absent without HTTPS. */
 export interface DomainCertificates {
-  /** Called in the transaction that activates a name. */
+  /** In the transaction that activates the name. */
   request(tx: WriteTransaction, name: string): Promise<void>
-  /** Called in the transaction that deactivates it. */
+  /** In the transaction that deactivates the name. */
   release(tx: WriteTransaction, name: string): Promise<void>
-  /** What CAA records of a name are compared with; undefined while the certificate authority is not reachable. */
+  /** Undefined while the certificate authority is not reachable. */
   caaPolicy(name: string): Promise<CaaPolicy | undefined>
   statuses(names: readonly string[]): Promise<Map<string, DomainCertificate>>
   /** The owner of an active name requests another attempt. */
   retry(name: string): Promise<void>
 }
 
-/** The name now belongs to the row's account and no longer to its previous owner. */
+/** The previous owner loses the name. */
 export async function activate(
   tx: WriteTransaction,
   row: Domain,
@@ -37,7 +37,7 @@ export async function activate(
   await invalidateCaches(tx, row)
 }
 
-/** The name becomes pending: it is no longer served and gets no certificates. */
+/** The name is no longer served and gets no certificates. */
 export async function deactivate(
   tx: WriteTransaction,
   row: Domain,
@@ -49,7 +49,7 @@ export async function deactivate(
   await invalidateCaches(tx, row)
 }
 
-/** Removes a name from its account. An active name stays reserved for it for a while, with the same token. */
+/** An active name stays reserved for the account for a while, with the same token. */
 export async function removeDomain(
   tx: WriteTransaction,
   row: Domain,
@@ -66,7 +66,7 @@ export async function removeDomain(
   await certificates?.release(tx, domain)
 }
 
-/** The same for every name of a deleted site. Returns what `restoreSiteDomains` needs. */
+/** Returns what `restoreSiteDomains` needs. */
 export async function removeSiteDomains(
   tx: WriteTransaction,
   slug: string,

@@ -11,27 +11,22 @@ import {
   nextUnclearCheck,
 } from './schedule.ts'
 
-/** The facts by which a check is judged; times in milliseconds since 1970. */
+/** Times in milliseconds since 1970. */
 interface TransitionContext {
-  /** Start of the check. */
   began: number
   now: number
-  /** The check took long. */
   slow: boolean
-  /** The row of another account that has the name. */
   currentOwner: Domain | undefined
-  /** The name is reserved for another account. */
   reservation: DomainReservation | undefined
   random: () => number
 }
 
-/** The change that a check makes to a row. */
 interface Transition {
   nextStatus: 'pending' | 'active'
   changes: Partial<Domain>
 }
 
-/** The result of a check (contract, "Domains"): a pure function from facts to a change. */
+/** Contract, "Domains": a pure function from facts to a change. */
 export function nextState(row: Domain, result: CheckResult, context: TransitionContext): Transition {
   const { slow } = context
   const checked = {
@@ -44,7 +39,6 @@ export function nextState(row: Domain, result: CheckResult, context: TransitionC
   return { nextStatus, changes: { ...changes, ...checked } }
 }
 
-/** The columns of a row that becomes pending now. */
 export function startWaiting(now: number, reason: string): Partial<Domain> {
   return {
     status: 'pending',

@@ -16,7 +16,6 @@ export interface DomainVerifierOptions {
   dns: Dns
   clock: () => number
   log: Log
-  /** Spec `{proxy_host}`. */
   proxyHost: string
   certificates?: DomainCertificates | undefined
   random?: () => number
@@ -24,41 +23,33 @@ export interface DomainVerifierOptions {
   stopwatch?: () => number
 }
 
-/** Names checked per run of the sweep, and concurrently. */
 const MAX_NAMES_PER_RUN = 200
 const MAX_CONCURRENT_CHECKS = 20
 
-/** Longer than any check of a piece takes: after a crash another node checks its names then. */
+/** After a crash another node checks the names; longer than any check of a piece takes. */
 const CLAIM_MS = MINUTE_MS
 
-/**
- * Names that take longer than this (milliseconds) have a few slots of their own, so that they do not delay
- * the others.
- */
+/** Names that take longer have a few slots of their own, so that they do not delay the others. */
 const SLOW_CHECK_MS = 2000
 const MAX_SLOW_NAMES_PER_RUN = 10
 
-/** Checks in progress on request: over all accounts, and those of one account. */
+/** Checks in progress on request, over all accounts and of one. */
 const MAX_REQUESTED_CHECKS = { total: 32, perKey: 8 }
 
-/** Delay of the next check after an error of the service itself (milliseconds). */
 const RETRY_AFTER_FAILURE_MS = MINUTE_MS
 
-/** Interval of the log entries about a failed lookup of the service's own name (milliseconds). */
+/** Between log entries about a failed lookup of the service's own name. */
 const WARNING_INTERVAL_MS = HOUR_MS
 
-/** A change of a status, for the log. */
 interface StatusChange {
   becomes: Domain['status']
   reason: Domain['reason'] | undefined
-  /** The account that had the name before. */
   takenFrom: string | undefined
 }
 
 /** Checks names in DNS, when they are due and on request, and applies the result. */
 export class DomainVerifier {
   readonly #options: DomainVerifierOptions
-  /** Checks in progress on request, by name. */
   readonly #inFlight = new Map<string, Promise<Domain | undefined>>()
   readonly #shares = new ConcurrencyLimiter(MAX_REQUESTED_CHECKS)
   #stopped = false
@@ -87,16 +78,12 @@ export class DomainVerifier {
     return check.finally(() => this.#inFlight.delete(name))
   }
 
-  /**
-   * Whether DNS confirms that the TXT record of a row is absent, for another account. UNAVAILABLE beyond the
-   * concurrency limit.
-   */
+  /** Whether DNS confirms to another account that the TXT record is absent. UNAVAILABLE beyond the limit. */
   async hasLostProof({ domain, verificationToken }: Domain, accountId: string): Promise<boolean> {
     const texts = await this.#shares.run(accountId, () => lookUpTexts(this.#options.dns, domain))
     return texts !== undefined && !hasProof(texts, verificationToken)
   }
 
-  /** Claims no further names. */
   stop(): void {
     this.#stopped = true
   }
@@ -235,9 +222,7 @@ export class DomainVerifier {
   }
 }
 
-/**
- * A result does not apply to a row that changed its status, was added again or was deleted during the check.
- */
+/** A result does not apply to a row that changed its status, was added again or was deleted during the check. */
 function isUnchanged(one: Domain, other: Domain): boolean {
   const identity = ({ status, slug, verificationToken, createdAt }: Domain) =>
     JSON.stringify([status, slug, verificationToken, createdAt])
@@ -251,7 +236,7 @@ function ofAnother<Row extends { accountId: string }>(
   return row?.accountId === account ? undefined : row
 }
 
-/** A domain works again. The email is sent only if one has reported that it does not. */
+/** Sends an email only if one has reported that the domain does not work. */
 async function noticeRecovery(
   tx: WriteTransaction,
   { accountId, domain, slug, failingSince, status }: Domain,

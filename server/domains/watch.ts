@@ -9,24 +9,20 @@ import type { Account } from '../store/tables/accounts.ts'
 import type { Domain } from '../store/tables/domains.ts'
 import { nextWatchedCheck } from './schedule.ts'
 
-/** The credential of a watcher: the session of a browser, or the account's key. */
 export interface WatchedBy {
   account: Account
   sessionToken: string | undefined
   keyHash: string | undefined
-  /** The caller's address. */
   address: string
 }
 
-/** Events of a watched domain. */
 export interface WatchListener {
-  /** The current record: immediately, then after every change. */
+  /** Immediately, then after every change. */
   record(record: DomainRecord): void
-  /** Heartbeat: nothing has changed for a while. */
+  /** Nothing has changed for a while. */
   heartbeat(): void
   /** The domain no longer belongs to the account; `end` follows. */
   removed(): void
-  /** No more events. */
   end(): void
 }
 
@@ -50,7 +46,6 @@ interface DomainWatcher {
   keyHash: string | undefined
   domain: string
   since: number
-  /** The last record that was sent, and the time of the last event. */
   lastSent: string
   lastSentAt: number
   listener: WatchListener
@@ -59,12 +54,12 @@ interface DomainWatcher {
 const MAX_WATCHERS = 200
 const MAX_WATCHERS_PER_ACCOUNT = 5
 
-/** Maximum watchers from one network, so that many accounts of one client cannot exclude others. */
+/** So that many accounts of one client cannot exclude others. */
 const MAX_OF_NETWORK = 50
 
 const POLL_INTERVAL_MS = 2000
 
-/** By the service's clock: the interval of heartbeats, and how long a watcher may stay. */
+/** Times of the service's clock. */
 const HEARTBEAT_INTERVAL_MS = 20_000
 const MAX_WATCH_MS = 15 * MINUTE_MS
 
@@ -81,7 +76,6 @@ export class DomainWatchers {
   readonly #options: DomainWatchersOptions
   readonly #watchers = new Set<DomainWatcher>()
   readonly #checks = new Map<string, Promise<void>>()
-  /** Checks per account in this hour. */
   readonly #checksThisHour = new Map<string, number>()
   #hour = 0
   #timer: NodeJS.Timeout | undefined
@@ -184,7 +178,6 @@ export class DomainWatchers {
     this.#accelerateChecks(rows)
   }
 
-  /** Whether the credential of each watcher is still valid. */
   async #signedIn(watchers: readonly DomainWatcher[]): Promise<(watcher: DomainWatcher) => boolean> {
     const { store, clock } = this.#options
     const rows = await store.read.accounts.byIds([...new Set(watchers.map(({ account }) => account.id))])
@@ -246,7 +239,7 @@ export class DomainWatchers {
     }
   }
 
-  /** Counts a check of an account; false beyond its limit, so that watching does not keep DNS busy. */
+  /** Counts a check; false beyond the limit of the account, so that watching does not keep DNS busy. */
   #tryCountCheck(account: string, now: number): boolean {
     const hour = Math.floor(now / HOUR_MS)
     if (hour !== this.#hour) this.#checksThisHour.clear()

@@ -15,12 +15,10 @@ export interface DnsRecords {
 /** A property of a CAA record set (RFC 8659, 4.1). */
 export interface CaaRecord {
   critical: boolean
-  /** Lower case. */
   tag: string
   value: string
 }
 
-/** As `DnsRecords`. */
 export interface CaaRecords {
   records: readonly CaaRecord[]
   error?: string

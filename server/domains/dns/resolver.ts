@@ -4,16 +4,14 @@ import { Semaphore } from '../../lib/semaphore.ts'
 import type { CaaRecord, CaaRecords, Dns, DnsRecords } from './dns.ts'
 
 interface ResolverOptions {
-  /** Addresses in the form of `Resolver.setServers` of node:dns; empty for those of the system. */
+  /** In the form of `Resolver.setServers` of node:dns; empty for those of the system. */
   servers: readonly string[]
-  /** Milliseconds for each call, at most 10,000. */
+  /** For each call, at most 10,000. */
   timeoutMs?: number
 }
 
-/** The records of one type at a name. */
 interface LookupResult<T> {
   records: readonly T[]
-  /** As in `DnsRecords`. */
   error?: string
 }
 
@@ -26,8 +24,8 @@ const MAX_SERVERS = 3
 const TRIES_PER_SERVER = 2
 
 /**
- * Maximum number of concurrent lookups: enough for all checks of the service, so that slow servers of one
- * name do not delay the others; more would use the sockets and memory of other work.
+ * Enough for all checks of the service, so that slow servers of one name do not delay the others; more would use the
+ * sockets and memory of other work.
  */
 const MAX_CONCURRENT_LOOKUPS = 256
 const MAX_QUEUED_LOOKUPS = 10_000
