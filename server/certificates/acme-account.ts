@@ -6,11 +6,11 @@ import { accountKeyContext } from './key-contexts.ts'
 
 type StoredAcmeAccountParts = Pick<Parts, 'store' | 'clock'> & {
   secretBox: SecretBox
-  /** URL of the CA's directory, which identifies the account. */
+  /** Identifies the account. */
   directory: string
 }
 
-/** The account at a CA, in the database of all nodes. Its key is encrypted; an operator must discard one of a lost secret. */
+/** In the database of all nodes. The key is encrypted; an operator must discard one of a lost secret. */
 export class StoredAcmeAccount implements AcmeAccountStore {
   readonly #parts: StoredAcmeAccountParts
 

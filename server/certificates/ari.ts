@@ -13,10 +13,7 @@ import {
 
 const MAX_CONCURRENT_QUERIES = 10
 
-/**
- * Requests renewal information for certificates (RFC 9773, 4.2) and plans accordingly. Without a response the
- * default rule applies.
- */
+/** RFC 9773, 4.2. Without a response the default rule applies. */
 export async function refreshRenewalInfo(
   deps: IssuingDeps,
   certificates: readonly CertificateSummary[],

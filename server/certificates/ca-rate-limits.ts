@@ -35,35 +35,31 @@ const SPREAD_MS = 10 * MINUTE_MS
 /** Maximum time that a CA's Retry-After suspends all requests. */
 const MAX_PAUSE_MS = DAY_MS
 
-/** On whose behalf a certificate is ordered. */
 export interface Share {
   accountId: string
   root: string
-  /** Orders for names of the registrable domain in 7 days; by default fewer than large CAs allow. */
+  /** In 7 days; by default fewer than large CAs allow. */
   maxOfRoot?: number
 }
 
-/** An order to be placed for a name of the store. */
 interface OrderRequest {
   name: string
-  /** Whether it is an ARI renewal that names the certificate it replaces (RFC 9773, 5). */
+  /** RFC 9773, 5. */
   isRenewal: boolean
-  /** The remaining fraction of the certificate's lifetime; 0 without a certificate. */
+  /** 0 without a certificate. */
   lifeLeft: number
-  /** The account and the registrable domain it is for; undefined for the service's own names. */
+  /** Undefined for the service's own names. */
   share?: Share | undefined
 }
 
-/** At most `max` requests of this kind within `windowMs`. */
 interface RateLimit {
   counted: CountedRequestFilter
   max: number
   windowMs: number
-  /** Added to the time of the next attempt. */
   spreadMs?: number
 }
 
-/** The names of the certificate stored under a name: a wildcard includes its parent. */
+/** A wildcard includes its parent. */
 export function certificateNames(name: string): string[] {
   return name.startsWith('*.') ? [name, name.slice(2)] : [name]
 }
@@ -71,10 +67,7 @@ export function certificateNames(name: string): string[] {
 /** The scope of writes that count orders, or decide by their number. */
 export const BUDGET_SCOPE = { authority: 'orders' } as const
 
-/**
- * Reserves an order in the store, across all nodes, within the published limits of CAs. Returns undefined
- * when it is reserved, otherwise the time of the next attempt.
- */
+/** Across all nodes, within limits of CAs. Undefined if the order is reserved, else the time of the next attempt. */
 export async function reserve(
   tx: WriteTransaction,
   request: OrderRequest,
@@ -100,7 +93,7 @@ export async function hasRoom(tx: WriteTransaction, share: Share, now: number): 
   return true
 }
 
-/** Counts a certificate of these names, once per order, before it is requested. */
+/** Once per order, before the certificate is requested. */
 export async function countCertificate(
   tx: WriteTransaction,
   name: string,
@@ -111,7 +104,7 @@ export async function countCertificate(
   await tx.acme.countRequest({ id, kind: 'certificate', names: certificateNames(name), at: now })
 }
 
-/** Counts a failed validation, once per order. */
+/** Once per order. */
 export async function countFailure(
   tx: WriteTransaction,
   name: string,
@@ -126,21 +119,17 @@ export async function countFailure(
   })
 }
 
-/** Suspends requests to the CA until that time, at most for a day. */
+/** At most for a day. */
 export async function pauseCa(tx: WriteTransaction, until: number, now: number): Promise<void> {
   const at = Math.min(until, now + MAX_PAUSE_MS)
   await tx.acme.countRequest({ id: randomUUID(), kind: 'pause', names: [], at })
 }
 
-/** Deletes entries that no longer count. */
 export async function prune(tx: WriteTransaction, now: number): Promise<void> {
   await tx.acme.deleteRequests(now - CERTIFICATES_WINDOW_MS - DAY_MS)
 }
 
-/**
- * The limits that apply to an order. An account and a registrable domain have shares for names without a
- * certificate only: a renewed name was within them once.
- */
+/** Accounts and registrable domains have shares for names without a certificate: renewed names were within them. */
 function getLimits({ name, isRenewal, lifeLeft, share }: OrderRequest, now: number): RateLimit[] {
   const names = certificateNames(name)
   const failures: RateLimit = {

@@ -16,7 +16,6 @@ import {
   requestSiteCertificates,
 } from './maintenance.ts'
 
-/** Maximum number of names per run, and of concurrent names. */
 const NAMES_PER_BATCH = 100
 const MAX_CONCURRENT_NAMES = 10
 
@@ -28,14 +27,13 @@ const MAINTENANCE_INTERVAL_MS = 60 * MINUTE_MS
 /** A change may be visible this much later than its time says. */
 const MAX_WRITE_MS = MINUTE_MS
 
-/** Initial and maximum pause after the CA was unreachable. */
+/** While the CA is unreachable. */
 const MIN_BACKOFF_MS = 10 * SECOND_MS
 const MAX_BACKOFF_MS = 5 * MINUTE_MS
 
 /**
- * Requests and renews certificates for active domains and the service's own names. The store holds the
- * complete state of a certificate, so that any node can continue. A certificate is served until it expires or
- * is replaced.
+ * The store holds the complete state of a certificate, so that any node can continue. A certificate is served until it
+ * expires or is replaced.
  */
 export class CertificateManager implements AsyncDisposable {
   readonly #deps: IssuingDeps
@@ -45,7 +43,7 @@ export class CertificateManager implements AsyncDisposable {
   #maintainedAt = Number.NEGATIVE_INFINITY
   /** All sites that changed last before this time had certificates. */
   #coveredUntil = 0
-  /** Consecutive failures to reach the CA, and the current pause. */
+  /** Consecutive failures to reach the CA. */
   #breaker = { failures: 0, openedAt: Number.NEGATIVE_INFINITY, pauseMs: 0 }
 
   constructor(deps: IssuingDeps) {
@@ -53,7 +51,7 @@ export class CertificateManager implements AsyncDisposable {
     this.#issuance = new Issuance(deps)
   }
 
-  /** Called in the transaction that activates a name: requests a certificate unless a valid one exists. */
+  /** In the transaction that activates the name: requests a certificate unless a valid one exists. */
   request(tx: WriteTransaction, name: string): Promise<void> {
     return requestCertificate(tx, name, this.#deps.clock())
   }
@@ -63,7 +61,7 @@ export class CertificateManager implements AsyncDisposable {
     return releaseCertificate(tx, name, this.#deps.clock())
   }
 
-  /** Retries a certificate after too many failures; the CA's limits still apply. */
+  /** After too many failures; the CA's limits still apply. */
   async retry(name: string): Promise<void> {
     const { store, clock } = this.#deps
     const hasNoRetry = (certificate: CertificateSummary | undefined) =>
@@ -75,7 +73,6 @@ export class CertificateManager implements AsyncDisposable {
     })
   }
 
-  /** What CAA records of a name are compared with before an order; undefined while the CA is not reachable. */
   async caaPolicy(name: string): Promise<CaaPolicy | undefined> {
     const { acme, clock, log } = this.#deps
     if (this.#isPaused(clock())) return undefined
@@ -97,8 +94,8 @@ export class CertificateManager implements AsyncDisposable {
   }
 
   /**
-   * Processes due certificates, a bounded number at a time, and returns the number issued. Called every few
-   * seconds; costs one indexed query when nothing is due. Safe to run on several nodes.
+   * Processes a bounded number at a time; returns the number issued. Called every few seconds; costs one indexed query
+   * when nothing is due. Safe to run on several nodes.
    */
   async runDue(): Promise<number> {
     if (this.#stopped) return 0
@@ -106,7 +103,7 @@ export class CertificateManager implements AsyncDisposable {
     return (await Promise.race([batch, this.#stopping.promise])) ?? 0
   }
 
-  /** Compares all domains with all certificates, for a job with its store; returns how many names it changed. */
+  /** For a job with its store; returns how many names were changed. */
   repairNames(store: Store): Promise<number> {
     return repairNames(this.#deps, store)
   }
@@ -143,10 +140,7 @@ export class CertificateManager implements AsyncDisposable {
     this.#coveredUntil = 0
   }
 
-  /**
-   * Processes one name first when the CA was unreachable, then ten at a time; stops when the CA is
-   * unreachable or limits requests.
-   */
+  /** After the CA was unreachable, first one name, then ten at a time; stops when the CA is unreachable or limits. */
   async #processAll(certificates: readonly CertificateSummary[]): Promise<number> {
     const { clock } = this.#deps
     const began = clock()

@@ -12,15 +12,15 @@ interface ChallengeSolverOptions {
   hook?: DnsHook | undefined
 }
 
-/** A challenge that cannot be presented; the message is for the owner of the name. */
+/** The message is for the owner of the name. */
 export class ChallengeError extends Error {
   override name = 'ChallengeError'
 }
 
-/** Lifetime of a presented challenge in milliseconds: longer than any CA takes to validate. */
+/** Longer than any CA takes to validate. */
 const CHALLENGE_TTL_MS = HOUR_MS
 
-/** Presents the challenges of a name on every node; `onPresent` receives the chosen type. */
+/** Presents challenges on every node; `onPresent` receives the chosen type. */
 export function createChallengeSolver(
   { store, clock, log, hook }: ChallengeSolverOptions,
   { types, onPresent }: { types: readonly ChallengeType[]; onPresent: (type: ChallengeType) => void },
@@ -49,7 +49,7 @@ export function createChallengeSolver(
   }
 }
 
-/** Challenge types for a name; `first` is tried first, then the others in order. */
+/** `first` is tried first, then the others in order. */
 export function challengeTypesFor(
   name: string,
   { byDns, first }: { byDns: boolean; first: ChallengeType | null },

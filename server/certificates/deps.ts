@@ -8,30 +8,26 @@ import type { Store } from '../store/store.ts'
 import type { DnsHook } from './dns-hook.ts'
 import { type ChainExpectation, type CheckedChain, certificateId, checkChain, createCsr } from './x509.ts'
 
-/** Dependencies of issuance. */
 export interface IssuingDeps {
   store: Store
   acme: Acme
-  /** For the CAA records of names that are not its own. */
+  /** For the CAA records of names that are not the service's own. */
   dns: Pick<Dns, 'caa'>
   /** Encrypts keys: a certificate's with the context `certificate <name>`, an order's with `order <name>`. */
   secretBox: SecretBox
-  /** Milliseconds since 1970. */
   clock: () => number
   log: Log
   /** For names that can only be proven by DNS. */
   hook?: DnsHook | undefined
-  /**
-   * The service's own names: the host of its pages, and `*.{site_domain}`, which includes `{site_domain}`.
-   */
+  /** The service's own names: the host of its pages, and `*.{site_domain}`, which includes `{site_domain}`. */
   own: readonly string[]
-  /** Certificates for the hosts of single sites, at most `perWeek` orders in 7 days; undefined for none. */
+  /** For the hosts of single sites, at most `perWeek` orders in 7 days. */
   sites?: { domain: string; perWeek: number } | undefined
   /** Certificate format; default X.509 (RFC 5280). */
   codec?: CertificateCodec
 }
 
-/** Creates and reads keys, requests and chains in PEM. */
+/** Keys, requests and chains are in PEM. */
 export interface CertificateCodec {
   newKey(): string
   request(names: readonly string[], key: string): Promise<Uint8Array>
@@ -46,10 +42,7 @@ export const x509Codec: CertificateCodec = {
   id: certificateId,
 }
 
-/**
- * Lease duration in milliseconds, longer than processing a name takes. After a crash another process
- * continues when it expires.
- */
+/** Longer than processing a name takes. After a crash another process continues when it expires. */
 export const LEASE_DURATION_MS = 10 * MINUTE_MS
 
 export function leaseName(name: string): string {

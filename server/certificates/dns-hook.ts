@@ -15,12 +15,12 @@ export interface DnsHook {
 
 interface DnsHookOptions {
   program: string
-  /** All of its environment: the service's own holds secrets. */
+  /** The whole environment: the service's own holds secrets. */
   environment: Readonly<Record<string, string>>
   log: Log
-  /** Milliseconds until a running program is sent SIGTERM. */
+  /** Afterwards a running program is sent SIGTERM. */
   timeoutMs?: number
-  /** Milliseconds after that until it is killed. */
+  /** From SIGTERM until the program is killed. */
   killDelayMs?: number
 }
 

@@ -20,28 +20,23 @@ import { certificateKeyContext, orderKeyContext } from './key-contexts.ts'
 import { SITES_SHARE } from './maintenance.ts'
 import { firstPlan, lifeLeft, nextDueTime, nextRetry } from './schedule.ts'
 
-/** Result of processing a name. */
 type IssuanceOutcome = 'installed' | 'waiting' | 'failed' | 'unreachable' | 'paused'
 
-/** A state with a step out of it; see `Issuance`. */
 type IssuanceState = 'due' | 'ordered' | 'challenged' | 'finalizing' | 'issued'
 
-/** A name that this process is working on. */
 interface IssuanceAttempt {
   name: string
   certificate: Certificate
   holder: string
   fence: number
-  /** Whether the CA may have issued a certificate: the replaced certificate cannot be replaced again. */
+  /** The replaced certificate then cannot be replaced again. */
   mayBeIssued: boolean
-  /** The order and its key, which are stored. */
   order?: Order
   key?: string
-  /** The challenge type that was presented. */
   presentedType?: ChallengeType
 }
 
-/** The state by the status of the order at the CA (RFC 8555, 7.1.6). */
+/** RFC 8555, 7.1.6. */
 const STATE_BY_STATUS: Record<Exclude<Order['status'], 'invalid'>, IssuanceState> = {
   pending: 'ordered',
   ready: 'challenged',
@@ -86,10 +81,7 @@ export class Issuance {
     this.#deps = { codec: x509Codec, ...deps }
   }
 
-  /**
-   * Processes a name, unless another node holds its lease. `caIsReachable`: the CA last succeeded for any
-   * name. Throws only on errors of the store.
-   */
+  /** Unless another node holds the lease. `caIsReachable`: the CA last succeeded for any name. Throws store errors. */
   async process(name: string, { caIsReachable }: { caIsReachable: boolean }): Promise<IssuanceOutcome> {
     const attempt = await this.#acquire(name)
     if (!attempt) return 'waiting'
@@ -114,7 +106,6 @@ export class Issuance {
     })
   }
 
-  /** Acquires the lease; undefined when there is nothing to do. */
   #acquire(name: string): Promise<IssuanceAttempt | undefined> {
     const holder = randomUUID()
     return this.#write('relaxed', name, async (tx) => {
@@ -137,7 +128,7 @@ export class Issuance {
     return toState(attempt.order!)
   }
 
-  /** Finds the order that an earlier process stored, if the CA still knows it and its key can be decrypted. */
+  /** Finds a stored order if the CA still knows it and its key can be decrypted. */
   async #findOrder(attempt: IssuanceAttempt): Promise<boolean> {
     const { acme, secretBox, log } = this.#deps
     const { name, certificate } = attempt
@@ -153,7 +144,7 @@ export class Issuance {
     return true
   }
 
-  /** The CA would refuse the order; it would count towards its limits. The operator knows the records of its own names. */
+  /** The CA would refuse the order and count it. The operator knows the records of the service's own names. */
   async #assertPermitted(name: string): Promise<void> {
     const { acme, dns, own } = this.#deps
     if (own.includes(name)) return
@@ -243,7 +234,6 @@ export class Issuance {
     } satisfies Partial<Certificate>
   }
 
-  /** Schedules the next attempt according to the error. */
   async #scheduleRetry(
     attempt: IssuanceAttempt,
     error: unknown,
@@ -299,7 +289,7 @@ export class Issuance {
     return false
   }
 
-  /** Reserves an order; when the limits are reached the name waits and its order is dropped. */
+  /** When the limits are reached the name waits and its order is dropped. */
   async #reserve(tx: WriteTransaction, certificate: Certificate): Promise<boolean> {
     const { name } = certificate
     const now = this.#deps.clock()

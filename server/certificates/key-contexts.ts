@@ -8,7 +8,6 @@ export function orderKeyContext(name: string): string {
   return `order ${name}`
 }
 
-/** The key of the account at a certificate authority. */
 export function accountKeyContext(directory: string): string {
   return `acme account ${directory}`
 }

@@ -6,21 +6,14 @@ import { BUDGET_SCOPE, hasRoom, prune } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'
 
-/**
- * How long the certificate of a removed name is kept: a deleted domain is reserved for its account for 7
- * days.
- */
+/** A deleted domain is reserved for its account for 7 days. */
 const UNUSED_RETENTION_MS = 8 * DAY_MS
 
-/** Sites that enter the queue per run, which happens every few seconds. */
 const SITES_PER_RUN = 5
 
 const PAGE_SIZE = 500
 
-/**
- * Schedules a certificate for a name: now, unless it has a valid one or failed recently. Removing and adding
- * a name does not skip a wait.
- */
+/** Now, unless the name has a valid certificate or failed recently. Removing and adding a name does not skip a wait. */
 export async function requestCertificate(tx: WriteTransaction, name: string, now: number): Promise<void> {
   const certificate = await tx.certificates.findSummary(name)
   if (!certificate) return tx.certificates.insert({ ...emptyCertificate(name), dueAt: now })
@@ -34,12 +27,12 @@ export async function requestCertificate(tx: WriteTransaction, name: string, now
   await tx.certificates.update(name, { dueAt: retry, unusedSince: null })
 }
 
-/** The share of all sites in the orders of single certificates. */
+/** All sites share the orders of single certificates. */
 export const SITES_SHARE = 'sites'
 
 /**
- * Requests certificates for some of the sites without one that changed since a time, while the budget has room: so the
- * queue stays short, and names without a site are never requested. Returns whether all of these sites had one.
+ * For sites that changed since a time, while the budget has room: so the queue stays short, and names without a site
+ * are never requested. Returns whether all of these sites had a certificate.
  */
 export async function requestSiteCertificates(
   { store, clock, sites }: IssuingDeps,
@@ -58,14 +51,13 @@ export async function requestSiteCertificates(
   return false
 }
 
-/** Removes the schedule of a name; its certificate is kept for some days. */
+/** The certificate is kept for some days. */
 export async function releaseCertificate(tx: WriteTransaction, name: string, now: number): Promise<void> {
   const certificate = await tx.certificates.findSummary(name)
   if (certificate && certificate.unusedSince === null)
     await tx.certificates.update(name, { dueAt: null, unusedSince: now, problem: null })
 }
 
-/** Schedules the service's own names, and deletes unused certificates. */
 export async function maintain({ store, clock, own }: IssuingDeps): Promise<void> {
   await store.write('relaxed', { host: own }, async (tx) => {
     for (const name of own) {
@@ -82,8 +74,8 @@ export async function maintain({ store, clock, own }: IssuingDeps): Promise<void
 }
 
 /**
- * Compares all domains with all certificates, for a job with its store: schedules names that no event has scheduled,
- * such as domains from before HTTPS was enabled. Returns how many names it changed.
+ * For a job with its store: schedules names that no event has scheduled, such as domains from before HTTPS was enabled.
+ * Returns how many names were changed.
  */
 export async function repairNames({ clock, own, sites }: IssuingDeps, store: Store): Promise<number> {
   const missing = await repairInPages(

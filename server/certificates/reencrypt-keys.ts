@@ -9,22 +9,20 @@ const NAMES_PER_READ = 100
 export interface ReencryptOptions {
   store: Store
   secretBox: SecretBox
-  /** Milliseconds since 1970. */
   clock: () => number
   /** Discards keys that no accepted secret decrypts, in place of an error. */
   discardsLostKeys?: boolean | undefined
 }
 
-/** Numbers of keys. */
 export interface ReencryptedKeys {
   encrypted: number
   discarded: number
 }
 
 /**
- * Encrypts the keys of certificates, orders and accounts with the current secret, where another accepted one encrypted
- * them. UndecryptableError for a key that none of them decrypts, unless those are discarded: then the CA gets a new
- * account, and the certificate is due. Keys of session tickets end within two days.
+ * Uses the current secret where another accepted one encrypted the key. UndecryptableError for a key that none of them
+ * decrypts, unless those are discarded: then the CA gets a new account, and the certificate is due. Keys of session
+ * tickets end within two days.
  */
 export async function reencryptKeys(options: ReencryptOptions): Promise<ReencryptedKeys> {
   const replaced: Replacement[] = []

@@ -4,42 +4,38 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
 import type { Certificate, CertificateSummary } from '../store/tables/certificates.ts'
 import { ChallengeError } from './challenge-solver.ts'
 
-// When to renew, to request renewal information and to retry: pure functions of a certificate, an error and
-// the time.
+// Pure functions of a certificate, an error and the time.
 
 /** Certificates with a shorter lifetime are renewed at half of it. */
 const SHORT_LIFETIME_MS = 10 * DAY_MS
 
-/** Maximum interval between two requests for renewal information. */
 const ARI_INTERVAL_MS = 6 * HOUR_MS
 
 const ARI_RETRY_MS = HOUR_MS
 
-/** Delays after consecutive failures; the last one repeats. */
+/** After consecutive failures; the last one repeats. */
 const RETRY_DELAYS_MS = [MINUTE_MS, 10 * MINUTE_MS, 100 * MINUTE_MS, DAY_MS]
 
-/** Number of consecutive failures that takes more than 7 days. */
+/** Consecutive failures that take more than 7 days. */
 const MAX_CONSECUTIVE_FAILURES = 11
 
-/** Attempts after which a stalled order is replaced by a new one. */
+/** Afterwards a new order replaces a stalled one. */
 const MAX_TRIES_PER_ORDER = 3
 
-/** Maximum wait that the CA can impose on a name: the longest window of its limits. */
+/** The longest window of the CA's limits. */
 const MAX_WAIT_MS = 7 * DAY_MS
 
 const NO_ORDER = { orderUrl: null, orderKey: null } as const
 
 /** Validity of a certificate in milliseconds since 1970. */
 export interface CertificateLifetime {
-  /** Seed that spreads its dates. */
+  /** Spreads the dates. */
   name: string
   notBefore: number
   notAfter: number
-  /** By the clock of this service. */
   issuedAt: number
 }
 
-/** Times of the renewal and of the next request for renewal information. */
 interface RenewalPlan {
   renewAt: number
   informationAt: number
@@ -48,7 +44,6 @@ interface RenewalPlan {
 /** A plan for a CA with or without renewal information. */
 export type AnyRenewalPlan = Pick<RenewalPlan, 'renewAt'> & { informationAt: number | null }
 
-/** The plan for a new certificate. */
 export function firstPlan(life: CertificateLifetime, now: number): RenewalPlan {
   return {
     renewAt: defaultRenewalTime(life),
@@ -57,8 +52,8 @@ export function firstPlan(life: CertificateLifetime, now: number): RenewalPlan {
 }
 
 /**
- * The plan after a response: a deterministic moment in the suggested window (RFC 9773, 4.2), or now when the
- * window has passed; the default rule without a window.
+ * A deterministic moment in the suggested window (RFC 9773, 4.2), or now when the window has passed; the default rule
+ * without a window.
  */
 export function planFromAri(
   life: CertificateLifetime,
@@ -73,7 +68,7 @@ export function planFromAri(
   return { renewAt: Math.round(renewAt), informationAt }
 }
 
-/** The plan after a request failed: the earlier of the previous plan and the default rule. */
+/** The earlier of the previous plan and the default rule. */
 export function planWithoutAri(life: CertificateLifetime, renewAt: number | null, now: number): RenewalPlan {
   const rule = defaultRenewalTime(life)
   return {
@@ -82,14 +77,13 @@ export function planWithoutAri(life: CertificateLifetime, renewAt: number | null
   }
 }
 
-/** The earlier of both times. */
 export function nextDueTime({ renewAt, informationAt }: AnyRenewalPlan): number {
   return informationAt === null ? renewAt : Math.min(renewAt, informationAt)
 }
 
 /**
- * Time of the next attempt after consecutive failures: after 1, 10 and 100 minutes, then daily; more often
- * when the certificate is about to expire, within the CA's limit of failed validations.
+ * Retries after 1, 10 and 100 minutes, then daily; more often when the certificate is about to expire, within the CA's
+ * limit of failed validations.
  */
 export function retryTime(failures: number, notAfter: number | null, name: string, now: number): number {
   const ordinary = RETRY_DELAYS_MS[Math.min(failures, RETRY_DELAYS_MS.length) - 1]!
@@ -98,12 +92,11 @@ export function retryTime(failures: number, notAfter: number | null, name: strin
   return Math.round(now + delay * (1 + 0.1 * hashFraction(name, `${now}`)))
 }
 
-/** Whether retries end: failures for a week, and no valid certificate. */
+/** After failures for a week, without a valid certificate. */
 function isTerminal(failures: number, notAfter: number | null, now: number): boolean {
   return failures >= MAX_CONSECUTIVE_FAILURES && (notAfter ?? 0) <= now
 }
 
-/** Priority when the CA's limits do not allow all orders. */
 type Urgency = 'first' | 'urgent' | 'relaxed'
 
 /** `first` without a valid certificate; `urgent` below a sixth of the lifetime. */
@@ -112,30 +105,25 @@ export function toUrgency(left: number): Urgency {
   return left < 1 / 6 ? 'urgent' : 'relaxed'
 }
 
-/** The remaining fraction of a certificate's lifetime, from 1 to 0. */
+/** The remaining fraction of a lifetime, from 1 to 0. */
 export function lifeLeft(notBefore: number | null, notAfter: number | null, now: number): number {
   if (notBefore === null || notAfter === null) return 0
   return Math.min(1, Math.max(0, (notAfter - now) / (notAfter - notBefore)))
 }
 
-/** The consequence of a failed attempt. */
 interface RetryPlan {
   changes: Pick<Certificate, 'problem' | 'dueAt'> & Partial<Certificate>
-  /** Whether the CA counts it as a failed validation. */
   countsAsFailure: boolean
   /** End of a pause for all names. */
   pauseUntil?: number
 }
 
-/** The state when the error occurred. */
 interface RetryInput {
   certificate: CertificateSummary
   now: number
-  /** Whether the CA last succeeded for any name. */
   caIsReachable: boolean
 }
 
-/** The consequence of an error, by its kind. */
 export function nextRetry(error: unknown, { certificate, now, caIsReachable }: RetryInput): RetryPlan {
   const problem = formatProblem(error)
   if (!(error instanceof AcmeError)) return planAfterFailure({ certificate, problem, now, keepsOrder: true })
@@ -156,15 +144,12 @@ export function nextRetry(error: unknown, { certificate, now, caIsReachable }: R
   }
 }
 
-/** A deterministic number in [0, 1) for these texts, evenly distributed. */
+/** A deterministic number in [0, 1), evenly distributed. */
 export function hashFraction(...texts: string[]): number {
   return createHash('sha256').update(texts.join('\n')).digest().readUInt32BE() / 2 ** 32
 }
 
-/**
- * A third of the lifetime before expiry, or half of a short lifetime, up to a thirtieth earlier to spread
- * renewals.
- */
+/** A third of the lifetime before expiry, or half of a short lifetime, up to a thirtieth earlier to spread renewals. */
 function defaultRenewalTime(life: CertificateLifetime): number {
   const length = life.notAfter - life.notBefore
   const left = length < SHORT_LIFETIME_MS ? length / 2 : length / 3
@@ -177,10 +162,7 @@ function earliestRenewal(life: CertificateLifetime, maxMs: number): number {
   return life.issuedAt + Math.min((life.notAfter - life.notBefore) / 10, maxMs)
 }
 
-/**
- * Leaves enough time for an outage of days, or of hours for short lifetimes, to end before the certificate
- * expires.
- */
+/** Leaves enough time for an outage of days, or of hours for short lifetimes, to end before the certificate expires. */
 function latestRenewal({ notBefore, notAfter }: CertificateLifetime): number {
   return notAfter - (notAfter - notBefore) / 6
 }
@@ -190,7 +172,7 @@ function nextAriTime({ name }: CertificateLifetime, nextRequestAt: number, now: 
   return Math.round(now + Math.max(MINUTE_MS, Math.min(nextRequestAt - now, max)))
 }
 
-/** Message for the owner of the name. Other errors are only logged. */
+/** For the owner of the name. Other errors are only logged. */
 function formatProblem(error: unknown): string {
   if (error instanceof AcmeError || error instanceof ChallengeError) return error.message
   return 'Internal error. The request is retried automatically.'

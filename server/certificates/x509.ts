@@ -22,19 +22,15 @@ export interface ChainExpectation {
   names: readonly string[]
   /** PKCS#8 in PEM. */
   key: string
-  /** Milliseconds since 1970. */
   now: number
 }
 
-/**
- * A chain that can be served with the validity of its leaf in milliseconds since 1970, or a description of
- * the problem.
- */
+/** The validity is that of the leaf, in milliseconds since 1970. */
 export type CheckedChain =
   | { problem?: undefined; chain: string; notBefore: number; notAfter: number }
   | { problem: string }
 
-/** A certificate signing request (RFC 2986, DER) for exactly these names. */
+/** RFC 2986, DER, for exactly these names. */
 export async function createCsr(names: readonly string[], key: string): Promise<Uint8Array> {
   const { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } = await x509()
   const dnsNames = names.map((value) => ({ type: 'dns' as const, value }))
@@ -46,10 +42,7 @@ export async function createCsr(names: readonly string[], key: string): Promise<
   return new Uint8Array(request.rawData)
 }
 
-/**
- * Verifies an issued chain: PEM certificates only, a leaf for exactly these names and this key, valid now,
- * and each certificate signed by the next.
- */
+/** PEM certificates only, a leaf for exactly these names and this key, valid now, each signed by the next one. */
 export function checkChain(pem: string, expected: ChainExpectation): CheckedChain {
   const certificates = readChain(pem)
   if (typeof certificates === 'string') return { problem: certificates }
@@ -66,10 +59,7 @@ export function checkChain(pem: string, expected: ChainExpectation): CheckedChai
   }
 }
 
-/**
- * The ARI identifier of the leaf of a PEM chain (RFC 9773, 4.1); undefined when the certificate has no
- * authority key identifier.
- */
+/** The ARI identifier of the leaf (RFC 9773, 4.1); undefined when it has no authority key identifier. */
 export async function certificateId(chain: string): Promise<string | undefined> {
   const { AuthorityKeyIdentifierExtension, X509Certificate: Certificate } = await x509()
   const leaf = new Certificate(chain.match(PEM_BLOCK)![0])
@@ -78,10 +68,7 @@ export async function certificateId(chain: string): Promise<string | undefined> 
   return `${Buffer.from(issuer, 'hex').toString('base64url')}.${derInteger(leaf.serialNumber).toString('base64url')}`
 }
 
-/**
- * The certificate for a TLS-ALPN-01 handshake (RFC 8737, 3): self-signed for the name, with the hash of the
- * key authorization, and its key, both as PEM.
- */
+/** RFC 8737, 3: self-signed for the name, with the hash of the key authorization, and its key, both as PEM. */
 export async function challengeCertificate(
   name: string,
   keyAuthorization: string,
@@ -104,7 +91,7 @@ export async function challengeCertificate(
   return { certificate: `${certificate.toString('pem')}\n`, key }
 }
 
-/** Loads the X.509 library on first use: it costs 24 MB. */
+/** Loads the library on first use: it costs 24 MB. */
 async function x509(): Promise<typeof import('@peculiar/x509')> {
   await import('reflect-metadata')
   return import('@peculiar/x509')
