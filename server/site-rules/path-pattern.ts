@@ -3,10 +3,8 @@ import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 /** Characters that are not encoded in a canonical path: RFC 3986, 3.3. */
 const PLAIN = /^[\w\-.~!$&'()*+,;=:@/]*$/
 
-/** Of a path, and of a target. */
 export const MAX_PLACEHOLDERS = 20
 
-/** A placeholder name. */
 const NAME = /^[A-Za-z]\w*$/
 
 /** Literal text, or the name of a capture. */
@@ -41,10 +39,7 @@ export function encodePath(text: string): string {
   return encodeInvalid(Buffer.from(text).toString('latin1'))
 }
 
-/**
- * The segments of a path as received, with characters that URLs exclude encoded; undefined when they equal
- * `canonical`.
- */
+/** Encodes characters that URLs exclude; undefined when the segments are those of `canonical`. */
 export function segmentsAsSent(path: string, canonical: string): readonly string[] | undefined {
   return path === canonical ? undefined : encodeInvalid(path).split('/')
 }
@@ -64,14 +59,12 @@ function encodePart(text: string): string {
 
 /** A path with `:name` for one segment and at most one `*` for anything, matched in one pass. */
 export class PathPattern {
-  /** The names of its captures; `splat` for a `*`. */
+  /** `splat` for a `*`. */
   readonly names: ReadonlySet<string>
-  /** The whole path, when it has no placeholders. */
   readonly fixed: string | undefined
   /** The literal prefix of every matching path. */
   readonly lead: string
   readonly #front: readonly TemplatePart[]
-  /** The parts after the `*`, if there is one. */
   readonly #back: readonly TemplatePart[] | undefined
   readonly #separator: string
 
@@ -120,7 +113,6 @@ export class PathPattern {
     return found.set('splat', partAsSent(path, { start: from, end: to }, sent))
   }
 
-  /** Matches the front and returns its end. */
   #forward(
     path: string,
     found: Map<string, string>,
@@ -142,7 +134,6 @@ export class PathPattern {
     return at
   }
 
-  /** Matches the back and returns its start. */
   #backward(back: readonly TemplatePart[], path: string, found: Map<string, string>): number | undefined {
     let end = path.length
     for (const piece of back.toReversed()) {
@@ -207,9 +198,7 @@ export function interpolate(
     .join('')
 }
 
-/**
- * The length of `interpolate` if every captured character became `growth` characters: a cheap check before filling.
- */
+/** The length of `interpolate` if every captured character became `growth` characters: a cheap check before filling. */
 export function interpolatedLength(pieces: readonly TemplatePart[], found: Captures, growth: number): number {
   let length = 0
   for (const piece of pieces) {
@@ -222,12 +211,10 @@ export function interpolatedLength(pieces: readonly TemplatePart[], found: Captu
 const NAME_BYTES = 80
 const PIECE_BYTES = 40
 
-/** About what the names of a pattern take in memory, beside its text. */
 export function bytesOfNames(names: ReadonlySet<string>): number {
   return NAME_BYTES * names.size
 }
 
-/** About what a template takes in memory, beside its text. */
 export function bytesOfPieces(pieces: readonly TemplatePart[]): number {
   return PIECE_BYTES * pieces.length
 }

@@ -5,16 +5,13 @@ import { redirectSteps } from './parse/redirects-file.ts'
 import { runAtOnce } from './parse/slices.ts'
 import type { RedirectRule } from './redirect-rule.ts'
 
-/** Maximum size of `_redirects` and `_headers`. */
 export const MAX_RULE_FILE_BYTES = 2 ** 20
 
-/** The rules of a version. */
 export interface SiteRules {
   redirects: RedirectRule[]
   headers: HeaderRule[]
 }
 
-/** The texts of a version's rule files; undefined for one that it does not have. */
 interface RuleTexts {
   redirects: string | undefined
   headers: string | undefined
@@ -26,12 +23,11 @@ export interface ParsedRules {
   warnings: PublishWarning[]
 }
 
-/** Parses both files synchronously. Never throws. */
+/** Synchronous. Never throws. */
 export function parseRules(texts: RuleTexts): ParsedRules {
   return runAtOnce(ruleSteps(texts))
 }
 
-/** Parses both files, one line per step. */
 export function* ruleSteps(texts: RuleTexts): Generator<void, ParsedRules> {
   const redirects = yield* redirectSteps(texts.redirects ?? '')
   const headers = yield* headerSteps(texts.headers ?? '')
@@ -42,7 +38,6 @@ export function* ruleSteps(texts: RuleTexts): Generator<void, ParsedRules> {
   }
 }
 
-/** The warning for a rule file larger than `MAX_RULE_FILE_BYTES`. */
 export function tooLongWarning(file: '_redirects' | '_headers'): PublishWarning {
   return { file, message: `file ignored: it is larger than ${formatLimit(MAX_RULE_FILE_BYTES)}` }
 }

@@ -24,7 +24,7 @@ export class ContentCodingRules {
     return this.#rules.length === 0
   }
 
-  /** The coding of the last rule that matches the path of a file, and the rule. */
+  /** The coding of the last rule that matches the path of the file. */
   find(path: string): { rule: HeaderRule; coding: ContentCoding } | undefined {
     const canonical = canonicalPath(encodePath(`/${path}`))
     if (canonical === undefined) return undefined

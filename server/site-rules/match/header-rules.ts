@@ -49,9 +49,8 @@ export class HeaderRules {
   }
 
   /**
-   * Applies the rules to header lines, name before value: the first rule that sets a name replaces the
-   * present value, later ones append. Names in `protected`, lower case, stay. Returns the same array when no rule
-   * matches.
+   * Applies the rules to header lines, name before value: the first rule that sets a name replaces the present value,
+   * later ones append. Names in `protected`, lower case, stay. Returns the same array when no rule matches.
    */
   apply(
     path: string,
@@ -90,11 +89,10 @@ function withoutRefused(rule: HeaderRule): HeaderRule {
 }
 
 interface CompiledHeaderRule {
-  /** About what it holds in memory. */
   bytes: number
   patterns: HeaderPatterns
   set: CompiledHeader[]
-  /** Of lines without placeholders. */
+  /** Bytes of lines without placeholders. */
   fixedBytes: number
   remove: string[]
 }
@@ -122,14 +120,11 @@ function compileHeader(name: string, value: string, names: ReadonlySet<string>):
   return { name, value: pieces.every((piece) => typeof piece === 'string') ? value : pieces }
 }
 
-/** Header lines while rules are applied to them. */
 class HeaderEditor {
   readonly #protected: ReadonlySet<string>
-  /** Names set by rules, lower case. */
   readonly #setByRules = new Set<string>()
-  /** By name, lower case. */
   readonly #pairs = new Map<string, [name: string, ...values: string[]][]>()
-  /** Remaining bytes for lines with placeholders. */
+  /** Bytes left for lines with placeholders. */
   #bytesLeft: number
 
   constructor(lines: readonly string[], kept: ReadonlySet<string>, room: number) {
@@ -180,7 +175,6 @@ class HeaderEditor {
   }
 }
 
-/** Maximum growth of a character when encoded. */
 const ENCODED_CHARACTER_LENGTH = '%00'.length
 
 /** Captured text, canonical already, without list, parameter and quote separators. */

@@ -15,17 +15,13 @@ import {
 } from '../path-pattern.ts'
 import type { RedirectRule } from '../redirect-rule.ts'
 
-/**
- * The parts of a request that rules match: `path` and `query` as received, `query` with its question mark or
- * empty.
- */
+/** The parts of a request that rules match: `path` and `query` as received, `query` with its question mark or empty. */
 export interface RedirectRequest {
   path: string
   query: string
   host: string
 }
 
-/** The result of a matching rule. */
 export interface RedirectMatch {
   status: RedirectRule['status']
   /** The value of `Location`; with 200 and 404 the path of a file. Percent-encoded. */
@@ -38,10 +34,7 @@ export interface RedirectMatch {
 /** Maximum length of a `Location`: an ordinary server accepts no longer request target. */
 const MAX_LOCATION_LENGTH = 8192
 
-/**
- * Measured: what a rule takes in memory beside its texts, without and with something that varies, and a parameter
- * of it.
- */
+/** Measured: memory of a rule beside its texts, without and with something that varies, and of a parameter. */
 const EXACT_RULE_BYTES = 850
 const PATTERN_RULE_BYTES = 1250
 const PARAMETER_BYTES = 220
@@ -87,7 +80,6 @@ export class RedirectMatcher {
 
 interface CompiledRedirect {
   rule: RedirectRule
-  /** Position among all rules. */
   order: number
   pattern: PathPattern
   query: readonly { name: string; value: TemplatePart }[]
@@ -96,7 +88,6 @@ interface CompiledRedirect {
   search: readonly TemplatePart[]
   /** With its `#`. */
   hash: readonly TemplatePart[]
-  /** Of a full URL, as `hostName` returns it. */
   externalHost: string | undefined
 }
 
@@ -136,7 +127,6 @@ function toTemplatePart(text: string): TemplatePart {
 
 /** A request with what rules match, computed once. */
 class MatchContext {
-  /** Canonical. */
   readonly path: string
   /** Without a trailing slash, which rules ignore. */
   readonly trimmed: string
@@ -167,13 +157,12 @@ class MatchContext {
   }
 }
 
-/** A query parameter, decoded and in the form of captures. */
 interface QueryParam {
   given: string
   found: string
 }
 
-/** The first of each name. There may be thousands of rules and of parameters. */
+/** There may be thousands of rules and of parameters. */
 function parseParams(query: string): ReadonlyMap<string, QueryParam> {
   const params = new Map<string, QueryParam>()
   for (const [name, given] of new URLSearchParams(query)) {
@@ -258,7 +247,6 @@ function encodeValue(found: string): string {
   return encodeURIComponent(decodeURIComponent(found))
 }
 
-/** Whether the redirect leads to the requested URL. */
 function isSelfRedirect(
   { externalHost }: CompiledRedirect,
   visit: MatchContext,

@@ -5,7 +5,7 @@ import { NOTICE_COOKIE } from '../../sites/notice-cookie.ts'
 import { PASSWORD_COOKIE } from '../../sites/password.ts'
 import { findHeaderProblem, findNameProblem } from './header-policy.ts'
 
-/** A parsed line below a path; null removes the content coding. */
+/** Null removes the content coding. */
 export type HeaderLine =
   | { set: [name: string, value: string] }
   | { remove: string }
@@ -19,7 +19,7 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const RESERVED_NAMES = [PASSWORD_COOKIE, NOTICE_COOKIE].join('|')
 const RESERVED_COOKIE = new RegExp(`^[\\s=]*(?:__Host-)?(${RESERVED_NAMES})\\s*(?:=|$)`, 'i')
 
-/** Parses a line of `_headers` below a path, or returns a description of the error. */
+/** Parses a line below a path, or returns a description of the error. */
 export function readHeaderLine(text: string): HeaderLine | string {
   const [, removed] = /^!\s+(\S.*)$/.exec(text) ?? []
   if (removed?.toLowerCase() === CODING_NAME) return { coding: null }

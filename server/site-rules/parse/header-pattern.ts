@@ -2,14 +2,13 @@ import { domainToASCII } from 'node:url'
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { encodePath, mayOverlap, PathPattern } from '../path-pattern.ts'
 
-/** A line of `_headers` with a path or URL. */
 interface HeaderPattern {
   path: string
   host: string | undefined
   patterns: HeaderPatterns
 }
 
-/** The parsed pattern, or a description of the error. */
+/** Returns a description of the error when it is invalid. */
 export function parseHeaderPattern(text: string): HeaderPattern | string {
   const [, scheme, authority, rest] = /^([^\s:/]+):\/\/([^/?#]*)(.*)/s.exec(text) ?? []
   if (scheme === undefined) return toHeaderPattern(text, undefined, `the path '${sanitizePath(text)}'`)
@@ -38,7 +37,6 @@ function toHeaderPattern(text: string, host: string | undefined, subject: string
   return typeof patterns === 'string' ? `${subject} ${patterns}` : { path, host, patterns }
 }
 
-/** The patterns of a rule's path and, if given, its host. */
 export interface HeaderPatterns {
   path: PathPattern
   host: PathPattern | undefined
@@ -63,7 +61,6 @@ export function readHeaderPatterns({
     : `has ':${twice}' twice`
 }
 
-/** The placeholders that values may use. */
 export function placeholderNames({ path, host }: HeaderPatterns): ReadonlySet<string> {
   return new Set([...path.names, ...(host?.names ?? [])])
 }

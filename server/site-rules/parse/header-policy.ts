@@ -23,7 +23,7 @@ const PROXY_NAMES = new Set(
 /** What a site may make browsers forget. Cookies of a host are those of other sites too: they may share a domain. */
 const CLEARABLE = new Set(['"cache"', '"storage"', '"executionContexts"', '"clientHints"'])
 
-/** Why a site cannot set or remove a header of this name, which is a token; undefined when it can. */
+/** `name` is a token; undefined when a site can set or remove the header. */
 export function findNameProblem(name: string): string | undefined {
   const lower = name.toLowerCase()
   if (lower === 'basic-auth') return 'Basic-Auth is not supported. Set a password for the site instead.'
@@ -33,7 +33,7 @@ export function findNameProblem(name: string): string | undefined {
   return `${name} is not allowed: it controls proxies and CDNs in front of the server`
 }
 
-/** Why a site cannot set this header to this value; undefined when it can. */
+/** Undefined when a site can set the header to this value. */
 export function findHeaderProblem(name: string, value: string): string | undefined {
   return (
     findNameProblem(name) ?? (name.toLowerCase() === 'clear-site-data' ? clearingProblem(value) : undefined)

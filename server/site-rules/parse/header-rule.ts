@@ -10,11 +10,10 @@ import { runAtOnce } from './slices.ts'
 
 /** A validated path of `_headers` with its lines: serving it cannot fail. */
 export interface HeaderRule {
-  /** Line number, from 1. */
   line: number
   /** A path that begins with a slash; `*` matches anything, `:name` one segment. */
   path: string
-  /** The host of a rule with a full URL, lower case, without port; it may contain `*` and `:name` too. */
+  /** For a full URL, in lower case, without port; may contain `*` and `:name` too. */
   host?: string
   /** In the order of the file; a name may occur several times. */
   set: [name: string, value: string][]
@@ -29,7 +28,6 @@ export interface ParsedHeaders {
   warnings: PublishWarning[]
 }
 
-/** Maximum number of paths. */
 const MAX_HEADER_RULES = 100
 
 /** Lines with a path, whether they become a rule or not: each is compared with all rules before it. */
@@ -38,7 +36,7 @@ const MAX_PATH_LINES = 1000
 /** Maximum size of names and values for one response. */
 export const MAX_HEADER_BYTES = 16 * 1024
 
-/** Parses `_headers` like `headerSteps`, synchronously. */
+/** Like `headerSteps`, synchronously. */
 export function parseHeaders(text: string): ParsedHeaders {
   return runAtOnce(headerSteps(text))
 }
@@ -51,19 +49,15 @@ export function headerSteps(text: string): Generator<void, ParsedHeaders> {
   return new HeaderFileParser(text).steps()
 }
 
-/** Bytes that a line adds to a response. */
 export function headerBytes(name: string, value: string): number {
   return name.length + value.length + ': \r\n'.length
 }
 
-/** A rule that is being parsed, with its remaining size. */
 interface OpenRule {
   rule: HeaderRule
   patterns: HeaderPatterns
   bytesLeft: number
-  /** Bytes that it adds to a response. */
   weight: number
-  /** Whether a line below it was rejected. */
   warned: boolean
 }
 
@@ -145,7 +139,6 @@ class HeaderFileParser {
   }
 }
 
-/** A description of the error, if any. */
 function addHeader(open: OpenRule, text: string): string | undefined {
   const line = readHeaderLine(text)
   if (typeof line === 'string') return line

@@ -13,12 +13,11 @@ const FULL_ADDRESS = /^https?:\/\//i
 type RedirectSource = Pick<RedirectRule, 'from'> & { host?: string; pattern: PathPattern }
 type RedirectCode = Pick<RedirectRule, 'status' | 'force'>
 
-/** Whether a target is a full URL. */
 export function isFullAddress(target: string): boolean {
   return FULL_ADDRESS.test(target)
 }
 
-/** Parses a trimmed line of `_redirects`, or returns a description of the error. */
+/** Parses a trimmed line, or returns a description of the error. */
 export function readRedirect(line: number, text: string): RedirectRule | string {
   const words = withoutComment(text.split(/\s+/))
   const at = words.findIndex((word, index) => index > 0 && isTarget(word))
@@ -83,7 +82,6 @@ function readSource(word: string): RedirectSource | string {
   return 'problem' in host ? host.problem : { ...path, host: host.name }
 }
 
-/** The host name of a full URL, lower case. */
 function readHost(authority: string): { name: string } | { problem: string } {
   if (authority.includes('*')) return { problem: "the host cannot contain '*'" }
   if (/:\d*$/.test(authority)) return { problem: 'ports are not supported: remove the port' }
@@ -109,7 +107,6 @@ function readPath(text: string): RedirectSource | string {
   return { from, pattern }
 }
 
-/** Names and values, decoded. */
 function readQuery(words: readonly string[]): [string, string][] | string {
   const wrong = words.find((word) => word.indexOf('=') < 1)
   if (wrong !== undefined) {
@@ -118,12 +115,10 @@ function readQuery(words: readonly string[]): [string, string][] | string {
   return words.flatMap((word) => [...new URLSearchParams(word)])
 }
 
-/** The capture names of query parameters. */
 function placeholderNames(query: readonly [string, string][]): string[] {
   return query.flatMap(([, value]) => (/^:[A-Za-z]\w*$/.test(value) ? [value.slice(1)] : []))
 }
 
-/** Parses what follows the target. */
 function readCode(words: readonly string[]): RedirectCode | string {
   const condition = words.find((word) => word.includes('='))
   if (condition !== undefined) {
@@ -170,7 +165,6 @@ function validatePlaceholders(text: string, names: ReadonlySet<string>): string 
   return `the target has ${count} placeholders. The limit is ${MAX_PLACEHOLDERS}.`
 }
 
-/** An error in the combination of valid parts. */
 function validateRule(rule: RedirectRule, pattern: PathPattern): string | undefined {
   if (rule.status !== 200 && rule.status !== 404) {
     return isSelfRedirect(rule, pattern) ? 'the rule redirects to itself' : undefined

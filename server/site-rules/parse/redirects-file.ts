@@ -13,7 +13,7 @@ export interface ParsedRedirects {
 /** Rules of one kind that are kept: with `*` or `:name`, in the path or in the query, and without. */
 const MAX_REDIRECT_RULES = { fixed: 2000, varying: 100 }
 
-/** Parses `_redirects` like `redirectSteps`, synchronously. */
+/** Like `redirectSteps`, synchronously. */
 export function parseRedirects(text: string): ParsedRedirects {
   return runAtOnce(redirectSteps(text))
 }

@@ -1,7 +1,6 @@
 import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import { formatNumber } from '../../../protocol/format.ts'
 
-/** Characters. */
 export const MAX_LINE_LENGTH = 2000
 
 /** Lines of a file, empty ones and comments included: several times what rules there can be. */
@@ -9,7 +8,6 @@ const MAX_LINES = 10_000
 
 const MAX_WARNINGS = 100
 
-/** Reads a rule file line by line and collects warnings. */
 export class RuleReader {
   readonly #name: '_redirects' | '_headers'
   readonly #text: string

@@ -1,9 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** Maximum duration of a slice, exceeded by at most one step. */
+/** Exceeded by at most one step. */
 const SLICE_MS = 10
 
-/** Runs all steps synchronously. */
 export function runAtOnce<T>(steps: Generator<void, T>): T {
   for (;;) {
     const step = steps.next()
