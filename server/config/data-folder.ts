@@ -5,16 +5,13 @@ import { makeFolder } from '../lib/make-folder.ts'
 import { findSecretProblem } from '../lib/secret-length.ts'
 import { ConfigError } from './settings.ts'
 
-/** Paths of the embedded engines. */
 export interface DataFolder {
   database: string
   blobs: string
   /** Files of a bucket that were read recently. */
   cache: string
   mail: string
-  /** For archives that are too large for memory. */
   spool: string
-  /** The service's secret, created once. */
   secret: string
 }
 
@@ -58,9 +55,7 @@ function restrictAccess(path: string): void {
   }
 }
 
-/**
- * The secret in its file; linking a complete file into place lets only one of several processes create it.
- */
+/** The secret in its file; linking a complete file into place lets only one of several processes create it. */
 function readOrCreateSecret(folder: string): string {
   const file = join(folder, 'secret')
   const known = readIfExists(file)

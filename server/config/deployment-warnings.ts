@@ -1,6 +1,5 @@
 import { UNLIMITED } from '../../protocol/format.ts'
 
-/** The settings that decide how a service is reached. */
 interface DeploymentValues {
   host: string
   baseUrl: string

@@ -7,10 +7,9 @@ import { bytes, integer, planName, readValue, type Setting, unlimitable } from '
 const MAX_PLANS = 100
 const MAX_TABLE_BYTES = 2 ** 20
 
-/** What the settings say of a plan: its name, and limits that differ from the defaults. */
 export type GivenPlan = Partial<Limits> & { name?: string }
 
-/** How a value of each limit is read, in the table of plans and in the commands of the operator. */
+/** How a limit is read in the table of plans and in the commands of the operator. */
 export const LIMIT_SETTINGS: Readonly<Record<keyof Limits, Setting<number>>> = {
   requestsPerHour: unlimitable(
     integer('requestsPerHour', 60, [1, 1e9], 'API requests per hour of the API keys'),
@@ -48,7 +47,6 @@ const PLAN_SETTINGS = {
   },
 } as const
 
-/** Values of the settings about plans. */
 export interface PlanValues {
   planTable: Readonly<Record<string, GivenPlan>>
   planFree: string

@@ -109,7 +109,6 @@ export const settingScopes = {
   log: 'node',
 } as const satisfies Record<keyof typeof settings, SettingScope>
 
-/** The settings of a scope. */
 export type KeyOfScope<Scope extends SettingScope> = {
   [Key in keyof typeof settingScopes]: (typeof settingScopes)[Key] extends Scope ? Key : never
 }[keyof typeof settingScopes]

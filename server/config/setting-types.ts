@@ -55,7 +55,6 @@ export function text(name: string, defaultValue: string, description: string): S
   return { name, defaultValue, description, read: (given) => given }
 }
 
-/** A name that is shown to people. */
 export function displayName(name: string, defaultValue: string, description: string): Setting<string> {
   return {
     name,
@@ -69,7 +68,6 @@ export function displayName(name: string, defaultValue: string, description: str
   }
 }
 
-/** The name of a plan. */
 export function planName(name: string, defaultValue: string, description: string): Setting<string> {
   const setting = displayName(name, defaultValue, description)
   return {
@@ -136,7 +134,6 @@ export function unlimitable(setting: Setting<number>): Setting<number> {
   }
 }
 
-/** A string setting that is empty by default. */
 function optionalText(name: string, description: string, read: (given: string) => string): Setting<string> {
   return { name, defaultValue: '', description, read }
 }
@@ -150,10 +147,7 @@ export function optional<T>(
   return { ...setting, read, defaultValue: undefined, defaultLabel }
 }
 
-/**
- * Addresses of DNS servers with ports in the form of `dns.Resolver.setServers`; empty for those of the
- * system.
- */
+/** Addresses of DNS servers with ports in the form of `dns.Resolver.setServers`; empty for those of the system. */
 export function dnsServers(name: string, description: string): Setting<readonly string[]> {
   return {
     name,
@@ -215,7 +209,6 @@ export function labels(name: string, description: string): Setting<readonly stri
   }
 }
 
-/** Who can create an account. */
 export function signUpPolicy(name: string, description: string): Setting<SignUpPolicy> {
   const read = (given: string): SignUpPolicy => {
     if (given === 'open' || given === 'invitation' || given === 'closed') return { kind: given }
@@ -230,7 +223,6 @@ export function signUpPolicy(name: string, description: string): Setting<SignUpP
   return { name, defaultValue: { kind: 'open' }, defaultLabel: 'open', description, read }
 }
 
-/** Issuers of the forges on the internet. */
 const PUBLIC_ISSUERS: Record<Forge, string> = {
   github: 'https://token.actions.githubusercontent.com',
   gitlab: 'https://gitlab.com',
@@ -279,14 +271,12 @@ export function oauthClients(name: string, description: string): Setting<readonl
   return { name, defaultValue: [], defaultLabel: 'none', description, read }
 }
 
-/** Whether a text is the URL of an issuer as its tokens state it: without a final slash. */
 function isIssuer(text: string): boolean {
   const url = URL.parse(text)
   if (!url || url.search || url.hash || url.username || text.endsWith('/')) return false
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackUrl(text))
 }
 
-/** A size, or percent of a disk. */
 export function bytesOrPercent(name: string, description: string): Setting<ReserveSize> {
   return {
     name,
@@ -324,13 +314,12 @@ export function origin(name: string, description: string): Setting<string> {
   }
 }
 
-/** The URL of a page of the operator, '' for none. */
+/** '' for no page. */
 export function link(name: string, description: string): Setting<string> {
   const { read, ...setting } = address(name, description, ['http:', 'https:'])
   return { ...setting, read: (given) => new URL(read(given)).href }
 }
 
-/** A color as `#rgb` or `#rrggbb`. */
 export function color(name: string, description: string): Setting<string> {
   return optionalText(name, description, (given) => {
     if (!/^#(?:[\da-f]{3}){1,2}$/i.test(given)) throw new Error('it must be a color such as #0b5a75')
@@ -402,17 +391,14 @@ export function secret(name: string, description: string): Setting<string> {
   }
 }
 
-/** The connection URL of a PostgreSQL cluster; see `parseConnectionUrl`. */
 export function databaseUrl(name: string, description: string): Setting<string> {
   return parsedUrl(name, description, parseConnectionUrl)
 }
 
-/** The URL of a bucket; see `parseBucketUrl`. */
 export function bucketUrl(name: string, description: string): Setting<string> {
   return parsedUrl(name, description, parseBucketUrl)
 }
 
-/** A folder, or the URL of a bucket. */
 export function backupTarget(name: string, description: string): Setting<string> {
   return optionalText(name, description, (given) => {
     try {
@@ -455,7 +441,6 @@ export function oneOf<T extends string>(
   }
 }
 
-/** The path of a readable file. */
 export function file(name: string, description: string): Setting<string> {
   return optionalText(name, description, (given) => {
     if (!isFile(given, constants.R_OK)) throw new Error('it must be a file that can be read')
@@ -463,7 +448,6 @@ export function file(name: string, description: string): Setting<string> {
   })
 }
 
-/** The path of a PEM file with a certificate. */
 export function certificateFile(name: string, description: string): Setting<string> {
   const setting = file(name, description)
   return {
@@ -495,7 +479,6 @@ export function variableNames(name: string, description: string): Setting<readon
   }
 }
 
-/** The absolute path of an executable file. */
 export function program(name: string, description: string): Setting<string> {
   return optionalText(name, description, (given) => {
     if (!isAbsolute(given) || !isFile(given, constants.X_OK))
@@ -504,7 +487,6 @@ export function program(name: string, description: string): Setting<string> {
   })
 }
 
-/** What scans files. */
 export type ScannerSetting =
   | { kind: 'program'; program: string }
   | { kind: 'clamd'; address: { path: string } | { host: string; port: number } }
@@ -549,7 +531,6 @@ interface Quantity {
   units: Units
   min: number
   max: number
-  /** The error message for all other values. */
   allowed: string
 }
 

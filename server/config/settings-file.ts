@@ -13,7 +13,6 @@ export interface SettingsFile {
 interface Assignment {
   name: string
   value: string
-  /** From 0. */
   line: number
 }
 

@@ -9,7 +9,6 @@ import { settings } from './setting-table.ts'
 import { readValue, type Setting } from './setting-types.ts'
 import type { SettingsFile } from './settings-file.ts'
 
-/** Settings that must be given together. */
 const REQUIRED_PAIRS = [
   ['tlsCertFile', 'tlsKeyFile'],
   ['acmeEabKeyId', 'acmeEabHmacKey'],
@@ -22,7 +21,6 @@ const REQUIRED_WITH_DATABASE = {
   smtpUrl: 'a sign-in code in a file would stay on the node that created it',
 } as const
 
-/** Settings that need different ports. */
 const PORT_SETTINGS = ['port', 'httpsPort', 'internalPort'] as const
 
 type SettingValues = {
@@ -47,10 +45,7 @@ export type Config = Readonly<
 /** Invalid settings: one line per setting with its name, value and allowed values. */
 export class ConfigError extends Error {}
 
-/**
- * Reads the settings from `environment`, of which Node has read a part from `files`, and freezes them; throws ConfigError
- * with a line for each invalid one.
- */
+/** Freezes settings of `environment`, part of which Node read from `files`. ConfigError with a line for each error. */
 export function readConfig(
   environment: Record<string, string | undefined>,
   files: readonly SettingsFile[] = [],
@@ -145,7 +140,7 @@ function readBranding({
   return Object.freeze({ ...branding, ...(accents && { accents }), ...(logo && { logo }) })
 }
 
-/** A name as the display name of an address (RFC 5322, 3.2.5): quoted unless it has only letters, digits and spaces. */
+/** A display name (RFC 5322, 3.2.5): quoted unless it has only letters, digits and spaces. */
 function toPhrase(name: string): string {
   return /^[\p{L}\p{N} ]+$/u.test(name) ? name : `"${name.replace(/["\\]/g, '\\$&')}"`
 }
@@ -220,10 +215,7 @@ function unknownSetting(name: string, known: Set<string>): string {
 /** Variables of the service that every program may read. */
 const PUBLIC_VARIABLES = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR']
 
-/**
- * The environment of a hook: none of the service's own settings, which hold its secrets. Variables whose names begin with
- * `prefix` are for it.
- */
+/** None of the service's settings, which hold its secrets. Variables that begin with `prefix` are for the hook. */
 function hookEnvironment(
   environment: Record<string, string | undefined>,
   { prefix, names = [] }: { prefix: string; names?: readonly string[] },
