@@ -25,8 +25,8 @@ type AccountDeletionParts = Pick<Parts, 'store' | 'clock'> & {
 }
 
 /**
- * Deletes an account. First its sign-in is disabled; then its sites are deleted in several transactions; then the account.
- * Each step is durable, so that any process can resume after a crash.
+ * Disables the sign-in first; then deletes the sites in several transactions; then the account. Each step is durable,
+ * so that any process can resume after a crash.
  */
 export class AccountDeletion {
   readonly #parts: AccountDeletionParts
@@ -36,8 +36,8 @@ export class AccountDeletion {
   }
 
   /**
-   * Deletes everything of an account; returns when all is deleted. VALIDATION_ERROR unless `typed` is its
-   * address, LAST_ADMINISTRATOR for the only administrator of the service. `record` adds to the write that closes it.
+   * VALIDATION_ERROR unless `typed` is the address of the account, LAST_ADMINISTRATOR for the only administrator of the
+   * service. `record` adds to the write that closes it. Returns when all is deleted.
    */
   async deleteAccount(
     account: Account,
@@ -68,7 +68,7 @@ export class AccountDeletion {
     return { email: account.email, deleted: true }
   }
 
-  /** Resumes interrupted deletions, for a job with its store; returns how many accounts it completed. */
+  /** For a job with its store; returns how many deletions were completed. */
   async resume(store: Store): Promise<number> {
     const left = await store.read.accounts.beingDeleted(ACCOUNTS_PER_QUERY)
     const failures: unknown[] = []
@@ -88,9 +88,7 @@ export class AccountDeletion {
     while (!(await this.#deleteNext(account, store)));
   }
 
-  /**
-   * Deletes some of the sites, or the account when it has none left; returns whether the account is deleted.
-   */
+  /** Deletes some of the sites, or the account when it has none left; returns whether the account is deleted. */
   async #deleteNext({ id }: Account, store: Store): Promise<boolean> {
     const slugs = await findSites(store.read, id)
     const scope = { account: id, site: slugs }
@@ -109,7 +107,6 @@ export class AccountDeletion {
     })
   }
 
-  /** Deletes as many of the sites as one transaction may. */
   async #deleteSites(tx: WriteTransaction, slugs: readonly string[]): Promise<void> {
     const { clock, certificates } = this.#parts
     let files = 0

@@ -11,7 +11,7 @@ interface JobLeaseOptions {
   intervalMs: number
 }
 
-/** Upper limit for a lease that is not renewed: how long a node that crashed delays its job. */
+/** A node that crashed delays its job for this time. */
 const MAX_DURATION_MS = MINUTE_MS
 
 /** Runs of one job start at least this part of its interval apart. */

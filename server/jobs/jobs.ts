@@ -29,7 +29,6 @@ import type { AccountDeletion } from './account-deletion.ts'
 import { recountUsage } from './usage-recount.ts'
 import { VERIFY_INTERVAL_SECONDS, verifyBlobs } from './verify-blobs.ts'
 
-/** What sweeps are built from. */
 export interface SweepParts extends Pick<Parts, 'store' | 'blobs' | 'clock' | 'log' | 'telemetry'> {
   config: Pick<Config, 'pendingLifetime' | 'blobGrace' | 'verifyDaily'>
   versions: Versions
@@ -46,7 +45,6 @@ export interface SweepParts extends Pick<Parts, 'store' | 'blobs' | 'clock' | 'l
 
 export interface Sweep {
   name: string
-  /** Interval in seconds. */
   intervalSeconds: number
   description: string
   /** False where the sweep has nothing to do because of the settings; by default true. */
@@ -57,7 +55,7 @@ export interface Sweep {
   run(parts: SweepParts, span: SweepScope): Promise<number>
 }
 
-/** The scope of a run: recent changes, or everything (by hand). */
+/** Recent changes, or everything (by hand). */
 export interface SweepScope {
   since: number
 }
@@ -313,8 +311,8 @@ async function discardStrayUploads({ store, clock, config }: SweepParts): Promis
 }
 
 /**
- * Deletes the rows of unreferenced blobs first, but none while a backup runs, then objects, which never get a row again.
- * Returns how many objects. One that cannot be deleted does not stop the deletion of others.
+ * Deletes unreferenced rows first, but none while a backup runs, then objects, which never get a row again. Returns how
+ * many objects. One that cannot be deleted does not stop the deletion of others.
  */
 async function collectBlobs({ store, blobs, clock, config }: SweepParts): Promise<number> {
   const before = clock() - config.blobGrace * 1000
@@ -443,7 +441,6 @@ async function deleteSites(
   return sites.length
 }
 
-/** Removes items from the list. */
 function takeRandom<Item>(items: Item[], count: number): Item[] {
   const taken: Item[] = []
   while (taken.length < count && items.length > 0)

@@ -7,10 +7,9 @@ import type { SweepRun } from '../store/tables/sweep-runs.ts'
 import { JobLease, LeaseLostError } from './job-lease.ts'
 import type { Sweep, SweepParts, SweepScope } from './jobs.ts'
 
-/** How much more than its interval a scheduled run covers, so that a late run misses nothing (milliseconds). */
+/** A scheduled run covers this more than its interval, so that a late run misses nothing. */
 const LOOKBACK_MS = HOUR_MS
 
-/** Characters of the message of a failure, as administrators see it. */
 const MAX_MESSAGE_LENGTH = 500
 
 /** Spreads the attempts of nodes that wait for the same lease. */
@@ -25,11 +24,9 @@ export class Scheduler implements AsyncDisposable {
   readonly #holder = randomUUID()
   readonly #timers: NodeJS.Timeout[] = []
   readonly #running = new Set<Promise<unknown>>()
-  /** Sweeps whose lease another process held at the last interval. */
   readonly #refused = new Set<string>()
   readonly #runs: SweepRunRecorder
   #hasReportedOthers = false
-  /** Failures of each sweep since the process started. */
   readonly #failures = new Map<string, number>()
   #stopped = false
 
@@ -40,7 +37,6 @@ export class Scheduler implements AsyncDisposable {
       if (sweep.isEnabled?.(options) ?? true) this.#schedule(sweep, firstDelay(sweep))
   }
 
-  /** Stops scheduling and waits for running sweeps. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true
     for (const timer of this.#timers) clearTimeout(timer)
@@ -68,7 +64,6 @@ export class Scheduler implements AsyncDisposable {
     this.#options.log.info('another process uses the same data: each sweep runs in one of them')
   }
 
-  /** Returns the time until the next attempt in milliseconds. */
   async #tick(sweep: Sweep): Promise<number> {
     const intervalMs = sweep.intervalSeconds * 1000
     try {

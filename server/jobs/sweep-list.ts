@@ -3,7 +3,6 @@ import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { Sweep, SweepParts } from './jobs.ts'
 
-/** The sweeps of the service with their last runs, over all processes. */
 export class SweepList {
   readonly #store: Store
   readonly #sweeps: readonly Sweep[]

@@ -8,7 +8,6 @@ interface UsageRecountOptions {
   log: Log
 }
 
-/** The sites of a holder. */
 type HeldSites = Parameters<Store['read']['sites']['listHeld']>[0]
 
 const HOLDERS_PER_PAGE = 100
@@ -16,10 +15,7 @@ const HOLDERS_PER_PAGE = 100
 /** A holder that publishes all the time is counted at the next run. */
 const MAX_ATTEMPTS = 3
 
-/**
- * Counts what accounts, networks and all anonymous sites hold, and corrects what was counted otherwise. Returns the
- * number of corrections.
- */
+/** Corrects what was counted otherwise. Returns the number of corrections. */
 export async function recountUsage(options: UsageRecountOptions): Promise<number> {
   const { store, log } = options
   let corrections = 0
@@ -44,7 +40,7 @@ export async function recountUsage(options: UsageRecountOptions): Promise<number
   return corrections
 }
 
-/** What was counted too much, after its correction; undefined when nothing was, or when the holder changes all the time. */
+/** What was counted too much, after its correction; undefined when nothing was, or the holder changes all the time. */
 async function recountHolder(store: Store, holder: string, which: HeldSites): Promise<Holding | undefined> {
   const { usage, sites } = store.read
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -96,7 +92,6 @@ async function removeEmptyNetworks(store: Store): Promise<void> {
   }
 }
 
-/** All items of pages that begin after the last item of the page before. */
 async function* listPages(read: (after: string) => Promise<string[]>): AsyncGenerator<string> {
   for (let after = ''; ; ) {
     const page = await read(after)

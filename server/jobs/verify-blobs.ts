@@ -33,9 +33,8 @@ const MAX_LOGGED_SITES = 5
 const MAX_AHEAD_MS = 7 * DAY_MS
 
 /**
- * Compares stored blobs and encodings with their hashes, in the order of the hashes, from where an earlier run ended: the
- * part of the daily share that is due, or everything when it runs by hand. Logs each that is damaged or missing, and
- * returns their number.
+ * Compares blobs and encodings with their hashes, in order, from where an earlier run ended: the part of the daily
+ * share that is due, or everything when it runs by hand. Logs damaged and missing ones, and returns their number.
  */
 export async function verifyBlobs(options: VerifyOptions, { since }: { since: number }): Promise<number> {
   const { store, clock, config } = options
@@ -71,13 +70,12 @@ async function saveCursor(store: Store, usedUntil: number, after: string): Promi
   await store.write('relaxed', INDEPENDENT, ({ jobCursors }) => jobCursors.set(CURSOR, position))
 }
 
-/** The part of the daily share that a blob uses. Hashes are distributed evenly, so that their range stands for a percentage. */
+/** The part of the daily share that a blob uses: hashes are distributed evenly, so their range is a percentage. */
 function shareOf(record: BlobRecord, after: string, daily: DailyShare): number {
   if ('percent' in daily) return ((toFraction(record.hash) - toFraction(after)) * 100) / daily.percent
   return listLocations(record).reduce((sum, { size }) => sum + size, 0) / daily.bytes
 }
 
-/** The place of a hash among all, from 0 to 1. */
 function toFraction(hash: string): number {
   return Number.parseInt(hash.slice(0, 12) || '0', 16) / 16 ** 12
 }
@@ -104,7 +102,6 @@ async function verifyRecord(options: VerifyOptions, record: BlobRecord): Promise
   return lost.length
 }
 
-/** The blob, if it is stored, and its encodings. */
 function listLocations({ location, encodings }: BlobRecord): BlobLocation[] {
   return [location, ...ENCODINGS.map((encoding) => encodings?.[encoding])].filter((one) => one != null)
 }
