@@ -14,11 +14,9 @@ import type { VisitCounts } from '../store/tables/visits.ts'
 import type { VisitRecorder } from './visit-recorder.ts'
 
 type VisitsParts = Pick<Parts, 'store' | 'clock'> & {
-  /** Undefined when visits are not counted. */
   recorder: VisitRecorder | undefined
 }
 
-/** Maximum number of paths and hosts in a list of a report. */
 const MAX_REPORTED_NAMES = 50
 
 /** Paths that are read, so that both pages and other files can fill their lists. */
@@ -37,11 +35,9 @@ interface ReportOptions extends VisitFilter {
 interface Intervals {
   unit: 'hour' | 'day'
   boundaries: readonly number[]
-  /** Start of the range before, of the same length. */
   previousFrom: number
 }
 
-/** Reports of visits for owners and collaborators. */
 export class VisitReports {
   readonly #parts: VisitsParts
 
@@ -50,8 +46,8 @@ export class VisitReports {
   }
 
   /**
-   * The visits up to now, including those written by other processes, and the numbers of the same time before them.
-   * NOT_FOUND for a stranger's site; VALIDATION_ERROR for an unknown time zone or several names.
+   * Includes visits that other processes wrote, and the numbers of the same time before them. NOT_FOUND for a
+   * stranger's site; VALIDATION_ERROR for an unknown time zone or several names.
    */
   async report(
     account: Account,

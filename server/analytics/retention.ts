@@ -9,12 +9,10 @@ const RETENTION_DAYS = 91
 /** Names of each kind that are kept of a past day. */
 const MAX_NAMES_PER_PAST_DAY = 100
 
-/** Sites per query. */
 const SITES_PER_QUERY = 500
 
 interface VisitSweepOptions {
   store: Store
-  /** Milliseconds since 1970. */
   clock: () => number
 }
 

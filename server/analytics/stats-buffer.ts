@@ -1,12 +1,11 @@
 import { MAX_VISIT_NAME_LENGTH, VISIT_NAME_KINDS, type VisitNameKind } from '../../protocol/api/visits.ts'
 import { DAY_MS, HOUR_MS } from '../lib/time.ts'
 
-/** A counter of a name. */
 export interface NamedCount {
   requests: number
 }
 
-/** Bounds of one buffer; beyond them visits are only counted in totals, or only reported as lost. */
+/** Beyond these, visits are only counted in totals, or only reported as lost. */
 export const BUFFER_LIMITS = {
   sites: 20_000,
   /** Over all sites, and of one kind at one site. */
@@ -17,12 +16,10 @@ export const BUFFER_LIMITS = {
   tallies: 20_000,
 } as const
 
-/** The visits of one site in one buffer. */
 export class SiteStats {
   readonly buffer: StatsBuffer
   readonly slug: string
   requests = 0
-  /** Bytes of bodies. */
   bytes = 0
   /** Fingerprints of visitors: hashed before they are written, then dropped. */
   readonly visitors = new Set<string>()
@@ -33,7 +30,6 @@ export class SiteStats {
     this.slug = slug
   }
 
-  /** The counter of a name; undefined beyond the maximum number. */
   name(kind: VisitNameKind, name: string): NamedCount | undefined {
     this.#names[kind] ??= new Map()
     const names = this.#names[kind]
@@ -52,7 +48,6 @@ export class SiteStats {
     return made
   }
 
-  /** Adds a visitor; repeating it changes nothing. */
   addVisitor(visitor: string): void {
     const { visitors } = this
     if (visitors.has(visitor)) return
@@ -82,7 +77,6 @@ export class SiteStats {
   }
 }
 
-/** A part of a site's visits that one write stores. */
 export interface StatsChunk {
   site: SiteStats
   requests: number
@@ -91,21 +85,14 @@ export interface StatsChunk {
   names: { kind: VisitNameKind; name: string; requests: number }[]
 }
 
-/**
- * The visit counter of a response while it stays the same: a repeated response at the same path increments a
- * number. `flush` adds it to the site's counts.
- */
+/** Counts repetitions of one response at the same path by incrementing a number, which `flush` adds to the site. */
 export class ResponseCounter {
   site: SiteStats
-  /** As requested. */
   path: string
   name: NamedCount | undefined
-  /** Of the body of each response. */
   bytes: number
-  /** Whether it is a page, for which visitors are counted. */
   isPage: boolean
   requests = 0
-  /** The buffer that flushes it at its end. */
   buffer: StatsBuffer | undefined
 
   constructor(of: CounterTarget) {
@@ -116,7 +103,6 @@ export class ResponseCounter {
     this.isPage = of.isPage
   }
 
-  /** Binds the counter to another path or site. */
   rebind({ site, path, name, bytes, isPage }: CounterTarget): void {
     this.flush()
     this.site = site
@@ -149,12 +135,10 @@ export type CounterTarget = Pick<ResponseCounter, 'site' | 'path' | 'name' | 'by
 
 /** The counts between two writes, all in one hour; bounded. */
 export class StatsBuffer {
-  /** Its start, milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly hour: number
   readonly sites = new Map<string, SiteStats>()
-  /** Requests for sites beyond the bound. */
   dropped = 0
-  /** Names and visitors beyond the bound. */
   droppedNames = 0
   droppedVisitors = 0
   #names = 0
@@ -169,7 +153,6 @@ export class StatsBuffer {
     return Math.floor(this.hour / DAY_MS) * DAY_MS
   }
 
-  /** Whether `now` is in its hour. */
   includes(now: number): boolean {
     return now >= this.hour && now < this.hour + HOUR_MS
   }
@@ -187,7 +170,6 @@ export class StatsBuffer {
     return made
   }
 
-  /** Whether this buffer flushes the counter at its end. */
   register(counter: ResponseCounter): boolean {
     if (counter.buffer === this) return true
     if (this.#counters.length >= BUFFER_LIMITS.tallies) return false
@@ -208,7 +190,6 @@ export class StatsBuffer {
     return true
   }
 
-  /** Ends the buffer and flushes all counters. */
   end(): void {
     for (const counter of this.#counters) counter.close()
     this.#counters.length = 0

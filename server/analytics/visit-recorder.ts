@@ -8,7 +8,6 @@ import { BUFFER_LIMITS, type SiteStats, StatsBuffer, type StatsChunk } from './s
 
 interface VisitRecorderOptions {
   store: Store
-  /** Milliseconds since 1970. */
   clock: () => number
   log: Log
   /** Visitors written per day over all nodes, at about 80 bytes each: a flood must not fill the disk. */
@@ -17,7 +16,6 @@ interface VisitRecorderOptions {
 
 const MAX_VISITORS_PER_DAY = 2_000_000
 
-/** Milliseconds between two writes. */
 const FLUSH_INTERVAL_MS = 10_000
 
 /** Rows of one write: a few milliseconds, so that publishing does not wait for it. */
@@ -32,7 +30,6 @@ const MAX_PENDING_BUFFERS = 6
 /** Time after a day for which its salt is kept: every node must have written its counts within it. */
 export const SALT_GRACE_MS = HOUR_MS
 
-/** Bytes of a visitor's hash. */
 const VISITOR_BYTES = 12
 
 /**
@@ -40,7 +37,6 @@ const VISITOR_BYTES = 12
  * matter. A failed write is retried with the next one; a crash loses ten seconds.
  */
 export class VisitRecorder implements AsyncDisposable {
-  /** The current buffer. */
   buffer: StatsBuffer
   readonly #store: Store
   readonly #clock: () => number
@@ -49,7 +45,6 @@ export class VisitRecorder implements AsyncDisposable {
   readonly #waiting: StatsBuffer[] = []
   readonly #maxVisitorsPerDay: number
   #writing: Promise<void> = Promise.resolve()
-  /** A write that has not begun. */
   #next: Promise<void> | undefined
   #salt: { day: number; salt: string } | undefined
   /** New visitors of the current day over all nodes, as of the last write of this one. */
@@ -64,7 +59,6 @@ export class VisitRecorder implements AsyncDisposable {
     this.#timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref()
   }
 
-  /** Switches to the hour of `now`. */
   rotateIfDue(now: number): void {
     if (!this.buffer.includes(now)) this.#rotate(now)
   }
@@ -93,7 +87,6 @@ export class VisitRecorder implements AsyncDisposable {
     await this.flush()
   }
 
-  /** Rotates the buffer. */
   #rotate(now: number): void {
     const { buffer } = this
     buffer.end()
@@ -114,10 +107,7 @@ export class VisitRecorder implements AsyncDisposable {
     this.#log.error('visits lost: the store was unreachable for too long', { requests })
   }
 
-  /**
-   * While the store is unreachable the buffer continues until the end of its hour, so that retries lose
-   * nothing.
-   */
+  /** While the store is unreachable the buffer continues until the end of its hour, so that retries lose nothing. */
   async #write(): Promise<void> {
     if (this.#salt && isClosedDay(this.#salt.day, this.#clock())) this.#salt = undefined
     try {
@@ -157,7 +147,6 @@ export class VisitRecorder implements AsyncDisposable {
     }
   }
 
-  /** Whether more visitors can be stored for that day. */
   #canTrackVisitors(day: number): boolean {
     if (this.#newVisitors.day !== day) this.#newVisitors = { day, visitors: 0 }
     return this.#newVisitors.visitors < this.#maxVisitorsPerDay
@@ -173,7 +162,7 @@ export class VisitRecorder implements AsyncDisposable {
       })
   }
 
-  /** The salt of a day, shared by all nodes; undefined when the day has ended and its salt is deleted. */
+  /** Shared by all nodes; undefined when the day has ended and its salt is deleted. */
   async #getSalt(day: number): Promise<string | undefined> {
     if (isClosedDay(day, this.#clock())) return undefined
     if (this.#salt?.day === day) return this.#salt.salt
