@@ -8,7 +8,6 @@ import { type StaticFile, staticFile } from './static-file.ts'
 
 interface AgentFilesOptions {
   settings: PageSettings
-  /** Milliseconds since 1970. */
   clock: () => number
 }
 
@@ -23,7 +22,7 @@ export const SERVICE_LINKS = [
 const TEXT = 'text/plain; charset=utf-8'
 const MARKDOWN = 'text/markdown; charset=utf-8'
 
-/** The files by which programs find the API and how to use it, by path; `/` is the front page as text, `/docs` the list of guides. */
+/** Files by which programs find the API and how to use it, by path; `/` is the front page, `/docs` the guides. */
 export function agentFiles(options: AgentFilesOptions): ReadonlyMap<string, StaticFile> {
   const { settings, clock } = options
   const { baseUrl, branding } = settings
@@ -59,7 +58,7 @@ export function prefersText(headers: Readonly<Record<string, string | string[] |
   return /text\/(plain|markdown)|application\/json/.test(accept) || coding === 'identity'
 }
 
-/** Whether a page of `/docs` is sent as Markdown: to a client that accepts it at least as much as HTML (RFC 9110, 12.5.1). */
+/** Sends Markdown to a client that accepts it at least as much as HTML (RFC 9110, 12.5.1). */
 export function prefersMarkdown({
   accept = '',
 }: Readonly<Record<string, string | string[] | undefined>>): boolean {
@@ -75,7 +74,6 @@ export function prefersMarkdown({
   return markdown > 0 && markdown >= quality('text/html')
 }
 
-/** How to upload a file, and how to keep and update the site. */
 function uploadRecipe({ settings }: AgentFilesOptions): string {
   const { baseUrl, anonymousLifetime, anonymousRequests } = settings
   const limit =

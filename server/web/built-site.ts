@@ -22,15 +22,11 @@ import { type PageResponse, type StaticFile, staticFile, toPageResponse } from '
 
 interface BuiltSiteOptions {
   settings: PageSettings
-  /** Undefined for the default colors. */
   accents: Accents | undefined
-  /** Undefined for that of the build. */
   logo: Logo | undefined
-  /** The message of the operator that is shown now. */
   banner: () => Banner | undefined
   /** The CSP source of sites: `https://*.{site_domain}`. */
   sites: string
-  /** Milliseconds since 1970. */
   clock: () => number
 }
 
@@ -60,7 +56,6 @@ const LOGO_HEADERS = [
   ...['Cross-Origin-Resource-Policy', 'cross-origin'],
 ]
 
-/** The outputs of the builds by name. */
 interface Builds {
   built: ReadonlyMap<string, Buffer>
   reference: ReadonlyMap<string, Buffer>
@@ -87,7 +82,7 @@ export class BuiltSite {
     this.#options = options
   }
 
-  /** The response to a GET or HEAD of a built file; undefined when there is none of this name. */
+  /** Undefined when there is no file of this name. */
   async findResponse(
     name: string,
     request: Pick<HttpRequest, 'headers' | 'isHead'>,
@@ -137,8 +132,8 @@ async function readBuilds(): Promise<Builds> {
 }
 
 /**
- * The files of the builds with the settings. Each is filled in and compressed when it is first requested: all of them
- * take seconds of CPU time. Files whose content is that of `earlier` stay the same.
+ * Fills in and compresses each file when it is first requested: all of them take seconds of CPU time. Files whose
+ * content is that of `earlier` stay the same.
  */
 class FilledFiles {
   readonly #builds: Builds
@@ -146,7 +141,6 @@ class FilledFiles {
   /** Pages contain settings, which may change with each start. */
   readonly #modified: ReturnType<typeof toLastModified>
   readonly #earlier: ReadonlyMap<string, Promise<StaticFile>> | undefined
-  /** By name. */
   readonly loaded = new Map<string, Promise<StaticFile>>()
 
   constructor(builds: Builds, options: BuiltSiteOptions, earlier: FilledFiles | undefined) {
@@ -156,7 +150,6 @@ class FilledFiles {
     this.#earlier = earlier?.loaded
   }
 
-  /** Undefined when there is none of this name. */
   get(name: string): Promise<StaticFile> | undefined {
     const { built, reference } = this.#builds
     const isBuilt = built.has(name) || (name.startsWith(GUIDES) && reference.has(name))
@@ -223,7 +216,6 @@ function getGuide(
   return fillIn(page, options)
 }
 
-/** Replaces the placeholders of a page. */
 function fillIn(page: string, options: BuiltSiteOptions): Buffer {
   return Buffer.from(replacePlaceholders(withBranding(page, options), options, escapeHtml))
 }
@@ -312,7 +304,6 @@ function securityHeaders({ sites, accents }: BuiltSiteOptions): string[] {
   ]
 }
 
-/** The contents of a build output by name. */
 async function readBuilt(folder: string): Promise<ReadonlyMap<string, Buffer>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause: unknown) => {
     throw new ApiError('UNAVAILABLE', 'The web pages are not built. Run: npm run build', { cause })

@@ -11,7 +11,6 @@ import { type PageResponse, type StaticFile, staticFile, toPageResponse } from '
 
 interface ClientDownloadOptions {
   baseUrl: string
-  /** Milliseconds since 1970. */
   clock: () => number
 }
 
@@ -23,9 +22,8 @@ type ScriptName = (typeof SCRIPT_NAMES)[number]
 const PACKAGE_TAR = join(import.meta.dirname, '../../client/dist/package.tar')
 
 /**
- * The npm package of the client, which knows the URL of this service, the script that installs it, and one that publishes without
- * it. Made on
- * first use, then kept. UNAVAILABLE until the client is built.
+ * The npm package of the client, which knows the URL of this service, the script that installs it, and one that
+ * publishes without it. Made on first use, then kept. UNAVAILABLE until the client is built.
  */
 export class ClientDownload {
   readonly #options: ClientDownloadOptions
@@ -36,7 +34,6 @@ export class ClientDownload {
     this.#options = options
   }
 
-  /** The response to a GET or HEAD of `/cli.tgz`. */
   async getPackage(request: Pick<HttpRequest, 'headers' | 'isHead'>): Promise<PageResponse> {
     // A failure is not cached.
     this.#package ??= this.#pack().catch((error: unknown) => {
@@ -46,7 +43,6 @@ export class ClientDownload {
     return toPageResponse(await this.#package, request)
   }
 
-  /** The response to a GET or HEAD of a script. */
   async getScript(name: ScriptName, request: Pick<HttpRequest, 'headers' | 'isHead'>): Promise<PageResponse> {
     const script = this.#scripts.get(name) ?? this.#writeScript(name)
     this.#scripts.set(name, script)

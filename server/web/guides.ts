@@ -1,9 +1,7 @@
-/** A page of `/docs`. */
 export interface Guide {
   /** The last part of its path, and the name of its file in `docs/` unless the build generates it. */
   name: string
   title: string
-  /** What it covers, in a line. */
   about: string
 }
 

@@ -41,12 +41,10 @@ const NEGOTIATED = { Vary: 'Accept, Accept-Encoding' }
 interface PageOptions {
   builtSite: BuiltSite
   clientDownload: ClientDownload
-  /** See `agentFiles`. */
   agentFiles: ReadonlyMap<string, StaticFile>
 }
 
 interface RoutedResponse extends PageResponse {
-  /** In addition to those of the response. */
   headers?: Record<string, string>
 }
 
@@ -113,10 +111,7 @@ export async function pages(
   for (const name of SCRIPT_NAMES) serve(`/${name}`, (request) => clientDownload.getScript(name, request))
 }
 
-/**
- * The response to an unknown path: a page in the visitor's language to callers that ask for HTML, otherwise an error of
- * the API.
- */
+/** A page in the visitor's language to callers that ask for HTML, otherwise an error of the API. */
 export function notFoundPage(pages: ErrorPages): RouteHandlerMethod {
   return async ({ headers }, reply) => {
     if (!headers.accept?.includes('text/html')) {
@@ -127,7 +122,6 @@ export function notFoundPage(pages: ErrorPages): RouteHandlerMethod {
   }
 }
 
-/** Sends a response of the edge, with another body or more headers. */
 export function sendPage(
   reply: FastifyReply,
   response: EdgeResponse,

@@ -7,10 +7,8 @@ import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
 import type { EdgeResponse } from '../edge/response.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
 
-/** A file of the service's own host, in memory. */
 export interface StaticFile {
   served: ServedFile
-  /** Its bytes by encoding; undefined for the file itself. */
   bodies: ReadonlyMap<Encoding | undefined, Buffer>
 }
 
@@ -30,7 +28,6 @@ export function staticFile({
   path: string
   type: string
   bytes: Buffer
-  /** Milliseconds since 1970. */
   modifiedAt: number
   /** In addition to the usual ones, name before value. */
   headers?: readonly string[]
@@ -47,7 +44,6 @@ export function staticFile({
   return { served, bodies: new Map([[undefined, bytes]]) }
 }
 
-/** The response to a GET or HEAD of a file. */
 export function toPageResponse(
   { served, bodies }: StaticFile,
   request: Pick<HttpRequest, 'headers' | 'isHead'>,
