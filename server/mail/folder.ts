@@ -18,9 +18,7 @@ interface FolderMailOptions {
   ballast?: Pick<Ballast, 'retry'> | undefined
 }
 
-/**
- * Stores each email as an `.eml` file and shows its code to the operator: for machines without a mail server.
- */
+/** Stores each email as an `.eml` file and shows its code to the operator: for machines without a mail server. */
 export function folderMail(options: FolderMailOptions): Mail {
   const { ballast } = options
   let emails = 0

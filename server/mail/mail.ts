@@ -18,7 +18,6 @@ const MAX_REPLY_LENGTH = 300
 
 /** The mail server rejected the address or the email permanently (RFC 5321, 4.2.1). */
 export class MailRejectedError extends ApiError {
-  /** What it replied. */
   readonly reply: string
 
   constructor(message: string, reply: string) {

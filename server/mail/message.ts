@@ -1,10 +1,7 @@
 import type { SendMailOptions } from 'nodemailer'
 import type { Email } from './mail.ts'
 
-/**
- * An email as nodemailer sends it, which adds `Date`, and `Message-ID` with the domain of the sender. `Auto-Submitted`
- * keeps automatic answers away (RFC 3834).
- */
+/** nodemailer adds `Date` and `Message-ID`. `Auto-Submitted` keeps automatic answers away (RFC 3834). */
 export function toMessage({ to, subject, text, html, unsubscribeUrl }: Email, from: string): SendMailOptions {
   const unsubscribe = unsubscribeUrl && {
     'List-Unsubscribe': `<${unsubscribeUrl}>`,
@@ -13,7 +10,6 @@ export function toMessage({ to, subject, text, html, unsubscribeUrl }: Email, fr
   return { from, to, subject, text, html, headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribe } }
 }
 
-/** The bytes of an email. */
 export async function buildMessage(email: Email, from: string): Promise<Buffer> {
   const { createTransport } = await import('nodemailer')
   const transport = createTransport({ streamTransport: true, buffer: true })

@@ -24,9 +24,7 @@ interface SmtpMailOptions {
   url: string
   from: string
   log: Log
-  /** Resolves after these milliseconds. */
   pause?: (milliseconds: number) => Promise<unknown>
-  /** Aborts after these milliseconds. */
   createTimeout?: (milliseconds: number) => AbortSignal
   deadlines?: Deadlines['mail']
 }

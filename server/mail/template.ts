@@ -12,7 +12,6 @@ interface EmailContent {
   to: string
   subject: string
   blocks: readonly EmailBlock[]
-  /** Why the recipient gets this email. */
   footer: string
   code?: string
   unsubscribeUrl?: string | undefined
