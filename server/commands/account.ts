@@ -70,7 +70,6 @@ async function remove(...[context, args]: Parameters<Action>): Promise<number> {
   return 0
 }
 
-/** Sets the plan of an account, and exceptions from it. */
 async function setPlan(context: CommandContext, args: string[]): Promise<number> {
   const { plans } = context.config
   const known = Object.entries(plans).map(([id, { name }]) => `${id} (displayed as "${name}")`)
@@ -103,7 +102,6 @@ function readLimits(options: string[]): LimitsChange {
   return change
 }
 
-/** `--files-per-site` of `filesPerSite`. */
 function toOption(limit: string): string {
   return `--${limit.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

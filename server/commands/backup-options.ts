@@ -2,10 +2,9 @@ import { formatBytes, pluralize } from '../../protocol/format.ts'
 import type { BackupManifest } from '../operations/backup/manifest.ts'
 import { type CommandContext, UsageError } from './command.ts'
 
-/** Interval of reports of progress on a terminal, in milliseconds. */
 const REPORT_INTERVAL_MS = 1000
 
-/** Prints a line of progress on a terminal, at most once a second. */
+/** At most once a second. */
 export function progressPrinter(context: CommandContext, isOff: boolean): (describe: () => string) => void {
   let reportedAt = performance.now()
   return (describe) => {
@@ -26,7 +25,6 @@ export interface BackupArguments {
   toData?: string
   toDatabase?: string
   toBlobs?: string
-  /** Arguments without a name. */
   values: string[]
 }
 
@@ -36,7 +34,6 @@ const RESTORE_OPTIONS = {
   '--to-blobs': 'toBlobs',
 } as const
 
-/** Parses the options of a command that has those in `allowed`. */
 export function parseOptions(
   args: readonly string[],
   command: string,
@@ -72,7 +69,6 @@ export function chooseTarget(values: readonly string[], setting: string): string
   return target
 }
 
-/** What is in a backup. */
 export function describe({ counts, release, damaged, secret }: BackupManifest): string {
   const parts = [
     `${pluralize(counts.accounts, 'account')}, ${pluralize(counts.sites, 'site')}, ${pluralize(counts.versions, 'version')}`,

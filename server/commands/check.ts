@@ -22,7 +22,6 @@ const CHECK_MARKS = { ok: 'ok     ', warning: 'WARNING', failed: 'FAILED ' }
 interface CheckArguments {
   machines: number
   json: boolean
-  /** The address of an email to send. */
   mail: string | undefined
 }
 

@@ -7,7 +7,6 @@ import { readSettingsFiles } from '../config/settings-file.ts'
 import { type Deadlines, readDeadlines } from '../lib/deadlines.ts'
 import { type Log, makeLog } from '../lib/log.ts'
 
-/** A command of `slipway-server`. */
 export interface Command {
   /** Lines of the help: the arguments, and what the command does with them. */
   usage: readonly (readonly [string, string])[]
@@ -20,9 +19,7 @@ export interface CommandEnvironment {
   env: Readonly<Record<string, string | undefined>>
   /** Arguments of Node, which name files with settings. */
   execArgv: readonly string[]
-  /** Whether a person reads the output. */
   isTerminal: boolean
-  /** Characters in a line of the terminal. */
   columns: number
   writeOutput(text: string): void
   writeError(text: string): void
@@ -63,7 +60,6 @@ export class CommandContext {
     return this.#log
   }
 
-  /** Writes a line to stdout. */
   print(text: string): void {
     const { isTerminal, columns, writeOutput } = this.environment
     const lines = isTerminal ? text.split('\n').flatMap((line) => wrapLine(line, columns)) : [text]
@@ -77,7 +73,7 @@ export class CommandContext {
     return context
   }
 
-  /** The services of the database, or of an existing data folder: a command with a wrong SLIPWAY_DATA creates nothing. */
+  /** The services of the database, or of an existing data folder: a wrong SLIPWAY_DATA creates nothing. */
   async openData(options?: { acceptsOtherSettings: boolean }) {
     const { config, log, version, deadlines } = this
     if (config.databaseUrl === '') assertDataFolder(config.data)

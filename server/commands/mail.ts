@@ -54,7 +54,6 @@ async function samples({ config }: CommandContext): Promise<Email[]> {
   return sampleEmails({ to, ...(await letterhead(config)), now: Date.now() })
 }
 
-/** What all emails of the service have in common. */
 async function letterhead({ baseUrl, port, siteDomain, branding }: CommandContext['config']) {
   const { UrlBuilder } = await import('../sites/urls.ts')
   const addresses = new UrlBuilder({ baseUrl: baseUrl || `http://localhost:${port}`, siteDomain })

@@ -16,7 +16,6 @@ export const move: Command = {
   run: moveTo,
 }
 
-/** Interval of reports of progress, in milliseconds. */
 const REPORT_INTERVAL_MS = 1000
 
 const MOVE_OPTIONS = [
@@ -49,7 +48,7 @@ async function moveTo(context: CommandContext, rest: string[]): Promise<number> 
   return damaged.length > 0 ? 1 : 0
 }
 
-/** Data stay in the folder unless the target is in a database or a bucket. Values, which may have passwords, are not shown. */
+/** Data stay in the folder unless the target is a database or a bucket. No message has values: these may be secret. */
 function parseMoveTarget(args: string[], databaseUrl: string): Partial<StorageSettings> {
   const to: { -readonly [Name in keyof StorageSettings]?: string } = databaseUrl ? { databaseUrl } : {}
   for (let at = 0; at < args.length; at += 2) {

@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from './command.ts'
 
-/** What the options of actions mean: with a value, or a flag. */
 const OPTIONS = {
   reason: { type: 'string' },
   'public-reason': { type: 'string' },
@@ -42,7 +41,6 @@ export function readOptions(
   return { values, options }
 }
 
-/** The reason of an action, which is recorded. */
 export function requireReason(command: string, { reason }: Options): string {
   if (reason?.trim()) return reason.trim()
   throw new UsageError(`${command} needs --reason TEXT.`)

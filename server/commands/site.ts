@@ -28,7 +28,6 @@ export const site: Command = {
   run: runAction('site', { list, show, suspend, resume, delete: remove }),
 }
 
-/** Sites that are listed without `--limit`. */
 const DEFAULT_LIMIT = 50
 
 async function list(...[context, args]: Parameters<Action>): Promise<number> {
@@ -45,7 +44,6 @@ async function list(...[context, args]: Parameters<Action>): Promise<number> {
   return 0
 }
 
-/** As many sites as the limit, from as many pages as these need. */
 async function readSites(
   lists: Pick<Lists, 'sites'>,
   { limit, ...query }: Pick<ListRequest, 'q' | 'sort' | 'limit'>,

@@ -4,10 +4,8 @@ import type { Log } from '../lib/log.ts'
 import { Metrics, type MetricsSnapshot, type ProcessSnapshot } from '../lib/metrics.ts'
 import type { ChangeEffects } from '../store/changes.ts'
 
-/** The effects of changes by name. */
 type Changes = readonly [name: string, effect: ChangeEffect][]
 
-/** Messages between the processes of one machine. */
 type Message =
   | { kind: 'changed'; id: number; changes: Changes }
   | { kind: 'invalidate'; id: number; changes: Changes }
@@ -28,11 +26,11 @@ const INVALIDATION_TIMEOUT_MS = 1000
 /** Milliseconds that a collection of metrics waits for other workers; one that hangs is missing in the result. */
 const REPORT_TIMEOUT_MS = 1000
 
-/** Interval of the pings to each worker, in milliseconds, and how many in a row may have no answer. */
+/** Between pings to a worker, and how many in a row may have no answer. */
 const PING_INTERVAL_MS = 5000
 const MAX_UNANSWERED_PINGS = 4
 
-/** Delay before a worker that ended is started again, in milliseconds: doubles up to half a minute. */
+/** Doubles up to half a minute. */
 const INITIAL_RESTART_DELAY_MS = 100
 const MAX_RESTART_DELAY_MS = 30_000
 
@@ -45,10 +43,9 @@ interface SupervisorOptions {
 }
 
 /**
- * Runs `workers` processes that share the port, and relays invalidations between them: a change is
- * acknowledged once every other worker has invalidated its caches. Collects their metrics for the worker that has to
- * show them. Kills and restarts a worker that does not answer: the system would still give it connections. Resolves with
- * an exit code after `stop`.
+ * Runs `workers` processes that share the port, and relays invalidations: a change is acknowledged once every other
+ * worker has invalidated its caches. Collects their metrics for the worker that has to show them. Kills and restarts a
+ * worker that does not answer: the system would still give it connections. Resolves with an exit code after `stop`.
  */
 export function supervise(options: SupervisorOptions): { stop(): void; ended: Promise<number> } {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>()
@@ -193,7 +190,6 @@ function workers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
 }
 
-/** The part of a service that its siblings use. */
 interface Sibling {
   baseUrl: string
   metrics: Metrics
@@ -202,10 +198,8 @@ interface Sibling {
 
 /** A worker's IPC channel to the other workers. Node ends a worker when its supervisor has exited. */
 export class WorkerChannel {
-  /** Called with the answer to a message. */
   readonly #waiting = new Map<number, (answer?: Message) => void>()
   #nextId = 0
-  /** Undefined until it is ready. */
   #service: Sibling | undefined
 
   constructor(onStop: () => void) {
