@@ -78,12 +78,10 @@ export interface OperatorContext extends Services {
 
 export interface Service extends AsyncDisposable {
   port: number
-  /** The HTTPS port, if enabled. */
   httpsPort: number | undefined
   /** The port for proxies and monitoring, if enabled. */
   internalPort: number | undefined
   baseUrl: string
-  /** Background precompression. */
   precompressor: Precompressor
   /** The engine of the blobs, which tests observe. */
   blobs: Blobs
@@ -95,7 +93,7 @@ export interface Service extends AsyncDisposable {
   invalidate(names: readonly string[], effects?: ChangeEffects): Promise<void> | undefined
   /** Learns now of the changes of other processes, for tests that make some. */
   pollChanges(): Promise<void>
-  /** Loads in the background what the first requests would otherwise wait for. */
+  /** What the first requests would otherwise wait for. */
   preload(): Promise<void>
 }
 
@@ -362,7 +360,6 @@ export async function openForOperator(
   return { ...services, shareSettings, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-/** The limits of lookups in the store, for all caches of this process. */
 function createLookupLimits(
   { staleSeconds }: Config,
   { store, telemetry: { metrics } }: Backends,
@@ -379,7 +376,6 @@ function createLookupLimits(
   return { breaker, missLimiter: new MissLimiter({ clock, metrics }) }
 }
 
-/** Settings embedded into pages. */
 function pageSettings(config: Config, baseUrl: string, version: string): PageSettings {
   const { name, termsUrl, imprintUrl, hasLogo } = config.branding
   return {

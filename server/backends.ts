@@ -36,13 +36,10 @@ import { sqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
 import { UNFINISHED_MOVE } from './store/tables/job-cursors.ts'
 
-/** Start options beside the settings. */
 export interface StartOptions {
   log: Log
   version: string
-  /** Shows sign-in codes without a mail server. */
   showCode?: ShowCode
-  /** Milliseconds since 1970. */
   clock?: () => number
   /** Opens another store than that of the settings, for example one that a test observes. */
   openStore?: () => Promise<Store>
@@ -50,16 +47,11 @@ export interface StartOptions {
   bootId?: string
   /** Ends a start that waits for the database. */
   signal?: AbortSignal
-  /**
-   * Notifies the other processes of this machine of changed sites and domains; resolves when they have
-   * invalidated their caches.
-   */
+  /** Notifies the other processes of this machine; resolves when they have invalidated their caches. */
   broadcastInvalidation?: (effects: ChangeEffects) => Promise<void>
   /** The sweeps that run by schedule: all, except in tests that run each of them themselves. */
   scheduledSweeps?: readonly Sweep[]
-  /** Records traces. */
   tracer?: Tracer | undefined
-  /** Collects the metrics of all processes of this machine. */
   collectMetrics?: () => Promise<ProcessSnapshot[]>
   /** Others than in production, for tests. */
   deadlines?: Readonly<Deadlines>
@@ -75,7 +67,6 @@ export interface Database {
   ballast: Ballast
 }
 
-/** The engines of the services. */
 export interface Backends extends Database {
   reserve: DiskReserve
   blobs: Blobs
@@ -85,7 +76,6 @@ export interface Backends extends Database {
   certificates: CertificateManager | undefined
 }
 
-/** Waits for the database of a fleet. */
 export function openSharedDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
   const { log, signal } = startOptions
   const open = async () => {
@@ -99,7 +89,7 @@ export function openSharedDatabase(config: Config, startOptions: StartOptions): 
   return waitForDatabase(open, { log, signal })
 }
 
-/** Opens the database; ConfigError when it has only a part of the data of a service. */
+/** ConfigError when the database has only a part of the data of a service. */
 export async function openDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
   const database = await openAnyDatabase(config, startOptions)
   try {
@@ -118,7 +108,7 @@ async function assertMoved({ read }: Store): Promise<void> {
   )
 }
 
-/** Opens the database, also one that has only a part of the data of a service. */
+/** Also opens one that has only a part of the data of a service. */
 export async function openAnyDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
   const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
   const { secretPrevious } = config
@@ -266,10 +256,7 @@ export function inDataFolder<T>({ data }: Config, prepare: () => T): T {
   }
 }
 
-/**
- * Requests and renews certificates; undefined without HTTPS. Modules that only HTTPS needs are loaded only
- * then: they would take a third of the start time.
- */
+/** Undefined without HTTPS. Modules that only HTTPS needs are loaded only then: they take a third of the start time. */
 async function openCertificates(
   config: Config,
   parts: Pick<IssuingDeps, 'store' | 'secretBox' | 'clock' | 'log' | 'dns'> &
@@ -302,7 +289,6 @@ async function openCertificates(
 }
 
 interface CheckServiceOptions {
-  /** Machines of the fleet. */
   machines: number
   version: string
   /** Sends an email and says so; undefined unless it is wanted. */

@@ -30,7 +30,6 @@ export interface Parts {
   quotas: Quotas
   /** The secret of the service, after it the one before. */
   secret: Secrets
-  /** Memory of all caches. */
   budget: MemoryBudget
   clock: () => number
   log: Log

@@ -68,11 +68,9 @@ import { Versions } from './sites/version-history.ts'
 
 interface ServiceOptions extends Pick<StartOptions, 'log' | 'clock' | 'deadlines' | 'version'> {
   budget: MemoryBudget
-  /** Undefined when visits are not counted. */
   recorder?: VisitRecorder | undefined
 }
 
-/** What services are built from, in one frozen object. */
 function collectParts(
   config: Config,
   baseUrl: string,
@@ -101,7 +99,6 @@ function collectParts(
   })
 }
 
-/** Builds every service over its engines. */
 export function createServices(config: Config, baseUrl: string, backends: Backends, options: ServiceOptions) {
   const { dns, folder, secretBox, certificates, reserve } = backends
   const { log, clock: testClock, deadlines = DEADLINES, recorder } = options
@@ -224,7 +221,6 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     secretBox,
     certificates,
     limits,
-    /** Limits concurrent uploads and archives. */
     uploadLimiter: new ConcurrencyLimiter({
       total: config.uploadsAtOnce,
       perKey: Math.ceil(config.uploadsAtOnce / 4),
@@ -242,7 +238,6 @@ function anonymousQuotas(config: Config) {
   }
 }
 
-/** The scanner that the settings select. */
 function openScanner(
   { scanHook, scanHookEnvironment: environment, scanSeconds }: Config,
   folder: string,
@@ -253,7 +248,6 @@ function openScanner(
   return new ProgramScanner({ program, environment, folder, timeoutMs: scanSeconds * SECOND_MS })
 }
 
-/** Publishing limits with and without an account. */
 export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {
   return {
     anonymous: {

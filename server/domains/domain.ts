@@ -57,9 +57,7 @@ export class DomainService implements Disposable {
     return this.#record(checked)
   }
 
-  /**
-   * DOMAINS_UNAVAILABLE on a local service, DOMAIN_LIMIT_REACHED, DOMAIN_TAKEN when active elsewhere or added before.
-   */
+  /** DOMAINS_UNAVAILABLE on a local service, DOMAIN_LIMIT_REACHED, DOMAIN_TAKEN if active elsewhere or added before. */
   async add(account: Account, typed: string, slug: string): Promise<DomainRecord> {
     const { store, clock, proxyHost } = this.#options
     if (!canReceiveDomains(proxyHost))
