@@ -108,8 +108,8 @@ export class Report {
   }
 
   #commandOf({ file, titles }: TestId): string {
-    const title = titles.at(-1)!.replaceAll("'", `'\\''`)
-    return `SEED=${this.#seed} npm test -- ${file} --name '${title}'`
+    const title = titles.at(-1)?.replaceAll("'", `'\\''`)
+    return `SEED=${this.#seed} npm test -- ${file}${title === undefined ? '' : ` --name '${title}'`}`
   }
 
   #showProgress(): void {
