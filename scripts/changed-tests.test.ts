@@ -47,3 +47,11 @@ for (const { changed, reached, not } of cases)
 test('--changed runs every test after a change of the packages', () => {
   assert.deepEqual(testsOf(['package-lock.json'], TESTS), TESTS)
 })
+
+test('--changed runs the tests first that guard a changed file, then those that import it', () => {
+  const [guard, importer] = ['test/api/trash.test.ts', 'test/protocol/folder.test.ts']
+  const guards = [{ file: 'protocol/manifest/folder.ts', tests: [guard] }]
+  const found = testsOf(['protocol/manifest/folder.ts'], TESTS, guards)
+  assert.deepEqual(found.slice(0, 2), [guard, importer])
+  assert.ok(found.length > 2)
+})

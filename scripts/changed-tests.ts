@@ -36,35 +36,43 @@ export function changedFiles(): string[] {
   return [...new Set(`${changed}\n${added}`.split('\n').filter((path) => path !== ''))]
 }
 
-/** The test files from which imports and quoted paths lead to one of the changed files. */
-export function testsOf(changed: readonly string[], tests: readonly string[]): string[] {
+/**
+ * The test files from which imports and quoted paths lead to one of the changed files: those that a row of `guards` names
+ * for such a file first, then by the number of files in between.
+ */
+export function testsOf(
+  changed: readonly string[],
+  tests: readonly string[],
+  guards: readonly { file: string; tests: readonly string[] }[] = [],
+): string[] {
   if (changed.some((path) => EVERYTHING.test(path))) return [...tests]
   const builds = BUILDS.filter(({ from }) => changed.some((path) => from.test(path)))
-  const targets = new Set([...changed, ...builds.map(({ to }) => to)])
-  const reaches = new Map<string, boolean>()
-  return tests.filter(
-    (test) => builds.some(({ named }) => named.test(readSource(test))) || findReach(test, targets, reaches),
+  const distances = measureDistances([...changed, ...builds.map(({ to }) => to)], tests)
+  const guarding = new Set(guards.filter(({ file }) => changed.includes(file)).flatMap((row) => row.tests))
+  const distanceOf = (test: string) => (guarding.has(test) ? -1 : (distances.get(test) ?? Infinity))
+  const reached = tests.filter(
+    (test) => distances.has(test) || builds.some(({ named }) => named.test(readSource(test))),
   )
+  return reached.toSorted((one, other) => compareNumbers(distanceOf(one), distanceOf(other)))
 }
 
-/** Depth first over references, of which circles are common in quoted paths. */
-function findReach(start: string, targets: ReadonlySet<string>, reaches: Map<string, boolean>): boolean {
-  const seen = new Set([start])
-  const queue = [start]
-  for (const path of queue) {
-    if (targets.has(path) || reaches.get(path)) {
-      reaches.set(start, true)
-      return true
-    }
-    if (reaches.get(path) === false) continue
+/** How many references lead from each file, of those that tests reach, to the nearest target. */
+function measureDistances(targets: readonly string[], tests: readonly string[]): Map<string, number> {
+  const users = new Map<string, string[]>()
+  const seen = new Set(tests)
+  for (const path of seen)
     for (const next of references(path)) {
-      if (seen.has(next)) continue
+      users.set(next, [...(users.get(next) ?? []), path])
       seen.add(next)
-      queue.push(next)
     }
-  }
-  for (const path of seen) reaches.set(path, false)
-  return false
+  const distances = new Map(targets.map((target) => [target, 0]))
+  for (const [path, distance] of distances)
+    for (const user of users.get(path) ?? []) if (!distances.has(user)) distances.set(user, distance + 1)
+  return distances
+}
+
+function compareNumbers(one: number, other: number): number {
+  return one === other ? 0 : one - other
 }
 
 /** Comments name files for the reader. */

@@ -25,6 +25,8 @@ export class Report {
   readonly #started = performance.now()
   readonly #running = new Set<string>()
   readonly #skips: string[] = []
+  /** What failed, for the end of the output. */
+  readonly #failures: string[] = []
   readonly #timer: NodeJS.Timeout
   #done = 0
   #passed = 0
@@ -53,11 +55,8 @@ export class Report {
   }
 
   failed({ test, why }: Problem): void {
-    this.#failed += 1
-    const [title, repeat] = test
-      ? [describe(test), `\nto repeat it: ${this.#commandOf(test)}`]
-      : ['the run', '']
-    this.#print(`\n${styleText('red', 'FAILED')}  ${title}\n${indented(why.trimEnd() + repeat)}\n`)
+    if (test) this.#fail(describe(test), why, this.#commandOf(test))
+    else this.#fail('the run', why)
   }
 
   skipped({ test, why }: Problem): void {
@@ -68,11 +67,7 @@ export class Report {
   /** A check that counts as one ends. */
   check(name: string, { failure, ...ending }: Ending & { repeat?: string }): void {
     if (failure === undefined) this.#passed += 1
-    else {
-      this.#failed += 1
-      const repeat = ending.repeat ? `\nto repeat it: ${ending.repeat}` : ''
-      this.#print(`\n${styleText('red', 'FAILED')}  ${name}\n${indented(failure.trimEnd() + repeat)}\n`)
-    }
+    else this.#fail(name, failure, ending.repeat)
     this.#end(name, { failure, ...ending })
   }
 
@@ -93,10 +88,20 @@ export class Report {
   end({ interrupted }: { interrupted: boolean }): boolean {
     clearInterval(this.#timer)
     this.#print(this.#skips.length > 0 ? `\n${this.#skips.join('\n')}` : '')
-    if (interrupted) console.log(`interrupted after ${formatElapsed(performance.now() - this.#started)}\n`)
+    const elapsed = formatElapsed(performance.now() - this.#started)
+    if (this.#failures.length > 0 && this.#total > 1) console.log(`${this.#failures.join('\n')}\n`)
+    console.log(`${interrupted ? 'interrupted after' : 'ended after'} ${elapsed}`)
     const skipped = this.#skips.length > 0 ? `, ${this.#skips.length} skipped` : ''
     console.log(`${this.#passed} passed, ${this.#failed} failed${skipped}`)
     return this.#failed === 0
+  }
+
+  #fail(title: string, why: string, repeat?: string): void {
+    this.#failed += 1
+    const line = `${styleText('red', 'FAILED')}  ${title}`
+    this.#failures.push(line)
+    const command = repeat ? `\nto repeat it: ${repeat}` : ''
+    this.#print(`\n${line}\n${indented(why.trimEnd() + command)}\n`)
   }
 
   #end(name: string, { failure, milliseconds, note }: Ending): void {
@@ -115,7 +120,8 @@ export class Report {
   #showProgress(): void {
     const elapsed = formatElapsed(performance.now() - this.#started)
     const running = [...this.#running].join(', ')
-    const line = `${this.#done}/${this.#total}, ${elapsed}, ${this.#passed} passed, running: ${running}`
+    const counts = `${this.#passed} passed${this.#failed > 0 ? `, ${this.#failed} failed` : ''}`
+    const line = `${this.#done}/${this.#total}, ${elapsed}, ${counts}, running: ${running}`
     if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line.slice(0, process.stdout.columns - 1)}`)
     else console.log(`        ${line}`)
   }

@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
+import { findNearest } from '../protocol/nearest.ts'
 import { changedFiles, testsOf } from './changed-tests.ts'
 import { TestDurations } from './durations.ts'
 import { killProcessGroup } from './process-group.ts'
@@ -14,14 +15,18 @@ import { createRunFolder } from './run-folder.ts'
 import { SharedServers } from './shared-servers.ts'
 import { type GroupListener, runTestGroup, type TestGroup } from './test-group.ts'
 
-// Every check of the project, on the pinned Node: `npm test -- [part of a test file's path …]`.
-// With a part only the tests of these files run; without one types, lint, regular expressions and wording count as one
-// check each.
-// --name TITLE   only tests with this title
-// --changed      only tests that the files changed since the last commit, or on this branch, can reach
-// --nightly      also files named *.nightly.test.ts
-// --all-variants every variant of tests that choose some, as the nightly run does
-// --record       stores the durations of these files as the defaults of new clones (scripts/test-durations.json)
+const USAGE = `Every check of the project, on the pinned Node: npm test -- [part of a test file's path ...]
+With a part only the tests of these files run; without one types, lint, regular expressions and wording count as one
+check each.
+
+  --name TITLE    only tests with this title, or whose titles end with it
+  --changed       only tests that the files changed since the last commit, or on this branch, can reach; the nearest first
+  --nightly       also files named *.nightly.test.ts
+  --all-variants  every variant of tests that choose some, as the nightly run does
+  --record        stores the durations of these files as the defaults of new clones (scripts/test-durations.json)
+
+  npm test -- edge/cache
+  SEED=7 npm test -- rules-hostile`
 
 const CHECKS: { name: string; args: [string, ...string[]]; repeat: string }[] = [
   { name: 'types', args: ['node_modules/typescript/bin/tsc', '--noEmit'], repeat: 'npm run types' },
@@ -42,22 +47,14 @@ const GROUP_MS = 120_000
 /** More than cores, since tests wait for half of their time: for other processes, and for the disk. */
 const CONCURRENCY = 2 * availableParallelism()
 
-const { positionals: parts, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    name: { type: 'string' },
-    changed: { type: 'boolean', default: false },
-    nightly: { type: 'boolean', default: false },
-    'all-variants': { type: 'boolean', default: false },
-    record: { type: 'boolean', default: false },
-  },
-})
+const { positionals: parts, values } = readArguments()
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal))
 
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
 const durations = new TestDurations()
-const groups = testGroups(chooseFiles())
+const testFiles = listTestFiles()
+const groups = testGroups(await chooseFiles())
 const isWhole = parts.length === 0 && values.name === undefined
 const checks = isWhole ? CHECKS : []
 const report = new Report({
@@ -65,8 +62,8 @@ const report = new Report({
   seed,
   total: checks.length + groups.length,
 })
-if (groups.length === 0 && !values.changed)
-  report.failed({ why: `no test file has ${parts.join(' or ')} in its path` })
+for (const part of parts.filter((one) => !testFiles.some((file) => file.includes(one))))
+  report.failed({ why: `no test file has ${part} in its path${suggest(part)}` })
 await runAll()
 if (values.name !== undefined && !stop.signal.aborted && report.isEmpty)
   report.failed({ why: `no test of these files has the title ${values.name}` })
@@ -115,28 +112,62 @@ async function runAll(): Promise<void> {
   }
 }
 
-function chooseFiles(): string[] {
-  const found = globSync('{client,dashboard,packages,protocol,server,test,bench,scripts}/**/*.test.ts', {
+function readArguments() {
+  const options = {
+    name: { type: 'string' },
+    changed: { type: 'boolean', default: false },
+    nightly: { type: 'boolean', default: false },
+    'all-variants': { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+  } as const
+  try {
+    const given = parseArgs({ allowPositionals: true, options })
+    if (!given.values.help) return given
+    console.log(USAGE)
+    process.exit(0)
+  } catch (error) {
+    console.error(`${(error as Error).message.split('. ')[0]}\n\n${USAGE}`)
+    process.exit(2)
+  }
+}
+
+function listTestFiles(): string[] {
+  return globSync('{client,dashboard,packages,protocol,server,test,bench,scripts}/**/*.test.ts', {
     cwd: root,
     exclude: ['**/node_modules/**', '**/dist/**'],
-  })
-  const chosen = found.filter(
+  }).sort()
+}
+
+/** In the order in which they run. */
+async function chooseFiles(): Promise<string[]> {
+  const chosen = testFiles.filter(
     (file) =>
       (parts.length === 0 || parts.some((part) => file.includes(part))) &&
       (values.nightly || !file.endsWith('.nightly.test.ts')),
   )
-  return values.changed ? testsOf(changedFiles(), chosen) : chosen
+  if (!values.changed) return chosen
+  const { MUTATIONS } = await import('../test/mutations/table.ts')
+  return testsOf(changedFiles(), chosen, MUTATIONS)
+}
+
+/** Names of folders and files that the misspelled part of a path may mean. */
+function suggest(part: string): string {
+  const names = new Set(testFiles.flatMap((file) => file.replace(/\.test\.ts$/, '').split('/')))
+  const meant = findNearest(part.split('/').at(-1)!, [...names])
+  return meant === undefined ? '' : `; did you mean ${meant}?`
 }
 
 /**
- * The test files by the process that runs them, the longest first: loading the server costs more CPU time than most
- * files.
+ * The test files by the process that runs them: loading the server costs more CPU time than most files. The longest group
+ * runs first, or with --changed the one with the test that is nearest to a changed file.
  */
 function testGroups(files: string[]): TestGroup[] {
-  const byName = Map.groupBy(files.sort(), (file) =>
+  const byName = Map.groupBy(files, (file) =>
     SEPARATE_FOLDERS.includes(dirname(file)) ? file : dirname(file),
   )
   const groups = [...byName].flatMap(([name, files]) => splitGroup({ name, files }))
+  if (values.changed) return groups
   return groups.toSorted((one, other) => expectedMs(other) - expectedMs(one))
 }
 

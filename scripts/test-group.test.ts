@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
 import { root } from './root.mjs'
 import { SharedServers } from './shared-servers.ts'
 import { type Problem, runTestGroup, shortenOutput } from './test-group.ts'
@@ -96,6 +97,36 @@ describe('a group of tests', () => {
     )
     assert.deepEqual({ passed, failed }, { passed: 1, failed: [] })
   })
+
+  test('ends without a failure where no test has the title, whatever its hooks would end', async () => {
+    const { passed, failed } = await run(
+      `
+      import { after, before } from 'node:test'
+      const started = Promise.withResolvers()
+      before(() => started.resolve())
+      after(() => started.promise)
+      test('one', () => {})`,
+      'another',
+    )
+    assert.deepEqual({ passed, failed }, { passed: 0, failed: [] })
+  })
+})
+
+for (const [given, says] of [
+  [['--nonsense'], /^Unknown option '--nonsense'\n\n.*--changed/s],
+  [['--name'], /^Option '--name <value>' argument missing\n\n.*--changed/s],
+] as const)
+  test(`the runner answers ${given.join(' ')} with what it knows`, async () => {
+    const { code, stderr } = await runChecks([...given])
+    assert.match(stderr, says)
+    assert.equal(code, 2)
+  })
+
+test('a path that no test file has is a failure with a suggestion, also beside another one', async () => {
+  const { code, stdout } = await runChecks(['scripts/wording', 'scripts/wordign'])
+  assert.match(stdout, /no test file has scripts\/wordign in its path; did you mean wording\?/)
+  assert.match(stdout, /\d passed, 1 failed\n$/)
+  assert.equal(code, 1)
 })
 
 test('an interrupted run says so, fails nothing, and leaves nothing in the temporary folder', async () => {
@@ -113,11 +144,24 @@ test('an interrupted run says so, fails nothing, and leaves nothing in the tempo
   const [code] = await once(child, 'exit')
   const [stdout, stderr] = await output
   assert.equal(stderr, '')
-  assert.match(stdout, /^interrupted after 0:\d\d\n\n\d+ passed, 0 failed\n$/m)
+  assert.match(stdout, /^interrupted after 0:\d\d\n\d+ passed, 0 failed\n$/m)
   assert.equal(code, 130)
   assert.equal(existsSync(join(parent, `slipway-tests-${child.pid}`)), false)
   rmSync(parent, { recursive: true })
 })
+
+async function runChecks(args: string[]) {
+  const child = spawn(process.execPath, [join(root, 'scripts/run-checks.ts'), ...args], {
+    env: { ...process.env, CI: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ])
+  return { code, stdout: stripVTControlCharacters(stdout), stderr }
+}
 
 test('the report of a failure has the last lines that its process printed', () => {
   const lines = shortenOutput(Array.from({ length: 200 }, (_, index) => `line ${index}`).join('\n')).split(

@@ -82,6 +82,7 @@ async function report(events: AsyncIterable<TestEvent>): Promise<void> {
     return { file: relative(root, test.file ?? ''), line: test.line ?? 1, titles }
   }
   for await (const { type, data } of events) {
+    if (data && 'file' in data && data.file === first) continue
     if (data && 'file' in data && data.file === last) {
       if (type === 'test:pass') return
       continue

@@ -89,3 +89,16 @@ test('links between documents lead to a file and a heading', () => {
   )
   assert.deepEqual(wrong, [])
 })
+
+test('the commands in CONTRIBUTING.md that run one test name one that exists', () => {
+  const text = readFileSync(new URL('../CONTRIBUTING.md', import.meta.url), 'utf8')
+  const commands = [...text.matchAll(/^npm test -- (\S+) --name '([^']+)'/gm)]
+  assert.ok(commands.length > 0)
+  for (const [command, path, title] of commands) {
+    const files = globSync(`test/**/*${path}*`).map((file) => readFileSync(file, 'utf8'))
+    assert.ok(
+      files.some((file) => file.includes(`${title}'`)),
+      command,
+    )
+  }
+})

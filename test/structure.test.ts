@@ -113,6 +113,7 @@ const MIN_FILE_LINES = 60
 
 /** Short files with one importer that are concepts of their own. */
 const SHORT_FILES: Record<string, string> = {
+  'server/accounts/account-plans.ts': 'a service',
   'server/accounts/user-agent.ts': 'what a browser calls itself',
   'server/blobs/s3/bucket-state.ts': 'the states of a bucket',
   'server/edge/body/preload.ts': 'an action of the edge',

@@ -214,6 +214,7 @@ const ROWS: readonly Row[] = [
   ['waits for the standby to delete old changes', 'server/store/postgres/change-feed.ts', 'ChangeTrimmer.trim', "returning set_config('synchronous_commit', 'off', true)", '', FAILOVER],
   ['commits durable writes without the standby', 'server/store/postgres/writer.ts', 'Writer.#commitFor', "if (!signal.aborted) return 'on'", "if (!signal.aborted) return 'off'", FAILOVER],
   ['waits for commits of a former primary', 'server/store/postgres/pool.ts', 'PrimaryPool.constructor', 'if (client.host !== primary) client.destroy()', 'if (client.host === undefined) client.destroy()', NETWORK],
+  ['removes an expired key from the list before a week has passed', 'server/jobs/jobs.ts', 'EXPIRED_KEY_LIFETIME_MS', '7 * DAY_MS', '6 * DAY_MS', 'test/api/keys.test.ts'],
   ['leaves callers without a connection that the server allows again', 'server/store/postgres/pool.ts', 'PrimaryPool.#addConnection', 'if (this.#backoff === backoff) this.#backoff = undefined\n          this.#serve()', 'if (this.#backoff === backoff) this.#backoff = undefined', 'test/database-faults/connections.test.ts'],
   ['lets callers wait for a connection beyond their deadline', 'server/store/postgres/pool.ts', 'PrimaryPool.#acquire', 'this.#uses.estimateWaitMs(use, before) > timeoutMs', 'before > timeoutMs', 'test/database-faults/overload.test.ts'],
   ['ends a download when the bucket hangs', 'server/blobs/s3/s3-client.ts', 'S3Client.#admit', 'if (continues) return undefined', '', 'test/s3/hangs.test.ts'],
