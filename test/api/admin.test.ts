@@ -202,8 +202,15 @@ describe('the lists of administrators', () => {
     const third = await api.publish(api.anonymous, { 'index.html': 'xx' })
     const { store } = await api.operator()
     const hour = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
-    const visits = { slug: first.slug, requests: 70, bytes: 7, visitors: [], names: [] }
-    await store.write('relaxed', {}, (tx) => tx.visits.add(hour, 0, [visits]))
+    const visits = { slug: first.slug, requests: 7, bytes: 7, visitors: [], names: [] }
+    for (const [days, requests] of [
+      [0, 30],
+      [29.5, 40],
+      [30.5, 500],
+    ] as const)
+      await store.write('relaxed', {}, (tx) =>
+        tx.visits.add(hour - days * DAY_MS, 0, [{ ...visits, requests }]),
+      )
     await api.sweep('figures')
     const own = new Set([first, second, third].map(({ slug }) => slug))
     const slugs = async (sort: string) =>

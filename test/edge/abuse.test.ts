@@ -200,7 +200,7 @@ describe('the notice before anonymous sites', () => {
     assert.equal(status, 303)
     assert.equal(headers.location, '/page?a=1')
     const [cookie = ''] = headers['set-cookie'] ?? []
-    assert.match(cookie, /^slipway-notice=1; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/)
+    assert.match(cookie, /^slipway-notice=1; Path=\/; Max-Age=31536000; HttpOnly; SameSite=Lax$/)
     const { text } = await edge.get(slug, '/', {
       headers: { ...BROWSER, cookie: `a=b; ${cookie.split(';')[0]}` },
     })

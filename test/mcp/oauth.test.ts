@@ -103,8 +103,8 @@ describe('the authorization of programs', () => {
   })
 
   test('gives a token for the tools, and for nothing else', async () => {
-    const { access_token: token, scope } = await program.tokens(account.key)
-    assert.equal(scope, 'read publish manage')
+    const { access_token: token, scope, expires_in } = await program.tokens(account.key)
+    assert.deepEqual([scope, expires_in], ['read publish manage', 3600])
     assert.deepEqual([await statusOf(token), await statusOf(token, '/api/v1/me')], [200, 401])
     await using agent = await Agent.connect(api.baseUrl, { key: token })
     const { slug } = await agent.call('publish_site', { files: [{ path: 'index.html', content: 'x' }] })
@@ -322,6 +322,18 @@ describe('the authorization of programs', () => {
     assert.equal((await refreshed(elsewhere, first)).refresh_token, one.refresh_token)
     assert.equal((await refreshed(elsewhere, other.refresh_token)).refresh_token, next.refresh_token)
     assert.equal(await statusOf(next.access_token), 200)
+  })
+
+  test('a refresh token is accepted for 30 days', async () => {
+    for (const [days, status] of [
+      [29.9, 200],
+      [30.1, 400],
+    ] as const) {
+      const { refresh_token: token } = await program.tokens(account.key)
+      api.clock.now += days * DAY_MS
+      assert.equal((await program.refresh(token)).status, status, `${days} days`)
+      api.clock.now -= days * DAY_MS
+    }
   })
 
   for (const [when, late, uses] of [

@@ -106,6 +106,8 @@ export interface Tokens {
   access_token: string
   refresh_token: string
   scope: string
+  /** Seconds. */
+  expires_in: number
 }
 
 export function register(baseUrl: string, metadata: object | string, query = ''): Promise<Response> {

@@ -210,6 +210,12 @@ test('an owner gets one email about each expiring site, failing domain and faili
   await using folder = await emptyFolder(NOW)
   await addEvents(folder)
   await Promise.all([folder.sweep('emails'), folder.sweep('emails')])
+  const first = await sentEmails(folder.data)
+  assert.deepEqual(first.map(({ subject }) => subject.split(' ')[0]).sort(), [
+    'Bakery',
+    'gone.example',
+    'unrenewed.example',
+  ])
   folder.clock.now += HOUR_MS / 2
   await folder.sweep('emails')
   const emails = await sentEmails(folder.data)
