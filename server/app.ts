@@ -21,7 +21,6 @@ import { canReceiveDomains } from './domains/name.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
 import { Edge } from './edge/edge.ts'
 import type { EdgeOptions } from './edge/edge-options.ts'
-import { ErrorPages } from './edge/respond/pages/error-pages.ts'
 import { sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
 import { CircuitBreaker } from './lib/circuit-breaker.ts'
@@ -156,6 +155,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     })
   if (reporter) stack.use(reporter)
   // Disposed before the sweeps, which wait for them.
+  if (services.thumbnailDrawer) stack.use(services.thumbnailDrawer)
   stack.use(services.precompressor)
   stack.use(services.domains)
   if (services.certificates) stack.use(services.certificates)
@@ -179,7 +179,6 @@ export async function startService(config: Config, given: StartOptions): Promise
   const requestLog = openAccessLog(config, { clientIp: getClientIp, clock, metrics, log })
   if (requestLog) stack.use(requestLog)
   const { branding } = config
-  const pages = new ErrorPages(branding, baseUrl)
   const edgeOptions: EdgeOptions = Object.freeze({
     config,
     store,
@@ -187,7 +186,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     blobs,
     deadlines: given.deadlines ?? DEADLINES,
     addresses: services.addresses,
-    pages,
+    pages: services.pages,
     injectedDocuments: services.injectedDocuments,
     markdownPages: services.markdownPages,
     clock,
@@ -217,7 +216,6 @@ export async function startService(config: Config, given: StartOptions): Promise
   const api = await buildApi({
     ...services,
     siteDomain: config.siteDomain,
-    pages,
     version: startOptions.version,
     manifestBytes: config.manifestBytes,
     builtSite: new BuiltSite({

@@ -291,6 +291,7 @@ async function openCertificates(
 interface CheckServiceOptions {
   machines: number
   version: string
+  deadlines: Readonly<Deadlines>
   /** Sends an email and says so; undefined unless it is wanted. */
   sendMail?: (() => Promise<string>) | undefined
 }
@@ -298,13 +299,14 @@ interface CheckServiceOptions {
 /** Checks what the settings need, without a change: for `slipway-server check`. */
 export async function checkService(
   config: Config,
-  { machines, version, sendMail }: CheckServiceOptions,
+  { machines, version, deadlines, sendMail }: CheckServiceOptions,
 ): Promise<CheckResult[]> {
   const { secretPrevious, databaseUrl, smtpUrl } = config
   const { checkConfiguration } = await import('./operations/check/check.ts')
   const { checkPorts } = await import('./operations/check/check-ports.ts')
   const { checkFolder } = await import('./operations/check/check-folder.ts')
   const { checkAccessLog } = await import('./operations/check/check-access-log.ts')
+  const { checkChromium } = await import('./operations/check/check-chromium.ts')
   const { checkSecret, readSecret } = await import('./operations/check/check-secret.ts')
   const { checkProxies } = await import('./operations/check/check-proxies.ts')
   const { inspectDatabase } = databaseUrl === '' ? {} : await import('./store/postgres/inspect.ts')
@@ -319,6 +321,7 @@ export async function checkService(
       ...(await checkPorts(config, current)),
       ...(await checkFolder(config)),
       ...checkAccessLog(config),
+      ...(await checkChromium(config, deadlines.drawing)),
       checkSecret(config),
       ...(await checkBlobsUrl(config)),
     ],

@@ -24,9 +24,12 @@ import type { Backends, StartOptions } from './backends.ts'
 import { BlobReader } from './blobs/blob-reader.ts'
 import type { Config } from './config/settings.ts'
 import { DomainService } from './domains/domain.ts'
+import { ErrorPages } from './edge/respond/pages/error-pages.ts'
+import { VersionFiles } from './edge/version-files.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import { sweeps } from './jobs/jobs.ts'
 import { SweepList } from './jobs/sweep-list.ts'
+import { ThumbnailDrawer } from './jobs/thumbnail-drawer.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { DEADLINES } from './lib/deadlines.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
@@ -141,6 +144,8 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   const issuers = config.oidcIssuers
   const monotonicClock = testClock ?? (() => performance.now())
   const { issuerKeys: keysTimeoutMs } = deadlines
+  const pages = new ErrorPages(config.branding, baseUrl)
+  const thumbnails = new Thumbnails({ ...parts, blocklist })
   const tokens = new IdTokens({ issuers, audience: baseUrl, clock, monotonicClock, log, keysTimeoutMs })
   const services = {
     ...parts,
@@ -206,7 +211,13 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     names,
     previews: new Previews({ ...parts, versions }),
     previewLinks: new PreviewLinks({ ...parts, tokens: new PreviewTokens(secret) }),
-    thumbnails: new Thumbnails({ ...parts, blocklist }),
+    thumbnails,
+    pages,
+    thumbnailDrawer: openThumbnailDrawer(
+      { ...parts, injectedDocuments, markdownPages, pages },
+      thumbnails,
+      deadlines.drawing,
+    ),
     sites: new Sites({ ...parts, precompressor, names }),
     trash: new Trash({ ...parts, precompressor, certificates, lifetimeSeconds: config.trashLifetime }),
     collaborators: new Collaborators(parts),
@@ -246,6 +257,17 @@ function openScanner(
   if (scanHook.kind === 'clamd') return new ClamdScanner(scanHook.address)
   const { program } = scanHook
   return new ProgramScanner({ program, environment, folder, timeoutMs: scanSeconds * SECOND_MS })
+}
+
+/** Undefined unless the operator has installed a browser for it. */
+function openThumbnailDrawer(
+  parts: Parts & ConstructorParameters<typeof VersionFiles>[0],
+  thumbnails: Thumbnails,
+  timeoutMs: number,
+): ThumbnailDrawer | undefined {
+  const { config: program } = parts
+  if (program.chromium === '') return undefined
+  return new ThumbnailDrawer({ ...parts, program, files: new VersionFiles(parts), thumbnails, timeoutMs })
 }
 
 export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 'owned'> {

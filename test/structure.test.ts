@@ -143,7 +143,6 @@ const SHORT_FILES: Record<string, string> = {
   'server/site-rules/match/content-coding-rules.ts': 'rules are matched here only',
   'server/site-rules/parse/redirects-file.ts': 'one of two formats',
   'server/sites/site-preview.ts': 'what a site is, for a list',
-  'server/sites/webp.ts': 'a file format',
   'server/store/postgres/tables.ts': 'PostgreSQL only',
   'server/store/postgres/until-answered.ts': 'PostgreSQL only',
   'server/store/turn-limit.ts': 'a limit with a state',

@@ -12,6 +12,8 @@ interface DeploymentValues {
   siteCertificates: number | undefined
   smtpUrl: string
   data: string
+  chromium: string
+  chromiumSandbox: 'on' | 'off'
   blobGrace: number
   ownedFileBytes: number
   ownedSiteBytes: number
@@ -33,6 +35,10 @@ export function deploymentWarnings(values: DeploymentValues, defaultFileBytes: n
   if (values.blobGrace < MIN_BACKUP_SECONDS)
     warnings.push(
       `SLIPWAY_BLOB_GRACE is ${values.blobGrace} s: a backup by other tools than slipway-server backup that takes longer can lack files of sites. Set it to more than its duration`,
+    )
+  if (values.chromium !== '' && values.chromiumSandbox === 'on' && process.getuid?.() === 0)
+    warnings.push(
+      'SLIPWAY_CHROMIUM is set, but Chromium cannot use its sandbox as root: run the service as another user, or set SLIPWAY_CHROMIUM_SANDBOX=off',
     )
   if (baseUrl === '' || isLoopback(new URL(baseUrl).hostname)) return warnings
   if (isLoopback(values.host) && values.trustedProxies === 0 && !values.proxyProtocol)

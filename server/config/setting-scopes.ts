@@ -100,6 +100,8 @@ export const settingScopes = {
   scanHook: 'fleet',
   scanSeconds: 'fleet',
   scanFailure: 'fleet',
+  chromium: 'node',
+  chromiumSandbox: 'node',
   uploadsAtOnce: 'node',
   accessLog: 'node',
   accessLogFormat: 'node',

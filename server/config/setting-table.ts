@@ -529,6 +529,13 @@ export const settings = {
     ['refuse', 'pass'],
     'What happens to a version when the scanner fails or exceeds its time: it is refused with 503, or published unscanned.',
   ),
+  chromium: program('SLIPWAY_CHROMIUM', 'Absolute path of Chromium, with which the server draws thumbnails.'),
+  chromiumSandbox: oneOf(
+    'SLIPWAY_CHROMIUM_SANDBOX',
+    'on',
+    ['on', 'off'],
+    'Sandbox of Chromium. It cannot work for root, and in most containers.',
+  ),
   uploadsAtOnce: integer(
     'SLIPWAY_UPLOADS_AT_ONCE',
     256,

@@ -26,6 +26,7 @@ import { COUNTER_RETENTION_MS } from '../store/tables/counters.ts'
 import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../store/tables/leases.ts'
 import type { Site } from '../store/tables/sites.ts'
 import type { AccountDeletion } from './account-deletion.ts'
+import type { ThumbnailDrawer } from './thumbnail-drawer.ts'
 import { recountUsage } from './usage-recount.ts'
 import { VERIFY_INTERVAL_SECONDS, verifyBlobs } from './verify-blobs.ts'
 
@@ -40,6 +41,8 @@ export interface SweepParts extends Pick<Parts, 'store' | 'blobs' | 'clock' | 'l
   contentScan: ContentScan
   reports: Reports
   notices: Notices
+  /** Undefined without a browser. */
+  thumbnailDrawer?: ThumbnailDrawer | undefined
   certificates?: CertificateManager | undefined
 }
 
@@ -150,6 +153,13 @@ export const sweeps: readonly Sweep[] = [
     description: 'compresses versions that have no encodings yet',
     runsOnAllNodes: true,
     run: enqueuePrecompression,
+  },
+  {
+    name: 'thumbnails',
+    intervalSeconds: 60,
+    description: 'draws thumbnails of sites that were published without a browser',
+    isEnabled: ({ thumbnailDrawer }) => thumbnailDrawer !== undefined,
+    run: async ({ thumbnailDrawer, store }, { since }) => thumbnailDrawer?.run(store, since) ?? 0,
   },
   {
     name: 'sign-ins',

@@ -28,6 +28,8 @@ export interface Deadlines {
   dns: number
   /** Without a byte of the mail server, and for an email. */
   mail: { step: number; send: number }
+  /** Drawing a thumbnail, with the start of the browser. */
+  drawing: number
   /** A response of the CA, and all requests of a call. */
   authority: { request: number; call: number }
   issuerKeys: number
@@ -55,6 +57,7 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   encodedBody: 100,
   dns: 9 * SECOND_MS,
   mail: { step: 3500, send: 15 * SECOND_MS },
+  drawing: 10 * SECOND_MS,
   authority: { request: 30 * SECOND_MS, call: MINUTE_MS },
   issuerKeys: 5 * SECOND_MS,
   connection: { head: 15 * SECOND_MS, idle: MINUTE_MS, lastRequest: SECOND_MS },
@@ -89,6 +92,7 @@ export const PATIENT: Readonly<Deadlines> = Object.freeze({
   // A lost packet is sent again after a third of it.
   dns: 90 * SECOND_MS,
   mail: { step: PATIENT_MS, send: PATIENT_MS },
+  drawing: PATIENT_MS,
   authority: { request: PATIENT_MS, call: PATIENT_MS },
   issuerKeys: PATIENT_MS,
   // A service that ends waits for no client that a test has forgotten.

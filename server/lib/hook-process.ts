@@ -101,7 +101,8 @@ function waitForExit(
   return promise
 }
 
-function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+/** Sends a signal to a process and its children. */
+export function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(-child.pid!, signal)
   } catch {

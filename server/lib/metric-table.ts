@@ -65,6 +65,10 @@ export const METRICS = {
   slipway_scans_total: counter('Scans of versions by outcome: accepted, refused, or failed (the scanner).', [
     'outcome',
   ]),
+  slipway_thumbnails_total: counter(
+    'Thumbnails that the Chromium of SLIPWAY_CHROMIUM was to draw, by outcome: drawn or failed.',
+    ['outcome'],
+  ),
   slipway_uploads_active: gauge('Uploads and archives in progress.'),
   slipway_precompress_queue_length: gauge('Versions that wait for their encodings.'),
   slipway_store_operation_duration_seconds: histogram(

@@ -28,7 +28,7 @@ export interface ThumbnailTarget {
   claimToken?: string | undefined
 }
 
-/** Pictures of versions, drawn by the browsers that publish them. */
+/** Pictures of versions, drawn by the browsers of their publishers or by the operator's. */
 export class Thumbnails {
   readonly #parts: ThumbnailsParts
 
@@ -51,11 +51,19 @@ export class Thumbnails {
       throw error
     })
     if (!isFirst) await charge()
-    const { store, blocklist, blobs, addresses } = this.#parts
+    return this.store(target, bytes)
+  }
+
+  /** Stores a valid picture, also with the store of a job. */
+  async store(
+    { slug, versionId }: ThumbnailTarget,
+    bytes: Buffer,
+    store = this.#parts.store,
+  ): Promise<ThumbnailResponse> {
+    const { blocklist, blobs, addresses } = this.#parts
     const thumbnailHash = hash('sha256', bytes)
     await blocklist.assertFiles([{ path: 'thumbnail.webp', hash: thumbnailHash }])
     await blobs.assertSpace(bytes.length)
-    const { slug, versionId } = target
     const version = await store.write('durable', { site: slug }, async (tx) => {
       const found = requireVersion(await tx.versions.header(versionId), slug)
       await tx.versions.setThumbnail(versionId, thumbnailHash, bytes)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { checkService } from '../../server/backends.ts'
 import { readConfig } from '../../server/config/settings.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import type { CheckResult } from '../../server/operations/check/check-result.ts'
 import { findDifferentSettings } from '../../server/operations/fleet/shared-settings.ts'
 import { inspectDatabase } from '../../server/store/postgres/inspect.ts'
@@ -54,6 +55,7 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
     const checks = await checkService(readConfig(Object.fromEntries(environment)), {
       machines,
       version: '1.2.3',
+      deadlines: PATIENT,
     })
     assert.doesNotMatch(JSON.stringify(checks), /hush|a secret that no line/)
     return checks

@@ -89,7 +89,7 @@ export const LOCK_PAIRS: Record<string, { pair: Pair } & StopPoint> = {
 export const WITHOUT_PAIR: readonly string[] = [
   'server/publish/stage.ts newSite site',
   'server/publish/stage.ts newSite account',
-  'server/sites/thumbnails.ts put site',
+  'server/sites/thumbnails.ts store site',
   'server/publish/precompress/precompressor.ts nameDocument site',
   'server/publish/precompress/precompressor.ts #record site',
   'server/sites/site.ts duplicate site',

@@ -5,6 +5,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { program } from '../../scripts/program.mjs'
 import { ProbeToken } from '../../server/lib/probe-token.ts'
 import { FakeCa } from '../acme/fake-ca.ts'
 import { startTestService } from '../support/service.ts'
@@ -128,6 +129,16 @@ describe('a check of one machine', () => {
   test('fails with less free space than the reserve', async () => {
     const line = await findLine('disk space', { DISK_RESERVE: '900GB' })
     assert.match(line, /^FAILED {2}disk space: .* are free of .*less than SLIPWAY_DISK_RESERVE .*make room/)
+  })
+
+  test('fails when Chromium does not start', async () => {
+    const line = await findLine('thumbnails', { CHROMIUM: '/bin/false', CHROMIUM_SANDBOX: 'off' })
+    assert.equal(line, 'FAILED  thumbnails: SLIPWAY_CHROMIUM: /bin/false: Chromium ended (1)')
+  })
+
+  test('draws a page with Chromium', requires('chromium'), async () => {
+    const settings = { CHROMIUM: program('chromium-headless-shell')!, CHROMIUM_SANDBOX: 'off' }
+    assert.match(await findLine('thumbnails', settings), /^ok {6}thumbnails: .* has drawn a page$/)
   })
 
   test('fails when the access log cannot be written', async () => {

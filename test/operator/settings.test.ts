@@ -52,6 +52,11 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   ACME_EAB_HMAC_KEY: { values: ['hush', 'hush hush hush hush hush'], allowed: /base64url/, secret: true },
   TLS_CERT_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
   TLS_KEY_FILE: { values: NO_FILES, allowed: /a file that can be read/ },
+  CHROMIUM: {
+    values: [...NO_FILES, 'package.json', 'chromium'],
+    allowed: /absolute path of an executable program/,
+  },
+  CHROMIUM_SANDBOX: { values: ['yes', 'Off'], allowed: /on, off/ },
   DNS_HOOK: {
     values: [...NO_FILES, 'package.json', 'sh'],
     allowed: /absolute path of an executable program/,
@@ -419,6 +424,8 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
     [/no email is sent/],
   ],
   [{ BLOB_GRACE: '59s' }, [/a backup by other tools .* can lack files/]],
+  [{ CHROMIUM: '/bin/sh' }, process.getuid!() === 0 ? [/cannot use its sandbox as root/] : []],
+  [{ CHROMIUM: '/bin/sh', CHROMIUM_SANDBOX: 'off' }, []],
   [{ HOST: '0.0.0.0', TRUSTED_PROXIES: '1' }, [/can forge its address/]],
   [{ HOST: '127.0.0.1', TRUSTED_PROXIES: '1' }, []],
   [{ FILE_BYTES: '2 GB', SITE_BYTES: '1GB' }, [/SLIPWAY_FILE_BYTES is larger/]],

@@ -198,6 +198,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     notPrecompressed: [1, 100],
     overVersionLimit: [{ versions: 10, drafts: 10, plans: { only: ['hobby'] } }, 19_900, 100],
     withOldDrafts: [50, 100],
+    withoutThumbnail: [19_900, 100],
     withEndedPreviews: [50, 100],
     pendingAmong: [['id 100']],
     recordArrivals: [[{ ...blob, versionId: 'id 100', fileNumber: 1 }]],

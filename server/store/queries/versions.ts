@@ -144,6 +144,20 @@ export class VersionQueries {
     return row && Buffer.from(row.picture, 'base64')
   }
 
+  /** Live versions without a thumbnail, of sites that changed since that time, the last one first. */
+  async withoutThumbnail(since: number, limit: number): Promise<Pick<Version, 'id' | 'slug'>[]> {
+    return this.#db
+      .selectFrom('sites')
+      .innerJoin('versions', 'versions.id', 'sites.live_version_id')
+      .select(['versions.id', 'versions.slug'])
+      .where('sites.updated_at', '>=', since)
+      .where('deleted_at', 'is', null)
+      .where('thumbnail_hash', 'is', null)
+      .orderBy('sites.updated_at', 'desc')
+      .limit(limit)
+      .execute()
+  }
+
   async bySlug(slug: string): Promise<VersionHeader[]> {
     return versionHeader.toEntities(
       await this.#headers().where('slug', '=', slug).orderBy('id', 'desc').execute(),

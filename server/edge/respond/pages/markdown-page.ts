@@ -9,7 +9,7 @@ export function markdownPage(
   { content, source, others }: { content: string; source: ServedFile; others: readonly ServedFile[] },
   head: PageHead,
 ): PageContent {
-  const name = decodePath(source.path).slice(1)
+  const name = decodePath(source.path)
   return {
     head,
     css: CSS,
