@@ -44,6 +44,7 @@ describe('archives of common programs', requires('archivers'), () => {
     ['zip with a comment', 'zip', () => commented(runZip())],
     ['zip through a pipe, with data descriptors', 'zip', () => pythonZip('pipe')],
     ['zip64', 'zip', () => pythonZip('zip64')],
+    ['zip with zeros behind it', 'zip', () => Buffer.concat([runZip(), Buffer.alloc(1000)])],
   ]
   const site = writeSite()
 

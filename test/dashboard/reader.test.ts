@@ -74,6 +74,12 @@ describe('a zip in a browser', () => {
     })
   }
 
+  test('is extracted before the zeros that fill the last block of bsdtar', async () => {
+    const bytes = Buffer.concat([buildZip([{ name: 'a', data: text('a') }]), Buffer.alloc(9000)])
+    const zip = await ZipArchive.open(new Blob([new Uint8Array(bytes)]))
+    assert.deepEqual(zip.listing.entries, [{ path: 'a', size: 1 }])
+  })
+
   const falsified = {
     'another checksum': { crc32: 1 },
     'fewer bytes': { size: 3 },

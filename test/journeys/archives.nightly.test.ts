@@ -32,6 +32,7 @@ const MAKERS: Record<string, string> = {
   '7-Zip': '7z a -bso0 -tzip $OUT .',
   '7-Zip without compression': '7z a -bso0 -tzip -mx=0 $OUT .',
   'bsdtar as zip': 'bsdtar -a -cf $OUT.zip . && mv $OUT.zip $OUT',
+  'bsdtar as zip through a pipe, with zeros behind it': 'bsdtar --format=zip -cf - . >$OUT',
   'jar with its manifest': 'jar cf $OUT .',
   'jar without it': 'jar cMf $OUT .',
   'Python as a program': 'python3 -m zipapp . -m x:y -o $OUT -p /usr/bin/python3 && rm -f __main__.py',

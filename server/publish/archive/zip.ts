@@ -22,7 +22,7 @@ export async function* zipFiles(
   place: SpoolPlace,
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
   await using archive = await Spool.from(source, place)
-  const spool = await withoutStub(archive)
+  const spool = await withoutSurroundings(archive)
   const readText = async (entry: ZipEntry) =>
     (await readContents(spool, await findContentsStart(spool, entry), entry)).toString()
   for (const entry of await readDirectory(spool, budget, readText)) {
@@ -42,32 +42,29 @@ const END_BYTES = 22
 const DIRECTORY_SIGNATURE = 0x02014b50
 
 /**
- * The zip behind the program of a self-extractor, which its offsets may include or not, as Info-ZIP reads it (APPNOTE
- * 4.1.9); otherwise the archive itself.
+ * The zip behind the program of a self-extractor, from whose end its offsets may be counted, as Info-ZIP reads it (APPNOTE
+ * 4.1.9), and before the zeros with which bsdtar fills its last block; the archive itself otherwise.
  */
-async function withoutStub(archive: RandomAccess): Promise<RandomAccess> {
+async function withoutSurroundings(archive: RandomAccess): Promise<RandomAccess> {
   const tailBytes = Math.min(archive.size, END_BYTES + 0xffff)
   const tail = await archive.read(archive.size - tailBytes, tailBytes)
   const at = findEnd(tail)
   if (at === undefined) return archive
-  const directoryStart = archive.size - tailBytes + at - tail.readUInt32LE(at + 12)
+  const endStart = archive.size - tailBytes + at
+  const end = endStart + END_BYTES + tail.readUInt16LE(at + 20)
+  const directoryStart = endStart - tail.readUInt32LE(at + 12)
   const stubBytes = directoryStart - tail.readUInt32LE(at + 16)
   const isShifted = stubBytes > 0 && (await signatureAt(archive, directoryStart)) === DIRECTORY_SIGNATURE
-  if (!isShifted) return archive
-  return {
-    size: archive.size - stubBytes,
-    read: (position, length) => archive.read(position + stubBytes, length),
-  }
+  const start = isShifted ? stubBytes : 0
+  return { size: end - start, read: (position, length) => archive.read(position + start, length) }
 }
 
-/** The end of the central directory, whose comment ends the archive. */
 function findEnd(tail: Buffer): number | undefined {
-  for (let at = tail.length - END_BYTES; at >= 0; at--)
-    if (
-      tail.readUInt32LE(at) === END_SIGNATURE &&
-      at + END_BYTES + tail.readUInt16LE(at + 20) === tail.length
-    )
-      return at
+  for (let at = tail.length - END_BYTES; at >= 0; at--) {
+    if (tail.readUInt32LE(at) !== END_SIGNATURE) continue
+    const end = at + END_BYTES + tail.readUInt16LE(at + 20)
+    if (end <= tail.length && tail.subarray(end).every((byte) => byte === 0)) return at
+  }
   return undefined
 }
 
