@@ -124,6 +124,18 @@ const cases: [title: string, rows: Row[]][] = [
     ],
   ],
   [
+    'a path that programs probe is a page only by a forced rule, or one of its own',
+    [
+      ...['/.well-known/change-password', '/robots.txt', '/sitemap-0.xml'].flatMap((path): Row[] => [
+        ['/* /index.html 200', path, '404 404.html'],
+        ['/* /index.html 200!', path, 'index.html'],
+        [`${path} /index.html 200`, path, 'index.html'],
+      ]),
+      ['/* /index.html 200', '/docs/robots.txt', 'index.html'],
+      ['/* /data.json 200', '/.well-known/x', 'data.json'],
+    ],
+  ],
+  [
     'what cannot be read is no match of anything',
     [
       ['/* /app 301', '/%', '400'],

@@ -27,6 +27,7 @@ describe('with spaMode, a path without a file', () => {
       ],
     ],
     ['404 404.html', '/picture.png /picture.PNG /data.json /old.html /font.woff2 /%2Ejson%2Ejson', [PAGE]],
+    ['404 404.html', '/.well-known/change-password /robots.txt /sitemap_index.xml', [PAGE, {}]],
     ['404 docs/404.html', '/docs/old.html', [PAGE]],
     ['404 text', '/missing.js /missing.css /missing%2ejs', [PAGE, {}]],
     ['→ /docs/', '/docs', [PAGE]],

@@ -31,6 +31,9 @@ const ASSET = /\.(?:[cm]?js|css)$/i
 const LOADED_FILE =
   /\.(?:a?png|avif|bmp|gif|ico|jpe?g|jxl|svg|webp|eot|[ot]tf|woff2?|json|map|wasm|webmanifest)$/i
 
+/** Paths by which programs and crawlers find out what a site has: well-known URIs (RFC 8615) and files for crawlers. */
+const PROBED_PATH = /^\/(?:\.well-known\/.|robots\.txt$|sitemap[^/]*\.xml$)/
+
 /** Several slashes, except after a colon: a URL may be a part of a route. */
 const REPEATED_SLASHES = /(?<!:)\/{2,}/g
 
@@ -66,7 +69,8 @@ function matchUnknownPath(
   if (former && now < former.until) return former.file
   if (rule) return applyRule(table, rule, spelling)
   if (root && spelling === '/') return root
-  if (!fallback || hasExtension(spelling)) return findNotFoundPage(table, spelling)
+  if (!fallback || hasExtension(spelling) || PROBED_PATH.test(spelling))
+    return findNotFoundPage(table, spelling)
   return {
     kind: 'by-request',
     found: isNavigation(request.headers) ? fallback : findNotFoundPage(table, spelling),
@@ -80,7 +84,8 @@ function applyRule(table: RouteTable, redirect: RedirectMatch, spelling: string)
   const file = target === undefined ? undefined : findFile(table.entries, target)
   if (!file) return findNotFoundPage(table, spelling)
   if (file.type.isHtml && ASSET.test(spelling) && !isExplicitOverride(redirect)) return MISSING_ASSET_MATCH
-  const isPageForFile = redirect.status === 200 && file.type.isHtml && LOADED_FILE.test(spelling)
+  const isFile = LOADED_FILE.test(spelling) || (PROBED_PATH.test(spelling) && hasVariables(redirect.rule))
+  const isPageForFile = redirect.status === 200 && file.type.isHtml && isFile
   if (isPageForFile && !redirect.rule.force) return findNotFoundPage(table, spelling)
   return redirect.status === 404 ? { kind: 'missing', page: file } : file
 }
