@@ -1,5 +1,6 @@
 import type { QuotaDetails } from '../../protocol/api/errors.schema.ts'
 import { formatDuration, pluralize } from '../../protocol/format.ts'
+import { findSystemCode } from '../sdk/connection-error.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { CliError, EXIT_CODES, InterruptedError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
@@ -133,6 +134,19 @@ function formatDetails({ code, details }: SlipwayError): string[] {
   return []
 }
 
+function suggestConnections(error: SlipwayError): string[] {
+  const code = findSystemCode(error.cause) ?? ''
+  if (code === 'ERR_PROXY') return ['Check HTTPS_PROXY and HTTP_PROXY. To exclude the server: NO_PROXY=HOST']
+  if (/SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)/.test(code))
+    return ['To trust the certificate authority of the server: NODE_EXTRA_CA_CERTS=FILE.pem']
+  if (/^(EPROTO|HPE_|ERR_TLS|ERR_SSL|CERT_)/.test(code))
+    return ['Check the URL of the server, such as https: or http:. To use another server: --server URL']
+  return [
+    'Check that the server is running. To use another server: --server URL',
+    'If your connection dropped, run the same command to resume.',
+  ]
+}
+
 function suggestNextSteps(
   error: SlipwayError,
   work: CommandContext,
@@ -142,10 +156,7 @@ function suggestNextSteps(
   const login = caller?.login ?? `${program} login`
   switch (error.code) {
     case 'NETWORK':
-      return [
-        'Check that the server is running. To use another server: --server URL',
-        'If your connection dropped, run the same command to resume.',
-      ]
+      return suggestConnections(error)
     case 'BAD_ANSWER':
       return ['Check that this is the URL of a Slipway server. To use another server: --server URL']
     case 'UNAUTHORIZED':

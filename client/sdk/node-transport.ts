@@ -3,6 +3,7 @@ import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { describeConnectionError } from './connection-error.ts'
 import { http } from './node-http.ts'
 import { describeRefusal, forwardThrough, type ProxyFor, proxyError, TunnelAgent } from './proxy.ts'
 import type { HttpRequest, HttpResponse, RequestBody, Transport } from './transport.ts'
@@ -83,7 +84,7 @@ function exchange(request: HttpRequest, route: Route): Promise<HttpResponse> {
       // Each repetition uses up an idle connection, or the one attempt over a new one.
       if (!isAnswered && isClosedWhileIdle(outgoing, error) && isRepeatable(request))
         return resolve(exchange(request, route))
-      reject(forwarder ? proxyError(forwarder, `failed: ${error.message}`) : error)
+      reject(forwarder ? proxyError(forwarder, `failed: ${describeConnectionError(error)}`) : error)
     })
     // After a response of another kind, such as 101, Node reports neither a response nor an error.
     outgoing.on('close', () => reject(new Error('the connection was closed without a response')))

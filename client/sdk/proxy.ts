@@ -2,6 +2,7 @@ import type { ClientRequest, RequestOptions } from 'node:http'
 import https from 'node:https'
 import { isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { describeConnectionError } from './connection-error.ts'
 import { http } from './node-http.ts'
 
 /** How long a proxy may take to open a tunnel. */
@@ -29,7 +30,7 @@ export function proxyFromEnvironment(env: Record<string, string | undefined>): P
 
 /** The error of a request through a proxy. Without credentials. */
 export function proxyError({ protocol, host }: URL, reason: string): Error {
-  return new Error(`the proxy ${protocol}//${host} ${reason}`)
+  return Object.assign(new Error(`the proxy ${protocol}//${host} ${reason}`), { code: 'ERR_PROXY' })
 }
 
 /** Changes of a request for `http:` that goes through a proxy: its target is the whole URL (RFC 9112, 3.2.2). */
@@ -86,7 +87,7 @@ export class TunnelAgent extends https.Agent {
         clearTimeout(timer)
         this.#opening.delete(request)
       })
-      request.on('error', ({ message }) => fail(`failed: ${message}`))
+      request.on('error', (error) => fail(`failed: ${describeConnectionError(error)}`))
       request.on('connect', ({ statusCode = 0 }, socket, head) => {
         clearTimeout(timer)
         this.#opening.delete(request)

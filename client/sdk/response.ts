@@ -1,4 +1,5 @@
 import type { ErrorBody } from '../../protocol/api/errors.schema.ts'
+import { describeConnectionError, findSystemCode } from './connection-error.ts'
 import { type ClientErrorCode, SlipwayError } from './slipway-error.ts'
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts'
 
@@ -69,19 +70,8 @@ function networkMessage(url: string, error: unknown): string {
     case 'EPIPE':
       return `The connection to ${where} was lost`
     default:
-      return `The connection to ${where} failed: ${error instanceof Error ? error.message : error}`
+      return `The connection to ${where} failed: ${describeConnectionError(error)}`
   }
-}
-
-interface SystemError {
-  code?: string
-  cause?: unknown
-  errors?: unknown[]
-}
-
-function findSystemCode(error: unknown): string | undefined {
-  const { code, cause, errors } = (error ?? {}) as SystemError
-  return code ?? (cause || errors?.[0] ? findSystemCode(cause ?? errors?.[0]) : undefined)
 }
 
 async function errorFromResponse(

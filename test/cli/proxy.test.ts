@@ -3,9 +3,12 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
+import { createServer as createTlsServer } from 'node:tls'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { proxyFromEnvironment } from '../../client/sdk/proxy.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
+import { selfSigned } from '../http2/self-signed.ts'
+import { CliHarness } from './cli-harness.ts'
 import { FakeServer } from './fake-server.ts'
 
 /** A client whose requests go through this proxy, and end after `idleMs` without bytes. */
@@ -73,8 +76,8 @@ describe('a request through a proxy', () => {
     ['refuses', answer('HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n'), /refused the connection \(403\)/],
     ['wants a password', answer('HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n'), /requires authentication/],
     ['speaks first', answer(`${TUNNEL}hello`), /refused the connection \(200\)/],
-    ['speaks no HTTP', answer('SSH-2.0-OpenSSH\r\n'), /failed: Parse Error/],
-    ['sends endless headers', answer(endless), /failed: Parse Error/],
+    ['speaks no HTTP', answer('SSH-2.0-OpenSSH\r\n'), /failed: the answer is not HTTP$/],
+    ['sends endless headers', answer(endless), /failed: the answer is not HTTP$/],
     ['disconnects', (socket) => socket.end(), /failed: socket hang up/],
     ['opens a tunnel and disconnects', (socket) => socket.once('data', () => socket.end(TUNNEL)), /./],
     ['opens a tunnel and stays silent', answer(TUNNEL), /timed out/],
@@ -137,4 +140,41 @@ describe('the proxy of the environment', () => {
       assert.equal(proxyFromEnvironment(env)(url)?.href, proxy)
     })
   }
+})
+
+describe('a failed connection is reported in plain words, with a step that helps', () => {
+  const KEY = `sl_live_${'0'.repeat(32)}`
+  const SSH = answer('SSH-2.0-OpenSSH\r\n')
+  const HTTP = answer('HTTP/1.1 400 Bad Request\r\n\r\n')
+  const CHECK_URL = 'Check the URL of the server, such as https: or http:'
+  const cases: [what: string, onSocket: (socket: Socket) => void, scheme: string, lines: string[]][] = [
+    ['to HTTPS of a server of HTTP', HTTP, 'https', ['failed: the answer is not HTTPS', CHECK_URL]],
+    ['to HTTP of another protocol', SSH, 'http', ['failed: the answer is not HTTP', CHECK_URL]],
+    ['through a proxy', SSH, 'proxy', ['failed: the answer is not HTTP', 'Check HTTPS_PROXY and HTTP_PROXY']],
+  ]
+  for (const [what, onSocket, scheme, lines] of cases) {
+    it(what, async () => {
+      using cli = new CliHarness()
+      using server = await listen(onSocket)
+      const env: Record<string, string> = scheme === 'proxy' ? { HTTPS_PROXY: server.url } : {}
+      const url = scheme === 'proxy' ? 'https://slipway.test' : server.url.replace('http', scheme)
+      const { code, stderr } = await cli.run(['whoami', '--server', url], {
+        env: { ...env, SLIPWAY_KEY: KEY },
+      })
+      const found = stderr.split('\n').map((line) => line.trim())
+      assert.deepEqual([code, lines.map((line, at) => found[at]?.includes(line))], [5, [true, true]], stderr)
+    })
+  }
+
+  it('to a server with a certificate of another authority', async () => {
+    using cli = new CliHarness()
+    const server = createTlsServer(await selfSigned('localhost'), (socket) =>
+      socket.on('error', () => undefined),
+    )
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const url = `https://localhost:${(server.address() as AddressInfo).port}`
+    const { stderr } = await cli.run(['whoami', '--server', url], { env: { SLIPWAY_KEY: KEY } })
+    server.close()
+    assert.match(stderr, /failed: self-signed certificate\n {2}To trust .*NODE_EXTRA_CA_CERTS=FILE\.pem\n$/)
+  })
 })
