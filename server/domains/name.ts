@@ -11,8 +11,12 @@ interface NameParts {
   root: string
 }
 
-/** Top-level domains without a public registry, for which no certificate authority can certify a name. */
-const NO_CERTIFICATES = new Set(['alt', 'arpa', 'internal', 'invalid', 'local', 'localhost', 'onion'])
+/** Top-level domains without a public registry (RFC 6762, appendix G), for which no certificate authority can certify a name. */
+const NO_CERTIFICATES = new Set(
+  'alt arpa corp home i2p internal intranet invalid lan local localdomain localhost mail onion private'.split(
+    ' ',
+  ),
+)
 
 /** Whether custom domains can point to this host: the default of a local service leads each device to itself. */
 export function canReceiveDomains(proxyHost: string): boolean {

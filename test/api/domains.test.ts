@@ -166,6 +166,8 @@ describe('a name that cannot be a custom domain', () => {
     for (const [domain, why] of Object.entries({
       'nas.local': /no certificate authority certifies \.local names/,
       'wiki.corp.internal': /certifies \.internal names/,
+      'fritz.lan': /certifies \.lan names/,
+      'www.intranet': /certifies \.intranet names/,
       'a.onion': /certifies \.onion names/,
       'my_site.example.com': /without an underscore, for which there are no certificates/,
     })) {
