@@ -30,6 +30,7 @@ export const EXCEPTIONS: Readonly<Record<string, string>> = {
 const ADDITIONS: Readonly<Record<string, string>> = {
   br: 'application/x-brotli',
   cur: 'image/x-icon',
+  mobileconfig: 'application/x-apple-aspen-config',
   topojson: JSON_TYPE,
   zst: 'application/zstd',
 }
@@ -56,6 +57,7 @@ const WELL_KNOWN: Readonly<Record<string, string>> = {
   'host-meta': 'application/xrd+xml',
   'http-opportunistic': JSON_TYPE,
   jmap: JSON_TYPE,
+  jwks: 'application/jwk-set+json',
   'jwt-vc-issuer': JSON_TYPE,
   lnurlp: JSON_TYPE,
   matrix: JSON_TYPE,

@@ -47,6 +47,8 @@ describe('the content type of a name', () => {
     'live/stream.m3u8': 'application/vnd.apple.mpegurl',
     'live/manifest.mpd': 'application/dash+xml',
     'live/part.ts': 'video/mp2t',
+    'wifi.mobileconfig': 'application/x-apple-aspen-config',
+    '.well-known/jwks': 'application/jwk-set+json',
     'app.apk': 'application/vnd.android.package-archive',
     'site.tar.gz': 'application/gzip',
     'install.sh': TEXT,
