@@ -92,8 +92,8 @@ describe('the authorization of programs', () => {
       const metadata = await fetch(`${api.baseUrl}/.well-known/oauth-protected-resource${path}`)
       assert.equal(((await metadata.json()) as Record<string, string>).resource, api.baseUrl + path)
     }
-    for (const path of ['', '/', '/mcp', '/mcp/']) {
-      const resource = api.baseUrl + path
+    const names = ['', '/', '/mcp', '/mcp/'].map((path) => api.baseUrl + path)
+    for (const resource of [...names, `${api.baseUrl.toUpperCase()}/mcp`]) {
       const response = await program.exchange(await program.code(account.key, { resource }), { resource })
       const { access_token, refresh_token } = (await response.json()) as Tokens
       const next = await program.requestToken({ grant_type: 'refresh_token', refresh_token, resource })

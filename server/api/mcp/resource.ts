@@ -14,10 +14,16 @@ export function resourceMetadataUrl(baseUrl: string, path: string): string {
   return `${baseUrl}${RESOURCE_METADATA_PATH}${path}`
 }
 
-/** Unifies the `resource` parameters of a request (RFC 8707). */
+/**
+ * Names the resource of tokens in place of its other names in the `resource` parameters of a request (RFC 8707). Scheme and
+ * host are case-insensitive (RFC 3986, section 6.2.2.1).
+ */
 export function unifyResources(parameters: URLSearchParams, baseUrl: string): void {
   const names = [...RESOURCE_PATHS, '/'].map((path) => baseUrl + path)
-  const unify = (name: string) => (names.includes(name) ? baseUrl + MCP_PATH : name)
+  const unify = (name: string) => {
+    const canonical = name.replace(/^\w+:\/\/[^/?#]*/, (origin) => origin.toLowerCase())
+    return names.includes(canonical) ? baseUrl + MCP_PATH : name
+  }
   const resources = new Set(parameters.getAll('resource').map(unify))
   parameters.delete('resource')
   for (const resource of resources) parameters.append('resource', resource)
