@@ -127,8 +127,11 @@ describe('the messages of programs over HTTP', () => {
       [listTools, { origin: 'https://evil.example' }, 403],
       [listTools, { origin: 'http://localhost:1234' }, 200],
     ]
-    for (const [body, headers, status] of refused)
-      assert.equal((await post(body, headers)).status, status, JSON.stringify(headers))
+    for (const [body, headers, status] of refused) {
+      const response = await post(body, headers)
+      assert.equal(response.status, status, JSON.stringify(headers))
+      assert.notEqual(await response.text(), '', JSON.stringify(headers))
+    }
     for (const method of ['GET', 'DELETE'])
       assert.equal((await fetch(`${api.baseUrl}/mcp`, { method })).status, 405)
   })

@@ -146,11 +146,25 @@ function refuseScope(
     .send({ error: 'insufficient_scope', scope })
 }
 
-/** Refuses pages from outside on a private service, also with a token (protocol, "Transports", security warning). */
+const FOREIGN_PAGE = {
+  jsonrpc: '2.0',
+  error: {
+    code: -32000,
+    message: 'This service is of a private network, and not for pages of other origins',
+  },
+  id: null,
+}
+
+/**
+ * Refuses requests of pages from outside on a private service, also with a token (the protocol, "Transports", security
+ * warning).
+ */
 function withOwnPages(baseUrl: string, handle: RouteHandlerMethod): RouteHandlerMethod {
   const isForeignPage = recognizeForeignPages(baseUrl)
   return function (request, reply) {
-    return isForeignPage(request.headers) ? reply.code(403).send() : handle.call(this, request, reply)
+    return isForeignPage(request.headers)
+      ? reply.code(403).send(FOREIGN_PAGE)
+      : handle.call(this, request, reply)
   }
 }
 
