@@ -31,6 +31,11 @@ export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: 
     if (['UNAVAILABLE', 'SCAN_UNAVAILABLE', 'RATE_LIMITED'].includes(failure.code)) {
       reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
     }
+    // RFC 9110, section 15.5.2; routes for programs name where these sign in.
+    if (status === 401 && !request.routeOptions.config?.programs) {
+      const problem = request.headers.authorization === undefined ? '' : ', error="invalid_token"'
+      reply.header('WWW-Authenticate', `Bearer realm="API"${problem}`)
+    }
     // Caches may otherwise keep a 404, 405 or 410 for a time of their choice (RFC 9110, section 15.1).
     reply.code(status).header('Cache-Control', 'no-store').send(errorBody(failure, baseUrl))
   })

@@ -223,6 +223,11 @@ function leastCredential({ access }: Call, ofSite: KeyOfSite | undefined): Crede
   return { key: kind ? KEYS[kind].apiKey : unlimited.apiKey }
 }
 
+/** RFC 6750, section 3: without a code when the request had no key. */
+function expectedChallenge({ key }: Credential): string {
+  return key === undefined ? 'Bearer realm="API"' : 'Bearer realm="API", error="invalid_token"'
+}
+
 async function assertRefusals(
   call: Call,
   { as: _, ...request }: CallRequest,
@@ -238,6 +243,8 @@ async function assertRefusals(
   ) => {
     const answer = await sendCall(api, call, given, credential)
     assert.equal(answer.json?.code, code, `${who}: ${answer.status}`)
+    const challenge = code === 'UNAUTHORIZED' ? expectedChallenge(credential) : undefined
+    assert.equal(answer.headers['www-authenticate'], challenge, who)
     return answer.text
   }
   if (access === 'public') return
