@@ -114,6 +114,8 @@ pack() {
       {system}) if [ -n "$includes" ]; then set -- "$@" "./$name"; else skip 'system file'; fi ;;
       node_modules) if [ -n "$includes" ]; then set -- "$@" "./$name"; else skip dependencies; fi ;;
       .*) if [ -n "$includes" ]; then set -- "$@" "./$name"; else skip hidden; fi ;;
+      # GNU tar takes it for an escape sequence.
+      *\\*) fail 6 "$(printable): must not contain a backslash; separate folders with '/'" ;;
       *) set -- "$@" "./$name" ;;
       esac
     done
@@ -123,11 +125,15 @@ pack() {
   )
 }
 
-# Lists a file or folder that is not sent. The name may have control characters.
+# Lists a file or folder that is not sent.
 skip() {
   [ ! -d "$name" ] || [ -L "$name" ] || name=$name/
-  printf '%s (%s)' "$name" "$1" | LC_ALL=C tr -c '\040-\176' '?' >>"$work/skipped"
-  echo >>"$work/skipped"
+  printf '%s (%s)\n' "$(printable)" "$1" >>"$work/skipped"
+}
+
+# The name, which may have control characters.
+printable() {
+  printf '%s' "$name" | LC_ALL=C tr -c '\040-\176' '?'
 }
 
 # Credentials are in a file, because other users can read the arguments of a program.
@@ -162,6 +168,8 @@ report() {
       code=3
       hint='Set SLIPWAY_KEY to an API key with access to the site, or, for a site without an account, SLIPWAY_CLAIM_TOKEN'
       ;;
+    # Hints for those who send the request themselves.
+    400) code=6 hint= ;;
     404) code=2 ;;
     413 | 429) code=4 ;;
     408 | 5??) code=5 ;;

@@ -128,6 +128,8 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         2,
         /out is a link to \/usr\/share, which is outside/,
       ],
+      ['a folder without content', 'empty', {}, 6, /^slipway: files: must contain .+\n$/],
+      ['a name with a backslash', 'odd', {}, 6, /^slipway: a\\b\.txt: must not contain a backslash; .+\n$/],
       ['a key with a line break', '.', { SLIPWAY_KEY: 'a\nb' }, 3, /has invalid characters/],
       ['a site of another account', '.', { SLIPWAY_SITE: 'otter', SLIPWAY_KEY: 'KEY' }, 2, /^slipway: .+\n/],
       [
@@ -141,7 +143,12 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
     for (const [name, folder, { SERVER: server, ...env }, code, message] of failures) {
       it(`fails with exit code ${code} for ${name}, with ${shell}`, async () => {
         using user = new Machine(shell)
-        user.write({ 'index.html': 'x', 'linked/index.html': 'x' })
+        user.write({
+          'index.html': 'x',
+          'linked/index.html': 'x',
+          'empty/index.html': '',
+          'odd/a\\b.txt': 'x',
+        })
         symlinkSync('/usr/share', join(user.cwd, 'out'))
         if (env.SLIPWAY_KEY === 'KEY') env.SLIPWAY_KEY = await service.signIn(`other-${shell}@example.test`)
         const run = await user.publish(service, folder.split(' '), env, server)
