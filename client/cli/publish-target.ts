@@ -183,7 +183,7 @@ function createMemory(work: CommandContext, { folder, server, remembered }: Publ
       } catch (error) {
         if (!isReadOnly(error)) throw error
         // Called again with the same site, once its version is live.
-        if (site.pending === undefined) work.terminal.printNote(notStored(error, remembered))
+        if (site.pending === undefined) work.terminal.printNote(notStored(error, remembered, site))
       }
     },
     forget: (slug) => work.siteMemory.forget(slug, server),
@@ -196,9 +196,14 @@ function isReadOnly(error: unknown): error is NodeJS.ErrnoException {
   return code === 'EACCES' || code === 'EROFS' || code === 'EPERM'
 }
 
-function notStored({ path, code }: NodeJS.ErrnoException, remembered: RememberedSite | undefined): string {
+function notStored(
+  { path, code }: NodeJS.ErrnoException,
+  remembered: RememberedSite | undefined,
+  { claimToken }: { claimToken?: string | undefined },
+): string {
+  const condition = claimToken === undefined ? 'you pass --site' : 'you claim this one and pass --site'
   const next =
-    remembered === undefined ? '. The next publish from here creates a new site unless you pass --site' : ''
+    remembered === undefined ? `. The next publish from here creates a new site unless ${condition}` : ''
   return `Can't write ${path} (${code})${next}.`
 }
 

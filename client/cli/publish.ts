@@ -125,7 +125,8 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     const { outcome: reached, ...summary } = done
     const outcome = await applyName(work, plan, reached)
     const skipped = found.excluded
-    report(work, { ...outcome, ...summary, live: plan.live, skipped, startedAt }, options)
+    const remembered = work.siteMemory.find(folder, plan.server)?.slug === outcome.published.slug
+    report(work, { ...outcome, ...summary, live: plan.live, skipped, remembered, startedAt }, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
     if (options.open === true) await browse(publishedUrl(outcome, plan.live), work)
     if (options.watch === true)

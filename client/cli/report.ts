@@ -52,6 +52,8 @@ interface PublishSummary extends ResumableResult {
   live: boolean
   /** What was left out of the folder. */
   skipped: readonly Exclusion[]
+  /** Commands in this folder find the site. */
+  remembered: boolean
   /** Start in milliseconds. */
   startedAt: number
 }
@@ -120,19 +122,21 @@ function toJson({ published, site, files, live, skipped }: PublishSummary) {
 }
 
 function describeStory(summary: PublishSummary, program: string, now: number): string[] {
-  const { published, site, live } = summary
-  const { title, suggestedName } = published
+  const { published, site, live, remembered } = summary
+  const { slug, title, suggestedName } = published
   const isFirst = live && published.previousVersionId === null && !published.unchanged
   const expiresAt = published.preview?.expiresAt ?? site.expiresAt ?? published.expiresAt
   const isOwned = site.claimToken === undefined
   const name = suggestedName === undefined ? '' : ` --name ${suggestedName}`
-  const link = site.claimUrl === undefined ? '' : `, or open ${site.claimUrl}`
+  const link = site.claimUrl === undefined ? [] : [`open ${site.claimUrl}`]
+  const claim = remembered ? [`${program} claim${name}`] : []
+  const publish = remembered ? `${program} publish` : `${program} publish --site ${quoteArgument(slug)}`
   return describePublish({
     title,
     suggestedName,
     expires: expiresAt === undefined ? undefined : describeExpiry(expiresAt, now),
-    keep: isOwned ? undefined : `${program} claim${name}${link}`,
-    update: isFirst ? `${program} publish` : undefined,
+    keep: isOwned ? undefined : [...claim, ...link].join(', or '),
+    update: isFirst && (isOwned || remembered) ? publish : undefined,
   })
 }
 

@@ -207,9 +207,10 @@ describe('publish', () => {
       assert.deepEqual([code, stdout], [0, ADDRESS], stderr)
       assert.match(
         stderr,
-        /Can't write \/sys\/\.slipway \(E\w+\)\. The next publish from here creates a new site/,
+        /Can't write \/sys\/\.slipway \(E\w+\)\. The next publish from here creates a new site unless you claim/,
       )
-      assert.match(stderr, /Keep it: /)
+      assert.match(stderr, /Keep it: open http/)
+      assert.doesNotMatch(stderr, /Update it: /)
     })
   })
 
