@@ -36,6 +36,8 @@ describe('scanning a folder', () => {
           return true
         },
       )
+      const hints = [`Make it readable: chmod -R u+rX ${sub}`]
+      assert.throws(() => scanOrThrow(sub), { path: sub, hints })
     } finally {
       if (ofRoot) process.seteuid!(0)
     }

@@ -97,18 +97,22 @@ function scanReadable(folder: string, include: ScanOptions): FolderScan {
   try {
     return scan(folder, include)
   } catch (error) {
-    throw withReadHints(error)
+    throw withReadHints(error, folder)
   }
 }
 
 /** An error of the system about a file or folder that this user may not read, with what to do. */
-function withReadHints(error: unknown): unknown {
+function withReadHints(error: unknown, folder?: string): unknown {
   const { code, path } = (error ?? {}) as NodeJS.ErrnoException
   if (path === undefined || (code !== 'EACCES' && code !== 'EPERM')) return error
-  const hints = [
-    `If the site needs it, make it readable: chmod -R u+rX ${quoteArgument(path)}`,
-    'If not, leave it out: add its path to .slipwayignore',
-  ]
+  const command = `chmod -R u+rX ${quoteArgument(path)}`
+  const hints =
+    path === folder
+      ? [`Make it readable: ${command}`]
+      : [
+          `If the site needs it, make it readable: ${command}`,
+          'If not, leave it out: add its path to .slipwayignore',
+        ]
   return Object.assign(error as Error, { hints })
 }
 

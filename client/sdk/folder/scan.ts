@@ -146,8 +146,10 @@ function readIgnoreFile(folder: string): string {
       throw invalidIgnoreFile(file)
     return readFileSync(file, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw error
+    const { code, syscall } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return ''
+    // Whether the folder has such a file is unknown.
+    throw syscall === 'stat' ? Object.assign(error as Error, { path: folder }) : error
   }
 }
 
