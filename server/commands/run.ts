@@ -44,15 +44,21 @@ export async function runCommand(
       return 0
     }
     if (name === 'version' || name === '--version') return report(context.version)
-    if (name === 'help' || name === '--help' || name === '-h')
-      return report(await describeCommands(environment))
+    if (name === 'help' || name === '--help' || name === '-h') return report(await describeAll(environment))
     const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
     if (load === undefined) throw unknownCommand(name)
     const command = await load()
     return await command.run(context, args)
   } catch (error) {
     if (!(error instanceof UsageError)) return reportError(error, environment)
-    environment.writeError(`${error.message}\n\n${await describeCommands(environment)}\n`)
+    const command = Object.hasOwn(COMMANDS, name) ? [await COMMANDS[name]!()] : []
+    const lines = [
+      ...command.flatMap(({ usage }) => describeUsage(usage)),
+      'All commands: slipway-server help',
+    ]
+    environment.writeError(
+      `${error.message}\n${wrapText(lines.join('\n'), environment.columns).join('\n')}\n`,
+    )
     return 2
   }
 }
@@ -62,19 +68,23 @@ function unknownCommand(name: string): UsageError {
   return new UsageError(`Unknown command: ${name}.${near ? ` Did you mean slipway-server ${near}?` : ''}`)
 }
 
-async function describeCommands({ columns }: CommandEnvironment): Promise<string> {
+async function describeAll({ columns }: CommandEnvironment): Promise<string> {
   const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()))
-  const rows = [
-    ...commands.flatMap(({ usage }) => usage),
-    ['help | version', 'also --help, -h, --version'] as const,
+  const lines = [
+    ...['slipway-server: run the Slipway service', ''],
+    ...commands.flatMap(({ usage }) => describeUsage(usage)),
+    ...describeUsage([['help | version', 'also --help, -h, --version']]),
   ]
-  const lines = rows.flatMap(([given, meaning]) => {
+  return wrapText(lines.join('\n'), columns).join('\n')
+}
+
+function describeUsage(usage: Command['usage']): string[] {
+  return usage.flatMap(([given, meaning]) => {
     const start = `  slipway-server ${given}`
     const column = '  slipway-server '.length + ARGUMENTS_WIDTH + 2
     if (start.length + 2 > column) return [start, ' '.repeat(column) + meaning]
     return `${start.padEnd(column)}${meaning}`
   })
-  return wrapText(['slipway-server: run the Slipway service', '', ...lines].join('\n'), columns).join('\n')
 }
 
 function reportError(error: unknown, { writeError }: CommandEnvironment): number {

@@ -35,7 +35,7 @@ test('results are on the standard output and errors on the standard error, with 
   assert.match(failed.stderr, /^slipway-server: SLIPWAY_PORT="eighty" is not allowed: /)
 })
 
-test('invalid arguments print the help and exit with 2', async () => {
+test('invalid arguments print the usage of their command, if there is one, and exit with 2', async () => {
   for (const [args, sentence] of [
     [['acount'], /^Unknown command: acount\. Did you mean slipway-server account\?\n/],
     [['unknown'], /^Unknown command: unknown\.\n/],
@@ -67,7 +67,12 @@ test('invalid arguments print the help and exit with 2', async () => {
     const { code, lines, stderr } = await run([...args])
     assert.deepEqual([code, lines], [2, []])
     assert.match(stderr, sentence)
-    assert.match(stderr, /slipway-server sweep NAME/)
+    const [, ...usage] = stderr.trimEnd().split('\n')
+    assert.equal(usage.pop(), 'All commands: slipway-server help')
+    assert.deepEqual(
+      [usage.length > 0, stderr.includes('slipway-server backup')],
+      [!/^Unknown command/.test(stderr), false],
+    )
   }
 })
 
