@@ -39,6 +39,7 @@ export const COMMANDS: Record<string, () => Promise<Command>> = {
 /** Other names of commands, as other programs of this kind call them. */
 export const ALIASES: Record<string, string> = {
   deploy: 'publish',
+  list: 'sites',
   ls: 'sites',
   rm: 'delete',
   download: 'pull',
@@ -62,9 +63,11 @@ export async function findCommand(name: string, program: string): Promise<Comman
     throw new UsageError('Static sites have no logs', hint)
   }
   const near = findNearest(name, [...Object.keys(COMMANDS), ...Object.keys(ALIASES)])
+  const { settings } = await import('./site-settings.ts')
+  const meant = near ?? (Object.hasOwn(settings.options, name) ? `settings --${name}` : undefined)
   throw new UsageError(
     `Unknown command "${name}"`,
-    near ? `Did you mean: ${program} ${near}` : `See: ${program} help`,
+    meant ? `Did you mean: ${program} ${meant}` : `See: ${program} help`,
   )
 }
 

@@ -259,6 +259,7 @@ describe('the program', () => {
   const MISSING = /^Error: --title needs a value: --title=TEXT\n {2}See: slipway help publish\n$/
   const mistakes: [args: string, hint: RegExp][] = [
     ['pubilsh', /Did you mean: slipway publish/],
+    ['password', /Did you mean: slipway settings --password\n/],
     ['./dist', /To publish a folder: slipway publish \.\/dist/],
     ['frobnicate', /See: slipway help/],
     ['sites --wat', /'--wat'\n {2}See: slipway help sites/],

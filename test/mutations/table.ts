@@ -587,7 +587,7 @@ const ROWS: readonly Row[] = [
 
   // Serving (contract, "Serving")
   ['serves _headers and _redirects', 'server/edge/resolve/route-table.ts', 'buildServedFiles', 'files .filter((file) => !isRuleFile(file.path))', 'files\n    ', 'test/edge/resolve.test.ts'],
-  ['falls back to index.html for a missing asset', 'server/edge/resolve/route.ts', 'matchUnknownPath', 'if (!fallback || hasExtension(spelling)) return findNotFoundPage(table, spelling)', 'if (!fallback) return findNotFoundPage(table, spelling)', 'test/edge/spa.test.ts'],
+  ['falls back to index.html for a missing asset', 'server/edge/resolve/route.ts', 'matchUnknownPath', 'if (!fallback || hasExtension(spelling) || PROBED_PATH.test(spelling)) return findNotFoundPage(table, spelling)', 'if (!fallback || PROBED_PATH.test(spelling)) return findNotFoundPage(table, spelling)', 'test/edge/spa.test.ts'],
   ['serves files of the version before for ever', 'server/edge/resolve/route.ts', 'matchUnknownPath', 'now < former.until', 'true', 'test/edge/previous-version.test.ts'],
   ['redirects visitors of //evil.example to that host', 'server/edge/resolve/route.ts', 'matchUnknownPath', 'toHref(single)', 'toHref(spelling)', 'test/edge/resolve.test.ts'],
   ['answers a missing image with a page', 'server/edge/resolve/route.ts', 'applyRule', 'isPageForFile && !redirect.rule.force', 'false', 'test/edge/redirects.test.ts'],
