@@ -71,8 +71,8 @@ export async function openSite(
   const site = await chooseSite(work, options)
   if (site.remembered?.claimToken !== undefined) {
     throw new AuthError(
-      `${describeSite(site)} is unclaimed`,
-      `Claim it first: ${work.settings.program} claim`,
+      `${describeSite(site)} is unclaimed, so it can only be updated and deleted`,
+      `Claim it first: ${work.settings.program} claim --site ${quoteArgument(site.slug)}`,
     )
   }
   return { ...site, slipway: accountClient(work, options, site.server) }

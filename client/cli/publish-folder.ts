@@ -57,7 +57,7 @@ function rememberedFolder(
       `To publish it again, name it: ${settings.program} publish ${quoteArgument(resolve(cwd, folder))}`,
       `To publish this folder: ${settings.program} publish .`,
     )
-  if (folder !== '.') terminal.printNote(`Publishing ${folder}, like last time.`)
+  if (folder !== '.') terminal.printNote(`Using ${folder}, like last time.`)
   return folder
 }
 

@@ -296,7 +296,10 @@ describe('the site of this folder', () => {
     fixture.remember('otter', { claimToken: 'secret', expiresAt: 'y' })
     const unclaimed = await fixture.cli.run(['versions'], keyed)
     assert.equal(unclaimed.code, 3)
-    assert.match(unclaimed.stderr, /is unclaimed\n {2}Claim it first: slipway claim/)
+    assert.match(
+      unclaimed.stderr,
+      /is unclaimed, so it can only be updated and deleted\n {2}Claim it first: slipway claim --site otter\n/,
+    )
     const { code, stdout, stderr } = await fixture.cli.run(['claim'], keyed)
     assert.deepEqual([code, stdout], [0, 'http://otter.sites.test/\n'])
     assert.match(stderr, /otter is now yours and won't expire/)

@@ -49,7 +49,7 @@ describe('publish', () => {
       cli.env = {}
       const second = await cli.run(['publish'])
       assert.deepEqual([second.code, second.stdout], [0, first.stdout])
-      assert.match(second.stderr, /^Publishing dist, like last time\.$/m)
+      assert.match(second.stderr, /^Using dist, like last time\.$/m)
     })
 
     it('publishes this folder when it is no project, or has no built site', async () => {
