@@ -27,8 +27,8 @@ type MakePage = (texts: VisitorTexts) => PageContent
 interface GeneratedPageOptions {
   policy: Policy
   accentStyle: string
-  /** Undefined for texts of the service, which are in the language of the visitor. */
-  language?: Language | undefined
+  /** The page has no texts of the service: it is the same for every visitor, in a language that only its author knows. */
+  isOfAuthor?: boolean | undefined
 }
 
 export const MAX_LANGUAGES = 3
@@ -49,7 +49,7 @@ export class GeneratedPage {
   }
 
   for({ 'accept-language': accepted = '' }: LanguageHeaders): RenderedPage {
-    const language = this.#options.language ?? negotiateLanguage(accepted)
+    const language = this.#options.isOfAuthor ? 'en' : negotiateLanguage(accepted)
     const known = this.#rendered.get(language)
     if (known) return known
     const page = new RenderedPage(this.#make(TEXTS[language]), language, this.#options)
@@ -69,13 +69,18 @@ class RenderedPage {
   constructor(
     content: PageContent,
     language: Language,
-    { policy, accentStyle, language: only }: GeneratedPageOptions,
+    { policy, accentStyle, isOfAuthor }: GeneratedPageOptions,
   ) {
     const css = THEME + accentStyle + content.css
-    const body = Buffer.from(renderDocument(content, css, language))
+    const body = Buffer.from(renderDocument(content, css, isOfAuthor ? undefined : language))
     this.modified = policy.metadataChangedAt.time
     this.etag = `"${hash('sha256', body).slice(0, 32)}"`
-    const always = ['ETag', this.etag, ...(only ? [] : ['Vary', 'Accept-Language']), ...baseHeaders(policy)]
+    const always = [
+      'ETag',
+      this.etag,
+      ...(isOfAuthor ? [] : ['Vary', 'Accept-Language']),
+      ...baseHeaders(policy),
+    ]
     const headers = [
       ...['Content-Type', 'text/html; charset=utf-8'],
       ...['Content-Length', `${body.length}`],
@@ -88,10 +93,10 @@ class RenderedPage {
   }
 }
 
-function renderDocument({ head, body }: PageContent, css: string, language: Language): string {
+function renderDocument({ head, body }: PageContent, css: string, language: Language | undefined): string {
   const { title, description, image } = head
   return html`<!doctype html>
-<html lang="${language}">
+<html${language === undefined ? undefined : html` lang="${language}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -39,7 +39,7 @@ export function fallbackIndex(
     const head = buildHead(title ?? basename(decodePath(source.path)), published)
     return new GeneratedPage(() => markdownPage({ content, source, others }, head), {
       ...options,
-      language: 'en',
+      isOfAuthor: true,
     })
   }
   if (isGallery(files))
