@@ -1,5 +1,6 @@
 import 'reflect-metadata'
 import { KeyObject, randomBytes } from 'node:crypto'
+import { isIP } from 'node:net'
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -114,7 +115,7 @@ export function requestedNames(csr: Uint8Array<ArrayBuffer>): string[] {
 }
 
 function generalName(value: string): { type: 'dns' | 'ip'; value: string } {
-  return { type: /^[\d.]+$/.test(value) ? 'ip' : 'dns', value }
+  return { type: isIP(value) === 0 ? 'dns' : 'ip', value }
 }
 
 async function authorityExtensions(key: CryptoKey, signer: CryptoKey): Promise<Extension[]> {

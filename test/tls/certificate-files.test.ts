@@ -57,6 +57,18 @@ describe('the certificate files of the operator', () => {
     assert.deepEqual(await read.certificates.due(Number.MAX_SAFE_INTEGER, 9, { withOrders: true }), [])
   })
 
+  test('are used for a service at an IP address, for which clients send no name', async () => {
+    for (const [address, url] of [
+      ['192.0.2.7', 'https://192.0.2.7'],
+      ['2001:db8::7', 'https://[2001:db8::7]'],
+    ] as const) {
+      await put([`*.${SITES}`, address])
+      await using service = await start({ BASE_URL: url })
+      const names = await service.namesFor('', { servername: '', checkServerIdentity: () => undefined })
+      assert.match(names, new RegExp(`^DNS:\\*\\.${SITES}, IP Address:`), url)
+    }
+  })
+
   test('are reloaded when they change, and the previous ones are used while they are invalid', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] })
     await put()

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
+import { isIP } from 'node:net'
 import type { Log } from '../../lib/log.ts'
 
 export interface KeyPair {
@@ -48,10 +49,15 @@ export class CertificateFiles implements Disposable {
     return this.#pair
   }
 
+  /** Also an IP address, as the host of a URL. */
   covers(name: string): boolean {
     const known = this.#coversCache.get(name)
     if (known !== undefined) return known
-    const covered = this.#leaf.checkHost(name, { subject: 'never' }) !== undefined
+    const address = name.replace(/^\[(.*)\]$/, '$1')
+    const covered =
+      isIP(address) === 0
+        ? this.#leaf.checkHost(name, { subject: 'never' }) !== undefined
+        : this.#leaf.checkIP(address) !== undefined
     if (this.#coversCache.size >= MAX_CACHED_NAMES) this.#coversCache.clear()
     this.#coversCache.set(name, covered)
     return covered
