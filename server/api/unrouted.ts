@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { PATHS } from '../../protocol/api/paths.ts'
 import { CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
@@ -67,9 +68,18 @@ export function knownMethods(app: FastifyInstance): MethodLookup {
   }
 }
 
-/** Answers requests outside the API that no route takes, without their bodies: 405 with `Allow`, or `notFound`. */
+/** A path with several slashes in a row, and nothing that browsers read as another host. */
+const REPEATED_SLASHES = /^(?=[^?]*\/\/)[\w.~%/-]+(?=\?|$)/
+
+/**
+ * Answers requests outside the API that no route takes, without their bodies: a redirect to single slashes, 405 with
+ * `Allow`, or `notFound`.
+ */
 export function answerUnknown(allowed: MethodLookup, notFound: RouteHandlerMethod): RouteHandlerMethod {
   return function (request, reply) {
+    const [repeated] = REPEATED_SLASHES.exec(request.url) ?? []
+    if (repeated !== undefined && isSafe(request))
+      return reply.redirect(repeated.replace(/\/+/g, '/') + request.url.slice(repeated.length), 308)
     const allow = allowed(request)
     if (allow !== undefined && !allow.split(', ').includes(request.method)) {
       throw methodError(request, reply, allow)
@@ -81,11 +91,19 @@ export function answerUnknown(allowed: MethodLookup, notFound: RouteHandlerMetho
 /** A path such as `/api/v1/publish/`, whose final slash the router would read as an empty slug. */
 const EMPTY_NAME = /^\/api\/v1\/\w+\/(\?|$)/
 
+/** Requests that change nothing. A program may not follow a redirect of others, or not say that it was one. */
+function isSafe({ method = '' }: { method?: string | undefined }): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
 /**
- * A URL that is not percent-encoded UTF-8, or ends before a name, is rewritten to an unknown path, so that it gets the
- * 404 of the contract instead of the framework's error.
+ * The URL by which a request is routed. Those of programs may begin with several slashes, after a base URL that ends with
+ * one. One that is not percent-encoded UTF-8, or ends before a name, is rewritten to an
+ * unknown path, so that it gets the 404 of the contract instead of the framework's error.
  */
-export function readableUrl({ url = '/' }: { url?: string | undefined }): string {
+export function readableUrl({ url: given = '/', method }: Pick<IncomingMessage, 'url' | 'method'>): string {
+  const single = given.replace(/^\/+/, '/')
+  const url = single.startsWith('/api/') || !isSafe({ method }) ? single : given
   if (EMPTY_NAME.test(url)) return '/api/'
   try {
     decodeURIComponent(url.split('?', 1)[0]!)

@@ -101,11 +101,25 @@ describe('the pages about the API', () => {
       ['/api', '/docs/api'],
       ['/docs/', '/docs'],
       ['/docs/index.md', '/llms.txt'],
+      ['//publish.sh', '/publish.sh'],
+      ['/docs//api', '/docs/api'],
     ] as const) {
       const { status, headers } = await api.request('GET', path)
       assert.deepEqual([status, headers.location], [308, target], path)
       assert.equal((await api.request('GET', target)).status, 200, target)
     }
+    for (const path of ['//%5Cevil.test//', '//\\evil.test', '//evil.test//']) {
+      const { headers } = await api.request('GET', path)
+      assert.doesNotMatch(headers.location ?? '', /^\/[/\\]/, path)
+    }
+  })
+
+  test('and the API are found below a base URL that ends with a slash', async () => {
+    assert.equal((await api.request('GET', '//api/openapi.json')).status, 200)
+    const json = { files: [{ path: 'index.html', content: 'x' }] }
+    assert.equal((await api.request('POST', '//api/v1/publish', { json })).status, 201)
+    const upload = { headers: { 'content-type': 'text/html' }, body: '<p>x' }
+    assert.equal((await api.request('PUT', '//page.html', upload)).status, 201)
   })
 
   test('are guides, as pages and as Markdown with the address of the service', async () => {
