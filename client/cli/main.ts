@@ -52,7 +52,9 @@ export async function main(invocation: Invocation): Promise<number> {
     terminal,
     streams: invocation,
     credentials,
-    siteMemory: new SiteMemory(invocation.cwd, credentials),
+    siteMemory: new SiteMemory(invocation.cwd, credentials, ({ path, code }) =>
+      terminal.printNote(`Can't write ${path} (${code}).`),
+    ),
     retryPolicy,
     signal: invocation.signal,
     launch: invocation.launch ?? launchDetached,

@@ -14,6 +14,7 @@ import { AuthError, type CliError, NameTakenError, RefusedError, UsageError } fr
 import type { CommandContext } from './command.ts'
 import { isInTrash } from './format-error.ts'
 import { quoteArgument } from './quote-argument.ts'
+import { isUnwritable } from './state/private-file.ts'
 import { describeSite, type RememberedSite } from './state/site-memory.ts'
 import { suggestName } from './suggest-name.ts'
 import { confirm } from './terminal/choose.ts'
@@ -173,7 +174,10 @@ async function confirmNewSite(
   if (!(await confirm(terminal, 'Publish a new site?'))) throw new RefusedError('Nothing was published')
 }
 
-function createMemory(work: CommandContext, { folder, server, remembered }: PublishPlan): PublishMemory {
+function createMemory(
+  work: CommandContext,
+  { folder, server, remembered, slug: named }: PublishPlan,
+): PublishMemory {
   return {
     find: () => remembered,
     remember(site) {
@@ -181,19 +185,14 @@ function createMemory(work: CommandContext, { folder, server, remembered }: Publ
       try {
         rememberSite(work, folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
       } catch (error) {
-        if (!isReadOnly(error)) throw error
-        // Called again with the same site, once its version is live.
-        if (site.pending === undefined) work.terminal.printNote(notStored(error, remembered, site))
+        if (!isUnwritable(error)) throw error
+        // Called again with the same site, once its version is live. Who names the site does not need the state.
+        if (site.pending === undefined && (named === undefined || site.claimToken !== undefined))
+          work.terminal.printNote(notStored(error, remembered, site))
       }
     },
     forget: (slug) => work.siteMemory.forget(slug, server),
   }
-}
-
-/** Containers of CI jobs mount folders that cannot be written. */
-function isReadOnly(error: unknown): error is NodeJS.ErrnoException {
-  const { code } = (error ?? {}) as NodeJS.ErrnoException
-  return code === 'EACCES' || code === 'EROFS' || code === 'EPERM'
 }
 
 function notStored(

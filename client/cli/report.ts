@@ -87,10 +87,11 @@ export function publishedUrl({ published }: Pick<ResumableResult, 'published'>, 
 }
 
 /** Only an owner can restore. */
-function suggestNextStep({ published, site }: PublishSummary, program: string): string {
-  if (published.preview) return `${program} promote ${quoteArgument(published.preview.name)}`
+function suggestNextStep({ published, site, remembered }: PublishSummary, program: string): string {
+  const option = remembered ? '' : ` --site ${quoteArgument(published.slug)}`
+  if (published.preview) return `${program} promote ${quoteArgument(published.preview.name)}${option}`
   return site.claimToken === undefined
-    ? `${program} restore ${quoteArgument(published.versionId)}`
+    ? `${program} restore ${quoteArgument(published.versionId)}${option}`
     : `${program} publish`
 }
 

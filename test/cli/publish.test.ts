@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { RememberedSite } from '../../client/cli/state/site-memory.ts'
 import { startForEachTest } from '../support/each-test.ts'
@@ -211,6 +211,33 @@ describe('publish', () => {
       )
       assert.match(stderr, /Keep it: open http/)
       assert.doesNotMatch(stderr, /Update it: /)
+    })
+
+    it('or whose user has no home', async () => {
+      const { code, stdout, stderr } = await fixture.cli.run(['publish', 'site'], {
+        env: { HOME: '/dev/null' },
+      })
+      assert.deepEqual([code, stdout], [0, ADDRESS], stderr)
+      assert.match(stderr, /Can't write \/dev\/null\/\.config\/slipway \(ENOTDIR\)/)
+    })
+
+    it('updates the site of its state', { skip: process.getuid?.() !== 0 }, async () => {
+      await fixture.publish()
+      const state = join(fixture.cli.cwd, '.slipway')
+      const config = join(fixture.cli.home, '.config/slipway')
+      const readable = [fixture.cli.cwd, fixture.cli.home, dirname(config), config, state]
+      for (const folder of readable) chmodSync(folder, 0o755)
+      for (const file of [join(config, 'config.json'), join(state, 'site.json'), join(state, '.gitignore')])
+        chmodSync(file, 0o644)
+      fixture.cli.write({ 'site/index.html': 'changed' })
+      process.seteuid!(65_534)
+      try {
+        const updated = await fixture.publish()
+        assert.deepEqual([updated.code, updated.stdout], [0, ADDRESS], updated.stderr)
+        assert.equal(updated.stderr.match(/Can't write \S+\.slipway \(E\w+\)/g)?.length, 1, updated.stderr)
+      } finally {
+        process.seteuid!(0)
+      }
     })
   })
 

@@ -1,21 +1,47 @@
 import { randomUUID } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { CliError } from '../cli-error.ts'
 
-/** The JSON in a file, or undefined when the file does not exist. */
+/** Of places that cannot be written: those of another user, read-only mounts, `HOME=/dev/null`, full disks. */
+const UNWRITABLE_CODES = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOSPC', 'EDQUOT'])
+
+export function isUnwritable(error: unknown): error is NodeJS.ErrnoException {
+  return UNWRITABLE_CODES.has(String((error as NodeJS.ErrnoException | undefined)?.code))
+}
+
+/** The JSON in a file, or undefined when the file does not exist, or is in the folder of another user. */
 export function readPrivate(file: string): unknown {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR' || !canEnter(dirname(file))) return undefined
     throw error
   }
   try {
     return JSON.parse(text)
   } catch {
     throw invalidFile(file, 'is not valid JSON')
+  }
+}
+
+function canEnter(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -32,8 +58,18 @@ export function writePrivate(file: string, value: unknown): void {
 /** The same with this text. A link in place of the file is replaced. */
 export function writePrivateText(file: string, text: string): void {
   const folder = dirname(file)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  chmodSync(folder, 0o700)
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    chmodSync(folder, 0o700)
+    replaceFile(file, text)
+  } catch (error) {
+    if (isUnwritable(error))
+      Object.assign(error, { path: folder, hints: [`Make it writable for this user: ${folder}`] })
+    throw error
+  }
+}
+
+function replaceFile(file: string, text: string): void {
   const fresh = `${file}.${randomUUID()}`
   try {
     writeFileSync(fresh, text, { mode: 0o600, flag: 'wx' })

@@ -1,10 +1,10 @@
-import { existsSync, lstatSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, realpathSync, unlinkSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { StoredSite } from '../../sdk/resume.ts'
 import { RefusedError } from '../cli-error.ts'
 import { serverAddress } from '../server.ts'
 import type { CredentialStore } from './credentials.ts'
-import { invalidFile, readPrivate, writePrivate, writePrivateText } from './private-file.ts'
+import { invalidFile, isUnwritable, readPrivate, writePrivate, writePrivateText } from './private-file.ts'
 
 /**
  * Stored state of a site that was published from here. A stranger may have written it: `server` is used by
@@ -38,10 +38,14 @@ export class SiteMemory {
   readonly #seals: Seals
   readonly #folder: string
   readonly #file: string
+  readonly #onUnwritable: (error: NodeJS.ErrnoException) => void
+  #isReported = false
 
-  constructor(cwd: string, seals: Seals) {
+  /** `onUnwritable` is called once when the place of the state cannot be written, and something the server did is not stored. */
+  constructor(cwd: string, seals: Seals, onUnwritable: (error: NodeJS.ErrnoException) => void = () => {}) {
     this.#cwd = cwd
     this.#seals = seals
+    this.#onUnwritable = onUnwritable
     this.#folder = join(cwd, '.slipway')
     this.#file = join(this.#folder, 'site.json')
   }
@@ -76,11 +80,16 @@ export class SiteMemory {
     return existsSync(this.#file) && this.all().every((site) => !site.isOwn)
   }
 
-  /** Stores this site in place of the folder's earlier one on its server. */
+  /** Stores this site in place of the folder's earlier one on its server. Throws where that is not possible. */
   remember(folder: string, site: Omit<RememberedSite, 'folder' | 'isOwn'>): void {
     const entry = { ...site, folder: this.#key(folder), isOwn: true }
     const others = this.all().filter((one) => one.folder !== entry.folder || one.server !== entry.server)
-    this.#write([entry, ...others])
+    try {
+      this.#write([entry, ...others])
+    } catch (error) {
+      this.#isReported = isUnwritable(error)
+      throw error
+    }
   }
 
   /** Deletes a site, whatever its folder. Without another one the file goes, too: an empty one counts as foreign. */
@@ -88,8 +97,7 @@ export class SiteMemory {
     const sites = this.all()
     const rest = sites.filter((site) => site.slug !== slug || site.server !== server)
     if (rest.length === sites.length) return
-    if (rest.length === 0) rmSync(this.#file)
-    else this.#write(rest)
+    this.#settle(() => (rest.length === 0 ? unlinkSync(this.#file) : this.#write(rest)))
   }
 
   /** Stores the new slug of a site. */
@@ -110,7 +118,19 @@ export class SiteMemory {
   #change(slug: string, server: string, change: (site: RememberedSite) => RememberedSite): void {
     const sites = this.all()
     const isMeant = (site: RememberedSite) => site.slug === slug && site.server === server
-    if (sites.some(isMeant)) this.#write(sites.map((site) => (isMeant(site) ? change(site) : site)))
+    const changed = sites.map((site) => (isMeant(site) ? change(site) : site))
+    if (sites.some(isMeant)) this.#settle(() => this.#write(changed))
+  }
+
+  /** Stores what the server has done already: that it cannot be stored is no failure. */
+  #settle(store: () => void): void {
+    try {
+      store()
+    } catch (error) {
+      if (!isUnwritable(error)) throw error
+      if (!this.#isReported) this.#onUnwritable(error)
+      this.#isReported = true
+    }
   }
 
   #read(): RememberedSite[] {
