@@ -282,14 +282,14 @@ export const ODD_FOLDERS: OddFolder[] = [
     what: 'names that are not UTF-8',
     isTop: true,
     files: { 'index.html': 'x' },
-    latin1Files: ['sub/caf\xe9.html'],
-    refused: /sub\/.+: the name is not UTF-8; rename it/,
+    latin1Files: ['sub/caf\xe9.html', 'sub/n\xfcll.html'],
+    refused: /sub\/.+: the name is not UTF-8; rename it( \(and 1 more\)|\s+sub\/.+: the name is not UTF-8)/,
     differences: [
       {
         ways: ZIPS,
         because: 'of programs for Windows has such names, and says in no code page',
         refused: undefined,
-        published: { 'sub/caf\xe9.html': 'x' },
+        published: { 'sub/caf\xe9.html': 'x', 'sub/n\xfcll.html': 'x' },
         notes: ['The names in the archive are not UTF-8. They were read in the code page windows-1252.'],
       },
     ],

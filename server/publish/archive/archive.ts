@@ -139,6 +139,7 @@ function recordSizes(sizes: Map<string, number>, onFile: (file: ArchiveFile) => 
 }
 
 async function selectFiles(budget: ArchiveLimits, sizes: Map<string, number>): Promise<ReadArchive> {
+  budget.assertNames()
   const { selection, links } = budget
   for (const path of links.keys()) sizes.delete(path)
   const files = [...sizes.keys()]

@@ -35,6 +35,7 @@ export class ArchiveLimits {
   readonly notes: string[] = []
   readonly #excluded = new Map<string, Exclusion>()
   readonly #limits: ArchiveLimitValues
+  readonly #misnamed = new Set<string>()
   #files = 0
   #bytes = 0
   #overhead = 0
@@ -69,7 +70,7 @@ export class ArchiveLimits {
   /** False where links are refused. */
   addLink(link: ArchiveLink): boolean {
     if (!this.selection) return false
-    this.assertName(link.path)
+    this.#checkName(link.path)
     if (this.selection.isIgnoreFile(link.path)) throw toRefusal(invalidIgnoreFile(link.path))
     this.#assertPathLength(link.target)
     this.links.set(link.path, link)
@@ -87,7 +88,7 @@ export class ArchiveLimits {
   }
 
   admit(path: string, size: number): void {
-    this.assertName(path)
+    this.#checkName(path)
     this.links.delete(path)
     const { files, fileBytes } = this.#limits
     if (++this.#files > files)
@@ -99,10 +100,17 @@ export class ArchiveLimits {
     this.#charge(size)
   }
 
-  /** Throws for a name that no site can have. */
-  assertName(path: string): void {
+  /** Throws for names that no site can have, once all are known. */
+  assertNames(): void {
+    if (this.#misnamed.size > 0)
+      throw validationError(
+        Array.from(this.#misnamed, (path) => ({ field: sanitizePath(path), message: NOT_UTF8 })),
+      )
+  }
+
+  #checkName(path: string): void {
     this.#assertPathLength(path)
-    if (this.selection && path.includes('\uFFFD')) throw entryError(path, NOT_UTF8)
+    if (this.selection && path.includes('\uFFFD')) this.#misnamed.add(path)
   }
 
   /** Adds the folder's `.slipwayignore`, which must be known before the files that it includes. */
