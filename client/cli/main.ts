@@ -10,7 +10,7 @@ import { type Command, type CommandContext, type OptionValues, printResult, SITE
 import { findCommand, isCommand, parseCommandLine } from './command-line.ts'
 import { describeError, type ErrorReport, type LastRequest, toErrorJson } from './format-error.ts'
 import { quoteArgument } from './quote-argument.ts'
-import { readSettings } from './settings.ts'
+import { findMisspelled, readSettings } from './settings.ts'
 import { CredentialStore } from './state/credentials.ts'
 import { SiteMemory } from './state/site-memory.ts'
 import { type Launch, launchDetached } from './terminal/browser.ts'
@@ -73,6 +73,8 @@ export async function main(invocation: Invocation): Promise<number> {
       })
     },
   }
+  for (const [name, meant] of findMisspelled(invocation.env))
+    terminal.printNote(`${name} is not a setting. Did you mean ${meant}?`)
   try {
     await run(work, invocation.args)
     return 0

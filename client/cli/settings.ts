@@ -1,6 +1,7 @@
 import { homedir, userInfo } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { npxCommand } from '../../protocol/client-package.ts'
+import { findNearest } from '../../protocol/nearest.ts'
 
 /** Settings of the environment, read once. */
 export interface Settings {
@@ -42,6 +43,24 @@ export function readSettings(env: Record<string, string | undefined>, packageSer
     packageServer,
     isNpx: env.npm_command === 'exec',
     program: env.npm_command && packageServer !== undefined ? npxCommand(packageServer) : 'slipway',
+  })
+}
+
+const PREFIX = 'SLIPWAY_'
+
+/** Those of `publish.sh` included. */
+const NAMES = ['URL', 'KEY', 'SITE', 'SITE_PASSWORD', 'ID_TOKEN', 'CLAIM_TOKEN']
+
+/** Names that other programs of this kind have for them. */
+const OTHER_NAMES: Record<string, string> = { API_KEY: 'KEY', TOKEN: 'KEY', SERVER: 'URL' }
+
+/** Variables that are no settings but look like one of this command, with that one: without a key, a site has no owner. */
+export function findMisspelled(env: Record<string, string | undefined>): [name: string, meant: string][] {
+  return Object.keys(env).flatMap((name) => {
+    const given = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : ''
+    if (given === '' || NAMES.includes(given)) return []
+    const meant = Object.hasOwn(OTHER_NAMES, given) ? OTHER_NAMES[given] : findNearest(given, NAMES)
+    return meant === undefined ? [] : [[name, PREFIX + meant] as [string, string]]
   })
 }
 

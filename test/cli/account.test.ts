@@ -275,6 +275,13 @@ describe('the program', () => {
     ['domains add', /Such as: slipway domains add www\.example\.com\n/],
     ['domains add a.test b.test', /argument "b\.test"\. domains takes one action and one domain\./],
   ]
+  it('suggests the intended variable', async () => {
+    for (const name of ['SLIPWAY_KYE', 'SLIPWAY_API_KEY']) {
+      const { stderr } = await cli.run(['help'], { env: { [name]: 'x', SLIPWAY_PORT: '1' } })
+      assert.equal(stderr, `${name} is not a setting. Did you mean SLIPWAY_KEY?\n`)
+    }
+  })
+
   for (const [args, hint] of mistakes) {
     it(`suggests the intended command for slipway ${args}`, async () => {
       const { code, stderr } = await cli.run(args.split(' '))
