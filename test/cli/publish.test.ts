@@ -221,7 +221,9 @@ describe('publish', () => {
       assert.match(stderr, /Can't write \/dev\/null\/\.config\/slipway \(ENOTDIR\)/)
     })
 
-    it('updates the site of its state', { skip: process.getuid?.() !== 0 }, async () => {
+    it('updates the site of its state, unless that is of another user', {
+      skip: process.getuid?.() !== 0,
+    }, async () => {
       await fixture.publish()
       const state = join(fixture.cli.cwd, '.slipway')
       const config = join(fixture.cli.home, '.config/slipway')
@@ -235,6 +237,12 @@ describe('publish', () => {
         const updated = await fixture.publish()
         assert.deepEqual([updated.code, updated.stdout], [0, ADDRESS], updated.stderr)
         assert.equal(updated.stderr.match(/Can't write \S+\.slipway \(E\w+\)/g)?.length, 1, updated.stderr)
+        process.seteuid!(0)
+        chmodSync(state, 0o700)
+        process.seteuid!(65_534)
+        const refused = await fixture.publish()
+        assert.equal(refused.code, 1)
+        assert.match(refused.stderr, /site\.json: permission denied\n {2}Another user published from here: /)
       } finally {
         process.seteuid!(0)
       }

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync, realpathSync, unlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, realpathSync, type Stats, unlinkSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { StoredSite } from '../../sdk/resume.ts'
 import { RefusedError } from '../cli-error.ts'
@@ -166,12 +166,21 @@ export class SiteMemory {
   /** A link would lead the state of another folder, or files elsewhere, into this one. */
   #assertNoLinks(): void {
     for (const path of [this.#folder, this.#file]) {
-      const found = lstatSync(path, { throwIfNoEntry: false })
+      const found = this.#stat(path)
       if (found?.isSymbolicLink())
         throw new RefusedError(`${path} is a symbolic link`, 'Delete the link to start over.')
       if (found && !found.isFile() && !found.isDirectory())
         throw new RefusedError(`${path} is a special file`, 'Delete it to start over.')
       if (found && found.size > MAX_STATE_BYTES) throw invalidFile(path, 'is too long')
+    }
+  }
+
+  #stat(path: string): Stats | undefined {
+    try {
+      return lstatSync(path, { throwIfNoEntry: false })
+    } catch (error) {
+      const hint = `Another user published from here: run this as that user, or delete ${this.#folder} to start over.`
+      throw isUnwritable(error) ? Object.assign(error, { hints: [hint] }) : error
     }
   }
 
