@@ -97,9 +97,8 @@ function isSafe({ method = '' }: { method?: string | undefined }): boolean {
 }
 
 /**
- * The URL by which a request is routed. Those of programs may begin with several slashes, after a base URL that ends with
- * one. One that is not percent-encoded UTF-8, or ends before a name, is rewritten to an
- * unknown path, so that it gets the 404 of the contract instead of the framework's error.
+ * A program whose base URL ends with a slash sends paths that begin with two. A URL that is not percent-encoded UTF-8, or
+ * ends before a name, is rewritten to an unknown path, for the 404 of the contract instead of the framework's error.
  */
 export function readableUrl({ url: given = '/', method }: Pick<IncomingMessage, 'url' | 'method'>): string {
   const single = given.replace(/^\/+/, '/')

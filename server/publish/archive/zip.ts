@@ -59,6 +59,7 @@ async function withoutSurroundings(archive: RandomAccess): Promise<RandomAccess>
   return { size: end - start, read: (position, length) => archive.read(position + start, length) }
 }
 
+/** Where the central directory ends, whose comment ends the archive, apart from zeros. */
 function findEnd(tail: Buffer): number | undefined {
   for (let at = tail.length - END_BYTES; at >= 0; at--) {
     if (tail.readUInt32LE(at) !== END_SIGNATURE) continue
