@@ -19,7 +19,7 @@ export const ERROR_CODES = {
   INVALID_JSON: {
     status: 400,
     meaning: 'The body is not JSON.',
-    hint: 'Send a JSON body with Content-Type: application/json.',
+    hint: 'Correct the syntax of the body, such as its quotes, commas and brackets.',
   },
   INVALID_CODE: {
     status: 400,

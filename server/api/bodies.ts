@@ -118,8 +118,9 @@ export async function readJson(request: FastifyRequest, payload: IncomingMessage
   await turn()
   try {
     return JSON.parse(text)
-  } catch {
-    throw new ApiError('INVALID_JSON', 'The body is not valid JSON')
+  } catch (error) {
+    const [place] = /line \d+ column \d+/.exec((error as Error).message) ?? []
+    throw new ApiError('INVALID_JSON', `The body is not valid JSON${place ? `: ${place}` : ''}`)
   }
 }
 

@@ -155,8 +155,9 @@ function findExpected(
   return expected
 }
 
-function withPath(error: unknown, path: string): unknown {
-  if (!(error instanceof ApiError) || error.code !== 'HASH_MISMATCH') return error
+/** Names the file that a body was received for. */
+export function withPath(error: unknown, path: string): unknown {
+  if (!(error instanceof ApiError) || !/^(HASH|SIZE)_MISMATCH$/.test(error.code)) return error
   return new ApiError(error.code, `'${sanitizePath(path)}': ${error.message}`, { details: { path } })
 }
 

@@ -16,7 +16,7 @@ import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import { findReplacedId } from '../sites/preview.ts'
 import { requireVersion } from '../sites/version.ts'
-import { BundleUploads } from './bundle-upload.ts'
+import { BundleUploads, withPath } from './bundle-upload.ts'
 import { notInManifest, PendingManifestCache } from './pending-manifest-cache.ts'
 import {
   BUNDLE_CONTENT_TYPE,
@@ -142,7 +142,9 @@ export class PublishService {
     const manifest = await this.#manifests.manifest(versionId)
     if (!manifest.has({ fileNumber, size, hash })) throw notInManifest()
     const expected = { size, signal: active.signal, ...(hash === undefined ? {} : { hash }) }
-    const blob = await active.run(this.#parts.blobs.put(body, expected))
+    const blob = await active.run(this.#parts.blobs.put(body, expected)).catch((error: unknown) => {
+      throw withPath(error, upload.path)
+    })
     return { slug: manifest.slug, blob }
   }
 

@@ -141,6 +141,16 @@ describe('a body', () => {
     }
   })
 
+  test('that is no JSON says where, if the parser knows it', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const { json } = await api.request('POST', '/api/v1/publish', {
+      key: owner.key,
+      body: '{"a" 1}',
+      headers,
+    })
+    assert.equal(json.error, 'The body is not valid JSON: line 1 column 6')
+  })
+
   test('of more than 2 MiB beside contents, or 5 MiB, is PAYLOAD_TOO_LARGE, with the limit in the error', async () => {
     const filled = (length: number) => {
       const empty = JSON.stringify({ files: [PAGE], filler: '' })

@@ -153,6 +153,7 @@ describe('bytes that differ from the manifest', () => {
       for (const [sentence, body, code] of cases) {
         const answer = await put(pending.target, body())
         assert.deepEqual([answer.status, answer.json.code], [400, code], sentence)
+        assert.match(answer.json.error, /'a\.bin'/, sentence)
         await assertNothingStored(pending)
       }
       assert.equal((await put(pending.target, right)).status, 200)

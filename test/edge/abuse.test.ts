@@ -69,6 +69,16 @@ describe('a suspended site', () => {
   })
 })
 
+describe('the page of a suspended site', () => {
+  const edge = EdgeFixture.shared()
+  test('names no contact where the operator has no address', async () => {
+    const slug = await edge.publish({ 'index.html': 'x' })
+    await edge.updateSite(slug, { suspension: suspension('phishing') })
+    const { status, text } = await edge.get(slug)
+    assert.deepEqual([status, text.includes('Contact the operator')], [451, false])
+  })
+})
+
 describe('a blocked file', () => {
   const edge = EdgeFixture.shared()
   const files = { 'index.html': '<title>x</title>bad', 'copy.bin': '<title>x</title>bad', 'good.txt': 'good' }

@@ -196,7 +196,7 @@ export class SiteResolver {
 
   #suspended({ publicReason }: Suspension): SuspendedSite {
     const { addresses, config, pages } = this.#options
-    const contact = config.reportEmail === '' ? addresses.base : `mailto:${config.reportEmail}`
+    const contact = config.reportEmail === '' ? undefined : `mailto:${config.reportEmail}`
     const page = pages.suspended({ publicReason, contact, service: addresses.base })
     return { kind: 'suspended', preview: false, page }
   }

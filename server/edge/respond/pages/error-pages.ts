@@ -70,7 +70,8 @@ interface PasswordPageOptions {
 
 interface SuspendedPageOptions {
   publicReason: string | null
-  contact: string
+  /** Of the operator; undefined without an address. */
+  contact: string | undefined
   service: string
 }
 
@@ -138,8 +139,9 @@ export class ErrorPages {
         const { title, text } = texts.siteSuspended
         const main = html`<p class="above">451</p>
 <h1>${title}</h1>
-<p>${text}</p>${publicReason === null ? undefined : html`\n<p>${publicReason}</p>`}
-<p><a href="${contact}">${texts.contactOperator}</a></p>`
+<p>${text}</p>${publicReason === null ? undefined : html`\n<p>${publicReason}</p>`}${
+          contact && html`\n<p><a href="${contact}">${texts.contactOperator}</a></p>`
+        }`
         return this.render({ status: 451, language, title, main, headers })
       },
       { status: 451, name: 'siteSuspended', headers },
