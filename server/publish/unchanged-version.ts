@@ -21,7 +21,8 @@ export async function dropIfUnchanged(
   // Rules are parsed from files of the version, so equal files have equal rules.
   if (!current || !areEqual(files, current.files)) return undefined
   await deleteVersions(tx, site.slug, [version.id], now)
-  if (version.previewName === null) return current
+  // The live version may also be a preview, of which the caller knows nothing.
+  if (version.previewName === null) return { ...current, previewName: null, previewUntil: null }
   const { previewUntil } = renewedPreview(version, now)
   await tx.versions.update(current.id, { previewUntil })
   return { ...current, previewUntil }
