@@ -41,7 +41,8 @@ A site that was published from this folder without an account is deleted permane
       await confirmByName(terminal, slug, `This permanently deletes ${slug}.`)
     else if (options.yes !== true) await confirmDeletion(terminal, `This takes ${slug} offline.`)
     const deleted = await deleteSite(work, options, site)
-    siteMemory.forget(slug, server)
+    // Until then, publish says that the site was deleted, and after an undelete it updates the site.
+    if (permanent) siteMemory.forget(slug, server)
     printResult(work, options, deleted, () => {
       terminal.printDone(`Deleted ${slug}${permanent ? ' permanently' : ''}`)
       if (!permanent) terminal.printNote(`Restore it: ${settings.program} undelete ${quoteArgument(slug)}`)

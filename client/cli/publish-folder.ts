@@ -1,12 +1,13 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { join, parse, relative, resolve } from 'node:path'
-import { isPrivateFolder, linkTarget } from '../sdk/folder/scan.ts'
+import { pluralize } from '../../protocol/format.ts'
+import { type FolderScan, isPrivateFolder, linkTarget } from '../sdk/folder/scan.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type OptionValues, stringOption } from './command.ts'
 import { builtFolder } from './folder/read-site.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { namedServer } from './server.ts'
-import { choose } from './terminal/choose.ts'
+import { choose, confirm } from './terminal/choose.ts'
 
 /** Files of which one at the top of a folder says that its site has to be built. */
 const PROJECT_FILES = [
@@ -61,10 +62,31 @@ function rememberedFolder(
   return folder
 }
 
+/**
+ * Asks before the working folder is published that was neither named nor published before, and has no start page.
+ * Without a terminal it is published. Throws a RefusedError after a no.
+ */
+export async function confirmFolder(
+  { cwd, terminal, siteMemory }: CommandContext,
+  { folder, mode }: { folder: string; mode: 'merge' | 'replace' | undefined },
+  { files }: FolderScan,
+): Promise<void> {
+  const isKnown = folder !== cwd || siteMemory.find(folder) !== undefined || projectOutput(cwd) !== undefined
+  const isSite = mode === 'merge' || files.some(({ path }) => path === 'index.html')
+  if (!terminal.interactive || isKnown || isSite) return
+  const question = `Publish this folder (${pluralize(files.length, 'file')}, no index.html)?`
+  if (!(await confirm(terminal, question))) throw new RefusedError('Nothing was published')
+}
+
+/** The folder of the built site, if the folder belongs to a project. */
+function projectOutput(folder: string): string | undefined {
+  return PROJECT_FILES.some((name) => existsSync(join(folder, name))) ? builtFolder(folder) : undefined
+}
+
 /** The folder to publish when this one belongs to a project with a built site. */
 async function projectFolder({ cwd, terminal, settings }: CommandContext): Promise<string | undefined> {
-  const built = builtFolder(cwd)
-  if (built === undefined || !PROJECT_FILES.some((name) => existsSync(join(cwd, name)))) return undefined
+  const built = projectOutput(cwd)
+  if (built === undefined) return undefined
   const situation = `This folder is a project. Its built site is in ${built}`
   if (!terminal.interactive) {
     throw new UsageError(

@@ -23,7 +23,7 @@ import {
   readMetadata,
   readPassword,
 } from './metadata-options.ts'
-import { chooseFolder } from './publish-folder.ts'
+import { chooseFolder, confirmFolder } from './publish-folder.ts'
 import { type PublishPlan, publishToSite, UNKNOWN_VERSION } from './publish-target.ts'
 import { confirmReplacement, MergeInstead } from './replacement.ts'
 import { progressObserver, publishedUrl, report } from './report.ts'
@@ -112,6 +112,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     const planned = await buildPlan(work, options, folder)
     await assertWithinLimits(work.connect(planned.server, planned.key), found)
     if (options['dry-run'] === true) return printDryRun(work, options, planned, found)
+    if (operand === undefined) await confirmFolder(work, planned, found)
     const plan = withBase(await claimRemembered(work, planned), options)
     assertCanPreview(work, plan)
     await assertName(work, plan)

@@ -10,19 +10,23 @@ export const undelete: Command = {
   maxOperands: 1,
   summary: 'Restore a deleted site',
   about: `
-Restores a deleted site with its name, versions, settings and collaborators. Its domains are verified again. To update it
-from a folder again, run link.`,
+Restores a deleted site with its name, versions, settings and collaborators. Its domains are verified again. A folder
+of which it was the site updates it again; to update it from another one, run link.`,
   options: ACCOUNT_OPTIONS,
   async run(work, options, [slug]) {
-    const { terminal, settings } = work
+    const { terminal, settings, siteMemory } = work
     if (slug === undefined)
       throw new UsageError('Name a site', `List deleted sites: ${settings.program} trash`)
-    const slipway = accountClient(work, options, resolveServer(work, options))
-    const { files: _, ...restored } = await slipway.undelete(slug)
+    const server = resolveServer(work, options)
+    const { files: _, ...restored } = await accountClient(work, options, server).undelete(slug)
+    const linked = siteMemory.all(server).find((site) => site.slug === restored.slug && site.isOwn)
     printResult(work, options, restored, () => {
       terminal.printDone(`Restored ${restored.slug}`)
       terminal.print(restored.siteUrl)
-      terminal.printNote(`Update it from a folder: ${settings.program} link ${quoteArgument(restored.slug)}`)
+      const update = linked
+        ? `Update it: ${settings.program} publish ${quoteArgument(linked.folder)}`
+        : `Update it from a folder: ${settings.program} link ${quoteArgument(restored.slug)}`
+      terminal.printNote(update)
     })
   },
 }

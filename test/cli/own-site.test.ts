@@ -33,6 +33,7 @@ describe('the site of this folder', () => {
         warnings: [{ file: '_redirects', line: 3, message: 'has no target' }],
       },
       'DELETE /api/v1/publish/otter': { slug: 'otter', deleted: true },
+      'DELETE /api/v1/publish/otter?permanent=true': { slug: 'otter', deleted: true },
       'GET /api/v1/publish/badger': { siteUrl: 'http://badger.sites.test/' },
       'GET /api/v1/publish/otter': { siteUrl: 'http://otter.sites.test/' },
       [PREVIEW]: { slug: 'otter', claimed: false, siteUrl: 'http://otter.sites.test/' },
@@ -154,9 +155,9 @@ describe('the site of this folder', () => {
     const right = await fixture.cli.run(['delete'], { ...keyed, typed: ['y'] })
     assert.equal(right.code, 0)
     assert.match(right.stderr, /Deleted otter/)
+    assert.equal(fixture.cli.siteMemory.all().length, 1, 'it can be restored')
+    assert.equal((await fixture.cli.run(['delete', '--permanent', '--yes'], keyed)).code, 0)
     assert.equal(fixture.cli.siteMemory.all().length, 0)
-    fixture.remember('otter')
-    assert.equal((await fixture.cli.run(['delete', '--yes'], keyed)).code, 0)
   })
 
   it('delete stops at Ctrl-C, on a line of its own', async () => {

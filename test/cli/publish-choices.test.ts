@@ -52,6 +52,23 @@ describe('publish', () => {
       assert.match(second.stderr, /^Using dist, like last time\.$/m)
     })
 
+    const questions: [...Choice, asked: boolean][] = [
+      ['publishes a folder without index.html after a yes, which it asks for once', [], ['y'], 0, true],
+      ['publishes nothing after a no', [], ['n'], 6, true],
+      ['publishes it in a script', [], undefined, 0, false],
+      ['publishes it when it is named', ['.'], [], 0, false],
+      ['asks nothing when nothing would be published', ['--dry-run'], [], 0, false],
+    ]
+    for (const [name, args, typed, code, asked] of questions) {
+      it(name, async () => {
+        using fixture = start({ 'work/index.html': 'x', 'notes.txt': 'y' })
+        const run = await fixture.cli.run(['publish', ...args], { ...(typed && { typed }) })
+        assert.equal(run.code, code, run.stderr)
+        assert.equal(run.stderr.includes('Publish this folder (2 files, no index.html)? [Y/n]'), asked)
+        if (asked && code === 0) assert.equal((await fixture.cli.run(['publish'], { typed: [] })).code, 0)
+      })
+    }
+
     it('publishes this folder when it is no project, or has no built site', async () => {
       using page = start({ 'index.html': 'x', 'dist/index.html': 'y' })
       using unbuilt = start({ 'package.json': '{}', 'a.html': 'x' })
