@@ -75,16 +75,20 @@ export function isCommand(name: string): boolean {
   return Object.hasOwn(COMMANDS, name) || Object.hasOwn(ALIASES, name)
 }
 
+/** Names of options, as other programs of this kind call them. */
+const OTHER_OPTIONS: Record<string, string> = { expires: 'ttl', expiry: 'ttl', 'expires-in': 'ttl' }
+
 /** Parses the arguments of a command. Throws a UsageError for unknown ones. */
 export function parseCommandLine(command: Command, args: string[], program: string): ParsedArgs {
   const see = `See: ${program} help ${command.name}`
-  const { values, positionals } = parseOptions(
-    { json: JSON_OPTION, ...command.options, help: HELP },
-    args,
-    see,
-  )
+  const options: Command['options'] = { json: JSON_OPTION, ...command.options, help: HELP }
+  const { values, positionals, tokens } = parseOptions(options, args, see)
   const more = positionals[command.maxOperands]
   if (more !== undefined) {
+    const at = tokens.filter(({ kind }) => kind === 'positional')[command.maxOperands]!.index
+    const before = tokens.find(({ index }) => index === at - 1)
+    const { instead } = (before?.kind === 'option' && options[before.name]) || {}
+    if (instead !== undefined) throw new UsageError(`${args[at - 1]} takes no value`, instead, see)
     const hints =
       command.maxOperands === 0 && command.options.site ? [`Did you mean: --site ${more}`, see] : [see]
     throw new UsageError(`Unexpected argument "${more}". ${describeOperands(command)}`, ...hints)
@@ -100,16 +104,22 @@ function describeOperands({ name, operands, maxOperands }: Command): string {
 
 function parseOptions(options: Record<string, CommandOption>, args: string[], see: string) {
   try {
-    return parseArgs({ args, options: options as never, allowPositionals: true, strict: true })
+    return parseArgs({ args, options: options as never, allowPositionals: true, strict: true, tokens: true })
   } catch (error) {
     const { message } = error as Error
-    const near = findNearest(/^Unknown option '--([^']+)'/.exec(message)?.[1] ?? '', Object.keys(options))
-    throw new UsageError(
-      formatParseError(message, options),
-      ...(near ? [`Did you mean: --${near}`] : []),
-      see,
-    )
+    const hint = suggestOption(message, options)
+    throw new UsageError(formatParseError(message, options), ...(hint === undefined ? [] : [hint]), see)
   }
+}
+
+/** What an unknown option, or one with a value that takes none, may have meant. */
+function suggestOption(message: string, options: Record<string, CommandOption>): string | undefined {
+  const [, valueless = ''] = /^Option '(?:-\w, )?--([\w-]+)' does not take an argument/.exec(message) ?? []
+  if (valueless !== '') return options[valueless]?.instead
+  const [, unknown = ''] = /^Unknown option '--([^']+)'/.exec(message) ?? []
+  const other = Object.hasOwn(OTHER_OPTIONS, unknown) ? OTHER_OPTIONS[unknown]! : unknown
+  const meant = Object.hasOwn(options, other) ? other : findNearest(unknown, Object.keys(options))
+  return meant === undefined ? undefined : `Did you mean: --${meant}`
 }
 
 /** Translates an error of Node's parser. With "=" a value may begin with a dash. */

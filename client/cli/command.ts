@@ -14,6 +14,8 @@ export interface CommandOption {
   value?: string
   /** One sentence, without a full stop. */
   help: string
+  /** Of an option that takes no value, although one is expected: how that is set. */
+  instead?: string
 }
 
 export type OptionValues = Record<string, string | boolean | undefined>

@@ -17,6 +17,7 @@ export const METADATA_OPTIONS: Record<string, CommandOption> = {
   password: {
     type: 'boolean',
     help: 'Set a password: asks, or uses SLIPWAY_SITE_PASSWORD (needs an account)',
+    instead: 'The command asks for the password, or uses SLIPWAY_SITE_PASSWORD',
   },
   'no-password': { type: 'boolean', help: 'Remove the password' },
 }

@@ -257,6 +257,8 @@ describe('the program', () => {
   })
 
   const MISSING = /^Error: --title needs a value: --title=TEXT\n {2}See: slipway help publish\n$/
+  const NO_VALUE =
+    /--password'? (?:takes no value|does not take an argument)\n {2}The command asks for the password, or uses SLIPWAY_SITE_PASSWORD\n {2}See: slipway help settings\n$/
   const mistakes: [args: string, hint: RegExp][] = [
     ['pubilsh', /Did you mean: slipway publish/],
     ['password', /Did you mean: slipway settings --password\n/],
@@ -266,6 +268,11 @@ describe('the program', () => {
     ['open my-site', /Did you mean: --site my-site\n/],
     ['publish --url x', /'--url'\n {2}See: slipway help publish/],
     ['publish --pasword', /Did you mean: --password\n {2}See: slipway help publish\n/],
+    ['publish --expires tomorrow', /Did you mean: --ttl\n/],
+    ['sites --expires tomorrow', /'--expires'\n {2}See: slipway help sites/],
+    ['settings --title X --password sourdough', NO_VALUE],
+    ['settings --password=sourdough', NO_VALUE],
+    ['versions --json --site a my-site', /Unexpected argument "my-site"/],
     ['publish --title', MISSING],
     ['publish --title -5', MISSING],
     ['publish --title --spa', MISSING],
