@@ -2,7 +2,10 @@
 export const MAX_NAME_LENGTH = 35
 export const MIN_NAME_LENGTH = 3
 
-/** The name of a site that is closest to a text, such as its title; undefined when too little of it is left. */
+/**
+ * The name of a site that is closest to a text, such as its title; undefined when too little of it is left. It has as many
+ * whole words as fit.
+ */
 export function suggestName(text: string): string | undefined {
   const name = text
     .toLowerCase()
@@ -10,7 +13,8 @@ export function suggestName(text: string): string | undefined {
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, MAX_NAME_LENGTH)
     .replace(/^-|-$/g, '')
-  return name.length >= MIN_NAME_LENGTH ? name : undefined
+  const end = name.length > MAX_NAME_LENGTH ? name.lastIndexOf('-', MAX_NAME_LENGTH) : -1
+  const fitting = name.slice(0, end < MIN_NAME_LENGTH ? MAX_NAME_LENGTH : end)
+  return fitting.length >= MIN_NAME_LENGTH ? fitting : undefined
 }

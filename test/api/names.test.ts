@@ -131,6 +131,16 @@ describe('before a site has an owner, its name', () => {
     assert.equal((await api.publish(api.anonymous, titled)).suggestedName, undefined)
     const markdown = await api.publish(api.anonymous, { 'README.md': 'Intro\n\n# [Tall](x) *Ships* #\n' })
     assert.deepEqual([markdown.title, markdown.suggestedName], ['Tall Ships', 'tall-ships'])
+    const long = [
+      ['Garden Club Summer Fair and Plant Sale', 'garden-club-summer-fair-and-plant'],
+      ['A'.repeat(36), 'a'.repeat(35)],
+      [`${'B'.repeat(35)} c`, 'b'.repeat(35)],
+    ] as const
+    for (const [title, name] of long)
+      assert.equal(
+        (await api.publish(api.anonymous, { 'index.html': `<title>${title}</title>` })).suggestedName,
+        name,
+      )
     const reserved = { 'index.html': '<title>Login</title>' }
     assert.equal((await api.publish(api.anonymous, reserved)).suggestedName, undefined)
   })
