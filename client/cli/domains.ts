@@ -61,7 +61,7 @@ async function list(work: CommandContext, options: OptionValues, domain: string 
       return terminal.printNote(
         `You have no domains yet. Add one: ${settings.program} domains add www.example.com --site SLUG`,
       )
-    for (const line of formatDomainList(found, retryPolicy.now())) terminal.printRow(line)
+    terminal.printRows(() => formatDomainList(found, retryPolicy.now()))
     const unsettled = found.find(({ reason }) => reason !== null)
     if (unsettled)
       terminal.printNote(`Details: ${settings.program} domains check ${quoteArgument(unsettled.domain)}`)
@@ -72,7 +72,7 @@ async function check(work: CommandContext, options: OptionValues, domain: string
   const slipway = accountClient(work, options, resolveServer(work, options))
   const record = await withKnownDomain(work, domain, () => slipway.checkDomain(domain))
   printResult(work, options, record, () => {
-    for (const line of formatFindings(record, work.retryPolicy.now())) work.terminal.printRow(line)
+    work.terminal.printRows(() => formatFindings(record, work.retryPolicy.now()))
   })
 }
 

@@ -7,7 +7,7 @@ import { type Action, findAction } from './action.ts'
 import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
 import { ACCOUNT_OPTIONS, type Command, type CommandContext, printResult, stringOption } from './command.ts'
 import { parseDuration } from './duration.ts'
-import { formatTable } from './terminal/table.ts'
+import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
 
 const ACTIONS: Record<string, Action> = { list, create, revoke }
@@ -57,7 +57,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
       return terminal.printNote(
         `No keys yet. Create one: ${settings.program} keys create NAME --scope publish`,
       )
-    for (const line of formatKeys(found, retryPolicy.now())) terminal.printRow(line)
+    terminal.printRows(fitTable(formatKeys(found, retryPolicy.now()), ['USED', 'SITES']))
   })
 }
 
@@ -114,7 +114,7 @@ export function readScope<Scope extends string>(
   throw new UsageError(sentence, `Such as: ${example}`)
 }
 
-function formatKeys(found: KeySummary[], now: number): string[] {
+function formatKeys(found: KeySummary[], now: number): string[][] {
   const rows = found.map(({ id, name, current, scope, sites, lastUsedAt, expiresAt }) => [
     id,
     name,
@@ -123,5 +123,5 @@ function formatKeys(found: KeySummary[], now: number): string[] {
     current ? 'now' : lastUsedAt === null ? 'never' : formatLocalTime(lastUsedAt, now),
     expiresAt === null ? 'never' : formatLocalTime(expiresAt, now),
   ])
-  return formatTable([['ID', 'NAME', 'SCOPE', 'SITES', 'USED', 'EXPIRES'], ...rows])
+  return [['ID', 'NAME', 'SCOPE', 'SITES', 'USED', 'EXPIRES'], ...rows]
 }

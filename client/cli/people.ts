@@ -35,7 +35,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
   const { slug, slipway } = await openSite(work, options)
   const found = await slipway.collaborators(slug)
   printResult(work, options, found, () => {
-    for (const line of formatPeople(found, work.retryPolicy.now())) work.terminal.printRow(line)
+    work.terminal.printRows(() => formatPeople(found, work.retryPolicy.now()))
   })
 }
 

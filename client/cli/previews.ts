@@ -7,7 +7,7 @@ import { RefusedError, UnknownNameError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS } from './command.ts'
 import { isInTrash } from './format-error.ts'
 import { choose } from './terminal/choose.ts'
-import { formatTable } from './terminal/table.ts'
+import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
 import { formatChanges } from './versions.ts'
 
@@ -40,7 +40,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
   printResult(work, options, { slug, previews: found }, () => {
     if (found.length === 0)
       return terminal.printNote(`No previews yet. Publish one: ${settings.program} publish --preview NAME`)
-    for (const line of formatPreviews(found, retryPolicy.now())) terminal.printRow(line)
+    terminal.printRows(fitTable(formatPreviews(found, retryPolicy.now()), DISPENSABLE))
     terminal.printNote(`Make one live: ${settings.program} promote NAME`)
   })
 }
@@ -79,7 +79,10 @@ export function toUnknownPreview({ settings }: CommandContext, error: unknown): 
   return new UnknownNameError(error.message, `List the previews: ${settings.program} previews`)
 }
 
-function formatPreviews(found: Preview[], now: number): string[] {
+/** Columns that a narrow terminal has no room for. */
+const DISPENSABLE = ['SIZE', 'FILES', 'CHANGES', 'PUBLISHED', 'MESSAGE', 'ENDS', 'STATE']
+
+function formatPreviews(found: Preview[], now: number): string[][] {
   const head = ['NAME', 'STATE', 'PUBLISHED', 'CHANGES', 'FILES', 'SIZE', 'ENDS', 'URL', 'MESSAGE']
   const rows = found.map((preview) => [
     preview.name,
@@ -92,5 +95,5 @@ function formatPreviews(found: Preview[], now: number): string[] {
     preview.url,
     preview.message ?? '',
   ])
-  return formatTable([head, ...rows])
+  return [head, ...rows]
 }

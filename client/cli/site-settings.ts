@@ -33,7 +33,7 @@ Changes settings of a site without publishing it again. Without options it shows
     const { files: _, ...shown } = details
     printResult(work, options, shown, () => {
       if (isChange) work.terminal.printDone('Saved')
-      for (const line of formatSettings(work, details)) work.terminal.printRow(line)
+      work.terminal.printRows(() => formatSettings(work, details))
     })
   },
 }

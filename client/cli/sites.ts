@@ -2,7 +2,7 @@ import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { ACCOUNT_OPTIONS, type Command, printResult } from './command.ts'
-import { formatTable } from './terminal/table.ts'
+import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
 
 /** `slipway sites` */
@@ -22,12 +22,15 @@ export const sites: Command = {
         return work.terminal.printNote(
           `You have no sites yet. Publish one: ${work.settings.program} publish ./folder`,
         )
-      for (const line of formatSites(found, work.retryPolicy.now())) work.terminal.printRow(line)
+      work.terminal.printRows(fitTable(formatSites(found, work.retryPolicy.now()), DISPENSABLE))
     })
   },
 }
 
-function formatSites(found: SiteSummary[], now: number): string[] {
+/** Columns that a narrow terminal has no room for. */
+const DISPENSABLE = ['SIZE', 'FILES', 'UPDATED', 'TITLE', 'OWNER', 'EXPIRES']
+
+function formatSites(found: SiteSummary[], now: number): string[][] {
   const isAnyShared = found.some(({ role }) => role === 'collaborator')
   const head = [
     'NAME',
@@ -49,5 +52,5 @@ function formatSites(found: SiteSummary[], now: number): string[] {
     ...(isAnyShared ? [site.role === 'owner' ? 'you' : (site.ownerEmail ?? '')] : []),
     site.title ?? '',
   ])
-  return formatTable([head, ...rows])
+  return [head, ...rows]
 }

@@ -1,7 +1,7 @@
 import type { SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { accountClient, resolveServer } from './account.ts'
 import { ACCOUNT_OPTIONS, type Command, printResult } from './command.ts'
-import { formatTable } from './terminal/table.ts'
+import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
 
 /** `slipway trash` */
@@ -19,18 +19,18 @@ export const trash: Command = {
     for await (const site of slipway.sites({ deleted: true })) found.push(site)
     printResult(work, options, { sites: found }, () => {
       if (found.length === 0) return work.terminal.printNote('The trash is empty.')
-      for (const line of formatTrash(found, work.retryPolicy.now())) work.terminal.printRow(line)
+      work.terminal.printRows(fitTable(formatTrash(found, work.retryPolicy.now())))
       work.terminal.printNote(`Restore one: ${work.settings.program} undelete NAME`)
     })
   },
 }
 
-function formatTrash(found: SiteSummary[], now: number): string[] {
+function formatTrash(found: SiteSummary[], now: number): string[][] {
   const rows = found.map(({ slug, deletedAt, deletedUntil, title }) => [
     slug,
     formatLocalTime(deletedAt!, now),
     formatLocalTime(deletedUntil!, now),
     title ?? '',
   ])
-  return formatTable([['NAME', 'DELETED', 'KEPT UNTIL', 'TITLE'], ...rows])
+  return [['NAME', 'DELETED', 'KEPT UNTIL', 'TITLE'], ...rows]
 }

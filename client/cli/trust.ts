@@ -8,7 +8,7 @@ import { type Action, findAction } from './action.ts'
 import { UnknownNameError, UsageError } from './cli-error.ts'
 import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { readScope } from './keys.ts'
-import { formatTable } from './terminal/table.ts'
+import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
 
 const ACTIONS: Record<string, Action> = {
@@ -73,7 +73,7 @@ async function list(...[work, options]: Parameters<Action>): Promise<void> {
       return terminal.printNote(
         `No trusts yet. Add one: ${settings.program} trust github OWNER/REPOSITORY --branch main`,
       )
-    for (const line of formatTrusts(trusts, retryPolicy.now())) terminal.printRow(line)
+    terminal.printRows(fitTable(formatTrusts(trusts, retryPolicy.now()), ['USED', 'FORGE', 'SCOPE']))
   })
 }
 
@@ -135,7 +135,7 @@ async function exchange(...[work, options]: Parameters<Action>): Promise<void> {
   printResult(work, options, exchanged, () => work.terminal.print(exchanged.apiKey))
 }
 
-function formatTrusts(trusts: Trust[], now: number): string[] {
+function formatTrusts(trusts: Trust[], now: number): string[][] {
   const rows = trusts.map((one) => [
     one.id,
     one.forge,
@@ -145,5 +145,5 @@ function formatTrusts(trusts: Trust[], now: number): string[] {
     one.scope,
     one.lastUsedAt === null ? 'never' : formatLocalTime(one.lastUsedAt, now),
   ])
-  return formatTable([['ID', 'FORGE', 'REPOSITORY', 'JOBS', 'SITE', 'SCOPE', 'USED'], ...rows])
+  return [['ID', 'FORGE', 'REPOSITORY', 'JOBS', 'SITE', 'SCOPE', 'USED'], ...rows]
 }

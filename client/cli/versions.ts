@@ -2,7 +2,7 @@ import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
 import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { openSite } from './account.ts'
 import { type Command, printResult, SITE_OPTIONS } from './command.ts'
-import { formatTable } from './terminal/table.ts'
+import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
 
 /** `slipway versions` */
@@ -26,14 +26,18 @@ id is enough for other commands.`,
     const { slug, slipway } = await openSite(work, options)
     const { versions: found } = await slipway.versions(slug)
     printResult(work, options, { slug, versions: found }, () => {
-      const lines = formatVersions(found, work.retryPolicy.now(), options.long === true)
-      for (const line of lines) work.terminal.printRow(line)
+      const long = options.long === true
+      const rows = formatVersions(found, work.retryPolicy.now(), long)
+      work.terminal.printRows(fitTable(rows, long ? [] : DISPENSABLE))
       if (found.length > 1) work.terminal.printNote(`Make one live: ${work.settings.program} restore VERSION`)
     })
   },
 }
 
-function formatVersions(found: VersionSummary[], now: number, long: boolean): string[] {
+/** Columns that a narrow terminal has no room for. */
+const DISPENSABLE = ['SIZE', 'FILES', 'BY', 'CHANGES']
+
+function formatVersions(found: VersionSummary[], now: number, long: boolean): string[][] {
   const hasMessages = found.some(({ message }) => Boolean(message))
   const head = [
     'VERSION',
@@ -56,9 +60,9 @@ function formatVersions(found: VersionSummary[], now: number, long: boolean): st
     formatNumber(version.fileCount),
     formatBytes(version.totalBytes),
     ...(long ? [version.previewUrl] : []),
-    version.message ?? '',
+    ...(hasMessages ? [version.message ?? ''] : []),
   ])
-  return formatTable([head, ...rows])
+  return [head, ...rows]
 }
 
 /** As the dashboard shows them, where that is unique. */

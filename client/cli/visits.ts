@@ -46,8 +46,7 @@ export const visits: Command = {
     const filter: VisitFilter = Object.fromEntries(names.filter(([, name]) => name !== undefined))
     const found = await slipway.visits(slug, range, filter)
     printResult(work, options, found, () => {
-      for (const line of found.filtered ? formatFiltered(found.filtered) : formatVisits(found))
-        work.terminal.printRow(line)
+      work.terminal.printRows(() => (found.filtered ? formatFiltered(found.filtered) : formatVisits(found)))
     })
   },
 }

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { describe, it, test } from 'node:test'
 import { ProgressView, progressLine } from '../../client/cli/terminal/progress.ts'
-import { formatTable } from '../../client/cli/terminal/table.ts'
+import { fitTable, formatTable } from '../../client/cli/terminal/table.ts'
 import { Terminal } from '../../client/cli/terminal/terminal.ts'
 
 test('rows of a table are aligned in columns', () => {
@@ -12,6 +12,20 @@ test('rows of a table are aligned in columns', () => {
     ['ccc', 'd'],
   ]
   assert.deepEqual(formatTable(rows), ['a    bb', 'ccc  d'])
+})
+
+test('rows of a table fit into a terminal, by a shortened title and without its least important columns', () => {
+  const rows = [
+    ['NAME', 'SIZE', 'TITLE'],
+    ['bakery', '10.5 MB', 'Marlow Street Bakery'],
+  ]
+  const fit = (width: number) => fitTable(rows, ['SIZE', 'TITLE'])(width)[1]
+  assert.equal(fit(37), 'bakery  10.5 MB  Marlow Street Bakery')
+  assert.equal(fit(36), 'bakery  10.5 MB  Marlow Street Bake…')
+  assert.equal(fit(29), 'bakery  10.5 MB  Marlow Stre…')
+  assert.equal(fit(28), 'bakery  Marlow Street Bakery')
+  assert.equal(fit(20), 'bakery  Marlow Stre…')
+  assert.equal(fit(19), 'bakery')
 })
 
 describe('external text on a terminal', () => {
@@ -36,7 +50,7 @@ describe('external text on a terminal', () => {
   const red = (mark: string) => `\u001b[31m${mark}\u001b[39m`
   const printed: [method: keyof Terminal, output: string][] = [
     ['print', `${clean}\n`],
-    ['printRow', `${clean}\n`],
+    ['printRows', `${clean}\n`],
     ['printNote', `${clean}\n`],
     ['printDone', `${green('✓')} ${clean}\n`],
     ['printProblem', `${red('✗')} ${clean}\n`],
@@ -48,7 +62,7 @@ describe('external text on a terminal', () => {
   for (const [method, expected] of printed) {
     it(`has no control characters when ${method} prints it, and marks have colors`, async () => {
       const { terminal, output } = start('typed\n')
-      await (terminal[method] as (text: string) => unknown)(text)
+      await (terminal[method] as (text: unknown) => unknown)(method === 'printRows' ? () => [text] : text)
       assert.equal(await output(), expected)
     })
   }

@@ -202,6 +202,22 @@ describe('a site of an account', () => {
     assert.equal(await status(another, '/'), 404)
   })
 
+  it('is listed within the width of a terminal, with the headings above their values', async () => {
+    using fixture = await startOwned('one', 'two')
+    const { cli } = fixture
+    const title = 'Garden Club Summer Fair and Plant Sale'
+    await cli.run(['settings', '--title', title])
+    fixture.pass()
+    await cli.run(['publish', 'site', '--preview', 'pr-1', '-m', `New prices, and a map for the ${title}`])
+    for (const args of [['sites'], ['versions'], ['previews'], ['keys'], ['trash']]) {
+      const { stdout } = await cli.run(args, { columns: 80 })
+      const [head = '', ...rows] = stdout.trimEnd().split('\n')
+      const whole = (await cli.run(args)).stdout.trimEnd().split('\n')
+      assert.deepEqual([rows.length, head.length <= 80], [whole.length - 1, true], stdout)
+      for (const row of rows) assert.ok(row.length <= 80, row)
+    }
+  })
+
   it('can be shared, listed by its collaborators, and no longer shared', async () => {
     using fixture = await startOwned('one')
     const { client, cli, slug, runJson } = fixture

@@ -47,11 +47,11 @@ export class Terminal {
     this.#streams.stdout.write(`${stripControlChars(line)}\n`)
   }
 
-  /** A row of a table, on stdout: in the width of a terminal, and as one line to a program. */
-  printRow(line: string): void {
+  /** Rows of tables, on stdout: within the width of a terminal, and each as one line to a program. */
+  printRows(format: (width: number) => string[]): void {
     const { isTTY, columns } = this.#streams.stdout
-    const lines = isTTY && columns ? wrapLine(line, columns) : [line]
-    for (const part of lines) this.print(part)
+    const width = (isTTY && columns) || Number.POSITIVE_INFINITY
+    for (const line of format(width).flatMap((row) => wrapLine(row, width))) this.print(line)
   }
 
   /** A result for a program, on stdout: JSON, in which control characters are escaped. */
