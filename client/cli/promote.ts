@@ -2,6 +2,7 @@ import { openSite } from './account.ts'
 import { type Command, SITE_OPTIONS } from './command.ts'
 import { resolvePreview, toUnknownPreview } from './previews.ts'
 import { reportRestored } from './restore.ts'
+import { describeVersion } from './version-id.ts'
 
 /** `slipway promote [preview]` */
 export const promote: Command = {
@@ -21,9 +22,12 @@ preview shows another one. On a terminal, leave the preview out to choose from a
     const { slug, slipway } = site
     const name = await resolvePreview(work, () => slipway.previews(slug), typed)
     const versionId = typeof options.version === 'string' ? options.version.toLowerCase() : undefined
+    const { versions } = await slipway.versions(slug)
     const promoted = await slipway.promote(slug, name, versionId).catch((error: unknown) => {
       throw toUnknownPreview(work, error)
     })
-    reportRestored(work, options, site, promoted)
+    const version = versions.find(({ versionId: id }) => id === promoted.versionId)
+    const found = version && describeVersion(version, work.retryPolicy.now(), versions)
+    reportRestored(work, options, site, promoted, found ? `Promoted ${name}: ${found} is live` : undefined)
   },
 }

@@ -2,7 +2,7 @@ import { openSite } from './account.ts'
 import { RefusedError } from './cli-error.ts'
 import { type Command, SITE_OPTIONS } from './command.ts'
 import { reportRestored } from './restore.ts'
-import { formatLocalTime } from './terminal/time.ts'
+import { describeVersion } from './version-id.ts'
 
 /** `slipway rollback` */
 export const rollback: Command = {
@@ -25,7 +25,7 @@ version.`,
       throw new RefusedError('There is no earlier live version', hint)
     }
     const restored = await slipway.restore(slug, previous.versionId)
-    const time = formatLocalTime(previous.createdAt, work.retryPolicy.now())
-    reportRestored(work, options, site, restored, `Rolled back to the version of ${time}`)
+    const name = describeVersion(previous, work.retryPolicy.now(), versions)
+    reportRestored(work, options, site, restored, `Rolled back to ${name}`)
   },
 }

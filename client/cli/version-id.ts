@@ -44,6 +44,31 @@ export async function resolveVersionOrLive(
   return currentVersionId
 }
 
+/** How a command names a version: by its time, and by the start of its id, which is unique among `versions`. */
+export function describeVersion(
+  { versionId, createdAt }: Pick<VersionSummary, 'versionId' | 'createdAt'>,
+  now: number,
+  versions: readonly Pick<VersionSummary, 'versionId'>[],
+): string {
+  const id = versionId.slice(0, shortLength(versions))
+  return `the version of ${formatLocalTime(createdAt, now)} (${id})`
+}
+
+/** As the dashboard shows ids, where that is unique. */
+const MIN_ID_LENGTH = 8
+
+/** How many characters of the ids differ from those of all others. */
+export function shortLength(versions: readonly Pick<VersionSummary, 'versionId'>[]): number {
+  const sorted = versions.map(({ versionId }) => versionId).sort()
+  const shared = sorted.slice(1).map((id, at) => {
+    const before = sorted[at]!
+    let length = 0
+    while (length < id.length && id[length] === before[length]) length++
+    return length + 1
+  })
+  return Math.max(MIN_ID_LENGTH, ...shared)
+}
+
 async function pickVersion(
   { terminal, retryPolicy }: CommandContext,
   versions: VersionSummary[],

@@ -4,6 +4,7 @@ import { openSite } from './account.ts'
 import { type Command, printResult, SITE_OPTIONS } from './command.ts'
 import { fitTable } from './terminal/table.ts'
 import { formatLocalTime } from './terminal/time.ts'
+import { shortLength } from './version-id.ts'
 
 /** `slipway versions` */
 export const versions: Command = {
@@ -50,7 +51,7 @@ function formatVersions(found: VersionSummary[], now: number, long: boolean): st
     ...(long ? ['URL'] : []),
     ...(hasMessages ? ['MESSAGE'] : []),
   ]
-  const length = uniqueLength(found.map(({ versionId }) => versionId))
+  const length = shortLength(found)
   const rows = found.map((version) => [
     long ? version.versionId : version.versionId.slice(0, length),
     formatState(version),
@@ -63,21 +64,6 @@ function formatVersions(found: VersionSummary[], now: number, long: boolean): st
     ...(hasMessages ? [version.message ?? ''] : []),
   ])
   return [head, ...rows]
-}
-
-/** As the dashboard shows them, where that is unique. */
-const MIN_ID_LENGTH = 8
-
-/** How many characters of the ids differ from those of all others. */
-function uniqueLength(ids: readonly string[]): number {
-  const sorted = ids.toSorted()
-  const shared = sorted.slice(1).map((id, at) => {
-    const before = sorted[at]!
-    let length = 0
-    while (length < id.length && id[length] === before[length]) length++
-    return length + 1
-  })
-  return Math.max(MIN_ID_LENGTH, ...shared)
 }
 
 function formatState({ current, preview, publishedAt }: VersionSummary): string {

@@ -48,6 +48,12 @@ describe('a preview', () => {
     assert.equal((await cli.run(['promote', 'pr-42', '--version', 'other'])).code, 7)
     const promoted = await cli.run(['promote', 'pr-42', '--version', versionId])
     assert.deepEqual([promoted.code, promoted.stdout, await read(siteUrl)], [0, `${siteUrl}\n`, '2'])
+    assert.match(
+      promoted.stderr,
+      new RegExp(
+        `Promoted pr-42: the version of \\d+ \\w+, \\d+:\\d+ \\(${versionId.slice(0, 8)}\\w{0,2}\\) is live\n`,
+      ),
+    )
     const unchanged = await publish('2')
     assert.match(unchanged.stderr, /^✓ No changes\. Already live\.$/m)
     assert.doesNotMatch(unchanged.stderr, /pr-42|Expires/)

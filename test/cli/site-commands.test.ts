@@ -45,7 +45,10 @@ describe('a site of an account', () => {
     const { cli, live, runJson } = fixture
     const [newest, second] = (await runJson('versions')).json.versions
     for (const text of ['two', 'one']) {
-      assert.equal((await cli.run(['rollback'])).code, 0)
+      const rolledBack = await cli.run(['rollback'])
+      const { stdout } = await cli.run(['versions'])
+      const [, id] = /^(\w+) +live /m.exec(stdout)!
+      assert.match(rolledBack.stderr, new RegExp(`Rolled back to the version of .* \\(${id}\\)\n`))
       assert.equal(await live(), text)
     }
     const { code, stderr } = await cli.run(['rollback'])
