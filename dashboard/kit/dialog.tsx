@@ -15,6 +15,8 @@ interface DialogProps {
   onClose: () => void
   /** Whether it cannot be closed now. */
   stays?: boolean
+  /** Called when the user tries to close it while it stays. */
+  onStay?: () => void
   children: ComponentChildren
 }
 
@@ -24,6 +26,7 @@ export function Dialog({
   isTitleHidden = false,
   onClose,
   stays = false,
+  onStay,
   children,
   ...rest
 }: DialogProps) {
@@ -52,6 +55,7 @@ export function Dialog({
     // A browser lets a page prevent closing only once.
     event.preventDefault()
     if (!box.current!.open) box.current!.showModal()
+    onStay?.()
   }
   return (
     <dialog

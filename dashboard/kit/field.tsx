@@ -68,13 +68,18 @@ export function TextField({
   )
 }
 
+interface TextAreaProps extends FieldLabel, FieldValue {
+  box?: Ref<HTMLTextAreaElement>
+}
+
 /** A multi-line text input. */
-export function TextArea({ label, hint, error, value, onWrite, ...rest }: FieldLabel & FieldValue) {
+export function TextArea({ label, hint, error, box, value, onWrite, ...rest }: TextAreaProps) {
   const id = useId()
   return (
     <Labeled id={id} label={label} hint={hint} error={error}>
       <textarea
         id={id}
+        ref={box ?? null}
         rows={3}
         value={value}
         onInput={({ currentTarget }) => onWrite(currentTarget.value)}

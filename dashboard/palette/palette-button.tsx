@@ -1,20 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
 import { lazyComponent } from '../app/lazy-component.tsx'
 import { Icon } from '../kit/icon.tsx'
+import { IS_APPLE, isShortcut } from '../kit/shortcut.ts'
 
 const CommandPalette = lazyComponent('the search', () =>
   import('./command-palette.tsx').then((it) => it.CommandPalette),
 )
-
-const IS_APPLE = /mac|iphone|ipad/i.test(navigator.userAgent)
 
 /** The button that opens the command palette, and its key, Ctrl+K or Command+K. */
 export function PaletteButton() {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {
     const toggle = (event: KeyboardEvent) => {
-      const isModified = IS_APPLE ? event.metaKey : event.ctrlKey
-      if (!isModified || event.altKey || event.shiftKey || event.key.toLowerCase() !== 'k') return
+      if (!isShortcut(event, 'k')) return
       event.preventDefault()
       // Another dialog waits for an answer.
       setOpen((isOpen) => !isOpen && !document.querySelector('dialog[open]'))

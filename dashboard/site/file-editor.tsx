@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { VersionSummary } from '../../protocol/api/versions.schema.ts'
@@ -12,6 +12,7 @@ import { CopyBlock } from '../kit/copy.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { TextArea } from '../kit/field.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
+import { isShortcut } from '../kit/shortcut.ts'
 import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
 import { publishChange } from './publish-change.ts'
@@ -53,18 +54,26 @@ export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditor
     await publishChange(site, { ...change, message: `Edit ${path}`, done: `${path} saved.` }, onLive)
     onClose()
   })
+  const [isLeaving, setLeaving] = useState(false)
+  const box = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => {
+    box.current?.focus()
+    box.current?.setSelectionRange(0, 0)
+  }, [value?.isText])
+  useSaveShortcut(save)
   return (
-    <Dialog title={`Edit ${path}`} onClose={onClose} stays={isChanged}>
+    <Dialog title={`Edit ${path}`} onClose={onClose} stays={isChanged} onStay={() => setLeaving(true)}>
       <form class="stack file-editor" onSubmit={handleSubmit(save)}>
         <ErrorNotice error={original.error} onRetry={original.reload} />
         {!value && original.loading && <Loading what="the file" />}
         {value && !value.isText && <p>This file isn't UTF-8 text, so it can't be edited here.</p>}
-        {value?.isText && <TextArea label="Content" value={text} onWrite={write} />}
+        {value?.isText && <TextArea label="Content" box={box} value={text} onWrite={write} />}
         {save.error?.code === 'VERSION_CONFLICT' ? (
           <NewerVersion slug={slug} path={path} onSave={save} />
         ) : (
           <ErrorNotice error={save.error} />
         )}
+        {isLeaving && isChanged && <Notice tone="wrong" title="Save or discard your changes first." />}
         <div class="choices">
           <Button variant="main" busy={save.busy} disabled={!isChanged}>
             Save as new version
@@ -76,6 +85,21 @@ export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditor
       </form>
     </Dialog>
   )
+}
+
+/** Saves with Ctrl+S or Command+S, for which the browser would save the page. */
+function useSaveShortcut(save: () => unknown): void {
+  const latest = useRef(save)
+  latest.current = save
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (!isShortcut(event, 's')) return
+      event.preventDefault()
+      void latest.current()
+    }
+    addEventListener('keydown', onKeyDown)
+    return () => removeEventListener('keydown', onKeyDown)
+  }, [])
 }
 
 interface NewerVersionProps {
