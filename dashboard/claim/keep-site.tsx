@@ -46,7 +46,8 @@ export function useKeeping({ slug, claimToken, suggestedName }: Unclaimed, onKep
 
 interface KeepSiteProps {
   keeping: Keeping
-  title: string | null
+  /** What a name is suggested from. */
+  title: string | null | undefined
   /** Whether the form to sign in is shown from the start, rather than after a click. */
   isOpen: boolean
   /** Other actions, beside that. */

@@ -74,15 +74,9 @@ function NewSite({ step, isNew, onClose }: NewSiteProps) {
           <CopyButton text={siteUrl} of="the URL" />
         </div>
         {anonymous ? (
-          <KeepAnonymous site={anonymous} suggestedName={suggestedName} title={title} onClose={onClose} />
+          <KeepAnonymous site={anonymous} suggestedName={suggestedName} onClose={onClose} />
         ) : (
-          <OwnedSteps
-            slug={slug}
-            siteUrl={siteUrl}
-            suggestedName={suggestedName}
-            title={title}
-            onRenamed={moveTo}
-          />
+          <OwnedSteps slug={slug} siteUrl={siteUrl} suggestedName={suggestedName} onRenamed={moveTo} />
         )}
         <WarningsList step={step} />
         <SkippedFiles excluded={step.preflight.ignored} notes={step.preflight.notes} />
@@ -106,14 +100,13 @@ function NewSite({ step, isNew, onClose }: NewSiteProps) {
 }
 
 interface NamingProps {
-  title: string | null
+  /** Undefined where the name like the title is taken. */
   suggestedName: string | undefined
 }
 
 function KeepAnonymous({
   site,
   suggestedName,
-  title,
   onClose,
 }: NamingProps & { site: AnonymousSite; onClose: () => void }) {
   const keeping = useKeeping({ ...site, suggestedName }, onClose)
@@ -121,7 +114,7 @@ function KeepAnonymous({
     <>
       <KeepSite
         keeping={keeping}
-        title={title}
+        title={suggestedName}
         isOpen={false}
         beside={
           <ButtonLink icon="open" href={site.siteUrl} outside>
@@ -143,11 +136,11 @@ interface OwnedStepsProps extends NamingProps {
   onRenamed: (site: { slug: string; siteUrl: string }) => void
 }
 
-function OwnedSteps({ slug, siteUrl, suggestedName, title, onRenamed }: OwnedStepsProps) {
+function OwnedSteps({ slug, siteUrl, suggestedName, onRenamed }: OwnedStepsProps) {
   const email = useSignal(signedInAs)
   return (
     <>
-      <RenameNew key={slug} {...{ slug, suggestedName, title, onRenamed }} />
+      <RenameNew key={slug} {...{ slug, suggestedName, onRenamed }} />
       {email && <p class="quiet">Saved to your account, {email}.</p>}
       <div class="choices">
         <ButtonLink variant="main" icon="open" href={siteUrl} outside>
@@ -160,7 +153,7 @@ function OwnedSteps({ slug, siteUrl, suggestedName, title, onRenamed }: OwnedSte
 }
 
 /** Renames a site that has just been published, so without a question. */
-function RenameNew({ slug, suggestedName, title, onRenamed }: Omit<OwnedStepsProps, 'siteUrl'>) {
+function RenameNew({ slug, suggestedName, onRenamed }: Omit<OwnedStepsProps, 'siteUrl'>) {
   const choice = useNameChoice(slug, suggestedName)
   const { typed, name, write, isAvailable } = choice
   const rename = useAction(async () => {
@@ -176,7 +169,9 @@ function RenameNew({ slug, suggestedName, title, onRenamed }: Omit<OwnedStepsPro
       <Button disabled={!isAvailable} busy={rename.busy} onClick={submit}>
         Rename site
       </Button>
-      {!isAvailable && <NameSuggestion texts={[typed, title ?? '']} known={[name, slug]} onUse={write} />}
+      {!isAvailable && (
+        <NameSuggestion texts={[typed, suggestedName ?? '']} known={[name, slug]} onUse={write} />
+      )}
       <ErrorNotice error={rename.error} />
     </fieldset>
   )

@@ -31,9 +31,13 @@ export function useNameChoice(slug: string, free?: string): NameChoice {
   const settled = useDebounced(name)
   const isNew = name !== slug && name !== ''
   const isChecked = isNew && name !== free && settled === name
-  const check = useResource(isChecked ? `name/${name}` : undefined, () => slipway.checkName(name))
+  const check = useNameCheck(isChecked ? name : undefined)
   const isAvailable = isNew && (name === free || check.value?.available === true)
   return { typed, write, name, isNew, isAvailable, check }
+}
+
+function useNameCheck(name: string | undefined): Resource<NameCheck> {
+  return useResource(name && `name/${name}`, () => slipway.checkName(name!))
 }
 
 interface NameFieldProps {
@@ -73,9 +77,12 @@ interface NameSuggestionProps {
   onUse: (name: string) => void
 }
 
+/** Offers a name that is available. */
 export function NameSuggestion({ texts, known, onUse }: NameSuggestionProps) {
   const name = texts.map(suggestName).find((one) => one !== undefined && !known.includes(one))
-  if (name === undefined) return null
+  const settled = useDebounced(name ?? '')
+  const check = useNameCheck(settled === name ? name : undefined)
+  if (name === undefined || !check.value?.available) return null
   return (
     <p class="small">
       <Button variant="link" onClick={() => onUse(name)}>
