@@ -90,7 +90,7 @@ export default defineConfig({
           groups: [
             {
               name: 'kit',
-              test: /\/dashboard\/(?:api|app\/lazy-component|kit|sign-in\/email-delivery)|\/protocol\/loopback/,
+              test: /\/dashboard\/(?:api|app\/lazy-component|drop\/(?:drop-box|jobs|page-target)|kit|sign-in\/email-delivery)|\/protocol\/loopback/,
               minShareCount: 2,
             },
           ],

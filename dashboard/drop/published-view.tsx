@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { formatNumber, stripControlChars } from '../../protocol/format.ts'
 import { useAction } from '../api/action.ts'
@@ -23,12 +23,11 @@ import type { Change } from './delivery.ts'
 import type { Destination } from './destination.ts'
 import { DropBox } from './drop-box.tsx'
 import { beginJob } from './jobs.ts'
-import { anonymousTarget, type DropTarget, siteTarget } from './page-target.ts'
+import { anonymousTarget, type DropTarget, setPageTarget, siteTarget } from './page-target.ts'
 import type { Step } from './publication.ts'
 import { ShareSite } from './share-site.tsx'
 import { SkippedFiles } from './skipped-files.tsx'
 import { StepHeading } from './step-heading.tsx'
-import { setElementTarget } from './window-drop.tsx'
 
 interface PublishedViewProps {
   step: Extract<Step, { at: 'live' }>
@@ -181,24 +180,21 @@ function ownTarget(slug: string, title: string | null): DropTarget {
   return { ...siteTarget(slug, title ?? slug), path: `/sites/${slug}` }
 }
 
-/** Takes the next version of the site. */
+/** Takes the next version of the site, as the whole page does. */
 function NextDrop({ target }: { target: DropTarget }) {
-  const box = useRef<HTMLDivElement>(null)
   const { route } = useLocation()
-  useEffect(() => setElementTarget(box.current!, target), [target.label])
+  useEffect(() => setPageTarget(target), [target.place, target.label])
   return (
-    <div ref={box} class="drop-on">
-      <DropBox
-        size="panel"
-        variant="plain"
-        title="Drop a folder, files or a ZIP to update this site"
-        phoneTitle="Choose files to update this site"
-        onPicked={(picked) => {
-          beginJob(target.place, picked, target.destination)
-          if (target.path !== undefined && target.path !== '/') route(target.path)
-        }}
-      />
-    </div>
+    <DropBox
+      size="panel"
+      variant="plain"
+      title="Drop a folder, files or a ZIP to update this site"
+      phoneTitle="Choose files to update this site"
+      onPicked={(picked) => {
+        beginJob(target.place, picked, target.destination)
+        if (target.path !== undefined && target.path !== '/') route(target.path)
+      }}
+    />
   )
 }
 

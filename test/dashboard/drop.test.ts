@@ -99,7 +99,7 @@ describe('the front page', requiresBrowser, () => {
     ])
   })
 
-  test('publishes the contents of a zip, also of one with everything in one folder, each in place of the last', async () => {
+  test('publishes the contents of a zip, also of one with everything in one folder, dropped on the result as its new version', async () => {
     await begin()
     const sites = new Set<string>()
     for (const prefix of ['', 'site-main/']) {
@@ -110,8 +110,11 @@ describe('the front page', requiresBrowser, () => {
         [`__MACOSX/${prefix}._index.html`]: 'litter',
         [`${prefix}.DS_Store`]: 'litter',
       })
-      if (prefix) await dropOn(page, 'main', zip)
-      else await pickFiles(page, zip)
+      if (prefix) {
+        const drop = await dragOver(page, 'h1', zip)
+        await page.getByText(`Publish as new version of ${new URL([...sites][0]!).host}`).waitFor()
+        await drop()
+      } else await pickFiles(page, zip)
       await page
         .frameLocator('iframe')
         .getByRole('heading', { name: `Boats ${prefix.length}` })
@@ -121,7 +124,7 @@ describe('the front page', requiresBrowser, () => {
       assert.equal(await visited(siteUrl), html)
       assert.equal(await visited(siteUrl, 'img/b%C3%BC.txt'), 'b'.repeat(300_000))
     }
-    assert.equal(sites.size, 2)
+    assert.equal(sites.size, 1)
   })
 
   test('asks, before it sends anything, about files that cannot be published and about a missing index.html', async () => {
@@ -410,6 +413,7 @@ describe('the dashboard', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Publish 1 file' }).click()
     assert.equal(await visited(await liveAt(page)), PAGE)
 
+    await page.getByRole('button', { name: 'Publish another site' }).click()
     await page.evaluate(copyPicture)
     await page.keyboard.press('Control+V')
     await page.getByRole('button', { name: 'Publish 1 file' }).click()
