@@ -3,21 +3,23 @@ import { Signal } from '../api/signal.ts'
 import { useSignal } from '../api/use-signal.ts'
 import { Button } from './button.tsx'
 
+/** Reverts the action, or leads to its result. */
+type NextStep = (() => unknown) | { href: string; name: string }
+
 interface ToastMessage {
   text: string
-  /** Reverts the action. */
-  undo?: (() => unknown) | undefined
+  next: NextStep | undefined
 }
 
-/** Milliseconds that it stays; longer with an undo button. */
+/** Milliseconds that it stays; longer with a next step. */
 const TOAST_MS = 6000
-const TOAST_WITH_UNDO_MS = 30_000
+const TOAST_WITH_NEXT_MS = 30_000
 
 const toast = new Signal<ToastMessage | undefined>(undefined)
 
-/** Shows a toast, optionally with an undo button. */
-export function showToast(text: string, undo?: () => unknown): void {
-  toast.value = { text, undo }
+/** Shows a toast, optionally with an undo button or a link. */
+export function showToast(text: string, next?: NextStep): void {
+  toast.value = { text, next }
 }
 
 /** What a toast does not cover. */
@@ -31,29 +33,40 @@ export function Toast() {
   useLayoutEffect(() => (now ? keepClear(box.current!) : undefined), [now])
   useEffect(() => {
     if (!now) return
-    const timer = setTimeout(() => close(now), now.undo ? TOAST_WITH_UNDO_MS : TOAST_MS)
+    const timer = setTimeout(() => close(now), now.next ? TOAST_WITH_NEXT_MS : TOAST_MS)
     return () => clearTimeout(timer)
   }, [now])
-  const undo = (it: ToastMessage) => {
-    close(it)
-    return it.undo?.()
-  }
   return (
     <div class="toast" role="status" ref={box}>
       {now && (
         <div class="toast-message">
           <span>{now.text}</span>
-          {now.undo && (
-            <Button variant="link" onClick={() => undo(now)}>
-              Undo
-            </Button>
-          )}
+          <Next step={now.next} onDone={() => close(now)} />
           <Button variant="link" onClick={() => close(now)}>
             Close
           </Button>
         </div>
       )}
     </div>
+  )
+}
+
+function Next({ step, onDone }: { step: NextStep | undefined; onDone: () => void }) {
+  if (!step) return null
+  if (typeof step !== 'function')
+    return (
+      <a href={step.href} onClick={onDone}>
+        {step.name}
+      </a>
+    )
+  const undo = () => {
+    onDone()
+    return step()
+  }
+  return (
+    <Button variant="link" onClick={undo}>
+      Undo
+    </Button>
   )
 }
 

@@ -69,7 +69,7 @@ function DeletedSite({ site, onChanged }: { site: SiteSummary; onChanged: () => 
   const restore = useAction(async () => {
     await slipway.undelete(slug)
     onChanged()
-    showToast(`${name} restored.`)
+    showToast(`${name} restored.`, { href: `/sites/${slug}`, name: 'Open site' })
   })
   return (
     <li>
