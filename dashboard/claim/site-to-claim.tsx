@@ -11,6 +11,8 @@ import { ClaimOfferPage } from './claim-offer.tsx'
 import { ClaimedPage } from './claimed-page.tsx'
 import { useKeeping } from './keep-site.tsx'
 
+const WRONG_TOKEN = "This link doesn't belong to this site."
+
 /** The next step for an unusable link, by error code. */
 const ERROR_HINTS: Partial<Record<DisplayError['code'], string>> = {
   INVALID_CLAIM_TOKEN: 'Copy the whole link and try again.',
@@ -31,7 +33,10 @@ export function SiteToClaim({ slug, token }: { slug: string; token: string }) {
   useEffect(() => {
     if (isOver) forgetAnonymous(slug)
   }, [isOver])
-  if (end) return <ClaimError title={end.title} hint={ERROR_HINTS[end.code]!} />
+  if (end) {
+    const title = end.code === 'INVALID_CLAIM_TOKEN' ? WRONG_TOKEN : end.title
+    return <ClaimError title={title} hint={ERROR_HINTS[end.code]!} />
+  }
   if (!site && loadPreview.error)
     return (
       <ClaimError

@@ -65,7 +65,15 @@ describe('the claim page', requiresBrowser, () => {
     assert.deepEqual(await ownership(site), { slug: site.slug, claimed: true })
     await page.goto(theirs.claimUrl)
     await page.getByText('This site is already claimed').waitFor()
+    await page.getByText('If you claimed it, find it in your sites.').waitFor()
     await page.waitForFunction(() => localStorage.getItem('slipway.anonymous-sites') === null)
+    await page.goto(site.claimUrl.replace(site.claimToken, theirs.claimToken))
+    await page.getByRole('heading', { name: "This link doesn't belong to this site." }).waitFor()
+    await page.goto(site.claimUrl)
+    await page.getByRole('heading', { name: 'This site is already yours' }).waitFor()
+    await owner.assertReadable()
+    await page.getByRole('link', { name: 'Manage site' }).click()
+    await page.waitForURL(`**/sites/${site.slug}`)
   })
 
   test('counts down to the expiry of a site and reports when it has expired', async () => {
