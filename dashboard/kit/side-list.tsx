@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
 
 interface SideListProps {
   label: string
@@ -73,6 +74,7 @@ export function Section({ id, children }: { id: string; children: ComponentChild
 const TOLERANCE = 2
 
 function useVisibleSection(ids: readonly string[]): string {
+  const { url } = useLocation()
   const [visible, setVisible] = useState(ids[0]!)
   useEffect(() => {
     const listening = new AbortController()
@@ -84,7 +86,7 @@ function useVisibleSection(ids: readonly string[]): string {
   // The browser has looked for the target before the page was drawn.
   useEffect(() => {
     if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView()
-  }, [])
+  }, [url])
   return visible
 }
 

@@ -6,7 +6,13 @@ import { type PaletteOption, pageCommands } from './page-commands.ts'
 import { hasWords } from './rank.ts'
 
 const PUBLISH: PaletteOption = { key: 'publish', name: 'Publish a site', icon: 'upload', target: '/' }
-const DOCS: PaletteOption = { key: 'docs', name: 'Docs', icon: 'document', target: '/docs' }
+const DOCS: PaletteOption = {
+  key: 'docs',
+  name: 'Docs',
+  keywords: 'help documentation',
+  icon: 'document',
+  target: '/docs',
+}
 
 const OWNER_OPTIONS: readonly PaletteOption[] = [
   PUBLISH,
@@ -23,7 +29,7 @@ const VISITOR_OPTIONS: readonly PaletteOption[] = [
   DOCS,
 ]
 
-/** The actions of the shown page, the pages and `signOut`: those whose names contain all of these words. */
+/** The actions of the shown page, the pages and `signOut`: those whose names or keywords contain all of these words. */
 export function usePageOptions(words: string, signOut: () => unknown): readonly PaletteOption[] {
   const isSignedIn = useSignal(signedInAs) !== null
   const commands = useSignal(pageCommands)

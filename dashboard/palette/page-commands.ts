@@ -8,6 +8,8 @@ export interface PaletteOption {
   name: string
   /** Beside the name: the host of a site. */
   detail?: string
+  /** Other words that find it. */
+  keywords?: string
   icon: IconName
   /** A page to open, or an action. */
   target: string | (() => unknown)

@@ -13,9 +13,10 @@ export function ranked(options: readonly PaletteOption[], text: string): Palette
   return options.toSorted((a, b) => ranks.get(a)! - ranks.get(b)!)
 }
 
-/** Whether the name has all of these words. */
-export function hasWords({ name }: PaletteOption, text: string): boolean {
-  return wordsOf(fold(text)).every((word) => fold(name).includes(word))
+/** Whether the name and the keywords have all of these words. */
+export function hasWords({ name, keywords = '' }: PaletteOption, text: string): boolean {
+  const given = fold(`${name} ${keywords}`)
+  return wordsOf(fold(text)).every((word) => given.includes(word))
 }
 
 const NO_WORD = /[^\p{L}\p{N}]+/u

@@ -76,8 +76,9 @@ export function SiteActions({ site, onRestored }: SiteActionsProps) {
   const isLive = currentVersionId !== null
   usePageCommands([
     ...(isLive ? liveCommands(siteUrl) : []),
-    ...(canChange ? changeCommands(slug, pickers) : []),
+    ...(canChange ? changeCommands(pickers) : []),
     ...(canChange && isLive ? [undoCommand(slug, onRestored)] : []),
+    ...pageOptions(site),
   ])
   const items: MenuItem[] = []
   if (isLive) items.push({ name: 'Download files', icon: 'download', href: archiveUrl(slug), download: true })
@@ -106,13 +107,27 @@ function liveCommands(siteUrl: string): PaletteOption[] {
   ]
 }
 
-function changeCommands(slug: string, pickers: Pickers): PaletteOption[] {
-  const updates = updateItems(pickers).map(({ name, icon, onClick }): PaletteOption => {
+function changeCommands(pickers: Pickers): PaletteOption[] {
+  return updateItems(pickers).map(({ name, icon, onClick }): PaletteOption => {
     const words = `Publish update: ${name.replace('Choose', 'choose')}`
     return { key: `update-${icon}`, name: words, icon, target: onClick }
   })
-  const target = `/sites/${slug}/settings`
-  return [...updates, { key: 'settings', name: 'Settings of this site', icon: 'edit', target }]
+}
+
+/** The pages of the site. All settings of a suspended one are refused. */
+function pageOptions({ slug, role, suspension }: SiteDetails): PaletteOption[] {
+  const base = `/sites/${slug}`
+  const settings = `${base}/settings`
+  const pages: PaletteOption[] = [
+    { key: 'files', name: 'Files of this site', keywords: 'edit', icon: 'files', target: `${base}/files` },
+    { key: 'versions', name: 'Versions of this site', icon: 'clock', target: `${base}/versions` },
+    { key: 'visits', name: 'Visits of this site', icon: 'page', target: `${base}/visits` },
+  ]
+  if (!suspension)
+    pages.push({ key: 'settings', name: 'Settings of this site', icon: 'edit', target: settings })
+  if (!suspension && role === 'owner')
+    pages.push({ key: 'delete', name: 'Delete this site', icon: 'trash', target: `${settings}#danger-zone` })
+  return pages
 }
 
 function undoCommand(slug: string, onRestored: () => void): PaletteOption {

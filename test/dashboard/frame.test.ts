@@ -68,7 +68,23 @@ test(
     await run('Publish update: choose files')
     await choosing
 
+    for (const [typed, name, path] of [
+      ['vers', 'Versions of this site', `/sites/${slug}/versions`],
+      ['visits', 'Visits of this site', `/sites/${slug}/visits`],
+      ['edit', 'Files of this site', `/sites/${slug}/files`],
+      ['settings', 'Settings of this site', `/sites/${slug}/settings`],
+      ['delete', 'Delete this site', `/sites/${slug}/settings#danger-zone`],
+    ] as const) {
+      await page.keyboard.press('Control+k')
+      await box.fill(typed)
+      await page.getByRole('option', { name, selected: true }).waitFor()
+      await page.keyboard.press('Enter')
+      await page.waitForURL(web.url(path))
+    }
+    await page.locator('.side-list [aria-current]', { hasText: 'Danger zone' }).waitFor()
     await page.keyboard.press('Control+k')
+    await box.fill('help')
+    await page.getByRole('option', { name: 'Docs' }).waitFor()
     await run('Sign out')
     const question = page.getByRole('dialog', { name: 'Discard unsaved settings?' })
     await question.getByText(`The settings of ${slug} aren't saved.`).waitFor()
