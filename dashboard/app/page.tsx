@@ -25,7 +25,8 @@ export function Page({ title, heading, actions, narrow = false, above, below, ch
     setDocumentTitle(title)
   }, [title])
   useEffect(() => {
-    if (isClientNavigation()) head.current?.focus()
+    const hasFocus = head.current!.closest('main')!.contains(document.activeElement)
+    if (isClientNavigation() && !hasFocus) head.current!.focus()
   }, [])
   return (
     <main id="main" tabIndex={-1} class={`page stack wide ${narrow ? 'narrow' : ''}`}>

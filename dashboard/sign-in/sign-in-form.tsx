@@ -16,13 +16,13 @@ interface SignInFormProps {
   only?: string | undefined
   /** Label of the last button. */
   verb?: string
-  /** Whether focus moves to the field of the address. */
+  /** Whether focus moves to the field of the address. Default true. */
   focused?: boolean
   onSignedIn?: (email: string) => void
 }
 
 /** Signs in by emailed code, in two steps; survives a reload. */
-export function SignInForm({ only, verb = 'Sign in', focused = false, onSignedIn }: SignInFormProps) {
+export function SignInForm({ only, verb = 'Sign in', focused = true, onSignedIn }: SignInFormProps) {
   const stays = useSignal(staysSignedIn)
   const [mailed, show] = useState(() => mailedCode(only))
   const [cameBack, comeBack] = useState(false)
