@@ -11,7 +11,7 @@ const ROUNDS = 9
 const BYTES = 2000
 
 /** How often each kind of work is done in a batch. */
-const BATCH = { publish: 200, update: 100, visit: 5000 }
+const BATCH = { publish: 200, update: 100, visit: 20_000 }
 
 const MEASURED = {
   publish: 'CPU of a publish of one file',
