@@ -14,6 +14,9 @@ beforeEach(() => {
   edge.store.delayRead = () => undefined
 })
 
+/** Of the maintenance of certificates, which another file of this process may have started. Visits have no such query. */
+const OF_CERTIFICATES = /"(?:leases|certificates|acme_requests)"/
+
 function recordSqlite(t: TestContext): string[] {
   const statements: string[] = []
   const { all } = StatementSync.prototype
@@ -21,7 +24,7 @@ function recordSqlite(t: TestContext): string[] {
     StatementSync.prototype,
     'all',
     function (this: StatementSync, ...given: Parameters<typeof all>) {
-      statements.push(this.sourceSQL)
+      if (!OF_CERTIFICATES.test(this.sourceSQL)) statements.push(this.sourceSQL)
       return all.apply(this, given)
     },
   )
