@@ -62,7 +62,7 @@ const report = new Report({
   seed,
   total: checks.length + groups.length,
 })
-for (const part of parts.filter((one) => !testFiles.some((file) => file.includes(one))))
+for (const part of parts.filter((one) => !testFiles.some((file) => isChosen(file, [one]))))
   report.failed({ why: `no test file has ${part} in its path${suggest(part)}` })
 await runAll()
 if (values.name !== undefined && !stop.signal.aborted && report.isEmpty)
@@ -141,18 +141,19 @@ function listTestFiles(): string[] {
 
 /** In the order in which they run. */
 async function chooseFiles(): Promise<string[]> {
-  const chosen = testFiles.filter(
-    (file) =>
-      (parts.length === 0 || parts.some((part) => file.includes(part))) &&
-      (values.nightly || !file.endsWith('.nightly.test.ts')),
-  )
+  const chosen = testFiles.filter((file) => isChosen(file, parts.length > 0 ? parts : ['']))
   if (!values.changed) return chosen
   const { MUTATIONS } = await import('../test/mutations/table.ts')
   return testsOf(changedFiles(), chosen, MUTATIONS)
 }
 
+function isChosen(file: string, some: string[]): boolean {
+  return some.some((part) => file.includes(part)) && (values.nightly || !file.endsWith('.nightly.test.ts'))
+}
+
 /** Names of folders and files that the misspelled part of a path may mean. */
 function suggest(part: string): string {
+  if (testFiles.some((file) => file.includes(part))) return ', except those of the nightly run: add --nightly'
   const names = new Set(testFiles.flatMap((file) => file.replace(/\.test\.ts$/, '').split('/')))
   const meant = findNearest(part.split('/').at(-1)!, [...names])
   return meant === undefined ? '' : `; did you mean ${meant}?`

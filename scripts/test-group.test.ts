@@ -122,6 +122,12 @@ for (const [given, says] of [
     assert.equal(code, 2)
   })
 
+test('a path of tests that run with --nightly only is a failure that says so', async () => {
+  const { code, stdout } = await runChecks(['firefox.nightly'])
+  assert.match(stdout, /firefox\.nightly in its path, except those of the nightly run: add --nightly/)
+  assert.equal(code, 1)
+})
+
 test('a path that no test file has is a failure with a suggestion, also beside another one', async () => {
   const { code, stdout } = await runChecks(['scripts/wording', 'scripts/wordign'])
   assert.match(stdout, /no test file has scripts\/wordign in its path; did you mean wording\?/)

@@ -183,6 +183,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
             await handle.close()
           }
           await flushShards([object])
+          assertNoFailedFlush()
           return locate(contents, object)
         })
       }),
@@ -195,6 +196,8 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
           if (!(await commitOne(blob))) missing.add(blob)
         })
         await flushShards(blobs.flatMap((blob) => (missing.has(blob) ? [] : blob.object)))
+        // The system may report a failure to one flush of a folder only, and not to the next one.
+        assertNoFailedFlush()
         return [...missing]
       }),
 

@@ -1,3 +1,4 @@
+import { isDamage } from '../blobs/damage.ts'
 import type { VersionFiles } from '../edge/version-files.ts'
 import { type ChromiumProgram, ChromiumStartError } from '../lib/chromium.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -43,7 +44,7 @@ export class ThumbnailDrawer implements Disposable {
     this.#stop.abort()
   }
 
-  /** Draws sites that have changed since that time, with the store of the job; all of them at 0. Returns their number. */
+  /** Draws sites that have changed since that time, with the store of the job; at 0 as many as it remembers. Returns their number. */
   async run(store: Store, since: number): Promise<number> {
     const candidates = await store.read.versions.withoutThumbnail(since, MAX_CANDIDATES)
     const untried = candidates.filter(({ id }) => !this.#tried.has(id))
@@ -68,8 +69,8 @@ export class ThumbnailDrawer implements Disposable {
       return true
     } catch (error) {
       if (this.#stop.signal.aborted) return false
-      const isStored = error instanceof ApiError && error.status >= 500
-      if (isStored || error instanceof ChromiumStartError || error instanceof LeaseLostError) {
+      const isOfStorage = error instanceof ApiError && error.status >= 500 && !isDamage(error)
+      if (isOfStorage || error instanceof ChromiumStartError || error instanceof LeaseLostError) {
         this.#tried.delete(id)
         throw error
       }

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
-import { killGroup } from './hook-process.ts'
+import { killGroup, OUTPUT_DRAIN_MS } from './hook-process.ts'
 import { toPlainLine } from './plain-line.ts'
 
 /** The browser of the operator. */
@@ -32,6 +32,8 @@ const FLAGS = [
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   ...['--headless', '--remote-debugging-pipe', '--no-first-run', '--disable-breakpad', '--disable-gpu'],
   ...['--disable-background-networking', '--disable-component-update', '--disable-extensions'],
+  // A page that opens others would have the memory of each.
+  '--block-new-web-contents',
   ...['--disable-sync', '--mute-audio', '--hide-scrollbars', '--disable-dev-shm-usage'],
 ]
 
@@ -67,8 +69,8 @@ export class Chromium extends EventEmitter implements AsyncDisposable {
       return chromium
     } catch (error) {
       await chromium[Symbol.asyncDispose]()
-      if (signal.aborted) throw error
-      const { message } = error as Error
+      const { message, name } = error as Error
+      if (signal.aborted && name !== 'TimeoutError') throw error
       const advice = program.chromiumSandbox === 'on' && /sandbox/i.test(message) ? SANDBOX_ADVICE : ''
       throw new ChromiumStartError(`${program.chromium}: ${message}${advice}`)
     }
@@ -142,7 +144,14 @@ export class Chromium extends EventEmitter implements AsyncDisposable {
     // The end of the process says why.
     for (const fd of [2, 3, 4] as const) this.#stream(fd).on('error', () => undefined)
     // Its other processes may hold the pipes open.
-    this.#child.once('exit', () => killGroup(this.#child, 'SIGKILL'))
+    this.#child.once('exit', () => {
+      killGroup(this.#child, 'SIGKILL')
+      // One may have left the group.
+      const last = setTimeout(() => {
+        for (const fd of [2, 3, 4] as const) this.#stream(fd).destroy()
+      }, OUTPUT_DRAIN_MS)
+      this.#child.once('close', () => clearTimeout(last))
+    })
     const onEnd = (reason: Error) => {
       this.end(reason)
       this.#closed.resolve()

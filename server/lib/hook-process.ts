@@ -28,7 +28,7 @@ const MAX_OUTPUT_BYTES = 4096
 const MAX_OUTPUT_LINES = 10
 
 /** Time to wait for output after the program has exited: its children may hold the pipe open. */
-const OUTPUT_DRAIN_MS = 500
+export const OUTPUT_DRAIN_MS = 500
 
 /** Runs a program in a process group of its own, so that its children end with it. Rejects when it cannot be run. */
 export function runHook(options: HookProcessOptions): Promise<HookRun> {

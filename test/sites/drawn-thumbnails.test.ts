@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { program } from '../../scripts/program.mjs'
 import { sweeps } from '../../server/jobs/jobs.ts'
@@ -142,6 +144,16 @@ async function pictureOf(service: RunningService, key: string, slug: string): Pr
   return Buffer.from(await response.arrayBuffer())
 }
 
+/** Changes the stored bytes of a file. */
+function damage({ data }: RunningService, content: string): void {
+  const folder = join(data, 'blobs')
+  const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+  const path = paths.find((one) => readFileSync(one).equals(Buffer.from(content)))
+  writeFileSync(path!, content.toUpperCase())
+}
+
 describe('thumbnails that the server draws', requires('chromium'), () => {
   test('show the start page of a site that was published with curl, without a visit of its owner', async () => {
     const scheduledSweeps = [{ ...thumbnails, intervalSeconds: 1 }]
@@ -186,6 +198,9 @@ describe('thumbnails that the server draws', requires('chromium'), () => {
     for (const one of cases) sites.set((await client.publish({ files: toFiles(one[1]) })).slug, one)
     const { slug: locked } = await client.publish({ files: toFiles({ 'index.html': GREEN_PAGE }) })
     await client.setMetadata(locked, { password: 'open sesame' })
+    const damaged = `${GREEN_PAGE}<p>a page whose bytes the disk has lost`
+    await client.publish({ files: toFiles({ 'index.html': damaged }) })
+    damage(service, damaged)
     await using operator = await openOperator(service, SETTINGS)
     const drawn = cases.filter(([, , color]) => color !== undefined)
     assert.equal(await runOnce(thumbnails, operator), drawn.length + 1)
@@ -228,6 +243,19 @@ describe('thumbnails that the server draws', requires('chromium'), () => {
 })
 
 describe('a page that the server draws', requires('chromium', 'proc'), () => {
+  test('whose program starts too slowly is no failure of the page', async () => {
+    using folder = mkdtempDisposableSync(join(tmpdir(), 'slipway-slow-'))
+    const slow = join(folder.path, 'chromium')
+    writeFileSync(slow, '#!/bin/sh\nexec sleep 3600\n', { mode: 0o755 })
+    const drawing = drawPage({
+      program: { ...chromium, chromium: slow },
+      url: 'http://bakery.localhost/',
+      respond: async () => undefined,
+      timeoutMs: 200,
+    })
+    await assert.rejects(drawing, ChromiumStartError)
+  })
+
   test('reaches nothing but the files of its site', async () => {
     using counter = await startCounter()
     await using service = await startTestService({}, Date.now(), { scheduledSweeps: [] })

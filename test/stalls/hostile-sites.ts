@@ -73,6 +73,7 @@ const entries = (count: number, name: (number: number) => string, more: Partial<
 // biome-ignore format: one row per case
 const ARCHIVES: [title: string, archive: () => Buffer][] = [
   ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
+  ['a zip of many ends before zeros', () => Buffer.concat([Buffer.from('PK\x05\x06'.repeat(4825), 'latin1'), Buffer.alloc(46_256), Buffer.of(1)])],
   ['a zip of names of 60 kB', () => entries(100, (n) => 'a/'.repeat(30_000) + n)],
   ['a tar of links through each other', () => tarOf(950, (n) => linkPart(n, `${'../x/'.repeat(12)}${n + 1}`))],
   ['a tar of links to a folder', () => tarOf(900, (n) => n < 450 ? tarPart({ name: `d/${n}.txt` }) : linkPart(n, '../d'))],

@@ -61,10 +61,11 @@ async function withoutSurroundings(archive: RandomAccess): Promise<RandomAccess>
 
 /** Where the central directory ends, whose comment ends the archive, apart from zeros. */
 function findEnd(tail: Buffer): number | undefined {
+  const zerosAt = tail.findLastIndex((byte) => byte !== 0) + 1
   for (let at = tail.length - END_BYTES; at >= 0; at--) {
     if (tail.readUInt32LE(at) !== END_SIGNATURE) continue
     const end = at + END_BYTES + tail.readUInt16LE(at + 20)
-    if (end <= tail.length && tail.subarray(end).every((byte) => byte === 0)) return at
+    if (end >= zerosAt && end <= tail.length) return at
   }
   return undefined
 }

@@ -317,7 +317,8 @@ export class FigureQueries {
   async #orderByAge(kind: ListKind, limit: number, after: ListPosition | undefined): Promise<ListPosition[]> {
     const { table, keys, where } = LISTED[kind]
     const columns = ['created_at', ...keys].map((name) => sql.ref(name))
-    const values = after && [after.value, ...after.id.split(' ')]
+    const ids = after && (keys.length === 1 ? [after.id] : after.id.split(' '))
+    const values = ids && [after.value, ...keys.map((_, at) => ids[at] ?? '')]
     const rest = values ? sql`and (${sql.join(columns)}) < (${sql.join(values)})` : sql``
     const { rows } = await sql<{ created_at: number } & Record<string, string>>`
       select ${sql.join(columns)} from ${sql.table(table)} where ${where} ${rest}
