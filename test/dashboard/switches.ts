@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
 
 /**
@@ -32,14 +33,18 @@ export async function assertSwitchesMove(page: Page): Promise<void> {
 
 /** What is painted in an element but for its edges, where a focus ring may be. */
 async function paintedWithin(page: Page, element: Locator): Promise<string> {
-  await element.scrollIntoViewIfNeeded()
-  const { x, y, width, height } = (await element.boundingBox())!
   const inset = 4
-  const clip = {
-    x: Math.ceil(x) + inset,
-    y: Math.ceil(y) + inset,
-    width: Math.floor(width) - 2 * inset,
-    height: Math.floor(height) - 2 * inset,
+  for (;;) {
+    await element.scrollIntoViewIfNeeded()
+    const box = (await element.boundingBox())!
+    const clip = {
+      x: Math.ceil(box.x) + inset,
+      y: Math.ceil(box.y) + inset,
+      width: Math.floor(box.width) - 2 * inset,
+      height: Math.floor(box.height) - 2 * inset,
+    }
+    const picture = await page.screenshot({ clip, animations: 'disabled' })
+    // What the page has just received, such as a name that is available, may have moved it.
+    if (isDeepStrictEqual(await element.boundingBox(), box)) return picture.toString('base64')
   }
-  return (await page.screenshot({ clip, animations: 'disabled' })).toString('base64')
 }
