@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, symlinkSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
-import { cpuMicroseconds } from './cpu.ts'
 import { compareEach, type Measurement } from './figures.ts'
 import { type Content, makeContent, publish, type Site, touch, update } from './publish-flow.ts'
 import { ROOT, SERVER_PATH, type ServerProcess, scratchFolder, startServer } from './server-process.ts'
+import { threadSeconds } from './serving/processes.ts'
 
 const ROUNDS = 9
 const BYTES = 2000
@@ -78,9 +78,9 @@ async function prepare(server: ServerProcess): Promise<Side> {
 /** Microseconds of each of a batch. */
 async function measure(kind: Kind, side: Side): Promise<number> {
   const { pid } = side.server
-  const before = cpuMicroseconds(pid)
+  const before = threadSeconds(pid)
   for (let index = 0; index < BATCH[kind]; index++) await WORK[kind](side)
-  return (cpuMicroseconds(pid) - before) / BATCH[kind]
+  return (1e6 * (threadSeconds(pid) - before)) / BATCH[kind]
 }
 
 const WORK: Record<Kind, (side: Side) => Promise<unknown>> = {

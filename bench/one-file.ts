@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { cpuMicroseconds } from './cpu.ts'
 import { type Figure, figure, type Measurement } from './figures.ts'
 import { makeContent, publish } from './publish-flow.ts'
 import { ROOT, type ServerProcess, scratchFolder, startServer } from './server-process.ts'
+import { threadSeconds } from './serving/processes.ts'
 
 const ROUNDS = 7
 const CALLERS = [16, 64]
@@ -53,13 +53,13 @@ async function oneRound(
 
 /** Microseconds of CPU of a publish, and publishes a second. */
 async function publishMany({ baseUrl, pid }: ServerProcess, callers: number, count: number) {
-  const [before, startedAt] = [cpuMicroseconds(pid), performance.now()]
+  const [before, startedAt] = [threadSeconds(pid), performance.now()]
   const caller = async () => {
     for (let index = 0; index < count / callers; index++) await publish(baseUrl, makeContent(1, 2000))
   }
   await Promise.all(Array.from({ length: callers }, caller))
   return {
-    cpu: (cpuMicroseconds(pid) - before) / count,
+    cpu: (1e6 * (threadSeconds(pid) - before)) / count,
     rate: (1000 * count) / (performance.now() - startedAt),
   }
 }

@@ -92,7 +92,7 @@ export function answerUnknown(allowed: MethodLookup, notFound: RouteHandlerMetho
 const EMPTY_NAME = /^\/api\/v1\/\w+\/(\?|$)/
 
 /** Requests that change nothing. A program may not follow a redirect of others, or not say that it was one. */
-function isSafe({ method = '' }: { method?: string | undefined }): boolean {
+function isSafe({ method }: Pick<IncomingMessage, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 

@@ -1,6 +1,7 @@
 import type { Compilable, CompiledQuery, InferResult, Kysely } from 'kysely'
 import type { Schema } from './schema.ts'
 
+/** Stands for a value while a statement is compiled. */
 class Parameter {
   readonly index: number
 
@@ -19,19 +20,16 @@ export function statement<Values extends unknown[], Query extends Compilable<unk
   count = build.length - 1,
 ): (db: Kysely<Schema>, ...values: Values) => Promise<InferResult<Query>> {
   const compiled = new Map<unknown, CompiledQuery>()
-  const compile = (db: Kysely<Schema>) => {
-    const parameters = Array.from(
-      { length: count },
-      (_, index) => new Parameter(index),
-    ) as unknown[] as Values
-    return build(db, ...parameters).compile()
-  }
+  const parameters = Array.from({ length: count }, (_, index) => new Parameter(index)) as unknown[] as Values
   return async (db, ...values) => {
     const engine = db.getExecutor().adapter.constructor
-    const query = compiled.get(engine) ?? compile(db)
-    compiled.set(engine, query)
-    const parameters = query.parameters.map((one) => (one instanceof Parameter ? values[one.index] : one))
-    return (await db.executeQuery({ ...query, parameters })).rows as InferResult<Query>
+    let query = compiled.get(engine)
+    if (!query) {
+      query = build(db, ...parameters).compile()
+      compiled.set(engine, query)
+    }
+    const given = query.parameters.map((one) => (one instanceof Parameter ? values[one.index] : one))
+    return (await db.executeQuery({ ...query, parameters: given })).rows as InferResult<Query>
   }
 }
 
@@ -50,6 +48,7 @@ export function insertStatement(table: keyof Schema): (db: Kysely<Schema>, row: 
   )
 }
 
+/** Changes the row with this key; each set of columns has a statement of its own. */
 export function updateStatement<Name extends keyof Schema>(
   table: Name,
   key: keyof Schema[Name] & string,
@@ -73,8 +72,11 @@ function ofColumns(
   return (db, row, ...others) => {
     const columns = Object.keys(row)
     const name = columns.join()
-    const known = statements.get(name) ?? make(columns)
-    statements.set(name, known)
+    let known = statements.get(name)
+    if (!known) {
+      known = make(columns)
+      statements.set(name, known)
+    }
     return known(db, ...Object.values(row), ...others)
   }
 }

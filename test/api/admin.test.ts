@@ -259,13 +259,19 @@ describe('the lists of administrators', () => {
         assert.deepEqual((await list(key, name, { q })).rows, [], `${name}: ${q}`)
   })
 
-  test('refuse a cursor that no list has returned', async () => {
+  test('refuse a cursor that no list has returned, and accept that of another one', async () => {
     const { key } = await administrator(api)
     // PostgreSQL refuses the last two as positions.
     for (const position of ['["1","2"]', '[1.5,"x"]', '[1e300,"x"]']) {
       const cursor = Buffer.from(position).toString('base64url')
       assertInvalid(await api.request('GET', `/api/admin/sites?cursor=${cursor}`, { key }), 'cursor')
     }
+    // The position of another list is a position.
+    for (const id of ['a-slug', 'a-domain an-account'])
+      for (const name of ['sites', 'accounts', 'domains']) {
+        const cursor = Buffer.from(JSON.stringify([5, id])).toString('base64url')
+        await list(key, name, { cursor })
+      }
   })
 })
 
