@@ -6,8 +6,9 @@ import { root } from './root.mjs'
 import { main } from './setup-error.mjs'
 import { run } from './spawn.mjs'
 
-// `npm run ci-jobs`: the tests of jobs that publish with the client of a service, from an empty npm cache, on the oldest
-// Node that the client supports and on the current one. Installs both from the registry into a temporary folder.
+// `npm run ci-jobs`: installs and builds a clone of the last commit, and runs the tests of jobs that publish with the client of
+// a service, from an empty npm cache, on the oldest Node that both support and on the current one. Installs both from
+// the registry into a temporary folder.
 
 /** Each Node with an npm that supports it. */
 const VERSIONS = [
@@ -40,6 +41,9 @@ async function runTests(testNode, { node, npm }, folder) {
   const PATH = [join(folder, 'node_modules', '.bin'), process.env.PATH].join(delimiter)
   const env = { ...process.env, PATH, TEST_VARIANTS: 'all' }
   await mustSucceed('node', ['--version'], env)
+  const clone = join(folder, 'clone')
+  await mustSucceed('git', ['clone', '--quiet', root, clone])
+  await mustSucceed('npm', ['start', '--', '--help'], env, clone)
   await mustSucceed(testNode, ['--test', ...TESTS], env)
 }
 
@@ -47,8 +51,9 @@ async function runTests(testNode, { node, npm }, folder) {
  * @param {string} command
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} [env]
+ * @param {string} [cwd]
  */
-async function mustSucceed(command, args, env = process.env) {
-  const { code } = await run(command, args, { cwd: root, env })
+async function mustSucceed(command, args, env = process.env, cwd = root) {
+  const { code } = await run(command, args, { cwd, env })
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} exited with ${code}`)
 }

@@ -10,14 +10,36 @@ import { run } from './spawn.mjs'
  * interrupted one.
  */
 export function isInstalled() {
+  return hasPinnedNode() && findMissing()?.length === 0
+}
+
+/** @typedef {{ version: string, integrity: string, optional?: boolean, os?: string[], cpu?: string[], libc?: string[] }} Locked */
+
+/** The paths of packages that are not installed as package-lock.json has them; undefined before the first installation. */
+function findMissing() {
+  /** @type {Record<string, Locked>} */
   const wanted = readJson('package-lock.json').packages
+  /** @type {Record<string, Locked> | undefined} */
   const found = readJson('node_modules/.package-lock.json')?.packages
-  if (!found || !hasPinnedNode()) return false
-  return Object.entries(wanted).every(([path, { version, integrity, optional }]) => {
-    if (path === '') return true
-    const there = found[path]
-    return there ? there.version === version && there.integrity === integrity : optional === true
-  })
+  return (
+    found &&
+    Object.entries(wanted).flatMap(([path, { version, integrity, ...locked }]) => {
+      const there = found[path]
+      if (path === '' || (!there && locked.optional && !isForThisPlatform(locked))) return []
+      return there?.version === version && there.integrity === integrity ? [] : path
+    })
+  )
+}
+
+/** Whether an optional package is a program for this platform. @param {Pick<Locked, 'os' | 'cpu' | 'libc'>} locked */
+function isForThisPlatform({ os, cpu, libc }) {
+  if (!os?.includes(process.platform) || !cpu?.includes(process.arch)) return false
+  return !libc || libc.includes(usesGlibc() ? 'glibc' : 'musl')
+}
+
+function usesGlibc() {
+  const { header } = /** @type {{ header: object }} */ (process.report.getReport())
+  return 'glibcVersionRuntime' in header
 }
 
 /** The size of node_modules in MB, two thirds of it the pinned Node and the compilers of the dashboard. */
@@ -31,6 +53,27 @@ export async function install() {
   print(
     `Installing the packages of package-lock.json into node_modules, about ${INSTALLED_MB} MB; later starts skip this.`,
   )
+  await runNpm([])
+  // npm leaves out optional packages whose `engines` exclude its own Node, although the pinned one runs them.
+  const leftOut = findMissing() ?? []
+  if (leftOut.length > 0) await runNpm(leftOut.map(toSpecifier))
+  linkPinnedNode()
+  const missing = findMissing() ?? ['all packages']
+  if (missing.length > 0 || !hasPinnedNode())
+    throw new SetupError(
+      `npm reported success but left out ${missing.join(', ') || 'the pinned Node'}. Please try again.`,
+    )
+  await makePinnedNodeRun()
+}
+
+/** @param {string} path in node_modules, where it is not that of a package of another one */
+function toSpecifier(path) {
+  const { version } = readJson('package-lock.json').packages[path]
+  return `${path.slice('node_modules/'.length)}@${version}`
+}
+
+/** @param {readonly string[]} specifiers of packages that are installed besides those that npm selects */
+async function runNpm(specifiers) {
   const { command, args } = npm()
   const flags = [
     '--no-save',
@@ -39,8 +82,9 @@ export async function install() {
     '--ignore-scripts',
     '--no-audit',
     '--no-fund',
+    '--loglevel=error',
   ]
-  const { code, signal } = await run(command, [...args, 'install', ...flags, '--loglevel=error'], {
+  const { code, signal } = await run(command, [...args, 'install', ...flags, ...specifiers], {
     cwd: root,
     env: { ...process.env, PATH: pathWithoutOwnBinaries() },
     stdio: ['ignore', 2, 2],
@@ -53,13 +97,6 @@ export async function install() {
       `npm could not install the packages (its reason is above, its code ${code}). Nothing was started.`,
     )
   }
-  linkPinnedNode()
-  if (!isInstalled()) {
-    throw new SetupError(
-      'npm reported success but left out a package, most likely the pinned Node. Please try again.',
-    )
-  }
-  await makePinnedNodeRun()
 }
 
 /** The npm that runs this script, on its own Node: the pinned one may be replaced during the installation. */

@@ -51,7 +51,7 @@ const RUNS = {
   'fast-path': { args: ['test/serving/fast-path-main.ts'], shows: 'a million requests through both parsers' },
   'ci-jobs': {
     args: ['scripts/ci-jobs.mjs'],
-    shows: 'the client on Node 18 and 26, from an empty npm cache',
+    shows: 'installation and build, and the client, from Node 18 and 26, from an empty npm cache',
   },
   packages: {
     args: ['scripts/package/main.ts', 'test'],

@@ -10,7 +10,7 @@ import { after, test } from 'node:test'
 // `npm start` in a temporary clone, with an npm without registry and a service that only prints its arguments.
 
 const NPM = `
-  import { appendFileSync, copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+  import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
   appendFileSync('did', 'installed ')
   if (existsSync('no-network')) process.exit(7)
   mkdirSync('node_modules/.bin', { recursive: true })
@@ -20,7 +20,11 @@ const NPM = `
   }
   rmSync('node_modules/.bin/node', { force: true })
   symlinkSync(process.execPath, 'node_modules/.bin/node')
-  copyFileSync('package-lock.json', 'node_modules/.package-lock.json')
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+  const isNamed = (path, version) => process.argv.includes(path.slice('node_modules/'.length) + '@' + version)
+  for (const [path, { version, optional }] of Object.entries(packages))
+    if (optional && !isNamed(path, version)) delete packages[path]
+  writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages }))
 `
 const BUILDER = `
   const { appendFileSync, mkdirSync } = require('node:fs')
@@ -95,6 +99,24 @@ test('a failed installation prints a message and starts nothing, and the next st
   await rm(join(clone.folder, 'no-network'))
   assert.equal((await clone.start().ended()).code, 3)
   assert.deepEqual(await clone.stepsDone(), ['installed', 'reference', 'vite.js'])
+})
+
+test('a program for this platform that npm leaves out because of its own Node is installed as well', async () => {
+  const [os, cpu] = [[process.platform], [process.arch]]
+  const program = { version: '3.0.0', integrity: 'sha512-of-program', optional: true }
+  await writeFile(
+    join(clone.folder, 'package-lock.json'),
+    lock('2.0.0', {
+      'node_modules/@a/program': { ...program, os, cpu },
+      'node_modules/other-system': { ...program, os: ['other'], cpu },
+      'node_modules/other-processor': { ...program, os, cpu: ['other'] },
+      'node_modules/any-system': program,
+    }),
+  )
+  assert.equal((await clone.start().ended()).code, 3)
+  assert.deepEqual(await clone.stepsDone(), ['installed', 'installed', 'reference', 'vite.js'])
+  await clone.start().ended()
+  assert.deepEqual(await clone.stepsDone(), [])
 })
 
 for (const [signal, code] of [
@@ -183,6 +205,7 @@ async function endOf(child: ChildProcess) {
   return { code, signal, printed }
 }
 
-function lock(version: string): string {
-  return JSON.stringify({ packages: { '': {}, 'node_modules/it': { version, integrity: 'sha512-of-it' } } })
+function lock(version: string, others: Record<string, object> = {}): string {
+  const packages = { '': {}, 'node_modules/it': { version, integrity: 'sha512-of-it' }, ...others }
+  return JSON.stringify({ packages })
 }
