@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -8,14 +8,13 @@ import type { Page } from 'playwright-core'
 import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { type BrowserUser, DESKTOP, PHONE } from '../support/browser.ts'
 import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
+import { requires } from '../tools/part.ts'
 import { liveAt, pickFiles, toUpload, visited } from './file-drop.ts'
 import { disk, web } from './shared.ts'
 import { newAddress, requiresBrowser, tabTo } from './web-fixture.ts'
 
 /** Maximum bytes transferred in the first load, by type, with the headers of responses. */
 const MAX_BYTES: Record<string, number> = { Script: 60_000, Font: 50_000 }
-
-const withCurl = spawnSync('curl', ['--version']).error ? { skip: 'needs curl' } : {}
 
 describe('the front page', requiresBrowser, () => {
   let visitor: BrowserUser
@@ -143,25 +142,29 @@ describe('the front page', requiresBrowser, () => {
     await visitor.assertReadable()
   })
 
-  test('has a curl call that publishes a folder, and three that publish a page', withCurl, async () => {
-    const [archive = '', create = '', upload = '', finalize = ''] = await copyTexts('API')
-    await visitor.assertReadable()
-    const folder = await folderWith('<h1>Hello</h1>')
-    const site = JSON.parse(await shell(archive, folder)) as CreateResponse
-    assert.equal(await visited(site.siteUrl), '<h1>Hello</h1>')
+  test(
+    'has a curl call that publishes a folder, and three that publish a page',
+    requires('curl'),
+    async () => {
+      const [archive = '', create = '', upload = '', finalize = ''] = await copyTexts('API')
+      await visitor.assertReadable()
+      const folder = await folderWith('<h1>Hello</h1>')
+      const site = JSON.parse(await shell(archive, folder)) as CreateResponse
+      assert.equal(await visited(site.siteUrl), '<h1>Hello</h1>')
 
-    const { siteUrl, upload: plan } = JSON.parse(await shell(create, folder)) as CreateResponse
-    await shell(upload.replace('URL', plan.uploads[0]?.url ?? ''), folder)
-    await shell(
-      finalize.replace('FINALIZE_URL', plan.finalizeUrl).replace('VERSION_ID', plan.versionId),
-      folder,
-    )
-    assert.match(await visited(siteUrl), /Hello/)
-  })
+      const { siteUrl, upload: plan } = JSON.parse(await shell(create, folder)) as CreateResponse
+      await shell(upload.replace('URL', plan.uploads[0]?.url ?? ''), folder)
+      await shell(
+        finalize.replace('FINALIZE_URL', plan.finalizeUrl).replace('VERSION_ID', plan.versionId),
+        folder,
+      )
+      assert.match(await visited(siteUrl), /Hello/)
+    },
+  )
 
   test(
     'has a text for agents, whose commands publish a folder and update it, without its secrets',
-    withCurl,
+    requires('curl'),
     async () => {
       const [text = ''] = await copyTexts('AI agent')
       const [publish = '', update = '', ...more] = text.split('\n').filter((line) => line.startsWith('tar '))

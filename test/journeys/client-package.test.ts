@@ -44,7 +44,8 @@ describe('the client of a service', () => {
         /^npm install (\S+)[\s\S]*? from '(.+)'$/m.exec(`${install}\n${example}`) ?? []
       assert.ok(address.endsWith('/cli.tgz'), install)
       // As npm does in the test above, whose start takes seconds of CPU time.
-      const unpack = `mkdir -p node_modules/${name} && curl -fsS ${here(address)} | tar -xzC node_modules/${name} --strip-components=1`
+      const archive = await machine.download(service, new URL(here(address)).pathname)
+      const unpack = `mkdir -p node_modules/${name} && tar -xzf ${archive} -C node_modules/${name} --strip-components=1`
       const installed = ALL_VARIANTS ? here(install) : unpack
       const { code, stdout, stderr } = await machine.shell(`${installed} >&2 && node example.mjs`)
       assert.equal(code, 0, stderr)
@@ -176,7 +177,7 @@ class Machine implements Disposable {
     npm_config_update_notifier: 'false',
   }
 
-  write(path: string, content: string): void {
+  write(path: string, content: string | Buffer): void {
     mkdirSync(join(this.folder, path, '..'), { recursive: true })
     writeFileSync(join(this.folder, path), content)
   }
@@ -184,7 +185,7 @@ class Machine implements Disposable {
   /** Writes a path of a service into a file; returns the file. */
   async download({ port }: RunningService, path: string): Promise<string> {
     const { body } = await sendRequest(port, { path })
-    this.write(path, body.toString())
+    this.write(path, body)
     return `.${path}`
   }
 
