@@ -18,13 +18,14 @@ const parts = [
   {
     name: 'client',
     dist: 'client/dist',
-    from: ['tsconfig.json', 'client', 'protocol', 'scripts/pack-client.ts'],
+    from: ['tsconfig.json', 'package-lock.json', 'client', 'protocol', 'scripts/pack-client.ts'],
     // Types are checked by `npm test`: a type error must not keep the service from starting.
     make: (folder) => [
       [
         join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
         ...['-p', 'client/tsconfig.build.json', '--outDir', folder, '--noCheck'],
       ],
+      viteBuild('client', join(folder, 'cli')),
       [join(root, 'scripts', 'pack-client.ts'), folder],
     ],
   },
@@ -32,12 +33,7 @@ const parts = [
     name: 'dashboard',
     dist: 'dashboard/dist',
     from: ['tsconfig.json', 'package-lock.json', 'client', 'dashboard', 'protocol'],
-    make: (folder) => [
-      [
-        join(root, 'node_modules', 'vite', 'bin', 'vite.js'),
-        ...['build', 'dashboard', '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn'],
-      ],
-    ],
+    make: (folder) => [viteBuild('dashboard', folder)],
   },
   {
     name: 'reference',
@@ -46,6 +42,15 @@ const parts = [
     make: (folder) => [[join(root, 'scripts', 'reference', 'main.ts'), folder]],
   },
 ]
+
+/**
+ * @param {string} project
+ * @param {string} folder
+ */
+function viteBuild(project, folder) {
+  const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
+  return [vite, 'build', project, '--outDir', folder, '--emptyOutDir', '--logLevel', 'warn']
+}
 
 /** Whether all build outputs are current. */
 export function isBuilt() {

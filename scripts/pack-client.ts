@@ -7,11 +7,10 @@ import { root } from './root.mjs'
 // service adds the file that names its URL, and the end of the tar. The same sources always make the same bytes.
 
 const folder = process.argv[2]!
-// Nothing imports the types of the command; only the server runs the schemas of the API, and it has the lists for administrators.
-const compiled = globSync('{client,protocol}/**/*.{js,d.ts}', {
+// Only the server runs the schemas of the API, and it has the lists for administrators.
+const compiled = globSync('{cli,client,protocol}/**/*.{js,d.ts}', {
   cwd: folder,
   exclude: [
-    'client/cli/**/*.d.ts',
     'protocol/api/admin/**',
     'protocol/api/operations.schema.d.ts',
     'protocol/api/**/*.schema.js',

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 // that another user of the machine has put there.
 const cache = process.env.NODE_COMPILE_CACHE || join(homedir(), '.cache', 'slipway')
 if (isAbsolute(cache)) module.enableCompileCache?.(cache)
-const { main } = await import('../dist/client/cli/main.js')
+const { main } = await import('../dist/cli/main.js')
 
 const require = createRequire(import.meta.url)
 const { version } = require('../package.json')

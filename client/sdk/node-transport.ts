@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http'
-import https from 'node:https'
+import type https from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describeConnectionError } from './connection-error.ts'
-import { http } from './node-http.ts'
-import { describeRefusal, forwardThrough, type ProxyFor, proxyError, TunnelAgent } from './proxy.ts'
+import { http, loadHttps } from './node-http.ts'
+import { describeRefusal, forwardThrough, type ProxyFor, proxyError } from './proxy.ts'
 import type { HttpRequest, HttpResponse, RequestBody, Transport } from './transport.ts'
 
 export interface NodeTransportOptions {
@@ -30,30 +30,36 @@ export function nodeTransport({
   proxyFor = () => undefined,
 }: NodeTransportOptions = {}): NodeTransport {
   const settings = { keepAlive: true, maxSockets, noDelay: true, autoSelectFamily: true, timeout: idleMs }
-  const plain = new http.Agent(settings)
-  const secure = new https.Agent(settings)
-  const tunnels = new Map<string, TunnelAgent>()
-  const tunnelThrough = (proxy: URL) => {
-    const agent = tunnels.get(proxy.href) ?? new TunnelAgent(proxy, settings)
-    tunnels.set(proxy.href, agent)
+  const agents = new Map<string, Agent>()
+  const getAgent = (key: string, create: () => Agent) => {
+    const agent = agents.get(key) ?? create()
+    agents.set(key, agent)
     return agent
   }
+  const getPlain = () => getAgent('plain', () => new http.Agent(settings))
+  const getSecure = () => getAgent('secure', () => new (loadHttps().Agent)(settings))
   return {
     async send(request) {
       const proxy = proxyFor(request.url)
       if (!request.url.startsWith('https:')) {
-        return exchange(request, { agent: proxy?.protocol === 'https:' ? secure : plain, forwarder: proxy })
+        if (proxy?.protocol !== 'https:')
+          return exchange(request, { agent: getPlain(), client: http, forwarder: proxy })
+        return exchange(request, { agent: getSecure(), client: loadHttps(), forwarder: proxy })
       }
-      return exchange(request, { agent: proxy ? tunnelThrough(proxy) : secure })
+      if (!proxy) return exchange(request, { agent: getSecure(), client: loadHttps() })
+      const { TunnelAgent } = await import('./tunnel-agent.ts')
+      const agent = getAgent(proxy.href, () => new TunnelAgent(proxy, settings))
+      return exchange(request, { agent, client: loadHttps() })
     },
     close() {
-      for (const agent of [plain, secure, ...tunnels.values()]) agent.destroy()
+      for (const agent of agents.values()) agent.destroy()
     },
   }
 }
 
 interface Route {
-  agent: Agent | https.Agent
+  agent: Agent
+  client: typeof http | typeof https
   /** The proxy that receives the request itself. */
   forwarder?: URL | undefined
 }
@@ -64,8 +70,7 @@ const MAX_TEXT_BYTES = 64 * 1024 * 1024
 const REPEATABLE_METHODS = new Set(['GET', 'HEAD', 'PUT'])
 
 function exchange(request: HttpRequest, route: Route): Promise<HttpResponse> {
-  const { agent, forwarder } = route
-  const { request: open } = agent instanceof https.Agent ? https : http
+  const { agent, client, forwarder } = route
   const forward = forwarder && forwardThrough(forwarder, request.url)
   // One signal aborts many uploads; Node would warn about its eleventh listener.
   if (request.signal) setMaxListeners(0, request.signal)
@@ -77,7 +82,7 @@ function exchange(request: HttpRequest, route: Route): Promise<HttpResponse> {
       agent,
       ...(request.signal && { signal: request.signal }),
     }
-    const outgoing = forward ? open(options) : open(request.url, options)
+    const outgoing = forward ? client.request(options) : client.request(request.url, options)
     outgoing.on('timeout', () => outgoing.destroy(new Error('the connection timed out')))
     let isAnswered = false
     outgoing.on('error', (error) => {
