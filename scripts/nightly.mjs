@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { environment, prepare } from './prepare.mjs'
@@ -9,7 +9,7 @@ import { run } from './spawn.mjs'
 import { installParts } from './test-dependencies.mjs'
 
 // `npm run nightly [-- part of a name …] [--record]`: the long form of every check, one after the other, for hours.
-// `--record` writes the results to docs/nightly.md. Exits with 1 when a run failed.
+// `--record` writes the result of each to docs/nightly.md. Exits with 1 when a run failed.
 
 /**
  * The runs by name: the script of Node with its arguments, and what it shows.
@@ -64,11 +64,11 @@ const { values, positionals } = parseArgs({
   options: { record: { type: 'boolean', default: false } },
 })
 
+const PAGE = join(root, 'docs', 'nightly.md')
+
 await main(async () => {
   const node = await prepare()
   await installParts({ nightly: true })
-  /** @type {string[]} */
-  const rows = []
   for (const [name, { args, shows }] of Object.entries(RUNS)) {
     if (positionals.length > 0 && !positionals.some((part) => name.includes(part))) continue
     print(`\n${name}: ${shows}`)
@@ -78,24 +78,24 @@ await main(async () => {
     if (signal) throw new Error(`${name} was ended by ${signal}`)
     if (code !== 0) process.exitCode = 1
     print(`${name}: ${code === 0 ? 'passed' : 'FAILED'} after ${minutes} minutes`)
-    rows.push(`| ${name} | ${shows} | ${code === 0 ? 'passed' : '**failed**'} | ${minutes} |`)
+    if (!values.record) continue
+    const date = new Date().toISOString().slice(0, 10)
+    record(name, `${code === 0 ? 'passed' : '**failed**'} | ${minutes} | ${date}`)
   }
-  if (values.record) writeFileSync(join(root, 'docs', 'nightly.md'), describe(rows))
 })
 
-/** @param {string[]} rows */
-function describe(rows) {
-  return [
-    '# Nightly runs',
-    '',
-    '`npm test` guards each promise once, in minutes. `npm run nightly` repeats them with more seeds, faults and variants,',
-    'for hours. `npm run nightly -- --record` wrote this page.',
-    '',
-    `Last run: ${new Date().toISOString().slice(0, 10)}.`,
-    '',
-    '| run | what it shows | result | minutes |',
-    '|---|---|---|---|',
-    ...rows,
-    '',
-  ].join('\n')
+/** Replaces the last result of a run on the page, which keeps those of the others. @param {string} name @param {string} result */
+function record(name, result) {
+  const known = readFileSync(PAGE, 'utf8').split('\n')
+  const rows = Object.entries(RUNS).map(([one, { shows }]) => {
+    const start = `| ${one} | ${shows} | `
+    if (one === name) return `${start}${result} |`
+    return known.find((line) => line.startsWith(start)) ?? `${start}not run yet | | |`
+  })
+  const head = known.slice(
+    0,
+    known.findIndex((line) => line.startsWith('|')),
+  )
+  const title = '| run | what it shows | last result | minutes | on |\n|---|---|---|---|---|'
+  writeFileSync(PAGE, [...head, title, ...rows, ''].join('\n'))
 }
