@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { environment, prepare } from './prepare.mjs'
 import { print } from './print.mjs'
 import { root } from './root.mjs'
-import { main } from './setup-error.mjs'
+import { main, SetupError } from './setup-error.mjs'
 import { run } from './spawn.mjs'
 import { installParts } from './test-dependencies.mjs'
 
@@ -64,6 +64,13 @@ const { values, positionals } = parseArgs({
   options: { record: { type: 'boolean', default: false } },
 })
 
+/** @type {NodeJS.Signals | undefined} */
+let interrupted
+for (const one of /** @type {NodeJS.Signals[]} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+  process.on(one, () => {
+    interrupted = one
+  })
+
 const PAGE = join(root, 'docs', 'nightly.md')
 
 await main(async () => {
@@ -75,6 +82,8 @@ await main(async () => {
     const started = performance.now()
     const { code, signal } = await run(node, args, { cwd: root, env: { ...environment(), CI: 'true' } })
     const minutes = ((performance.now() - started) / 60_000).toFixed(1)
+    if (interrupted)
+      throw new SetupError(`${name} was interrupted by ${interrupted}; nothing of it is recorded.`)
     if (signal) throw new Error(`${name} was ended by ${signal}`)
     if (code !== 0) process.exitCode = 1
     print(`${name}: ${code === 0 ? 'passed' : 'FAILED'} after ${minutes} minutes`)

@@ -129,7 +129,9 @@ export class WebFixture implements AsyncDisposable {
 
   /** Opens a page in a context that is signed in. */
   async owner({ account, ...options }: OwnerOptions = {}): Promise<Owner> {
-    const owner = Object.assign(await this.visitor(options), account ?? (await this.createAccount()))
+    // The account may be that of another page.
+    const { email, client, cookies } = account ?? (await this.createAccount())
+    const owner = Object.assign(await this.visitor(options), { email, client, cookies })
     await openEmptyPage(owner.page, this.service.baseUrl)
     await this.signIn(owner.page, owner)
     return owner
