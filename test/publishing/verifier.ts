@@ -47,7 +47,7 @@ export class StateVerifier {
 
   /**
    * Every file of every site belongs to the acknowledged version, or to one requested since without a response; which one
-   * ends the uncertainty.
+   * ends the uncertainty. One that has expired may be gone.
    */
   async verifySites(sites: Iterable<SiteHistory>): Promise<Faults> {
     const faults: Faults = []
@@ -58,6 +58,9 @@ export class StateVerifier {
         if (differences.length === 0) return site.resolve(state)
         found.push(summary(differences))
       }
+      // Also one that has expired since.
+      const mayBeGone = site.isExpired() || site.isUnknown
+      if (mayBeGone && (await this.#differences(site, null)).length === 0) return
       faults.push(
         `${site.slug} is not what was acknowledged: ${found.join('; nor what was requested since: ')}`,
       )
