@@ -3,8 +3,10 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../client/cli/command-line.ts'
+import { search } from '../dashboard/docs/search.ts'
 import { formatLimit, formatNumber } from '../protocol/format.ts'
-import { headingTitle, toAnchor } from '../scripts/reference/guides.ts'
+import { errorEntries } from '../scripts/reference/errors.ts'
+import { guideEntries, headingTitle, PAGE_NAMES, toAnchor } from '../scripts/reference/guides.ts'
 import { describeSettings, readConfig } from '../server/config/settings.ts'
 import { sweeps } from '../server/jobs/jobs.ts'
 import { publishLimits } from '../server/services.ts'
@@ -101,4 +103,30 @@ test('the commands in CONTRIBUTING.md that run one test name one that exists', (
       command,
     )
   }
+})
+
+test('a search of the docs finds the guide of a task first, and an error by its code', () => {
+  const entries = [
+    ...PAGE_NAMES.filter((name) => existsSync(new URL(`../docs/${name}.md`, import.meta.url))).flatMap(
+      (name) => guideEntries({ name, source: guide(name) }),
+    ),
+    ...errorEntries(),
+  ]
+  const first = (text: string) => search(entries, text).map(({ page, id }) => `${page}#${id}`)[0]
+  const searches = {
+    'custom domain': 'domains#',
+    domains: 'domains#',
+    password: 'serving#passwords',
+    expire: 'sites#expiry',
+    'delete site': 'sites#deleting-and-restoring',
+    'single page app': 'frameworks#single-page-apps',
+    spa: 'frameworks#',
+    ci: 'ci#',
+    quota: 'plans#plans-and-quotas',
+    RATE_LIMITED: 'errors#RATE_LIMITED',
+    domain_taken: 'errors#DOMAIN_TAKEN',
+    PAYLOAD_TOO: 'errors#PAYLOAD_TOO_LARGE',
+  }
+  const found = Object.fromEntries(Object.keys(searches).map((text) => [text, first(text)]))
+  assert.deepEqual(found, searches)
 })

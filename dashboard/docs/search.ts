@@ -6,33 +6,57 @@ const MAX_RESULTS = 20
 /** Characters of the text around the first word that was found. */
 const EXCERPT_LENGTH = 160
 
+/** More mentions of a word do not make a section a better result: a long table mentions every word. */
+const MAX_MENTIONS = 3
+
 export interface Result extends DocsSection {
   /** The part of the text that has the first word. */
   excerpt: string
 }
 
 /**
- * The sections that have all words of a text: those whose title is the text, begins with a word of it or has most of the
- * words first, guides before operations of the API, and then by how early the words occur. Empty for a text without words.
+ * The sections that have all words of a text: the one whose title is the text, such as an error code, then guides,
+ * operations of the API and errors, each by how well titles and text match. Empty for a text without words.
  */
 export function search(entries: readonly DocsSection[], text: string): Result[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const words = splitWords(text)
   if (words.length === 0) return []
+  const pageTitles = new Map(entries.filter(({ id }) => id === '').map(({ page, title }) => [page, title]))
   return entries
     .flatMap((entry) => {
-      const [title, body] = [entry.title.toLowerCase(), entry.text.toLowerCase()]
-      const places = words.map((word) => body.indexOf(word))
-      const inTitle = words.filter((word) => title.includes(word)).length
-      if (!words.every((word, index) => title.includes(word) || places[index]! >= 0)) return []
-      const first = Math.max(0, Math.min(...places.map((place) => (place < 0 ? Infinity : place))))
-      const at = Number.isFinite(first) ? first : 0
-      const exact = title === words.join(' ') ? 2 : words.some((word) => title.startsWith(word)) ? 1 : 0
-      const rank = [-exact, -inTitle, entry.page === 'api' ? 1 : 0, at] as const
-      return [{ entry, rank, at }]
+      const matches = words.map((word) => matchWord(word, entry, pageTitles.get(entry.page)))
+      if (matches.some(({ score }) => score === 0)) return []
+      const isExact = entry.title.toLowerCase() === text.trim().toLowerCase()
+      const score = matches.reduce((sum, match) => sum + match.score, 0)
+      const at = Math.min(...matches.map((match) => match.at))
+      return [{ entry, rank: [isExact ? 0 : 1, kind(entry), -score], at: Number.isFinite(at) ? at : 0 }]
     })
-    .sort(({ rank: a }, { rank: b }) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || a[3] - b[3])
+    .sort(({ rank: a }, { rank: b }) => a[0]! - b[0]! || a[1]! - b[1]! || a[2]! - b[2]!)
     .slice(0, MAX_RESULTS)
     .map(({ entry, at }) => ({ ...entry, excerpt: excerpt(entry.text, at) }))
+}
+
+/** Guides come first: a reader who searches for a task has no error yet. */
+function kind({ page }: DocsSection): number {
+  return page === 'errors' ? 2 : page === 'api' ? 1 : 0
+}
+
+/** 0 without the word. The beginning of a word counts more than letters inside one, a title more than its text. */
+function matchWord(word: string, entry: DocsSection, pageTitle = ''): { score: number; at: number } {
+  const stem = word.replace(/^(.{4,}?)(?:ing|ed|es|s|e|y)$/, '$1')
+  const isForm = (other: string) => (stem.length < 4 ? other === word : other.startsWith(stem))
+  const mentions = splitWords(entry.text).filter(isForm).length
+  const score =
+    (splitWords(entry.title).some(isForm) ? 2 * MAX_MENTIONS : 0) +
+    (splitWords(pageTitle).some(isForm) ? MAX_MENTIONS : 0) +
+    Math.min(mentions, MAX_MENTIONS)
+  const at = entry.text.toLowerCase().indexOf(stem)
+  const isInside = at >= 0 || entry.title.toLowerCase().includes(word)
+  return { score: score || (isInside ? 0.1 : 0), at: at < 0 ? Infinity : at }
+}
+
+function splitWords(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []
 }
 
 /** The text around a place, cut at spaces. */
