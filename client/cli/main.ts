@@ -10,6 +10,7 @@ import { type Command, type CommandContext, type OptionValues, printResult, SITE
 import { findCommand, isCommand, parseCommandLine } from './command-line.ts'
 import { describeError, type ErrorReport, type LastRequest, toErrorJson } from './format-error.ts'
 import { quoteArgument } from './quote-argument.ts'
+import { RateBudget } from './rate-budget.ts'
 import { findMisspelled, readSettings } from './settings.ts'
 import { CredentialStore } from './state/credentials.ts'
 import { SiteMemory } from './state/site-memory.ts'
@@ -41,6 +42,7 @@ export async function main(invocation: Invocation): Promise<number> {
   const transport = nodeTransport({ proxyFor })
   const retryPolicy = invocation.retryPolicy ?? defaultRetryPolicy
   const banners = new ReceivedBanners()
+  const budget = new RateBudget()
   let caller: LastRequest | undefined
   const credentials = new CredentialStore(settings.keysFile)
   const work: CommandContext = {
@@ -67,7 +69,7 @@ export async function main(invocation: Invocation): Promise<number> {
         baseUrl,
         key,
         client,
-        send: banners.watch(baseUrl, transport.send),
+        send: budget.watch(banners.watch(baseUrl, transport.send)),
         signal: invocation.signal,
         retryPolicy,
       })
@@ -84,6 +86,7 @@ export async function main(invocation: Invocation): Promise<number> {
     return report.exitCode
   } finally {
     banners.print(terminal, settings)
+    budget.print(terminal, retryPolicy.now())
     terminal.close()
     transport.close()
   }

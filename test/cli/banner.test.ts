@@ -32,4 +32,29 @@ describe('the message of the operator', () => {
       assert.deepEqual([code, stderr, Object.keys(JSON.parse(stdout))], [0, printed, ['sites']])
     }
   })
+  it('is followed by the requests that are left, when the hourly limit is close', async () => {
+    const { cli, server } = fixture
+    const reset = cli.now / 1000 + 1800
+    const run = async (limit: string, remaining: string, status = 200) => {
+      const headers = {
+        'X-RateLimit-Limit': limit,
+        'X-RateLimit-Remaining': remaining,
+        'X-RateLimit-Reset': String(reset),
+      }
+      const body = status === 200 ? { publishes: [], nextCursor: null } : { error: 'No', code: 'X', status }
+      server.reply(/./, [status, body, headers])
+      const { stderr } = await cli.run(['sites', '--json'], { env: { SLIPWAY_KEY: KEY } })
+      return /.* requests left.*/.exec(stderr)?.[0].replace(/ at .*/, ' at …') ?? ''
+    }
+    for (const [limit, remaining, status, printed] of [
+      ['60', '7', 200, ''],
+      ['60', '6', 200, '6 of 60 requests left this hour. The limit resets at …'],
+      ['5', '2', 200, ''],
+      ['5', '1', 200, '1 of 5 requests left this hour. The limit resets at …'],
+      ['60', '0', 400, '0 of 60 requests left this hour. The limit resets at …'],
+      ['60', '0', 429, ''],
+      ['60', 'few', 200, ''],
+    ] as const)
+      assert.equal(await run(limit, remaining, status), printed, `${remaining} of ${limit}, ${status}`)
+  })
 })
