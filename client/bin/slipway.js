@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import module, { createRequire } from 'node:module'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 // Newer than Node 18: with a warm cache nothing is compiled again. Not in the temporary folder, where Node runs the code
-// that another user of the machine has put there.
+// that another user of the machine has put there. Only where it exists: Node does not return from creating it below /proc.
 const cache = process.env.NODE_COMPILE_CACHE || join(homedir(), '.cache', 'slipway')
-if (isAbsolute(cache)) module.enableCompileCache?.(cache)
+if (isAbsolute(cache) && makeCache(cache)) module.enableCompileCache?.(cache)
 const { main } = await import('../dist/cli/main.js')
 
 const require = createRequire(import.meta.url)
@@ -36,3 +36,15 @@ process.exitCode = await main({
   stderr,
   signal: stop.signal,
 })
+
+/** Whether the folder exists, or could be created. */
+function makeCache(folder) {
+  for (const path of [dirname(folder), folder]) {
+    try {
+      mkdirSync(path, 0o700)
+    } catch {
+      // It exists, or the home folder cannot be written.
+    }
+  }
+  return existsSync(folder)
+}

@@ -95,7 +95,7 @@ describe('the installed program', () => {
     it(`runs no code that another user has put into the temporary folder on Node ${nodeVersion}`, async () => {
       using cli = new CliHarness()
       using shared = new CliHarness()
-      for (const HOME of [cli.home, '']) {
+      for (const HOME of [cli.home, '', '/proc']) {
         const { code } = await run(node, ['--version'], { env: { HOME, TMPDIR: shared.cwd }, cli })
         assert.equal(code, 0)
         assert.deepEqual(readdirSync(shared.cwd), [])

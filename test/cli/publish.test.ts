@@ -214,11 +214,24 @@ describe('publish', () => {
     })
 
     it('or whose user has no home', async () => {
-      const { code, stdout, stderr } = await fixture.cli.run(['publish', 'site'], {
-        env: { HOME: '/dev/null' },
-      })
-      assert.deepEqual([code, stdout], [0, ADDRESS], stderr)
-      assert.match(stderr, /Can't write \/dev\/null\/\.config\/slipway \(ENOTDIR\)/)
+      const { cli } = fixture
+      const long = join(cli.home, 'x'.repeat(300))
+      symlinkSync('loop', join(cli.home, 'loop'))
+      symlinkSync('/nowhere/at/all', join(cli.home, 'dangling'))
+      const homes = {
+        '/dev/null': 'EEXIST',
+        '/proc': 'ENOENT',
+        '/proc/self': 'ENOENT',
+        [long]: 'ENAMETOOLONG',
+        [join(cli.home, 'loop')]: 'ELOOP',
+        [join(cli.home, 'dangling')]: 'EEXIST',
+      }
+      for (const [HOME, problem] of Object.entries(homes)) {
+        const { code, stdout, stderr } = await cli.run(['publish', 'site', '--new'], { env: { HOME } })
+        assert.equal(code, 0, stderr)
+        assert.match(stdout, /^http:/)
+        assert.ok(stderr.includes(`Can't write ${join(HOME, '.config/slipway')} (${problem})`), stderr)
+      }
     })
 
     it('updates the site of its state, unless that is of another user', {

@@ -1,10 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { createWriteStream, lstatSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { FileEntry } from '../../../protocol/api/fields.schema.ts'
 import { validatePath } from '../../../protocol/manifest/paths.ts'
 import { RefusedError } from '../cli-error.ts'
+import { makeFolder } from './make-folder.ts'
 import type { TarEntry } from './read-tar.ts'
 
 /**
@@ -77,7 +78,7 @@ export class FolderWriter {
     this.check(file.path)
     const target = join(this.#base, ...this.#names(file.path))
     const folder = dirname(target)
-    if (!this.#checked.has(folder)) mkdirSync(folder, { recursive: true })
+    if (!this.#checked.has(folder)) makeFolder(folder)
     // A publish of the folder ignores it, should a crash leave it there.
     const fresh = join(folder, `.slipway-${randomUUID()}`)
     const hash = createHash('sha256')

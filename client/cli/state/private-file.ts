@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { accessSync, chmodSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CliError } from '../cli-error.ts'
+import { makeFolder } from '../folder/make-folder.ts'
 
-/** Of places that cannot be written: those of another user, read-only mounts, `HOME=/dev/null`, full disks. */
-const UNWRITABLE_CODES = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOSPC', 'EDQUOT'])
+/** Of places that cannot be written: those of another user, read-only mounts, full disks, `HOME=/dev/null`, `HOME=/proc`. */
+const UNWRITABLE_CODES = new Set(
+  'EACCES EPERM EROFS ENOTDIR ENOSPC EDQUOT ENOENT EEXIST ELOOP ENAMETOOLONG'.split(' '),
+)
 
 export function isUnwritable(error: unknown): error is NodeJS.ErrnoException {
   return UNWRITABLE_CODES.has(String((error as NodeJS.ErrnoException | undefined)?.code))
@@ -59,7 +53,7 @@ export function writePrivate(file: string, value: unknown): void {
 export function writePrivateText(file: string, text: string): void {
   const folder = dirname(file)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder, 0o700)
     chmodSync(folder, 0o700)
     replaceFile(file, text)
   } catch (error) {
