@@ -26,8 +26,7 @@ preview shows another one. On a terminal, leave the preview out to choose from a
     const promoted = await slipway.promote(slug, name, versionId).catch((error: unknown) => {
       throw toUnknownPreview(work, error)
     })
-    const version = versions.find(({ versionId: id }) => id === promoted.versionId)
-    const found = version && describeVersion(version, work.retryPolicy.now(), versions)
-    reportRestored(work, options, site, promoted, found ? `Promoted ${name}: ${found} is live` : undefined)
+    const version = describeVersion(promoted.versionId, work.retryPolicy.now(), versions)
+    reportRestored(work, options, site, promoted, `Promoted ${name}: ${version} is live`)
   },
 }

@@ -15,6 +15,7 @@ import type { PublishObserver, PublishPlan } from './publish-target.ts'
 import { quoteArgument } from './quote-argument.ts'
 import { ProgressView } from './terminal/progress.ts'
 import { formatLocalTime } from './terminal/time.ts'
+import { briefId } from './version-id.ts'
 import { printWarnings } from './warnings.ts'
 
 type ReportDeps = Pick<CommandContext, 'terminal' | 'retryPolicy' | 'settings'>
@@ -91,7 +92,7 @@ function suggestNextStep({ published, site, remembered }: PublishSummary, progra
   const option = remembered ? '' : ` --site ${quoteArgument(published.slug)}`
   if (published.preview) return `${program} promote ${quoteArgument(published.preview.name)}${option}`
   return site.claimToken === undefined
-    ? `${program} restore ${quoteArgument(published.versionId)}${option}`
+    ? `${program} restore ${quoteArgument(briefId(published.versionId))}${option}`
     : `${program} publish`
 }
 

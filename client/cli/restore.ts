@@ -1,7 +1,7 @@
 import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import { type ChosenSite, openSite } from './account.ts'
 import { type Command, type CommandContext, type OptionValues, printResult, SITE_OPTIONS } from './command.ts'
-import { resolveVersionId } from './version-id.ts'
+import { assertNamed, describeVersion, findVersionId } from './version-id.ts'
 import { printWarnings } from './warnings.ts'
 
 /** `slipway restore [version]` */
@@ -17,18 +17,21 @@ terminal, leave it out to choose from a list.`,
   async run(work, options, [typed]) {
     const site = await openSite(work, options)
     const { slug, slipway } = site
-    const versionId = await resolveVersionId(work, slipway, { slug, typed })
-    reportRestored(work, options, site, await slipway.restore(slug, versionId))
+    assertNamed(work, typed)
+    const { versions } = await slipway.versions(slug)
+    const restored = await slipway.restore(slug, await findVersionId(work, versions, typed))
+    const version = describeVersion(restored.versionId, work.retryPolicy.now(), versions)
+    reportRestored(work, options, site, restored, `Restored ${version}`)
   },
 }
 
-/** Prints `done`, by default which version is live now, and stores it: the next publish replaces it. */
+/** Prints `done`, and stores which version is live now: the next publish replaces it. */
 export function reportRestored(
   work: CommandContext,
   options: OptionValues,
   { slug, server }: ChosenSite,
   restored: FinalizeResponse,
-  done = `${restored.versionId} is live`,
+  done: string,
 ): void {
   const { terminal } = work
   work.siteMemory.setLiveVersion(slug, server, restored.versionId)

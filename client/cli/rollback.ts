@@ -25,7 +25,7 @@ version.`,
       throw new RefusedError('There is no earlier live version', hint)
     }
     const restored = await slipway.restore(slug, previous.versionId)
-    const name = describeVersion(previous, work.retryPolicy.now(), versions)
+    const name = describeVersion(previous.versionId, work.retryPolicy.now(), versions)
     reportRestored(work, options, site, restored, `Rolled back to ${name}`)
   },
 }

@@ -12,6 +12,7 @@ import { quoteArgument } from './quote-argument.ts'
 import { describeSite } from './state/site-memory.ts'
 import { choose } from './terminal/choose.ts'
 import { formatLocalTime } from './terminal/time.ts'
+import { briefId } from './version-id.ts'
 import { formatAuthor } from './versions.ts'
 
 /** How a publish continues after a conflict. */
@@ -134,6 +135,6 @@ function nextSteps(
   return [
     `To overwrite that version: ${command} --overwrite`,
     `To add your files to it: ${command} --merge`,
-    `To download it: ${program} pull${preview === undefined ? '' : ` --version ${quoteArgument(currentVersionId)}`}`,
+    `To download it: ${program} pull${preview === undefined ? '' : ` --version ${quoteArgument(briefId(currentVersionId))}`}`,
   ]
 }

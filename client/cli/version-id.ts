@@ -17,12 +17,27 @@ export async function resolveVersionId(
   slipway: Slipway,
   { slug, typed }: { slug: string; typed: string | undefined },
 ): Promise<string> {
+  if (typed?.length === ID_LENGTH) return typed.toLowerCase()
+  assertNamed(work, typed)
+  return findVersionId(work, (await slipway.versions(slug)).versions, typed)
+}
+
+/** Throws a UsageError without a version where there is no list to choose from. */
+export function assertNamed({ terminal, settings }: CommandContext, typed: string | undefined): void {
+  if (typed === undefined && !terminal.interactive)
+    throw new UsageError('Name a version', listThem(settings.program))
+}
+
+/** The same among these versions. */
+export async function findVersionId(
+  work: CommandContext,
+  versions: VersionSummary[],
+  typed: string | undefined,
+): Promise<string> {
   const prefix = typed?.toLowerCase()
   if (prefix?.length === ID_LENGTH) return prefix
-  const see = `List them: ${work.settings.program} versions`
-  if (prefix === undefined && !work.terminal.interactive) throw new UsageError('Name a version', see)
-  const { versions } = await slipway.versions(slug)
   if (prefix === undefined) return pickVersion(work, versions)
+  const see = listThem(work.settings.program)
   const matches = versions.filter(({ versionId }) => versionId.startsWith(prefix))
   const [match, ...others] = matches
   if (match && others.length === 0) return match.versionId
@@ -46,12 +61,22 @@ export async function resolveVersionOrLive(
 
 /** How a command names a version: by its time, and by the start of its id, which is unique among `versions`. */
 export function describeVersion(
-  { versionId, createdAt }: Pick<VersionSummary, 'versionId' | 'createdAt'>,
+  versionId: string,
   now: number,
-  versions: readonly Pick<VersionSummary, 'versionId'>[],
+  versions: readonly Pick<VersionSummary, 'versionId' | 'createdAt'>[],
 ): string {
   const id = versionId.slice(0, shortLength(versions))
-  return `the version of ${formatLocalTime(createdAt, now)} (${id})`
+  const found = versions.find((version) => version.versionId === versionId)
+  return found ? `the version of ${formatLocalTime(found.createdAt, now)} (${id})` : `version ${id}`
+}
+
+/** The start of an id for a command to copy: the millisecond in which the version was created. */
+export function briefId(versionId: string): string {
+  return versionId.slice(0, 10)
+}
+
+function listThem(program: string): string {
+  return `List them: ${program} versions`
 }
 
 /** As the dashboard shows ids, where that is unique. */
@@ -80,7 +105,8 @@ async function pickVersion(
     'Which version?',
     others.map(({ versionId, createdAt, publishedAt }) => {
       const draft = publishedAt === null ? ', draft' : ''
-      return [versionId, `${formatLocalTime(createdAt, retryPolicy.now())}  ${versionId}${draft}`]
+      const id = versionId.slice(0, shortLength(versions))
+      return [versionId, `${formatLocalTime(createdAt, retryPolicy.now())}  ${id}${draft}`]
     }),
   )
 }

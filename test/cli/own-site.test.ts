@@ -136,7 +136,7 @@ describe('the site of this folder', () => {
     fixture.remember('otter')
     const { stdout, stderr } = await fixture.cli.run(['restore', 'v2'], keyed)
     assert.equal(stdout, 'http://otter.sites.test/\n')
-    assert.match(stderr, /v2 is live\nWarning: _redirects:3: has no target\n/)
+    assert.match(stderr, /Restored the version of .* \(v2\)\nWarning: _redirects:3: has no target\n/)
     assert.equal((await fixture.cli.run(['restore'], keyed)).code, 2)
   })
 

@@ -370,7 +370,7 @@ describe('publish', () => {
       assert.equal(fixture.server.sites.get('site-1')!.live, undefined)
       fixture.signIn()
       const owned = await fixture.publish('--draft', '--new')
-      assert.match(owned.stderr, /Make it live: slipway restore \S+\n/)
+      assert.match(owned.stderr, /Make it live: slipway restore \S{1,10}\n/)
     })
 
     it('--json prints the whole result in place of the address', async () => {
