@@ -219,7 +219,7 @@ export const ERROR_CODES = {
   PAYLOAD_TOO_LARGE: {
     status: 413,
     meaning: 'A request body, a file or the site is over its size limit.',
-    hint: 'Publish fewer or smaller files; the message has the limit. Accounts have higher limits than anonymous callers.',
+    hint: 'Publish fewer or smaller files; the message has the limit.',
   },
   QUOTA_EXCEEDED: {
     status: 413,

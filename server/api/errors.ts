@@ -37,8 +37,18 @@ export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: 
       reply.header('WWW-Authenticate', `Bearer realm="API"${problem}`)
     }
     // Caches may otherwise keep a 404, 405 or 410 for a time of their choice (RFC 9110, section 15.1).
-    reply.code(status).header('Cache-Control', 'no-store').send(errorBody(failure, baseUrl))
+    reply
+      .code(status)
+      .header('Cache-Control', 'no-store')
+      .send(errorBody(withLoginHint(failure, request), baseUrl))
   })
+}
+
+/** A caller that is not signed in may send more with an account. */
+function withLoginHint(failure: ApiError, { caller }: FastifyRequest): ApiError {
+  if (failure.code !== 'PAYLOAD_TOO_LARGE' || caller?.account) return failure
+  const hint = `${failure.hint} Accounts have higher limits: POST /api/auth/agent/request-code, or slipway login.`
+  return new ApiError(failure.code, failure.message, { ...failure, hint })
 }
 
 export function toFieldErrors(error: FastifyError | Error | undefined): FieldError[] {

@@ -151,7 +151,7 @@ describe('a body', () => {
     assert.equal(json.error, 'The body is not valid JSON: line 1 column 6')
   })
 
-  test('of more than 2 MiB beside contents, or 5 MiB, is PAYLOAD_TOO_LARGE, with the limit in the error', async () => {
+  test('of more than 2 MiB beside contents, or 5 MiB, is PAYLOAD_TOO_LARGE, with the limit in the error and a hint for those without an account', async () => {
     const filled = (length: number) => {
       const empty = JSON.stringify({ files: [PAGE], filler: '' })
       return JSON.stringify({ files: [PAGE], filler: 'x'.repeat(length - empty.length) })
@@ -167,6 +167,11 @@ describe('a body', () => {
       const answer = await api.request('POST', '/api/v1/publish', over)
       assert.equal(answer.status, 413)
       assert.match(answer.json.error, limit)
+      const hints = [answer, await api.request('POST', '/api/v1/publish', { headers, body: over.body })]
+      assert.deepEqual(
+        hints.map(({ json }) => /Accounts have higher limits/.test(json.hint)),
+        [false, true],
+      )
     }
   })
 })

@@ -21,7 +21,7 @@ const HINTS: Partial<Record<ErrorCode, string>> = {
   NAME_TAKEN: 'Choose another name, or leave name out to get a generated one.',
   DOMAIN_TAKEN: 'The domain belongs to another site. Remove it there first, or choose another domain.',
   RATE_LIMITED:
-    'Wait until the time in the message; signing in raises the limit. Published sites stay online.',
+    'Wait until the time in the message; without an account, signing in raises the limit. Published sites stay online.',
 }
 
 export function withToolHint(error: ApiError): ApiError {
