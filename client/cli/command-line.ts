@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { findNearest } from '../../protocol/nearest.ts'
 import { UsageError } from './cli-error.ts'
@@ -79,16 +81,34 @@ export function isCommand(name: string): boolean {
 const OTHER_OPTIONS: Record<string, string> = { expires: 'ttl', expiry: 'ttl', 'expires-in': 'ttl' }
 
 /** Parses the arguments of a command. Throws a UsageError for unknown ones. */
-export function parseCommandLine(command: Command, args: string[], program: string): ParsedArgs {
+export function parseCommandLine(
+  command: Command,
+  args: string[],
+  { program, cwd }: { program: string; cwd: string },
+): ParsedArgs {
   const see = `See: ${program} help ${command.name}`
   const options: Command['options'] = { json: JSON_OPTION, ...command.options, help: HELP }
   const { values, positionals, tokens } = parseOptions(options, args, see)
+  /** An option that takes no value, directly before this operand. */
+  const findOptionBefore = (operand: number) => {
+    const at = tokens.filter(({ kind }) => kind === 'positional')[operand]!.index
+    const before = tokens.find(({ index }) => index === at - 1)
+    return before?.kind === 'option' && before.value === undefined
+      ? { typed: args[at - 1]!, instead: options[before.name]?.instead }
+      : undefined
+  }
+  const [first] = positionals
+  if (command.readsFolder && first !== undefined && !existsSync(resolve(cwd, first))) {
+    const option = findOptionBefore(0)
+    if (option) {
+      const hint = option.instead ?? `There is no file or folder ${first} to ${command.name}`
+      throw new UsageError(`${option.typed} takes no value`, hint, see)
+    }
+  }
   const more = positionals[command.maxOperands]
   if (more !== undefined) {
-    const at = tokens.filter(({ kind }) => kind === 'positional')[command.maxOperands]!.index
-    const before = tokens.find(({ index }) => index === at - 1)
-    const { instead } = (before?.kind === 'option' && options[before.name]) || {}
-    if (instead !== undefined) throw new UsageError(`${args[at - 1]} takes no value`, instead, see)
+    const { typed, instead } = findOptionBefore(command.maxOperands) ?? {}
+    if (instead !== undefined) throw new UsageError(`${typed} takes no value`, instead, see)
     const hints =
       command.maxOperands === 0 && command.options.site ? [`Did you mean: --site ${more}`, see] : [see]
     throw new UsageError(`Unexpected argument "${more}". ${describeOperands(command)}`, ...hints)

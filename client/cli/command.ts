@@ -47,6 +47,8 @@ export interface Command {
   operands: string
   /** The words that the first operand can be, for completion. */
   choices?: readonly string[]
+  /** Whether the first operand is a file or folder that exists. */
+  readsFolder?: true
   /** Maximum number of operands. */
   maxOperands: number
   /** One line for the list of commands. */

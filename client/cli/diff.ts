@@ -11,6 +11,7 @@ import { resolveVersionOrLive } from './version-id.ts'
 export const diff: Command = {
   name: 'diff',
   operands: '[folder]',
+  readsFolder: true,
   maxOperands: 1,
   summary: 'Compare a folder with its live site',
   about: `

@@ -116,7 +116,7 @@ async function run(work: CommandContext, args: string[]): Promise<void> {
     )
   }
   const command = await findCommand(name, program)
-  const { options, operands } = parseCommandLine(command, rest, program)
+  const { options, operands } = parseCommandLine(command, rest, { program, cwd: work.cwd })
   if (options.help === true) return run(work, ['help', command.name])
   await command.run(work, { ...siteOption(work, command, options), ...options }, operands)
 }

@@ -39,6 +39,7 @@ import { watchFolder } from './watch.ts'
 export const publish: Command = {
   name: 'publish',
   operands: '[folder]',
+  readsFolder: true,
   maxOperands: 1,
   summary: 'Publish a folder or a file and print its URL',
   about: `

@@ -259,6 +259,8 @@ describe('the program', () => {
   const MISSING = /^Error: --title needs a value: --title=TEXT\n {2}See: slipway help publish\n$/
   const NO_VALUE =
     /--password'? (?:takes no value|does not take an argument)\n {2}The command asks for the password, or uses SLIPWAY_SITE_PASSWORD\n {2}See: slipway help settings\n$/
+  const PUBLISH_NO_VALUE =
+    /--password takes no value\n {2}The command asks for the password, or uses SLIPWAY_SITE_PASSWORD\n {2}See: slipway help publish\n$/
   const mistakes: [args: string, hint: RegExp][] = [
     ['pubilsh', /Did you mean: slipway publish/],
     ['password', /Did you mean: slipway settings --password\n/],
@@ -272,6 +274,10 @@ describe('the program', () => {
     ['sites --expires tomorrow', /'--expires'\n {2}See: slipway help sites/],
     ['settings --title X --password sourdough', NO_VALUE],
     ['settings --password=sourdough', NO_VALUE],
+    ['publish --password sourdough', PUBLISH_NO_VALUE],
+    ['publish --watch dsit', /--watch takes no value\n {2}There is no file or folder dsit to publish\n/],
+    ['diff --json dsit', /--json takes no value\n {2}There is no file or folder dsit to diff\n/],
+    ['publish --title X dsit', /Folder not found: dsit\n/],
     ['versions --json --site a my-site', /Unexpected argument "my-site"/],
     ['publish --title', MISSING],
     ['publish --title -5', MISSING],
