@@ -228,7 +228,7 @@ const finalizeFields = {
 }
 const finalizeExtras = {
   suggestedName: text(
-    'A free name that is like the title; for the first version of a site whose name was generated',
+    'A free name that is like the title; for a site whose name was generated, with its first version and until it has an owner',
   ),
   expiresAt: time('When the site expires; absent when it does not'),
   preview: previewAddress,

@@ -207,7 +207,9 @@ function withPlace(
 }
 
 function unknownSetting(name: string, known: Set<string>): string {
-  const near = findNearest(withoutPrefix(name.toUpperCase()), [...known].map(withoutPrefix))
+  const given = withoutPrefix(name.toUpperCase())
+  const names = [...known].map(withoutPrefix)
+  const near = findNearest(given, names) ?? names.find((other) => given.startsWith(`${other}_`))
   const suggestion = near === undefined ? '' : ` Did you mean SLIPWAY_${near}?`
   return `${name} is not a setting.${suggestion} All settings: slipway-server settings`
 }

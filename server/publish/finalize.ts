@@ -170,11 +170,14 @@ export class Finalizer implements AsyncDisposable {
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
     const { site, version } = outcome
-    const isFirst = site.liveVersionId === version.id && outcome.previousVersionId === null
+    const isLive = site.liveVersionId === version.id
+    const isFirst = isLive && outcome.previousVersionId === null
     this.#followUp(call, outcome, isFirst)
     const [response, suggestedName] = await Promise.all([
       buildFinalizeResponse({ addresses, blobs: blobReader }, site, version, outcome),
-      isFirst ? names.suggest({ slug: site.slug, title: site.title ?? version.title }) : undefined,
+      isFirst || (isLive && site.ownerId === null)
+        ? names.suggest({ slug: site.slug, title: site.title ?? version.title })
+        : undefined,
     ])
     return [outcome, { ...response, ...(suggestedName !== undefined && { suggestedName }) }]
   }
