@@ -11,6 +11,9 @@ interface DeploymentValues {
   dnsHook: string
   siteCertificates: number | undefined
   smtpUrl: string
+  reportEmail: string
+  anonymousPublishing: 'on' | 'off'
+  signUp: { kind: string }
   data: string
   chromium: string
   chromiumSandbox: 'on' | 'off'
@@ -56,6 +59,11 @@ export function deploymentWarnings(values: DeploymentValues, defaultFileBytes: n
   if (smtpUrl === '')
     warnings.push(
       `SLIPWAY_SMTP_URL is not set: no email is sent. Sign-in codes are printed to the terminal, or to stderr without one, and written to ${data}/mail`,
+    )
+  const isOpen = values.anonymousPublishing === 'on' || values.signUp.kind === 'open'
+  if (isOpen && values.reportEmail === '')
+    warnings.push(
+      'SLIPWAY_REPORT_EMAIL is not set, although anyone can publish: reports by visitors send no email, and pages of suspended sites name no contact. Set it to the address of the operator',
     )
   return warnings
 }

@@ -412,17 +412,42 @@ test('the start logs a warning about a shared registrable domain', async () => {
   assert.ok(log.some(({ level, shared }) => level === 'warn' && shared === 'example.com'))
 })
 
+const NO_CONTACT = /SLIPWAY_REPORT_EMAIL is not set, although anyone can publish/
+
 const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
   [{}, []],
   [{ BASE_URL: 'http://localhost:9000' }, []],
   [{ BASE_URL: 'http://[::1]:9000' }, []],
   [
     { BASE_URL: 'http://slipway.lan:8080' },
-    [/other machines cannot connect/, /only this machine can open published sites/, /no email is sent/],
+    [
+      /other machines cannot connect/,
+      /only this machine can open published sites/,
+      /no email is sent/,
+      NO_CONTACT,
+    ],
   ],
-  [{ BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', TRUSTED_PROXIES: '1' }, [/no email is sent/]],
   [
-    { BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', PROXY_PROTOCOL: 'private' },
+    { BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', TRUSTED_PROXIES: '1' },
+    [/no email is sent/, NO_CONTACT],
+  ],
+  [
+    {
+      BASE_URL: 'https://a.example',
+      SITE_DOMAIN: 'b.example',
+      PROXY_PROTOCOL: 'private',
+      SIGN_UP: 'invitation',
+    },
+    [/no email is sent/, NO_CONTACT],
+  ],
+  [
+    {
+      BASE_URL: 'https://a.example',
+      SITE_DOMAIN: 'b.example',
+      PROXY_PROTOCOL: 'private',
+      SIGN_UP: 'invitation',
+      ANONYMOUS: 'off',
+    },
     [/no email is sent/],
   ],
   [{ BLOB_GRACE: '59s' }, [/a backup by other tools .* can lack files/]],
@@ -432,7 +457,13 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
   [{ HOST: '127.0.0.1', TRUSTED_PROXIES: '1' }, []],
   [{ FILE_BYTES: '2 GB', SITE_BYTES: '1GB' }, [/SLIPWAY_FILE_BYTES is larger/]],
   [
-    { HOST: '::', BASE_URL: 'https://a.example', SITE_DOMAIN: 'b.example', SMTP_URL: 'smtp://mail.example' },
+    {
+      HOST: '::',
+      BASE_URL: 'https://a.example',
+      SITE_DOMAIN: 'b.example',
+      SMTP_URL: 'smtp://mail.example',
+      REPORT_EMAIL: 'ops@a.example',
+    },
     [],
   ],
   [
@@ -443,7 +474,7 @@ const DEPLOYMENTS: [settings: Record<string, string>, warnings: RegExp[]][] = [
       SMTP_URL: 'smtp://mail.example',
       HTTPS_PORT: '443',
     },
-    [/sites have no certificate/],
+    [/sites have no certificate/, NO_CONTACT],
   ],
 ]
 
