@@ -30,6 +30,7 @@ import { AccountDeletion } from './jobs/account-deletion.ts'
 import { sweeps } from './jobs/jobs.ts'
 import { SweepList } from './jobs/sweep-list.ts'
 import { ThumbnailDrawer } from './jobs/thumbnail-drawer.ts'
+import { removeAbandonedFolders } from './lib/chromium.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { DEADLINES } from './lib/deadlines.ts'
 import type { MemoryBudget } from './lib/second-chance-cache.ts'
@@ -267,6 +268,9 @@ function openThumbnailDrawer(
 ): ThumbnailDrawer | undefined {
   const { config: program } = parts
   if (program.chromium === '') return undefined
+  removeAbandonedFolders().catch((error: unknown) =>
+    parts.log.warn('files of an earlier Chromium cannot be deleted', { error }),
+  )
   return new ThumbnailDrawer({ ...parts, program, files: new VersionFiles(parts), thumbnails, timeoutMs })
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
@@ -40,6 +40,33 @@ const FLAGS = [
 const SANDBOX_ADVICE =
   ' The sandbox needs another user than root and user namespaces: without them, set SLIPWAY_CHROMIUM_SANDBOX=off'
 
+/** Followed by the id of the process that has started the browser. */
+const FOLDER_PREFIX = 'slipway-chromium-'
+
+/** Of the browsers of this process: after a restart in a container, its id is that of the process before. */
+const openFolders = new Set<string>()
+
+/** Deletes the files of browsers whose process was killed. Those of other users stay. */
+export async function removeAbandonedFolders(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const [, pid] = /^slipway-chromium-(\d+)-/.exec(name) ?? []
+    const folder = join(tmpdir(), name)
+    if (pid === undefined || openFolders.has(folder)) continue
+    if (Number(pid) !== process.pid && isRunning(Number(pid))) continue
+    const found = await lstat(folder).catch(() => undefined)
+    if (found?.isDirectory() && found.uid === process.getuid!())
+      await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
 /**
  * One page of a headless Chromium without a network. It is driven by the DevTools protocol over a pipe; events are emitted
  * by their names. All calls reject once the browser ends, or with the reason of the signal. Its files are deleted with it.
@@ -60,7 +87,8 @@ export class Chromium extends EventEmitter implements AsyncDisposable {
 
   /** Rejects with ChromiumStartError when the program cannot be used. */
   static async open(program: ChromiumProgram, signal: AbortSignal): Promise<Chromium> {
-    const folder = await mkdtemp(join(tmpdir(), 'slipway-chromium-'))
+    const folder = await mkdtemp(join(tmpdir(), `${FOLDER_PREFIX}${process.pid}-`))
+    openFolders.add(folder)
     const chromium = new Chromium(program, folder)
     signal.addEventListener('abort', () => chromium.end(signal.reason), { once: true })
     if (signal.aborted) chromium.end(signal.reason)
@@ -118,6 +146,7 @@ export class Chromium extends EventEmitter implements AsyncDisposable {
     this.end(new Error('the browser was closed'))
     await this.#closed.promise
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 })
+    openFolders.delete(this.#folder)
   }
 
   /** In a browser context of its own, which is kept in memory. */

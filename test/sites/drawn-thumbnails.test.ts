@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -155,6 +156,18 @@ function damage({ data }: RunningService, content: string): void {
 }
 
 describe('thumbnails that the server draws', requires('chromium'), () => {
+  test('leave no files of a browser whose service was killed, after the next start', async () => {
+    const { pid } = spawnSync('true')
+    const folderOf = (id: number) => mkdtempDisposableSync(join(tmpdir(), `slipway-chromium-${id}-`))
+    using ofKilled = folderOf(pid)
+    using ofSamePid = folderOf(process.pid)
+    using ofOther = folderOf(process.ppid)
+    writeFileSync(join(ofKilled.path, 'Cookies'), '')
+    await using _ = await startTestService(SETTINGS)
+    await waitFor(() => !existsSync(ofKilled.path) && !existsSync(ofSamePid.path))
+    assert.ok(existsSync(ofOther.path))
+  })
+
   test('show the start page of a site that was published with curl, without a visit of its owner', async () => {
     const scheduledSweeps = [{ ...thumbnails, intervalSeconds: 1 }]
     await using service = await startTestService(SETTINGS, Date.now(), { scheduledSweeps })
