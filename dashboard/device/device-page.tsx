@@ -1,8 +1,8 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { DeviceRequest } from '../../protocol/api/device.schema.ts'
 import { MAX_USER_CODE_LENGTH } from '../../protocol/api/device.ts'
-import { useAction } from '../api/action.ts'
+import { type Action, useAction } from '../api/action.ts'
 import { signedInAs } from '../api/session.ts'
 import { slipway } from '../api/slipway.ts'
 import { useSignal } from '../api/use-signal.ts'
@@ -36,6 +36,18 @@ function CodeOrRequest() {
   }, [])
   if (asked) return <Question asked={asked} />
   if (query.code && !find.error) return <Page title="Connect a program" narrow />
+  return <CodeForm code={code} onWrite={setCode} find={find} />
+}
+
+interface CodeFormProps {
+  code: string
+  onWrite: (code: string) => void
+  find: Action<[]>
+}
+
+function CodeForm({ code, onWrite, find }: CodeFormProps) {
+  const box = useRef<HTMLInputElement>(null)
+  useLayoutEffect(() => box.current?.focus(), [find.error])
   return (
     <Page title="Connect a program" narrow>
       <form
@@ -49,7 +61,8 @@ function CodeOrRequest() {
         <TextField
           label="Code"
           value={code}
-          onWrite={setCode}
+          onWrite={onWrite}
+          box={box}
           maxLength={MAX_USER_CODE_LENGTH}
           autocomplete="off"
           autocapitalize="characters"

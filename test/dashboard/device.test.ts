@@ -33,7 +33,9 @@ test(
     await owner.assertReadable()
     await page.goto(`${proxied.service.baseUrl}/device?code=ABCD-2345`)
     await page.getByText(/incorrect, used or expired/).waitFor()
-    await page.getByLabel('Code').fill(userCode.toLowerCase())
+    await page.goto(`${proxied.service.baseUrl}/device`)
+    await page.locator('input:focus').waitFor()
+    await page.keyboard.type(userCode.toLowerCase())
     await next.click()
     for (const text of [
       ...['Slipway command line', 'ann@desk', '127.0.0.0/8'],
