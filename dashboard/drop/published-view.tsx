@@ -168,9 +168,12 @@ function RenameNew({ slug, suggestedName, onRenamed }: Omit<OwnedStepsProps, 'si
       <Button disabled={!isAvailable} busy={rename.busy} onClick={submit}>
         Rename site
       </Button>
-      {!isAvailable && (
-        <NameSuggestion texts={[typed, suggestedName ?? '']} known={[name, slug]} onUse={write} />
-      )}
+      <NameSuggestion
+        texts={[typed, suggestedName ?? '']}
+        known={[name, slug]}
+        isNeeded={!isAvailable}
+        onUse={write}
+      />
       <ErrorNotice error={rename.error} />
     </fieldset>
   )

@@ -74,19 +74,21 @@ interface NameSuggestionProps {
   texts: string[]
   /** Names that are not suggested. */
   known: string[]
+  /** Whether the name in the field cannot be used. */
+  isNeeded: boolean
   onUse: (name: string) => void
 }
 
-/** Offers a name that is available. */
-export function NameSuggestion({ texts, known, onUse }: NameSuggestionProps) {
+/** Offers a name that is available. Its place is kept free, so that the page does not move when it appears. */
+export function NameSuggestion({ texts, known, isNeeded, onUse }: NameSuggestionProps) {
   const name = texts.map(suggestName).find((one) => one !== undefined && !known.includes(one))
   const settled = useDebounced(name ?? '')
-  const check = useNameCheck(settled === name ? name : undefined)
-  if (name === undefined || !check.value?.available) return null
+  const check = useNameCheck(isNeeded && settled === name ? name : undefined)
+  const isOffered = isNeeded && check.value?.available === true
   return (
-    <p class="small">
-      <Button variant="link" onClick={() => onUse(name)}>
-        Use {name}
+    <p class={`small ${isOffered ? '' : 'reserved'}`}>
+      <Button variant="link" onClick={() => onUse(name!)}>
+        Use {name ?? '…'}
       </Button>
     </p>
   )

@@ -32,7 +32,12 @@ export function SiteName({ site: { slug, title } }: { site: SiteDetails }) {
       <Button disabled={!isAvailable} onClick={open}>
         Rename site
       </Button>
-      {!isAvailable && <NameSuggestion texts={[typed, title ?? '']} known={[name, slug]} onUse={write} />}
+      <NameSuggestion
+        texts={[typed, title ?? '']}
+        known={[name, slug]}
+        isNeeded={!isAvailable}
+        onUse={write}
+      />
       {isConfirming && (
         <RenameQuestion
           name={name}

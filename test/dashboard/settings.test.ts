@@ -188,10 +188,22 @@ describe('the settings of a site', requiresBrowser, () => {
   test('rename the site to a name that is available, and keep unsaved changes', async () => {
     const field = part('General').getByLabel('Site name')
     await page.getByLabel('Title').fill('Unsaved')
+    const refused = part('General').getByRole('alert').filter({ hasText: /\w/ })
     await field.fill('www')
-    await part('General').getByRole('alert').filter({ hasText: /\w/ }).waitFor()
+    await refused.waitFor()
+    const findPlace = async () => (await page.getByLabel('Title').boundingBox())!.y
+    let place = 0
+    await page.route('**/api/v1/names/corner-bakery', async (route) => {
+      await refused.waitFor()
+      place = await findPlace()
+      await route.continue()
+    })
     await field.fill('Corner Bäkery')
-    await part('General').getByRole('button', { name: 'Use corner-bakery' }).click()
+    const offer = part('General').getByRole('button', { name: 'Use corner-bakery' })
+    await offer.waitFor()
+    assert.equal(await findPlace(), place, 'the offer does not move the page')
+    await page.unroute('**/api/v1/names/corner-bakery')
+    await offer.click()
     await part('General')
       .getByText(/^corner-bakery\.localhost:\d+ is available$/)
       .waitFor()
