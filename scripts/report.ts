@@ -55,7 +55,7 @@ export class Report {
   }
 
   failed({ test, why }: Problem): void {
-    if (test) this.#fail(describe(test), why, this.#commandOf(test))
+    if (test) this.#fail(describe(test), why, { repeat: this.#commandOf(test), isTest: true })
     else this.#fail('the run', why)
   }
 
@@ -67,7 +67,7 @@ export class Report {
   /** A check that counts as one ends. */
   check(name: string, { failure, ...ending }: Ending & { repeat?: string }): void {
     if (failure === undefined) this.#passed += 1
-    else this.#fail(name, failure, ending.repeat)
+    else this.#fail(name, failure, { repeat: ending.repeat })
     this.#end(name, { failure, ...ending })
   }
 
@@ -96,10 +96,15 @@ export class Report {
     return this.#failed === 0
   }
 
-  #fail(title: string, why: string, repeat?: string): void {
+  #fail(
+    title: string,
+    why: string,
+    { repeat, isTest = false }: { repeat?: string | undefined; isTest?: boolean } = {},
+  ): void {
     this.#failed += 1
     const line = `${styleText('red', 'FAILED')}  ${title}`
-    this.#failures.push(line)
+    // The place of a test says enough; anything else has its reason above, perhaps thousands of lines before.
+    this.#failures.push(isTest ? line : `${line}: ${why.trim().split('\n', 1)[0]}`)
     const command = repeat ? `\nto repeat it: ${repeat}` : ''
     this.#print(`\n${line}\n${indented(why.trimEnd() + command)}\n`)
   }

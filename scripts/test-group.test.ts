@@ -129,9 +129,11 @@ test('a path of tests that run with --nightly only is a failure that says so', a
 })
 
 test('a path that no test file has is a failure with a suggestion, also beside another one', async () => {
-  const { code, stdout } = await runChecks(['scripts/wording', 'scripts/wordign'])
-  assert.match(stdout, /no test file has scripts\/wordign in its path; did you mean wording\?/)
-  assert.match(stdout, /\d passed, 1 failed\n$/)
+  const { code, stdout } = await runChecks(['scripts/wording', 'lib/hsts', 'scripts/wordign'])
+  const why = 'no test file has scripts/wordign in its path; did you mean wording?'
+  const end = stdout.slice(stdout.lastIndexOf('FAILED  '))
+  assert.ok(end.startsWith(`FAILED  the run: ${why}\n\nended after `), end)
+  assert.match(end, /\d passed, 1 failed\n$/)
   assert.equal(code, 1)
 })
 
