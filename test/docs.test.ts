@@ -14,11 +14,12 @@ import { parseRules } from '../server/site-rules/site-rules.ts'
 
 const guide = (name: string) => readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8')
 
-test('docs/settings.md lists the settings with their defaults and descriptions, and no other', () => {
+test('docs/settings.md and docs/limits.md list the settings with their defaults and descriptions, and no other', () => {
   const rows = describeSettings().map(({ name, defaultValue, description }) => {
     return `| \`${name}\` | ${defaultValue ? `\`${defaultValue}\`` : '–'} | ${description} |`
   })
-  assert.deepEqual(tableRows('settings', '| name | default | meaning |').toSorted(), rows.toSorted())
+  const listed = ['settings', 'limits'].flatMap((name) => tableRows(name, '| name | default | meaning |'))
+  assert.deepEqual(listed.toSorted(), rows.toSorted())
 })
 
 test('docs/monitoring.md lists the sweeps with their intervals and descriptions, and no other', () => {

@@ -5,7 +5,7 @@ import { GUIDES } from '../../server/web/guides.ts'
 import { documentPage } from './contents.ts'
 
 /** Guides for readers who run a server of their own: its examples keep their URL. */
-const RUN_PAGES: ReadonlySet<string> = new Set(['run', 'settings'])
+const RUN_PAGES: ReadonlySet<string> = new Set(['run', 'settings', 'limits'])
 
 interface GuideFile {
   /** The name of its file without the extension. */

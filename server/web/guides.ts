@@ -61,6 +61,7 @@ export const GUIDES: readonly (readonly [task: string, guides: readonly Guide[]]
     [
       { name: 'run', title: 'Running a server', about: 'proxies, email, upgrades and troubleshooting' },
       { name: 'settings', title: 'Settings', about: 'every setting with its default' },
+      { name: 'limits', title: 'Limits', about: 'the settings of requests, plans, sites and memory' },
       {
         name: 'operate',
         title: 'Operating a server',
