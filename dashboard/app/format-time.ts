@@ -43,6 +43,11 @@ export function formatDayAndTime(iso: string): string {
   return new Date(iso).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'short' })
 }
 
+/** "12 Mar 2026, 15:04", in the local time zone. */
+export function formatShort(iso: string): string {
+  return new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+}
+
 /** "12 March 2026 at 15:04:05", in the local time zone. */
 export function formatMoment(iso: string): string {
   return new Date(iso).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'medium' })

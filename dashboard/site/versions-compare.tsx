@@ -6,7 +6,7 @@ import { formatBytes, formatNumber } from '../../protocol/format.ts'
 import { diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
-import { formatMoment } from '../app/format-time.ts'
+import { formatShort } from '../app/format-time.ts'
 import { Button } from '../kit/button.tsx'
 import { Choice } from '../kit/field.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
@@ -58,7 +58,7 @@ export function CompareVersions({ site, versions }: CompareVersionsProps) {
 function describe(version: VersionSummary): string {
   const { versionId, current, message } = version
   const state = current ? ', live' : ''
-  return `${formatMoment(madeAt(version))} (${shortId(versionId)}${state})${message ? ` ${message}` : ''}`
+  return `${formatShort(madeAt(version))} (${shortId(versionId)}${state})${message ? ` ${message}` : ''}`
 }
 
 interface ComparisonProps {
