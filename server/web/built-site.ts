@@ -16,8 +16,9 @@ import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
 import { type Accents, accentStyle, DEFAULT_ACCENT } from '../lib/accent.ts'
 import type { Logo } from '../lib/branding.ts'
 import { ApiError } from '../lib/errors.ts'
-import { escapeHtml, html } from '../lib/html.ts'
+import { escapeHtml, Html, html } from '../lib/html.ts'
 import type { HttpRequest } from '../net/http-handler.ts'
+import { GUIDES } from './guides.ts'
 import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
 
 interface BuiltSiteOptions {
@@ -35,7 +36,7 @@ const DASHBOARD_FOLDER = join(import.meta.dirname, '../../dashboard/dist')
 const REFERENCE_FOLDER = join(import.meta.dirname, 'dist')
 
 /** Where the guides are, with their names. */
-const GUIDES = 'docs/'
+const DOCS = 'docs/'
 
 /** For files with a hash of their content in their names. */
 const IMMUTABLE = 'public, max-age=31536000, immutable'
@@ -152,7 +153,7 @@ class FilledFiles {
 
   get(name: string): Promise<StaticFile> | undefined {
     const { built, reference } = this.#builds
-    const isBuilt = built.has(name) || (name.startsWith(GUIDES) && reference.has(name))
+    const isBuilt = built.has(name) || (name.startsWith(DOCS) && reference.has(name))
     if (!isBuilt || /\.(br|zst|gz)$/.test(name)) return undefined
     const known = this.loaded.get(name)
     if (known) return known
@@ -195,7 +196,7 @@ class FilledFiles {
 }
 
 function getContent(name: string, { built, reference }: Builds, options: BuiltSiteOptions): Buffer {
-  if (name.startsWith(GUIDES)) return getGuide(name, String(reference.get(name)), { built, options })
+  if (name.startsWith(DOCS)) return getGuide(name, String(reference.get(name)), { built, options })
   const content = built.get(name)!
   if (name.endsWith('.webmanifest')) return Buffer.from(fillManifest(String(content), options))
   return name.endsWith('.html') ? fillIn(String(content), options) : content
@@ -210,8 +211,15 @@ function getGuide(
   if (name.endsWith('.json')) return Buffer.from(replacePlaceholders(content, options, escapeJson))
   if (!name.endsWith('.html')) return Buffer.from(replacePlaceholders(content, options, (text) => text))
   const title = /<h1[^>]*>(.*?)<\/h1>/.exec(content)?.[1] ?? ''
+  const guide = GUIDES.flatMap(([, guides]) => guides).find((one) => name === `${DOCS}${one.name}.html`)
+  const about = guide
+    ? `${guide.title}: ${guide.about}`
+    : 'Publish a folder and get its URL: guides and reference'
   const page = String(built.get('reference.html'))
-    .replace('<title>API reference', () => `<title>${title}`)
+    .replace(
+      '<title>API reference',
+      () => html`<meta name="description" content="${about}">\n    <title>${new Html(title)}`.text,
+    )
     .replace('<!-- reference -->', () => content)
   return fillIn(page, options)
 }

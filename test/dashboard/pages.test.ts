@@ -26,6 +26,16 @@ test('the API reference lists every route and its links lead to anchors and erro
   )
 })
 
+test('each page of the docs has a description of its own', async () => {
+  const names = ['', ...GUIDES.flatMap(([, guides]) => guides.map(({ name }) => `/${name}`))]
+  const pages = await Promise.all(names.map((name) => visited(web.url(`/docs${name}`))))
+  const found = pages.map(
+    (page) => /<head>.*<meta name="description" content="([^"]{20,})">/s.exec(page)?.[1],
+  )
+  assert.equal(new Set(found).size, names.length)
+  assert.ok(!found.includes(undefined))
+})
+
 describe('the docs', requiresBrowser, () => {
   test('find a section, an error code and an operation by words, and open what a link leads to', async () => {
     await using reader = await web.visitor({
