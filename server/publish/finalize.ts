@@ -17,8 +17,9 @@ import { trace } from '../lib/telemetry.ts'
 import type { Parts } from '../parts.ts'
 import { countNewBytes, countRecord } from '../sites/blob-references.ts'
 import { buildFinalizeResponse } from '../sites/finalize-response.ts'
+import { recordFormerFiles } from '../sites/former-files.ts'
 import type { SiteNames } from '../sites/names.ts'
-import { assertPreviewLimit, endPreview, findReplacedId, renewedPreview } from '../sites/preview.ts'
+import { assertPreviewLimit, endPreview, findReplacedId, isShown, renewedPreview } from '../sites/preview.ts'
 import { describeSite } from '../sites/site-preview.ts'
 import { activateVersion, assertBaseIsCurrent, requireVersion } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
@@ -286,7 +287,12 @@ export class Finalizer implements AsyncDisposable {
     if (ready) outcome.version = { ...version, ...change, files }
     if (!live || name !== null) {
       await tx.versions.update(id, change)
-      if (replaced) await endPreview(tx, replaced, now)
+      if (replaced) {
+        const replacedId = isShown(replaced, now) ? replaced.id : null
+        const replacement = { replacedId, next: outcome.version, previewName: name }
+        await recordFormerFiles(tx, site, replacement, now)
+        await endPreview(tx, replaced, now)
+      }
       await saveDraft(tx, site.slug, now)
     } else outcome.site = await activateVersion(tx, site, outcome.version, { now, change })
     const uploads = sumUploads(version.state, version.files)

@@ -18,27 +18,51 @@ const FORMER_FILES_TTL_MS = HOUR_MS
 /** Beyond it, those that went away first are dropped. */
 const MAX_FORMER_FILES = 5000
 
-/** Call it before the next version is live. */
+interface Replacement {
+  /** The version that visitors see before, if any. */
+  replacedId: string | null
+  next: Pick<Version, 'files' | 'changes'>
+  /** Null for the site itself. */
+  previewName: string | null
+}
+
+/** Call it before visitors see the next version, and before the one that it replaces is deleted. */
 export async function recordFormerFiles(
   tx: WriteTransaction,
   site: Site,
-  next: Pick<Version, 'files' | 'changes'>,
+  { replacedId, next, previewName }: Replacement,
   now: number,
 ): Promise<void> {
-  const { slug, liveVersionId } = site
-  if (liveVersionId === null) return
-  const former = await tx.versions.findFormer(slug)
+  if (replacedId === null) return
+  const former = (await tx.versions.listFormer(site.slug)).find((one) => one.previewName === previewName)
   const { comparedWith, removed } = next.changes ?? {}
-  const isNothingGone = comparedWith === liveVersionId && removed === 0
-  const live = isNothingGone ? [] : ((await tx.versions.findFiles(liveVersionId)) ?? [])
+  const isNothingGone = comparedWith === replacedId && removed === 0
+  const replaced = isNothingGone ? [] : ((await tx.versions.findFiles(replacedId)) ?? [])
   const paths = new Set(next.files.map(({ path }) => path))
-  const gone = live
+  const gone = replaced
     .filter(({ path }) => !paths.has(path))
     .map((file): FormerFile => ({ ...file, until: now + FORMER_FILES_TTL_MS }))
   for (const { path } of gone) paths.add(path)
   const others = former?.files.filter(({ path, until }) => until > now && !paths.has(path)) ?? []
   if (gone.length > 0 || others.length < (former?.files.length ?? 0))
-    await setFormerFiles(tx, site, { former, files: [...gone, ...others].slice(0, MAX_FORMER_FILES) }, now)
+    await setFormerFiles(
+      tx,
+      site,
+      { former, previewName, files: [...gone, ...others].slice(0, MAX_FORMER_FILES) },
+      now,
+    )
+}
+
+/** Forgets those of a preview that is deleted. */
+export async function forgetFormerOfPreview(
+  tx: WriteTransaction,
+  site: Site,
+  previewName: string,
+  now: number,
+): Promise<void> {
+  for (const former of await tx.versions.listFormer(site.slug))
+    if (former.previewName === previewName)
+      await setFormerFiles(tx, site, { former, previewName, files: [] }, now)
 }
 
 /** Forgets the files of a version that its owner deletes, except those that another version has. */
@@ -48,14 +72,18 @@ export async function forgetFormerFiles(
   versionId: string,
   now: number,
 ): Promise<void> {
-  const former = await tx.versions.findFormer(site.slug)
-  if (!former) return
+  const records = await tx.versions.listFormer(site.slug)
+  if (records.length === 0) return
   const forgotten = await listFiles(tx, versionId)
   for (const { id, state } of await tx.versions.bySlug(site.slug))
     if (state === 'ready' && id !== versionId)
       for (const file of await listFiles(tx, id)) forgotten.delete(file)
-  const kept = former.files.filter((file) => !forgotten.has(identify(file)))
-  if (kept.length < former.files.length) await setFormerFiles(tx, site, { former, files: kept }, now)
+  for (const former of records) {
+    const { previewName } = former
+    const files = former.files.filter((file) => !forgotten.has(identify(file)))
+    if (files.length < former.files.length)
+      await setFormerFiles(tx, site, { former, previewName, files }, now)
+  }
 }
 
 async function listFiles({ versions }: WriteTransaction, id: string): Promise<Set<string>> {
@@ -70,7 +98,11 @@ function identify({ path, hash }: ManifestFile): string {
 async function setFormerFiles(
   tx: WriteTransaction,
   site: Site,
-  { former, files }: { former: FormerFiles | undefined; files: readonly FormerFile[] },
+  {
+    former,
+    previewName,
+    files,
+  }: { former: FormerFiles | undefined; previewName: string | null; files: readonly FormerFile[] },
   now: number,
 ): Promise<void> {
   const { slug } = site
@@ -80,6 +112,7 @@ async function setFormerFiles(
     await tx.versions.insert({
       ...emptyVersion(newId(now), slug, now),
       state: 'former',
+      previewName,
       files,
       previewUntil: last.until,
     })

@@ -5,6 +5,7 @@ import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { VersionHeader } from '../store/tables/versions.ts'
+import { forgetFormerOfPreview } from './former-files.ts'
 import { endPreview, isShown, previewNotFound, requirePreview } from './preview.ts'
 import type { Versions } from './version-history.ts'
 
@@ -55,8 +56,10 @@ export class Previews {
     const { store, clock } = this.#parts
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
-      await requireAccess(tx, 'remove', { slug, account, now })
-      await endPreview(tx, await requirePreview(tx, { slug, name, now }), now)
+      const site = await requireAccess(tx, 'remove', { slug, account, now })
+      const version = await requirePreview(tx, { slug, name, now })
+      await forgetFormerOfPreview(tx, site, name, now)
+      await endPreview(tx, version, now)
     })
     return { slug, name, deleted: true }
   }

@@ -49,7 +49,8 @@ export async function activateVersion(
   { now, change = {} }: { now: number; change?: Partial<Version> },
 ): Promise<Site> {
   const first = version.publishedAt === null
-  await recordFormerFiles(tx, site, version, now)
+  const replacement = { replacedId: site.liveVersionId, next: version, previewName: null }
+  await recordFormerFiles(tx, site, replacement, now)
   const activated = {
     ...(first ? metadataChange(version.metadata, now) : {}),
     ...effectiveMetadata(site, version, version.files),

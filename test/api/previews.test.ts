@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Api, DAY_MS, expectFailure, startApi } from './api.ts'
+import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { toManifest } from './content.ts'
 
 const api = await startApi()
@@ -59,6 +59,31 @@ describe('a preview', () => {
     await owner.client.update(slug, { files: toManifest({ 'a.txt': 'next' }), preview: 'pr-42' })
     await api.running.service.invalidate([slug])
     assert.equal(await read(url, '/a.txt'), 'b', 'an unfinished upload changes nothing')
+  })
+
+  test('serves a file for an hour after it went away, which is its own, and ends with it', async () => {
+    const { slug, siteUrl } = await newSite()
+    const publish = (number: number, preview = 'pr-42') =>
+      api.publish(
+        owner.client,
+        { 'index.html': `${number}`, [`app.${number}.js`]: `${number}` },
+        { slug, preview },
+      )
+    for (const number of [1, 2, 3]) await publish(number)
+    const [url, other] = [urlOf(siteUrl, 'pr-42'), urlOf(siteUrl, 'pr-43')]
+    await publish(4, 'pr-43')
+    const files = async (at: string) =>
+      Promise.all([1, 2, 3, 4].map((number) => read(at, `/app.${number}.js`)))
+    assert.deepEqual(await files(url), ['1', '2', '3', '404'])
+    assert.deepEqual(await files(other), ['404', '404', '404', '4'])
+    assert.deepEqual(await files(siteUrl), ['404', '404', '404', '404'])
+    api.pass(HOUR_MS)
+    assert.deepEqual(await files(url), ['404', '404', '3', '404'])
+    await publish(4)
+    assert.deepEqual(await files(url), ['404', '404', '3', '4'])
+    await owner.client.deletePreview(slug, 'pr-42')
+    await publish(2)
+    assert.deepEqual(await files(url), ['404', '2', '404', '404'])
   })
 
   test('is never indexed or cached, and has the password, the rules and the expiry of its site', async () => {
@@ -123,6 +148,7 @@ describe('a preview', () => {
     await api.publish(owner.client, { 'index.html': 'newer' }, { slug })
     const { changes } = await merge({ 'c.txt': 'c' }, ['a.txt'])
     assert.deepEqual(changes, { added: 1, changed: 0, removed: 1 })
+    api.pass(HOUR_MS)
     assert.deepEqual(
       [await read(url), await read(url, '/b.txt'), await read(url, '/a.txt')],
       ['live', 'b', '404'],

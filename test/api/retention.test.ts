@@ -100,8 +100,12 @@ test('former files outlive their versions, within their hour, and count for thei
   await using few = await Api.start({ VERSIONS_KEPT: '2', BLOB_GRACE: '0' })
   const { client } = await few.account()
   const { blobs } = await few.operator()
-  const publish = (number: number, slug?: string) =>
-    few.publish(client, { 'index.html': 'page', [`app.${number}.js`]: `script ${number}` }, { slug })
+  const publish = (number: number, slug?: string, preview?: string) =>
+    few.publish(
+      client,
+      { 'index.html': 'page', [`app.${number}.js`]: `script ${number}` },
+      { slug, ...(preview && { preview }) },
+    )
   const { slug, siteUrl, versionId } = await publish(0)
   for (const number of [1, 2, 3, 4]) await publish(number, slug)
   const state = async () => {
@@ -118,4 +122,9 @@ test('former files outlive their versions, within their hour, and count for thei
   assert.deepEqual(await state(), [[200, 200, 200], 6, page + 5 * script])
   few.pass(2000)
   assert.deepEqual(await state(), [[404, 404, 200], 3, page + 2 * script])
+  await publish(5, slug, 'pr-42')
+  await publish(6, slug, 'pr-42')
+  assert.deepEqual(await state(), [[404, 404, 200], 5, page + 4 * script])
+  few.pass(HOUR_MS)
+  assert.deepEqual(await state(), [[404, 404, 200], 4, page + 3 * script])
 })

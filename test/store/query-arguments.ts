@@ -187,7 +187,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     findThumbnail: ['version_id 7'],
     bySlug: ['slug 7'],
     findFiles: ['id 7'],
-    findFormer: ['slug 7'],
+    listFormer: ['slug 7'],
     recordBytes: ['id 7'],
     findPreview: ['slug 7', 'preview_name 7'],
     countPreviews: ['slug 7', 50],

@@ -36,7 +36,7 @@ export async function buildLiveSite(
 
 /** `tail` is appended to the HTML documents. */
 export async function buildPreviewSite(
-  { site, requested, blobs }: ServedSite,
+  { site, requested, formerOfPreview: formerFiles, blobs }: ServedSite,
   options: BuildOptions,
   tail?: Buffer,
 ): Promise<RouteTable | undefined> {
@@ -45,6 +45,7 @@ export async function buildPreviewSite(
   const input = await loadSiteInput({ site, version: requested, blobs, policy }, options)
   return buildRouteTable({
     ...input,
+    formerFiles,
     tail: input.tail && tail ? Buffer.concat([input.tail, tail]) : (tail ?? input.tail),
   })
 }

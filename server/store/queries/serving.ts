@@ -39,6 +39,8 @@ export interface ServedSite {
   requested: ServedVersion | undefined
   /** Those that had not ended at the time of the request; undefined without a live version. */
   formerFiles: readonly FormerFile[] | undefined
+  /** The same of the requested preview. */
+  formerOfPreview: readonly FormerFile[] | undefined
   blobs: BlobRecords
 }
 
@@ -51,6 +53,7 @@ export interface ServedDomain extends ServedSite {
 
 type SiteWithVersions = Schema['sites'] & {
   former_files: string | null
+  former_of_preview?: string | null
   owner_suspension: string | null
   blobs: string | null
 }
@@ -72,15 +75,17 @@ export class ServingQueries {
     slug: string,
     { now, withLive, version }: RequestedVersions,
   ): Promise<ServedSite | undefined> {
+    const previewName = version && 'previewName' in version ? version.previewName : ''
     const { rows } = await sql<SiteWithVersions>`
       select sites.*, ${selectVersion('live')}, ${selectVersion('requested')},
-        former.files as former_files, ${OWNER_SUSPENSION},
-        ${this.#selectBlobs(['live', 'requested', 'former'])} as blobs
+        former.files as former_files, former_shown.files as former_of_preview, ${OWNER_SUSPENSION},
+        ${this.#selectBlobs(['live', 'requested', 'former', 'former_shown'])} as blobs
       from sites
       left join versions as live on live.id = sites.live_version_id and ${isTrue(withLive)}
       left join versions as requested
         on requested.id = ${selectId(slug, version)} and requested.slug = sites.slug and requested.state = 'ready'
-      ${joinFormer(now)}
+      ${joinFormer('former', now, sql`former.preview_name is null and live.id is not null`)}
+      ${joinFormer('former_shown', now, sql`former_shown.preview_name = ${previewName} and requested.id is not null`)}
       where sites.slug = ${slug}`.execute(this.#db)
     return rows[0] && toServedSite(rows[0])
   }
@@ -97,7 +102,7 @@ export class ServingQueries {
         and target.status = 'active' and target.primary_domain is null and target.slug = domains.slug
       left join certificates on certificates.name = coalesce(target.domain, domains.domain)
       left join versions as live on live.id = sites.live_version_id and target.domain is null
-      ${joinFormer(now)}
+      ${joinFormer('former', now, sql`former.preview_name is null and live.id is not null`)}
       where domains.domain = ${domain} and domains.status = 'active'`.execute(this.#db)
     const [row] = rows
     return row && { ...toServedSite(row), name: row.name, certificateNotAfter: row.certificate_not_after }
@@ -120,10 +125,11 @@ function selectId(slug: string, version: VersionReference | undefined): RawBuild
         and state = 'ready' order by id desc limit 1)`
 }
 
-/** The record of former files of which some have not ended, when the live version is joined. */
-function joinFormer(now: number): RawBuilder<unknown> {
-  return sql`left join versions as former
-    on former.slug = sites.slug and former.state = 'former' and former.preview_until > ${now} and live.id is not null`
+/** A record of former files of which some have not ended. */
+function joinFormer(name: string, now: number, condition: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`left join versions as ${sql.ref(name)}
+    on ${sql.ref(`${name}.slug`)} = sites.slug and ${sql.ref(`${name}.state`)} = 'former'
+    and ${sql.ref(`${name}.preview_until`)} > ${now} and ${condition}`
 }
 
 function selectVersion(name: 'live' | 'requested'): RawBuilder<unknown> {
@@ -145,9 +151,14 @@ function toServedSite(row: SiteWithVersions): ServedSite {
     suspension: site.suspension ?? parseSuspension(row.owner_suspension),
     live: toServedVersion(row, 'live'),
     requested: toServedVersion(row, 'requested'),
-    formerFiles: row.former_files === null ? undefined : (JSON.parse(row.former_files) as FormerFile[]),
+    formerFiles: parseFormer(row.former_files),
+    formerOfPreview: parseFormer(row.former_of_preview),
     blobs: new BlobRecordLines(row.blobs),
   }
+}
+
+function parseFormer(text: string | null | undefined): FormerFile[] | undefined {
+  return text ? (JSON.parse(text) as FormerFile[]) : undefined
 }
 
 function parseSuspension(text: string | null): Suspension | null {

@@ -169,14 +169,17 @@ export class VersionQueries {
     return row && (JSON.parse(row.files) as ManifestFile[])
   }
 
-  async findFormer(slug: string): Promise<FormerFiles | undefined> {
-    const row = await this.#db
+  /** One of the site, and one of each preview. */
+  async listFormer(slug: string): Promise<FormerFiles[]> {
+    const rows = await this.#db
       .selectFrom('versions')
-      .select(['id', 'files'])
+      .select(['id', 'preview_name', 'files'])
       .where('slug', '=', slug)
       .where('state', '=', 'former')
-      .executeTakeFirst()
-    return row && { id: row.id, files: JSON.parse(row.files) as FormerFile[] }
+      .execute()
+    return rows.map(({ id, preview_name: previewName, files }) => {
+      return { id, previewName, files: JSON.parse(files) as FormerFile[] }
+    })
   }
 
   /** The bytes of the manifest and the rules of a version, as they are stored; 0 of a record of former files. */

@@ -16,7 +16,7 @@ export interface VersionChanges extends FileChanges {
 export const versionTable = new Table({
   id: text,
   slug: text,
-  /** `former` is no version: it records the former files of its site, of which each has at most one record. */
+  /** `former` is no version: it records the former files of its site or, with `previewName`, of a preview. */
   state: oneOf<'pending' | 'ready' | 'former'>(),
   fileCount: integer,
   totalBytes: integer,
@@ -104,9 +104,13 @@ export interface FormerFile extends ManifestFile {
   until: number
 }
 
-/** The record of the former files of a site, those that went away last first. Its `previewUntil` is that of the first. */
+/**
+ * The only record of the former files of a site or of a preview, those that went away last first. Its `previewUntil` is
+ * that of the first.
+ */
 export interface FormerFiles {
   id: string
+  previewName: string | null
   files: readonly FormerFile[]
 }
 
