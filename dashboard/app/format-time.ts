@@ -43,9 +43,17 @@ export function formatDayAndTime(iso: string): string {
   return new Date(iso).toLocaleString(undefined, { dateStyle: 'long', timeStyle: 'short' })
 }
 
-/** "12 Mar 2026, 15:04", in the local time zone. */
+/** "12 Mar, 15:04", in the local time zone, with the year unless it is this one. */
 export function formatShort(iso: string): string {
-  return new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+  const date = new Date(iso)
+  const year = date.getFullYear() === new Date().getFullYear() ? undefined : 'numeric'
+  return date.toLocaleString(undefined, {
+    year,
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+  })
 }
 
 /** "12 March 2026 at 15:04:05", in the local time zone. */

@@ -74,12 +74,9 @@ export function KeepSite({ keeping: { slug, choice, claim }, title, isOpen, besi
     <div class="stack">
       <fieldset class="keep-name" onKeyDown={(event) => onEnter(event, keep)}>
         <NameField label="Site name" slug={slug} choice={choice} />
-        <NameSuggestion
-          texts={[typed, title ?? '']}
-          known={[name, slug]}
-          isNeeded={!isAvailable}
-          onUse={write}
-        />
+        {!isAvailable && (
+          <NameSuggestion texts={[typed, title ?? '']} known={[name, slug]} isNeeded onUse={write} />
+        )}
       </fieldset>
       <ErrorNotice error={claim.error} />
       {isFormShown && (

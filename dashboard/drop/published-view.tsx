@@ -168,12 +168,9 @@ function RenameNew({ slug, suggestedName, onRenamed }: Omit<OwnedStepsProps, 'si
       <Button disabled={!isAvailable} busy={rename.busy} onClick={submit}>
         Rename site
       </Button>
-      <NameSuggestion
-        texts={[typed, suggestedName ?? '']}
-        known={[name, slug]}
-        isNeeded={!isAvailable}
-        onUse={write}
-      />
+      {!isAvailable && (
+        <NameSuggestion texts={[typed, suggestedName ?? '']} known={[name, slug]} isNeeded onUse={write} />
+      )}
       <ErrorNotice error={rename.error} />
     </fieldset>
   )
