@@ -90,7 +90,7 @@ function renderForm(texts: VisitorTexts['report'], { fields, problem }: FormCont
 <p>${texts.text}</p>
 <form method="post" action="${PATH}">${problem && html`\n<p class="wrong" role="alert">${describe(problem, texts)}</p>`}
 <label for="url">${texts.url}</label>
-<input id="url" name="url" type="url" required maxlength="2000" value="${url}">
+<input id="url" name="url" type="url" required maxlength="2000" value="${url}"${url === '' ? html` autofocus` : undefined}>
 <label for="reason">${texts.reason}</label>
 <select id="reason" name="reason">
 ${choices}</select>

@@ -498,6 +498,9 @@ describe('the page for reports', () => {
     const page = await api.request('GET', `/report?url=${encodeURIComponent(`${siteUrl}"><b>`)}`)
     assert.equal(page.status, 200)
     assert.ok(page.text.includes(`value="${siteUrl}&#34;&#62;&#60;b&#62;"`))
+    assert.match(page.text, /<meta name="description" content="[^"]{20,}">/)
+    assert.doesNotMatch(page.text, /autofocus/)
+    assert.match((await api.request('GET', '/report')).text, /<input id="url" [^>]* autofocus>/)
     assert.ok(!page.text.includes('Report abuse'), 'links to itself')
     assert.match(`${page.headers['content-security-policy']}`, /default-src 'none'.*form-action 'self'/)
     const fields = { url: siteUrl, reason: 'malware', text: 'a <b> file', email: '' }

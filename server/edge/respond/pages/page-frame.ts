@@ -79,7 +79,7 @@ export class PageFrame {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
+<title>${title}</title>${isReportForm ? description(TEXTS[language].report.text) : undefined}
 <style>${new Html(this.#css)}</style>
 </head>
 <body>
@@ -124,4 +124,8 @@ export function inlineResponse(
     headers: ['Content-Type', type, 'Content-Length', `${body.length}`, ...ERROR_HEADERS, ...headers],
     body,
   }
+}
+
+function description(text: string): Html {
+  return html`\n<meta name="description" content="${text}">`
 }
