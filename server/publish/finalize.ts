@@ -288,7 +288,8 @@ export class Finalizer implements AsyncDisposable {
     if (!live || name !== null) {
       await tx.versions.update(id, change)
       if (replaced) {
-        const replacedId = isShown(replaced, now) ? replaced.id : null
+        // Open pages of a preview with live reload get the next version immediately.
+        const replacedId = isShown(replaced, now) && !version.liveReload ? replaced.id : null
         const replacement = { replacedId, next: outcome.version, previewName: name }
         await recordFormerFiles(tx, site, replacement, now)
         await endPreview(tx, replaced, now)
