@@ -13,9 +13,20 @@ if (Number.parseInt(process.versions.node, 10) >= MIN_NODE) {
   // Not in the temporary folder, where Node runs the code that another user of the machine has put there. Node has a cache
   // already where NODE_COMPILE_CACHE names one.
   const cache = join(homedir(), '.cache', 'slipway-server')
-  if (module.getCompileCacheDir() === undefined && isAbsolute(cache)) module.enableCompileCache(cache)
+  if (module.getCompileCacheDir() === undefined && isAbsolute(cache)) await enableCache(cache)
   await import('../main.ts')
 } else await startOnPinnedNode()
+
+/** Where the folder can be created: Node does not return from creating it below /proc. */
+async function enableCache(folder) {
+  const { makeFolder } = await import('../lib/make-folder.ts')
+  try {
+    makeFolder(folder, 0o700)
+    module.enableCompileCache(folder)
+  } catch {
+    // A start without a cache takes longer.
+  }
+}
 
 /** Runs the same command on the Node that `npm install` installs, or prints why it cannot. */
 async function startOnPinnedNode() {

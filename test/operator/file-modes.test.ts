@@ -53,8 +53,11 @@ test('a command runs no code that another user has put into the temporary folder
   await using home = await memoryFolder()
   await using shared = await memoryFolder()
   const script = join(import.meta.dirname, '../../server/bin/slipway-server.js')
-  const env = { PATH: process.env.PATH, HOME: home.path, TMPDIR: shared.path }
-  execFileSync(process.execPath, [script, 'help'], { env })
+  // Nothing can be created in the last one.
+  for (const HOME of [home.path, '/proc']) {
+    const env = { PATH: process.env.PATH, HOME, TMPDIR: shared.path }
+    execFileSync(process.execPath, [script, 'help'], { env })
+  }
   assert.deepEqual(await readdir(shared.path), [])
   assert.deepEqual(await readdir(join(home.path, '.cache')), ['slipway-server'])
 })
