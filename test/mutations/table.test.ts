@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { parseSync } from 'vite'
 import { findEdit } from './edit.ts'
 import { locate } from './locate.ts'
 import { MUTATIONS } from './table.ts'
@@ -10,7 +11,7 @@ import { MUTATIONS } from './table.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-test('each mutation of the table applies to one place, and names tests that exist', () => {
+test('each mutation of the table applies to one place, can be executed, and names tests that exist', () => {
   const broken = MUTATIONS.flatMap((mutation) => {
     const missing = mutation.tests.filter((path) => !existsSync(join(root, path)))
     const problems = [...missing.map((path) => `there is no ${path}`), ...describeEdit(mutation)]
@@ -42,8 +43,12 @@ test('the code of a mutation is found whatever its format, in its function only'
 
 function describeEdit(mutation: (typeof MUTATIONS)[number]): string[] {
   try {
-    findEdit(mutation)
-    return []
+    const { url, start, end, replace } = findEdit(mutation)
+    if (!/\.tsx?$/.test(mutation.file)) return []
+    const text = readFileSync(new URL(url), 'utf8')
+    // Every test fails with a module that cannot be parsed.
+    const { errors } = parseSync(mutation.file, text.slice(0, start) + replace + text.slice(end))
+    return errors.map(({ message }) => message)
   } catch (error) {
     return [(error as Error).message]
   }
