@@ -44,6 +44,44 @@ test('a node whose disk is full is not ready while another has room, and is agai
   while (one.reporter.isReplaceable) await turn()
 })
 
+test('after an outage of the database, a node is silent only if it does not report itself again', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { path } = stack.use(await memoryFolder())
+  let [now, isAway] = [DAY_MS, false]
+  const store = stack.use(await openTestStore({ folder: path, clock: () => now }))
+  const report = (id: string) =>
+    store.execute('relaxed', ({ nodes }) =>
+      nodes.report({ id, host: id, release: '1', startedAt: now, seenAt: now, numbers: {} }),
+    )
+  await report('lost')
+  await report('other')
+  const metrics = new Metrics()
+  const incidents = new Incidents({ log: silentLog, metrics })
+  incidents.watch('disk-below-reserve', () => ({}))
+  await incidents.check()
+  const execute: typeof store.execute = (...args) =>
+    isAway ? Promise.reject(new Error('away')) : store.execute(...args)
+  let failures = 0
+  const log = { ...silentLog, debug: () => void failures++ }
+  const parts = { store: { ...store, execute }, metrics, incidents, log, host: 'one', release: '1' }
+  const reporter = stack.use(new NodeReporter({ ...parts, intervalMs: 1 }))
+  const isSilent = async () => {
+    await incidents.check()
+    return metrics.read()['slipway_incident{incident="node-silent"}'] === 1
+  }
+  // A report that sees the other node ends with this.
+  while (!reporter.isReplaceable) await turn()
+  isAway = true
+  now += MINUTE_MS
+  while (failures < 1 || reporter.isReplaceable) await turn()
+  await report('other')
+  isAway = false
+  while (!reporter.isReplaceable) await turn()
+  assert.equal(await isSilent(), false, 'all were cut off')
+  now += MINUTE_MS
+  while (!(await isSilent())) await turn()
+})
+
 test('the list of nodes shows how long each has run, how far behind it is, and its numbers', () => {
   const now = 10 * DAY_MS
   const node = { id: 'x', release: '1.2.3', seenAt: now - 4000 }

@@ -4,13 +4,15 @@ import type { NodeReport } from '../../store/tables/nodes.ts'
 /** A node reports itself every ten seconds. */
 export const SILENT_MS = 30 * SECOND_MS
 
-export function isSilent({ seenAt }: NodeReport, now: number): boolean {
+export function isSilent({ seenAt }: Pick<NodeReport, 'seenAt'>, now: number): boolean {
   return now - seenAt > SILENT_MS
 }
 
-/** The hosts of which no process reports itself any more, in order. */
-export function listSilent(nodes: readonly NodeReport[], now: number): string[] {
-  const reporting = new Set(nodes.filter((node) => !isSilent(node, now)).map(({ host }) => host))
+/** The hosts of which no process reports itself any more, in order; all could do so from `since` on. */
+export function listSilent(nodes: readonly NodeReport[], times: { now: number; since: number }): string[] {
+  const { now, since } = times
+  const isReporting = (node: NodeReport) => !isSilent({ seenAt: Math.max(node.seenAt, since) }, now)
+  const reporting = new Set(nodes.filter(isReporting).map(({ host }) => host))
   const hosts = new Set(nodes.map(({ host }) => host))
   return [...hosts.difference(reporting)].sort()
 }

@@ -26,6 +26,8 @@ export class NodeReporter implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout
   #reporting: Promise<void>
   #silent: string[] = []
+  /** When a report of this node last failed, by the clock of the store: then the others could not report either. */
+  #failedAt = 0
   /** By the clock of the store. */
   #fullAt: number | undefined
   #isReplaceable = false
@@ -77,10 +79,11 @@ export class NodeReporter implements AsyncDisposable {
       await store.execute('relaxed', ({ nodes }) => nodes.report({ ...node, numbers }))
       await settings?.warn(store, log)
       const nodes = await store.read.nodes.list()
-      this.#silent = listSilent(nodes, store.clock())
+      this.#silent = listSilent(nodes, { now: store.clock(), since: this.#failedAt })
       this.#isReplaceable = nodes.some((other) => this.#canReplace(other))
     } catch (error) {
       this.#isReplaceable = false
+      this.#failedAt = store.clock()
       log.debug('this node could not report itself', { error })
     }
   }
