@@ -55,17 +55,18 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     assert.deepEqual(changes.names, ['quick', 'slow'])
   })
 
-  test('a durable write of one statement waits for the standby', async () => {
-    await using stack = new AsyncDisposableStack()
-    const url = await cluster.createDatabase()
-    const store = stack.use(await cluster.openStore(url))
-    stack.defer(() => cluster.replication.resume())
-    cluster.replication.stop()
-    const adding = store.execute('durable', (tx) => tx.sites.insert(siteRow('alone')))
-    await cluster.untilCommitWaits(url)
-    cluster.replication.resume()
-    await adding
-  })
+  for (const durability of ['durable', 'available'] as const)
+    test(`a write of one statement that is ${durability} waits for the standby`, async () => {
+      await using stack = new AsyncDisposableStack()
+      const url = await cluster.createDatabase()
+      const store = stack.use(await cluster.openStore(url))
+      stack.defer(() => cluster.replication.resume())
+      cluster.replication.stop()
+      const adding = store.execute(durability, (tx) => tx.sites.insert(siteRow('alone')))
+      await cluster.untilCommitWaits(url)
+      cluster.replication.resume()
+      await adding
+    })
 
   test('old changes are deleted without the standby, so that no connection waits for it', async (t) => {
     await using stack = new AsyncDisposableStack()
@@ -120,10 +121,12 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     }
     const publish = (key: string | undefined, text: string, site?: string) =>
       client(key).publishContents({ files: [{ path: 'index.html', content: text }] }, site)
-    const key = await signIn()
+    let key = await signIn()
     const { slug } = await publish(key, 'before')
     stack.defer(() => cluster.replication.resume())
     cluster.replication.stop()
+    // Nothing says yet that the standby is away.
+    key = await signIn()
     const countBackends = async () => {
       const [row] = await cluster.run(
         url,

@@ -87,6 +87,7 @@ export class Writer {
         hints.send()
         await notify(changed, true)
       }
+      if (durability === 'available') await this.#replicate()
       return result
     })
   }
@@ -104,10 +105,31 @@ export class Writer {
   /** UNAVAILABLE for a durable write while the server does not confirm commits. */
   #commitFor(durability: Durability): Commit {
     if (durability === 'relaxed') return 'off'
-    const { signal } = this.#options.commits
-    if (!signal.aborted) return 'on'
     if (durability === 'available') return 'local'
-    throw signal.reason
+    this.#options.commits.signal.throwIfAborted()
+    return 'on'
+  }
+
+  /**
+   * Waits until the standby has what was committed before, without its locks, and at most until the server does not
+   * confirm commits.
+   */
+  async #replicate(): Promise<void> {
+    const { pool, commits, timeouts } = this.#options
+    const { signal } = commits
+    if (signal.aborted) return
+    const query = { text: REPLICATED, isCommit: true }
+    const confirmed = pool.use(
+      (connection) => commits.run(connection, () => connection.query(query, timeouts.commit)),
+      'durable',
+      signal,
+    )
+    const { promise: hangs, resolve: onAbort } = Promise.withResolvers<unknown>()
+    signal.addEventListener('abort', onAbort)
+    const unlessHanging = confirmed.catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
+    await Promise.race([unlessHanging, hangs]).finally(() => signal.removeEventListener('abort', onAbort))
   }
 
   async #track<T>(work: () => Promise<T>): Promise<T> {
@@ -176,6 +198,10 @@ export class Writer {
     return result
   }
 }
+
+/** A commit without a record in the log of the server does not wait for the standby. */
+const REPLICATED =
+  "begin;set local synchronous_commit = on;select pg_logical_emit_message(true, 'slipway', '');commit"
 
 /** `synchronous_commit`: waits for the standby, for the disk of the primary, or for nothing. */
 type Commit = 'on' | 'local' | 'off'
