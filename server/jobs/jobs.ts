@@ -297,7 +297,8 @@ async function deleteAbandoned(parts: SweepParts): Promise<number> {
     const abandoned = await store.read.versions.abandoned(before, ITEMS_PER_TRANSACTION)
     for (const { id, slug } of abandoned) {
       await store.write('durable', { site: slug }, async (tx) => {
-        if ((await tx.versions.header(id))?.state === 'pending') await deleteVersions(tx, slug, [id], clock())
+        if ((await tx.versions.header(id))?.state === 'pending')
+          await deleteVersions(tx, slug, { ids: [id], now: clock(), effect: 'outdated' })
       })
     }
     return abandoned.length

@@ -292,7 +292,7 @@ export class Finalizer implements AsyncDisposable {
         const replacedId = isShown(replaced, now) && !version.liveReload ? replaced.id : null
         const replacement = { replacedId, next: outcome.version, previewName: name }
         await recordFormerFiles(tx, site, replacement, now)
-        await endPreview(tx, replaced, now)
+        await endPreview(tx, replaced, { now, effect: 'outdated' })
       }
       await saveDraft(tx, site.slug, now)
     } else outcome.site = await activateVersion(tx, site, outcome.version, { now, change })

@@ -249,7 +249,7 @@ export class PendingVersionStore {
     const max = draftsKept + (ownerId === null ? 0 : previews)
     const pending = (await tx.versions.bySlug(slug)).filter(({ state }) => state === 'pending')
     const oldest = pending.slice(max - 1).map(({ id }) => id)
-    if (oldest.length > 0) await deleteVersions(tx, slug, oldest, now)
+    if (oldest.length > 0) await deleteVersions(tx, slug, { ids: oldest, now, effect: 'outdated' })
   }
 
   /** With `preview`, the time to live is that of the preview, not of the site. */
@@ -269,7 +269,7 @@ export class PendingVersionStore {
       const version = await tx.versions.header(versionId)
       if (version?.state !== 'pending') return
       if (isNew) await deleteSite(tx, slug, 'abandoned', clock())
-      else await deleteVersions(tx, slug, [versionId], clock())
+      else await deleteVersions(tx, slug, { ids: [versionId], now: clock(), effect: 'outdated' })
     })
   }
 }

@@ -20,7 +20,7 @@ export async function dropIfUnchanged(
   const current = await findCurrent(tx, site, version, now)
   // Rules are parsed from files of the version, so equal files have equal rules.
   if (!current || !areEqual(files, current.files)) return undefined
-  await deleteVersions(tx, site.slug, [version.id], now)
+  await deleteVersions(tx, site.slug, { ids: [version.id], now, effect: 'outdated' })
   // The live version may also be a preview, of which the caller knows nothing.
   if (version.previewName === null) return { ...current, previewName: null, previewUntil: null }
   const { previewUntil } = renewedPreview(version, now)

@@ -1,5 +1,6 @@
 import type { PreviewAddress } from '../../protocol/api/fields.schema.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { toIso } from '../lib/time.ts'
 import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
@@ -56,11 +57,15 @@ export function renewedPreview(
 }
 
 /** Deletes the version, or only its name if it was ever live. */
-export async function endPreview(tx: WriteTransaction, version: VersionHeader, now: number): Promise<void> {
+export async function endPreview(
+  tx: WriteTransaction,
+  version: VersionHeader,
+  { now, effect }: { now: number; effect: ChangeEffect },
+): Promise<void> {
   const { id, slug, publishedAt } = version
-  if (publishedAt === null) return deleteVersions(tx, slug, [id], now)
+  if (publishedAt === null) return deleteVersions(tx, slug, { ids: [id], now, effect })
   await tx.versions.update(id, { previewName: null, previewUntil: null, liveReload: false })
-  await tx.notifyChanged(slug)
+  await tx.notifyChanged(slug, effect)
 }
 
 /** Within a write. PREVIEW_LIMIT_REACHED. */

@@ -59,7 +59,7 @@ export class Previews {
       const site = await requireAccess(tx, 'remove', { slug, account, now })
       const version = await requirePreview(tx, { slug, name, now })
       await forgetFormerOfPreview(tx, site, name, now)
-      await endPreview(tx, version, now)
+      await endPreview(tx, version, { now, effect: 'withdrawn' })
     })
     return { slug, name, deleted: true }
   }

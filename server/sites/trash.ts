@@ -143,7 +143,7 @@ async function moveToTrash(
 ): Promise<void> {
   const versions = await tx.versions.bySlug(slug)
   const pending = versions.filter(({ state }) => state === 'pending').map(({ id }) => id)
-  if (pending.length > 0) await deleteVersions(tx, slug, pending, o.now)
+  if (pending.length > 0) await deleteVersions(tx, slug, { ids: pending, now: o.now, effect: 'withdrawn' })
   const keptDomains = await releaseHosts(tx, slug, o.now, o.certificates)
   const { keptUntil, now: deletedAt } = o
   await tx.sites.update(slug, { deletedAt, deletionReason: 'deleted', keptUntil, keptDomains })

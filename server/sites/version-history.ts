@@ -167,7 +167,7 @@ export class Versions {
         )
       }
       await forgetFormerFiles(tx, site, versionId, now)
-      await deleteVersions(tx, slug, [versionId], now)
+      await deleteVersions(tx, slug, { ids: [versionId], now, effect: 'withdrawn' })
     })
     return { slug, versionId, deleted: true }
   }
@@ -228,7 +228,7 @@ export class Versions {
       const ended = versions.filter(
         ({ state, previewUntil }) => state === 'ready' && previewUntil !== null && previewUntil <= now,
       )
-      for (const version of ended) await endPreview(tx, version, now)
+      for (const version of ended) await endPreview(tx, version, { now, effect: 'outdated' })
       const former = versions
         .filter(({ state, previewUntil }) => state === 'former' && previewUntil! <= now)
         .map(({ id }) => id)
@@ -237,7 +237,7 @@ export class Versions {
         limits: await this.#parts.plans.limitsOfOwner(tx, site.ownerId),
       })
       const unneeded = [...old, ...former]
-      if (unneeded.length > 0) await deleteVersions(tx, slug, unneeded, now)
+      if (unneeded.length > 0) await deleteVersions(tx, slug, { ids: unneeded, now, effect: 'outdated' })
       return ended.length + unneeded.length
     })
   }

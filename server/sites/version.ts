@@ -1,5 +1,6 @@
 import { releaseHolding } from '../accounts/quotas.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { ChangeEffect } from '../lib/loading-cache.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import type { Site } from '../store/tables/sites.ts'
 import type { Version } from '../store/tables/versions.ts'
@@ -69,12 +70,14 @@ export async function activateVersion(
   return { ...site, ...activated }
 }
 
-/** Also releases the blobs that only they referenced. */
+/**
+ * Also releases the blobs that only they referenced. Their addresses may be shown while the database is unreachable if
+ * the change is not `withdrawn`; the site is not shown then if it is, until it can be loaded.
+ */
 export async function deleteVersions(
   tx: WriteTransaction,
   slug: string,
-  ids: readonly string[],
-  now: number,
+  { ids, now, effect }: { ids: readonly string[]; now: number; effect: ChangeEffect },
 ): Promise<void> {
   const site = await tx.sites.bySlug(slug)
   if (!site) return
@@ -82,6 +85,6 @@ export async function deleteVersions(
   if (site.previousVersionId && ids.includes(site.previousVersionId)) {
     await tx.sites.update(slug, { previousVersionId: null })
   }
-  await tx.notifyChanged(slug)
+  await tx.notifyChanged(slug, effect)
   await releaseHolding(tx, site, { bytes, sites: 0 })
 }

@@ -7,6 +7,7 @@ import { readConfig } from '../../server/config/settings.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { hashToken } from '../../server/lib/tokens.ts'
+import { unavailable } from '../../server/store/postgres/errors.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import type { Store } from '../../server/store/store.ts'
 import { sha256 } from '../api/content.ts'
@@ -23,7 +24,7 @@ import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 import { TcpProxy } from '../tools/tcp-proxy.ts'
-import { CHANGES, createPage, createStyle, PAGE, PAGE_AND_STYLE } from './site-changes.ts'
+import { CHANGES, createPage, createStyle, PAGE, PAGE_AND_STYLE, UNSEEN_CHANGES } from './site-changes.ts'
 
 const KEY = 'sl_live_key_of_a_publisher_in_this_test_1'
 const ADMIN = 'sl_live_key_of_an_operator_in_this_test_1'
@@ -72,6 +73,22 @@ describe(
               assert.ok(text.includes(shows), `${label}: ${text.slice(0, 300)}`)
             }
       })
+
+    for (const { what, change } of UNSEEN_CHANGES)
+      test(`${what}, heard of when the database can no longer be read`, async () => {
+        const [site] = await nodes.publishAll(1, what)
+        await nodes.update(site, 'two')
+        await nodes.settle()
+        await nodes.visit(site!)
+        {
+          using _ = nodes.blindOther()
+          await change(nodes, site!)
+          await nodes.settle()
+          const [, response] = await nodes.visit(site!)
+          assert.equal(response!.status, 200)
+          assert.ok(response!.text.includes('<p>two</p>'))
+        }
+      })
   },
 )
 
@@ -101,11 +118,16 @@ async function startNodes(stack: AsyncDisposableStack) {
     const store = await postgresStore({ url: proxied.href, timeouts: PATIENT_TIMEOUTS })
     const { silenceMs } = store
     store.silenceMs = () => silenceMs() + time.aheadMs
-    stores.push(store)
+    const { serving } = store.read
+    const isOther = stores.push(store) === 2
+    const findSite = serving.findSite.bind(serving)
+    serving.findSite = (...args) =>
+      isOther && isOtherBlind ? Promise.reject(unavailable()) : findSite(...args)
     return store
   }
   const clock = () => Date.now() + time.aheadMs
   const services: Service[] = []
+  let isOtherBlind = false
   for (let node = 0; node < 2; node++) {
     const options = {
       log: silentLog,
@@ -133,8 +155,12 @@ async function startNodes(stack: AsyncDisposableStack) {
   })
   const port = services[0]!.port
   const client = new Slipway({ baseUrl: `http://localhost:${port}`, key: KEY })
-  let fault: Fault
-  const update = (site: string | undefined, text: string, options: { preview?: string } = {}) =>
+  let fault: string
+  const update = (
+    site: string | undefined,
+    text: string,
+    options: { preview?: string; ifChanged?: boolean } = {},
+  ) =>
     client.publishContents(
       {
         files: [
@@ -154,7 +180,7 @@ async function startNodes(stack: AsyncDisposableStack) {
       operate({ port, key: ADMIN }, method, path, json),
 
     /** Sites with contents that no node has read for another fault. */
-    async publishAll(count: number, contents: Fault): Promise<string[]> {
+    async publishAll(count: number, contents: string): Promise<string[]> {
       fault = contents
       const sites: string[] = []
       for (let index = 0; index < count; index++) sites.push((await update(undefined, 'one')).slug)
@@ -180,6 +206,16 @@ async function startNodes(stack: AsyncDisposableStack) {
           sendRequest(service.port, { site: label, path, headers: { 'accept-encoding': coding } }),
         ),
       ),
+
+    /** The other node than the one that publishes cannot look up sites. */
+    blindOther(): Disposable {
+      isOtherBlind = true
+      return {
+        [Symbol.dispose]() {
+          isOtherBlind = false
+        },
+      }
+    },
 
     /** From now on every connection is refused, or nothing is answered; no change was heard for a minute. */
     async fail(fault: Fault): Promise<AsyncDisposable> {

@@ -14,7 +14,11 @@ export interface ChangingNodes {
   /** With the key of the owner of the sites. */
   client: Slipway
   /** Publishes the page and the style with this text. */
-  update(site: string | undefined, text: string, options?: { preview?: string }): Promise<unknown>
+  update(
+    site: string | undefined,
+    text: string,
+    options?: { preview?: string; ifChanged?: boolean },
+  ): Promise<unknown>
   /** Sends a change of an administrator. */
   operate(method: string, path: string, json?: object): Promise<unknown>
   /** Of the page with this text. */
@@ -122,6 +126,26 @@ export const CHANGES: readonly Change[] = [
     change: ({ client }, site) => client.deletePreview(site, 'spring'),
     host: (site) => `spring--${site}`,
     status: 404,
+  },
+]
+
+/** Changes after which visitors see the same, or may see it for as long as the database is away. */
+export const UNSEEN_CHANGES: readonly Pick<Change, 'what' | 'change'>[] = [
+  {
+    what: 'the end of versions beyond those that are kept',
+    async change({ update }, site) {
+      for (let version = 0; version < 12; version++) await update(site, `version ${version}`)
+    },
+  },
+  {
+    what: 'a publish of the same files',
+    change: ({ update }, site) => update(site, 'two', { ifChanged: true }),
+  },
+  {
+    what: 'an update of a preview',
+    async change({ update }, site) {
+      for (const text of ['draft', 'better']) await update(site, text, { preview: 'spring' })
+    },
   },
 ]
 

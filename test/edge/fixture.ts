@@ -315,7 +315,7 @@ export class EdgeFixture {
     return this.#write(async (tx) => {
       const { now } = this.clock
       await forgetFormerFiles(tx, (await tx.sites.bySlug(slug))!, id, now)
-      await deleteVersions(tx, slug, [id], now)
+      await deleteVersions(tx, slug, { ids: [id], now, effect: 'withdrawn' })
     })
   }
 

@@ -311,7 +311,7 @@ test('encodings of a version deleted during the work are discarded', async (t) =
   const encodings = fixture.encodings({
     async putTogether(contents) {
       await fixture.store.write('relaxed', {}, async (tx) => {
-        await deleteVersions(tx, 'a-site', [id], fixture.clock.now)
+        await deleteVersions(tx, 'a-site', { ids: [id], now: fixture.clock.now, effect: 'withdrawn' })
         await tx.blobs.collect(fixture.clock.now, 10)
       })
       return fixture.blobs.putTogether(contents)
