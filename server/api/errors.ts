@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
-import { ApiError, errorBody, toStorageError, validationError } from '../lib/errors.ts'
+import { ApiError, errorBody, firstError, toStorageError, validationError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Telemetry } from '../lib/telemetry.ts'
 
@@ -69,7 +69,8 @@ export function toFieldErrors(error: FastifyError | Error | undefined): FieldErr
   })
 }
 
-function toApiError(error: FastifyError, request: FastifyRequest): ApiError {
+function toApiError(thrown: FastifyError, request: FastifyRequest): ApiError {
+  const error = firstError(thrown) as FastifyError
   if (error instanceof ApiError) return error
   if (error.validation) return validationError(toFieldErrors(error))
   switch (error.code) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { firstError } from '../lib/errors.ts'
 import { trace } from '../lib/telemetry.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
@@ -114,7 +115,8 @@ export class Scheduler implements AsyncDisposable {
     return Math.max(until - this.#options.clock(), SECOND_MS) + jitterMs
   }
 
-  #logFailure({ name: sweep }: Sweep, error: unknown): void {
+  #logFailure({ name: sweep }: Sweep, thrown: unknown): void {
+    const error = firstError(thrown)
     const { log, telemetry } = this.#options
     if (error instanceof LeaseLostError) {
       log.warn('sweep stopped: another node acquired its lease', { sweep })

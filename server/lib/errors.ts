@@ -39,6 +39,11 @@ export class ApiError extends Error {
   }
 }
 
+/** What failed first, when the end of a resource that was in use failed as well. */
+export function firstError(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstError(error.suppressed) : error
+}
+
 export function validationError(problems: FieldError[], hint?: string): ApiError {
   const [first] = problems
   const sentence = first ? `${first.field}: ${first.message}` : 'The request is invalid'

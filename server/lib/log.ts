@@ -1,4 +1,4 @@
-import { ApiError } from './errors.ts'
+import { ApiError, firstError } from './errors.ts'
 import { toPlainLine } from './plain-line.ts'
 import { MINUTE_MS, SECOND_MS } from './time.ts'
 
@@ -35,10 +35,11 @@ export function makeLog(options: { level: LogLevel; text: boolean; write: (line:
   }
   const at = (level: LogLevel): Write => {
     const write = writer(level)
-    return (message, fields) =>
-      isUnavailable(fields?.error)
-        ? summaries.add(write, message, fields, fields.error.message)
-        : write(message, fields)
+    return (message, given) => {
+      const fields = given && 'error' in given ? { ...given, error: firstError(given.error) } : given
+      if (isUnavailable(fields?.error)) summaries.add(write, message, fields, fields.error.message)
+      else write(message, fields)
+    }
   }
   const summarized = { warn: writer('warn'), error: writer('error') }
   return {

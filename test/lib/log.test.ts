@@ -72,6 +72,17 @@ describe('an outage', () => {
   })
 })
 
+test('an error whose clean-up failed as well is logged as what failed first', async () => {
+  const { log, lines } = openLog()
+  const work = async () => {
+    await using stack = new AsyncDisposableStack()
+    stack.defer(() => Promise.reject(new Error('the clean-up')))
+    throw new ApiError('UNAVAILABLE', 'The database is away')
+  }
+  await work().catch((error: unknown) => log.error('sweep failed', { error }))
+  assert.deepEqual(lines, [{ level: 'error', message: 'sweep failed', error: 'The database is away' }])
+})
+
 function openLog(): { log: Log; lines: object[] } {
   const lines: object[] = []
   const write = (line: string) => {
