@@ -82,6 +82,21 @@ test('after an outage of the database, a node is silent only if it does not repo
   while (!(await isSilent())) await turn()
 })
 
+test('a node that was killed and started again is not silent while it is restarted in order', async () => {
+  await using stack = new AsyncDisposableStack()
+  const { path } = stack.use(await memoryFolder())
+  const store = stack.use(await openTestStore({ folder: path, clock: () => DAY_MS }))
+  const parts = { store, metrics: new Metrics(), log: silentLog, release: '1', host: 'one' }
+  const other = { id: 'other', host: 'other', release: '1', startedAt: 0, seenAt: 0, numbers: {} }
+  await store.execute('relaxed', ({ nodes }) => nodes.report(other))
+  await store.execute('relaxed', ({ nodes }) => nodes.report({ ...other, id: 'killed', host: 'one' }))
+  await new NodeReporter({ ...parts, incidents: new Incidents(parts) })[Symbol.asyncDispose]()
+  assert.deepEqual(
+    (await store.read.nodes.list()).map(({ id }) => id),
+    ['other'],
+  )
+})
+
 test('the list of nodes shows how long each has run, how far behind it is, and its numbers', () => {
   const now = 10 * DAY_MS
   const node = { id: 'x', release: '1.2.3', seenAt: now - 4000 }

@@ -378,7 +378,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     report: [{ id: 'n', host: 'h', release: 'r', startedAt: 1, seenAt: 1, numbers: {} }],
     list: [],
     remove: ['n'],
-    removeUnseen: [1],
+    removeUnseen: [1, 'web-1:8080'],
   },
   figures: {
     count: ['site', { after: 'slug 7', limit: 50, since: 3_600_000 }],

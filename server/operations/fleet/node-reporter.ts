@@ -5,7 +5,7 @@ import { newId } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
 import type { NodeReport } from '../../store/tables/nodes.ts'
 import type { FleetSettings } from './fleet-settings.ts'
-import { isSilent, listSilent } from './node-list.ts'
+import { isSilent, listSilent, SILENT_MS } from './node-list.ts'
 
 type NodeReporterParts = Pick<Parts, 'store' | 'log'> & {
   metrics: Metrics
@@ -55,12 +55,15 @@ export class NodeReporter implements AsyncDisposable {
     return this.#isReplaceable
   }
 
-  /** A node that ends without this stays in the list until another one starts a day later. */
+  /** A process that ends without this stays in the list until one of its host ends, or another starts a day later. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
     await this.#reporting
-    const { store } = this.#parts
+    const { store, host } = this.#parts
+    const before = store.clock() - SILENT_MS
     await store.execute('relaxed', ({ nodes }) => nodes.remove(this.#id)).catch(() => undefined)
+    // Otherwise the host, which was restarted, would be silent while it is restarted again.
+    await store.execute('relaxed', ({ nodes }) => nodes.removeUnseen(before, host)).catch(() => undefined)
   }
 
   async #begin(): Promise<void> {

@@ -27,7 +27,9 @@ export class NodeQueries {
     await this.#db.deleteFrom('nodes').where('id', '=', id).execute()
   }
 
-  async removeUnseen(before: number): Promise<void> {
-    await this.#db.deleteFrom('nodes').where('seen_at', '<', before).execute()
+  /** Of all hosts, or of one. */
+  async removeUnseen(before: number, host?: string): Promise<void> {
+    const unseen = this.#db.deleteFrom('nodes').where('seen_at', '<', before)
+    await (host === undefined ? unseen : unseen.where('host', '=', host)).execute()
   }
 }
