@@ -36,28 +36,6 @@ describe('a client that disconnects', () => {
     })
 })
 
-describe('the disk stores each file of a version once', () => {
-  test('however often one is uploaded', async () => {
-    const { version, put } = await pending(1000)
-    for (let times = 0; times < 5; times++) await put(noise(1000))
-    await Promise.allSettled([1, 2, 3].map(() => put(noise(1000))))
-    await waitFor(async () => (await version.objects.list()).length === 1)
-  })
-
-  test('and nothing that is uploaded after finalize or after the deletion of the site', async () => {
-    const { client } = await api.account()
-    const finalized = await pending(1000)
-    await finalized.put(noise(1000))
-    await api.anonymous.finalize(finalized.version.slug, { versionId: finalized.version.versionId })
-    const deleted = await pending(1000, client)
-    await client.delete(deleted.version.slug)
-    for (const { put } of [finalized, deleted])
-      for (let times = 0; times < 3; times++) await expectFailure(put(noise(1000)), 'UPLOAD_EXPIRED')
-    assert.equal((await finalized.version.objects.list()).length, 1)
-    assert.equal((await deleted.version.objects.list()).length, 0)
-  })
-})
-
 test('an upload during finalize is UPLOAD_EXPIRED, not an internal error', async () => {
   const { version, put } = await pending(300_000)
   await put(noise(300_000))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { MAX_COLLABORATORS } from '../../protocol/api/sites.ts'
+import { pluck } from '../support/pluck.ts'
 import { DAY_MS, expectFailure, startApi } from './api.ts'
 import { toManifest } from './content.ts'
 import { mailsTo } from './sign-in-mails.ts'
@@ -55,10 +56,7 @@ describe('a collaborator', () => {
     const { owner, colleague, slug } = await sharedSite()
     await api.publish(colleague.client, { 'index.html': 'three' }, { slug })
     const { versions } = await owner.client.versions(slug)
-    assert.deepEqual(
-      versions.map(({ publishedBy }) => publishedBy),
-      [colleague.email, owner.email, owner.email],
-    )
+    assert.deepEqual(pluck(versions, 'publishedBy'), [colleague.email, owner.email, owner.email])
   })
 
   test('that leaves or is removed has no access any more', async () => {
@@ -84,9 +82,10 @@ describe('a collaborator', () => {
 })
 
 describe('adding a collaborator', () => {
-  test('needs no account of the address, notifies it by email, and happens once', async () => {
+  test('needs no account of the address, which is not the owner’s, notifies it by email, and happens once', async () => {
     const owner = await api.account()
     const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'x' }, { title: 'Win a prize' })
+    await expectFailure(owner.client.addCollaborator(slug, owner.email), 'VALIDATION_ERROR')
     const added = await owner.client.addCollaborator(slug, ' New.Colleague@Example.com ')
     assert.deepEqual(added, {
       email: 'new.colleague@example.com',
@@ -108,13 +107,6 @@ describe('adding a collaborator', () => {
     assert.doesNotMatch(mails[0]!, /prize/)
     const invited = await api.account(added.email)
     await api.publish(invited.client, { 'index.html': 'y' }, { slug })
-  })
-
-  test('is refused for the owner and for an invalid address', async () => {
-    const { owner, slug } = await sharedSite()
-    for (const email of [owner.email, 'no address'])
-      await expectFailure(owner.client.addCollaborator(slug, email), 'VALIDATION_ERROR')
-    await expectFailure(owner.client.removeCollaborator(slug, 'unknown@example.com'), 'NOT_FOUND')
   })
 
   test(`is limited to ${MAX_COLLABORATORS} of a site and to 20 invitations a day`, async () => {

@@ -53,6 +53,7 @@ describe('a sign-in of a program', () => {
     const json = { ...typed, allow: true }
     const decided = await api.request('POST', '/api/v1/me/device/decision', { headers, json })
     assert.deepEqual(decided.json, { allowed: true })
+    await expectFailure(owner.client.decideDevice(userCode, false), 'INVALID_CODE')
     const { store } = await api.operator()
     const clock = () => api.clock.now
     const node = new DeviceSignIns({ store, baseUrl: api.baseUrl, secret: 'a secret', clock })

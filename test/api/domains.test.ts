@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
-import type { Domain } from '../../server/store/tables/domains.ts'
-import { domainRow } from '../store/rows.ts'
 import { type Account, expectFailure, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
 
@@ -19,24 +17,6 @@ async function publisher(): Promise<Account & { slug: string; siteUrl: string }>
 /** A record without the fields that background checks change. */
 function lasting({ reason: _, checkedAt, nextCheckAt, ...record }: DomainRecord) {
   return record
-}
-
-/** Makes a domain active, as a verification does. */
-async function activate(domain: string, change: Partial<Domain> = {}): Promise<void> {
-  const operator = await api.operator()
-  const now = api.clock.now
-  await operator.store.write('durable', {}, async (tx) => {
-    const row = domainRow(domain, {
-      accountId: 'another-account',
-      slug: 'some-site-234567',
-      status: 'active',
-      createdAt: now,
-      verifiedAt: now,
-      checkedAt: now,
-      ...change,
-    })
-    await tx.domains.insert(row)
-  })
 }
 
 describe('a domain that is added', () => {
@@ -127,12 +107,6 @@ describe('a domain that is added', () => {
       assert.equal((await client.removeDomain(typed)).domain, domain)
     }
   })
-
-  test('is not served before it is verified', async () => {
-    const { client, slug } = await publisher()
-    await client.addDomain('unproven.example.com', slug)
-    assert.equal((await api.visit('http://unproven.example.com/')).status, 404)
-  })
 })
 
 describe('a name that cannot be a custom domain', () => {
@@ -204,15 +178,6 @@ describe('a plan', () => {
       await client.addDomain('more.example.com', slug)
       assert.equal((await client.me()).usage.domains, most)
     }
-  })
-})
-
-describe('a name that two accounts add', () => {
-  test('is DOMAIN_TAKEN once it is active in another account', async () => {
-    await activate('active.example.com')
-    const { client, slug } = await publisher()
-    await expectFailure(client.addDomain('active.example.com', slug), 'DOMAIN_TAKEN')
-    await expectFailure(client.addDomain('ACTIVE.example.com.', slug), 'DOMAIN_TAKEN')
   })
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { PublishRequest } from '../../protocol/api/publish.schema.ts'
 import { EMPTY_HASH } from '../../protocol/manifest/empty-files.ts'
+import { pluck } from '../support/pluck.ts'
 import { startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
 import { assertKeepsNothing, type Kind, make, send } from './archive-requests.ts'
@@ -85,10 +86,7 @@ describe('an empty file', () => {
     assert.deepEqual(paths((await owner.client.refresh(slug, { versionId })).upload), ['index.html'])
     const tar = make('tar', { [CSS.path]: '', ...PAGE })
     const bundled = await owner.client.uploadBundle(upload.bundle!, tar, { size: tar.length })
-    assert.deepEqual(
-      bundled.files.map(({ path }) => path),
-      ['index.html'],
-    )
+    assert.deepEqual(pluck(bundled.files, 'path'), ['index.html'])
     await owner.client.finalize(slug, { versionId })
     assert.equal((await owner.client.details(slug)).files.length, 3)
     const again = await owner.client.update(slug, request)

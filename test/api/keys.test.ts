@@ -209,12 +209,6 @@ describe('the list of keys', () => {
     assert.doesNotMatch(JSON.stringify(answer.json), /sl_live_/)
   })
 
-  test('ends a key immediately', async () => {
-    const { id, client } = await keyWith({})
-    assert.deepEqual(await owner.client.revokeKey(id), { id, revoked: true })
-    await expectFailure(client.me(), 'UNAUTHORIZED')
-  })
-
   test('or a session changes nothing by a request whose body arrives afterwards', async () => {
     const { read } = (await api.operator()).store
     const { id: account } = (await read.accounts.byEmail(owner.email))!

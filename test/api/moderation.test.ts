@@ -98,13 +98,6 @@ describe('a suspended site', () => {
       assert.equal(await seenBy(), 200)
     }
   })
-
-  test('is suspended by another process within a second', async () => {
-    const { slug, siteUrl } = await publishedSite()
-    assert.equal((await api.visit(siteUrl)).status, 200)
-    await (await api.operator()).suspensions.suspendSite(COMMAND_LINE, slug, REASON)
-    await waitFor(async () => (await api.visit(siteUrl)).status === 451)
-  })
 })
 
 describe('a suspended account', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { pluck } from '../support/pluck.ts'
 import { Api, DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { toManifest } from './content.ts'
 
@@ -339,8 +340,5 @@ test('a site has a limited number of previews, which versions and drafts do not 
   assert.deepEqual(named, [undefined, undefined, 'pr-2', 'pr-1'])
   few.pass(7_201_000)
   await publish('pr-3')
-  assert.deepEqual(
-    (await client.previews(slug)).previews.map(({ name }) => name),
-    ['pr-3'],
-  )
+  assert.deepEqual(pluck((await client.previews(slug)).previews, 'name'), ['pr-3'])
 })

@@ -53,7 +53,7 @@ describe('a deleted site', () => {
     assert.equal((await api.visit(live.siteUrl)).status, 401)
     const { versions } = await client.versions(slug)
     assert.deepEqual(
-      versions.map(({ versionId }) => versionId),
+      pluck(versions, 'versionId'),
       [draft, live, first].map(({ versionId }) => versionId),
     )
     await client.setMetadata(slug, { password: null })
@@ -139,10 +139,7 @@ describe('a deleted site', () => {
     await client.delete(slug)
     await client.addDomain('www.other-test.example.com', other.slug)
     await client.undelete(slug)
-    assert.deepEqual(
-      (await client.domains()).domains.map(({ domain }) => domain),
-      ['www.other-test.example.com'],
-    )
+    assert.deepEqual(pluck((await client.domains()).domains, 'domain'), ['www.other-test.example.com'])
   })
 
   test('is deleted permanently with its account', async () => {

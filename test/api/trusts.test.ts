@@ -7,6 +7,7 @@ import { readJob } from '../../server/accounts/trusts/job.ts'
 import { Trusts } from '../../server/accounts/trusts/trusts.ts'
 import { GITHUB_TOKENS, type RecordedToken } from '../recorded/github.ts'
 import { GITLAB_TOKENS } from '../recorded/gitlab.ts'
+import { pluck } from '../support/pluck.ts'
 import { OidcIssuer, sharedIssuer } from '../tools/oidc-issuer.ts'
 import { Api, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
@@ -112,10 +113,7 @@ describe('a job of a trusted repository', () => {
     const { store } = await api.operator()
     const named = { issuer: issuer.url, repository, repositoryId: '' }
     const trusts = await store.read.trusts.find(named, { limit: 9 })
-    assert.deepEqual(
-      trusts.map(({ id }) => id),
-      [mine.trust.id],
-    )
+    assert.deepEqual(pluck(trusts, 'id'), [mine.trust.id])
   })
 
   test('needs the site when several sites trust it, and an account that may still publish to it', async () => {

@@ -7,6 +7,7 @@ import type { UploadTarget } from '../../protocol/api/publish.schema.ts'
 import { tarPart } from '../archive/tar-file.ts'
 import { noise } from '../edge/fixture.ts'
 import { pausedBody } from '../support/paused-body.ts'
+import { pluck } from '../support/pluck.ts'
 import { numbers } from '../support/random.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -270,10 +271,7 @@ describe('a newer upload of a file replaces one in progress', () => {
       await waitFor(() => objects.begun() > begun)
     }
     for (const { resume } of bodies) resume()
-    assert.deepEqual(
-      (await Promise.all(answers)).map(({ status }) => status),
-      [200, 200],
-    )
+    assert.deepEqual(pluck(await Promise.all(answers), 'status'), [200, 200])
   })
 
   test('and keeps an earlier complete copy until the new one is complete', async () => {

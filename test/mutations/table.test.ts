@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseSync } from 'vite'
 import { findEdit } from './edit.ts'
-import { locate } from './locate.ts'
 import { MUTATIONS } from './table.ts'
 
 // That the tests find each mutation is what `npm run mutations` verifies; it takes minutes.
@@ -19,26 +18,6 @@ test('each mutation of the table applies to one place, can be executed, and name
     return problems.map((problem) => `${mutation.breaks}: ${problem}`)
   })
   assert.deepEqual(broken, [], 'if the code keeps its promise, give the row the code as it is now')
-})
-
-test('the code of a mutation is found whatever its format, in its function only', () => {
-  const text = `
-    const limit = 2
-    export class Queue {
-      #add(item) { return this.items.length <
-        limit && item }
-      remove() { return limit }
-    }
-    function remove() { return limit }`
-  const find = (within: string, code: string) => {
-    const { start, end } = locate({ path: 'queue.ts', text }, within, code)
-    return text.slice(start, end).replaceAll(/\s+/g, ' ')
-  }
-  assert.equal(find('Queue.#add', 'this.items.length < limit'), 'this.items.length < limit')
-  assert.equal(find('Queue.remove', 'limit'), 'limit')
-  assert.equal(find('module', 'limit = 2'), 'limit = 2')
-  assert.throws(() => find('module', 'return limit'), /has this 2 times/)
-  assert.throws(() => find('Queue.add', 'limit'), /has this 0 times/)
 })
 
 function describeEdit(mutation: (typeof MUTATIONS)[number]): string[] {

@@ -365,10 +365,10 @@ const ROWS: readonly Row[] = [
 
   // Staging and finalize (spec 4.3 to 4.5)
   ['skips files by the hash of another size', 'server/publish/stage.ts', 'findReusableFiles', 'sizes.get(file.hash) === file.size', 'sizes.has(file.hash)', 'test/api/update.test.ts'],
-  ['lets a claim token publish to an owned site', 'server/accounts/authorization.ts', 'requirePublisher', 'if (site?.ownerId === null) return requireClaimToken(site, claimToken, now)', 'if (site) return requireClaimToken(site, claimToken, now)', 'test/api/claim.test.ts', 'test/api/update.test.ts'],
+  ['lets a claim token publish to an owned site', 'server/accounts/authorization.ts', 'requirePublisher', 'if (site?.ownerId === null) return requireClaimToken(site, claimToken, now)', 'if (site) return requireClaimToken(site, claimToken, now)', CALLS],
   ['finalizes with files that are missing', 'server/publish/finalize.ts', 'assertComplete', 'if (numbers.length === 0) return', 'return', FINALIZE],
   ['lets an anonymous draft go live without its claim token', 'server/publish/finalize.ts', 'assertMayPublishDraft', 'if (site.ownerId !== null || !isDraft || !live || claimToken !== undefined) return', 'return', FINALIZE],
-  ['runs two finalizes of one version at the same time', 'server/publish/finalize.ts', 'Finalizer.finalize', 'this.#running.set(versionId, { live, response })', '', 'test/blobs/races.test.ts', RATES],
+  ['runs two finalizes of one version at the same time', 'server/publish/finalize.ts', 'Finalizer.finalize', 'this.#running.set(versionId, { live, response })', '', RATES],
   ['does not charge a finalize that changes nothing', 'server/publish/finalize.ts', 'Finalizer.finalize', "const isRepeat = version.state === 'ready' || this.#running.has(versionId)", 'const isRepeat = false', RATES],
   ['merges with a version that is not live any more', 'server/publish/stage.ts', 'PendingVersionStore.newVersion', 'const base = request.merge ? replacedId : request.baseVersionId', 'const base = request.baseVersionId', 'test/api/merge.test.ts'],
   ['does not apply the limits to a merged manifest', 'server/publish/merge.ts', 'mergeManifest', 'validateManifest(separateEmpty(merged), limits)', 'validateManifest(separateEmpty(added), limits)', 'test/api/merge.test.ts'],
