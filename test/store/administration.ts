@@ -41,17 +41,6 @@ export function storeAdministration(promises: Promises): void {
     assert.equal((await store.read.figures.countRows('versions', '', 1)).last, 'v1')
   })
 
-  promises('a setting of the operator is replaced and removed', async (open) => {
-    const store = await open()
-    const find = () => store.read.operatorSettings.find('banner')
-    for (const value of [{ text: 'first' }, { text: '"second" €' }]) {
-      await store.write('durable', {}, (tx) => tx.operatorSettings.put('banner', value))
-      assert.deepEqual(await find(), value)
-    }
-    const remove = () => store.write('durable', {}, (tx) => tx.operatorSettings.remove('banner'))
-    assert.deepEqual([await remove(), await remove(), await find()], [true, false, undefined])
-  })
-
   promises('counting all sites lets other work run after each page', async (open) => {
     const store = await open()
     await store.write('relaxed', {}, async (tx) => {
@@ -112,23 +101,6 @@ export function storeAdministration(promises: Promises): void {
       ],
     )
     assert.equal(await execute('relaxed', ({ activity }) => activity.deleteBefore(600, 1800)), 2)
-  })
-
-  promises('the last run of a sweep is kept, with its failures in a row', async (open) => {
-    const { read, execute } = await open()
-    const run = { name: 'blobs', startedAt: 1, durationMs: 2, items: 3, error: null }
-    for (const [startedAt, error] of [
-      [2, 'one'],
-      [3, 'two'],
-    ] as const)
-      await execute('relaxed', ({ sweepRuns }) => sweepRuns.record({ ...run, startedAt, error }))
-    const [failed] = await read.sweepRuns.list()
-    assert.deepEqual([failed!.failures, failed!.failedAt, failed!.error], [2, 3, 'two'])
-    await execute('relaxed', ({ sweepRuns }) => sweepRuns.record({ ...run, startedAt: 4 }))
-    assert.deepEqual(
-      { ...(await read.sweepRuns.list())[0]! },
-      { ...run, startedAt: 4, failures: 0, failedAt: 3 },
-    )
   })
 
   promises('the audit log is read from its end, by pages and by target', async (open) => {

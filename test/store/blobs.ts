@@ -3,6 +3,7 @@ import { createObjectName } from '../../server/blobs/object-names.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import type { BlobEncodings } from '../../server/store/tables/blobs.ts'
 import { recordsOf } from '../blobs/bytes.ts'
+import { pluck } from '../support/pluck.ts'
 import { anySeed, Random } from '../support/random.ts'
 import type { Promises } from './contract.ts'
 import { blob, siteRow, storedBlob, versionRow } from './rows.ts'
@@ -43,17 +44,11 @@ export function storeBlobs(promises: Promises): void {
     })
     const hashes = [...stored, encoded].map(({ hash }) => hash).sort()
     const listed = await read.blobs.list('', 10)
-    assert.deepEqual(
-      listed.map(({ hash }) => hash),
-      hashes,
-    )
+    assert.deepEqual(pluck(listed, 'hash'), hashes)
     const { location, encodings: found } = listed.find(({ hash }) => hash === encoded.hash)!
     assert.deepEqual([location, found], [null, encodings])
     const page = await read.blobs.list(hashes[1]!, 2)
-    assert.deepEqual(
-      page.map(({ hash }) => hash),
-      hashes.slice(2, 4),
-    )
+    assert.deepEqual(pluck(page, 'hash'), hashes.slice(2, 4))
   })
 
   promises('two uploads of the same content in one version need one object', async (open) => {
@@ -97,10 +92,7 @@ export function storeBlobs(promises: Promises): void {
         ] as const
       })
       assert.equal(counted.bytes, x.size)
-      assert.deepEqual(
-        removed.map(({ size }) => size),
-        [x.size],
-      )
+      assert.deepEqual(pluck(removed, 'size'), [x.size])
     },
   )
 

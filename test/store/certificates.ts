@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Certificate } from '../../server/store/tables/certificates.ts'
+import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { certificateRow, domainRow, plain } from './rows.ts'
 
@@ -25,10 +26,15 @@ export function storeCertificates(promises: Promises): void {
     assert.deepEqual(await due(9, true), ['older', 'none', 'sooner', 'soon', 'ordered', 'late'])
     assert.deepEqual(await due(3, true), ['older', 'none', 'sooner'])
     assert.deepEqual(await due(9, false), ['soon', 'late'])
-    assert.deepEqual(
-      (await read.certificates.requested()).map(({ name }) => name),
-      ['future', 'none', 'older', 'soon', 'sooner', 'ordered', 'late'],
-    )
+    assert.deepEqual(pluck(await read.certificates.requested(), 'name'), [
+      'future',
+      'none',
+      'older',
+      'soon',
+      'sooner',
+      'ordered',
+      'late',
+    ])
   })
 
   promises('requested certificates are counted by their state, with the first expiry', async (open) => {

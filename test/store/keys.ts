@@ -3,10 +3,9 @@ import { mintKey } from '../../server/accounts/named-keys.ts'
 import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { DAY_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
-import type { DeviceSignIn } from '../../server/store/tables/device-sign-ins.ts'
 import type { NamedKey } from '../../server/store/tables/keys.ts'
 import type { Promises } from './contract.ts'
-import { accountRow, keyRow, plain, siteRow } from './rows.ts'
+import { accountRow, keyRow, plain } from './rows.ts'
 
 /** Promises about keys, and about sign-ins of devices. */
 export function storeKeys(promises: Promises): void {
@@ -77,60 +76,5 @@ export function storeKeys(promises: Promises): void {
     await assert.rejects(beyond, { code: 'KEY_LIMIT_REACHED' })
     await write('durable', {}, (tx) => tx.keys.deleteIssued('ann', 'trust'))
     assert.equal(await read.keys.countIssued('ann'), 0)
-  })
-
-  promises('the sites of keys are found after renames by what stays the same', async (open) => {
-    const { read, write } = await open()
-    await write('durable', {}, async (tx) => {
-      for (const slug of ['bakery', 'cafe']) await tx.sites.insert(siteRow(slug, { ownerId: 'ann' }))
-      await tx.sites.rename('bakery', 'pastry', 1)
-    })
-    const found = await read.sites.currentSlugs(['bakery', 'cafe', 'none'])
-    assert.deepEqual(found.map(({ slug, visitsKey }) => `${visitsKey} ${slug}`).sort(), [
-      ...['bakery pastry', 'cafe cafe'],
-    ])
-  })
-
-  promises('a device sign-in is decided once, polled at its interval and removed once', async (open) => {
-    const { read, write } = await open()
-    const signIn: DeviceSignIn = {
-      ...{
-        deviceHash: 'device',
-        userCodeHash: 'user',
-        program: 'p',
-        machine: 'm',
-        network: 'n',
-        scope: 'read',
-        createdAt: 0,
-      },
-      ...{ expiresAt: 1000, intervalMs: 10, polledAt: null, accountId: null },
-      state: 'pending',
-    }
-    await write('durable', {}, (tx) => tx.deviceSignIns.add(signIn))
-    const devices = <T>(work: (queries: typeof read.deviceSignIns) => Promise<T>) =>
-      write('durable', {}, (tx) => work(tx.deviceSignIns))
-    const poll = (now: number) => devices((queries) => queries.recordPoll('device', now))
-    assert.deepEqual([await poll(5), await poll(14), await poll(15)], [true, false, true])
-    await devices((queries) => queries.setInterval('device', 100))
-    assert.deepEqual([await poll(114), await poll(115)], [false, true])
-    assert.equal(await read.deviceSignIns.findPending(['user'], 1000), undefined)
-    assert.equal((await read.deviceSignIns.findPending(['x', 'user'], 999))?.polledAt, 115)
-    const decide = (state: 'approved' | 'denied', now: number) =>
-      devices((queries) => queries.decide(['x', 'user'], { state, accountId: 'ann' }, now))
-    assert.deepEqual(
-      [await decide('approved', 1000), await decide('approved', 999), await decide('denied', 999)],
-      [false, true, false],
-    )
-    const { state, accountId, scope } = (await read.deviceSignIns.find('device'))!
-    assert.deepEqual([state, accountId, scope], ['approved', 'ann', 'read'])
-    const remove = () => devices((queries) => queries.remove('device'))
-    assert.deepEqual([await remove(), await remove()], [true, false])
-    await devices((queries) => queries.add(signIn))
-    await devices((queries) => queries.add({ ...signIn, deviceHash: 'other', userCodeHash: 'other' }))
-    const sweep = (now: number) => devices((queries) => queries.deleteExpired(now, 1))
-    assert.deepEqual(
-      [await sweep(999), await sweep(1000), await sweep(1000), await sweep(1000)],
-      [0, 1, 1, 0],
-    )
   })
 }

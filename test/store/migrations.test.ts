@@ -9,6 +9,7 @@ import { migratePostgres } from '../../server/store/postgres/migrate.ts'
 import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { pluck } from '../support/pluck.ts'
 import { requires } from '../tools/part.ts'
 import { EMPTY, sharedPostgres } from '../tools/postgres.ts'
 import { openStore } from './test-database.ts'
@@ -89,10 +90,7 @@ describe('migrations of a shared database', requires('postgres'), () => {
     )
     for (const store of stores) stack.use(store)
     const { rows } = await run('select name from applied_migrations order by name')
-    assert.deepEqual(
-      rows.map(({ name }) => name),
-      migrations.map(({ name }) => name),
-    )
+    assert.deepEqual(pluck(rows, 'name'), pluck(migrations, 'name'))
     const migrated = logs.filter(({ lines }) => lines.includes('migrated the database'))
     assert.equal(migrated.length, 1)
   })

@@ -1,53 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Block } from '../../server/store/tables/blocks.ts'
-import { recordsOf } from '../blobs/bytes.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
-import {
-  accountRow,
-  blob,
-  domainRow,
-  plain,
-  reportedSite,
-  siteRow,
-  storedBlob,
-  suspension,
-  versionRow,
-} from './rows.ts'
-
-const OWN = suspension('phishing', { publicReason: 'Deceptive site', note: 'ticket 7' })
-const OF_ACCOUNT = suspension('unpaid')
+import { blob, plain, reportedSite } from './rows.ts'
 
 /** Promises about suspensions, blocks, reports and accepted contents. */
 export function storeModeration(promises: Promises): void {
-  promises('a visit finds the suspension of a site, or else that of its owner', async (open) => {
-    const { read, write } = await open()
-    await write('durable', {}, async (tx) => {
-      await tx.accounts.insert(accountRow('ann'))
-      for (const slug of ['own', 'other', 'both']) await tx.sites.insert(siteRow(slug, { ownerId: 'ann' }))
-      await tx.sites.insert(siteRow('anonymous'))
-      await tx.domains.insert(domainRow('other.test', { accountId: 'ann', slug: 'other', status: 'active' }))
-      for (const slug of ['own', 'both']) await tx.sites.update(slug, { suspension: OWN })
-    })
-    const find = async (slug: string) => {
-      const found = await read.serving.findSite(slug, { now: 0, withLive: true })
-      return plain(found!.suspension)
-    }
-    const findAll = async () => [
-      ...(await Promise.all(['own', 'other', 'both', 'anonymous'].map(find))),
-      plain((await read.serving.findDomain('other.test', 0))!.suspension),
-    ]
-    assert.deepEqual(await findAll(), [OWN, null, OWN, null, null])
-    const setOfAccount = (value: typeof OWN | null) =>
-      write('durable', {}, (tx) => tx.accounts.setSuspension('ann', value))
-    await setOfAccount(OF_ACCOUNT)
-    assert.deepEqual(await findAll(), [OWN, OF_ACCOUNT, OWN, null, OF_ACCOUNT])
-    assert.deepEqual(plain((await read.accounts.byId('ann'))!.suspension), OF_ACCOUNT)
-    await setOfAccount(null)
-    await write('durable', {}, (tx) => tx.sites.update('own', { suspension: null }))
-    assert.deepEqual(await findAll(), [null, null, OWN, null, null])
-  })
-
   promises('blocks are listed by kind, replaced, and removed', async (open) => {
     const { read, write } = await open()
     const block = (value: string, change: Partial<Block> = {}): Block => {
@@ -80,49 +38,6 @@ export function storeModeration(promises: Promises): void {
       ],
       [false, true, false, false, true],
     )
-  })
-
-  promises('a blocked file is marked in every version that has it, while it is blocked', async (open) => {
-    const { read, write } = await open()
-    const files = ['good', 'bad'].map((name) => {
-      return { path: name, size: 7, contentType: 'text/html', hash: blob(name) }
-    })
-    await write('durable', {}, async (tx) => {
-      for (const slug of ['a-site', 'b-site']) {
-        await tx.sites.insert(siteRow(slug, { liveVersionId: slug }))
-        await tx.versions.insert(versionRow(slug, slug, { files }))
-        await tx.blobs.add(slug, [storedBlob('good'), storedBlob('bad')])
-      }
-    })
-    const marks = async (slug: string) => {
-      const found = await read.serving.findSite(slug, { now: 0, withLive: true })
-      const records = await recordsOf(read, [slug])
-      return files.map(({ hash }) => {
-        const mark = found!.blobs.get(hash)!.isBlocked
-        assert.equal(records.find((one) => one.hash === hash)!.isBlocked, mark)
-        return mark
-      })
-    }
-    const reason = { reason: 'malware', createdAt: 1, expiresAt: null }
-    await write('durable', {}, async (tx) => {
-      await tx.blocks.put({ kind: 'hash', value: blob('bad'), ...reason })
-      await tx.blocks.put({ kind: 'network', value: blob('good'), ...reason })
-    })
-    assert.deepEqual(
-      [await marks('a-site'), await marks('b-site')],
-      [
-        [false, true],
-        [false, true],
-      ],
-    )
-    const sites = (after: string, limit: number) => read.blobs.referencingSites(blob('bad'), after, limit)
-    assert.deepEqual(await sites('', 5), ['a-site', 'b-site'])
-    assert.deepEqual(
-      [await sites('', 1), await sites('a-site', 1), await sites('b-site', 1)],
-      [['a-site'], ['b-site'], []],
-    )
-    await write('durable', {}, (tx) => tx.blocks.remove('hash', blob('bad')))
-    assert.deepEqual(await marks('a-site'), [false, false])
   })
 
   promises('reports are one row for each site, listed by their state, the last one first', async (open) => {

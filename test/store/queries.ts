@@ -118,28 +118,6 @@ export function storeQueries(promises: Promises): void {
     },
   )
 
-  promises('reserved domains and counters of an account are released, and no others', async (open) => {
-    const { read, write } = await open()
-    await write('durable', {}, async (tx) => {
-      for (const accountId of ['ann', 'bob']) {
-        const domain = `${accountId}.test`
-        await tx.domains.reserve({ domain, accountId, verificationToken: 'p', until: 100 })
-        await tx.counters.add(accountId, 3600)
-      }
-      await tx.domains.releaseReservations('ann')
-      await tx.counters.delete('ann')
-    })
-    const left = (account: string) =>
-      Promise.all([read.domains.countReservations(account, 0), read.counters.value(account, 3600)])
-    assert.deepEqual(
-      [await left('ann'), await left('bob')],
-      [
-        [0, 0],
-        [1, 1],
-      ],
-    )
-  })
-
   sweepQueries(promises)
 }
 

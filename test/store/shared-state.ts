@@ -10,15 +10,13 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Email } from '../../server/mail/mail.ts'
 import type { Store } from '../../server/store/store.ts'
 import { CLOCK_TOLERANCE_MS } from '../../server/store/tables/leases.ts'
-import { encodingsLease } from '../../server/store/tables/versions.ts'
 import { plansWith } from '../support/plans.ts'
 import type { Promises } from './contract.ts'
-import { accountRow, domainRow, plain, siteRow, versionRow } from './rows.ts'
+import { accountRow, domainRow, plain, siteRow } from './rows.ts'
 
 const RATES = { anonymous: 50, session: 50, signIn: 50 }
 const PLANS = plansWith({ requestsPerHour: 50 })
 const CLIENT = { address: '192.0.2.1', browserTokens: [] }
-const CALLER = { account: undefined, address: '192.0.2.1', signedInWith: 'anonymous' } as const
 
 export function storeSharedState(promises: Promises): void {
   promises('a statement adds to a counter exactly, from several stores at the same time', async (open) => {
@@ -43,18 +41,6 @@ export function storeSharedState(promises: Promises): void {
     await assert.rejects(store.execute('durable', ({ sites }) => sites.insert(siteRow('a-site'))))
     assert.equal((await store.read.sites.bySlug('a-site'))?.title, 'as it was')
   })
-
-  promises(
-    'the limit of a caller admits exactly as many requests as it says, over all nodes',
-    async (open) => {
-      const clock = () => 1000 * HOUR_MS
-      const nodes = [await open(), await open()].map((store) => rateLimits(store, clock))
-      const charged = await Promise.all(
-        Array.from({ length: 120 }, (_, number) => nodes[number % 2]!.charge(CALLER, 'api')),
-      )
-      assert.equal(charged.filter(({ admitted }) => admitted).length, RATES.anonymous)
-    },
-  )
 
   promises('the key of a caller far beyond its limit is looked up once a second', async (open) => {
     const clock = { now: 1000 * HOUR_MS }
@@ -154,18 +140,6 @@ export function storeSharedState(promises: Promises): void {
       written.reduce((sum, { added }) => sum + added, 0),
       42,
     )
-  })
-
-  promises('a version that another node compresses is not listed as uncompressed', async (open) => {
-    const store = await open()
-    await store.write('relaxed', {}, async (tx) => {
-      for (const id of ['v1', 'v2', 'v3']) await tx.versions.insert(versionRow(id, 'a-site'))
-      await tx.leases.acquire(encodingsLease('v2'), 'a node', 0, 100)
-    })
-    const list = async (now: number) =>
-      (await store.read.versions.notPrecompressed(now, 10)).map(({ id }) => id).sort()
-    assert.deepEqual(await list(99), ['v1', 'v3'])
-    assert.deepEqual(await list(100), ['v1', 'v2', 'v3'])
   })
 
   promises('a lease is extended by its holder only, and names its holder to others', async (open) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { DAY_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Promises } from './contract.ts'
-import { accountRow, plain } from './rows.ts'
+import { accountRow } from './rows.ts'
 
 /** Promises about codes, sessions and sign-in sources. */
 export function storeSignIns(promises: Promises): void {
@@ -15,28 +15,6 @@ export function storeSignIns(promises: Promises): void {
     openTries: 0,
     expiresAt: 600,
   }
-
-  promises('consecutive wrong attempts are counted per source, until a right one or a lock', async (open) => {
-    const { read, write } = await open()
-    const count = (source: string) =>
-      write('relaxed', {}, (tx) => tx.signIns.countFailure('a@b.test', source, 100))
-    assert.deepEqual([await count('x'), await count('x'), await count('')], [1, 2, 1])
-    await write('relaxed', {}, (tx) => tx.signIns.lockSource('a@b.test', 'x', 5000))
-    assert.deepEqual(plain(await read.signIns.sources('a@b.test', ['x', 'y'])), [
-      {
-        email: 'a@b.test',
-        source: 'x',
-        signedInAt: null,
-        wrongTries: 0,
-        lockedUntil: 5000,
-        changedAt: 100,
-      },
-    ])
-    await write('relaxed', {}, (tx) => tx.signIns.clearFailures('a@b.test', ''))
-    assert.deepEqual([await count('x'), await count('')], [1, 1])
-    await write('relaxed', {}, (tx) => tx.signIns.dropSources('a@b.test'))
-    assert.deepEqual(await read.signIns.sources('a@b.test', ['', 'x']), [])
-  })
 
   promises('the newest sources that signed in are kept, and so are locks', async (open) => {
     const { read, write } = await open()
