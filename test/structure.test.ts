@@ -4,6 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { parseSync, Visitor } from 'vite'
 import { TABLES } from '../server/store/schema.ts'
+import { pluck } from './support/pluck.ts'
 
 // Enforces the rules of docs/architecture.md: which files may import which, and how large a unit may be.
 
@@ -217,18 +218,6 @@ test('no two sibling folders of the server import each other, at any depth', () 
   assert.deepEqual(twoWay, [])
 })
 
-test('the folders of an import are the siblings above its two files', () => {
-  const from = 'server/edge/resolve/route.ts'
-  const folders = (to: string) => siblingFolders({ from, to, isType: false })
-  assert.equal(folders('server/edge/respond/pages/theme.ts'), 'server/edge/resolve server/edge/respond')
-  assert.equal(folders('server/net/http1/fast-path.ts'), 'server/edge server/net')
-  assert.deepEqual(['server/edge/resolve/host.ts', 'server/edge/response.ts', 'node:net'].map(folders), [
-    undefined,
-    undefined,
-    undefined,
-  ])
-})
-
 test('no import cycles, types included', () => {
   const graph = new Map(
     productSources().map(({ path, text }) => [path, importsOf(path, text).map(({ to }) => to)]),
@@ -345,7 +334,10 @@ test('a constructor takes of the parts of the service what it uses', () => {
 test('node:http is imported for its types only, because its exports load an HTTP client', () => {
   const imports = sources().filter(({ path }) => /^(server|client\/(sdk|cli))\//.test(path))
   assert.deepEqual(
-    imports.filter(({ text }) => /^import (?!type)[^\n]*'node:http'/m.test(text)).map(({ path }) => path),
+    pluck(
+      imports.filter(({ text }) => /^import (?!type)[^\n]*'node:http'/m.test(text)),
+      'path',
+    ),
     [],
   )
 })

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import type { Blobs, PutConstraints } from '../../server/blobs/blobs.ts'
 import { createObjectName } from '../../server/blobs/object-names.ts'
+import { pluck } from '../support/pluck.ts'
 import {
   cutOff,
   deterministicBytes,
@@ -84,10 +85,7 @@ function receiving(promises: Promises): void {
       const stored = await Promise.all(
         Array.from({ length: 8 }, (_, index) => blobs.put(toBody(bytes, 997 + index), { size })),
       )
-      assert.deepEqual(
-        stored.map(({ hash }) => hash),
-        Array(8).fill(received(bytes).hash),
-      )
+      assert.deepEqual(pluck(stored, 'hash'), Array(8).fill(received(bytes).hash))
       assert.equal(new Set(stored.map(({ object }) => object)).size, 8)
       assert.deepEqual(
         stored.map(({ object }) => blobs.createdAt(object)),

@@ -24,18 +24,6 @@ const X = deterministicBytes('x', 300)
 const Y = deterministicBytes('y', 400)
 const DAY_MS = 86_400_000
 
-test('a blob that a pending version reuses from a live one survives the deletion of that live version', async () => {
-  await using fixture = await startFixture()
-  const { slug, versionId } = await fixture.publish({ 'index.html': X })
-  const { upload } = await fixture.owner.update(slug, { files: manifest({ 'index.html': X }) })
-  assert.equal(upload.uploads.length, 0)
-  await fixture.publish({ 'index.html': Y }, slug)
-  await fixture.owner.deleteVersion(slug, versionId)
-  await fixture.collect()
-  await fixture.owner.finalize(slug, upload)
-  await fixture.assertServes(slug, X)
-})
-
 test('a blob that is stored but not yet referenced by a commit is kept', async () => {
   await using fixture = await startFixture()
   await fixture.leaveBehind(X)
@@ -265,26 +253,6 @@ test('a finalize overtaken by another of the same version reports that it is liv
   const overtaken = fixture.finalizerWith({}, { ...store, read: withMethods(store.read, { versions }) })
   const answer = await overtaken.finalize(await fixture.caller(), slug, { versionId })
   assert.deepEqual([answer.currentVersionId, answer.replayed], [versionId, true])
-})
-
-test('concurrent finalizes of one version do its work once', async () => {
-  await using fixture = await startFixture()
-  const { slug, upload } = await fixture.stage({ 'index.html': X })
-  let commits = 0
-  await using finalizer = fixture.finalizerWith({
-    async commit(received) {
-      commits++
-      return fixture.operator.blobs.commit(received)
-    },
-  })
-  let charged = 0
-  const charge = async () => void charged++
-  const caller = await fixture.caller()
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, () => finalizer.finalize(caller, slug, upload, charge)),
-  )
-  assert.deepEqual([commits, charged], [1, 19])
-  assert.equal(answers.filter(({ replayed }) => !replayed).length, 1)
 })
 
 test('a draft that waits for a refused finalize of its version does not stop the event loop', async () => {

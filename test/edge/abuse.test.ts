@@ -38,12 +38,14 @@ describe('a suspended site', () => {
     assert.deepEqual(await statuses(hosts), [200, 404])
   })
 
-  test('of a suspended account answers the same, also when it is new', async () => {
+  test('of a suspended account answers the same, also when it is new, with its own reason if it has one', async () => {
     const ownerId = 'a suspended account'
     await edge.store.real.write('durable', {}, (tx) =>
       tx.accounts.insert(accountRow(ownerId, { suspension: suspension('unpaid') })),
     )
     assert.deepEqual(await statuses((await publish({ ownerId })).hosts), [451])
+    const own = await publish({ ownerId, suspension: suspension('phishing', { publicReason: 'Deceptive' }) })
+    assert.match((await edge.get(own.slug)).text, /Deceptive/)
   })
 
   test('keeps its certificates, and shows no form for its password', async () => {

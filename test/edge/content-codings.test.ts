@@ -12,6 +12,7 @@ import { findContentCodings } from '../../server/publish/content-codings.ts'
 import { parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
 import type { ManifestFile } from '../../server/store/tables/versions.ts'
 import { toEntry } from '../api/content.ts'
+import { pluck } from '../support/pluck.ts'
 import { issuer, type Reply, SecureService } from '../tls/secure-service.ts'
 
 // Files whose published bytes have a content coding, as `_headers` says (RFC 9110, 8.4 and 12.5.3).
@@ -212,10 +213,7 @@ describe('a publish with Content-Encoding in its _headers', () => {
     const find = (present: ManifestFile[]) =>
       findContentCodings(reader, files, { rules, present: async () => present, maxDecodedBytes: 1000 })
     const first = await find([])
-    assert.deepEqual(
-      first.files.map(({ coded }) => coded),
-      [{ coding: 'gzip', decodedSize: 600 }, undefined],
-    )
+    assert.deepEqual(pluck(first.files, 'coded'), [{ coding: 'gzip', decodedSize: 600 }, undefined])
     const message =
       'Content-Encoding is not sent for b: with the files before, the bytes decode to more than 1 kB'
     assert.deepEqual(first.warnings, [{ file: '_headers', line: 1, message }])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { sha256 } from '../api/content.ts'
-import { KIB, MIB } from '../support/units.ts'
+import { MIB } from '../support/units.ts'
 import { EdgeFixture, noise, type RequestOptions } from './fixture.ts'
 
 const edge = EdgeFixture.shared()
@@ -26,18 +26,6 @@ describe('a published file', () => {
       'cache-control': 'public, max-age=0, must-revalidate',
       'x-content-type-options': 'nosniff',
     })
-  })
-
-  test('of any size equals the published bytes, cold and warm', async () => {
-    for (const size of [1, 4096, 256 * KIB, 256 * KIB + 1, 3 * MIB]) {
-      const bytes = noise(size)
-      const slug = await edge.publish({ 'file.bin': bytes })
-      for (let round = 0; round < 3; round++) {
-        const reply = await edge.get(slug, '/file.bin')
-        assert.equal(reply.headers['content-length'], `${size}`)
-        assert.ok(reply.body.equals(bytes))
-      }
-    }
   })
 })
 
@@ -274,16 +262,6 @@ describe('the host of one version', () => {
       assert.match(reply.headers['cache-control']!, /no-store/)
     }
     assert.equal((await edge.get(`${draft}--${slug}`)).text, 'draft')
-  })
-
-  test('is available until its version is deleted', async () => {
-    const slug = await edge.createSite()
-    const first = await edge.createVersion(slug, { 'index.html': 'first' })
-    await edge.createVersion(slug, { 'index.html': 'second' })
-    assert.equal((await edge.get(`${first}--${slug}`)).text, 'first')
-    await edge.deleteVersion(slug, first)
-    assert.equal((await edge.get(slug)).text, 'second')
-    assert.equal((await edge.get(`${first}--${slug}`)).status, 404)
   })
 
   test('reveals nothing of pending versions, of other sites, or of unknown ids', async () => {

@@ -47,16 +47,6 @@ describe('the root document of a site with metadata', () => {
         assert.equal((await edge.request(host, path)).text, FRONT, host + path)
   })
 
-  test('has changed metadata from the next visit on', async () => {
-    const { slug } = await publishWithTitle()
-    await setTitle(slug, 'Another title')
-    assert.equal((await edge.get(slug)).text, titled('Another title'))
-    await setTitle(slug, null)
-    assert.equal((await edge.get(slug)).text, PUBLISHED)
-    await setTitle(slug, 'A title')
-    assert.equal((await edge.get(slug)).text, FRONT)
-  })
-
   test('is never 304 when its head has changed', async () => {
     const { slug } = await publishWithTitle()
     const replies = [await edge.get(slug)]

@@ -114,15 +114,6 @@ describe('former files, over HTTP', () => {
     assert.equal((await edge.get(slug, '/two.js')).status, 404)
   })
 
-  test('are not served when their version is deleted', async () => {
-    const slug = await edge.createSite()
-    const first = await edge.createVersion(slug, { 'index.html': 'one', 'one.js': 'one' })
-    await edge.createVersion(slug, { 'index.html': 'two' })
-    assert.equal((await edge.get(slug, '/one.js')).status, 200)
-    await edge.deleteVersion(slug, first)
-    assert.equal((await edge.get(slug, '/one.js')).status, 404)
-  })
-
   test('have encodings, and require the current password', async () => {
     const slug = await edge.createSite()
     await edge.createVersion(slug, { 'old.js': 'one' }, { encoded: { 'old.js': { br: 'encoded' } } })

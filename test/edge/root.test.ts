@@ -3,10 +3,9 @@ import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import type { RouteTable } from '../../server/edge/resolve/route-table.ts'
-import { publicPolicy, toLastModified } from '../../server/edge/respond/policy.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
 import { EdgeFixture } from './fixture.ts'
-import { buildTable, describeResponse, getResponse, header, LIVE, toStoredFile } from './responses.ts'
+import { buildTable, describeResponse, getResponse, header, toStoredFile } from './responses.ts'
 
 describe('a site without a document at its root', () => {
   const rows: [string[], string][] = [
@@ -335,28 +334,6 @@ describe('a Markdown document', () => {
       const slug = await edge.publish({ 'README.md': { type: 'text/markdown', body } })
       assert.match((await edge.get(slug)).text, /<iframe src="\/_slipway\/text"/)
     }
-  })
-})
-
-describe('a generated page', () => {
-  const table = buildTable(['a.txt', 'b.txt'])
-  const page = getResponse(table, '/')
-  const etag = header(page, 'etag')!
-  const publishedAt = toLastModified(LIVE)
-  const MODIFIED = 'Tue, 06 May 2031 07:08:09 GMT'
-
-  test('has another entity tag when the metadata changes', () => {
-    assert.equal(getResponse(table, '/', { 'if-none-match': etag }).status, 304)
-    const other = buildTable(['a.txt', 'b.txt'], { metadata: METADATA })
-    assert.notEqual(header(getResponse(other, '/'), 'etag'), etag)
-    assert.equal(getResponse(other, '/', { 'if-none-match': etag }).status, 200)
-  })
-
-  test('has the date of the last metadata change', () => {
-    const policy = publicPolicy({ publishedAt, metadataChangedAt: toLastModified(LIVE + 5000) })
-    const later = buildTable(['a.txt', 'b.txt'], { policy })
-    assert.equal(header(getResponse(later, '/'), 'last-modified'), 'Tue, 06 May 2031 07:08:14 GMT')
-    assert.equal(header(getResponse(later, '/a.txt'), 'last-modified'), MODIFIED)
   })
 })
 

@@ -6,6 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { ClientMemory } from '../../server/lib/client-memory.ts'
 import { Connections } from '../../server/lib/connections.ts'
 import { Listener } from '../../server/net/listener.ts'
+import { pluck } from '../support/pluck.ts'
 import { startTestService } from '../support/service.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { KIB, MIB } from '../support/units.ts'
@@ -41,10 +42,7 @@ describe('an address has a limited number of connections', () => {
     const other = await visit(port, '127.0.0.3')
     assert.equal(other.answer, 'HTTP/1.1 200')
     const lines = log.filter(({ message }) => String(message).startsWith('connections refused'))
-    assert.deepEqual(
-      lines.map(({ limit }) => limit),
-      [3],
-    )
+    assert.deepEqual(pluck(lines, 'limit'), [3])
     first[0]!.socket.destroy()
     let again = await visit(port, '127.0.0.2')
     // Until the service has noticed that the first one is closed.

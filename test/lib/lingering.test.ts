@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { after, afterEach, before, beforeEach, describe, mock, test } from 'node:test'
 import { LingeringConnections } from '../../server/net/lingering.ts'
+import { pluck } from '../support/pluck.ts'
 
 const SECOND = 1000
 
@@ -70,9 +71,6 @@ describe('a connection whose client still sends after its response', () => {
       connections.close(ours)
       sockets.push(ours)
     }
-    assert.deepEqual(
-      sockets.map(({ destroyed }) => destroyed),
-      [false, true, false, false],
-    )
+    assert.deepEqual(pluck(sockets, 'destroyed'), [false, true, false, false])
   })
 })

@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { deterministicBytes, received } from '../blobs/bytes.ts'
 import { HeldRequest, type HttpResponse, sendRequest } from '../support/http-client.ts'
+import { pluck } from '../support/pluck.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { freePort } from '../tools/port.ts'
 import { Program, run } from './program.ts'
@@ -259,10 +260,7 @@ test('a worker acknowledges a change after it has refreshed the affected caches,
     if (messages.length === 4) worker.send({ kind: 'stop' })
   })
   await ended
-  assert.deepEqual(
-    messages.map(({ kind }) => kind),
-    ['ready', 'refreshing', 'refreshed', 'invalidated'],
-  )
+  assert.deepEqual(pluck(messages, 'kind'), ['ready', 'refreshing', 'refreshed', 'invalidated'])
   assert.equal(messages.at(-1)!.id, 7)
 })
 

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { HeaderRules } from '../../server/site-rules/match/header-rules.ts'
 import { RedirectMatcher } from '../../server/site-rules/match/redirect-matcher.ts'
-import {
-  MAX_RULE_FILE_BYTES,
-  parseRules,
-  type SiteRules,
-  tooLongWarning,
-} from '../../server/site-rules/site-rules.ts'
+import { parseRules, type SiteRules } from '../../server/site-rules/site-rules.ts'
 
 test('a version without rules stores none', () => {
   const nothing = { rules: null, warnings: [] }
@@ -31,21 +25,4 @@ test('rules survive serialization to JSON', () => {
     'Y',
     'x',
   ])
-})
-
-test('a file that is too long gets a warning with the limit', () => {
-  assert.equal(MAX_RULE_FILE_BYTES, 1024 * 1024)
-  assert.deepEqual(tooLongWarning('_headers'), {
-    file: '_headers',
-    message: 'file ignored: it is larger than 1 MB',
-  })
-})
-
-test('the examples of docs/serving.md are valid rules', () => {
-  const page = readFileSync(new URL('../../docs/serving.md', import.meta.url), 'utf8')
-  const section = page.slice(page.indexOf('## Redirects and headers'))
-  const [redirects, headers] = [...section.matchAll(/^```\n(.*?)^```/gms)].map(([, text]) => text)
-  const { rules, warnings } = parseRules({ redirects, headers })
-  assert.deepEqual(warnings, [])
-  assert.deepEqual([rules?.redirects.length, rules?.headers.length], [7, 3])
 })
