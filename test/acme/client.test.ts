@@ -6,6 +6,7 @@ import { certificateId } from '../../server/certificates/x509.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import type { Store } from '../../server/store/store.ts'
 import { withMethods } from '../store/with-methods.ts'
+import { pluck } from '../support/pluck.ts'
 import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
 import { type AcmeRequest, FakeCa, problem } from './fake-ca.ts'
 import { NullSolver } from './null-solver.ts'
@@ -149,10 +150,7 @@ describe('the ACME client', () => {
       const proofs = new NullSolver('http-01')
       const order = await service.acme.newOrder([...NAMES, 'new.example.test'])
       await service.acme.authorize(order, proofs)
-      assert.deepEqual(
-        proofs.presented.map(({ name }) => name),
-        ['new.example.test'],
-      )
+      assert.deepEqual(pluck(proofs.presented, 'name'), ['new.example.test'])
     })
 
     test('of a process that ended are presented again, without a second validation request', async () => {
@@ -176,10 +174,7 @@ describe('the ACME client', () => {
       await proofs.firstPresented.promise
       result.resolve(undefined)
       assert.equal((await proving).status, 'ready')
-      assert.deepEqual(
-        proofs.presented.map(({ type }) => type),
-        ['http-01'],
-      )
+      assert.deepEqual(pluck(proofs.presented, 'type'), ['http-01'])
       assert.equal(ca.count('challenge'), 1)
     })
 

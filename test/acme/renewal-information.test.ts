@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { certificateId } from '../../server/certificates/x509.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
+import { pluck } from '../support/pluck.ts'
 import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
 import { FakeCa } from './fake-ca.ts'
 import { NullSolver } from './null-solver.ts'
@@ -95,10 +96,9 @@ describe('renewal information', () => {
     for (const [what, body] of NONSENSE) {
       respondWith(body)
       assert.equal(await getInfo(), undefined, what)
-      assert.deepEqual(
-        service.logged.splice(0).map(({ message }) => message),
-        ['certificate authority sent invalid renewal information'],
-      )
+      assert.deepEqual(pluck(service.logged.splice(0), 'message'), [
+        'certificate authority sent invalid renewal information',
+      ])
     }
   })
 

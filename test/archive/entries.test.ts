@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { ZipArchive } from '../../dashboard/drop/reader/zip.ts'
 import { archiveKind } from '../../server/publish/archive/archive.ts'
 import { buildZip } from '../dashboard/file-drop.ts'
+import { pluck } from '../support/pluck.ts'
 import { buildArchive, KINDS } from './build-archive.ts'
 import { text } from './bytes.ts'
 import { assertRefused, read, spoolFolder } from './reading.ts'
@@ -41,7 +42,7 @@ describe('excluded files, folders and names', () => {
       const parts = invalid.map((name) => ({ name, data: text('x') }))
       const { files } = await read(kind, buildArchive(kind, parts))
       assert.deepEqual(
-        files.map(({ path }) => path),
+        pluck(files, 'path'),
         kind === 'zip' ? invalid.map((name) => name.replaceAll('\\', '/')) : invalid,
       )
       assert.ok(!existsSync('/etc/slipway-was-here'))
@@ -151,10 +152,7 @@ describe('entries that cannot be published', () => {
   test('zip: a self-extractor is read behind its program, from whose end its offsets are counted', async () => {
     const archive = buildZip([{ name: 'css/a.css', data: text('a{}') }])
     const sfx = Buffer.concat([Buffer.alloc(5000, 'MZ'), archive])
-    assert.deepEqual(
-      (await read('zip', sfx)).files.map(({ path }) => path),
-      ['css/a.css'],
-    )
+    assert.deepEqual(pluck((await read('zip', sfx)).files, 'path'), ['css/a.css'])
     const inBrowser = await ZipArchive.open(new Blob([new Uint8Array(sfx)]))
     assert.equal(await (await inBrowser.blob(0)).text(), 'a{}')
   })
@@ -181,9 +179,6 @@ describe('entries that cannot be published', () => {
       ...[tarPart({ name: './/css/./a.css' }), TAR_END],
     ])
     const { files } = await read('tar', archive)
-    assert.deepEqual(
-      files.map(({ path }) => path),
-      ['css/a.css'],
-    )
+    assert.deepEqual(pluck(files, 'path'), ['css/a.css'])
   })
 })

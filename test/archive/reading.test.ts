@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../server/lib/errors.ts'
 import { readArchive } from '../../server/publish/archive/archive.ts'
+import { pluck } from '../support/pluck.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { counted, split, toStream } from './bodies.ts'
 import { buildArchive, KINDS } from './build-archive.ts'
@@ -39,10 +40,7 @@ describe('reading', () => {
         paths.push(path)
         if (path === 'last') for await (const _ of body) break
       })
-      assert.deepEqual(
-        paths,
-        files.map(({ name }) => name),
-      )
+      assert.deepEqual(paths, pluck(files, 'name'))
     })
 
     for (const [what, files] of [

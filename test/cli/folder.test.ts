@@ -10,6 +10,7 @@ import { describeError } from '../../client/cli/format-error.ts'
 import { digestAll } from '../../client/sdk/folder/digest.ts'
 import { scan } from '../../client/sdk/folder/scan.ts'
 import { sha256 } from '../api/content.ts'
+import { pluck } from '../support/pluck.ts'
 import { CliHarness } from './cli-harness.ts'
 
 describe('scanning a folder', () => {
@@ -44,10 +45,7 @@ describe('scanning a folder', () => {
     cli.write({ 'site/.slipwayignore': 'sub/' })
     if (ofRoot) process.seteuid!(65_534)
     try {
-      assert.deepEqual(
-        scanOrThrow(site).files.map(({ path }) => path),
-        ['index.html'],
-      )
+      assert.deepEqual(pluck(scanOrThrow(site).files, 'path'), ['index.html'])
     } finally {
       if (ofRoot) process.seteuid!(0)
       chmodSync(sub, 0o755)

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { COMMANDS } from '../../client/cli/command-line.ts'
+import { pluck } from '../support/pluck.ts'
 import { type RealCli, slugOf, useRealService } from './real-cli.ts'
 
 const DOCS = readFileSync(join(import.meta.dirname, '../../docs/command.md'), 'utf8')
@@ -155,10 +156,7 @@ describe('the command in a script', () => {
     assert.deepEqual(skipped, [{ path: 'k.pem', reason: 'secret' }])
     assert.match(stderr, /Skipped 1 secret file: k\.pem\n[\s\S]*1 file \(3 bytes\) would be uploaded/)
     const { versions } = await client.versions(slug)
-    assert.deepEqual(
-      versions.map(({ publishedClient }) => publishedClient),
-      ['slipway-cli/1.2.3'],
-    )
+    assert.deepEqual(pluck(versions, 'publishedClient'), ['slipway-cli/1.2.3'])
     const { stdout: differences } = await own.cli.run(['diff', 'other', '--site', slug])
     assert.equal(differences, 'A b.txt\nA b/empty\nM index.html\nD moved.txt\nD old.txt\nD empty\n')
   })

@@ -6,6 +6,7 @@ import type { Progress, PublishFile, Send } from '../../client/sdk/slipway.ts'
 import { fetchTransport } from '../../client/sdk/transport.ts'
 import { sha256 } from '../api/content.ts'
 import { startForEachTest } from '../support/each-test.ts'
+import { pluck } from '../support/pluck.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { file, forget, startClientFixture, stream } from './client-fixture.ts'
 import { type Call, errorResponse, filesInTar, type Reply } from './fake-server.ts'
@@ -437,9 +438,6 @@ describe('the client', () => {
     }
     fixture.server.reply(/./, ({ path }) => [200, pages[path]])
     const sites = await Array.fromAsync(fixture.slipway.sites())
-    assert.deepEqual(
-      sites.map(({ slug }) => slug),
-      ['a', 'b', 'c'],
-    )
+    assert.deepEqual(pluck(sites, 'slug'), ['a', 'b', 'c'])
   })
 })

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { type BrowserUser, DESKTOP, PHONE } from '../support/browser.ts'
+import { pluck } from '../support/pluck.ts'
 import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
 import { requires } from '../tools/part.ts'
 import { liveAt, pickFiles, toUpload, visited } from './file-drop.ts'
@@ -184,10 +185,7 @@ describe('the front page', requiresBrowser, () => {
       const key = await web.service.signIn(`${slug}@example.test`)
       await web.service.client(key).claim(slug, new URL(claimUrl).searchParams.get('token')!)
       const { files } = await web.service.client(key).details(slug)
-      assert.deepEqual(
-        files.map(({ path }) => path),
-        ['index.html'],
-      )
+      assert.deepEqual(pluck(files, 'path'), ['index.html'])
       const document = await visited(web.url('/api/openapi.json'))
       assert.ok(text.includes(web.url('/api/openapi.json')))
       for (const word of ['siteUrl', 'claimUrl', 'slug', 'claimToken'])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PaletteOption } from '../../dashboard/palette/page-commands.ts'
 import { ranked } from '../../dashboard/palette/rank.ts'
+import { pluck } from '../support/pluck.ts'
 
 const option = (name: string, detail = ''): PaletteOption => ({
   key: name,
@@ -31,10 +32,5 @@ test('the command palette offers what is meant first: exact, prefix, word start,
     ['oak-tree', [option('An oak-tree'), option('Site', 'oak-tree.test')], ['Site', 'An oak-tree']],
     ['CAFE', [option('A Café'), option('Café')], ['Café', 'A Café']],
   ]
-  for (const [text, given, order] of cases)
-    assert.deepEqual(
-      ranked(given, text).map(({ name }) => name),
-      order,
-      text,
-    )
+  for (const [text, given, order] of cases) assert.deepEqual(pluck(ranked(given, text), 'name'), order, text)
 })

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { sendRequest } from '../support/http-client.ts'
+import { pluck } from '../support/pluck.ts'
 import { testVariant } from '../support/variants.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { toUpload, visited } from './file-drop.ts'
@@ -251,10 +252,7 @@ describe('a site', requiresBrowser, () => {
     await field.fill(lost!.slug)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete permanently' }).click()
     await page.getByText('The trash is empty').waitFor()
-    assert.deepEqual(
-      (await owner.client.list()).publishes.map(({ title }) => title),
-      ['Kept'],
-    )
+    assert.deepEqual(pluck((await owner.client.list()).publishes, 'title'), ['Kept'])
   })
 
   test('is shared with the people whom its owner invites, until they leave, and not shown to others', async () => {

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { DESKTOP, PHONE } from '../support/browser.ts'
+import { pluck } from '../support/pluck.ts'
 import { recordCalls, visited } from './file-drop.ts'
 import { web } from './shared.ts'
 import { type Owner, requiresBrowser, undone } from './web-fixture.ts'
@@ -189,10 +190,7 @@ describe('the versions of a site', requiresBrowser, () => {
     await page.getByRole('menuitem', { name: 'Delete preview' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete preview' }).click()
     await previews.nth(1).waitFor({ state: 'detached' })
-    assert.deepEqual(
-      (await owner.client.previews(slug)).previews.map(({ name }) => name),
-      ['pr-42'],
-    )
+    assert.deepEqual(pluck((await owner.client.previews(slug)).previews, 'name'), ['pr-42'])
   })
 })
 

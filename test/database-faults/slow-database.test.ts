@@ -5,6 +5,7 @@ import { DEADLINES } from '../../server/lib/deadlines.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { siteRow } from '../store/rows.ts'
 import { sendRequest } from '../support/http-client.ts'
+import { pluck } from '../support/pluck.ts'
 import { startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
@@ -57,10 +58,7 @@ test(
       const responses = await Promise.all(
         pages.map(({ slug }) => sendRequest(port, { site: slug, path: '/' })),
       )
-      assert.deepEqual(
-        responses.map(({ text }) => text),
-        pages.map(({ text }) => text),
-      )
+      assert.deepEqual(pluck(responses, 'text'), pluck(pages, 'text'))
     }
     const pages = await publishPages('before')
     await visit(pages)

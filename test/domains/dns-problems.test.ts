@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Dns } from '../../server/domains/dns/dns.ts'
 import { checkRecords, hasProof } from '../../server/domains/dns-check.ts'
 import { MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { pluck } from '../support/pluck.ts'
 import type { RecordType } from '../tools/knot.ts'
 import {
   DomainFixture,
@@ -120,11 +121,7 @@ describe('the reason of a domain names the problem of', needsDns, () => {
       await fixture.pointToProxy(one.domain)
       const { reason, records } = await addAndCheck(await fixture.createUser(), one)
       assert.match(reason!, one.reason!)
-      if (one.found)
-        assert.deepEqual(
-          records.map(({ found }) => found),
-          one.found,
-        )
+      if (one.found) assert.deepEqual(pluck(records, 'found'), one.found)
     })
   }
 
@@ -169,10 +166,7 @@ describe('the reason of a domain names the problem of', needsDns, () => {
       reason!,
       /^www\.silent\.test could not be looked up: .*\. _slipway\.www\.silent\.test could not be looked up: /,
     )
-    assert.deepEqual(
-      records.map(({ found }) => found),
-      [null, null],
-    )
+    assert.deepEqual(pluck(records, 'found'), [null, null])
     assert.equal(checkedAt, new Date(isolated.clock.now).toISOString())
     assert.equal(
       nextCheckAt,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { DAY_MS, formatUtc, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { pluck } from '../support/pluck.ts'
 import { addProxyRecords, DomainFixture, needsDns, PROXY, sharedTestDns } from './domain-fixture.ts'
 
 const testDns = sharedTestDns()
@@ -40,10 +41,7 @@ describe('a domain', needsDns, () => {
     const once = await fixture.record(user, 'www.story.test')
     assert.equal(once.status, 'pending', 'one check is not enough')
     assert.match(once.reason!, /^Both records are correct\. The domain becomes active after one more check/)
-    assert.deepEqual(
-      once.records.map(({ found }) => found),
-      [[PROXY], [added.records[1]!.value]],
-    )
+    assert.deepEqual(pluck(once.records, 'found'), [[PROXY], [added.records[1]!.value]])
     assert.equal(await fixture.sweepAfter(4 * SECOND_MS), 1)
     const active = await fixture.record(user, 'www.story.test')
     assert.deepEqual([active.status, active.reason], ['active', null])

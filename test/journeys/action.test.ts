@@ -14,6 +14,7 @@ import { GITHUB_CLAIMS, githubClaims } from '../api/trusted-job.ts'
 import { tar } from '../archive/tar-file.ts'
 import { GITHUB_EVENTS } from '../recorded/github.ts'
 import { getUrl } from '../support/http-client.ts'
+import { pluck } from '../support/pluck.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { testVariant } from '../support/variants.ts'
 import { GitHub } from '../tools/github.ts'
@@ -159,10 +160,7 @@ describe('the GitHub Action', () => {
       assert.equal(code, 0, log)
     }
     const { previews } = await client.previews(site)
-    assert.deepEqual(
-      previews.map(({ name }) => name),
-      ['pr-104'],
-    )
+    assert.deepEqual(pluck(previews, 'name'), ['pr-104'])
     assert.deepEqual([github.comments.length, /was deleted/.test(github.comments[1]!.body)], [2, true])
   })
 

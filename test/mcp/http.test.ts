@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Account, Api } from '../api/api.ts'
+import { pluck } from '../support/pluck.ts'
 
 const BOTH = 'application/json, text/event-stream'
 
@@ -89,10 +90,7 @@ describe('the messages of programs over HTTP', () => {
     const publish = callOf('publish_site', { files: [{ path: 'index.html', content: 'x' }] })
     const response = await post([ping(1), notification, { ...publish, id: 2 }])
     const answers = (await response.json()) as { id: number; result: { structuredContent?: object } }[]
-    assert.deepEqual(
-      answers.map(({ id }) => id),
-      [1, 2],
-    )
+    assert.deepEqual(pluck(answers, 'id'), [1, 2])
     assert.ok(answers[1]!.result.structuredContent)
     assert.equal((await post([notification])).status, 202)
     const named = callOf('publish_site', { name: 'a-name', files: [{ path: 'index.html', content: 'x' }] })

@@ -8,6 +8,7 @@ import { listModules } from '../../scripts/package/modules.ts'
 import { readRelease } from '../../scripts/package/release.ts'
 import { assertValidSbom } from '../../scripts/package/sbom.ts'
 import { describeSettings, readConfig } from '../../server/config/settings.ts'
+import { pluck } from '../support/pluck.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 
@@ -111,10 +112,7 @@ describe('the packages', requires('dpkg'), () => {
     assert.deepEqual(limits(unit), limits(original))
     const file = fetch('etc/slipway/slipway.env')
     const names = [...file.matchAll(/^#(SLIPWAY_\w+)=/gm)].map(([, name]) => name)
-    assert.deepEqual(
-      names,
-      describeSettings().map(({ name }) => name),
-    )
+    assert.deepEqual(names, pluck(describeSettings(), 'name'))
     const uncommented = file.replace(/^#(SLIPWAY_\w+=)/gm, '$1')
     const { parseEnv } = await import('node:util')
     assert.doesNotThrow(() => readConfig({ ...parseEnv(uncommented), SLIPWAY_DATA: folder }))

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { objectHashPrefix } from '../../server/blobs/object-names.ts'
 import { sha256 } from '../api/content.ts'
 import { deterministicBytes, keep, listObjects, readAll, toBody, toLocation } from '../blobs/bytes.ts'
+import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
@@ -130,10 +131,7 @@ test('thousands of objects are listed by page and deleted by the thousand', requ
   assert.deepEqual(await listObjects(blobs), objects)
   await blobs.remove(objects)
   assert.deepEqual(await blobs.list(), [])
-  assert.deepEqual(
-    storage.proxy.requests.map(({ method }) => method),
-    ['GET', 'GET', 'GET', 'POST', 'POST', 'GET'],
-  )
+  assert.deepEqual(pluck(storage.proxy.requests, 'method'), ['GET', 'GET', 'GET', 'POST', 'POST', 'GET'])
 })
 
 test(
@@ -146,10 +144,7 @@ test(
     for (const expected of [{ limit: bytes.length }, { size: bytes.length }]) {
       storage.proxy.requests.length = 0
       const location = toLocation(await blobs.put(toBody(bytes), expected))
-      assert.deepEqual(
-        storage.proxy.requests.map(({ method }) => method),
-        ['POST', 'PUT', 'PUT', 'POST'],
-      )
+      assert.deepEqual(pluck(storage.proxy.requests, 'method'), ['POST', 'PUT', 'PUT', 'POST'])
       assert.ok((await readAll(blobs, location))?.equals(bytes))
     }
     const wrong = { size: bytes.length, hash: '0'.repeat(64) }

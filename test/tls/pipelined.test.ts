@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { noise } from '../edge/fixture.ts'
 import { parseResponses, type RawResponse } from '../serving/raw-http.ts'
+import { pluck } from '../support/pluck.ts'
 import { SecureService, SITES, untilClosed } from './secure-service.ts'
 
 /** Responses from memory, from disk, without a file, and larger than a socket buffer. */
@@ -31,7 +32,7 @@ test('pipelined requests over TLS are answered in order', async () => {
   const responses = await sendPipelined(host, paths, await open())
   for (const path of PATHS) expected.set(path, (await sendPipelined(host, [path], await open()))[0]!)
   assert.deepEqual(
-    responses.map(({ status }) => status),
+    pluck(responses, 'status'),
     paths.map((path) => expected.get(path)!.status),
   )
   for (const [index, path] of paths.entries()) {
