@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startForEachTest } from '../support/each-test.ts'
-import { errorResponse } from './fake-server.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
 const keyed = { env: { SLIPWAY_KEY: KEY } }
@@ -51,12 +50,5 @@ describe('keys', () => {
     const { code, stderr } = await fixture.cli.run(['keys', 'revoke', 'laptop'], keyed)
     assert.equal(code, 2)
     assert.match(stderr, /no key with the name laptop/)
-  })
-
-  it('is suggested when a key does not permit a command', async () => {
-    fixture.server.reply(/./, errorResponse(403, 'INSUFFICIENT_SCOPE'))
-    const { code, stderr } = await fixture.cli.run(['sites'], keyed)
-    assert.equal(code, 3)
-    assert.match(stderr, /slipway keys create NAME --scope SCOPE/)
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -21,6 +21,8 @@ test('what stops a start, and commands that use the data, is one line, with exit
   await mkdir(damaged!)
   await writeFile(join(damaged!, 'slipway.db'), 'x'.repeat(5000))
   await writeFutureData(future!)
+  const readFuture = () => readFile(join(future!, 'slipway.db'))
+  const written = await readFuture()
   await mkdir(guessable!)
   await writeFile(join(guessable!, 'secret'), '')
   const absent = join(folder.path, 'absent')
@@ -61,6 +63,7 @@ test('what stops a start, and commands that use the data, is one line, with exit
     assert.match(stderr, new RegExp(`^(slipway-server: ${line}\n)+$`))
   }
   assert.equal(existsSync(absent), false, 'a command creates nothing')
+  assert.ok(written.equals(await readFuture()), 'nor does it change newer data')
   for (const args of [['serve'], ['sweep', 'all']]) {
     const { code, lines, stderr } = await run(args, { PORT: 'eighty', SECRET: 'hush' })
     assert.deepEqual([code, lines], [1, []])

@@ -22,24 +22,6 @@ test('processes can open an empty database at the same time', async () => {
   await (await TaskProcesses.shared()).run('open', database.address)
 })
 
-test('a database of a newer version is refused with a message and not changed', async () => {
-  await using database = await freshSqlite()
-  {
-    await using store = await sqliteStore({ file: database.file, clock: Date.now })
-    await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
-  }
-  using later = new DatabaseSync(database.file)
-  later.exec(
-    "INSERT INTO applied_migrations VALUES ('999-of-the-future', 0); UPDATE schema_compatibility SET oldest = '999-of-the-future'",
-  )
-  await assert.rejects(sqliteStore({ file: database.file, clock: Date.now }), (error: ApiError) => {
-    assert.match(error.message, /^[^\n]*newer version of Slipway[^\n]*999-of-the-future[^\n]*$/)
-    assert.ok(error instanceof ApiError, 'the error is printed without a stack')
-    return true
-  })
-  assert.equal(later.prepare('SELECT slug FROM sites').get()?.slug, 'a-site')
-})
-
 test('a loop over many rows lets other work of the process run between its statements', async () => {
   await using database = await freshSqlite()
   await using store = await sqliteStore({ file: database.file, clock: Date.now })
