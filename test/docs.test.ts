@@ -41,10 +41,8 @@ test('docs/command.md lists every command', () => {
     .split('\n')
     .filter((line) => line.startsWith('| `slipway'))
   for (const name of Object.keys(COMMANDS)) {
-    assert.ok(
-      rows.some((row) => row.includes(`\`slipway ${name}`)),
-      `docs/command.md lacks slipway ${name}`,
-    )
+    const isDescribed = rows.some((row) => row.includes(`\`slipway ${name}`))
+    assert.ok(isDescribed, `docs/command.md lacks slipway ${name}`)
   }
 })
 
@@ -99,10 +97,8 @@ test('the commands in CONTRIBUTING.md that run one test name one that exists', (
   assert.ok(commands.length > 0)
   for (const [command, path, title] of commands) {
     const files = globSync(`test/**/*${path}*`).map((file) => readFileSync(file, 'utf8'))
-    assert.ok(
-      files.some((file) => file.includes(`${title}'`)),
-      command,
-    )
+    const exists = files.some((file) => file.includes(`${title}'`))
+    assert.ok(exists, command)
   }
 })
 

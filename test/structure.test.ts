@@ -162,10 +162,8 @@ test('a short file of the server that only one other imports is a concept of its
 })
 
 test('imports follow the rules of docs/architecture.md', () => {
-  assert.deepEqual(
-    productSources().flatMap(({ path, text }) => brokenImports(path, text)),
-    [],
-  )
+  const brokenPaths = productSources().flatMap(({ path, text }) => brokenImports(path, text))
+  assert.deepEqual(brokenPaths, [])
 })
 
 test('an import that breaks a rule is reported', () => {
@@ -247,10 +245,8 @@ test('the files that docs/architecture.md names exist', () => {
     ...text.matchAll(/`((?:server|client|dashboard|packages|protocol|test)\/[\w./-]+\.\w+)`/g),
   ].map(([, path]) => path!)
   assert.ok(paths.length > 20)
-  assert.deepEqual(
-    paths.filter((path) => !existsSync(join(root, path))),
-    [],
-  )
+  const absent = paths.filter((path) => !existsSync(join(root, path)))
+  assert.deepEqual(absent, [])
 })
 
 test('no suite is asynchronous: the runner would lose the tests after its first await', () => {
@@ -279,10 +275,8 @@ test('only the configuration reads the environment, which main.ts passes on', ()
     ({ path, text }) =>
       path.startsWith('server/') && path !== 'server/main.ts' && /\bprocess\.env\b|node:process/.test(text),
   )
-  assert.deepEqual(
-    readers.map(({ path }) => path).filter((path) => !path.startsWith('server/config/')),
-    [],
-  )
+  const others = readers.map(({ path }) => path).filter((path) => !path.startsWith('server/config/'))
+  assert.deepEqual(others, [])
 })
 
 test('rows and columns stay in server/store, and only it parses stored JSON', () => {
@@ -377,10 +371,8 @@ test('package-lock.json names no registry', () => {
     packages: Record<string, { resolved?: string }>
   }
   const resolved = Object.values(packages).map((entry) => entry.resolved ?? '')
-  assert.deepEqual(
-    resolved.filter((address) => address.includes(':')),
-    [],
-  )
+  const exposed = resolved.filter((address) => address.includes(':'))
+  assert.deepEqual(exposed, [])
 })
 
 test('README begins with the two commands', () => {

@@ -410,10 +410,8 @@ describe('the overview of administrators', () => {
     const expected = ['soon.example', new Date(at + DAY_MS).toISOString(), 3, 'refused']
     assert.deepEqual([name, expiresAt, failures, problem], expected)
     const { rows: others } = await list(`limit=1&cursor=${first.nextCursor}`)
-    assert.deepEqual(
-      others.map(({ name, renewsAt }) => [name, renewsAt]),
-      [['later.example', new Date(at + 60 * DAY_MS).toISOString()]],
-    )
+    const renewalTimes = others.map(({ name, renewsAt }) => [name, renewsAt])
+    assert.deepEqual(renewalTimes, [['later.example', new Date(at + 60 * DAY_MS).toISOString()]])
   })
 
   test('has the nodes of a fleet, how far each is behind, and those that report no more', async () => {

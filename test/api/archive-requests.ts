@@ -89,16 +89,12 @@ export async function assertKeepsNothing<T>(api: Api, account: Account, work: ()
   const before = { bytes: await storedFiles(api), counts: await readCounts(api, account) }
   const outcome = await work()
   const after = { bytes: await storedFiles(api), counts: await readCounts(api, account) }
-  assert.deepEqual(
-    [...after.bytes].filter((path) => !before.bytes.has(path)),
-    [],
-  )
+  const added = [...after.bytes].filter((path) => !before.bytes.has(path))
+  assert.deepEqual(added, [])
   // A sweep may have deleted sites and rows of earlier tests.
   const known = new Set(before.counts.sites.map(({ slug }) => slug))
-  assert.deepEqual(
-    after.counts.sites.filter(({ slug }) => !known.has(slug)),
-    [],
-  )
+  const created = after.counts.sites.filter(({ slug }) => !known.has(slug))
+  assert.deepEqual(created, [])
   assert.ok(after.counts.pending <= before.counts.pending, 'no pending version')
   return outcome
 }

@@ -190,10 +190,8 @@ describe('a bundle that ends', () => {
       const { json } = await send(api, pending.bundle, Buffer.concat(body))
       assert.equal(json.code, 'VALIDATION_ERROR')
       assert.match(json.error, message)
-      assert.deepEqual(
-        await missingPaths(owner, pending),
-        all.filter((path) => !kept.includes(path)),
-      )
+      const missing = all.filter((path) => !kept.includes(path))
+      assert.deepEqual(await missingPaths(owner, pending), missing)
     })
   }
 

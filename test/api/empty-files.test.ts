@@ -64,10 +64,8 @@ describe('an empty file', () => {
       assert.deepEqual(await findFile(slug), CSS)
       const { fileCount, totalBytes, files } = await owner.client.version(slug, details.currentVersionId!)
       assert.deepEqual([fileCount, totalBytes], [2, Buffer.byteLength(PAGE['index.html']!)])
-      assert.deepEqual(
-        files.find(({ path }) => path === CSS.path),
-        CSS,
-      )
+      const stylesheet = files.find(({ path }) => path === CSS.path)
+      assert.deepEqual(stylesheet, CSS)
       const { status, headers, body } = await api.visit(details.siteUrl, `/${CSS.path}`)
       assert.deepEqual(
         [status, headers['content-length'], headers['content-type'], body.length],

@@ -157,9 +157,7 @@ describe('the OpenAPI document', () => {
     assert.equal(live.status, 'active')
     const read = await client.downloadFile!({ slug, path: 'a/index.html' })
     assert.equal(read.data, page)
-    assert.deepEqual(
-      (await client.getSite!(slug)).data.files.map(({ path }: { path: string }) => path),
-      ['a/index.html'],
-    )
+    const paths = (await client.getSite!(slug)).data.files.map(({ path }: { path: string }) => path)
+    assert.deepEqual(paths, ['a/index.html'])
   })
 })

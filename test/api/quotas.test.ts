@@ -188,10 +188,8 @@ describe('what an account holds', () => {
     assert.equal((await set({ plan: 'golden' })).status, 400)
     assert.equal((await set({ limits: { filesPerSite: 5001 } })).status, 400)
     const { json } = await api.request('GET', `/api/admin/audit?target=${owner.email}`, { key })
-    assert.deepEqual(
-      (json as AuditPage).rows.map(({ action, details }) => [action, details]),
-      [['account.plan', { plan: 'hobby', limits: { sites: 7 } }]],
-    )
+    const actions = (json as AuditPage).rows.map(({ action, details }) => [action, details])
+    assert.deepEqual(actions, [['account.plan', { plan: 'hobby', limits: { sites: 7 } }]])
   })
 
   test('a collaborator publishes into the quota of the owner', async () => {
@@ -341,10 +339,8 @@ describe('what sites without an account hold', () => {
         }),
       ),
     )
-    assert.deepEqual(
-      answers.map(({ status }) => status).sort(),
-      [201, 201, 201, 413, 413, 413, 413, 413, 413],
-    )
+    const statuses = answers.map(({ status }) => status).sort()
+    assert.deepEqual(statuses, [201, 201, 201, 413, 413, 413, 413, 413, 413])
     assert.ok(api.begunPuts - before < 9, 'contents without room were stored')
   })
 

@@ -204,10 +204,8 @@ describe('the sessions of an account', () => {
       ],
     )
     const { createdAt, expiresAt } = sessions[1]!
-    assert.deepEqual(
-      [createdAt, expiresAt],
-      [at, at + 30 * DAY_MS].map((time) => new Date(time).toISOString()),
-    )
+    const lifetime = [at, at + 30 * DAY_MS].map((time) => new Date(time).toISOString())
+    assert.deepEqual([createdAt, expiresAt], lifetime)
   })
 
   test('are listed for the key, which is not one of them, until they expire', async () => {

@@ -77,10 +77,8 @@ describe('the list of sites', () => {
     const listed = [...first.publishes, ...second.publishes]
     assert.deepEqual(pluck(listed, 'slug').toSorted(), slugs.toSorted())
     const times = listed.map(({ createdAt }) => Date.parse(createdAt))
-    assert.deepEqual(
-      times,
-      times.toSorted((one, other) => other - one),
-    )
+    const sorted = times.toSorted((one, other) => other - one)
+    assert.deepEqual(times, sorted)
     assert.deepEqual(pluck(await Array.fromAsync(client.sites()), 'slug'), pluck(listed, 'slug'))
     assert.equal((await client.list({ limit: 100 })).publishes.length, 100)
     const one = await client.list({ limit: 1 })

@@ -52,10 +52,8 @@ describe('a deleted site', () => {
     assert.deepEqual(restored, { ...before, updatedAt: new Date(api.clock.now).toISOString() })
     assert.equal((await api.visit(live.siteUrl)).status, 401)
     const { versions } = await client.versions(slug)
-    assert.deepEqual(
-      pluck(versions, 'versionId'),
-      [draft, live, first].map(({ versionId }) => versionId),
-    )
+    const ids = [draft, live, first].map(({ versionId }) => versionId)
+    assert.deepEqual(pluck(versions, 'versionId'), ids)
     await client.setMetadata(slug, { password: null })
     await client.restore(slug, first.versionId)
     assert.ok((await api.visit(live.siteUrl)).text.endsWith(bytes))
@@ -165,10 +163,8 @@ test('the trash is listed in pages, the last deleted site first', async () => {
   }
   const page = await client.list({ deleted: true, limit: 2 })
   const rest = await client.list({ deleted: true, limit: 2, cursor: page.nextCursor! })
-  assert.deepEqual(
-    [...page.publishes, ...rest.publishes].map(({ slug }) => slug),
-    deleted.toReversed(),
-  )
+  const listed = [...page.publishes, ...rest.publishes].map(({ slug }) => slug)
+  assert.deepEqual(listed, deleted.toReversed())
   assert.equal(rest.nextCursor, null)
 })
 

@@ -155,16 +155,12 @@ test('exchanges count as requests of the account, and refused ones as sign-ins o
     assert.equal(status, 200)
     remaining.push(Number(headers['x-ratelimit-remaining']))
   }
-  assert.deepEqual(
-    remaining.map((left) => left - remaining.at(-1)!),
-    [5, 4, 3, 2, 1, 0],
-  )
+  const requestsUsed = remaining.map((left) => left - remaining.at(-1)!)
+  assert.deepEqual(requestsUsed, [5, 4, 3, 2, 1, 0])
   // Signing in was two of the five.
   const refused = [await send(used), await send(7), await send(await signed({ ref: 'refs/heads/other' }))]
-  assert.deepEqual(
-    refused.map(({ json }) => json.code),
-    ['INVALID_ID_TOKEN', 'VALIDATION_ERROR', 'NOT_TRUSTED'],
-  )
+  const codes = refused.map(({ json }) => json.code)
+  assert.deepEqual(codes, ['INVALID_ID_TOKEN', 'VALIDATION_ERROR', 'NOT_TRUSTED'])
   assert.equal((await send(await signed())).json.code, 'RATE_LIMITED')
   limited.pass(HOUR_MS)
   while ((await send(await signed())).status === 200);

@@ -43,10 +43,8 @@ describe('the versions of a site', () => {
     assert.deepEqual([createdAt, publishedAt, publishedBy, publishedWith], [now, now, owner.email, 'key'])
     assert.deepEqual([fileCount, totalBytes, changes], [2, 5, { added: 0, changed: 1, removed: 0 }])
     const shown = versions.map(({ versionId, current, previewUrl }) => [versionId, current, previewUrl])
-    assert.deepEqual(
-      shown,
-      ids.toReversed().map((id, at) => [id, at === 0, siteUrl.replace('://', `://${id}--`)]),
-    )
+    const expected = ids.toReversed().map((id, at) => [id, at === 0, siteUrl.replace('://', `://${id}--`)])
+    assert.deepEqual(shown, expected)
     for (const [number, { previewUrl }] of versions.toReversed().entries()) {
       assert.equal(await text(previewUrl), `${number}`)
     }

@@ -87,10 +87,8 @@ function receiving(promises: Promises): void {
       )
       assert.deepEqual(pluck(stored, 'hash'), Array(8).fill(received(bytes).hash))
       assert.equal(new Set(stored.map(({ object }) => object)).size, 8)
-      assert.deepEqual(
-        stored.map(({ object }) => blobs.createdAt(object)),
-        Array(8).fill(NOW),
-      )
+      const times = stored.map(({ object }) => blobs.createdAt(object))
+      assert.deepEqual(times, Array(8).fill(NOW))
       assert.deepEqual(await blobs.commit(stored), [])
       for (const blob of stored) assert.ok((await blobs.bytes(toLocation(blob)))?.equals(bytes))
     }
@@ -223,10 +221,8 @@ function storingTogether(promises: Promises): void {
   promises('contents that are stored together are one object, and read back one by one', async (blobs) => {
     const contents = [1, 4096, 300_000, 1_200_000].map((size) => deterministicBytes('together', size))
     const locations = await blobs.putTogether(contents)
-    assert.deepEqual(
-      locations.map(({ hash, size }) => ({ hash, size })),
-      contents.map(received),
-    )
+    const receipts = locations.map(({ hash, size }) => ({ hash, size }))
+    assert.deepEqual(receipts, contents.map(received))
     assert.equal(new Set(locations.map(({ object }) => object)).size, 1)
     assert.deepEqual(await listObjects(blobs), [locations[0]!.object])
     for (const [index, location] of locations.entries()) {
@@ -283,10 +279,8 @@ function removing(promises: Promises): void {
     for (const index of [0, 1, 150, 298])
       assert.equal((await blobs.list(objects[index]!))[0], objects[index + 1])
     assert.deepEqual(await blobs.list(objects[299]!), [])
-    assert.equal(
-      (await blobs.list('8'))[0],
-      objects.find((name) => name > '8'),
-    )
+    const next = objects.find((name) => name > '8')
+    assert.equal((await blobs.list('8'))[0], next)
   })
 
   promises('a healthy engine passes its check, and has space', async (blobs) => {

@@ -280,10 +280,8 @@ test('a draft that waits for a refused finalize of its version does not stop the
   const both = Promise.allSettled([refused, finalize(false)])
   await turn()
   released.resolve()
-  assert.deepEqual(
-    (await both).map((outcome) => outcome.status === 'rejected' && outcome.reason.code),
-    ['UPLOADS_MISSING', 'UPLOADS_MISSING'],
-  )
+  const codes = (await both).map((outcome) => outcome.status === 'rejected' && outcome.reason.code)
+  assert.deepEqual(codes, ['UPLOADS_MISSING', 'UPLOADS_MISSING'])
 })
 
 test('a finalize that waits for one of the same version as a draft makes that draft live', async () => {

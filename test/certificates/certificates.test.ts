@@ -93,10 +93,8 @@ test('a challenge is stored before the CA validates it, http-01 first and tls-al
     types.push(type)
     assert.ok(type !== 'dns-01')
     const challenges = await store.read.acme.challenges(type, time.now)
-    assert.deepEqual(
-      challenges.map((one) => [one.name, one.token, one.keyAuthorization]),
-      [[name, token, keyAuthorization]],
-    )
+    const stored = challenges.map((one) => [one.name, one.token, one.keyAuthorization])
+    assert.deepEqual(stored, [[name, token, keyAuthorization]])
   }
   const certificates = issuing.node()
   await activate(store, certificates)

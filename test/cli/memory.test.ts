@@ -146,10 +146,8 @@ describe('keys', () => {
     assert.equal(mode(file), 0o600)
     credentials.remember(LOCAL, account('sl_live_2'))
     assert.equal(credentials.server, LOCAL)
-    assert.deepEqual(
-      [SERVER, LOCAL].map((server) => credentials.keyFor(server)),
-      ['sl_live_1', 'sl_live_2'],
-    )
+    const keys = [SERVER, LOCAL].map((server) => credentials.keyFor(server))
+    assert.deepEqual(keys, ['sl_live_1', 'sl_live_2'])
     assert.equal(credentials.keyFor('https://other.test'), undefined)
     assert.equal(credentials.forget(SERVER), true)
     assert.equal(credentials.forget(SERVER), false)

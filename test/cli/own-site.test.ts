@@ -88,10 +88,8 @@ describe('the site of this folder', () => {
     fixture.remember('otter')
     const { stdout } = await fixture.cli.run(['versions'], keyed)
     const lines = stdout.trimEnd().split('\n')
-    assert.deepEqual(
-      lines.slice(1).map((line) => line.slice(0, 12)),
-      ['01m8bt88xvv ', '01m8bt88xva ', '01m8bt99aaa '],
-    )
+    const prefixes = lines.slice(1).map((line) => line.slice(0, 12))
+    assert.deepEqual(prefixes, ['01m8bt88xvv ', '01m8bt88xva ', '01m8bt99aaa '])
     for (const line of lines) assert.ok(line.length <= 80, line)
   })
 

@@ -189,10 +189,8 @@ test('the SDK publishes a folder without files only with an error that names it'
 
 test('the SDK imports nothing of Node, so that it runs in a browser', () => {
   const found = importsFrom(join(root, 'client/sdk/slipway.ts'))
-  assert.deepEqual(
-    [...found].filter((name) => !name.startsWith('/')),
-    [],
-  )
+  const packages = [...found].filter((name) => !name.startsWith('/'))
+  assert.deepEqual(packages, [])
 })
 
 /** The Node that is installed on this machine, which may be older than the pinned one. */

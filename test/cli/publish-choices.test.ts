@@ -95,10 +95,8 @@ describe('publish', () => {
         assert.equal(/http:\S+ is now yours and won't expire\.$/m.test(run.stderr), isOwned)
         assert.equal(/^Expires: in /m.test(run.stderr), !isOwned)
         const sites = await Array.fromAsync(client.sites())
-        assert.equal(
-          sites.some(({ slug }) => slug === slugOf(address)),
-          isOwned,
-        )
+        const isListed = sites.some(({ slug }) => slug === slugOf(address))
+        assert.equal(isListed, isOwned)
         cli.write({ 'site/index.html': 'z' })
         if (isOwned) assert.equal((await cli.run(['publish', 'site'])).stdout, address)
       })

@@ -227,10 +227,8 @@ describe('the front page', requiresBrowser, () => {
     assert.equal((await stored).status(), 200)
     await page.unrouteAll()
     assert.equal(await page.evaluate(() => 'ran' in window), false)
-    assert.deepEqual(
-      requests.filter((url) => url.startsWith(remote)),
-      [],
-    )
+    const remoteRequests = requests.filter((url) => url.startsWith(remote))
+    assert.deepEqual(remoteRequests, [])
   })
 
   test('shows that it is offline while it is, retries then, and sends no file again that was received', async () => {

@@ -264,9 +264,7 @@ describe('the settings of a site', requiresBrowser, () => {
     await upload('card.png', PICTURE)
     await page.getByText(first).waitFor({ state: 'detached' })
     const { files, viewer } = await details()
-    assert.deepEqual(
-      files.map(({ path }) => path).sort(),
-      [...Object.keys(BAKERY), viewer.ogImagePath].sort(),
-    )
+    const paths = files.map(({ path }) => path).sort()
+    assert.deepEqual(paths, [...Object.keys(BAKERY), viewer.ogImagePath].sort())
   })
 })

@@ -111,10 +111,8 @@ export class WebFixture implements AsyncDisposable {
     await this.#ofTest.disposeAsync()
     this.#ofTest = new AsyncDisposableStack()
     this.service.clock.now = Date.now()
-    assert.deepEqual(
-      complaints.filter((line) => !line.startsWith('Failed to load resource')),
-      [],
-    )
+    const unexpected = complaints.filter((line) => !line.startsWith('Failed to load resource'))
+    assert.deepEqual(unexpected, [])
     this.assertPolicyKept()
   }
 
@@ -180,10 +178,8 @@ export class WebFixture implements AsyncDisposable {
     const { log } = this.service
     const lines = log.slice(this.#checkedLines)
     this.#checkedLines = log.length
-    assert.deepEqual(
-      lines.filter(({ message }) => message === 'content security policy violation'),
-      [],
-    )
+    const violations = lines.filter(({ message }) => message === 'content security policy violation')
+    assert.deepEqual(violations, [])
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

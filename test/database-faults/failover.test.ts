@@ -262,10 +262,8 @@ describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
     assert.ok(changes.names.includes('everything'))
     assert.equal(await visit((await whenReconnected(() => publish('after'))).slug), 'after')
     const found = await Promise.all(acknowledged.map((slug) => other.read.sites.bySlug(slug)))
-    assert.deepEqual(
-      acknowledged.filter((_, index) => !found[index]),
-      [],
-    )
+    const missing = acknowledged.filter((_, index) => !found[index])
+    assert.deepEqual(missing, [])
     assert.equal(await other.read.sites.bySlug('relaxed'), undefined)
   })
 })

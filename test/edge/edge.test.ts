@@ -99,10 +99,8 @@ describe('other methods', () => {
     ] as const) {
       const body = `${head(method, 'Content-Length: 5000\r\n')}${'x'.repeat(5000)}`
       const answers = await edge.raw(body + head('HEAD', 'Connection: close\r\n'))
-      assert.deepEqual(
-        [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, found]) => Number(found)),
-        [status, 200],
-      )
+      const statuses = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, found]) => Number(found))
+      assert.deepEqual(statuses, [status, 200])
       for (const more of ['Content-Length: 1000000000\r\n', 'Transfer-Encoding: chunked\r\n']) {
         const answer = await edge.raw(head(method, more))
         assert.match(answer, new RegExp(`^HTTP/1.1 ${status} .*\r\nConnection: close\r\n`, 's'))

@@ -193,9 +193,7 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
     await using folder = await memoryFolder()
     await writeFile(join(folder.path, 'file'), '')
     const failures = await findFailures({ ...right, DATA: join(folder.path, 'file', 'data') })
-    assert.deepEqual(
-      failures.map(([name]) => name),
-      ['data folder'],
-    )
+    const names = failures.map(([name]) => name)
+    assert.deepEqual(names, ['data folder'])
   })
 })

@@ -107,10 +107,8 @@ for (const engine of ENGINE_NAMES)
       client.send(frame(TYPE.windowUpdate, 0, 0, uint32(2 ** 20)))
       await Promise.all([client.ended(1), client.ended(3)])
       const order = client.received.slice(before, before + 20).map(({ stream }) => stream)
-      assert.deepEqual(
-        order,
-        order.map((_, index) => (index % 2 === 0 ? order[0] : 4 - order[0]!)),
-      )
+      const alternating = order.map((_, index) => (index % 2 === 0 ? order[0] : 4 - order[0]!))
+      assert.deepEqual(order, alternating)
       assert.deepEqual([client.bodies.get(1), client.bodies.get(3)], [250_000, 250_000])
     })
 

@@ -256,10 +256,8 @@ describe('a hostile client of HTTP/2', () => {
       getFrame(3, host),
     )
     assert.equal(await client.status(3), 404)
-    assert.deepEqual(
-      client.received.filter(({ type }) => type === TYPE.goAway),
-      [],
-    )
+    const endings = client.received.filter(({ type }) => type === TYPE.goAway)
+    assert.deepEqual(endings, [])
   })
 
   test('responses to a client that reads nothing are limited', async () => {

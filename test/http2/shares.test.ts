@@ -146,10 +146,8 @@ test('a client that streams its body in small frames, such as JSON lines, is ser
     }
     client.send(frame(TYPE.data, 1, 1))
     assert.equal(await client.status(1), 200, `${count} frames of ${bytes} bytes`)
-    assert.deepEqual(
-      client.received.filter(({ type }) => type === TYPE.goAway || type === TYPE.reset),
-      [],
-    )
+    const endings = client.received.filter(({ type }) => type === TYPE.goAway || type === TYPE.reset)
+    assert.deepEqual(endings, [])
   }
 })
 

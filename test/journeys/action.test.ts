@@ -143,10 +143,8 @@ describe('the GitHub Action', () => {
     for (const { code, log, outputs } of jobs) assert.deepEqual([code, outputs['preview-url']], [0, url], log)
     assert.match(await readPage(url), /^[23]$/)
     assert.equal(await readPage(siteUrl), 'live')
-    assert.deepEqual(
-      github.comments.map(({ body }) => body.includes(url)),
-      [false, true],
-    )
+    const haveUrl = github.comments.map(({ body }) => body.includes(url))
+    assert.deepEqual(haveUrl, [false, true])
     assert.match(
       github.comments[1]!.body,
       /\| Commit \| ec26c3e \|\n\| Job \| \[run 1\]\(https:.*\/32291736541\) \|/,

@@ -48,10 +48,8 @@ describe('the tools for programs', () => {
     assert.equal(await visit(siteUrl, '/b.txt'), 'b')
     await owner.call('claim_site', { slug, claimToken })
     const { versions } = await owner.call('list_versions', { slug })
-    assert.deepEqual(
-      versions.map(({ versionId }: { versionId: string }) => versionId),
-      [updated.versionId, created.versionId],
-    )
+    const ids = versions.map(({ versionId }: { versionId: string }) => versionId)
+    assert.deepEqual(ids, [updated.versionId, created.versionId])
     await owner.call('restore_version', { slug, versionId: created.versionId })
     assert.equal(await visit(siteUrl, '/a.css'), 'a{}')
     assert.equal((await owner.call('read_file', { slug, path: 'a.css' })).content, 'a{}')

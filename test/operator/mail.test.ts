@@ -160,10 +160,8 @@ function assertWellFormed({ headers, raw, text, html }: ReadLetter): void {
   assert.ok(!Number.isNaN(Date.parse(headers.get('date')!)))
   assert.match(headers.get('message-id')!, /^<[^<>@\s]+@[^<>@\s]+>$/)
   assert.ok(raw.split('\n').every((line) => line.length <= 998))
-  assert.ok(
-    text.split('\n').every((line) => line.length <= 100),
-    'lines have at most 100 characters',
-  )
+  const isNarrow = text.split('\n').every((line) => line.length <= 100)
+  assert.ok(isNarrow, 'lines have at most 100 characters')
 }
 
 function base64(text: string): string {

@@ -38,10 +38,8 @@ test('the operator stops abuse from the command line while the service runs, and
     new RegExp(`^URL +${siteUrl}\\n(.*\\n)*suspended +since .*: phishing$`),
   )
   const { sites } = await command('site', 'list', '--search', owner.email, '--sort', 'visits', '--json')
-  assert.deepEqual(
-    sites.map((site: AdminSite) => [site.slug, site.suspension?.reason]),
-    [[slug, 'phishing']],
-  )
+  const reasons = sites.map((site: AdminSite) => [site.slug, site.suspension?.reason])
+  assert.deepEqual(reasons, [[slug, 'phishing']])
   assert.match(await command('site', 'list'), new RegExp(`^${slug}  .*  suspended  .*  ${owner.email}$`, 'm'))
   assert.match(await command('site', 'resume', slug), /is not suspended/)
   await becomes(200)

@@ -109,10 +109,8 @@ describe('emails about events', () => {
     }
     assert.equal((await follow(link, 'POST')).status, 200)
     const { notices } = await client.me()
-    assert.deepEqual(
-      Object.entries(notices).filter(([, isOn]) => !isOn),
-      [['site-deleted', false]],
-    )
+    const turnedOff = Object.entries(notices).filter(([, isOn]) => !isOn)
+    assert.deepEqual(turnedOff, [['site-deleted', false]])
     await client.updateMe({ reminders: true })
   })
 

@@ -44,10 +44,8 @@ describe('with a collector, a service records', () => {
 
   test('a visit that waits for the database, and none that does not', () => {
     const visits = find('visit')
-    assert.deepEqual(
-      visits.map((span) => [attribute(span, 'server.address'), attribute(span, 'url.path')]),
-      [[`${slug}.localhost`, '/']],
-    )
+    const addresses = visits.map((span) => [attribute(span, 'server.address'), attribute(span, 'url.path')])
+    assert.deepEqual(addresses, [[`${slug}.localhost`, '/']])
     assert.ok(receiver.traceOf(visits[0]!).some(({ name }) => name === 'store read'))
   })
 

@@ -88,10 +88,8 @@ describe('the packages', requires('dpkg'), () => {
       assert.ok(paths.has(`./${path}`), path)
     const unwanted =
       /\/(?:test|bench)\/|\.test\.ts$|\/node_modules\/(?:vite|typescript|playwright-core)\/|\.d\.ts$/
-    assert.deepEqual(
-      [...paths].filter((path) => unwanted.test(path)),
-      [],
-    )
+    const found = [...paths].filter((path) => unwanted.test(path))
+    assert.deepEqual(found, [])
     const settings = entries.find(({ path }) => path === './etc/slipway/slipway.env')
     assert.equal(settings?.mode, '-rw-r-----', 'settings may have passwords')
   })

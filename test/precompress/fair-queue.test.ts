@@ -62,9 +62,7 @@ test('a site has at most ten queued versions, the newest, and leaves capacity fo
     taken.push(turn.item)
     queue.finish(turn, { cost: 1 })
   }
-  assert.deepEqual(
-    taken.toSorted(),
-    ['m0', 'm1', ...Array.from({ length: 10 }, (_, n) => `g${n + 40}`)].toSorted(),
-  )
+  const expected = ['m0', 'm1', ...Array.from({ length: 10 }, (_, n) => `g${n + 40}`)].toSorted()
+  assert.deepEqual(taken.toSorted(), expected)
   assert.ok(taken.indexOf('m1') < 5)
 })

@@ -16,9 +16,7 @@ test('the HTTP/1 fast path responds as Node’s parser does to random requests, 
     assert.ok(statuses.has(status), `no response was ${status}`)
   }
   for (const { log } of [services.fast, services.plain]) {
-    assert.deepEqual(
-      log.filter(({ level }) => level === 'error'),
-      [],
-    )
+    const errors = log.filter(({ level }) => level === 'error')
+    assert.deepEqual(errors, [])
   }
 })

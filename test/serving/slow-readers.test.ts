@@ -143,10 +143,8 @@ for (const [index, { way, hasFastPath, encrypted }] of WAYS.entries()) {
         if (minute === 0) assert.ok(!stuck.ours.destroyed, 'cut before a minute was over')
         await take(steady.socket, 256 * KIB)
       }
-      assert.deepEqual(
-        [stuck, small, steady].map(({ ours }) => ours.destroyed),
-        [true, true, false],
-      )
+      const areDestroyed = [stuck, small, steady].map(({ ours }) => ours.destroyed)
+      assert.deepEqual(areDestroyed, [true, true, false])
       assert.equal(connections.closed.tooSlow, 2)
     })
 

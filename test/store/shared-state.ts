@@ -115,10 +115,8 @@ export function storeSharedState(promises: Promises): void {
         tx.domains.update({ accountId: 'an-account', domain: names[7]! }, { nextCheckAt: 1000 }),
       )
       assert.deepEqual(await claim(1018, 40), [names[7]])
-      assert.deepEqual(
-        (await claim(1019, 40)).sort(),
-        names.slice(0, 20).filter((name) => name !== names[7]),
-      )
+      const expected = names.slice(0, 20).filter((name) => name !== names[7])
+      assert.deepEqual((await claim(1019, 40)).sort(), expected)
     },
   )
 
@@ -136,10 +134,8 @@ export function storeSharedState(promises: Promises): void {
     }
     const written = await Promise.all(Array.from({ length: 20 }, (_, number) => add(number)))
     assert.equal(Math.max(...written.map(({ total }) => total)), 42)
-    assert.equal(
-      written.reduce((sum, { added }) => sum + added, 0),
-      42,
-    )
+    const sum = written.reduce((sum, { added }) => sum + added, 0)
+    assert.equal(sum, 42)
   })
 
   promises('a lease is extended by its holder only, and names its holder to others', async (open) => {
@@ -187,10 +183,8 @@ export function storeSharedState(promises: Promises): void {
     )
     await successor!.store.execute('durable', ({ sites }) => sites.insert(siteRow('after')))
     const found = await Promise.all(['before', 'late', 'after'].map((slug) => one.read.sites.bySlug(slug)))
-    assert.deepEqual(
-      found.map((site) => site?.slug),
-      ['before', undefined, 'after'],
-    )
+    const slugs = found.map((site) => site?.slug)
+    assert.deepEqual(slugs, ['before', undefined, 'after'])
   })
 }
 

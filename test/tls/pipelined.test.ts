@@ -31,10 +31,8 @@ test('pipelined requests over TLS are answered in order', async () => {
   const paths = Array.from({ length: REQUESTS }, (_, index) => PATHS[index % PATHS.length]!)
   const responses = await sendPipelined(host, paths, await open())
   for (const path of PATHS) expected.set(path, (await sendPipelined(host, [path], await open()))[0]!)
-  assert.deepEqual(
-    pluck(responses, 'status'),
-    paths.map((path) => expected.get(path)!.status),
-  )
+  const statuses = paths.map((path) => expected.get(path)!.status)
+  assert.deepEqual(pluck(responses, 'status'), statuses)
   for (const [index, path] of paths.entries()) {
     assert.ok(responses[index]!.body.equals(expected.get(path)!.body), `response ${index} is not for ${path}`)
   }

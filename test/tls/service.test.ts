@@ -168,10 +168,8 @@ describe('a service with HTTPS', () => {
     })
     assert.equal(await stranger.namesFor(NAME), UNKNOWN_NAME)
     const lines = stranger.running.log.filter(({ message }) => /SLIPWAY_SECRET differs/.test(String(message)))
-    assert.deepEqual(
-      lines.map(({ level, name }) => [level, name]),
-      [['error', NAME]],
-    )
+    const reported = lines.map(({ level, name }) => [level, name])
+    assert.deepEqual(reported, [['error', NAME]])
   })
 
   test('a CA gets the TLS-ALPN-01 proof, and visitors of the same name get their site', async () => {
