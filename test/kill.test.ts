@@ -9,21 +9,17 @@ import { requires } from './tools/part.ts'
 /** Low, so that kills come soon: only an in-flight request can lose data. */
 const MAX_STEPS = 60
 
-test(
-  'kill -9 of one worker of two, and then of the service, loses nothing that was acknowledged',
-  requires('proc'),
-  async (t) => {
-    const seed = anySeed()
-    t.diagnostic(`seed ${seed}`)
-    const { faults, acknowledged, restarts } = await runKills({
-      kills: 1,
-      targets: [{ workers: 2, victim: 'worker' }],
-      random: new Random(seed),
-      maxSteps: MAX_STEPS,
-      signal: t.signal,
-    })
-    assert.deepEqual(faults, [])
-    assert.equal(restarts.length, 2)
-    assert.ok(acknowledged > 0, 'no fact was acknowledged')
-  },
-)
+test('kill -9 of a worker, then of the service, loses nothing acknowledged', requires('proc'), async (t) => {
+  const seed = anySeed()
+  t.diagnostic(`seed ${seed}`)
+  const { faults, acknowledged, restarts } = await runKills({
+    kills: 1,
+    targets: [{ workers: 2, victim: 'worker' }],
+    random: new Random(seed),
+    maxSteps: MAX_STEPS,
+    signal: t.signal,
+  })
+  assert.deepEqual(faults, [])
+  assert.equal(restarts.length, 2)
+  assert.ok(acknowledged > 0, 'no fact was acknowledged')
+})

@@ -169,35 +169,31 @@ test(
   },
 )
 
-test(
-  'uploads that arrive together are refused before they use the reserve',
-  requires('small-disk'),
-  async () => {
-    await using disk = await mountSmallDisk(64 * MIB)
-    await using api = await Api.start({ DATA: join(disk.folder, 'data'), DISK_RESERVE: '50%' })
-    const owner = await api.account()
-    const files = Array.from({ length: 5 }, (_, number) => ({
-      ...toEntry(`${number}.bin`, 'x'),
-      size: 10 * MIB,
-    }))
-    const { slug, upload } = await owner.client.create({ files: files.map(({ hash: _, ...file }) => file) })
-    const bytes = noise(10 * MIB)
-    const answers = await Promise.allSettled(
-      upload.uploads.map((target) => api.anonymous.upload(target, bytes)),
-    )
-    const arrived = answers.filter(({ status }) => status === 'fulfilled').length
-    assert.ok(arrived < 4, `${arrived} arrived`)
-    const { bavail, bsize } = await statfs(disk.folder)
-    assert.ok(bavail * bsize >= 31 * MIB, `${bavail * bsize} bytes are left`)
-    await expectFailure(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
-    const tooLarge = { path: 'large.bin', size: 40 * MIB, contentType: TYPES.zip }
-    const large = await owner.client.create({ files: [tooLarge] })
-    await expectFailure(
-      api.anonymous.upload(large.upload.uploads[0]!, Buffer.alloc(40 * MIB)),
-      'INSUFFICIENT_STORAGE',
-    )
-  },
-)
+test('uploads at the same time are refused before they use the reserve', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(64 * MIB)
+  await using api = await Api.start({ DATA: join(disk.folder, 'data'), DISK_RESERVE: '50%' })
+  const owner = await api.account()
+  const files = Array.from({ length: 5 }, (_, number) => ({
+    ...toEntry(`${number}.bin`, 'x'),
+    size: 10 * MIB,
+  }))
+  const { slug, upload } = await owner.client.create({ files: files.map(({ hash: _, ...file }) => file) })
+  const bytes = noise(10 * MIB)
+  const answers = await Promise.allSettled(
+    upload.uploads.map((target) => api.anonymous.upload(target, bytes)),
+  )
+  const arrived = answers.filter(({ status }) => status === 'fulfilled').length
+  assert.ok(arrived < 4, `${arrived} arrived`)
+  const { bavail, bsize } = await statfs(disk.folder)
+  assert.ok(bavail * bsize >= 31 * MIB, `${bavail * bsize} bytes are left`)
+  await expectFailure(owner.client.finalize(slug, upload), 'UPLOADS_MISSING')
+  const tooLarge = { path: 'large.bin', size: 40 * MIB, contentType: TYPES.zip }
+  const large = await owner.client.create({ files: [tooLarge] })
+  await expectFailure(
+    api.anonymous.upload(large.upload.uploads[0]!, Buffer.alloc(40 * MIB)),
+    'INSUFFICIENT_STORAGE',
+  )
+})
 
 test(
   'a full disk refuses uploads with INSUFFICIENT_STORAGE, keeps complete files only, and visits continue',

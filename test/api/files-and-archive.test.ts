@@ -119,20 +119,16 @@ describe('a whole version', () => {
     assert.deepEqual(hashes(await untar(answer.body)), hashes(files))
   })
 
-  test(
-    'is returned as a zip that other programs unpack to the same files',
-    requires('archivers'),
-    async () => {
-      const files = { ...contents, 'ä/日本.txt': 'names', 'big.bin': randomBytes(3_000_000) }
-      const { slug } = await api.publish(owner.client, files)
-      const answer = await owner.request('GET', `/api/v1/publish/${slug}/archive?format=zip`)
-      assert.deepEqual([answer.status, answer.headers['content-type']], [200, 'application/zip'])
-      assert.match(answer.headers['content-disposition']!, new RegExp(`^attachment;.*${slug}\\.zip`))
-      assert.deepEqual(hashes(await unzip(answer.body)), hashes(files))
-      const copy = await owner.client.publishArchive(answer.body, { contentType: 'application/zip' })
-      assert.equal(copy.fileCount, Object.keys(files).length)
-    },
-  )
+  test('is a zip that other programs unpack to the same files', requires('archivers'), async () => {
+    const files = { ...contents, 'ä/日本.txt': 'names', 'big.bin': randomBytes(3_000_000) }
+    const { slug } = await api.publish(owner.client, files)
+    const answer = await owner.request('GET', `/api/v1/publish/${slug}/archive?format=zip`)
+    assert.deepEqual([answer.status, answer.headers['content-type']], [200, 'application/zip'])
+    assert.match(answer.headers['content-disposition']!, new RegExp(`^attachment;.*${slug}\\.zip`))
+    assert.deepEqual(hashes(await unzip(answer.body)), hashes(files))
+    const copy = await owner.client.publishArchive(answer.body, { contentType: 'application/zip' })
+    assert.equal(copy.fileCount, Object.keys(files).length)
+  })
 
   test('can be another version than the live one', async () => {
     const first = await api.publish(owner.client, { 'a.txt': 'one', 'old.txt': 'old' })

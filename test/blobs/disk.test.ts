@@ -216,21 +216,17 @@ test('on a full disk nothing is stored together until space is free', requires('
   assert.ok((await blobs.bytes(second!))?.equals(LARGE))
 })
 
-test(
-  'contents stored together are flushed with their folder before they are returned',
-  requires('strace'),
-  async () => {
-    await using place = await freshFolder()
-    const blobs = place.open()
-    await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
-    const [stored] = await blobs.putTogether([LARGE, SMALL])
-    const path = place.pathOf(stored!)
-    assertInOrder(await strace.stop(), [
-      ['sync(', `<${path}>`],
-      ['sync(', `<${dirname(path)}>`],
-    ])
-  },
-)
+test('contents put together are flushed with their folder, then returned', requires('strace'), async () => {
+  await using place = await freshFolder()
+  const blobs = place.open()
+  await using strace = await attachStrace(process.pid, ['-e', 'trace=fsync,fdatasync,/^rename'])
+  const [stored] = await blobs.putTogether([LARGE, SMALL])
+  const path = place.pathOf(stored!)
+  assertInOrder(await strace.stop(), [
+    ['sync(', `<${path}>`],
+    ['sync(', `<${dirname(path)}>`],
+  ])
+})
 
 test('after a failed flush nothing is stored together', requires('strace'), async () => {
   await using place = await freshFolder()

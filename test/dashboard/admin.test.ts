@@ -15,22 +15,18 @@ import { type Account, newAddress, requiresBrowser } from './web-fixture.ts'
 const VIEWS = ['Overview', 'Sites', 'Policies', 'Accounts', 'Reports']
 const OTHER_VIEWS = ['Blocks', 'Domains', 'Certificates', 'Sweeps', 'Nodes', 'Audit log']
 
-test(
-  'the administration does not exist for other accounts, and its script is not loaded',
-  requiresBrowser,
-  async () => {
-    const { page } = await web.asOwner()
-    const urls: string[] = []
-    page.on('request', (request) => urls.push(request.url()))
-    await page.goto(web.url('/admin/sites'))
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor()
-    await page.getByRole('link', { name: 'Account' }).click()
-    await page.getByText('Signed in as').waitFor()
-    assert.equal(await page.getByRole('link', { name: 'Administration' }).count(), 0)
-    const ofAdministration = urls.filter((url) => /\/administration|\/api\/admin\//.test(url))
-    assert.deepEqual(ofAdministration, [])
-  },
-)
+test('other accounts find no administration, and do not load its script', requiresBrowser, async () => {
+  const { page } = await web.asOwner()
+  const urls: string[] = []
+  page.on('request', (request) => urls.push(request.url()))
+  await page.goto(web.url('/admin/sites'))
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+  await page.getByRole('link', { name: 'Account' }).click()
+  await page.getByText('Signed in as').waitFor()
+  assert.equal(await page.getByRole('link', { name: 'Administration' }).count(), 0)
+  const ofAdministration = urls.filter((url) => /\/administration|\/api\/admin\//.test(url))
+  assert.deepEqual(ofAdministration, [])
+})
 
 describe('the administration', requiresBrowser, () => {
   let administrator: Account
@@ -212,45 +208,41 @@ describe('the administration', requiresBrowser, () => {
   })
 })
 
-test(
-  'a suspension is explained to the owner, who is offered nothing that would be refused',
-  requiresBrowser,
-  async () => {
-    const { page, owner } = await web.asOwner()
-    const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': '<title>First</title>' }) })
-    web.service.clock.now += 1
-    await owner.client.publish({ slug, files: toFiles({ 'index.html': '<title>Second</title>' }) })
-    await using operator = await openOperator(web.service, {})
-    const { suspensions } = operator
-    const actor = { accountId: null, name: 'test', network: null }
-    const REFUSED = /^(Publish update|Restore|Add files|Add domain|New site|Create|Replace|Trust r|Promote)/
-    const assertOffersNothing = async () => {
-      await page.getByRole('link', { name: 'abuse@example.test' }).first().waitFor()
-      await owner.assertReadable()
-      for (const role of ['button', 'link'] as const)
-        assert.equal(await page.getByRole('main').getByRole(role, { name: REFUSED }).count(), 0)
-    }
-    await suspensions.suspendSite(actor, slug, { reason: 'It imitates a bank' })
-    for (const view of ALL_VARIANTS ? ['/files', '', '/versions'] : ['/versions']) {
-      await page.goto(web.url(`/sites/${slug}${view}`))
-      await page.getByText('This site is suspended').waitFor()
-      await page.getByText('The reason: It imitates a bank').waitFor()
-      await assertOffersNothing()
-    }
-    assert.equal(await page.getByRole('link', { name: 'Settings' }).count(), 0)
-    await page.getByRole('link', { name: 'Sites' }).first().click()
-    await page.getByText('Suspended: It imitates a bank').waitFor()
-    await page.getByRole('link', { name: 'New site' }).waitFor()
-
-    await suspensions.resumeSite(actor, slug)
-    await suspensions.suspendAccount(actor, owner.email, { reason: 'Spam' })
-    await page.goto(web.url(`/sites/${slug}`))
-    await page.getByText('The reason: Spam').waitFor()
-    await page.getByRole('button', { name: 'Site actions' }).click()
-    await page.getByRole('menuitem', { name: 'Delete site' }).waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByRole('link', { name: 'Account', exact: true }).click()
-    await page.getByText('Your account is suspended').waitFor()
+test('a suspended owner sees why, and is offered nothing that is refused', requiresBrowser, async () => {
+  const { page, owner } = await web.asOwner()
+  const { slug } = await owner.client.publish({ files: toFiles({ 'index.html': '<title>First</title>' }) })
+  web.service.clock.now += 1
+  await owner.client.publish({ slug, files: toFiles({ 'index.html': '<title>Second</title>' }) })
+  await using operator = await openOperator(web.service, {})
+  const { suspensions } = operator
+  const actor = { accountId: null, name: 'test', network: null }
+  const REFUSED = /^(Publish update|Restore|Add files|Add domain|New site|Create|Replace|Trust r|Promote)/
+  const assertOffersNothing = async () => {
+    await page.getByRole('link', { name: 'abuse@example.test' }).first().waitFor()
+    await owner.assertReadable()
+    for (const role of ['button', 'link'] as const)
+      assert.equal(await page.getByRole('main').getByRole(role, { name: REFUSED }).count(), 0)
+  }
+  await suspensions.suspendSite(actor, slug, { reason: 'It imitates a bank' })
+  for (const view of ALL_VARIANTS ? ['/files', '', '/versions'] : ['/versions']) {
+    await page.goto(web.url(`/sites/${slug}${view}`))
+    await page.getByText('This site is suspended').waitFor()
+    await page.getByText('The reason: It imitates a bank').waitFor()
     await assertOffersNothing()
-  },
-)
+  }
+  assert.equal(await page.getByRole('link', { name: 'Settings' }).count(), 0)
+  await page.getByRole('link', { name: 'Sites' }).first().click()
+  await page.getByText('Suspended: It imitates a bank').waitFor()
+  await page.getByRole('link', { name: 'New site' }).waitFor()
+
+  await suspensions.resumeSite(actor, slug)
+  await suspensions.suspendAccount(actor, owner.email, { reason: 'Spam' })
+  await page.goto(web.url(`/sites/${slug}`))
+  await page.getByText('The reason: Spam').waitFor()
+  await page.getByRole('button', { name: 'Site actions' }).click()
+  await page.getByRole('menuitem', { name: 'Delete site' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'Account', exact: true }).click()
+  await page.getByText('Your account is suspended').waitFor()
+  await assertOffersNothing()
+})

@@ -164,61 +164,53 @@ describe('the sites of an account', requiresBrowser, () => {
   })
 })
 
-test(
-  'domains from before the server switched them off are listed, without a form that cannot work',
-  requiresBrowser,
-  async () => {
-    await using folder = await memoryFolder()
-    const DATA = folder.path
-    const addDomain = async () => {
-      await using before = await web.another({ DATA })
-      const account = await before.createAccount()
-      const { slug } = await account.client.publish({ files: toFiles({ 'index.html': 'la' }) })
-      await account.client.addDomain('www.songs.example', slug)
-      return account
-    }
-    const account = await addDomain()
-    await using other = await web.another({ DATA, PROXY_HOST: '' })
-    const owner = await other.owner({ account })
-    const { page } = owner
-    await page.goto(other.url('/domains'))
-    await page.getByText("Custom domains aren't available on this server").waitFor()
-    await page.getByRole('listitem').filter({ hasText: 'www.songs.example' }).getByText('Pending').waitFor()
-    assert.equal(await page.getByText('Add domain').count(), 0)
-    await page.goto(other.url('/account'))
-    await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor()
-    assert.equal(await page.getByRole('navigation').getByRole('link', { name: 'Domains' }).count(), 0)
-    const plan = (of: Page) => of.getByRole('region', { name: 'Plan & usage' })
-    await plan(page).getByRole('link', { name: 'Domains' }).waitFor()
-    const without = await other.owner()
-    await without.page.goto(other.url('/account'))
-    await plan(without.page).getByText('Stored').waitFor()
-    assert.equal(await plan(without.page).getByText('Domains').count(), 0)
-  },
-)
+test('domains are listed without a form once the server has them switched off', requiresBrowser, async () => {
+  await using folder = await memoryFolder()
+  const DATA = folder.path
+  const addDomain = async () => {
+    await using before = await web.another({ DATA })
+    const account = await before.createAccount()
+    const { slug } = await account.client.publish({ files: toFiles({ 'index.html': 'la' }) })
+    await account.client.addDomain('www.songs.example', slug)
+    return account
+  }
+  const account = await addDomain()
+  await using other = await web.another({ DATA, PROXY_HOST: '' })
+  const owner = await other.owner({ account })
+  const { page } = owner
+  await page.goto(other.url('/domains'))
+  await page.getByText("Custom domains aren't available on this server").waitFor()
+  await page.getByRole('listitem').filter({ hasText: 'www.songs.example' }).getByText('Pending').waitFor()
+  assert.equal(await page.getByText('Add domain').count(), 0)
+  await page.goto(other.url('/account'))
+  await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor()
+  assert.equal(await page.getByRole('navigation').getByRole('link', { name: 'Domains' }).count(), 0)
+  const plan = (of: Page) => of.getByRole('region', { name: 'Plan & usage' })
+  await plan(page).getByRole('link', { name: 'Domains' }).waitFor()
+  const without = await other.owner()
+  await without.page.goto(other.url('/account'))
+  await plan(without.page).getByText('Stored').waitFor()
+  assert.equal(await plan(without.page).getByText('Domains').count(), 0)
+})
 
-test(
-  'a site that was published without a browser gets its picture at the first visit of its owner',
-  requiresBrowser,
-  async () => {
-    const { page, owner } = await web.asOwner()
-    const files = toFiles({
-      'index.html': '<link rel=stylesheet href=s.css><h1>Blue</h1>',
-      's.css': 'body{background:#00f}',
-    })
-    const [listed, opened] = [await owner.client.publish({ files }), await owner.client.publish({ files })]
-    const stored = () =>
-      page.waitForResponse((response) => response.url().endsWith('/thumbnail') && response.ok())
-    const first = stored()
-    await page.goto(web.url(`/sites/${opened.slug}`))
-    assert.match((await first).url(), new RegExp(`/${opened.slug}/versions/${opened.versionId}/`))
-    const second = stored()
-    await page.goto(web.url('/sites'))
-    assert.match((await second).url(), new RegExp(`/${listed.slug}/`))
-    await page.reload()
-    await page.locator('.thumbnail.start-page img').nth(1).waitFor()
-  },
-)
+test('a site published without a browser gets a picture when its owner visits', requiresBrowser, async () => {
+  const { page, owner } = await web.asOwner()
+  const files = toFiles({
+    'index.html': '<link rel=stylesheet href=s.css><h1>Blue</h1>',
+    's.css': 'body{background:#00f}',
+  })
+  const [listed, opened] = [await owner.client.publish({ files }), await owner.client.publish({ files })]
+  const stored = () =>
+    page.waitForResponse((response) => response.url().endsWith('/thumbnail') && response.ok())
+  const first = stored()
+  await page.goto(web.url(`/sites/${opened.slug}`))
+  assert.match((await first).url(), new RegExp(`/${opened.slug}/versions/${opened.versionId}/`))
+  const second = stored()
+  await page.goto(web.url('/sites'))
+  assert.match((await second).url(), new RegExp(`/${listed.slug}/`))
+  await page.reload()
+  await page.locator('.thumbnail.start-page img').nth(1).waitFor()
+})
 
 describe('a site', requiresBrowser, () => {
   test('is deleted by the menu of the list, and restored from the trash or, once its name is typed, deleted permanently', async () => {
@@ -337,28 +329,25 @@ describe('a site', requiresBrowser, () => {
     assert.equal(versions.find(({ current }) => current)?.message, 'Delete b.bin')
   })
 
-  testVariant(
-    'a file edited while another version went live is saved on top of that version, after a look at it',
-    async () => {
-      const { page, owner } = await web.asOwner()
-      const { slug, siteUrl } = await owner.client.publish({
-        files: toFiles({ 'index.html': 'old', 'b.txt': 'b' }),
-      })
-      await page.goto(web.url(`/sites/${slug}/files`))
-      await page.getByRole('button', { name: 'Actions for index.html' }).click()
-      await page.getByRole('menuitem', { name: 'Edit text' }).click()
-      await page.getByLabel('Content').fill('mine')
-      await owner.client.publish({ slug, files: toFiles({ 'index.html': 'theirs', 'b.txt': 'bb' }) })
-      await page.getByRole('button', { name: 'Save as new version' }).click()
-      await page.getByText(/^You, with an API key · 2 files changed · just now$/).waitFor()
-      await page.getByRole('button', { name: 'Show the live text' }).click()
-      await page.getByText('theirs', { exact: true }).waitFor()
-      await owner.assertReadable()
-      await page.getByRole('button', { name: 'Save anyway' }).click()
-      await page.getByText('index.html saved.').waitFor()
-      assert.deepEqual([await visited(siteUrl), await visited(siteUrl, 'b.txt')], ['mine', 'bb'])
-    },
-  )
+  testVariant('a file edited while a version goes live is saved on top, after a look at it', async () => {
+    const { page, owner } = await web.asOwner()
+    const { slug, siteUrl } = await owner.client.publish({
+      files: toFiles({ 'index.html': 'old', 'b.txt': 'b' }),
+    })
+    await page.goto(web.url(`/sites/${slug}/files`))
+    await page.getByRole('button', { name: 'Actions for index.html' }).click()
+    await page.getByRole('menuitem', { name: 'Edit text' }).click()
+    await page.getByLabel('Content').fill('mine')
+    await owner.client.publish({ slug, files: toFiles({ 'index.html': 'theirs', 'b.txt': 'bb' }) })
+    await page.getByRole('button', { name: 'Save as new version' }).click()
+    await page.getByText(/^You, with an API key · 2 files changed · just now$/).waitFor()
+    await page.getByRole('button', { name: 'Show the live text' }).click()
+    await page.getByText('theirs', { exact: true }).waitFor()
+    await owner.assertReadable()
+    await page.getByRole('button', { name: 'Save anyway' }).click()
+    await page.getByText('index.html saved.').waitFor()
+    assert.deepEqual([await visited(siteUrl), await visited(siteUrl, 'b.txt')], ['mine', 'bb'])
+  })
 
   testVariant('is one of fifty in the list, of more on request, and found by a search of all', async () => {
     const { page, owner } = await web.asOwner()

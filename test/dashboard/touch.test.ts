@@ -30,20 +30,16 @@ test(
   },
 )
 
-test(
-  'a phone, which has no folders to drop, is offered files for the first site',
-  requiresBrowser,
-  async () => {
-    await using owner = await web.owner(PHONE_WITH_TOUCH)
-    const { page } = owner
-    await page.goto(web.url('/sites'))
-    await page.getByRole('link', { name: 'Publish files' }).click()
-    await page.getByRole('button', { name: 'Choose files or a ZIP' }).waitFor()
-    await page.goBack()
-    await page.getByText('No sites', { exact: true }).waitFor()
-    assert.equal(await page.getByText('Drop a folder').count(), 0)
-  },
-)
+test('a phone, which has no folders, is offered files for the first site', requiresBrowser, async () => {
+  await using owner = await web.owner(PHONE_WITH_TOUCH)
+  const { page } = owner
+  await page.goto(web.url('/sites'))
+  await page.getByRole('link', { name: 'Publish files' }).click()
+  await page.getByRole('button', { name: 'Choose files or a ZIP' }).waitFor()
+  await page.goBack()
+  await page.getByText('No sites', { exact: true }).waitFor()
+  assert.equal(await page.getByText('Drop a folder').count(), 0)
+})
 
 const PHONE_WITH_TOUCH = { viewport: PHONE, hasTouch: true, isMobile: true }
 

@@ -45,27 +45,23 @@ const databases: Record<string, (stack: AsyncDisposableStack) => Promise<Databas
 }
 
 for (const [state, open] of Object.entries(databases))
-  test(
-    `while ${state}, metrics are served until the last request in progress has ended`,
-    requires('postgres'),
-    async () => {
-      await using stack = new AsyncDisposableStack()
-      const { settings, stop } = await open(stack)
-      const given = { ...settings, INTERNAL_PORT: '0', DRAIN_SECONDS: '60' }
-      const { service, port } = stack.use(await startTestService(given))
-      const scrape = () => sendRequest(service.internalPort!, { path: '/metrics' })
-      const resume = stop()
-      const waiting = sendRequest(port, { method: 'PUT', path: '/page.html', body: Buffer.from('text') })
-      const upload = await beginUpload(port)
-      assertServed(await scrape())
-      const stopped = service[Symbol.asyncDispose]()
-      assertServed(await scrape())
-      resume()
-      upload.destroy()
-      await Promise.all([waiting, stopped])
-      await assert.rejects(scrape(), { code: 'ECONNREFUSED' })
-    },
-  )
+  test(`while ${state}, metrics are served until the last request ends`, requires('postgres'), async () => {
+    await using stack = new AsyncDisposableStack()
+    const { settings, stop } = await open(stack)
+    const given = { ...settings, INTERNAL_PORT: '0', DRAIN_SECONDS: '60' }
+    const { service, port } = stack.use(await startTestService(given))
+    const scrape = () => sendRequest(service.internalPort!, { path: '/metrics' })
+    const resume = stop()
+    const waiting = sendRequest(port, { method: 'PUT', path: '/page.html', body: Buffer.from('text') })
+    const upload = await beginUpload(port)
+    assertServed(await scrape())
+    const stopped = service[Symbol.asyncDispose]()
+    assertServed(await scrape())
+    resume()
+    upload.destroy()
+    await Promise.all([waiting, stopped])
+    await assert.rejects(scrape(), { code: 'ECONNREFUSED' })
+  })
 
 /** Begins a request whose body does not end. */
 async function beginUpload(port: number): Promise<Socket> {

@@ -84,31 +84,27 @@ test(
   },
 )
 
-test(
-  'a row that another program locks stops the writes of that row, and no others',
-  requires('postgres'),
-  async () => {
-    await using stack = new AsyncDisposableStack()
-    const { store, url, run } = await openProxied(stack, { timeouts: { hang: HANG_MS } })
-    for (const name of ['locked', 'free'])
-      await store.write('relaxed', {}, (tx) => tx.sites.insert(siteRow(name)))
-    const other = new pg.Client({ connectionString: url })
-    await other.connect()
-    stack.defer(() => other.end())
-    await other.query("begin; update sites set title = 'other' where slug = 'locked'")
-    const set = (slug: string) =>
-      store.execute('durable', (queries) => queries.sites.update(slug, { title: 'own' }))
-    const waiting = set('locked')
-    await waitFor(async () => {
-      const [row] = await run(
-        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+test('a row that another program locks stops only the writes of that row', requires('postgres'), async () => {
+  await using stack = new AsyncDisposableStack()
+  const { store, url, run } = await openProxied(stack, { timeouts: { hang: HANG_MS } })
+  for (const name of ['locked', 'free'])
+    await store.write('relaxed', {}, (tx) => tx.sites.insert(siteRow(name)))
+  const other = new pg.Client({ connectionString: url })
+  await other.connect()
+  stack.defer(() => other.end())
+  await other.query("begin; update sites set title = 'other' where slug = 'locked'")
+  const set = (slug: string) =>
+    store.execute('durable', (queries) => queries.sites.update(slug, { title: 'own' }))
+  const waiting = set('locked')
+  await waitFor(async () => {
+    const [row] = await run(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
           and clock_timestamp() - query_start > interval '${5 * HANG_MS} ms'`,
-      )
-      return row !== undefined
-    })
-    await set('free')
-    await other.query('commit')
-    await waiting
-    assert.equal((await store.read.sites.bySlug('locked'))!.title, 'own')
-  },
-)
+    )
+    return row !== undefined
+  })
+  await set('free')
+  await other.query('commit')
+  await waiting
+  assert.equal((await store.read.sites.bySlug('locked'))!.title, 'own')
+})

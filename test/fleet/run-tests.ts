@@ -15,7 +15,7 @@ const EMBEDDED_ONLY: Record<string, readonly string[]> = {
   'fills the disk of the blobs': [
     'on a disk with no more than the reserve free, publishing is refused and everything else works',
     'on a disk that another program has used up, reserve and all, sites can be deleted, and users can sign in',
-    'uploads that arrive together are refused before they use the reserve',
+    'uploads at the same time are refused before they use the reserve',
     'a full disk refuses uploads with INSUFFICIENT_STORAGE, keeps complete files only, and visits continue',
   ],
   'counts open files of the blob folder': [

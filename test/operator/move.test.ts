@@ -86,34 +86,27 @@ describe('a move', () => {
     return folder
   }
 
-  test(
-    'takes a service to a database and back with all its data, and can be stopped',
-    requires('postgres'),
-    async () => {
-      await using middle = await memoryFolder()
-      await using last = await memoryFolder()
-      await using database = await (await sharedPostgres()).borrowDatabase()
-      const shared = { databaseUrl: database.url, data: middle.path }
-      await assert.rejects(move({ data: original }, shared, stopAtSecondPage()), /stopped/)
-      const { files, ofFiles, bytes, damaged } = await move({ data: original }, shared)
-      assert.deepEqual([files, damaged], [ofFiles, []])
-      assert.ok(
-        bytes < Object.values(CONTENTS).join('').length,
-        'the second run copies what the first has not',
-      )
+  test('takes all data to a database and back, and can be stopped', requires('postgres'), async () => {
+    await using middle = await memoryFolder()
+    await using last = await memoryFolder()
+    await using database = await (await sharedPostgres()).borrowDatabase()
+    const shared = { databaseUrl: database.url, data: middle.path }
+    await assert.rejects(move({ data: original }, shared, stopAtSecondPage()), /stopped/)
+    const { files, ofFiles, bytes, damaged } = await move({ data: original }, shared)
+    assert.deepEqual([files, damaged], [ofFiles, []])
+    assert.ok(bytes < Object.values(CONTENTS).join('').length, 'the second run copies what the first has not')
 
-      const back = await move(shared, { data: last.path })
-      assert.equal(back.files, files)
-      await assertServes(last.path, slugs)
-      await using context = await openForOperator(configOf({ data: last.path }), SURROUNDINGS)
-      const { store, blobs } = context
-      const site = (await store.read.sites.bySlug(slugs[0]!))!
-      const records = await recordsOf(store.read, [site.liveVersionId!])
-      const { encodings } = records.find(({ hash }) => hash === sha256(CONTENTS['index.html']))!
-      assert.equal(sha256((await blobs.bytes(encodings!.br!))!), encodings!.br!.hash)
-      assert.equal((await listObjects(blobs)).length, await countObjects(original))
-    },
-  )
+    const back = await move(shared, { data: last.path })
+    assert.equal(back.files, files)
+    await assertServes(last.path, slugs)
+    await using context = await openForOperator(configOf({ data: last.path }), SURROUNDINGS)
+    const { store, blobs } = context
+    const site = (await store.read.sites.bySlug(slugs[0]!))!
+    const records = await recordsOf(store.read, [site.liveVersionId!])
+    const { encodings } = records.find(({ hash }) => hash === sha256(CONTENTS['index.html']))!
+    assert.equal(sha256((await blobs.bytes(encodings!.br!))!), encodings!.br!.hash)
+    assert.equal((await listObjects(blobs)).length, await countObjects(original))
+  })
 
   test(
     'is not needed to restore a backup of one machine into a fleet, and takes the fleet back to one machine',
@@ -195,30 +188,26 @@ describe('a move', () => {
     await refused()
   })
 
-  test(
-    'is refused in every run while a node uses the database of the source or of the target',
-    requires('postgres'),
-    async () => {
-      await using target = await memoryFolder()
-      await using database = await (await sharedPostgres()).borrowDatabase()
-      const shared = { databaseUrl: database.url, data: target.path }
-      await assert.rejects(move({ data: original }, shared, stopAtSecondPage()), /stopped/)
-      const seen = (ageMs: number) => `
+  test('is refused each time while a node uses the source or the target', requires('postgres'), async () => {
+    await using target = await memoryFolder()
+    await using database = await (await sharedPostgres()).borrowDatabase()
+    const shared = { databaseUrl: database.url, data: target.path }
+    await assert.rejects(move({ data: original }, shared, stopAtSecondPage()), /stopped/)
+    const seen = (ageMs: number) => `
       insert into nodes (id, host, release, started_at, seen_at, numbers)
       values ('node', 'host', 'release', 0, extract(epoch from now()) * 1000 - ${ageMs}, '{}')
       on conflict (id) do update set seen_at = excluded.seen_at`
-      const inUse = (name: string) => ({
-        name: 'DatabaseInUseError',
-        message: new RegExp(`The ${name} is in use`),
-      })
-      await database.run(seen(0))
-      await assert.rejects(move({ data: original }, shared), inUse('target'))
-      await database.run(seen(120_000))
-      await move({ data: original }, shared)
-      await database.run(seen(0))
-      await assert.rejects(move(shared, { data: target.path }), inUse('source'))
-    },
-  )
+    const inUse = (name: string) => ({
+      name: 'DatabaseInUseError',
+      message: new RegExp(`The ${name} is in use`),
+    })
+    await database.run(seen(0))
+    await assert.rejects(move({ data: original }, shared), inUse('target'))
+    await database.run(seen(120_000))
+    await move({ data: original }, shared)
+    await database.run(seen(0))
+    await assert.rejects(move(shared, { data: target.path }), inUse('source'))
+  })
 
   test('reports a file that the source has lost, and moves all others', async () => {
     await using source = await copyOriginal()

@@ -35,20 +35,16 @@ test('the check names what does not work, and how to mend it', requires('ceph'),
   }
 })
 
-test(
-  'the check warns of a server that stores bytes without comparing their hash',
-  requires('ceph'),
-  async () => {
-    await using storage = await createStorage()
-    let puts = 0
-    storage.proxy.fault = ({ method }) => (method === 'PUT' && ++puts > 1 ? 'pretend' : undefined)
-    const results = checkBucket(await inspectBucket(storage.url))
-    assert.deepEqual(
-      results.map(({ name, status }) => [name, status]),
-      [
-        ['bucket', 'ok'],
-        ['bucket hashes', 'warning'],
-      ],
-    )
-  },
-)
+test('the check warns of a server that accepts bytes of another hash', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  let puts = 0
+  storage.proxy.fault = ({ method }) => (method === 'PUT' && ++puts > 1 ? 'pretend' : undefined)
+  const results = checkBucket(await inspectBucket(storage.url))
+  assert.deepEqual(
+    results.map(({ name, status }) => [name, status]),
+    [
+      ['bucket', 'ok'],
+      ['bucket hashes', 'warning'],
+    ],
+  )
+})

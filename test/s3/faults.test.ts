@@ -214,18 +214,14 @@ test('a node whose clock is an hour late stores and reads', requires('ceph'), as
   assert.equal(storage.proxy.requests.length, 3, 'the first request is repeated with the time of the server')
 })
 
-test(
-  'a missing bucket, wrong credentials and a server that is away are unavailable',
-  requires('ceph'),
-  async () => {
-    await using storage = await createStorage()
-    const bucket = parseBucketUrl(storage.url.replace('s3://test/', 's3://absent/'))
-    await assert.rejects(storage.open({ bucket }).blobs.check(), { code: 'UNAVAILABLE' })
-    const wrong = { accessKeyId: 'TESTKEY', secretAccessKey: 'wrong' }
-    await assert.rejects(storage.open({ credentials: wrong }).blobs.check(), { code: 'UNAVAILABLE' })
-    const { blobs } = storage.open()
-    await blobs.check()
-    storage.proxy.fault = () => 'reset'
-    await assert.rejects(storage.open().blobs.check(), { code: 'UNAVAILABLE' })
-  },
-)
+test('a missing bucket, wrong credentials and a lost server are unavailable', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  const bucket = parseBucketUrl(storage.url.replace('s3://test/', 's3://absent/'))
+  await assert.rejects(storage.open({ bucket }).blobs.check(), { code: 'UNAVAILABLE' })
+  const wrong = { accessKeyId: 'TESTKEY', secretAccessKey: 'wrong' }
+  await assert.rejects(storage.open({ credentials: wrong }).blobs.check(), { code: 'UNAVAILABLE' })
+  const { blobs } = storage.open()
+  await blobs.check()
+  storage.proxy.fault = () => 'reset'
+  await assert.rejects(storage.open().blobs.check(), { code: 'UNAVAILABLE' })
+})

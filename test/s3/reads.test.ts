@@ -16,22 +16,18 @@ const SMALL = deterministicBytes('small', 10_000)
 const LARGE = deterministicBytes('large', 3_500_000)
 const LARGE_REQUESTS = 5
 
-test(
-  'readers of the same bytes at the same time share one fetch of each piece',
-  requires('ceph'),
-  async () => {
-    await using storage = await createStorage()
-    const { blobs } = storage.open()
-    const [small, large] = [await keep(blobs, SMALL), await keep(blobs, LARGE)]
-    storage.proxy.requests.length = 0
-    const reads = Array.from({ length: 20 }, async (_, number) => {
-      if (number % 2 === 0) assert.ok((await blobs.bytes(small))?.equals(SMALL))
-      else assert.ok((await readAll(blobs, large))?.equals(LARGE))
-    })
-    await Promise.all(reads)
-    assert.equal(storage.proxy.requests.length, 1 + LARGE_REQUESTS)
-  },
-)
+test('readers of the same bytes at the same time share a fetch of each piece', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  const { blobs } = storage.open()
+  const [small, large] = [await keep(blobs, SMALL), await keep(blobs, LARGE)]
+  storage.proxy.requests.length = 0
+  const reads = Array.from({ length: 20 }, async (_, number) => {
+    if (number % 2 === 0) assert.ok((await blobs.bytes(small))?.equals(SMALL))
+    else assert.ok((await readAll(blobs, large))?.equals(LARGE))
+  })
+  await Promise.all(reads)
+  assert.equal(storage.proxy.requests.length, 1 + LARGE_REQUESTS)
+})
 
 test('the disk cache survives a restart, and what it has needs no request', requires('ceph'), async () => {
   await using storage = await createStorage()
@@ -77,33 +73,29 @@ test('a damaged or incomplete file of the disk cache is fetched again', requires
   assert.ok((await readAll(open().blobs, location))?.equals(LARGE))
 })
 
-test(
-  'processes that share the disk cache keep its bound, and a smaller one after a restart',
-  requires('ceph'),
-  async () => {
-    await using storage = await createStorage()
-    await using folder = await memoryFolder()
-    const { blobs: writer } = storage.open()
-    const open = (limit: number) => storage.open({ cache: { folder: folder.path, limit, processes: 2 } })
-    const limit = 6 * 2 ** 20
-    const processes = [open(limit), open(limit)]
-    const hot = await keep(writer, deterministicBytes('hot', 900_000))
-    for (let number = 0; number < 16; number++) {
-      const bytes = deterministicBytes(number, 900_000)
-      const location = await keep(writer, bytes)
-      assert.ok((await processes[number % 2]!.blobs.bytes(location))?.equals(bytes))
-      await processes[0]!.blobs.bytes(hot)
-      await waitFor(() => usedBytes(folder.path) <= limit)
-    }
-    assert.ok(usedBytes(folder.path) > limit / 2)
-    assert.ok(
-      processes[0]!.metrics.read()['slipway_disk_cache_reads_total{result="hit"}']! >= 8,
-      'what is used is spared',
-    )
-    open(2 * 2 ** 20)
-    await waitFor(() => usedBytes(folder.path) <= 2 * 2 ** 20)
-  },
-)
+test('processes keep the bound of their disk cache, and a smaller one later', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  await using folder = await memoryFolder()
+  const { blobs: writer } = storage.open()
+  const open = (limit: number) => storage.open({ cache: { folder: folder.path, limit, processes: 2 } })
+  const limit = 6 * 2 ** 20
+  const processes = [open(limit), open(limit)]
+  const hot = await keep(writer, deterministicBytes('hot', 900_000))
+  for (let number = 0; number < 16; number++) {
+    const bytes = deterministicBytes(number, 900_000)
+    const location = await keep(writer, bytes)
+    assert.ok((await processes[number % 2]!.blobs.bytes(location))?.equals(bytes))
+    await processes[0]!.blobs.bytes(hot)
+    await waitFor(() => usedBytes(folder.path) <= limit)
+  }
+  assert.ok(usedBytes(folder.path) > limit / 2)
+  assert.ok(
+    processes[0]!.metrics.read()['slipway_disk_cache_reads_total{result="hit"}']! >= 8,
+    'what is used is spared',
+  )
+  open(2 * 2 ** 20)
+  await waitFor(() => usedBytes(folder.path) <= 2 * 2 ** 20)
+})
 
 test('a cache whose disk is full serves what it fetches', requires('ceph'), async () => {
   await using storage = await createStorage()
@@ -134,25 +126,21 @@ test('thousands of objects are listed by page and deleted by the thousand', requ
   assert.deepEqual(pluck(storage.proxy.requests, 'method'), ['GET', 'GET', 'GET', 'POST', 'POST', 'GET'])
 })
 
-test(
-  'bodies of unknown length, and those too large for one request, are stored in parts',
-  requires('ceph'),
-  async () => {
-    await using storage = await createStorage()
-    const { blobs } = storage.open({ maxPutBytes: 5_000_000 })
-    const bytes = deterministicBytes('parts', 9_000_000)
-    for (const expected of [{ limit: bytes.length }, { size: bytes.length }]) {
-      storage.proxy.requests.length = 0
-      const location = toLocation(await blobs.put(toBody(bytes), expected))
-      assert.deepEqual(pluck(storage.proxy.requests, 'method'), ['POST', 'PUT', 'PUT', 'POST'])
-      assert.ok((await readAll(blobs, location))?.equals(bytes))
-    }
-    const wrong = { size: bytes.length, hash: '0'.repeat(64) }
-    await assert.rejects(blobs.put(toBody(bytes), wrong), { code: 'HASH_MISMATCH' })
-    assert.equal(storage.proxy.requests.at(-1)!.method, 'DELETE', 'the parts are deleted')
-    assert.equal((await blobs.list()).length, 2)
-  },
-)
+test('bodies of unknown length or beyond one request are stored in parts', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  const { blobs } = storage.open({ maxPutBytes: 5_000_000 })
+  const bytes = deterministicBytes('parts', 9_000_000)
+  for (const expected of [{ limit: bytes.length }, { size: bytes.length }]) {
+    storage.proxy.requests.length = 0
+    const location = toLocation(await blobs.put(toBody(bytes), expected))
+    assert.deepEqual(pluck(storage.proxy.requests, 'method'), ['POST', 'PUT', 'PUT', 'POST'])
+    assert.ok((await readAll(blobs, location))?.equals(bytes))
+  }
+  const wrong = { size: bytes.length, hash: '0'.repeat(64) }
+  await assert.rejects(blobs.put(toBody(bytes), wrong), { code: 'HASH_MISMATCH' })
+  assert.equal(storage.proxy.requests.at(-1)!.method, 'DELETE', 'the parts are deleted')
+  assert.equal((await blobs.list()).length, 2)
+})
 
 test('the row of an object is found by its name where its hash was known', requires('ceph'), async () => {
   await using storage = await createStorage()

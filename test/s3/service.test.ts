@@ -42,73 +42,65 @@ function files(version: string): PublishOptions['files'] {
   }))
 }
 
-test(
-  'a site over a bucket is published, visited, updated, restored and deleted',
-  requires('ceph'),
-  async () => {
-    await using storage = await createStorage()
-    await using running = await start(storage)
-    const { service, operator } = running
-    const client = service.client(await service.signIn('ann@example.org'))
-    const takeRequests = () => storage.proxy.requests.splice(0).map(({ method }) => method)
-    const visit = (path: string, headers: Record<string, string> = {}) =>
-      sendRequest(service.port, { site: slug, path, headers })
+test('a site in a bucket is published, read, updated, restored and deleted', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  await using running = await start(storage)
+  const { service, operator } = running
+  const client = service.client(await service.signIn('ann@example.org'))
+  const takeRequests = () => storage.proxy.requests.splice(0).map(({ method }) => method)
+  const visit = (path: string, headers: Record<string, string> = {}) =>
+    sendRequest(service.port, { site: slug, path, headers })
 
-    const { slug, versionId: first } = await client.publish({ files: files('one') })
-    assert.deepEqual(takeRequests(), Array(23).fill('PUT'), 'a request for each file, and none to finalize')
-    await service.service.precompressor.onIdle()
-    assert.deepEqual(takeRequests(), ['PUT'], 'one object has all encodings of a file')
+  const { slug, versionId: first } = await client.publish({ files: files('one') })
+  assert.deepEqual(takeRequests(), Array(23).fill('PUT'), 'a request for each file, and none to finalize')
+  await service.service.precompressor.onIdle()
+  assert.deepEqual(takeRequests(), ['PUT'], 'one object has all encodings of a file')
 
-    assert.equal((await visit('/')).text, '<p>one')
-    assert.ok((await visit('/large.bin')).body.equals(LARGE))
-    assert.ok((await visit('/19.bin')).body.equals(deterministicBytes(19, 10_000)))
-    const part = await visit('/large.bin', { range: 'bytes=1048570-1048580' })
-    assert.equal(part.status, 206)
-    assert.ok(part.body.equals(LARGE.subarray(1_048_570, 1_048_581)))
-    const encoded = await visit('/text.txt', { 'accept-encoding': 'gzip' })
-    assert.equal(encoded.headers['content-encoding'], 'gzip')
-    assert.equal(gunzipSync(encoded.body).toString(), TEXT)
-    takeRequests()
+  assert.equal((await visit('/')).text, '<p>one')
+  assert.ok((await visit('/large.bin')).body.equals(LARGE))
+  assert.ok((await visit('/19.bin')).body.equals(deterministicBytes(19, 10_000)))
+  const part = await visit('/large.bin', { range: 'bytes=1048570-1048580' })
+  assert.equal(part.status, 206)
+  assert.ok(part.body.equals(LARGE.subarray(1_048_570, 1_048_581)))
+  const encoded = await visit('/text.txt', { 'accept-encoding': 'gzip' })
+  assert.equal(encoded.headers['content-encoding'], 'gzip')
+  assert.equal(gunzipSync(encoded.body).toString(), TEXT)
+  takeRequests()
 
-    const updated = await client.publish({ slug, files: files('two') })
-    assert.deepEqual(takeRequests(), ['PUT'], 'only the file that differs')
-    assert.notEqual(updated.versionId, first)
-    assert.equal((await visit('/')).text, '<p>two')
-    takeRequests()
-    await client.restore(slug, first)
-    assert.deepEqual(takeRequests(), [])
-    assert.equal((await visit('/')).text, '<p>one')
+  const updated = await client.publish({ slug, files: files('two') })
+  assert.deepEqual(takeRequests(), ['PUT'], 'only the file that differs')
+  assert.notEqual(updated.versionId, first)
+  assert.equal((await visit('/')).text, '<p>two')
+  takeRequests()
+  await client.restore(slug, first)
+  assert.deepEqual(takeRequests(), [])
+  assert.equal((await visit('/')).text, '<p>one')
 
-    await client.delete(slug, { permanent: true })
-    assert.equal((await visit('/')).status, 404)
-    service.clock.now += 60_000
-    await running.sweep('blobs')
-    service.clock.now += 60_000
-    await running.sweep('blobs')
-    assert.deepEqual(await listObjects(operator.blobs), [])
-  },
-)
+  await client.delete(slug, { permanent: true })
+  assert.equal((await visit('/')).status, 404)
+  service.clock.now += 60_000
+  await running.sweep('blobs')
+  service.clock.now += 60_000
+  await running.sweep('blobs')
+  assert.deepEqual(await listObjects(operator.blobs), [])
+})
 
-test(
-  'while the bucket is away, cached files are served, and publishing is unavailable',
-  requires('ceph'),
-  async () => {
-    await using storage = await createStorage()
-    await using site = await publishAndRestart(storage)
-    const visit = (path: string) => sendRequest(site.service.port, { site: site.slug, path })
-    assert.equal((await visit('/')).text, '<p>one')
-    storage.proxy.fault = () => 'reset'
-    assert.equal((await visit('/')).text, '<p>one')
-    assert.equal((await visit('/1.bin')).status, 503)
-    assert.equal((await sendRequest(site.service.port, { path: '/health' })).status, 503)
-    const body = JSON.stringify({ files: [{ path: 'index.html', content: 'two' }] })
-    const headers = { 'content-type': 'application/json' }
-    const publish = { method: 'POST', path: '/api/v1/publish', headers, body }
-    assert.equal((await sendRequest(site.service.port, publish)).status, 503)
-    storage.proxy.fault = () => undefined
-    assert.ok((await visit('/1.bin')).body.equals(deterministicBytes(1, 10_000)))
-  },
-)
+test('without its bucket, a node serves cached files and publishes nothing', requires('ceph'), async () => {
+  await using storage = await createStorage()
+  await using site = await publishAndRestart(storage)
+  const visit = (path: string) => sendRequest(site.service.port, { site: site.slug, path })
+  assert.equal((await visit('/')).text, '<p>one')
+  storage.proxy.fault = () => 'reset'
+  assert.equal((await visit('/')).text, '<p>one')
+  assert.equal((await visit('/1.bin')).status, 503)
+  assert.equal((await sendRequest(site.service.port, { path: '/health' })).status, 503)
+  const body = JSON.stringify({ files: [{ path: 'index.html', content: 'two' }] })
+  const headers = { 'content-type': 'application/json' }
+  const publish = { method: 'POST', path: '/api/v1/publish', headers, body }
+  assert.equal((await sendRequest(site.service.port, publish)).status, 503)
+  storage.proxy.fault = () => undefined
+  assert.ok((await visit('/1.bin')).body.equals(deterministicBytes(1, 10_000)))
+})
 
 test(
   'a node whose disk is full publishes into the bucket of a fleet, except for archives that need its disk',

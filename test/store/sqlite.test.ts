@@ -122,68 +122,56 @@ test(
   },
 )
 
-test(
-  'a failed flush is never acknowledged as durable, nor is any later write',
-  requires('strace'),
-  async () => {
-    await using database = await freshSqlite()
-    await using store = await sqliteStore({ file: database.file, clock: Date.now })
-    await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('before')))
-    {
-      await using _ = await failCalls('fdatasync,fsync', `${database.file}-wal`)
-      const [outcome] = await Promise.allSettled([
-        store.write('durable', {}, (tx) => tx.sites.insert(siteRow('during'))),
-      ])
-      assertFailure(outcome!, 'UNAVAILABLE')
-      assert.equal(await store.read.sites.bySlug('during'), undefined)
-    }
-    for (const durability of ['durable', 'relaxed'] as const) {
-      const [outcome] = await Promise.allSettled([
-        store.write(durability, {}, (tx) => tx.sites.insert(siteRow('after'))),
-      ])
-      assertFailure(outcome!, 'UNAVAILABLE')
-    }
-    await assert.rejects(store.check(), { code: 'UNAVAILABLE' })
-    assert.ok(await store.read.sites.bySlug('before'), 'durable data is still read')
-  },
-)
-
-test(
-  'a read error of the disk is UNAVAILABLE, and reads succeed when the disk works again',
-  requires('strace'),
-  async () => {
-    await using database = await freshSqlite()
-    await using store = await sqliteStore({ file: database.file, clock: Date.now })
-    await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
-    {
-      await using _ = await failCalls('pread64', database.file, `${database.file}-wal`)
-      await assert.rejects(store.read.sites.bySlug('a-site'), { code: 'UNAVAILABLE' })
-      await assert.rejects(store.read.versions.bySlug('a-site'), { code: 'UNAVAILABLE' })
-    }
-    assert.ok(await store.read.sites.bySlug('a-site'))
-  },
-)
-
-test(
-  'a durable write is flushed before it resolves; a soft one need not be',
-  requires('strace'),
-  async () => {
-    await using database = await freshSqlite()
-    await using store = await sqliteStore({ file: database.file, clock: Date.now })
-    await using strace = await attachStrace(process.pid, ['-e', 'trace=fdatasync,fsync'])
-    const durabilities = ['durable', 'relaxed', 'durable', 'relaxed', 'durable'] as const
-    for (const [number, durability] of durabilities.entries()) {
-      await store.write(durability, {}, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
-      flushMarker(`${database.file}-${durability}-answered`)
-    }
-    const flushes = (await strace.stop()).map((line) => /<([^<>]*)>/.exec(line)?.[1])
-    const expected = durabilities.flatMap((durability) => [
-      ...(durability === 'durable' ? [`${database.file}-wal`] : []),
-      `${database.file}-${durability}-answered`,
+test('no failed flush is acknowledged as durable, nor is any later write', requires('strace'), async () => {
+  await using database = await freshSqlite()
+  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('before')))
+  {
+    await using _ = await failCalls('fdatasync,fsync', `${database.file}-wal`)
+    const [outcome] = await Promise.allSettled([
+      store.write('durable', {}, (tx) => tx.sites.insert(siteRow('during'))),
     ])
-    assert.deepEqual(flushes, expected)
-  },
-)
+    assertFailure(outcome!, 'UNAVAILABLE')
+    assert.equal(await store.read.sites.bySlug('during'), undefined)
+  }
+  for (const durability of ['durable', 'relaxed'] as const) {
+    const [outcome] = await Promise.allSettled([
+      store.write(durability, {}, (tx) => tx.sites.insert(siteRow('after'))),
+    ])
+    assertFailure(outcome!, 'UNAVAILABLE')
+  }
+  await assert.rejects(store.check(), { code: 'UNAVAILABLE' })
+  assert.ok(await store.read.sites.bySlug('before'), 'durable data is still read')
+})
+
+test('a read error of the disk is UNAVAILABLE, and ends with its cause', requires('strace'), async () => {
+  await using database = await freshSqlite()
+  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))
+  {
+    await using _ = await failCalls('pread64', database.file, `${database.file}-wal`)
+    await assert.rejects(store.read.sites.bySlug('a-site'), { code: 'UNAVAILABLE' })
+    await assert.rejects(store.read.versions.bySlug('a-site'), { code: 'UNAVAILABLE' })
+  }
+  assert.ok(await store.read.sites.bySlug('a-site'))
+})
+
+test('a durable write is flushed before it ends; a soft one need not be', requires('strace'), async () => {
+  await using database = await freshSqlite()
+  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await using strace = await attachStrace(process.pid, ['-e', 'trace=fdatasync,fsync'])
+  const durabilities = ['durable', 'relaxed', 'durable', 'relaxed', 'durable'] as const
+  for (const [number, durability] of durabilities.entries()) {
+    await store.write(durability, {}, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
+    flushMarker(`${database.file}-${durability}-answered`)
+  }
+  const flushes = (await strace.stop()).map((line) => /<([^<>]*)>/.exec(line)?.[1])
+  const expected = durabilities.flatMap((durability) => [
+    ...(durability === 'durable' ? [`${database.file}-wal`] : []),
+    `${database.file}-${durability}-answered`,
+  ])
+  assert.deepEqual(flushes, expected)
+})
 
 /** Lets these system calls on these files fail. */
 function failCalls(calls: string, ...files: string[]) {

@@ -91,20 +91,16 @@ test('the release before runs on a migrated database, or refuses it and runs on 
   assert.ok(await store.read.sites.bySlug('florist'))
 })
 
-test(
-  'without space for the copy, a release refuses to start and changes nothing',
-  requires('small-disk'),
-  async () => {
-    await using disk = await mountSmallDisk(8 * 2 ** 20)
-    const file = join(disk.folder, 'slipway.db')
-    await start(file, '1.0.0', [], 'bakery')
-    await disk.fill(300_000)
-    await assert.rejects(start(file, '1.1.0', [ADDS]), {
-      code: 'INSUFFICIENT_STORAGE',
-      message: /copies it first: that needs .* are free\. Make room and start it again/,
-    })
-    await disk.clear()
-    assert.deepEqual(await listCopies(disk.folder), [])
-    assert.equal((await start(file, '1.1.0', [ADDS])).length, 2)
-  },
-)
+test('without room for the copy, no release starts and nothing changes', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(8 * 2 ** 20)
+  const file = join(disk.folder, 'slipway.db')
+  await start(file, '1.0.0', [], 'bakery')
+  await disk.fill(300_000)
+  await assert.rejects(start(file, '1.1.0', [ADDS]), {
+    code: 'INSUFFICIENT_STORAGE',
+    message: /copies it first: that needs .* are free\. Make room and start it again/,
+  })
+  await disk.clear()
+  assert.deepEqual(await listCopies(disk.folder), [])
+  assert.equal((await start(file, '1.1.0', [ADDS])).length, 2)
+})
