@@ -58,116 +58,108 @@ describe('the reserve', () => {
   })
 })
 
-test(
-  'on a disk with no more than the reserve free, publishing is refused and everything else works',
-  requires('small-disk'),
-  async () => {
-    await using disk = await mountSmallDisk(64 * MIB)
-    await using api = await Api.start({ DATA: join(disk.folder, 'data'), DISK_RESERVE: `${32 * MIB}` })
-    const owner = await api.account()
-    const contents = { 'index.html': 'hello', 'a.bin': noise(400_000) }
-    const site = await api.publish(owner.client, contents)
-    const doomed = await api.publish(owner.client, { 'index.html': 'doomed' })
-    const staged = await api.create(owner.client, contents)
-    const whole = await api.create(owner.client, contents)
-    await api.upload(whole.upload, contents)
-    await disk.fill(24 * MIB)
-    const key = owner.key
-    const put = (target: { url: string; headers: Record<string, string> }, body: Buffer) =>
-      api.request('PUT', toTarget(target.url), { headers: target.headers, body })
-    const json = { files: toManifest(contents) }
-    const archive = await make('zip', { 'index.html': 'new', 'b.bin': noise(3 * MIB) })
-    const publishing: [what: string, publish: () => Promise<ApiResponse>][] = [
-      ['create', () => api.request('POST', '/api/v1/publish', { key, json })],
-      ['update', () => api.request('PUT', `/api/v1/publish/${site.slug}`, { key, json })],
-      ['a small upload', () => put(staged.upload.uploads[0]!, Buffer.from('hello'))],
-      ['a large upload', () => put(staged.upload.uploads[1]!, contents['a.bin'])],
-      ['a bundle', () => put(staged.upload.bundle!, buildTar(contents))],
-      ['an archive', () => send(api, 'zip', archive, { key })],
-      ['an archive as an update', () => send(api, 'zip', archive, { key, slug: site.slug })],
-      [
-        'finalize',
-        () =>
-          api.request('POST', `/api/v1/publish/${whole.slug}/finalize`, {
-            key,
-            json: { versionId: whole.upload.versionId },
-          }),
-      ],
-      ['duplicate', () => api.request('POST', `/api/v1/publish/${site.slug}/duplicate`, { key })],
-    ]
-    // Free space is measured once per second. The disk has space beside the reserve, so that only the reserve refuses.
-    while (
-      !(await api.request('POST', '/api/v1/publish', { key, json })).text.includes('INSUFFICIENT_STORAGE')
-    );
-    for (const [what, publish] of publishing) {
-      const { status, json: answer } = await publish()
-      assert.deepEqual([status, answer.code], [507, 'INSUFFICIENT_STORAGE'], what)
-    }
+test('with no more than the reserve free, only publishing is refused', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(64 * MIB)
+  await using api = await Api.start({ DATA: join(disk.folder, 'data'), DISK_RESERVE: `${32 * MIB}` })
+  const owner = await api.account()
+  const contents = { 'index.html': 'hello', 'a.bin': noise(400_000) }
+  const site = await api.publish(owner.client, contents)
+  const doomed = await api.publish(owner.client, { 'index.html': 'doomed' })
+  const staged = await api.create(owner.client, contents)
+  const whole = await api.create(owner.client, contents)
+  await api.upload(whole.upload, contents)
+  await disk.fill(24 * MIB)
+  const key = owner.key
+  const put = (target: { url: string; headers: Record<string, string> }, body: Buffer) =>
+    api.request('PUT', toTarget(target.url), { headers: target.headers, body })
+  const json = { files: toManifest(contents) }
+  const archive = await make('zip', { 'index.html': 'new', 'b.bin': noise(3 * MIB) })
+  const publishing: [what: string, publish: () => Promise<ApiResponse>][] = [
+    ['create', () => api.request('POST', '/api/v1/publish', { key, json })],
+    ['update', () => api.request('PUT', `/api/v1/publish/${site.slug}`, { key, json })],
+    ['a small upload', () => put(staged.upload.uploads[0]!, Buffer.from('hello'))],
+    ['a large upload', () => put(staged.upload.uploads[1]!, contents['a.bin'])],
+    ['a bundle', () => put(staged.upload.bundle!, buildTar(contents))],
+    ['an archive', () => send(api, 'zip', archive, { key })],
+    ['an archive as an update', () => send(api, 'zip', archive, { key, slug: site.slug })],
+    [
+      'finalize',
+      () =>
+        api.request('POST', `/api/v1/publish/${whole.slug}/finalize`, {
+          key,
+          json: { versionId: whole.upload.versionId },
+        }),
+    ],
+    ['duplicate', () => api.request('POST', `/api/v1/publish/${site.slug}/duplicate`, { key })],
+  ]
+  // Free space is measured once per second. The disk has space beside the reserve, so that only the reserve refuses.
+  while (
+    !(await api.request('POST', '/api/v1/publish', { key, json })).text.includes('INSUFFICIENT_STORAGE')
+  );
+  for (const [what, publish] of publishing) {
+    const { status, json: answer } = await publish()
+    assert.deepEqual([status, answer.code], [507, 'INSUFFICIENT_STORAGE'], what)
+  }
 
-    const other = await api.account()
-    assert.equal((await other.client.me()).email, other.email)
-    await owner.client.delete(doomed.slug)
-    assert.equal((await api.visit(site.siteUrl)).text, 'hello')
-    assert.equal((await api.visit(doomed.siteUrl)).status, 404)
-    const { versions } = await owner.client.versions(site.slug)
-    assert.equal(versions.length, 1)
-    assert.equal((await owner.client.restore(site.slug, site.versionId)).replayed, true)
-    assert.equal((await api.request('GET', '/health')).status, 200)
-    const { upload } = await owner.client.refresh(staged.slug, staged.upload)
-    assert.equal(upload.uploads.length, 2)
+  const other = await api.account()
+  assert.equal((await other.client.me()).email, other.email)
+  await owner.client.delete(doomed.slug)
+  assert.equal((await api.visit(site.siteUrl)).text, 'hello')
+  assert.equal((await api.visit(doomed.siteUrl)).status, 404)
+  const { versions } = await owner.client.versions(site.slug)
+  assert.equal(versions.length, 1)
+  assert.equal((await owner.client.restore(site.slug, site.versionId)).replayed, true)
+  assert.equal((await api.request('GET', '/health')).status, 200)
+  const { upload } = await owner.client.refresh(staged.slug, staged.upload)
+  assert.equal(upload.uploads.length, 2)
 
-    await disk.clear()
-    await api.upload(upload, contents)
-    await owner.client.finalize(staged.slug, staged.upload)
-    await owner.client.finalize(whole.slug, whole.upload)
-    assert.equal((await send(api, 'zip', archive, { key })).status, 201)
-  },
-)
+  await disk.clear()
+  await api.upload(upload, contents)
+  await owner.client.finalize(staged.slug, staged.upload)
+  await owner.client.finalize(whole.slug, whole.upload)
+  assert.equal((await send(api, 'zip', archive, { key })).status, 201)
+})
 
-test(
-  'on a disk that another program has used up, reserve and all, sites can be deleted, and users can sign in',
-  requires('small-disk'),
-  async () => {
-    await using disk = await mountSmallDisk(64 * MIB)
-    const data = join(disk.folder, 'data')
-    await using api = await Api.start({ DATA: data, DISK_RESERVE: `${32 * MIB}` })
-    const ballastBytes = () => stat(join(data, 'ballast')).then(({ size }) => size)
-    while ((await ballastBytes().catch(() => 0)) < 2 * MIB) await turn()
-    const owner = await api.account()
-    const sites = await Promise.all(
-      ['one', 'two', 'three'].map((text) => api.publish(owner.client, { 'index.html': text })),
-    )
-    await disk.fill(24 * MIB)
-    const json = { files: toManifest({ 'index.html': 'more' }) }
-    const publish = () => api.request('POST', '/api/v1/publish', { key: owner.key, json })
-    // Until the reserve refuses them: the free space is measured once per second.
-    while ((await publish()).status !== 507);
-    await disk.fill()
-    const other = await api.account()
-    assert.equal((await other.client.me()).email, other.email)
-    for (const { slug, siteUrl } of sites) {
-      await owner.client.delete(slug, { permanent: true })
-      assert.equal((await api.visit(siteUrl)).status, 404)
-    }
-    const left = await ballastBytes()
-    assert.ok(left < 2 * MIB, `${left} bytes are left`)
-    assert.ok(
-      api.running.log.some(({ message }) => /^the disk is full: space .* was released$/.test(`${message}`)),
-    )
+test('on a full disk sites can be deleted, and users can sign in', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(64 * MIB)
+  const data = join(disk.folder, 'data')
+  await using api = await Api.start({ DATA: data, DISK_RESERVE: `${32 * MIB}` })
+  const ballastBytes = () => stat(join(data, 'ballast')).then(({ size }) => size)
+  while ((await ballastBytes().catch(() => 0)) < 2 * MIB) await turn()
+  const owner = await api.account()
+  const sites = await Promise.all(
+    ['one', 'two', 'three'].map((text) => api.publish(owner.client, { 'index.html': text })),
+  )
+  await disk.fill(24 * MIB)
+  const json = { files: toManifest({ 'index.html': 'more' }) }
+  const publish = () => api.request('POST', '/api/v1/publish', { key: owner.key, json })
+  // Until the reserve refuses them: the free space is measured once per second.
+  while ((await publish()).status !== 507);
+  await disk.fill()
+  const other = await api.account()
+  assert.equal((await other.client.me()).email, other.email)
+  for (const { slug, siteUrl } of sites) {
+    await owner.client.delete(slug, { permanent: true })
+    assert.equal((await api.visit(siteUrl)).status, 404)
+  }
+  const left = await ballastBytes()
+  assert.ok(left < 2 * MIB, `${left} bytes are left`)
+  assert.ok(
+    api.running.log.some(({ message }) => /^the disk is full: space .* was released$/.test(`${message}`)),
+  )
 
-    const size = { bytes: 32 * MIB }
-    const ballast = new Ballast({
-      folder: data,
-      reserve: new DiskReserve({ folder: data, size }),
-      log: silentLog,
-    })
-    await ballast.fill()
-    assert.equal(await ballastBytes(), left, 'there is no space for it')
-    await disk.clear()
-    await ballast.fill()
-    assert.equal(await ballastBytes(), 2 * MIB)
-  },
-)
+  const size = { bytes: 32 * MIB }
+  const ballast = new Ballast({
+    folder: data,
+    reserve: new DiskReserve({ folder: data, size }),
+    log: silentLog,
+  })
+  await ballast.fill()
+  assert.equal(await ballastBytes(), left, 'there is no space for it')
+  await disk.clear()
+  await ballast.fill()
+  assert.equal(await ballastBytes(), 2 * MIB)
+})
 
 test('uploads at the same time are refused before they use the reserve', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(64 * MIB)
@@ -195,35 +187,31 @@ test('uploads at the same time are refused before they use the reserve', require
   )
 })
 
-test(
-  'a full disk refuses uploads with INSUFFICIENT_STORAGE, keeps complete files only, and visits continue',
-  requires('small-disk'),
-  async () => {
-    await using disk = await mountSmallDisk(64 * MIB)
-    await using api = await Api.start({ DATA: join(disk.folder, 'data') })
-    const { client, key } = await api.account()
-    const { siteUrl } = await api.publish(client, { 'index.html': 'home' })
-    const large = noise(20 * MIB)
-    const contents = { 'a.txt': 'small', 'large.bin': large, 'z.txt': 'late' }
-    const created = await client.create({ files: toManifest(contents) })
-    const [small, single, late] = created.upload.uploads
-    const before = await storedFiles(api)
-    const stored = async () => [...(await storedFiles(api))].filter((path) => !before.has(path))
-    await disk.fill(8 * MIB)
-    const put = ({ url, headers }: { url: string; headers: Record<string, string> }, body: Buffer) =>
-      api.request('PUT', toTarget(url), { headers, body })
-    assert.equal((await put(single!, large)).json.code, 'INSUFFICIENT_STORAGE')
-    assert.deepEqual(await stored(), [])
-    assert.equal((await send(api, 'tar', make('tar', contents), { key })).json.code, 'INSUFFICIENT_STORAGE')
-    const { json } = await put(created.upload.bundle!, buildTar(contents))
-    assert.equal(json.code, 'INSUFFICIENT_STORAGE')
-    assert.equal((await stored()).length, 1)
-    assert.equal((await put(late!, Buffer.from('late'))).status, 200)
-    const { details } = await expectFailure(client.finalize(created.slug, created.upload), 'UPLOADS_MISSING')
-    assert.deepEqual(details, { missing: ['large.bin'], count: 1 })
-    assert.equal((await put(small!, Buffer.from('small'))).status, 200)
-    assert.equal((await api.visit(siteUrl)).text, 'home')
-    const next = await api.publish(client, { 'index.html': 'next' })
-    assert.equal((await api.visit(next.siteUrl)).text, 'next')
-  },
-)
+test('a full disk refuses uploads, keeps whole files, and serves sites', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(64 * MIB)
+  await using api = await Api.start({ DATA: join(disk.folder, 'data') })
+  const { client, key } = await api.account()
+  const { siteUrl } = await api.publish(client, { 'index.html': 'home' })
+  const large = noise(20 * MIB)
+  const contents = { 'a.txt': 'small', 'large.bin': large, 'z.txt': 'late' }
+  const created = await client.create({ files: toManifest(contents) })
+  const [small, single, late] = created.upload.uploads
+  const before = await storedFiles(api)
+  const stored = async () => [...(await storedFiles(api))].filter((path) => !before.has(path))
+  await disk.fill(8 * MIB)
+  const put = ({ url, headers }: { url: string; headers: Record<string, string> }, body: Buffer) =>
+    api.request('PUT', toTarget(url), { headers, body })
+  assert.equal((await put(single!, large)).json.code, 'INSUFFICIENT_STORAGE')
+  assert.deepEqual(await stored(), [])
+  assert.equal((await send(api, 'tar', make('tar', contents), { key })).json.code, 'INSUFFICIENT_STORAGE')
+  const { json } = await put(created.upload.bundle!, buildTar(contents))
+  assert.equal(json.code, 'INSUFFICIENT_STORAGE')
+  assert.equal((await stored()).length, 1)
+  assert.equal((await put(late!, Buffer.from('late'))).status, 200)
+  const { details } = await expectFailure(client.finalize(created.slug, created.upload), 'UPLOADS_MISSING')
+  assert.deepEqual(details, { missing: ['large.bin'], count: 1 })
+  assert.equal((await put(small!, Buffer.from('small'))).status, 200)
+  assert.equal((await api.visit(siteUrl)).text, 'home')
+  const next = await api.publish(client, { 'index.html': 'next' })
+  assert.equal((await api.visit(next.siteUrl)).text, 'next')
+})

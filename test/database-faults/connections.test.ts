@@ -98,32 +98,28 @@ test(
   },
 )
 
-test(
-  'a caller that waits while the server refuses a further connection has one soon after the server allows it',
-  requires('postgres'),
-  async () => {
-    await using stack = new AsyncDisposableStack()
-    const postgres = await sharedPostgres()
-    const { url } = stack.use(await postgres.createDatabase())
-    const role = `limited_${process.pid}`
-    // A superuser has no limit.
-    await postgres.run(url, `create role ${role} login connection limit 1`)
-    stack.defer(async () => void (await postgres.run(postgres.url(), `drop role ${role}`)))
-    const metrics = new Metrics()
-    const pool = stack.use(
-      new PrimaryPool({
-        cluster: parseConnectionUrl(url.replace('slipway@', `${role}@`)),
-        maxConnections: 2,
-        timeouts: PATIENT_TIMEOUTS,
-        metrics,
-      }),
-    )
-    const refusals = metrics.counter('slipway_store_pool_connects_total', { outcome: 'failed' })
-    await pool.use(async () => {
-      const second = pool.use(async () => 'served')
-      await waitFor(() => refusals.value > 0)
-      await postgres.run(url, `alter role ${role} connection limit 2`)
-      assert.equal(await second, 'served')
-    })
-  },
-)
+test('a caller waits for a connection only while the server refuses one', requires('postgres'), async () => {
+  await using stack = new AsyncDisposableStack()
+  const postgres = await sharedPostgres()
+  const { url } = stack.use(await postgres.createDatabase())
+  const role = `limited_${process.pid}`
+  // A superuser has no limit.
+  await postgres.run(url, `create role ${role} login connection limit 1`)
+  stack.defer(async () => void (await postgres.run(postgres.url(), `drop role ${role}`)))
+  const metrics = new Metrics()
+  const pool = stack.use(
+    new PrimaryPool({
+      cluster: parseConnectionUrl(url.replace('slipway@', `${role}@`)),
+      maxConnections: 2,
+      timeouts: PATIENT_TIMEOUTS,
+      metrics,
+    }),
+  )
+  const refusals = metrics.counter('slipway_store_pool_connects_total', { outcome: 'failed' })
+  await pool.use(async () => {
+    const second = pool.use(async () => 'served')
+    await waitFor(() => refusals.value > 0)
+    await postgres.run(url, `alter role ${role} connection limit 2`)
+    assert.equal(await second, 'served')
+  })
+})

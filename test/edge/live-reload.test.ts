@@ -87,38 +87,34 @@ describe('a preview with live reload', () => {
     assert.equal((await get('/')).text, '3')
   })
 
-  test(
-    'reloads a page that is open in a browser, once for each version, under a policy of its own host',
-    requires('chromium'),
-    async () => {
-      await publish({
-        'index.html': '<h1>One</h1>',
-        _headers: "/*\n  Content-Security-Policy: default-src 'self'",
-      })
-      await using browser = await openBrowser()
-      const { page, complaints } = browser
-      const respond = mock.method(LiveReload.prototype, 'respond')
-      const asked = (query: RegExp) =>
-        waitFor(() => respond.mock.calls.some((call) => query.test(call.arguments[0].target.query)))
-      await page.goto(`http://pr-1--${slug}.localhost:${service.port}/#part`)
-      for (const text of ['Two', 'Three']) {
-        const { versionId } = await publish({ 'index.html': `<h1>${text}</h1>` })
-        await page.getByRole('heading', { name: text }).waitFor()
-        // Its script runs after its text is shown.
-        await asked(new RegExp(`version=${versionId}&page=`))
-      }
-      assert.match(page.url(), /#part$/)
-      // The page ends its request by reloading.
-      const reported = complaints.filter((line) => !line.includes('/_slipway/reload?end'))
-      const others = reported.filter((line) => !line.includes('/_slipway/reload?'))
-      assert.deepEqual([others, reported.length - others.length], [[], 2])
-      // The browser does not report a request that outlives its page.
-      respond.mock.resetCalls()
-      await page.goto('about:blank')
-      await asked(/^\?end&page=\w+$/)
-      mock.restoreAll()
-    },
-  )
+  test('reloads an open page once for each version, under its own policy', requires('chromium'), async () => {
+    await publish({
+      'index.html': '<h1>One</h1>',
+      _headers: "/*\n  Content-Security-Policy: default-src 'self'",
+    })
+    await using browser = await openBrowser()
+    const { page, complaints } = browser
+    const respond = mock.method(LiveReload.prototype, 'respond')
+    const asked = (query: RegExp) =>
+      waitFor(() => respond.mock.calls.some((call) => query.test(call.arguments[0].target.query)))
+    await page.goto(`http://pr-1--${slug}.localhost:${service.port}/#part`)
+    for (const text of ['Two', 'Three']) {
+      const { versionId } = await publish({ 'index.html': `<h1>${text}</h1>` })
+      await page.getByRole('heading', { name: text }).waitFor()
+      // Its script runs after its text is shown.
+      await asked(new RegExp(`version=${versionId}&page=`))
+    }
+    assert.match(page.url(), /#part$/)
+    // The page ends its request by reloading.
+    const reported = complaints.filter((line) => !line.includes('/_slipway/reload?end'))
+    const others = reported.filter((line) => !line.includes('/_slipway/reload?'))
+    assert.deepEqual([others, reported.length - others.length], [[], 2])
+    // The browser does not report a request that outlives its page.
+    respond.mock.resetCalls()
+    await page.goto('about:blank')
+    await asked(/^\?end&page=\w+$/)
+    mock.restoreAll()
+  })
 
   test('keeps its pages behind the password of the site', async () => {
     const { versionId } = await publish({ 'index.html': '4' })

@@ -12,43 +12,39 @@ import { startPgBouncer } from '../tools/pgbouncer.ts'
 import { freePort } from '../tools/port.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
 
-test(
-  'behind a transaction pooler each node publishes, and shows the changes of the other',
-  requires('postgres', 'pgbouncer'),
-  async () => {
-    await using stack = new AsyncDisposableStack()
-    const server = await sharedPostgres()
-    const pooler = stack.use(await startPgBouncer(server.port))
-    const { pathname } = new URL(stack.use(await server.borrowDatabase()).url)
-    const url = server.url(pathname.slice(1), pooler.ports[0]!)
-    const folder = stack.use(await memoryFolder()).path
-    const ports = [await freePort(), await freePort()]
-    await mkdir(join(folder, 'blobs'))
-    const nodes = []
-    for (const port of ports) {
-      const data = join(folder, `${port}`)
-      await mkdir(data)
-      await symlink(join(folder, 'blobs'), join(data, 'blobs'))
-      const settings = {
-        PORT: `${port}`,
-        DATA: data,
-        DATABASE_URL: url,
-        SECRET: 'a secret of all nodes of this test',
-        SMTP_URL: 'smtp://127.0.0.1:1',
-        BASE_URL: `http://localhost:${ports[0]}`,
-      }
-      nodes.push(stack.use(await startTestService(settings)))
+test('behind a pooler a node shows what another publishes', requires('postgres', 'pgbouncer'), async () => {
+  await using stack = new AsyncDisposableStack()
+  const server = await sharedPostgres()
+  const pooler = stack.use(await startPgBouncer(server.port))
+  const { pathname } = new URL(stack.use(await server.borrowDatabase()).url)
+  const url = server.url(pathname.slice(1), pooler.ports[0]!)
+  const folder = stack.use(await memoryFolder()).path
+  const ports = [await freePort(), await freePort()]
+  await mkdir(join(folder, 'blobs'))
+  const nodes = []
+  for (const port of ports) {
+    const data = join(folder, `${port}`)
+    await mkdir(data)
+    await symlink(join(folder, 'blobs'), join(data, 'blobs'))
+    const settings = {
+      PORT: `${port}`,
+      DATA: data,
+      DATABASE_URL: url,
+      SECRET: 'a secret of all nodes of this test',
+      SMTP_URL: 'smtp://127.0.0.1:1',
+      BASE_URL: `http://localhost:${ports[0]}`,
     }
-    const [one, other] = nodes as [(typeof nodes)[0], (typeof nodes)[0]]
-    const publish = (content: string, site = {}) =>
-      one.client().publish({ files: toFiles({ 'index.html': content }), ...site })
-    const visit = async (slug: string) => (await sendRequest(other.port, { site: slug, path: '/' })).text
+    nodes.push(stack.use(await startTestService(settings)))
+  }
+  const [one, other] = nodes as [(typeof nodes)[0], (typeof nodes)[0]]
+  const publish = (content: string, site = {}) =>
+    one.client().publish({ files: toFiles({ 'index.html': content }), ...site })
+  const visit = async (slug: string) => (await sendRequest(other.port, { site: slug, path: '/' })).text
 
-    // More at a time than the pooler has connections to the server.
-    const sites = await Promise.all(Array.from({ length: 20 }, (_, number) => publish(`${number}`)))
-    for (const [number, { slug }] of sites.entries()) assert.equal(await visit(slug), `${number}`)
-    const { slug, claimToken } = sites[0]!
-    await publish('updated', { slug, claimToken })
-    await waitFor(async () => (await visit(slug)) === 'updated')
-  },
-)
+  // More at a time than the pooler has connections to the server.
+  const sites = await Promise.all(Array.from({ length: 20 }, (_, number) => publish(`${number}`)))
+  for (const [number, { slug }] of sites.entries()) assert.equal(await visit(slug), `${number}`)
+  const { slug, claimToken } = sites[0]!
+  await publish('updated', { slug, claimToken })
+  await waitFor(async () => (await visit(slug)) === 'updated')
+})

@@ -13,10 +13,10 @@ const FOLDERS = ['api', 'edge', 'domains', 'visits', 'certificates'].map((name) 
 /** Tests that are about SQLite or the data folder, by the reason. */
 const EMBEDDED_ONLY: Record<string, readonly string[]> = {
   'fills the disk of the blobs': [
-    'on a disk with no more than the reserve free, publishing is refused and everything else works',
-    'on a disk that another program has used up, reserve and all, sites can be deleted, and users can sign in',
+    'with no more than the reserve free, only publishing is refused',
+    'on a full disk sites can be deleted, and users can sign in',
     'uploads at the same time are refused before they use the reserve',
-    'a full disk refuses uploads with INSUFFICIENT_STORAGE, keeps complete files only, and visits continue',
+    'a full disk refuses uploads, keeps whole files, and serves sites',
   ],
   'counts open files of the blob folder': [
     'pipelined requests on one connection open one large file at a time',

@@ -159,23 +159,19 @@ describe('a move', () => {
     assert.deepEqual(kept.map(({ state }) => state).sort(), ['former', 'ready', 'ready', 'ready'])
   })
 
-  test(
-    'leaves a database with a part of the data on which neither a service nor a command starts',
-    requires('postgres'),
-    async () => {
-      await using target = await memoryFolder()
-      await using database = await (await sharedPostgres()).createDatabase()
-      const databaseUrl = database.url
-      for (const to of [{ data: target.path }, { databaseUrl, data: target.path }]) {
-        await assert.rejects(move({ data: original }, to, stopAtSecondPage()), /stopped/)
-        const refused = /only a part of the data/
-        const config = { ...configOf(to), port: 0 }
-        await assert.rejects(startService(config, SURROUNDINGS), refused)
-        await assert.rejects(openForOperator(config, SURROUNDINGS), refused)
-        await assert.rejects(move(to, { data: original }), refused, 'a part is not moved on')
-      }
-    },
-  )
+  test('leaves a part of the data, on which no service or command starts', requires('postgres'), async () => {
+    await using target = await memoryFolder()
+    await using database = await (await sharedPostgres()).createDatabase()
+    const databaseUrl = database.url
+    for (const to of [{ data: target.path }, { databaseUrl, data: target.path }]) {
+      await assert.rejects(move({ data: original }, to, stopAtSecondPage()), /stopped/)
+      const refused = /only a part of the data/
+      const config = { ...configOf(to), port: 0 }
+      await assert.rejects(startService(config, SURROUNDINGS), refused)
+      await assert.rejects(openForOperator(config, SURROUNDINGS), refused)
+      await assert.rejects(move(to, { data: original }), refused, 'a part is not moved on')
+    }
+  })
 
   test('is refused while a service has the data folder of the source or of the target open, and into the data of one', async () => {
     await using target = await copyOriginal()

@@ -214,56 +214,50 @@ const ENCODED: [what: string, document: Buffer][] = [
   ['UTF-8, declared in the body', Buffer.from('<head><div>x</div><meta charset=utf-8></head><body>é')],
 ]
 
-test(
-  'a browser reads the injected metadata in every document, and everything else unchanged',
-  requires('chromium'),
-  async (context) => {
-    const all = [...documents.map(([what, document]) => [what, Buffer.from(document)] as const), ...ENCODED]
-    const pages = all.flatMap(([, document]) => [document, inject(document, UNUSUAL, 'text/html')!])
-    await using server = createServer((request, response) => {
-      response.setHeader('Content-Type', 'text/html')
-      response.end(pages[Number(request.url!.slice(1))] ?? '')
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-    await using browser = await openBrowser()
+test('a browser reads injected metadata, and all else unchanged', requires('chromium'), async (context) => {
+  const all = [...documents.map(([what, document]) => [what, Buffer.from(document)] as const), ...ENCODED]
+  const pages = all.flatMap(([, document]) => [document, inject(document, UNUSUAL, 'text/html')!])
+  await using server = createServer((request, response) => {
+    response.setHeader('Content-Type', 'text/html')
+    response.end(pages[Number(request.url!.slice(1))] ?? '')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  await using browser = await openBrowser()
 
-    // A frame costs a tenth of the CPU time of a page.
-    await browser.page.goto(`${address}frames`)
-    const read = (number: number) =>
-      browser.page.evaluate(async (url) => {
-        const { document: page } = globalThis as unknown as { document: FrameParent }
-        const frame = page.createElement('iframe')
-        const isLoaded = new Promise((resolve) => frame.addEventListener('load', resolve))
-        frame.src = url
-        page.body.append(frame)
-        await isLoaded
-        const document = frame.contentDocument
-        const contents = (subject: string) =>
-          [
-            ...document.querySelectorAll(
-              `head > meta[name="${subject}"], head > meta[property="${subject}"]`,
-            ),
-          ].map((element) => element.getAttribute('content'))
-        const metadata = [
-          document.title,
-          ...['description', 'og:title', 'og:description', 'og:image'].map(contents),
-        ]
-        const { body, compatMode: mode, characterSet: charset } = document
-        frame.remove()
-        return { metadata, rest: { body: body?.innerHTML, mode, charset } }
-      }, address + number)
-    const { title, description, image } = UNUSUAL
-    for (const [number, [what]] of all.entries()) {
-      await context.test(what, async () => {
-        const published = await read(2 * number)
-        const front = await read(2 * number + 1)
-        assert.deepEqual(front.metadata, [title, [description], [title], [description], [image]])
-        assert.deepEqual(front.rest, published.rest)
-      })
-    }
-  },
-)
+  // A frame costs a tenth of the CPU time of a page.
+  await browser.page.goto(`${address}frames`)
+  const read = (number: number) =>
+    browser.page.evaluate(async (url) => {
+      const { document: page } = globalThis as unknown as { document: FrameParent }
+      const frame = page.createElement('iframe')
+      const isLoaded = new Promise((resolve) => frame.addEventListener('load', resolve))
+      frame.src = url
+      page.body.append(frame)
+      await isLoaded
+      const document = frame.contentDocument
+      const contents = (subject: string) =>
+        [
+          ...document.querySelectorAll(`head > meta[name="${subject}"], head > meta[property="${subject}"]`),
+        ].map((element) => element.getAttribute('content'))
+      const metadata = [
+        document.title,
+        ...['description', 'og:title', 'og:description', 'og:image'].map(contents),
+      ]
+      const { body, compatMode: mode, characterSet: charset } = document
+      frame.remove()
+      return { metadata, rest: { body: body?.innerHTML, mode, charset } }
+    }, address + number)
+  const { title, description, image } = UNUSUAL
+  for (const [number, [what]] of all.entries()) {
+    await context.test(what, async () => {
+      const published = await read(2 * number)
+      const front = await read(2 * number + 1)
+      assert.deepEqual(front.metadata, [title, [description], [title], [description], [image]])
+      assert.deepEqual(front.rest, published.rest)
+    })
+  }
+})
 
 interface FrameParent {
   createElement(name: 'iframe'): Frame

@@ -101,26 +101,22 @@ test('a database locked by another process is UNAVAILABLE, and the service conti
   await store.write('durable', {}, (tx) => tx.sites.insert(siteRow('one')))
 })
 
-test(
-  'a full disk is INSUFFICIENT_STORAGE; reads continue, and writes succeed after space is freed',
-  requires('small-disk'),
-  async () => {
-    await using disk = await mountSmallDisk(4 * 2 ** 20)
-    await using store = await sqliteStore({ file: join(disk.folder, 'slipway.db'), clock: Date.now })
-    const insert = (slug: string) =>
-      store.write('durable', {}, (tx) => tx.sites.insert(siteRow(slug, { description: 'x'.repeat(20_000) })))
-    await insert('before')
-    for (const round of ['first', 'second']) {
-      await disk.fill()
-      const outcomes = await Promise.allSettled([insert(`${round}-1`), insert(`${round}-2`)])
-      for (const outcome of outcomes) assertFailure(outcome, 'INSUFFICIENT_STORAGE')
-      assert.ok(await store.read.sites.bySlug('before'))
-      assert.equal(await store.read.sites.bySlug(`${round}-1`), undefined)
-      await disk.clear()
-      await insert(`after-the-${round}`)
-    }
-  },
-)
+test('only writes are INSUFFICIENT_STORAGE on a disk while it is full', requires('small-disk'), async () => {
+  await using disk = await mountSmallDisk(4 * 2 ** 20)
+  await using store = await sqliteStore({ file: join(disk.folder, 'slipway.db'), clock: Date.now })
+  const insert = (slug: string) =>
+    store.write('durable', {}, (tx) => tx.sites.insert(siteRow(slug, { description: 'x'.repeat(20_000) })))
+  await insert('before')
+  for (const round of ['first', 'second']) {
+    await disk.fill()
+    const outcomes = await Promise.allSettled([insert(`${round}-1`), insert(`${round}-2`)])
+    for (const outcome of outcomes) assertFailure(outcome, 'INSUFFICIENT_STORAGE')
+    assert.ok(await store.read.sites.bySlug('before'))
+    assert.equal(await store.read.sites.bySlug(`${round}-1`), undefined)
+    await disk.clear()
+    await insert(`after-the-${round}`)
+  }
+})
 
 test('no failed flush is acknowledged as durable, nor is any later write', requires('strace'), async () => {
   await using database = await freshSqlite()
