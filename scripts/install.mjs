@@ -13,7 +13,7 @@ export function isInstalled() {
   return hasPinnedNode() && findMissing()?.length === 0
 }
 
-/** @typedef {{ version: string, integrity: string, optional?: boolean, os?: string[], cpu?: string[], libc?: string[] }} Locked */
+/** @typedef {{ version: string, integrity: string, optional?: boolean, os?: string | string[], cpu?: string | string[], libc?: string[] }} Locked */
 
 /** The paths of packages that are not installed as package-lock.json has them; undefined before the first installation. */
 function findMissing() {
@@ -26,14 +26,14 @@ function findMissing() {
     Object.entries(wanted).flatMap(([path, { version, integrity, ...locked }]) => {
       const there = found[path]
       if (path === '' || (!there && locked.optional && !isForThisPlatform(locked))) return []
-      return there?.version === version && there.integrity === integrity ? [] : path
+      return there && there.version === version && there.integrity === integrity ? [] : path
     })
   )
 }
 
 /** Whether an optional package is a program for this platform. @param {Pick<Locked, 'os' | 'cpu' | 'libc'>} locked */
 function isForThisPlatform({ os, cpu, libc }) {
-  if (!os?.includes(process.platform) || !cpu?.includes(process.arch)) return false
+  if (![os].flat().includes(process.platform) || ![cpu].flat().includes(process.arch)) return false
   return !libc || libc.includes(usesGlibc() ? 'glibc' : 'musl')
 }
 

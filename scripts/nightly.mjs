@@ -78,6 +78,7 @@ await main(async () => {
   await installParts({ nightly: true })
   for (const [name, { args, shows }] of Object.entries(RUNS)) {
     if (positionals.length > 0 && !positionals.some((part) => name.includes(part))) continue
+    if (interrupted) throw new SetupError(`interrupted by ${interrupted}`)
     print(`\n${name}: ${shows}`)
     const started = performance.now()
     const { code, signal } = await run(node, args, { cwd: root, env: { ...environment(), CI: 'true' } })

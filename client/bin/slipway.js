@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 // Newer than Node 18: with a warm cache nothing is compiled again. Not in the temporary folder, where Node runs the code
 // that another user of the machine has put there. Only where it exists: Node does not return from creating it below /proc.
 const cache = process.env.NODE_COMPILE_CACHE || join(homedir(), '.cache', 'slipway')
-if (isAbsolute(cache) && makeCache(cache)) module.enableCompileCache?.(cache)
+if (module.enableCompileCache && isAbsolute(cache) && makeCache(cache)) module.enableCompileCache(cache)
 const { main } = await import('../dist/cli/main.js')
 
 const require = createRequire(import.meta.url)

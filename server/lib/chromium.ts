@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter } from 'node:events'
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { killGroup, OUTPUT_DRAIN_MS } from './hook-process.ts'
@@ -41,7 +41,8 @@ const SANDBOX_ADVICE =
   ' The sandbox needs another user than root and user namespaces: without them, set SLIPWAY_CHROMIUM_SANDBOX=off'
 
 /** Followed by the id of the process that has started the browser. */
-const FOLDER_PREFIX = 'slipway-chromium-'
+/** Containers may share the folder of temporary files, and know no processes of one another. */
+export const FOLDER_PREFIX = `slipway-chromium-${hostname()}-`
 
 /** Of the browsers of this process: after a restart in a container, its id is that of the process before. */
 const openFolders = new Set<string>()
@@ -49,7 +50,8 @@ const openFolders = new Set<string>()
 /** Deletes the files of browsers whose process was killed. Those of other users stay. */
 export async function removeAbandonedFolders(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
-    const [, pid] = /^slipway-chromium-(\d+)-/.exec(name) ?? []
+    if (!name.startsWith(FOLDER_PREFIX)) continue
+    const [, pid] = /^(\d+)-/.exec(name.slice(FOLDER_PREFIX.length)) ?? []
     const folder = join(tmpdir(), name)
     if (pid === undefined || openFolders.has(folder)) continue
     if (Number(pid) !== process.pid && isRunning(Number(pid))) continue

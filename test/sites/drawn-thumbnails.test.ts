@@ -10,7 +10,7 @@ import { describe, test } from 'node:test'
 import { program } from '../../scripts/program.mjs'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import { ChromiumStartError } from '../../server/lib/chromium.ts'
+import { ChromiumStartError, FOLDER_PREFIX } from '../../server/lib/chromium.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { drawPage } from '../../server/sites/draw-page.ts'
 import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
@@ -158,7 +158,7 @@ function damage({ data }: RunningService, content: string): void {
 describe('thumbnails that the server draws', requires('chromium'), () => {
   test('leave no files of a browser whose service was killed, after the next start', async () => {
     const { pid } = spawnSync('true')
-    const folderOf = (id: number) => mkdtempDisposableSync(join(tmpdir(), `slipway-chromium-${id}-`))
+    const folderOf = (id: number) => mkdtempDisposableSync(join(tmpdir(), `${FOLDER_PREFIX}${id}-`))
     using ofKilled = folderOf(pid)
     using ofSamePid = folderOf(process.pid)
     using ofOther = folderOf(process.ppid)
