@@ -6,6 +6,8 @@ import { formatLocalTime } from './terminal/time.ts'
 /** A warning is printed when less than this share of the hourly limit is left, or one request. */
 const LOW_SHARE = 0.1
 
+const API_PATH = '/api/v1/'
+
 interface Budget {
   limit: number
   remaining: number
@@ -13,14 +15,17 @@ interface Budget {
   reset: number
 }
 
-/** The requests that the caller has left in this hour (spec 8.1), by the last response of a server. */
+/**
+ * The requests that the caller has left in this hour (spec 8.1), by the last response of the API. Those of a sign-in count the
+ * network address, whose limit is not the one of the account.
+ */
 export class RateBudget {
   #last: Budget | undefined
 
   watch(send: Transport): Transport {
     return async (request) => {
       const response = await send(request)
-      this.#last = readBudget(response)
+      if (request.url.includes(API_PATH)) this.#last = readBudget(response)
       return response
     }
   }

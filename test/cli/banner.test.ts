@@ -35,15 +35,16 @@ describe('the message of the operator', () => {
   it('is followed by the requests that are left, when the hourly limit is close', async () => {
     const { cli, server } = fixture
     const reset = cli.now / 1000 + 1800
-    const run = async (limit: string, remaining: string, status = 200) => {
+    const run = async (limit: string, remaining: string, status = 200, args = ['sites', '--json']) => {
       const headers = {
         'X-RateLimit-Limit': limit,
         'X-RateLimit-Remaining': remaining,
         'X-RateLimit-Reset': String(reset),
       }
-      const body = status === 200 ? { publishes: [], nextCursor: null } : { error: 'No', code: 'X', status }
-      server.reply(/./, [status, body, headers])
-      const { stderr } = await cli.run(['sites', '--json'], { env: { SLIPWAY_KEY: KEY } })
+      const body = { publishes: [], nextCursor: null, apiKey: KEY, email: 'a@b.test', plan: 'free' }
+      server.reply(/./, [status, status === 200 ? body : { error: 'No', code: 'X', status }, headers])
+      const { stderr } = await cli.run(args, { env: { SLIPWAY_KEY: KEY } })
+      assert.equal(stderr.includes('Signed in'), args[0] === 'login')
       return /.* requests left.*/.exec(stderr)?.[0].replace(/ at .*/, ' at …') ?? ''
     }
     for (const [limit, remaining, status, printed] of [
@@ -56,5 +57,7 @@ describe('the message of the operator', () => {
       ['60', 'few', 200, ''],
     ] as const)
       assert.equal(await run(limit, remaining, status), printed, `${remaining} of ${limit}, ${status}`)
+    const signIn = ['login', '--email', 'a@b.test', '--code', 'ABCD-2345', '--json']
+    assert.equal(await run('5', '0', 200, signIn), '', 'the limit of the address is not that of the account')
   })
 })
