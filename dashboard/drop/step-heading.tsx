@@ -18,7 +18,10 @@ export function StepHeading({ focused = false, children }: StepHeadingProps) {
   const Level = isWholePage ? 'h1' : 'h2'
   useEffect(() => {
     if (isWholePage) setDocumentTitle(head.current!.textContent)
-    if (focused) head.current!.focus()
+    if (!focused) return
+    head.current!.focus()
+    // The focus shows the heading alone, at the edge of a phone, without the buttons below it.
+    if (!isWholePage) head.current!.parentElement!.scrollIntoView({ block: 'nearest' })
   }, [])
   return (
     <Level ref={head} tabIndex={-1}>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
 import { ALL_VARIANTS } from '../support/variants.ts'
 import { seedAccount } from './seeded-account.ts'
@@ -40,6 +41,28 @@ test('a phone, which has no folders, is offered files for the first site', requi
   await page.getByText('No sites', { exact: true }).waitFor()
   assert.equal(await page.getByText('Drop a folder').count(), 0)
 })
+
+test(
+  'a phone shows the question before an update that removes most files with its buttons',
+  requiresBrowser,
+  async () => {
+    await using owner = await web.owner(PHONE_WITH_TOUCH)
+    const { page } = owner
+    const files = toFiles({ 'index.html': 'Hello', 'a.txt': 'a', 'b.txt': 'b' })
+    const { slug } = await owner.client.publish({ files })
+    await page.goto(web.url(`/sites/${slug}`))
+    const choosing = page.waitForEvent('filechooser')
+    await page.getByRole('button', { name: 'Publish update' }).click()
+    const chooser = await choosing
+    await chooser.setFiles({ name: 'c.txt', mimeType: 'text/plain', buffer: Buffer.from('c') })
+    const cancel = page.getByRole('button', { name: 'Cancel' })
+    await cancel.waitFor()
+    await page.waitForFunction(
+      (button) => button!.getBoundingClientRect().bottom <= innerHeight,
+      await cancel.elementHandle(),
+    )
+  },
+)
 
 const PHONE_WITH_TOUCH = { viewport: PHONE, hasTouch: true, isMobile: true }
 
