@@ -52,7 +52,7 @@ async function copy(block: HTMLElement): Promise<boolean> {
   }
 }
 
-/** Shows the results of the search in place of the page. `/` moves to the field, Escape shows the page again. */
+/** Shows the results of the search in place of the page. `/` moves to the field, Escape shows the page again; `?q=` is a search, too. */
 function addSearch(): void {
   const form = document.querySelector<HTMLFormElement>('.search')
   const field = form?.querySelector('input')
@@ -76,6 +76,12 @@ function addSearch(): void {
     }
   }
   field.addEventListener('input', show)
+  const asked = new URLSearchParams(location.search).get('q')
+  if (asked !== null) {
+    field.value = asked
+    field.focus()
+    void show()
+  }
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     results.querySelector('a')?.click()

@@ -9,17 +9,23 @@ const EXCERPT_LENGTH = 160
 /** More mentions of a word do not make a section a better result: a long table mentions every word. */
 const MAX_MENTIONS = 3
 
+const STOP_WORDS = new Set(
+  'a an and are at be can do does for from how i in is it long me my of on or our the their to what when where which why with your'.split(
+    ' ',
+  ),
+)
+
 export interface Result extends DocsSection {
   /** The part of the text that has the first word. */
   excerpt: string
 }
 
 /**
- * The sections that have all words of a text: the one whose title is the text, such as an error code, then guides,
+ * The sections that have all words of a text that matter: the one whose title is the text, such as an error code, then guides,
  * operations of the API and errors, each by how well titles and text match. Empty for a text without words.
  */
 export function search(entries: readonly DocsSection[], text: string): Result[] {
-  const words = splitWords(text)
+  const words = wantedWords(text)
   if (words.length === 0) return []
   const pageTitles = new Map(entries.filter(({ id }) => id === '').map(({ page, title }) => [page, title]))
   return entries
@@ -53,6 +59,13 @@ function matchWord(word: string, entry: DocsSection, pageTitle = ''): { score: n
   const at = entry.text.toLowerCase().indexOf(stem)
   const isInside = at >= 0 || entry.title.toLowerCase().includes(word)
   return { score: score || (isInside ? 0.1 : 0), at: at < 0 ? Infinity : at }
+}
+
+/** The words of a text, without those of a sentence around them, if there are others: "delete account" of "how do I delete my account". */
+function wantedWords(text: string): string[] {
+  const words = splitWords(text)
+  const wanted = words.filter((word) => !STOP_WORDS.has(word))
+  return wanted.length > 0 ? wanted : words
 }
 
 function splitWords(text: string): string[] {

@@ -9,7 +9,7 @@ import { Dialog } from '../kit/dialog.tsx'
 import { Icon } from '../kit/icon.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
 import { useFoundSites } from '../sites/own-sites.ts'
-import { toSiteOption, usePageOptions } from './options.ts'
+import { docsSearchOption, toSiteOption, usePageOptions } from './options.ts'
 import type { PaletteOption } from './page-commands.ts'
 import { ranked } from './rank.ts'
 
@@ -23,7 +23,7 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
   const [active, activate] = useState(0)
   const words = text.trim()
   const signOut = useSignOut()
-  const { options, error, isComplete } = useOptions(words, signOut.start)
+  const { options, error } = useOptions(words, signOut.start)
   const open = useOpen(onClose, signOut.start)
   const current = Math.min(active, options.length - 1)
   const move = (by: number) => activate((current + by + options.length) % Math.max(1, options.length))
@@ -57,7 +57,6 @@ export function CommandPalette({ onClose }: { onClose: () => void }) {
           />
         </span>
         <Options id={id} options={options} current={current} onPoint={activate} onOpen={open} />
-        {options.length === 0 && isComplete && <p class="quiet">No matches for “{words}”.</p>}
         <ErrorNotice error={error ?? signOut.error} />
       </Dialog>
       {signOut.question}
@@ -111,7 +110,7 @@ function Options({ id, options, current, onPoint, onOpen }: OptionsProps) {
   )
 }
 
-/** Pages and sites for these words; recent sites for none. */
+/** Pages and sites for these words, otherwise a search of the docs; recent sites for no words. */
 function useOptions(words: string, signOut: () => unknown) {
   const isSignedIn = useSignal(signedInAs) !== null
   const pages = usePageOptions(words, signOut)
@@ -120,11 +119,10 @@ function useOptions(words: string, signOut: () => unknown) {
   )
   const found = useFoundSites(isSignedIn ? words : '')
   const sites = ((words === '' ? recent : found).value?.publishes ?? []).map(toSiteOption)
-  return {
-    options: words === '' ? [...pages, ...sites] : ranked([...pages, ...sites], words),
-    error: found.error ?? recent.error,
-    isComplete: !isSignedIn || found.value !== undefined,
-  }
+  const all = [...pages, ...sites]
+  const isComplete = !isSignedIn || found.value !== undefined
+  const others = all.length === 0 && isComplete ? [docsSearchOption(words)] : all
+  return { options: words === '' ? all : ranked(others, words), error: found.error ?? recent.error }
 }
 
 /** Opens a page, or runs an action. Signing out may ask, for which the palette stays. */
@@ -133,7 +131,7 @@ function useOpen(onClose: () => void, signOut: () => unknown): (option: PaletteO
   return ({ target }) => {
     if (target !== signOut) onClose()
     if (typeof target === 'function') void target()
-    else if (target === '/docs') location.assign(target)
+    else if (target.startsWith('/docs')) location.assign(target)
     else route(target)
   }
 }

@@ -46,6 +46,15 @@ export function usePageOptions(words: string, signOut: () => unknown): readonly 
   return all.filter((option) => hasWords(option, words))
 }
 
+export function docsSearchOption(words: string): PaletteOption {
+  return {
+    key: 'docs-search',
+    name: `Search the docs for “${words}”`,
+    icon: 'search',
+    target: `/docs?q=${encodeURIComponent(words)}`,
+  }
+}
+
 export function toSiteOption({ slug, siteUrl, title }: SiteSummary): PaletteOption {
   const { host } = new URL(siteUrl)
   return {
