@@ -11,8 +11,33 @@ export function missingIndexWarning(paths: readonly string[]): string | undefine
   const first = served.filter((path) => path.endsWith('/index.html')).sort(byDepth)[0]
   const unless = paths.includes('_redirects') ? ', unless _redirects has a rule for /' : ''
   return first === undefined
-    ? `No index.html found. Visitors will see a list of files${unless}.`
+    ? `No index.html found. Visitors will see ${describeStartPage(served)}${unless}.`
     : `No index.html in the top folder. Visitors will be redirected to /${first.replace('index.html', '')}${unless}.`
+}
+
+/** What the site server shows without any `index.html` (docs/serving.md, "Paths"). */
+function describeStartPage(paths: readonly string[]): string {
+  const document = findMarkdownStart(paths.map((path) => ({ path })))
+  const pictures = paths.filter((path) => PICTURE.test(path)).length
+  if (document) return document.path
+  return pictures > 1 && 2 * pictures >= paths.length ? 'a gallery of the pictures' : 'a list of files'
+}
+
+const PICTURE = /\.(?:apng|avif|bmp|gif|hei[cf]|ico|jfif|jpe?g|jxl|png|svg|tiff?|webp)$/i
+
+const MARKDOWN = /\.(?:md|markdown)$/i
+const START_NAMES = /^(?:index|readme)\.(?:md|markdown)$/i
+const INDEX = /(?:^|\/)index\.html$/
+
+/** For a version without an `index.html`: its top `index.md` or `README.md`, or its only Markdown file, at the top. */
+export function findMarkdownStart<File extends { path: string }>(files: readonly File[]): File | undefined {
+  if (files.some(({ path }) => INDEX.test(path))) return undefined
+  const documents = files.filter(({ path }) => MARKDOWN.test(path))
+  const named = documents
+    .filter(({ path }) => START_NAMES.test(path))
+    .sort((one, other) => (one.path.toLowerCase() < other.path.toLowerCase() ? -1 : 1))
+  const [only] = documents
+  return named[0] ?? (documents.length === 1 && !only!.path.includes('/') ? only : undefined)
 }
 
 /** The order in which the site server selects a start page: the least depth, then the first by name. */

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import { findMarkdownStart } from '../../protocol/manifest/root-document.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
-import { findMarkdownStart } from '../sites/markdown/start-document.ts'
 import { findTitle } from '../sites/markdown/title.ts'
 import type { DocumentSummary } from '../sites/page-metadata/document-summary.ts'
 

@@ -334,6 +334,8 @@ describe('publish', () => {
     const below = 'No index.html in the top folder. Visitors will be redirected to /app/'
     const cases: [files: string[], hint: string | undefined][] = [
       [['a.txt', 'b.txt'], 'No index.html found. Visitors will see a list of files.'],
+      [['a.jpg', 'b.PNG', 'c.txt'], 'No index.html found. Visitors will see a gallery of the pictures.'],
+      [['a.jpg', 'b.png', 'README.md'], 'No index.html found. Visitors will see README.md.'],
       [['a.txt', 'app/index.html'], `${below}.`],
       [['a.txt', 'app/index.html', '_redirects'], `${below}, unless _redirects has a rule for /.`],
       [['photo.jpg', '_redirects', '_headers'], undefined],

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { findMarkdownStart } from '../../sites/markdown/start-document.ts'
+import { findMarkdownStart } from '../../../protocol/manifest/root-document.ts'
 import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
 import type { ServedSite, ServedVersion } from '../../store/queries/serving.ts'
 import type { BlobRecords } from '../../store/tables/blobs.ts'
