@@ -100,7 +100,7 @@ function Question({ asked }: { asked: DeviceRequest }) {
             <code>{asked.userCode}</code>
           </Fact>
           <Fact name="Network">{asked.network}</Fact>
-          <Fact name="Asked">
+          <Fact name="Requested">
             <RelativeTime at={asked.createdAt} />
           </Fact>
         </Facts>
@@ -129,12 +129,12 @@ function Question({ asked }: { asked: DeviceRequest }) {
 
 function Decided({ asked, isAllowed }: { asked: DeviceRequest; isAllowed: boolean }) {
   const [title, sentence] = isAllowed
-    ? ['Program connected', 'It continues in a few seconds. You can close this page.']
-    : ['Program denied', 'It got no access to your account.']
+    ? ['Program connected', 'continues in a few seconds. You can close this page.']
+    : ['Program denied', 'got no access to your account.']
   return (
     <Page title={title} narrow>
       <p>
-        <bdi>{asked.machine}</bdi>: {sentence}
+        <bdi>{asked.machine}</bdi> {sentence}
       </p>
       <p>
         <a href="/account">See the keys of your account</a>

@@ -38,7 +38,7 @@ export function CompareVersions({ site, versions }: CompareVersionsProps) {
   return (
     <Panel
       title="Compare versions"
-      lead="The files that differ between two versions, and the lines of texts."
+      lead="Shows which files differ between two versions, and which lines of text files."
     >
       <div class="compared-choices">
         <Choice label="From" value={beforeId} choices={choices} onChoose={chooseBefore} />
