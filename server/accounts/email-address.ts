@@ -26,7 +26,7 @@ export function readEmail(typed: string): string {
     !/\.(?!\d+$)[^.]+$/.test(domain) ||
     local.length + domain.length > 253
   )
-    throw refused('must be a valid email address of at most 254 characters')
+    throw refused('must be an email address such as name@example.com')
   return `${local}@${domain}`
 }
 
