@@ -44,6 +44,7 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
       SITE_DOMAIN: 'sites.test',
       PROXY_HOST: 'domains.other.test',
       SMTP_URL: smtp.url,
+      REPORT_EMAIL: 'abuse@slipway.test',
       DNS_SERVERS: knot.address,
       DATA: join(path, 'data'),
     }
