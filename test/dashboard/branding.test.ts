@@ -33,7 +33,7 @@ describe('a service with the branding of its operator', requiresBrowser, () => {
             [visitor, baseUrl, 'Drop a folder. Get a live site.'],
             [visitor, `${baseUrl}/report`, 'Report a page'],
             [owner, `${baseUrl}/account`, 'Account'],
-            [owner, devicePage, 'Connect a program'],
+            [owner, devicePage, 'Connect this program?'],
           ] as const)
         : []),
     ] as const) {
