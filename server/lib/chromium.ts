@@ -40,8 +40,7 @@ const FLAGS = [
 const SANDBOX_ADVICE =
   ' The sandbox needs another user than root and user namespaces: without them, set SLIPWAY_CHROMIUM_SANDBOX=off'
 
-/** Followed by the id of the process that has started the browser. */
-/** Containers may share the folder of temporary files, and know no processes of one another. */
+/** Followed by the id of the process that has started the browser. Containers that share /tmp have other host names. */
 export const FOLDER_PREFIX = `slipway-chromium-${hostname()}-`
 
 /** Of the browsers of this process: after a restart in a container, its id is that of the process before. */
