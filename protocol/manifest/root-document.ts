@@ -23,7 +23,8 @@ function describeStartPage(paths: readonly string[]): string {
   return pictures > 1 && 2 * pictures >= paths.length ? 'a gallery of the pictures' : 'a list of files'
 }
 
-const PICTURE = /\.(?:apng|avif|bmp|gif|hei[cf]|ico|jfif|jpe?g|jxl|png|svg|tiff?|webp)$/i
+/** Without the table of types, which the dashboard loads with the first file. */
+const PICTURE = /\.(?:apng|avif|bmp|dib|gif|hei[cf]|ico|jfif|jpe|jpe?g|jxl|png|svgz?|tiff?|webp)$/i
 
 const MARKDOWN = /\.(?:md|markdown)$/i
 const START_NAMES = /^(?:index|readme)\.(?:md|markdown)$/i

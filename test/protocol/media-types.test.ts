@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { EXCEPTIONS, mediaType, SNIFFED_BYTES } from '../../protocol/manifest/media-type.ts'
+import { missingIndexWarning } from '../../protocol/manifest/root-document.ts'
 import { mimeDb, renderTable, TABLE_FILE } from '../../scripts/media-types.ts'
 import { isCompressible } from '../../server/blobs/encoding.ts'
+import { isShownImage } from '../../server/edge/respond/pages/viewer-page.ts'
 
 const TEXT = 'text/plain; charset=utf-8'
 const BINARY = 'application/octet-stream'
@@ -22,6 +24,15 @@ describe('the content type of a name', () => {
     const names = differing.map(([extension]) => extension).sort()
     assert.deepEqual(names, Object.keys(EXCEPTIONS).sort())
     assert.ok(names.length <= 16)
+  })
+
+  test('decides about a gallery as the announcement before a publish says', () => {
+    for (const { extensions = [] } of Object.values(mimeDb))
+      for (const extension of extensions) {
+        const paths = [`a.${extension}`, `b.${extension}`]
+        const isAnnounced = missingIndexWarning(paths)?.includes('a gallery') ?? false
+        assert.equal(isAnnounced, isShownImage(withoutParameters(mediaType(paths[0]!))), extension)
+      }
   })
 
   test('is read from the table that scripts/media-types.ts writes', () => {
