@@ -20,6 +20,7 @@ import { programs } from './programs.ts'
 import { publishing } from './publish.ts'
 import { reports } from './reports.ts'
 import { ROOT } from './server-process.ts'
+import { overload } from './serving/overload.ts'
 import { serving } from './serving/serving.ts'
 import { metrics, visits } from './serving/visits.ts'
 import { slowFlush } from './slow-flush.ts'
@@ -38,6 +39,7 @@ const MEASUREMENTS = [
   reports,
   slowFlush,
   serving,
+  overload,
   tls,
   visits,
   metrics,

@@ -62,7 +62,7 @@ worker_processes 1;
 worker_rlimit_nofile 20000;
 pid ${join(own, 'nginx.pid')};
 error_log ${join(own, 'error.log')} crit;
-events { worker_connections 2048; }
+events { worker_connections 16384; }
 http {
   types { text/html html; image/jpeg jpg; video/mp4 mp4; }
   ${paths.map((name) => `${name}_temp_path ${join(own, name)};`).join('\n  ')}

@@ -71,10 +71,10 @@ export const serving: Measurement = {
   },
 }
 
-function whatIsMissing(): string | undefined {
+export function whatIsMissing(): string | undefined {
   const missing = ['nginx', 'caddy', 'wrk', 'taskset'].filter((name) => !program(name))
   if (missing.length === 0) return undefined
-  return `serving needs ${missing.join(', ')}: sudo apt-get install --no-install-recommends nginx-light caddy wrk util-linux`
+  return `the comparison with other servers needs ${missing.join(', ')}: sudo apt-get install --no-install-recommends nginx-light caddy wrk util-linux`
 }
 
 function memoryLine(rounds: readonly number[]): Line[] {

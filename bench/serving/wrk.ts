@@ -36,19 +36,20 @@ export interface Run {
 
 export interface WrkOptions {
   port: number
+  /** Default 64. */
+  connections?: number
   /** The server's process; its children count too. */
   pid: number
   script: string
   seconds: number
-  expected: Expected
   /** The TLS server name, where the port uses TLS. */
   secureName?: string
   /** The core it is pinned to; otherwise the system chooses. */
   core?: number
 }
 
-/** The output of the script. */
-interface Summary {
+/** The output of the script. Times are microseconds; `connect`, `read`, `write`, `status` and `timeout` count errors. */
+export interface Summary {
   requests: number
   bytes: number
   microseconds: number
@@ -73,15 +74,9 @@ export function writeScript(folder: string, name: string, { requests, order }: L
  * Undefined when no complete response arrived in time. Throws on an unexpected response or a broken
  * connection: such a run measures nothing.
  */
-export async function runWrk(options: WrkOptions): Promise<Run | undefined> {
-  const { port, pid, script, seconds, expected, secureName, core } = options
-  const command = [
-    program('wrk')!,
-    ...['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s', '-s', script],
-    secureName === undefined ? `http://127.0.0.1:${port}` : `https://${secureName}:${port}`,
-  ]
-  const { text, cores, waiting } = await loaded(command, pid, core)
-  const summary = summaryIn(text)
+export async function runWrk(options: WrkOptions & { expected: Expected }): Promise<Run | undefined> {
+  const { summary, cores, waiting } = await summarizeWrk(options)
+  const { expected } = options
   assertCorrect(summary, expected)
   if (summary.requests === 0) return undefined
   const taken = summary.microseconds / 1e6
@@ -93,6 +88,25 @@ export async function runWrk(options: WrkOptions): Promise<Run | undefined> {
     cores,
     ...(waiting === undefined ? {} : { waiting }),
   }
+}
+
+/** A run whose responses nothing has checked. */
+export async function summarizeWrk({
+  port,
+  pid,
+  script,
+  seconds,
+  secureName,
+  core,
+  connections = CONNECTIONS,
+}: WrkOptions): Promise<Omit<Loaded, 'text'> & { summary: Summary }> {
+  const command = [
+    program('wrk')!,
+    ...['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', script],
+    secureName === undefined ? `http://127.0.0.1:${port}` : `https://${secureName}:${port}`,
+  ]
+  const { text, ...run } = await loaded(command, pid, core)
+  return { ...run, summary: summaryIn(text) }
 }
 
 /** A client's output, and the server's CPU use. */
