@@ -24,6 +24,7 @@ import { overload } from './serving/overload.ts'
 import { serving } from './serving/serving.ts'
 import { metrics, visits } from './serving/visits.ts'
 import { slowFlush } from './slow-flush.ts'
+import { soak } from './soak.ts'
 import { tls } from './tls/tls.ts'
 import { watching } from './watch.ts'
 
@@ -38,6 +39,7 @@ const MEASUREMENTS = [
   flood,
   reports,
   slowFlush,
+  soak,
   serving,
   overload,
   tls,
