@@ -4,6 +4,7 @@ import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import { HEAD_FIELDS, MAX_MESSAGE_LENGTH, METADATA_TEXTS, TTL_SECONDS } from '../../protocol/api/publish.ts'
 import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
 import type { SiteRight } from '../accounts/authorization.ts'
+import type { ChangeEffect } from '../lib/loading-cache.ts'
 import type { Site } from '../store/tables/sites.ts'
 
 /** `prefix` is 'viewer.' or ''. */
@@ -72,6 +73,14 @@ export function metadataChange(viewer: MetadataRequest, now: number): Partial<Si
     ...(spaMode === undefined ? {} : { spaMode }),
     ...(ttlSeconds === undefined ? {} : { expiresAt: ttlSeconds === null ? null : now + ttlSeconds * 1000 }),
   }
+}
+
+/** For visitors: a site as it was could be shown after its new end, which its entry does not have. */
+export function expiryEffect({ expiresAt }: Site, change: Partial<Site>): ChangeEffect {
+  const end = change.expiresAt ?? Number.POSITIVE_INFINITY
+  return change.expiresAt !== undefined && end < (expiresAt ?? Number.POSITIVE_INFINITY)
+    ? 'withdrawn'
+    : 'outdated'
 }
 
 /** The password and the expiry of a site are its owner's. */

@@ -35,6 +35,7 @@ import { countNewBytes, sumVersions } from './blob-references.ts'
 import { renameWithin, type SiteNames } from './names.ts'
 import { hashPassword } from './password.ts'
 import {
+  expiryEffect,
   hasImage,
   headMetadata,
   metadataChange,
@@ -126,11 +127,12 @@ export class Sites {
       const site = await requireAccess(tx, requiredRight(change), { slug, account, now })
       await assertKnownImage(tx, site, change.ogImagePath)
       const secret = passwordHash === undefined ? {} : { passwordHash: passwordHash }
-      await tx.sites.update(slug, { ...metadataChange(change, now), ...secret, updatedAt: now })
+      const changed = { ...metadataChange(change, now), ...secret, updatedAt: now }
+      await tx.sites.update(slug, changed)
       const { liveVersionId: live } = site
       // The root document has changed, and its encodings are missing.
       if (live && changesHead) await tx.versions.update(live, { isEncoded: false })
-      await tx.notifyChanged(slug, requiredRight(change) === 'manage' ? 'withdrawn' : 'outdated')
+      await tx.notifyChanged(slug, change.password === undefined ? expiryEffect(site, changed) : 'withdrawn')
       return live
     })
     if (liveVersion) this.#parts.precompressor.enqueue(slug, liveVersion)

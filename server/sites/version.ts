@@ -7,7 +7,7 @@ import type { Version } from '../store/tables/versions.ts'
 import { removeVersions } from './blob-references.ts'
 import { recordFormerFiles } from './former-files.ts'
 import { effectiveMetadata } from './page-metadata/head-metadata.ts'
-import { metadataChange } from './site-metadata.ts'
+import { expiryEffect, metadataChange } from './site-metadata.ts'
 
 /** NOT_FOUND unless the version belongs to the site. */
 export function requireVersion<V extends Pick<Version, 'slug' | 'state'>>(
@@ -66,7 +66,7 @@ export async function activateVersion(
     isEncoded: false,
     ...(first ? { publishedAt: now, baseVersionId: site.liveVersionId } : {}),
   })
-  await tx.notifyChanged(site.slug, activated.expiresAt === undefined ? 'outdated' : 'withdrawn')
+  await tx.notifyChanged(site.slug, expiryEffect(site, activated))
   return { ...site, ...activated }
 }
 

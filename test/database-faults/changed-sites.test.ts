@@ -74,10 +74,11 @@ describe(
             }
       })
 
-    for (const { what, change } of UNSEEN_CHANGES)
+    for (const { what, prepare, change } of UNSEEN_CHANGES)
       test(`${what}, heard of when the database can no longer be read`, async () => {
         const [site] = await nodes.publishAll(1, what)
         await nodes.update(site, 'two')
+        await prepare?.(nodes, site!)
         await nodes.settle()
         await nodes.visit(site!)
         {

@@ -130,12 +130,17 @@ export const CHANGES: readonly Change[] = [
 ]
 
 /** Changes after which visitors see the same, or may see it for as long as the database is away. */
-export const UNSEEN_CHANGES: readonly Pick<Change, 'what' | 'change'>[] = [
+export const UNSEEN_CHANGES: readonly Pick<Change, 'what' | 'prepare' | 'change'>[] = [
   {
     what: 'the end of versions beyond those that are kept',
     async change({ update }, site) {
       for (let version = 0; version < 12; version++) await update(site, `version ${version}`)
     },
+  },
+  {
+    what: 'a later end',
+    prepare: ({ client }, site) => client.setMetadata(site, { ttlSeconds: 3600 }),
+    change: ({ client }, site) => client.setMetadata(site, { ttlSeconds: 7200 }),
   },
   {
     what: 'a publish of the same files',
