@@ -74,6 +74,8 @@ export function report(
     ? `No changes. ${preview ? `${preview.name} is up to date.` : 'Already live.'}`
     : `${done} ${formatFileCount(files)}${describeMerge(summary)}${preview ? ` as ${preview.name}` : ''} in ${elapsed.toFixed(1)} s${describeUpload(summary)}`
   terminal.printDone(result)
+  if (published.unchanged && options.message !== undefined)
+    terminal.printNote('The message was not stored: it belongs to a version, and there is no new one.')
   printWarnings(terminal, published)
   const address = publishedUrl(summary, live)
   printResult({ terminal }, options, toJson(summary), () => terminal.print(address))

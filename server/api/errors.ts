@@ -36,11 +36,14 @@ export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: 
       const problem = request.headers.authorization === undefined ? '' : ', error="invalid_token"'
       reply.header('WWW-Authenticate', `Bearer realm="API"${problem}`)
     }
-    // Caches may otherwise keep a 404, 405 or 410 for a time of their choice (RFC 9110, section 15.1).
+    const body = errorBody(withLoginHint(failure, request), baseUrl)
+    // Caches may otherwise keep a 404, 405 or 410 for a time of their choice (RFC 9110, section 15.1). A terminal shows
+    // its prompt on a line of its own.
     reply
       .code(status)
       .header('Cache-Control', 'no-store')
-      .send(errorBody(withLoginHint(failure, request), baseUrl))
+      .type('application/json; charset=utf-8')
+      .send(`${JSON.stringify(body)}\n`)
   })
 }
 

@@ -51,9 +51,10 @@ describe('a request that misses its endpoint', () => {
     ['GET', '/api/v1/nothing/', 'NOT_FOUND', /\/api\/openapi\.json .* \/llms\.txt/],
   ] as const)
     test(`${method} ${path} is answered with JSON that names the right one`, async () => {
-      const { json } = await api.request(method, path)
+      const { json, text } = await api.request(method, path)
       assert.equal(json.code, code)
       assert.match(json.hint, hint)
+      assert.ok(text.endsWith('}\n'), 'a terminal shows its prompt on a line of its own')
     })
 
   test('of an anonymous site is answered with how to get a key and claim the site', async () => {

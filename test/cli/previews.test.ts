@@ -54,8 +54,8 @@ describe('a preview', () => {
         `Promoted pr-42: the version of \\d+ \\w+, \\d+:\\d+ \\(${versionId.slice(0, 8)}\\w{0,2}\\) is live\n`,
       ),
     )
-    const unchanged = await publish('2')
-    assert.match(unchanged.stderr, /^✓ No changes\. Already live\.$/m)
+    const unchanged = await publish('2', '-m', 'A change')
+    assert.match(unchanged.stderr, /^✓ No changes\. Already live\.\nThe message was not stored/m)
     assert.doesNotMatch(unchanged.stderr, /pr-42|Expires/)
     assert.deepEqual(unchanged.stdout, promoted.stdout)
     const result = JSON.parse((await publish('2', '--json')).stdout)
