@@ -21,7 +21,7 @@ export interface Log {
   info: Write
   warn: Write
   error: Write
-  /** Writes the first entry of a message and `about`; once a minute, how many followed and the last one's fields. */
+  /** Writes the first entry of a message and `about`; once a minute, how many followed and the last one's time and fields. */
   summarize(level: 'warn' | 'error', message: string, fields?: LogFields, about?: string): void
 }
 
@@ -55,7 +55,7 @@ const MAX_SUMMARIES = 1000
 
 interface Summary {
   repeated: number
-  fields: LogFields
+  last: LogFields
 }
 
 class Summaries {
@@ -69,17 +69,17 @@ class Summaries {
       this.#begin(key, write, message)
     } else {
       summary.repeated++
-      summary.fields = fields
+      summary.last = { lastAt: new Date().toISOString(), ...fields }
     }
   }
 
   #begin(key: string, write: Write, message: string): void {
-    const summary: Summary = { repeated: 0, fields: {} }
+    const summary: Summary = { repeated: 0, last: {} }
     this.#summaries.set(key, summary)
     const timer = setTimeout(() => {
       this.#summaries.delete(key)
       if (summary.repeated === 0) return
-      write(message, { repeated: summary.repeated, seconds: MINUTE_MS / SECOND_MS, ...summary.fields })
+      write(message, { repeated: summary.repeated, seconds: MINUTE_MS / SECOND_MS, ...summary.last })
       this.#begin(key, write, message)
     }, MINUTE_MS)
     timer.unref()

@@ -36,25 +36,29 @@ describe('an outage', () => {
   const cause = new Error(`connect ECONNREFUSED\n${'x'.repeat(1000)}`)
   const unavailable = new ApiError('UNAVAILABLE', 'The database is unavailable.', { cause })
 
-  test('has one line a minute for each message, with the number of what happened since and no stack', (t) => {
-    t.mock.timers.enable({ apis: ['setTimeout'] })
+  test('has one line a minute for each message, with the number of what happened since, when the last did, and no stack', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'Date'] })
     const { log, lines } = openLog()
     const happen = (path: string) => {
       log.warn('a visit failed', { path, error: unavailable })
       log.summarize('error', 'sign-in failed', { path }, 'mail')
     }
     const error = `The database is unavailable. (connect ECONNREFUSED ${'x'.repeat(279)})`
-    for (const path of ['/1', '/2', '/3']) happen(path)
+    for (const path of ['/1', '/2', '/3']) {
+      happen(path)
+      t.mock.timers.tick(1000)
+    }
     const visit = { level: 'warn', message: 'a visit failed', error }
     const signIn = { level: 'error', message: 'sign-in failed' }
     assert.deepEqual(lines.splice(0), [
       { ...visit, path: '/1' },
       { ...signIn, path: '/1' },
     ])
-    t.mock.timers.tick(60_000)
+    t.mock.timers.tick(57_000)
+    const repeated = { repeated: 2, seconds: 60, lastAt: '1970-01-01T00:00:02.000Z', path: '/3' }
     assert.deepEqual(lines.splice(0), [
-      { ...visit, repeated: 2, seconds: 60, path: '/3' },
-      { ...signIn, repeated: 2, seconds: 60, path: '/3' },
+      { ...visit, ...repeated },
+      { ...signIn, ...repeated },
     ])
     t.mock.timers.tick(60_000)
     happen('/4')
