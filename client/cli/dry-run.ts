@@ -2,6 +2,7 @@ import { formatBytes, formatFileCount, pluralize } from '../../protocol/format.t
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { diffManifests } from '../../protocol/manifest/manifest-diff.ts'
 import type { FolderScan } from '../sdk/folder/scan.ts'
+import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { type CommandContext, type OptionValues, printResult } from './command.ts'
 import { indexNotices, readFiles, skippedFiles } from './folder/read-site.ts'
 import type { PublishPlan } from './publish-target.ts'
@@ -40,7 +41,11 @@ async function compareWithLive(work: CommandContext, plan: PublishPlan, found: F
   const slug = plan.slug ?? remembered?.slug
   if (slug === undefined || key === undefined || remembered?.claimToken !== undefined) return undefined
   const slipway = work.connect(server, key)
-  const { currentVersionId } = await slipway.details(slug)
+  const site = await slipway.details(slug).catch((error: unknown) => {
+    if (plan.create && isSlipwayError(error, 'NOT_FOUND')) return undefined
+    throw error
+  })
+  const currentVersionId = site?.currentVersionId ?? null
   if (currentVersionId === null) return undefined
   const [live, files] = await Promise.all([
     slipway.version(slug, currentVersionId),

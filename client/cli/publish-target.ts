@@ -30,6 +30,8 @@ export interface PublishPlan {
   key: string | undefined
   /** The explicitly named site. */
   slug: string | undefined
+  /** Creates the named site when it does not exist. */
+  create: boolean
   /** The site that the folder was published as before. */
   remembered: RememberedSite | undefined
   viewer: SiteMetadata
@@ -89,6 +91,7 @@ export async function publishToSite(
       live: plan.live && !strict,
       ...(merge && { merge }),
       slug,
+      create: plan.create,
       baseVersionId,
       manifest: manifestDigest({ ...viewer, message, preview, baseVersionId: seenVersionId }, files, merge),
       memory: createMemory(work, plan),
@@ -102,6 +105,8 @@ export async function publishToSite(
     rememberLive(work, plan, done.published, merge)
     return done
   } catch (error) {
+    if (isSlipwayError(error, 'NAME_TAKEN') && plan.create)
+      throw new NameTakenError(error.message, 'Choose another name with --site.')
     if (isSlipwayError(error, 'NAME_TAKEN') && name !== undefined)
       throw new NameTakenError(error.message, ...(await suggestName(work, plan, name)))
     throw error instanceof SiteOwnedError ? ownedError(work, plan, error) : error

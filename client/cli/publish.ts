@@ -66,6 +66,10 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
 .slipwayignore, in the top folder, uses the syntax of .gitignore. A single file is refused if it would be skipped.`,
   options: {
     site: { type: 'string', value: 'SLUG', help: 'Site of your account to update (default: SLIPWAY_SITE)' },
+    create: {
+      type: 'boolean',
+      help: 'With --site: create the site of this name unless it exists, which needs no memory',
+    },
     new: { type: 'boolean', help: 'Create a new site' },
     merge: { type: 'boolean', help: 'Add the files to the site and keep its other files' },
     replace: {
@@ -179,6 +183,9 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
   const isNew = options.new === true
   const preview = stringOption(options, 'preview')
   assertNotBoth(options, 'new', 'site')
+  for (const other of ['new', 'name']) assertNotBoth(options, 'create', other)
+  if (options.create === true && slug === undefined)
+    throw new UsageError('--create needs the name of the site', 'Pass it: --site NAME --create')
   for (const other of ['draft', 'name', 'password', 'no-password']) assertNotBoth(options, 'preview', other)
   for (const other of ['draft', 'strict', 'json']) assertNotBoth(options, 'watch', other)
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
@@ -196,11 +203,15 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
       'Publish without --merge, or name the site: --site SLUG',
     )
   }
+  const key = resolveKey(work, options, server)
+  if (options.create === true && key === undefined)
+    throw new AuthError('Choosing a name needs an account', `First: ${loginCommand(work, server)}`)
   return {
     folder,
     server,
-    key: resolveKey(work, options, server),
+    key,
     slug,
+    create: options.create === true,
     remembered,
     viewer: readMetadata(options),
     name: stringOption(options, 'name'),

@@ -34,6 +34,8 @@ export interface PublishOptions extends SiteMetadata {
   claimToken?: string | undefined
   /** Of a new site with an owner: its slug, in place of a generated one. */
   name?: string | undefined
+  /** With `name`: updates the site of this name when it exists. */
+  update?: boolean | undefined
   /** A note about the version, at most 200 characters. */
   message?: string | undefined
   /** The name of a preview, which shows this version; the site stays as it is. `ttlSeconds` is then its lifetime. */
@@ -139,15 +141,16 @@ class PublishRun {
   }
 
   async run(): Promise<PublishResult> {
-    const { slug } = this.#options
-    let staged = await this.#stage()
+    const { slug, update } = this.#options
+    let staged = await this.#stage(true)
     for (let round = 1; ; round++) {
       try {
         return await this.#publish(staged)
       } catch (error) {
-        if (slug === undefined || round === MAX_STAGED_VERSIONS || !this.#isOutdated(error)) throw error
+        const isUpdate = slug !== undefined || update === true
+        if (!isUpdate || round === MAX_STAGED_VERSIONS || !this.#isOutdated(error)) throw error
       }
-      staged = await this.#client.update(slug, this.#manifest())
+      staged = await this.#stage(false)
     }
   }
 
@@ -172,10 +175,14 @@ class PublishRun {
     return ifChanged === true && isSlipwayError(error, 'NOT_FOUND')
   }
 
-  async #stage(): Promise<StagedVersion> {
-    const { slug } = this.#options
-    if (slug === undefined) return this.#client.create(this.#manifest())
-    return (await this.#resume(slug)) ?? this.#client.update(slug, this.#manifest())
+  async #stage(resumes: boolean): Promise<StagedVersion> {
+    const { slug, name, update } = this.#options
+    const known = slug ?? (update ? name : undefined)
+    const resumed = resumes && known !== undefined ? await this.#resume(known) : undefined
+    if (resumed) return resumed
+    return slug === undefined
+      ? this.#client.create(this.#manifest())
+      : this.#client.update(slug, this.#manifest())
   }
 
   /** The pending version, if the server still has it. */

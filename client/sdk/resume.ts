@@ -31,6 +31,8 @@ export interface ResumableOptions
   extends Omit<PublishOptions, 'slug' | 'claimToken' | 'pendingVersionId' | 'onStaged'> {
   /** The site to update, never replaced by a new one. By default the remembered site, or else a new one. */
   slug?: string | undefined
+  /** Creates the site of this slug when it does not exist, which needs an account. */
+  create?: boolean | undefined
   /** A digest of the files and the metadata: a pending version is resumed only for the same ones. */
   manifest: string
   memory: PublishMemory
@@ -150,6 +152,7 @@ async function attempt(
     onStaged: observe,
     hasAccount: _,
     onReplace: __,
+    create,
     baseVersionId,
     ...publishOptions
   } = options
@@ -157,7 +160,7 @@ async function attempt(
   const published = await connect(usesAccount).publish({
     ifChanged: true,
     ...publishOptions,
-    slug,
+    ...(create && usesAccount ? { slug: undefined, name: slug, update: true } : { slug }),
     ...(slug !== undefined && { baseVersionId }),
     claimToken: unowned?.claimToken,
     pendingVersionId,

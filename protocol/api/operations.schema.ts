@@ -33,6 +33,8 @@ export interface Access {
   reach: 'site' | 'account' | 'credentials'
   /** Whether scope `preview` suffices, because the operation itself requires `scope` unless it is about a preview. */
   previews?: true
+  /** Whether a key suffices that may update a site, because the operation itself requires `scope` for a new one. */
+  byName?: true
 }
 
 /**
@@ -79,6 +81,8 @@ export interface Operation {
 const FOR_CREDENTIALS = { scope: 'manage', reach: 'credentials' } as const
 
 const FOR_PUBLISHING = { scope: 'publish', reach: 'site', previews: true } as const
+
+const FOR_CREATING = { scope: 'publish', reach: 'account', byName: true } as const
 
 /** For keys of this scope; also for one that is limited to the site of the path. */
 const forSite = (scope: KeyScope) => ({ scope, reach: 'site' }) as const
@@ -129,9 +133,9 @@ export const OPERATIONS = {
   listPrograms: { tag: 'Sign-in', summary: 'List the programs with access to the account, newest first', answer: [200, programShape.programList], access: forAccount('manage') },
   revokeProgram: { tag: 'Sign-in', summary: 'End the access of a program', answer: [200, programShape.programRevokedResponse], access: forAccount('manage') },
   getLimits: { tag: 'Publish', summary: 'Get the limits of the caller on the files of a site', details: 'It counts as a message to /mcp, of which 20 are allowed for each request of the hourly limit.', answer: [200, publishShape.fileLimits], charge: 'handler', access: 'any', auth: 'optional' },
-  createSite: { tag: 'Publish', summary: 'Create a site from a manifest, from contents or from an archive', details: 'A manifest gets URLs to which the files are uploaded, and nothing is live until finalizeVersion; contents and archives are live with the response. Without a key, the site expires unless it is claimed.', body: publishShape.publishRequest, query: publishShape.archiveQuery, answer: [201, publishShape.createResponse], errors: PUBLISH_ERRORS, archives: true, access: forAccount('publish'), auth: 'optional' },
+  createSite: { tag: 'Publish', summary: 'Create a site from a manifest, from contents or from an archive', details: 'A manifest gets URLs to which the files are uploaded, and nothing is live until finalizeVersion; contents and archives are live with the response. Without a key, the site expires unless it is claimed. With name and update, the first publish creates the site and each further one updates it.', body: publishShape.publishRequest, query: publishShape.archiveQuery, answer: [201, publishShape.createResponse], errors: [...PUBLISH_ERRORS, 'NOT_FOUND'], archives: true, access: FOR_CREATING, auth: 'optional' },
   updateSite: { tag: 'Publish', summary: 'Publish a new version; files of the live version need no upload', details: 'A manifest gets URLs to which the files are uploaded, and the site stays as it is until finalizeVersion; contents and archives are live with the response.', body: publishShape.publishRequest, query: publishShape.archiveQuery, headers: publishShape.claimTokenHeader, answer: [200, publishShape.updateResponse], errors: PUBLISH_ERRORS, archives: true, access: FOR_PUBLISHING, auth: 'optional' },
-  uploadSite: { tag: 'Publish', summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', details: 'The site is live with the response: its URL as text, or JSON when Accept has application/json. Without a key, it expires unless it is claimed.', query: publishShape.archiveQuery, answer: [201, publishShape.publishedSite], errors: PUBLISH_ERRORS, archives: true, bytes: '*/*', access: forAccount('publish'), auth: 'optional' },
+  uploadSite: { tag: 'Publish', summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', details: 'The site is live with the response: its URL as text, or JSON when Accept has application/json. Without a key, it expires unless it is claimed.', query: publishShape.archiveQuery, answer: [201, publishShape.publishedSite], errors: [...PUBLISH_ERRORS, 'NOT_FOUND'], archives: true, bytes: '*/*', access: FOR_CREATING, auth: 'optional' },
   uploadVersion: { tag: 'Publish', summary: 'Publish a new version from an archive or a page of any type', details: 'The version is live with the response: the URL of the site as text, or JSON when Accept has application/json.', query: publishShape.archiveQuery, headers: publishShape.claimTokenHeader, answer: [200, publishShape.publishedVersion], errors: PUBLISH_ERRORS, archives: true, bytes: '*/*', access: FOR_PUBLISHING, auth: 'optional' },
   uploadBundle: { tag: 'Publish', summary: 'Upload several files in one tar', details: 'The signed URL, from the response of a publish, is the credential.', query: publishShape.bundleQuery, answer: [200, publishShape.bundleReceipt], errors: ['INVALID_UPLOAD_TOKEN', 'CONTENT_TYPE_MISMATCH', 'HASH_MISMATCH', 'UPLOAD_EXPIRED', 'SITE_EXPIRED'], charge: 'none', access: 'public', foreignPages: true, bytes: 'application/x-tar' },
   uploadFile: { tag: 'Publish', summary: 'Upload one file to its signed URL', details: 'The signed URL, from the response of a publish, is the credential. The Content-Type is that of the file in the manifest; a range such as */* states none.', query: publishShape.uploadQuery, answer: [200, publishShape.uploadReceipt], errors: ['INVALID_UPLOAD_TOKEN', 'CONTENT_TYPE_MISMATCH', 'HASH_MISMATCH', 'UPLOAD_EXPIRED', 'SITE_EXPIRED'], charge: 'none', access: 'public', foreignPages: true, bytes: '*/*' },

@@ -76,6 +76,9 @@ export type SiteMetadata = Partial<StaticFields<typeof metadataFields>>
 
 const claimToken = text('The claim token of an anonymous site')
 const name = text('The name of a new site, chosen by the owner; its slug', { maxLength: 100 })
+const update = bool(
+  'With name: update the site of this name when it exists, create it otherwise; two first publishes make one site',
+)
 const message = text('A note about the version', { maxLength: MAX_MESSAGE_LENGTH })
 const preview = text(
   'Publish as the preview of this name; the site stays as it is. merge, baseVersionId and ifChanged concern the version that the preview shows, or the live one while there is no such preview; ttlSeconds is the lifetime of the preview',
@@ -99,6 +102,7 @@ const publishFields = {
     { maxItems: MAX_FILES },
   ),
   name,
+  update,
   message,
   preview,
   liveReload,
@@ -338,6 +342,7 @@ export const archiveQuery = object(
     merge: bool('Add the files to those of the live version'),
     keepTopFolder: bool('Keep a top folder that all files share; merge keeps it by default'),
     name,
+    update,
     message,
     preview,
     liveReload,

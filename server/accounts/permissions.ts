@@ -30,10 +30,10 @@ export async function assertPermitted(
 ): Promise<void> {
   if (!account) return
   if (!grant) throw new Error('A caller with an account has a grant')
-  if (rank(grant.scope) < rank(access.previews ? 'preview' : access.scope))
+  if (rank(grant.scope) < rank(access.previews || access.byName ? 'preview' : access.scope))
     throw scopeMissing(grant.scope, access.scope)
   if (access.reach === 'credentials' && grant.expiresAt !== null) throw expiringKey()
-  if (grant.sites === null) return
+  if (grant.sites === null || access.byName) return
   const site = access.reach === 'site' && slug !== undefined ? await queries.sites.bySlug(slug) : undefined
   if (!site || !grant.sites.includes(site.visitsKey)) throw otherSite(access, grant.sites.length)
 }

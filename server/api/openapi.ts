@@ -264,8 +264,9 @@ function describeAccess({ access, auth, headers, method }: Route): string {
     return `Accepts every valid key${auth === 'optional' ? ', and requests without one' : ', whatever its scope'}.`
   if (access === 'admin')
     return `For administrators: needs a key of scope admin, or a browser session${method === 'GET' ? '' : ' that began in the last 12 hours'}.`
-  const { scope, reach, previews } = access
-  const keys = `Needs a key of scope ${scope}${previews ? ' (preview for a preview)' : ''}${REACH[reach]}`
+  const { scope, reach, previews, byName } = access
+  const update = byName ? ', or for an update by name one that permits updateSite' : ''
+  const keys = `Needs a key of scope ${scope}${previews ? ' (preview for a preview)' : ''}${REACH[reach]}${update}`
   if (auth !== 'optional') return `${keys}.`
   return `${keys}, or ${headers ? 'the claim token of a site without an owner' : 'no key'}.`
 }

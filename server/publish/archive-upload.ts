@@ -89,7 +89,7 @@ export class ArchivePublisher {
 
   /** Rejects a name before reading the archive. */
   async create(caller: Caller, request: ArchiveRequest): Promise<ArchiveResponse> {
-    await this.#parts.pendingVersions.assertMayCreate(caller, request.fields.name)
+    await this.#parts.pendingVersions.assertMayCreate(caller, request.fields)
     return this.#publish(caller, request, (manifest, versionId) =>
       this.#parts.pendingVersions.newSite(caller, manifest, versionId),
     )

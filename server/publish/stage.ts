@@ -19,7 +19,7 @@ import {
   requirePublisher,
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
-import { publishScope } from '../accounts/permissions.ts'
+import { assertPermitted, publishScope } from '../accounts/permissions.ts'
 import { fileLimits } from '../accounts/plans.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
@@ -27,7 +27,7 @@ import { toIso } from '../lib/time.ts'
 import { hashToken, newClaimToken, newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import { countRecord } from '../sites/blob-references.ts'
-import { type SiteNames, takeNewName } from '../sites/names.ts'
+import { findByName, type SiteNames, takeNewName } from '../sites/names.ts'
 import { assertPreviewLimit, findReplacedId } from '../sites/preview.ts'
 import {
   hasImage,
@@ -59,6 +59,9 @@ type PendingVersionStoreParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'p
 type PreviewFields = Pick<Version, 'previewName' | 'previewUntil' | 'liveReload'>
 
 const NO_PREVIEW: PreviewFields = { previewName: null, previewUntil: null, liveReload: false }
+
+/** What a new site needs of a key: one that is limited to sites can publish to these by name. */
+const FOR_NEW_SITES = { scope: 'publish', reach: 'account' } as const
 
 export interface StagedVersion {
   slug: string
@@ -101,6 +104,9 @@ export class PendingVersionStore {
   validateFields(request: Omit<PublishRequest, 'files'>): FieldError[] {
     return [
       ...validateMerge(request),
+      ...(request.update && request.name === undefined
+        ? [{ field: 'update', message: 'requires name' }]
+        : []),
       ...this.#parts.names.validatePreviewName(request.preview),
       ...(request.liveReload && request.preview === undefined
         ? [{ field: 'liveReload', message: 'requires preview' }]
@@ -121,22 +127,59 @@ export class PendingVersionStore {
     return requirePublisher(store.read, caller, { slug, claimToken, now: clock(), scope })
   }
 
-  /** Refuses a caller without an account where sites need one, and a name that the caller cannot give to a new site. */
-  async assertMayCreate(caller: Caller, name: unknown): Promise<void> {
-    if (!caller.account && !this.#parts.allowsAnonymous)
+  /**
+   * Refuses a caller without an account where sites need one, and a name that the caller cannot give to a new site. With
+   * `update`, returns the slug of the site of this name, to which the caller may publish.
+   */
+  async assertMayCreate(
+    caller: Caller,
+    { name, update, preview }: Pick<PublishRequest, 'name' | 'update' | 'preview'>,
+  ): Promise<string | undefined> {
+    const { allowsAnonymous, names, store } = this.#parts
+    const { account } = caller
+    if (!account && !allowsAnonymous)
       throw new ApiError(
         'UNAUTHORIZED',
         'This server publishes sites of accounts only. Sign in, then publish again',
       )
-    if (name === undefined) return
-    if (typeof name !== 'string') throw validationError([{ field: 'name', message: 'must be a string' }])
-    await this.#parts.names.assertAvailable(caller, name)
+    if (name !== undefined && typeof name !== 'string')
+      throw validationError([{ field: 'name', message: 'must be a string' }])
+    if (update && account && name !== undefined) {
+      const slug = await findByName(store.read, name, account)
+      const access = { claimToken: undefined, scope: publishScope(preview) }
+      if (slug !== undefined) return (await this.authorize(caller, slug, access)).slug
+    }
+    await assertPermitted(store.read, caller, FOR_NEW_SITES)
+    if (name !== undefined) await names.assertAvailable(caller, name)
+    return undefined
   }
 
-  /** The manifest has been checked. */
+  /**
+   * The manifest has been checked. With `update` it is a version of the site of this name when that exists, which one
+   * transaction decides.
+   */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
-    const { store, blocklist, clock, addresses, quotas, anonymousLifetime } = this.#parts
-    const { merge, name } = request
+    const { store, blocklist, quotas } = this.#parts
+    const { name, update, ...fields } = request
+    const { account } = caller
+    const slug = (await this.assertMayCreate(caller, request)) ?? name ?? newSlug()
+    await blocklist.assertFiles(request.files)
+    return quotas.write(store, { site: slug, account: account?.id ?? [] }, async (tx) =>
+      update && account && (await findByName(tx, slug, account)) !== undefined
+        ? this.#addVersion(tx, caller, slug, fields, versionId)
+        : this.#addSite(tx, caller, slug, request, versionId),
+    )
+  }
+
+  async #addSite(
+    tx: WriteTransaction,
+    caller: Caller,
+    slug: string,
+    request: PublishRequest,
+    versionId: string | undefined,
+  ): Promise<StagedVersion> {
+    const { clock, addresses, quotas, anonymousLifetime } = this.#parts
+    const { merge, name, message } = request
     if (merge) throw validationError([{ field: 'merge', message: 'requires an existing site' }])
     const now = clock()
     const { metadata, preview } = this.#separatePreview(request, now)
@@ -144,21 +187,17 @@ export class PendingVersionStore {
     if (!caller.account) assertTimeToLive(metadata)
     const files = listRequestedFiles(request)
     assertKnownImage(files, metadata)
-    await this.assertMayCreate(caller, name)
-    await blocklist.assertFiles(files)
-    const [slug, claimToken] = [name ?? newSlug(), newClaimToken()]
+    await assertPermitted(tx, caller, FOR_NEW_SITES)
+    const claimToken = newClaimToken()
     const expiresAt = caller.account ? null : now + anonymousLifetime * 1000
-    const { message } = request
     const version = pendingVersion(slug, files, { caller, metadata, message, now, id: versionId, preview })
     const network = caller.account ? null : quotas.hashNetwork(caller.address)
     const site = pendingSite(slug, caller, { claimToken, expiresAt, network, now })
-    await quotas.write(store, { site: slug, account: caller.account?.id ?? [] }, async (tx) => {
-      if (caller.account) await assertNotBeingDeleted(tx, caller.account)
-      if (caller.account && name !== undefined) await takeNewName(tx, name, caller.account.id)
-      await tx.sites.insert(site, version)
-      const bytes = version.totalBytes + (await countRecord(tx, site, version.id))
-      await quotas.charge(tx, site, { bytes, sites: 1, versionId: version.id })
-    })
+    if (caller.account) await assertNotBeingDeleted(tx, caller.account)
+    if (caller.account && name !== undefined) await takeNewName(tx, name, caller.account.id)
+    await tx.sites.insert(site, version)
+    const bytes = version.totalBytes + (await countRecord(tx, site, version.id))
+    await quotas.charge(tx, site, { bytes, sites: 1, versionId: version.id })
     const anonymous = caller.account
       ? undefined
       : {
@@ -170,12 +209,7 @@ export class PendingVersionStore {
             'Save claimToken and claimUrl: they are shown only once, and the site expires unless you claim it.',
         }
     return {
-      slug,
-      versionId: version.id,
-      files,
-      skipped: new Set(),
-      isNew: true,
-      anonymous,
+      ...{ slug, versionId: version.id, files, skipped: new Set(), isNew: true, anonymous },
       ...compareManifests(undefined, files),
     }
   }
@@ -187,57 +221,66 @@ export class PendingVersionStore {
     request: PublishRequest,
     versionId?: string,
   ): Promise<StagedVersion> {
-    const { store, blocklist, clock, plans, quotas } = this.#parts
+    const { store, blocklist, quotas } = this.#parts
     if (request.name !== undefined) throw notNew()
     await blocklist.assertFiles(request.files)
-    return quotas.write(store, { site: slug }, async (tx) => {
-      const now = clock()
-      const { metadata, preview } = this.#separatePreview(request, now)
-      const { claimToken } = request
-      const site = await requirePublisher(tx, caller, {
-        slug,
-        claimToken,
-        now,
-        scope: requiredRight(metadata) === 'manage' ? 'manage' : publishScope(preview.previewName),
-      })
-      if (site.ownerId === null) assertNoPreview(preview)
-      if (site.ownerId === null) assertTimeToLive(metadata)
-      const name = preview.previewName
-      if (name !== null) {
-        const { previews: max } = await plans.limitsOfOwner(tx, site.ownerId)
-        await assertPreviewLimit(tx, { slug, name, max, now })
-      }
-      const replacedId = await findReplacedId(tx, site, name, now)
-      assertBaseIsCurrent(replacedId, request.baseVersionId ?? null)
-      const { live, replaced } = await findManifests(tx, site.liveVersionId, replacedId)
-      const files = request.merge
-        ? mergeManifest(request, requireReplaced(replaced), this.limitsFor(caller))
-        : listRequestedFiles(request)
-      assertKnownImage(files, metadata)
-      const skipped = findReusableFiles([...(live ?? []), ...(replaced ?? [])], files)
-      const base = request.merge ? replacedId : request.baseVersionId
-      const compared = compareManifests(replaced, files)
-      const version = pendingVersion(slug, files, {
-        caller,
-        metadata,
-        message: request.message,
-        now,
-        id: versionId,
-        base,
-        reused: skipped,
-        changes: versionChanges(
-          site,
-          files,
-          (live === replaced ? compared : compareManifests(live, files)).changes,
-        ),
-        preview,
-      })
-      await this.#endOldestUploads(tx, site, now)
-      await tx.versions.insert(version)
-      const bytes = sumUploads('pending', version.files) + (await countRecord(tx, site, version.id))
-      await quotas.charge(tx, site, { bytes, sites: 0, versionId: version.id })
-      return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared }
+    return quotas.write(store, { site: slug }, (tx) => this.#addVersion(tx, caller, slug, request, versionId))
+  }
+
+  async #addVersion(
+    tx: WriteTransaction,
+    caller: Caller,
+    slug: string,
+    request: PublishRequest,
+    versionId: string | undefined,
+  ): Promise<StagedVersion> {
+    const { clock, plans, quotas } = this.#parts
+    const now = clock()
+    const { metadata, preview } = this.#separatePreview(request, now)
+    const { claimToken } = request
+    const site = await requirePublisher(tx, caller, {
+      slug,
+      claimToken,
+      now,
+      scope: requiredRight(metadata) === 'manage' ? 'manage' : publishScope(preview.previewName),
     })
+    if (site.ownerId === null) assertNoPreview(preview)
+    if (site.ownerId === null) assertTimeToLive(metadata)
+    const name = preview.previewName
+    if (name !== null) {
+      const { previews: max } = await plans.limitsOfOwner(tx, site.ownerId)
+      await assertPreviewLimit(tx, { slug, name, max, now })
+    }
+    const replacedId = await findReplacedId(tx, site, name, now)
+    assertBaseIsCurrent(replacedId, request.baseVersionId ?? null)
+    const { live, replaced } = await findManifests(tx, site.liveVersionId, replacedId)
+    const files = request.merge
+      ? mergeManifest(request, requireReplaced(replaced), this.limitsFor(caller))
+      : listRequestedFiles(request)
+    assertKnownImage(files, metadata)
+    const skipped = findReusableFiles([...(live ?? []), ...(replaced ?? [])], files)
+    const base = request.merge ? replacedId : request.baseVersionId
+    const compared = compareManifests(replaced, files)
+    const version = pendingVersion(slug, files, {
+      caller,
+      metadata,
+      message: request.message,
+      now,
+      id: versionId,
+      base,
+      reused: skipped,
+      changes: versionChanges(
+        site,
+        files,
+        (live === replaced ? compared : compareManifests(live, files)).changes,
+      ),
+      preview,
+    })
+    await this.#endOldestUploads(tx, site, now)
+    await tx.versions.insert(version)
+    const bytes = sumUploads('pending', version.files) + (await countRecord(tx, site, version.id))
+    await quotas.charge(tx, site, { bytes, sites: 0, versionId: version.id })
+    return { slug, versionId: version.id, files, skipped, isNew: false, anonymous: undefined, ...compared }
   }
 
   /**
@@ -262,13 +305,15 @@ export class PendingVersionStore {
     return { metadata: others, preview: { previewName: preview, previewUntil, liveReload } }
   }
 
-  /** Also removes its site when that is new. */
+  /** Also removes its site when that is new and has no other version. */
   async abort({ slug, versionId, isNew }: StagedVersion): Promise<void> {
     const { store, clock } = this.#parts
     await store.write('durable', { site: slug }, async (tx) => {
       const version = await tx.versions.header(versionId)
       if (version?.state !== 'pending') return
-      if (isNew) await deleteSite(tx, slug, 'abandoned', clock())
+      // Another first publish by name may have added a version.
+      const isOnly = isNew && (await tx.versions.bySlug(slug)).length === 1
+      if (isOnly) await deleteSite(tx, slug, 'abandoned', clock())
       else await deleteVersions(tx, slug, { ids: [versionId], now: clock(), effect: 'outdated' })
     })
   }

@@ -1,10 +1,11 @@
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { NameCheck, RenameResponse } from '../../protocol/api/sites.schema.ts'
 import { suggestName } from '../../protocol/site-name.ts'
-import { type Caller, requireAccess } from '../accounts/authorization.ts'
+import { type Caller, findRole, isInTrash, isRetired, requireAccess } from '../accounts/authorization.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
+import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
@@ -101,6 +102,23 @@ export class SiteNames {
     const problem = this.#parts.policy.problem(name)
     if (problem) throw validationError([{ field: 'name', message: problem }])
   }
+}
+
+/**
+ * The slug of the site that a publish by name updates: of the account, or shared with it. Undefined when it creates one.
+ * NAME_TAKEN for a name that the account cannot use.
+ */
+export async function findByName(
+  queries: Queries,
+  name: string,
+  account: Account,
+): Promise<string | undefined> {
+  const slug = (await queries.sites.findCurrentName(name)) ?? name
+  const site = await queries.sites.bySlug(slug)
+  if (!site || isReusable(site, account.id)) return undefined
+  const isLost = isRetired(site) && !isInTrash(site)
+  if (isLost || !(await findRole(queries, site, account))) throw nameTaken(name)
+  return slug
 }
 
 /** Within a write that gives a name to a site of the account. NAME_TAKEN. */

@@ -150,9 +150,9 @@ With tools of ${branding.name} (publish_site, update_files and others), use them
 
 In GitHub Actions and GitLab CI, publish without a stored secret: the user trusts the repository once, and each job exchanges its identity token for a key. Guide: ${baseUrl}/docs/ci.md. In other CI systems, store a key of ${npxCommand(baseUrl)} keys create as the secret SLIPWAY_KEY, and run:
 
-SLIPWAY_URL=${baseUrl} npx -y ${baseUrl}/cli.tgz publish FOLDER --site SLUG --replace --json
+SLIPWAY_URL=${baseUrl} npx -y ${baseUrl}/cli.tgz publish FOLDER --site NAME --create --replace --json
 
-Without Node.js: curl -fsSL ${baseUrl}/publish.sh | SLIPWAY_SITE=SLUG sh -s FOLDER
+--create creates the site on the first run. Without Node.js: curl -fsSL ${baseUrl}/publish.sh | SLIPWAY_SITE=SLUG sh -s FOLDER
 `
 }
 

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { KeyScope } from '../../protocol/api/keys.ts'
+import { ApiError } from '../../server/lib/errors.ts'
 import { NamePolicy } from '../../server/sites/name-policy.ts'
+import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
 import { pluck } from '../support/pluck.ts'
 import { DAY_MS, expectFailure, startApi } from './api.ts'
-import { assertInvalid } from './api-response.ts'
+import { type ApiResponse, assertInvalid } from './api-response.ts'
 import { make, send } from './archive-requests.ts'
 import { toManifest } from './content.ts'
 import { webp } from './webp.ts'
@@ -104,6 +107,112 @@ describe('a name', () => {
     await api.sweep('abandoned')
     await expectFailure(named(abandoned, other.client), 'NAME_TAKEN')
     assert.equal((await named(abandoned)).slug, abandoned)
+  })
+})
+
+describe('a publish by name', () => {
+  const files = toManifest(page)
+  const contents = Object.entries(page).map(([path, content]) => ({ path, content }))
+  const post = (body: object, key: string) => api.request('POST', '/api/v1/publish', { key, json: body })
+  const query = (name: string) => `?name=${name}&update=true`
+  const direct = (name: string, key: string, preview = '') =>
+    api.request('PUT', `/${query(name)}${preview}`, { key, body: make('zip', page) })
+  /** Each answers the slug of the site, or the code of the error. */
+  const ways: Record<string, (name: string, key: string) => Promise<string>> = {
+    async manifest(name, key) {
+      const client = api.client(key)
+      const { status, json } = await post({ files, name, update: true }, key)
+      if (status !== 201) return json.code
+      await api.upload(json.upload, page)
+      return (await client.finalize(json.slug, { versionId: json.upload.versionId })).slug
+    },
+    SDK: (name, key) =>
+      api.publish(api.client(key), page, { name, update: true }).then(
+        ({ slug }) => slug,
+        ({ code }) => code,
+      ),
+    contents: async (name, key) => toOutcome(await post({ files: contents, name, update: true }, key)),
+    zip: async (name, key) =>
+      toOutcome(await send(api, 'zip', make('zip', page), { key, query: query(name) })),
+    'text/html': async (name, key) =>
+      toOutcome(await send(api, 'text/html', Buffer.from('<p>x'), { key, query: query(name) })),
+    'direct upload': async (name, key) => {
+      const { text, status } = await direct(name, key)
+      return status === 201 ? new URL(text.split('\n')[0]!).hostname.split('.')[0]! : JSON.parse(text).code
+    },
+  }
+  const toOutcome = ({ json }: ApiResponse): string => json.slug ?? json.code
+
+  for (const [way, publish] of Object.entries(ways))
+    test(`by ${way} creates the site and then updates it, if it is one that the account may publish to`, async () => {
+      const { slug } = await named(fresh(), other.client)
+      const names = Array.from({ length: 6 }, fresh) as [string, string, string, string, string, string]
+      const [name, deleted, renamed, suspended, shared, current] = names
+      for (const one of names.slice(0, 5)) assert.equal(await publish(one, owner.key), one)
+      await owner.client.delete(deleted)
+      await owner.client.renameSite(renamed, current)
+      const { suspensions } = await api.operator()
+      await suspensions.suspendSite(COMMAND_LINE, suspended, { reason: 'x' })
+      await owner.client.addCollaborator(shared, other.email)
+      const outcomes: [name: string, key: string, outcome: string, versions?: number][] = [
+        [name, owner.key, name, 2],
+        [name, other.key, 'NAME_TAKEN'],
+        [slug, owner.key, 'NAME_TAKEN'],
+        [deleted, owner.key, 'NOT_FOUND'],
+        [deleted, other.key, 'NAME_TAKEN'],
+        [renamed, owner.key, current, 2],
+        [renamed, other.key, 'NAME_TAKEN'],
+        [suspended, owner.key, 'SITE_SUSPENDED'],
+        [shared, other.key, shared, 2],
+        ['www', owner.key, 'VALIDATION_ERROR'],
+      ]
+      for (const [one, key, outcome, versions] of outcomes) {
+        api.pass()
+        assert.equal(await publish(one, key), outcome, one)
+        if (versions !== undefined)
+          assert.equal((await owner.client.versions(outcome)).versions.length, versions, one)
+      }
+    })
+
+  for (const [way, publish] of Object.entries(ways))
+    test(`by ${way} makes one site with two versions when two first ones run at the same time`, async () => {
+      const name = fresh()
+      const outcomes = await Promise.all([publish(name, owner.key), publish(name, owner.key)])
+      assert.deepEqual(outcomes, [name, name])
+      assert.equal((await owner.client.versions(name)).versions.length, 2)
+    })
+
+  test('that fails leaves the site and the version of another first one', async (t) => {
+    const name = fresh()
+    const { blobs } = api.running.service
+    const { commit } = blobs
+    const failing = t.mock.method(blobs, 'commit', async () => {
+      failing.mock.mockImplementation(commit)
+      assert.equal(await ways.SDK!(name, owner.key), name)
+      throw new ApiError('INSUFFICIENT_STORAGE', 'The disk is full')
+    })
+    assert.equal(await ways.zip!(name, owner.key), 'INSUFFICIENT_STORAGE')
+    const { status, currentVersionId } = await owner.client.details(name)
+    assert.deepEqual([status, (await owner.client.versions(name)).versions.length], ['active', 1])
+    assert.notEqual(currentVersionId, null)
+  })
+
+  test('needs an account, a key for all sites to create one, and one for its site to update it', async () => {
+    const name = fresh()
+    await expectFailure(api.publish(api.anonymous, page, { name, update: true }), 'UNAUTHORIZED')
+    assertInvalid(await post({ files, update: true }, owner.key), 'update')
+    assert.equal(await ways.SDK!(name, owner.key), name)
+    const keyOf = (scope: KeyScope, sites: string[]) =>
+      owner.client.createKey({ name: fresh(), scope, sites })
+    const { apiKey } = await keyOf('publish', [name])
+    const { apiKey: previewing } = await keyOf('preview', [name])
+    for (const [way, publish] of Object.entries(ways)) {
+      assert.equal(await publish(name, apiKey), name, way)
+      assert.equal(await publish(fresh(), apiKey), 'INSUFFICIENT_SCOPE', way)
+      assert.equal(await publish(name, previewing), 'INSUFFICIENT_SCOPE', way)
+    }
+    assert.equal((await direct(name, previewing, '&preview=pr-1')).status, 201)
+    assert.equal((await direct(fresh(), previewing, '&preview=pr-1')).json.code, 'INSUFFICIENT_SCOPE')
   })
 })
 

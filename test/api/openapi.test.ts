@@ -68,6 +68,7 @@ describe('the OpenAPI document', () => {
         'permanent boolean',
         'spaMode boolean',
         'ttlSeconds integer',
+        'update boolean',
       ],
     ])
   })

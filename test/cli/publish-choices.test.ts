@@ -173,6 +173,34 @@ describe('publish', () => {
     assert.match((await publish('--merge')).stderr, /: 2 added, 1 changed, 1 unchanged, in 0/)
   })
 
+  it('--site with --create creates the site of this name and then updates it, from any folder', async () => {
+    using fixture = start({ 'site/index.html': 'home' })
+    const { cli } = fixture
+    const publish = (...args: string[]) => cli.run(['publish', 'site', ...args])
+    const byName = ['--site', 'corner-bakery', '--create']
+    assert.match((await publish(...byName)).stderr, /Choosing a name needs an account\n.*slipway login/)
+    const client = await fixture.signIn()
+    for (const args of [['--create'], [...byName, '--new'], [...byName, '--name', 'x']])
+      assert.equal((await publish(...args)).code, 2, args.join(' '))
+    assert.match((await publish(...byName, '--dry-run')).stderr, /1 file \(4 bytes\) would be published/)
+    const { stdout } = await publish(...byName)
+    assert.equal(slugOf(stdout), 'corner-bakery')
+    cli.write({ 'site/index.html': 'fresh checkout', 'other/index.html': 'other folder' })
+    rmSync(join(cli.cwd, '.slipway'), { recursive: true })
+    const outcomes = [
+      await publish(...byName),
+      await publish(),
+      await cli.run(['publish', 'other', ...byName]),
+    ]
+    for (const { code, stdout: address, stderr } of outcomes)
+      assert.deepEqual([code, address], [0, stdout], stderr)
+    assert.match(outcomes[1]!.stderr, /No changes/)
+    assert.equal((await client.versions('corner-bakery')).versions.length, 3)
+    await fixture.signIn()
+    const { code, stderr } = await publish(...byName)
+    assert.deepEqual([code, /'corner-bakery' is taken\n.*--site/.test(stderr)], [6, true], stderr)
+  })
+
   it('without a change creates no version and exits with 0, but creates one for a new title', async () => {
     using fixture = start({ 'site/index.html': 'x', 'site/style.css': 'y' })
     const { cli } = fixture

@@ -79,6 +79,17 @@ export const CALLS: Record<string, CallSpec> = {
     reads: ['ann'],
     run: ({ publishService }) => publishService.create(by(ANN), { files: [FILE], name: 'chosen' }),
   },
+  'stage a site by name': {
+    changes: ['the name', 'usage'],
+    reads: ['ann'],
+    run: ({ publishService }) =>
+      publishService.create(by(ANN), { files: [OTHER_FILE], name: 'chosen', update: true }),
+  },
+  'stage an update by name': {
+    changes: ['bakery', 'usage'],
+    run: ({ publishService }) =>
+      publishService.create(by(ANN), { files: [FILE], name: 'bakery', update: true }),
+  },
   'stage an update of an anonymous site': {
     changes: ['anon', 'usage'],
     run: ({ publishService }) =>

@@ -62,6 +62,16 @@ describe('the tools for programs', () => {
     assert.match(await owner.refusal('get_site', { slug }), /^NOT_FOUND: .*trash/)
   })
 
+  test('publish by name: the first call creates the site, the next one updates it', async () => {
+    const name = 'corner-bakery'
+    const first = await publish({ files: [page], name })
+    const second = await publish({ files: [{ ...page, content: 'new' }], name })
+    assert.deepEqual(
+      [first.slug, first.previousVersionId, second.slug, second.previousVersionId],
+      [name, undefined, name, first.versionId],
+    )
+  })
+
   test('connect a domain and check it', async () => {
     const { slug } = await publish({ files: [page] })
     const added = await owner.call('add_domain', { domain: 'www.shop.test', slug })

@@ -103,7 +103,9 @@ export function publishTools(): Tool[] {
             `All files with contents, ${inline}; or path, size and hash of each, to get an upload URL`,
           ),
           slug: text('The site to update: the first label of its URL, or the URL. Default: a new site'),
-          name: text('The first label of the URL of a new site: a-z, 0-9, hyphens; needs an account'),
+          name: text(
+            'The first label of the URL, in place of slug: a-z, 0-9, hyphens; creates the site or updates yours of this name; needs an account',
+          ),
           title: text('Page title'),
           description: text('Description for link previews'),
           spaMode: bool('Unknown paths show index.html'),
@@ -142,7 +144,8 @@ export function publishTools(): Tool[] {
 async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Arguments): Promise<object> {
   const { claimToken, live } = fields
   if (versionId !== undefined) return toResult(await finalize(api, { slug, versionId, claimToken, live }))
-  const body = { ...fields, ...readFiles(fields.files), ifChanged: true }
+  const byName = slug === undefined && fields.name !== undefined
+  const body = { ...fields, ...readFiles(fields.files), ...(byName && { update: true }), ifChanged: true }
   const answer =
     slug === undefined
       ? await api.call<UpdateResponse | ArchiveResponse>('createSite', { body })
