@@ -141,6 +141,7 @@ export async function startService(config: Config, given: StartOptions): Promise
     budget,
     recorder: visitRecorder,
   })
+  stack.use(services.secretScan)
   stack.use(services.finalizer)
   await services.banners.refresh()
   stack.use(new Scheduler(services, given.scheduledSweeps ?? sweeps))

@@ -55,6 +55,7 @@ import { ClamdScanner } from './publish/scan/clamd-scanner.ts'
 import { ContentScan } from './publish/scan/content-scan.ts'
 import { ProgramScanner } from './publish/scan/program-scanner.ts'
 import type { Scanner } from './publish/scan/scanner.ts'
+import { SecretScan } from './publish/secrets/secret-scan.ts'
 import { SignedUploadUrls } from './publish/signed-uploads.ts'
 import { PendingVersionStore } from './publish/stage.ts'
 import { Collaborators } from './sites/collaborators.ts'
@@ -135,7 +136,16 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     timeoutMs: config.scanSeconds * SECOND_MS,
     onFailure: config.scanFailure,
   })
-  const finalizer = new Finalizer({ ...parts, blocklist, contentScan, versions, names, precompressor })
+  const secretScan = new SecretScan({
+    ...parts,
+    secrets: secret,
+    mode: config.secretScan,
+    onFailure: config.secretScanFailure,
+  })
+  const finalizer = new Finalizer({
+    ...parts,
+    ...{ blocklist, contentScan, secretScan, versions, names, precompressor },
+  })
   const sessions = new Sessions(parts)
   const accounts = new Accounts({ ...parts, sessions, signUp: config.signUp })
   const unsubscribeLinks = new UnsubscribeLinks({ ...parts, accounts })
@@ -197,6 +207,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     publishService: new PublishService({ ...parts, pendingVersions, targets: new SignedUploadUrls(parts) }),
     finalizer,
     contentScan,
+    secretScan,
     precompressor,
     archivePublisher: new ArchivePublisher({
       ...parts,

@@ -52,6 +52,8 @@ export interface PublishOptions extends SiteMetadata {
   ifChanged?: boolean | undefined
   /** Concurrent uploads. */
   concurrency?: number | undefined
+  /** Fingerprints from SECRET_DETECTED of secrets that may be public. */
+  allowSecrets?: string[] | undefined
   signal?: AbortSignal | undefined
   /** Called once the version is staged and before the first upload: the time to store its id. */
   onStaged?: ((staged: StagedVersion) => void | Promise<void>) | undefined
@@ -200,7 +202,7 @@ class PublishRun {
   #manifest(): PublishRequest {
     const { slug, files: all, name, ...others } = this.#options
     const { pendingVersionId, live, ifChanged, concurrency, signal, ...more } = others
-    const { onStaged, onProgress, onRetry, ...fields } = more
+    const { onStaged, onProgress, onRetry, allowSecrets, ...fields } = more
     const { files, emptyFiles } = separateEmpty(all)
     return {
       ...(fields as Omit<PublishRequest, 'files'>),
@@ -215,13 +217,14 @@ class PublishRun {
     const claimToken = staged.claimToken ?? this.#options.claimToken
     const refresh = () => this.#client.refresh(slug, { versionId: plan.versionId, claimToken })
     const targets = new UploadTargets(plan, () => this.#withRetry(refresh), this.#retryPolicy.now)
-    const { ifChanged, preview } = this.#options
+    const { ifChanged, preview, allowSecrets } = this.#options
     // A server from before previews would otherwise make the version live.
     const live = preview === undefined ? this.#options.live : false
     const request: FinalizeRequest = {
       versionId: plan.versionId,
       ...(live !== undefined && { live }),
       ...(ifChanged !== undefined && { ifChanged }),
+      ...(allowSecrets !== undefined && { allowSecrets }),
       ...(claimToken !== undefined && { claimToken }),
     }
     for (let round = 1; ; round++) {

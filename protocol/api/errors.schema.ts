@@ -211,6 +211,12 @@ export const ERROR_CODES = {
       'The operator has blocked a file, or the scanner of the service refuses it. details.path is the path of the file.',
     hint: 'Publish without the file, or contact the operator of the service.',
   },
+  SECRET_DETECTED: {
+    status: 422,
+    meaning:
+      'New files contain what looks like a secret: a private key, or a key or token of a service. details lists up to 50 of them with path, line, kind, fingerprint and excerpt, without the secret. Nothing was published.',
+    hint: 'Remove the secrets from the files, and revoke those that were public before. For one that may be public, send its fingerprint in allowSecrets, or with --allow-secret: the site accepts it from then on.',
+  },
   UPLOAD_EXPIRED: {
     status: 410,
     meaning: 'The upload URL has expired, or the version accepts no more files.',
@@ -285,6 +291,19 @@ export type ErrorBody = Static<typeof errorResponse>
 export interface FieldError {
   field: string
   message: string
+}
+
+/** One of the `details` of SECRET_DETECTED. */
+export interface SecretFinding {
+  path: string
+  /** From 1. */
+  line: number
+  /** For people, such as "GitHub token". */
+  kind: string
+  /** Identifies the secret, and reveals nothing of it. */
+  fingerprint: string
+  /** The part of the secret that is the same in all of its kind. */
+  excerpt: string
 }
 
 /** What an account, the network of a caller without one, or all sites without one may hold. */

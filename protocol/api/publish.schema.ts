@@ -88,6 +88,11 @@ const liveReload = bool('With preview: open pages of the preview reload after ea
 const live = bool('false keeps the version as a draft; default true')
 const ifChanged = bool('Drop the version if it equals the live one')
 
+const ALLOWED_SECRETS =
+  'Fingerprints from SECRET_DETECTED of secrets that may be public; the site accepts them from then on'
+const allowSecrets = (description: string) =>
+  list(text('A fingerprint', { maxLength: 100 }), description, { maxItems: 100 })
+
 const publishFields = {
   ...metadataFields,
   viewer: object({}, metadataFields, {
@@ -112,6 +117,7 @@ const publishFields = {
 const contentsFields = {
   live: bool('With contents: false keeps the version as a draft; default true'),
   ifChanged: bool('With contents: drop the version if it equals the live one'),
+  allowSecrets: allowSecrets(`With contents: ${ALLOWED_SECRETS}`),
 }
 const emptyFiles = (maxFiles: number) =>
   list(
@@ -250,6 +256,7 @@ export const finalizeRequest = object(
     live,
     claimToken: text('The claim token of an anonymous site; needed to make a draft of it live'),
     ifChanged: bool('Drop the version if its files, rules and settings equal those of the live version'),
+    allowSecrets: allowSecrets(ALLOWED_SECRETS),
   },
   { title: 'FinalizeRequest' },
 )
@@ -348,6 +355,7 @@ export const archiveQuery = object(
     liveReload,
     baseVersionId: text('Refuse unless this version is live, or shown by the preview'),
     ifChanged,
+    allowSecrets: text(`${ALLOWED_SECRETS}; separated by commas`, { maxLength: 2200 }),
     claimToken,
   },
 )

@@ -83,9 +83,12 @@ function readDirectRequest(
 ): ArchiveRequest | undefined {
   const kind = archiveKind(request.headers['content-type'])
   if (kind) return readArchiveRequest(request, kind, request.body as Readable)
-  const body = request.body as (PublishRequest & { live?: unknown; ifChanged?: unknown }) | null | undefined
+  const body = request.body as
+    | (PublishRequest & { live?: unknown; ifChanged?: unknown; allowSecrets?: string[] })
+    | null
+    | undefined
   if (!hasContents(body?.files)) return undefined
-  const { files, emptyFiles = [], live, ifChanged, ...fields } = body as typeof body & {}
+  const { files, emptyFiles = [], live, ifChanged, allowSecrets, ...fields } = body as typeof body & {}
   const found = toFieldErrors(request.validationError).filter(({ field }) => !isRuleChecked(field))
   const contents = readContentFiles(files, findInternalRequest(request.raw)?.maxContentBytes)
   const problems = [
@@ -102,6 +105,7 @@ function readDirectRequest(
     fields: withClaimToken(request, fields),
     live: live !== false,
     ifChanged: ifChanged === true,
+    allowSecrets,
     include: readInclude(request),
     keepTopFolder: true,
     confirmCaller: () => request.confirmCaller(),
@@ -180,12 +184,14 @@ export function readArchiveRequest(
   const { values, problems } = readQuery(OPERATIONS.createSite.query, request.query)
   if (problems.length > 0) throw validationError(problems)
   const query: Query<'createSite'> = values
-  const { live = true, ifChanged = false, include: _, keepTopFolder, merge = false, ...fields } = query
+  const { live = true, ifChanged = false, include: _, keepTopFolder, merge = false, ...others } = query
+  const { allowSecrets, ...fields } = others
   return {
     source: { kind, body },
     fields: withClaimToken<Omit<PublishRequest, 'files'>>(request, { ...fields, merge }),
     live,
     ifChanged,
+    allowSecrets: allowSecrets?.split(','),
     include: readInclude(request),
     // Paths of a merged archive are relative to the site.
     keepTopFolder: keepTopFolder ?? merge,

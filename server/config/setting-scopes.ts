@@ -100,6 +100,8 @@ export const settingScopes = {
   scanHook: 'fleet',
   scanSeconds: 'fleet',
   scanFailure: 'fleet',
+  secretScan: 'fleet',
+  secretScanFailure: 'fleet',
   chromium: 'node',
   chromiumSandbox: 'node',
   uploadsAtOnce: 'node',

@@ -529,6 +529,18 @@ export const settings = {
     ['refuse', 'pass'],
     'What happens to a version when the scanner fails or exceeds its time: it is refused with 503, or published unscanned.',
   ),
+  secretScan: oneOf(
+    'SLIPWAY_SECRET_SCAN',
+    'refuse',
+    ['refuse', 'warn', 'off'],
+    'What happens to a version with new files that contain secrets, such as private keys: it is refused, or published with warnings; `off` does not look for them.',
+  ),
+  secretScanFailure: oneOf(
+    'SLIPWAY_SECRET_SCAN_FAILURE',
+    'pass',
+    ['pass', 'refuse'],
+    'What happens to a version with text files that cannot be scanned for secrets, for example of more than 16 MiB: it is published with a warning, or refused with 503.',
+  ),
   chromium: program('SLIPWAY_CHROMIUM', 'Absolute path of Chromium, with which the server draws thumbnails.'),
   chromiumSandbox: oneOf(
     'SLIPWAY_CHROMIUM_SANDBOX',

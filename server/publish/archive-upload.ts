@@ -42,6 +42,7 @@ export interface ArchiveRequest {
   fields: Omit<PublishRequest, 'files' | 'emptyFiles'>
   live: boolean
   ifChanged: boolean
+  allowSecrets?: string[] | undefined
   include: IncludeOptions
   /** Otherwise the contents of a top folder that all files share are the site. */
   keepTopFolder: boolean
@@ -128,8 +129,9 @@ export class ArchivePublisher {
       await this.#recordReceived(versionId, unpacked.blobs)
       const kept = new Set(unpacked.blobs.map(({ object }) => object))
       await this.#discard(received.splice(0).filter(({ object }) => !kept.has(object)))
-      const { live, ifChanged } = request
-      finalized = await finalizer.finalize(caller, staged.slug, { versionId, live, ifChanged })
+      const { live, ifChanged, allowSecrets = [] } = request
+      const finalization = { versionId, live, ifChanged, allowSecrets }
+      finalized = await finalizer.finalize(caller, staged.slug, finalization)
     } catch (error) {
       const isReplaced =
         staged !== undefined &&

@@ -39,6 +39,7 @@ import { loadRules } from './load-rules.ts'
 import { ManifestFiles } from './pending-manifest-cache.ts'
 import type { Precompressor } from './precompress/precompressor.ts'
 import type { ContentScan } from './scan/content-scan.ts'
+import type { SecretScan } from './secrets/secret-scan.ts'
 import { dropIfUnchanged, hashContents } from './unchanged-version.ts'
 
 /** Of one version, beyond the caller's rate limit; further requests are rejected unprocessed. */
@@ -46,12 +47,16 @@ const MAX_ANSWERED_REFUSALS = 5
 
 const MAX_REFUSED_VERSIONS = 10_000
 
+/** Of a site; further ones take the place of the oldest. */
+const MAX_ALLOWED_SECRETS = 200
+
 type FinalizerParts = Pick<
   Parts,
   'store' | 'blobs' | 'blobReader' | 'plans' | 'quotas' | 'addresses' | 'clock' | 'log' | 'telemetry'
 > & {
   blocklist: Blocklist
   contentScan: Pick<ContentScan, 'check'>
+  secretScan: Pick<SecretScan, 'check'>
   versions: Versions
   names: Pick<SiteNames, 'suggest'>
   precompressor: Pick<Precompressor, 'enqueue'>
@@ -73,6 +78,8 @@ interface PromotedFiles {
   files: ManifestFile[]
   change: Pick<Version, 'state' | 'rules' | 'warnings' | 'preview' | 'title' | 'contentHash'>
   arrived: readonly Arrival[]
+  /** Fingerprints of secrets that the files have and that may be public. */
+  allowedSecrets: readonly string[]
 }
 
 /** The result of the transaction, or of an earlier one that did the same. */
@@ -166,7 +173,7 @@ export class Finalizer implements AsyncDisposable {
   async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
     const { store, quotas, names, addresses, blobReader } = this.#parts
     const found = known ?? (await this.#read(call))
-    const promoted = found.version.state === 'pending' ? await this.#promote(found) : undefined
+    const promoted = found.version.state === 'pending' ? await this.#promote(found, call.request) : undefined
     const outcome = await quotas.write(store, { site: call.slug }, async (tx) =>
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
@@ -201,8 +208,11 @@ export class Finalizer implements AsyncDisposable {
   }
 
   /** UPLOADS_MISSING when some bytes are absent or differ from the manifest. */
-  async #promote({ site, version, arrivals: recorded }: UploadedVersion): Promise<PromotedFiles> {
-    const { store, blocklist, contentScan, blobs, blobReader } = this.#parts
+  async #promote(
+    { site, version, arrivals: recorded }: UploadedVersion,
+    { allowSecrets = [] }: FinalizeRequest,
+  ): Promise<PromotedFiles> {
+    const { store, blocklist, contentScan, secretScan, blobReader } = this.#parts
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     await this.#assertBase(store.read, { site, version })
     const files = version.files
@@ -213,24 +223,17 @@ export class Finalizer implements AsyncDisposable {
       files,
       files.flatMap((file, index) => (needsUpload(file) && !arrivals.has(index) ? [index] : [])),
     )
-    if (arrived.length > 0) await blobs.assertSpace()
-    const missing = new Set((await blobs.commit(arrived)).map(({ object }) => object))
-    if (missing.size > 0) {
-      await store.write('relaxed', INDEPENDENT, async (tx) => {
-        const lost = await tx.versions.takeArrivals(version.id, [...missing])
-        await tx.blobs.discard(lost.map(({ object }) => object))
-      })
-      assertComplete(
-        files,
-        arrived.filter(({ object }) => missing.has(object)).map((row) => row.fileNumber),
-      )
-    }
+    await this.#makeDurable(version, arrived)
     const whole = files.map(({ path, size, contentType, hash }, index) => {
       return { path, size, contentType, hash: arrivals.get(index)?.hash ?? hash! }
     })
     await blocklist.assertFiles(whole)
     const reader = blobReader.including(arrived)
     await contentScan.check(whole, reader)
+    // What the site already has is public.
+    const added = whole.filter((_, index) => files[index]!.known !== true)
+    const allowed = new Set([...site.allowedSecrets, ...allowSecrets])
+    const secrets = await secretScan.check(added, reader, allowed)
     const { rules, warnings } = await loadRules(reader, whole)
     const coded = await findContentCodings(reader, whole, {
       rules: rules?.headers ?? [],
@@ -246,12 +249,30 @@ export class Finalizer implements AsyncDisposable {
       change: {
         state: 'ready',
         rules,
-        warnings: [...warnings, ...coded.warnings],
+        warnings: [...secrets.warnings, ...warnings, ...coded.warnings],
         preview: describeSite(whole, document?.icons),
         title: document?.title ?? null,
         contentHash: hashContents(whole),
       },
       arrived,
+      allowedSecrets: secrets.allowed,
+    }
+  }
+
+  /** UPLOADS_MISSING for bytes that are not there any more. */
+  async #makeDurable({ id, files }: Version, arrived: readonly Arrival[]): Promise<void> {
+    const { store, blobs } = this.#parts
+    if (arrived.length > 0) await blobs.assertSpace()
+    const missing = new Set((await blobs.commit(arrived)).map(({ object }) => object))
+    if (missing.size > 0) {
+      await store.write('relaxed', INDEPENDENT, async (tx) => {
+        const lost = await tx.versions.takeArrivals(id, [...missing])
+        await tx.blobs.discard(lost.map(({ object }) => object))
+      })
+      assertComplete(
+        files,
+        arrived.filter(({ object }) => missing.has(object)).map((row) => row.fileNumber),
+      )
     }
   }
 
@@ -285,6 +306,9 @@ export class Finalizer implements AsyncDisposable {
     const ready = version.state === 'pending' ? await makeReady(tx, found, promoted!) : undefined
     const change = { ...ready?.change, ...(name === null ? {} : renewedPreview(version, now)) }
     if (ready) outcome.version = { ...version, ...change, files }
+    const allowedSecrets = new Set([...site.allowedSecrets, ...(promoted?.allowedSecrets ?? [])])
+    if (allowedSecrets.size > site.allowedSecrets.length)
+      await tx.sites.update(site.slug, { allowedSecrets: [...allowedSecrets].slice(-MAX_ALLOWED_SECRETS) })
     if (!live || name !== null) {
       await tx.versions.update(id, change)
       if (replaced) {

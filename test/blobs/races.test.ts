@@ -409,6 +409,7 @@ function toFinalizer(
     blobs,
     blocklist: new Blocklist(store),
     contentScan: { check: async () => undefined },
+    secretScan: { check: async () => ({ warnings: [], allowed: [] }) },
     blobReader: new BlobReader(blobs, store.read.blobs),
     versions: operator.versions,
     plans: DEFAULT_PLANS,

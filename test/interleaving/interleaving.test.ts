@@ -35,7 +35,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/operations/notices/notices.ts #recordRefusal',
     'server/operations/notices/notices.ts #send',
     'server/publish/archive-upload.ts #discard',
-    'server/publish/finalize.ts #promote',
+    'server/publish/finalize.ts #makeDurable',
     'server/publish/scan/content-scan.ts check',
   ],
   'the decision about a request, which the library of OAuth keeps, and what follows': [

@@ -11,7 +11,7 @@ interface StoredColumn {
 }
 
 /** Lists, which are NULL when they are empty. */
-const LISTS = ['sites.kept_domains', 'versions.warnings']
+const LISTS = ['sites.kept_domains', 'sites.allowed_secrets', 'versions.warnings']
 
 test('each table has the columns of its definition, and NULL only where a field may be null', async () => {
   await using database = await freshSqlite()

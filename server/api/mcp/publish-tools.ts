@@ -72,6 +72,7 @@ const update = {
   live: bool('false keeps the version as a draft with its own URL'),
   baseVersionId: text('The versionId that you last saw; VERSION_CONFLICT if another one is live'),
   claimToken: text('For a site without an account: from the result that created it'),
+  allowSecrets: list({ type: 'string' }, 'Fingerprints of secrets that may be public'),
 }
 
 const CLAIM_SITE: Tool = {
@@ -103,9 +104,7 @@ export function publishTools(): Tool[] {
             `All files with contents, ${inline}; or path, size and hash of each, to get an upload URL`,
           ),
           slug: text('The site to update: the first label of its URL, or the URL. Default: a new site'),
-          name: text(
-            'The first label of the URL, in place of slug: a-z, 0-9, hyphens; creates the site or updates yours of this name; needs an account',
-          ),
+          name: text('In place of slug: creates your site of this name, or updates it; needs an account'),
           title: text('Page title'),
           description: text('Description for link previews'),
           spaMode: bool('Unknown paths show index.html'),
@@ -142,8 +141,9 @@ export function publishTools(): Tool[] {
 }
 
 async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Arguments): Promise<object> {
-  const { claimToken, live } = fields
-  if (versionId !== undefined) return toResult(await finalize(api, { slug, versionId, claimToken, live }))
+  const { claimToken, live, allowSecrets } = fields
+  if (versionId !== undefined)
+    return toResult(await finalize(api, { slug, versionId, claimToken, live, allowSecrets }))
   const byName = slug === undefined && fields.name !== undefined
   const body = { ...fields, ...readFiles(fields.files), ...(byName && { update: true }), ifChanged: true }
   const answer =
@@ -160,7 +160,8 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
     }
   const { versionId: uploaded } = upload
   const token = anonymous.claimToken ?? claimToken
-  const finalized = await finalize(api, { slug: answer.slug, versionId: uploaded, claimToken: token, live })
+  const ended = { slug: answer.slug, versionId: uploaded, claimToken: token, live, allowSecrets }
+  const finalized = await finalize(api, ended)
   return toResult({ ...answer, ...finalized })
 }
 

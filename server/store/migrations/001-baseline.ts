@@ -174,7 +174,8 @@ const SITES = `
     kept_until bigint,
     kept_domains text,
     suspension text,
-    network text
+    network text,
+    allowed_secrets text
   );
   create index sites_by_owner on sites (owner_id, created_at, slug);
   create index sites_by_expiry on sites (expires_at) where deleted_at is null and expires_at is not null;

@@ -44,6 +44,8 @@ export const siteTable = new Table({
   network: nullable(text),
   /** Its own suspension; that of its owner applies too. */
   suspension: nullable(json<Suspension>()),
+  /** Fingerprints of secrets that publishers of the site have declared public. */
+  allowedSecrets: jsonList<string>(),
 })
 
 export type Site = EntityOf<typeof siteTable>
@@ -59,5 +61,6 @@ export function emptySite(slug: string, now: number): Site {
     updatedAt: now,
     visitsKey: slug,
     keptDomains: [],
+    allowedSecrets: [],
   }
 }

@@ -1,0 +1,243 @@
+import { crc32 } from 'node:zlib'
+
+/** A secret in a text. */
+export interface FoundSecret {
+  /** What it is, for people, such as "GitHub token". */
+  kind: string
+  /** From 1. */
+  line: number
+  /** The part of it that every secret of its kind has, and no more. */
+  excerpt: string
+  value: string
+}
+
+interface Rule {
+  kind: string
+  /** The search for these texts is the only work for most files. */
+  anchors: readonly string[]
+  /** Begins with the anchor, or with what stands directly before it. */
+  pattern: RegExp
+  /** Characters of the pattern before the anchor. */
+  before?: number
+  /** Whether the anchor stands within words, too. */
+  isPart?: true
+  /** The secret, when the match is one. Default: a match whose characters vary. */
+  read?: (found: Match) => string | undefined
+}
+
+interface Match {
+  text: string
+  /** Of the match. */
+  index: number
+  match: string
+}
+
+/** Characters around a match in which the rest of a pair of credentials is looked for. */
+const NEARBY_CHARACTERS = 300
+
+/** A private key of 4,096 bits has 3,300. */
+const MAX_KEY_CHARACTERS = 8000
+
+/** More occurrences of anchors are no text that a person or a program wrote. */
+const MAX_CANDIDATES = 20_000
+
+/** Published formats; docs/decisions/049-secret-scan.md says why these. Every expression is bounded in length. */
+const RULES: readonly Rule[] = [
+  {
+    kind: 'private key',
+    anchors: ['-----BEGIN '],
+    pattern: /-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|ENCRYPTED) )?PRIVATE KEY-----/y,
+    read: readPrivateKey,
+  },
+  {
+    kind: 'PGP private key',
+    anchors: ['-----BEGIN '],
+    pattern: /-----BEGIN PGP PRIVATE KEY BLOCK-----/y,
+    read: readPrivateKey,
+  },
+  { kind: 'AWS access key', anchors: ['AKIA', 'ASIA'], pattern: /A[KS]IA[A-Z2-7]{16}(?!\w)/y, read: readAws },
+  {
+    kind: 'Azure storage key',
+    anchors: ['AccountKey='],
+    pattern: /AccountKey=[A-Za-z0-9+/]{86}==/y,
+  },
+  { kind: 'Google OAuth client secret', anchors: ['GOCSPX-'], pattern: /GOCSPX-[\w-]{28}(?![\w-])/y },
+  {
+    kind: 'Stripe secret key',
+    anchors: ['sk_live_', 'rk_live_'],
+    pattern: /[sr]k_live_[A-Za-z0-9]{20,250}/y,
+  },
+  {
+    kind: 'Slack token',
+    anchors: ['xoxa-', 'xoxb-', 'xoxe-', 'xoxp-', 'xoxr-', 'xoxs-'],
+    pattern: /xox[abeprs]-(?:\d{1,14}-){1,4}[A-Za-z0-9]{20,170}/y,
+  },
+  {
+    kind: 'Slack app token',
+    anchors: ['xapp-'],
+    pattern: /xapp-\d-[A-Z0-9]{8,14}-\d{8,16}-[a-z0-9]{40,80}/y,
+  },
+  {
+    kind: 'Slack webhook',
+    anchors: ['hooks.slack.com/'],
+    pattern:
+      /hooks\.slack\.com\/(?:services|workflows)\/[TA][A-Z0-9]{7,12}\/[AB][A-Z0-9]{7,12}\/[A-Za-z0-9/]{20,64}/y,
+  },
+  {
+    kind: 'GitHub token',
+    anchors: ['ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'],
+    pattern: /gh[oprsu]_[A-Za-z0-9]{36}(?![A-Za-z0-9])/y,
+    read: readChecked,
+  },
+  {
+    kind: 'GitHub token',
+    anchors: ['github_pat_'],
+    pattern: /github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}(?!\w)/y,
+  },
+  {
+    kind: 'GitLab token',
+    anchors: ['glpat-', 'gldt-', 'glrt-', 'glptt-', 'glcbt-', 'glsoat-'],
+    pattern: /gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,300}/y,
+  },
+  { kind: 'npm token', anchors: ['npm_'], pattern: /npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])/y, read: readChecked },
+  // The text after the prefix is "pypi.org" in the header of the token.
+  { kind: 'PyPI token', anchors: ['pypi-AgEIcHlwaS5vcmc'], pattern: /pypi-AgEIcHlwaS5vcmc[\w-]{50,400}/y },
+  { kind: 'Docker token', anchors: ['dckr_pat_', 'dckr_oat_'], pattern: /dckr_[op]at_[\w-]{27,40}/y },
+  { kind: 'SendGrid key', anchors: ['SG.'], pattern: /SG\.[\w-]{22}\.[\w-]{43}(?![\w-])/y },
+  {
+    kind: 'Mailgun key',
+    anchors: ['key-'],
+    pattern: /key-[0-9a-f]{32}(?![0-9a-f])/y,
+    read: (found) => (/mailgun/i.test(nearby(found)) ? readVaried(found) : undefined),
+  },
+  {
+    kind: 'Twilio key',
+    anchors: ['wilio', 'WILIO'],
+    isPart: true,
+    pattern: /wilio|WILIO/y,
+    read: readTwilio,
+  },
+  {
+    kind: 'OpenAI key',
+    anchors: ['sk-proj-', 'sk-svcacct-', 'sk-admin-'],
+    pattern: /sk-(?:proj|svcacct|admin)-[\w-]{20,180}/y,
+    read: (found) => (found.match.includes('T3BlbkFJ') ? readVaried(found) : undefined),
+  },
+  {
+    kind: 'OpenAI key',
+    anchors: ['T3BlbkFJ'],
+    before: 23,
+    pattern: /sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}(?!\w)/y,
+  },
+  { kind: 'Anthropic key', anchors: ['sk-ant-'], pattern: /sk-ant-[a-z]{3,8}\d\d-[\w-]{80,120}/y },
+  { kind: 'Slipway key', anchors: ['sl_live_'], pattern: /sl_live_[0-9a-f]{32}(?!\w)/y },
+  {
+    kind: 'Slipway claim token',
+    anchors: ['/claim?slug='],
+    isPart: true,
+    pattern: /\/claim\?slug=[a-z0-9-]{3,63}&(?:amp;)?token=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y,
+  },
+  {
+    kind: 'Slipway claim token',
+    anchors: ['claimToken', 'Claim-Token', 'claim-token', 'CLAIM_TOKEN'],
+    pattern:
+      /(?:claimToken|[Cc]laim-[Tt]oken|CLAIM_TOKEN)\\?["']?\s?[:=]\s?\\?["']?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/y,
+  },
+]
+
+const BY_ANCHOR = Map.groupBy(
+  RULES.flatMap((rule) => rule.anchors.map((anchor) => ({ anchor, rule }))),
+  ({ anchor }) => anchor,
+)
+
+/** The anchors of the rules, in one expression, which is several times as fast as a search for each. */
+const ANCHORS =
+  /-----BEGIN |A[KS]IA|AccountKey=|GOCSPX-|[sr]k_live_|xox[abeprs]-|xapp-|hooks\.slack\.com\/|gh[oprsu]_|github_pat_|gl(?:pat|dt|rt|ptt|cbt|soat)-|npm_|pypi-AgEIcHlwaS5vcmc|dckr_[op]at_|SG\.|key-|wilio|WILIO|sk-(?:proj|svcacct|admin|ant)-|T3BlbkFJ|sl_live_|\/claim\?slug=|claimToken|[Cc]laim-[Tt]oken|CLAIM_TOKEN/g
+
+/** The secrets of a text, each once, in its order. Throws when the text has too many places to look at. */
+export function findSecrets(text: string): FoundSecret[] {
+  const found = new Map<string, FoundSecret>()
+  let [line, counted] = [1, 0]
+  let candidates = 0
+  for (const { 0: anchor, index } of text.matchAll(ANCHORS)) {
+    if (++candidates > MAX_CANDIDATES) throw new Error('The text has too many places that could be secrets')
+    for (const { rule } of BY_ANCHOR.get(anchor) ?? []) {
+      const start = index - (rule.before ?? 0)
+      if (start < 0 || (!rule.isPart && isInsideWord(text, start))) continue
+      rule.pattern.lastIndex = start
+      const [match] = rule.pattern.exec(text) ?? []
+      const value = match && (rule.read ?? readVaried)({ text, index: start, match })
+      if (!value || found.has(value)) continue
+      for (let at = text.indexOf('\n', counted); at >= 0 && at < start; at = text.indexOf('\n', counted)) {
+        line++
+        counted = at + 1
+      }
+      const { kind } = rule
+      found.set(value, { kind, line, value, excerpt: match.startsWith('-----') ? match : `${anchor}…` })
+    }
+  }
+  return [...found.values()]
+}
+
+/** A longer word, such as base64 of other bytes. A letter after a backslash is an escape of JSON. */
+function isInsideWord(text: string, index: number): boolean {
+  const before = text.slice(Math.max(0, index - 2), index)
+  return /[\w+]$/.test(before) && !/\\[nrt]$/.test(before)
+}
+
+function nearby({ text, index, match }: Match): string {
+  return text.slice(Math.max(0, index - NEARBY_CHARACTERS), index + match.length + NEARBY_CHARACTERS)
+}
+
+/** Words of documentation, and characters that repeat or count, are examples. */
+function isExample(value: string): boolean {
+  if (/example|your|xxxx|1234567|abcdefg|(.)\1{5}/i.test(value)) return true
+  return new Set(value.slice(-20)).size < 8
+}
+
+function readVaried({ match }: Match): string | undefined {
+  return isExample(match) ? undefined : match
+}
+
+/** The last six characters are the CRC-32 of the 30 before, in base 62. */
+function readChecked({ match }: Match): string | undefined {
+  const [body, digits] = [match.slice(4, -6), match.slice(-6)]
+  return toBase62(crc32(body)) === digits ? match : undefined
+}
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+export function toBase62(number: number): string {
+  let text = ''
+  for (let rest = number; text.length < 6; rest = Math.floor(rest / 62)) text = BASE62[rest % 62] + text
+  return text
+}
+
+/** A header alone, or with an ellipsis, is part of a program or of documentation. */
+function readPrivateKey({ text, index, match }: Match): string | undefined {
+  const start = index + match.length
+  const rest = text.slice(start, start + MAX_KEY_CHARACTERS)
+  const end = rest.indexOf('-----')
+  const body = end < 0 ? rest : rest.slice(0, end)
+  const [first] = /[A-Za-z0-9+/=]{40}/.exec(body.slice(0, 1000)) ?? []
+  return first === undefined || isExample(first) ? undefined : body.replace(/\\[nr]|[^A-Za-z0-9+/=]/g, '')
+}
+
+/** An id alone opens nothing. The secret has letters of both cases and digits, unlike a path or a hash. */
+function readAws(found: Match): string | undefined {
+  if (isExample(found.match)) return undefined
+  for (const [secret] of nearby(found).matchAll(/(?<![\w+/])[A-Za-z0-9+/]{40}(?![\w+/=])/g)) {
+    const isVaried = /[a-z]/.test(secret) && /[A-Z]/.test(secret) && /\d/.test(secret)
+    if (isVaried && !isExample(secret)) return `${found.match} ${secret}`
+  }
+  return undefined
+}
+
+/** The id of an account or of a key, and its token, beside the name of the service. */
+function readTwilio(found: Match): string | undefined {
+  const around = nearby(found)
+  const [id] = /\b(?:AC|SK)[0-9a-f]{32}\b/.exec(around) ?? []
+  if (id === undefined || isExample(id)) return undefined
+  const [token] = /\b(?!AC|SK)[0-9a-zA-Z]{32}\b/.exec(around) ?? []
+  return token === undefined || isExample(token) ? undefined : `${id} ${token}`
+}

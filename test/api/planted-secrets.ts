@@ -1,0 +1,101 @@
+import { crc32 } from 'node:zlib'
+import { toBase62 } from '../../server/publish/secrets/secret-rules.ts'
+
+// Secrets of the published formats, made for the test and valid nowhere. Their texts are put together here, so that no
+// forge takes this file for a leak.
+
+const DIGITS = '0123456789'
+const HEX = `${DIGITS}abcdef`
+const LOWER = 'abcdefghijklmnopqrstuvwxyz'
+const UPPER = LOWER.toUpperCase()
+const BASE62 = DIGITS + UPPER + LOWER
+
+/** A generator of numbers, the same in each run. */
+let state = 39
+function random(below: number): number {
+  state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+  return Math.floor((state / 2 ** 31) * below)
+}
+
+function draw(length: number, characters = BASE62): string {
+  return Array.from({ length }, () => characters[random(characters.length)]).join('')
+}
+
+/** With the check digits of GitHub and npm. */
+function checked(prefix: string): string {
+  const body = draw(30)
+  return `${prefix}${body}${toBase62(crc32(body))}`
+}
+
+function pem(kind: string, lines = 6): string {
+  const body = Array.from({ length: lines }, () => draw(64, `${BASE62}+/`))
+  return [`-----BEGIN ${kind}-----`, ...body, `-----END ${kind}-----`].join('\n')
+}
+
+const uuid = () => [8, 4, 4, 4, 12].map((length) => draw(length, HEX)).join('-')
+
+/** By the kind that is reported; each call makes another secret. */
+export const SECRETS: readonly (readonly [kind: string, make: () => string])[] = [
+  ['private key', () => pem('RSA PRIVATE KEY')],
+  ['private key', () => pem('PRIVATE KEY')],
+  ['private key', () => pem('OPENSSH PRIVATE KEY')],
+  ['PGP private key', () => pem('PGP PRIVATE KEY BLOCK')],
+  [
+    'private key',
+    () => JSON.stringify({ type: 'service_account', private_key: pem('PRIVATE KEY') }).slice(1, -1),
+  ],
+  ['AWS access key', () => `${'AK'}IA${draw(16, UPPER)} secret=${draw(38)}a1`],
+  ['Azure storage key', () => `Account${'Key='}${draw(86)}==`],
+  ['Google OAuth client secret', () => `GOC${'SPX-'}${draw(28)}`],
+  ['Stripe secret key', () => `sk_${'live_'}${draw(24)}`],
+  ['Stripe secret key', () => `rk_${'live_'}${draw(99)}`],
+  ['Slack token', () => `xox${'b-'}${draw(12, DIGITS)}-${draw(12, DIGITS)}-${draw(24)}`],
+  ['Slack app token', () => `xap${'p-1-'}A${draw(10, UPPER)}-${draw(13, DIGITS)}-${draw(64, HEX)}`],
+  [
+    'Slack webhook',
+    () => `https://hooks.sl${'ack.com/services/'}T${draw(8, UPPER)}/B${draw(10, UPPER)}/${draw(24)}`,
+  ],
+  ['GitHub token', () => checked('gh' + 'p_')],
+  ['GitHub token', () => checked('gh' + 's_')],
+  ['GitHub token', () => `github${'_pat_'}${draw(22)}_${draw(59)}`],
+  ['GitLab token', () => `glp${'at-'}${draw(20)}`],
+  ['npm token', () => checked('np' + 'm_')],
+  ['PyPI token', () => `py${'pi-AgEIcHlwaS5vcmc'}${draw(120)}`],
+  ['Docker token', () => `dckr${'_pat_'}${draw(27)}`],
+  ['SendGrid key', () => `S${'G.'}${draw(22)}.${draw(43)}`],
+  ['Mailgun key', () => `MAILGUN_KEY=ke${'y-'}${draw(32, HEX)}`],
+  ['Twilio key', () => `twilio(A${'C'}${draw(32, HEX)}, ${draw(32, HEX)})`],
+  ['OpenAI key', () => `sk${'-proj-'}${draw(64)}T3Blbk${'FJ'}${draw(64)}`],
+  ['OpenAI key', () => `sk${'-'}${draw(20)}T3Blbk${'FJ'}${draw(20)}`],
+  ['Anthropic key', () => `sk${'-ant-api03-'}${draw(93)}AA`],
+  ['Slipway key', () => `sl_${'live_'}${draw(32, HEX)}`],
+  ['Slipway claim token', () => `https://pages.test/claim${'?slug='}amber-harbor-k7x3m2&token=${uuid()}`],
+  ['Slipway claim token', () => `claim${'Token'}: "${uuid()}"`],
+  ['GitLab token', () => `gld${'t-'}${draw(20)}`],
+]
+
+/** What is public, or an example. */
+export const PUBLIC: readonly string[] = [
+  `AI${'zaSy'}${draw(33)}`,
+  `pk_${'live_'}${draw(24)}`,
+  `sk_${'test_'}${draw(24)}`,
+  `https://${draw(32, HEX)}@o${draw(6, DIGITS)}.ingest.sentry.io/${draw(7, DIGITS)}`,
+  `6L${draw(38)}`,
+  JSON.stringify({
+    apiKey: `AI${'za'}${draw(35)}`,
+    projectId: 'x',
+    appId: `1:${draw(12, DIGITS)}:web:${draw(22, HEX)}`,
+  }),
+  `${'AK'}IAIOSFODNN7EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY`,
+  `${'AK'}IA${draw(16, UPPER)}`,
+  `gh${'p_'}${draw(36)}`,
+  `np${'m_'}${'x'.repeat(36)}`,
+  `sk_${'live_'}your_key_here_your_key_here`,
+  '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----',
+  "key.replace('-----BEGIN RSA PRIVATE KEY-----', '').replace('-----END RSA PRIVATE KEY-----', '')",
+  `data:image/png;base64,${draw(200)}${'AK'}IA${draw(400)}`,
+  `key-${draw(32, HEX)}`,
+  `integrity: sha512-${draw(86)}==`,
+  pem('PUBLIC KEY'),
+  pem('CERTIFICATE'),
+]

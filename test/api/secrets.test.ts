@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { SecretFinding } from '../../protocol/api/errors.schema.ts'
+import { BlobReader } from '../../server/blobs/blob-reader.ts'
+import { findSecrets } from '../../server/publish/secrets/secret-rules.ts'
+import { SecretScan } from '../../server/publish/secrets/secret-scan.ts'
+import { silentLog } from '../support/silent-log.ts'
+import { Api, expectFailure, startApi } from './api.ts'
+import type { ApiResponse } from './api-response.ts'
+import { assertKeepsNothing, make, send } from './archive-requests.ts'
+import { sha256, toManifest } from './content.ts'
+import { PUBLIC, SECRETS } from './planted-secrets.ts'
+
+const api = await startApi()
+const owner = await api.account()
+const [, makeSecret] = SECRETS.find(([kind]) => kind === 'GitHub token')!
+
+/** A file of two lines, whose second one has the secret. */
+const withSecret = (secret: string) => ({
+  'app.js': `// A build\nconst token="${secret}"`,
+  'index.html': '<p>home',
+})
+
+describe('a planted secret', () => {
+  const containers: Record<string, (secret: string) => [text: string, line: number]> = {
+    HTML: (secret) => [`<!doctype html>\n<p>x</p>\n<script>var k = '${secret}'</script>\n`, 3],
+    'minified JavaScript': (secret) => [
+      `${'!function(){return 1}();'.repeat(4000)}const a=${JSON.stringify(secret)};`,
+      1,
+    ],
+    'a source map': (secret) => [JSON.stringify({ version: 3, sourcesContent: [`a\n${secret}\n`] }), 1],
+    JSON: (secret) => [JSON.stringify({ a: 1, key: secret }, null, 2), 3],
+  }
+
+  test('is found with its kind and line, in HTML, minified JavaScript, source maps and JSON', () => {
+    let found = 0
+    for (const [round, [kind, make]] of [...SECRETS, ...SECRETS].entries()) {
+      const name = Object.keys(containers)[round % 4]!
+      const [text, line] = containers[name]!(make())
+      const secrets = findSecrets(text).map((one) => [one.kind, one.line])
+      assert.deepEqual(secrets, [[kind, line]], `${kind} in ${name}`)
+      found++
+    }
+    assert.equal(found, 60)
+  })
+
+  test('is distinguished from public identifiers, examples and parts of other words', () => {
+    for (const text of PUBLIC) assert.deepEqual(findSecrets(`x = "${text}"`), [], text)
+  })
+
+  test('is found in a text that is made to take long, within its bounds', () => {
+    const line = `${'npm_'.repeat(5000)} ${'a'.repeat(5 * 2 ** 20)} ${makeSecret()}`
+    assert.equal(findSecrets(line).length, 1)
+    assert.throws(() => findSecrets('npm_'.repeat(2 ** 20)), /too many places/)
+  })
+})
+
+describe('a version with a secret', () => {
+  const ways: Record<
+    string,
+    (secret: string, allowSecrets?: string[]) => Promise<{ code?: string; details: SecretFinding[] }>
+  > = {
+    manifest: (secret, allowSecrets) => publish(secret, { allowSecrets }),
+    preview: (secret, allowSecrets) =>
+      publish(secret, { allowSecrets, preview: 'pr-1', slug: siteOf('preview') }),
+    draft: (secret, allowSecrets) => publish(secret, { allowSecrets, live: false }),
+    merge: (secret, allowSecrets) => publish(secret, { allowSecrets, merge: true, slug: siteOf('merge') }),
+    contents: (secret, allowSecrets) => post({ files: toContents(secret), allowSecrets }),
+    zip: async (secret, allowSecrets) => (await sendZip(secret, allowSecrets)).json,
+    'direct upload': async (secret, allowSecrets) => {
+      const query = allowSecrets ? `?allowSecrets=${allowSecrets}` : ''
+      const headers = { accept: 'application/json' }
+      return (await api.request('PUT', `/${query}`, { headers, body: make('zip', withSecret(secret)) })).json
+    },
+  }
+  const sites = new Map<string, string>()
+  const siteOf = (way: string) => sites.get(way)!
+  const toContents = (secret: string) =>
+    Object.entries(withSecret(secret)).map(([path, content]) => ({ path, content }))
+  const publish = (secret: string, options: object) =>
+    api.publish(owner.client, withSecret(secret), options).then(
+      () => ({ details: [] }),
+      ({ code, details }) => ({ code, details }),
+    )
+  const post = async (body: object) =>
+    (await api.request('POST', '/api/v1/publish', { key: owner.key, json: body })).json
+  const sendZip = (secret: string, allowSecrets?: string[]): Promise<ApiResponse> =>
+    send(api, 'zip', make('zip', withSecret(secret)), {
+      key: owner.key,
+      query: allowSecrets ? `?allowSecrets=${allowSecrets.join(',')}` : '',
+    })
+
+  for (const [way, publishIt] of Object.entries(ways))
+    test(`is refused with the place of the secret, and accepted with its fingerprint, by ${way}`, async () => {
+      sites.set(way, (await api.publish(owner.client, { 'index.html': `<p>${way}` })).slug)
+      const secret = makeSecret()
+      const refused = await publishIt(secret)
+      assert.equal(refused.code, 'SECRET_DETECTED')
+      const [finding, ...others] = refused.details
+      const { fingerprint, ...place } = finding!
+      assert.deepEqual(
+        [place, others],
+        [{ path: 'app.js', line: 2, kind: 'GitHub token', excerpt: `${secret.slice(0, 4)}…` }, []],
+      )
+      assert.match(fingerprint, /^[0-9a-f]{20}$/)
+      assert.equal((await publishIt(makeSecret(), [fingerprint])).code, 'SECRET_DETECTED')
+      assert.equal((await publishIt(secret, [fingerprint])).code, undefined)
+    })
+
+  test('leaves the site as it is, and nothing of an archive behind', async () => {
+    const { slug, siteUrl } = await api.publish(owner.client, { 'app.js': 'x', 'index.html': 'live' })
+    await expectFailure(api.publish(owner.client, withSecret(makeSecret()), { slug }), 'SECRET_DETECTED')
+    assert.equal((await api.visit(siteUrl, '/app.js')).text, 'x')
+    const { status, text } = await assertKeepsNothing(api, owner, () => sendZip(makeSecret()))
+    assert.deepEqual([status, text.includes('app.js:2 (GitHub token)')], [422, true], text)
+  })
+
+  test('is published again without a question once the site accepts the secret, in any file', async () => {
+    const secret = makeSecret()
+    const { details } = await expectFailure(api.publish(owner.client, withSecret(secret)), 'SECRET_DETECTED')
+    const [{ fingerprint }] = details as [SecretFinding]
+    const { slug } = await api.publish(owner.client, withSecret(secret), { allowSecrets: [fingerprint] })
+    await api.publish(owner.client, { 'other.js': `x("${secret}")` }, { slug })
+    await api.publish(owner.client, { 'index.html': 'without' }, { slug })
+    await api.publish(owner.client, withSecret(secret), { slug })
+    await expectFailure(api.publish(owner.client, withSecret(secret)), 'SECRET_DETECTED')
+  })
+
+  test('finalizes with the fingerprint after a refusal, without uploading again', async () => {
+    const contents = withSecret(makeSecret())
+    const { slug, upload } = await api.create(owner.client, contents)
+    await api.upload(upload, contents)
+    const { versionId } = upload
+    const { details } = await expectFailure(owner.client.finalize(slug, { versionId }), 'SECRET_DETECTED')
+    const allowSecrets = (details as SecretFinding[]).map(({ fingerprint }) => fingerprint)
+    assert.equal((await owner.client.finalize(slug, { versionId, allowSecrets })).status, 'active')
+  })
+
+  test('is not scanned in files that are not text, nor in those that the site has', async () => {
+    const secret = makeSecret()
+    const files = toManifest({ 'a.png': secret })
+    await api.publish(owner.client, { 'a.png': secret, 'index.html': 'x' })
+    assert.equal(files[0]!.contentType, 'image/png')
+  })
+})
+
+describe('by the setting', () => {
+  test('secrets are warnings, or not looked for', async () => {
+    for (const [SECRET_SCAN, count] of [
+      ['warn', 1],
+      ['off', 0],
+    ] as const) {
+      await using other = await Api.start({ SECRET_SCAN })
+      const { warnings = [] } = await other.publish(other.anonymous, withSecret(makeSecret()))
+      assert.equal(warnings.length, count)
+      if (count === 0) continue
+      const [{ file, line, message }] = warnings as [{ file: string; line: number; message: string }]
+      assert.deepEqual([file, line], ['app.js', 2])
+      assert.match(message, /^looks like a secret \(GitHub token\); fingerprint [0-9a-f]{20}$/)
+    }
+  })
+
+  for (const onFailure of ['pass', 'refuse'] as const)
+    test(`a scan that does not end, or cannot read a text, ends with ${onFailure}, and the next one works`, async () => {
+      await using scan = new SecretScan({
+        secrets: 'x'.repeat(32),
+        mode: 'refuse',
+        onFailure,
+        log: silentLog,
+        timeoutMs: 0,
+      })
+      await using patient = new SecretScan({
+        secrets: 'x'.repeat(32),
+        mode: 'refuse',
+        onFailure,
+        log: silentLog,
+      })
+      const reader = (text: string) =>
+        new BlobReader(
+          { bytes: async () => Buffer.from(text), read: async () => undefined },
+          {
+            find: async (hash) => ({ hash, size: text.length, object: '', offset: 0, piecesHash: null }),
+          },
+        )
+      const check = (one: SecretScan, text: string, size = text.length) =>
+        one.check(
+          [{ path: 'a.txt', size, contentType: 'text/plain', hash: sha256(text) }],
+          reader(text),
+          new Set(),
+        )
+      const texts: [SecretScan, string, number?][] = [
+        [scan, 'x'],
+        [patient, `${'glpat-aaaa '.repeat(30_000)}`],
+        [patient, 'x', 17 * 2 ** 20],
+      ]
+      for (const [one, text, size] of texts)
+        if (onFailure === 'refuse') await assert.rejects(check(one, text, size), { code: 'SCAN_UNAVAILABLE' })
+        else
+          assert.deepEqual(await check(one, text, size), {
+            warnings: [{ file: 'a.txt', message: 'not scanned for secrets' }],
+            allowed: [],
+          })
+      await assert.rejects(check(patient, makeSecret()), { code: 'SECRET_DETECTED' })
+      assert.deepEqual((await check(patient, 'x')).warnings, [])
+    })
+})
