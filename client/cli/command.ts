@@ -16,9 +16,11 @@ export interface CommandOption {
   help: string
   /** Of an option that takes no value, although one is expected: how that is set. */
   instead?: string
+  /** Whether it can be repeated. */
+  multiple?: true
 }
 
-export type OptionValues = Record<string, string | boolean | undefined>
+export type OptionValues = Record<string, string | string[] | boolean | undefined>
 
 /** What a command works with beside its arguments. */
 export interface CommandContext {

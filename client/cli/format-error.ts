@@ -1,4 +1,4 @@
-import type { QuotaDetails } from '../../protocol/api/errors.schema.ts'
+import type { QuotaDetails, SecretFinding } from '../../protocol/api/errors.schema.ts'
 import { formatDuration, pluralize } from '../../protocol/format.ts'
 import { findSystemCode } from '../sdk/connection-error.ts'
 import { isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
@@ -129,9 +129,14 @@ function formatDetails({ code, details }: SlipwayError): string[] {
   if (code === 'VALIDATION_ERROR' && Array.isArray(details) && details.length > 1) {
     return details.map(({ field, message }) => `${field}: ${message}`)
   }
+  if (code === 'SECRET_DETECTED') return (details as SecretFinding[]).map(formatSecret)
   const { missing } = (details ?? {}) as { missing?: unknown }
   if (code === 'UPLOADS_MISSING' && Array.isArray(missing)) return [missing.join(', ')]
   return []
+}
+
+function formatSecret({ path, line, kind, excerpt, fingerprint }: SecretFinding): string {
+  return `${path}:${line}: ${kind} ${excerpt} (fingerprint ${fingerprint})`
 }
 
 function suggestConnections(error: SlipwayError): string[] {
@@ -225,6 +230,11 @@ function suggestForRefusal(
     case 'ACCESS_DENIED':
     case 'EXPIRED_TOKEN':
       return login === undefined ? [] : [`Start again: ${login}`]
+    case 'SECRET_DETECTED':
+      return [
+        'Remove the secrets from the files. Revoke those that were public before.',
+        `If one may be public, add: --allow-secret ${quoteArgument((details as SecretFinding[])[0]!.fingerprint)}`,
+      ]
     case 'NAME_TAKEN':
       return ['Choose another name with --name.']
     case 'DOMAIN_TAKEN':

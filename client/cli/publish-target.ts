@@ -44,6 +44,8 @@ export interface PublishPlan {
   preview: string | undefined
   /** See `ScanOptions`. */
   secrets: boolean
+  /** Fingerprints of secrets in the files that may be public. */
+  allowSecrets: string[] | undefined
   /** Open pages of the preview reload after each update. */
   liveReload: boolean
   /** A conflict is a question on a terminal, otherwise always an error. */
@@ -91,6 +93,7 @@ export async function publishToSite(
       live: plan.live && !strict,
       ...(merge && { merge }),
       slug,
+      allowSecrets: plan.allowSecrets,
       create: plan.create,
       baseVersionId,
       manifest: manifestDigest({ ...viewer, message, preview, baseVersionId: seenVersionId }, files, merge),

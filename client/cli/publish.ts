@@ -95,6 +95,12 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     },
     ...METADATA_OPTIONS,
     'include-secrets': SECRETS_OPTION,
+    'allow-secret': {
+      type: 'string',
+      multiple: true,
+      value: 'FINGERPRINT',
+      help: 'Publish a secret that may be public; the site accepts it from then on (repeatable)',
+    },
     strict: { type: 'boolean', help: 'Treat warnings as errors: the site stays as it is (exit code 6)' },
     watch: {
       type: 'boolean',
@@ -219,6 +225,7 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
     live: options.draft !== true && preview === undefined,
     preview,
     secrets: options['include-secrets'] === true,
+    allowSecrets: fingerprints(options),
     strict: options.strict === true,
     mode,
     liveReload: options.watch === true && preview !== undefined,
@@ -226,6 +233,11 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
     baseVersionId:
       options.overwrite === true || preview !== undefined ? undefined : remembered?.liveVersionId,
   }
+}
+
+function fingerprints(options: OptionValues): string[] | undefined {
+  const named = [(options['allow-secret'] as string | string[] | undefined) ?? []].flat()
+  return named.length === 0 ? undefined : named.flatMap((value) => value.split(','))
 }
 
 /**

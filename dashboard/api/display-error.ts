@@ -1,4 +1,5 @@
 import { isSlipwayError, type SlipwayError } from '../../client/sdk/slipway-error.ts'
+import type { SecretFinding } from '../../protocol/api/errors.schema.ts'
 import { formatClock } from '../app/format-time.ts'
 
 /** An error for display: what happened and the next step. */
@@ -10,6 +11,8 @@ export interface DisplayError {
   retryAt?: number | undefined
   /** Errors by field (VALIDATION_ERROR). */
   fields: Record<string, string>
+  /** Of SECRET_DETECTED. */
+  secrets?: readonly SecretFinding[]
 }
 
 const HINTS: Partial<Record<DisplayError['code'], string>> = {
@@ -20,6 +23,8 @@ const HINTS: Partial<Record<DisplayError['code'], string>> = {
   INSUFFICIENT_STORAGE: 'Contact the administrator. Your sites stay online.',
   INTERNAL: 'Nothing was lost. Try again, or contact the administrator if it keeps happening.',
   SITE_EXPIRED: 'Publish the folder again to get a new site.',
+  SECRET_DETECTED:
+    'Remove the secret, then publish again. If it may be public, allow it: the site accepts it from then on.',
   VERSION_CONFLICT: 'Check the live version, then publish again.',
 }
 
@@ -45,6 +50,7 @@ export function toDisplayError(error: unknown): DisplayError {
     hint: HINTS[error.code] ?? (error.code === 'QUOTA_EXCEEDED' ? (error.hint ?? '') : ''),
     code: error.code,
     fields,
+    ...(error.code === 'SECRET_DETECTED' && { secrets: error.details as SecretFinding[] }),
   }
 }
 

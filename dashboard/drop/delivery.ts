@@ -41,6 +41,8 @@ interface DeliveryOptions {
   digest: string
   destination: Destination
   mode: UpdateMode
+  /** Fingerprints. */
+  allowSecrets: string[]
   /** Concurrent uploads. */
   parallel: number
   signal: AbortSignal
@@ -105,13 +107,25 @@ export async function publishWithRetry(options: DeliveryOptions): Promise<Delive
 
 async function publishOnce(
   client: Slipway,
-  { files, digest, destination, mode, parallel, signal, onStarted, onProgress, onWaiting }: DeliveryOptions,
+  {
+    files,
+    digest,
+    destination,
+    mode,
+    parallel,
+    signal,
+    onStarted,
+    onProgress,
+    onWaiting,
+    allowSecrets,
+  }: DeliveryOptions,
 ): Promise<DeliveryResult> {
   const live = destination.kind === 'own' ? await findLive(client, destination.slug) : undefined
   if (live && mode === undefined) assertKeepsMost(live, files)
   const { published, site } = await publishRemembered({
     files,
     ...(mode === 'merge' && { merge: true }),
+    allowSecrets,
     concurrency: parallel,
     signal,
     slug: getSlug(destination),

@@ -67,7 +67,7 @@ export class Publication {
   readonly #picked: Selection
   readonly #stop = new AbortController()
   #reader: Reader | undefined
-  #last: { found: Preflight; mode: UpdateMode } | undefined
+  #last: { found: Preflight; mode: UpdateMode; allowSecrets: string[] } | undefined
   #drawnAt = 0
 
   constructor({ picked, destination, step }: PublicationOptions) {
@@ -78,9 +78,9 @@ export class Publication {
   }
 
   /** Publishes the findings. Asks before an update without a mode removes much of the live version. */
-  publish(found: Preflight, mode?: UpdateMode): void {
-    this.#last = { found, mode }
-    void this.#run(() => this.#publish(found, mode))
+  publish(found: Preflight, mode?: UpdateMode, allowSecrets: string[] = []): void {
+    this.#last = { found, mode, allowSecrets }
+    void this.#run(() => this.#publish(found, mode, allowSecrets))
   }
 
   /** Excludes what cannot be published, or selects one folder, and scans the rest. */
@@ -92,10 +92,11 @@ export class Publication {
     this.#continueOrConfirm(preflightFolder(found, folder))
   }
 
-  /** Retries from where it stopped. */
-  retry(): void {
-    if (this.#last) this.publish(this.#last.found, this.#last.mode)
-    else this.#begin()
+  /** Retries from where it stopped, with secrets that may be public, by their fingerprints. */
+  retry(...allowed: string[]): void {
+    if (!this.#last) return this.#begin()
+    const { found, mode, allowSecrets } = this.#last
+    this.publish(found, mode, [...allowSecrets, ...allowed])
   }
 
   /** Stops sending. What was sent is not visible and is deleted by the service. */
@@ -151,7 +152,7 @@ export class Publication {
     else this.publish(found)
   }
 
-  async #publish(found: Preflight, mode: UpdateMode): Promise<void> {
+  async #publish(found: Preflight, mode: UpdateMode, allowSecrets: string[]): Promise<void> {
     const wanted = mode === 'merge' ? found.files.filter(({ isIndexAlias }) => !isIndexAlias) : found.files
     const files = await this.#read(wanted)
     const digest = await this.#digestManifest(files, mode)
@@ -162,6 +163,7 @@ export class Publication {
       digest,
       destination: this.destination,
       mode,
+      allowSecrets,
       parallel: parallelFor(wanted),
       signal: this.#stop.signal,
       onStarted: (paths) => this.#draw('uploading', initialProgress(paths, files), eta),
@@ -239,7 +241,7 @@ export class Publication {
       return
     }
     forgetIfGone(this.destination, error)
-    const again = !(error instanceof UnpublishableError) && !isSlipwayError(error, ...FILE_CHANGED_CODES)
+    const again = !(error instanceof UnpublishableError) && !isSlipwayError(error, ...NOT_REPEATED)
     this.step.value = {
       at: 'stopped',
       error: toDropError(error),
@@ -306,6 +308,9 @@ function withFileName(fault: unknown, files: readonly CollectedFile[]): unknown 
 
 /** Errors of a file that has changed since it was read. */
 const FILE_CHANGED_CODES = ['FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH'] as const
+
+/** Errors after which the same files fail again. */
+const NOT_REPEATED = [...FILE_CHANGED_CODES, 'SECRET_DETECTED'] as const
 
 const HINT_AFTER_CHANGE = 'The file changed during the upload. Drop it again once it has been saved.'
 const NETWORK_HINT = 'Check your connection, then try again.'

@@ -4,6 +4,7 @@ import { useSignal } from '../api/use-signal.ts'
 import { lazyComponent } from '../app/lazy-component.tsx'
 import { Button } from '../kit/button.tsx'
 import { ErrorNotice } from '../kit/notice.tsx'
+import { SecretList } from '../kit/secret-list.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { ConfirmDrop } from './confirm-drop.tsx'
@@ -124,6 +125,7 @@ function Stopped({
     <>
       <StepHeading>Not published yet</StepHeading>
       <ErrorNotice error={error} onRetry={again && !needsAccount ? () => publication.retry() : undefined}>
+        <SecretList secrets={error.secrets} onAllow={(fingerprint) => publication.retry(fingerprint)} />
         {canContinue && (
           <p>
             <a href="/sign-in?then=/">Sign in</a>

@@ -12,6 +12,7 @@ import { CopyBlock } from '../kit/copy.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { TextArea } from '../kit/field.tsx'
 import { ErrorNotice, Notice } from '../kit/notice.tsx'
+import { SecretList } from '../kit/secret-list.tsx'
 import { isShortcut } from '../kit/shortcut.ts'
 import { Loading } from '../kit/skeleton.tsx'
 import { RelativeTime } from '../kit/time.tsx'
@@ -47,13 +48,18 @@ export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditor
   const { value } = original
   const text = written ?? value?.text ?? ''
   const isChanged = value !== undefined && text !== value.text
+  const allowed = useRef<string[]>([])
   const save = useAction(async (baseVersionId: string | null = versionId) => {
     if (!isChanged) return
     const lines = value.hasCarriageReturns ? text.replaceAll('\n', '\r\n') : text
-    const change = { put: { [path]: new Blob([lines]) }, baseVersionId }
+    const change = { put: { [path]: new Blob([lines]) }, baseVersionId, allowSecrets: allowed.current }
     await publishChange(site, { ...change, message: `Edit ${path}`, done: `${path} saved.` }, onLive)
     onClose()
   })
+  const allowSecret = (fingerprint: string) => {
+    allowed.current.push(fingerprint)
+    return save()
+  }
   const [isLeaving, setLeaving] = useState(false)
   const box = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
@@ -71,7 +77,9 @@ export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditor
         {save.error?.code === 'VERSION_CONFLICT' ? (
           <NewerVersion slug={slug} path={path} onSave={save} />
         ) : (
-          <ErrorNotice error={save.error} />
+          <ErrorNotice error={save.error}>
+            <SecretList secrets={save.error?.secrets} onAllow={allowSecret} />
+          </ErrorNotice>
         )}
         {isLeaving && isChanged && <Notice tone="wrong" title="Save or discard your changes first." />}
         <div class="choices">

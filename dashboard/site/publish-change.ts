@@ -14,6 +14,8 @@ export interface SiteChange {
   delete?: string[]
   /** The link preview's image. */
   ogImagePath?: string
+  /** Fingerprints of secrets in the files that may be public. */
+  allowSecrets?: string[]
   /** Fail with VERSION_CONFLICT unless this version is live; otherwise the change applies to the live version. */
   baseVersionId?: string | null
   /** Noted with the version. */

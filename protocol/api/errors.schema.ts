@@ -214,7 +214,7 @@ export const ERROR_CODES = {
   SECRET_DETECTED: {
     status: 422,
     meaning:
-      'New files contain what looks like a secret: a private key, or a key or token of a service. details lists up to 50 of them with path, line, kind, fingerprint and excerpt, without the secret. Nothing was published.',
+      'New files seem to contain a secret: a private key, or a key or token of a service. details lists up to 50 of them with path, line, kind, fingerprint and excerpt, without the secret. Nothing was published.',
     hint: 'Remove the secrets from the files, and revoke those that were public before. For one that may be public, send its fingerprint in allowSecrets, or with --allow-secret: the site accepts it from then on.',
   },
   UPLOAD_EXPIRED: {

@@ -74,6 +74,12 @@ export const SECRETS: readonly (readonly [kind: string, make: () => string])[] =
   ['GitLab token', () => `gld${'t-'}${draw(20)}`],
 ]
 
+/** Another secret of a kind. */
+export function makeSecret(kind = 'GitHub token'): string {
+  const [, make] = SECRETS.find(([name]) => name === kind)!
+  return make()
+}
+
 /** What is public, or an example. */
 export const PUBLIC: readonly string[] = [
   `AI${'zaSy'}${draw(33)}`,

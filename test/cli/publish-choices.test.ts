@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { makeSecret } from '../api/planted-secrets.ts'
 import { slugOf, useRealService } from './real-cli.ts'
 
 const PROJECT = { 'package.json': '{}', 'src/main.js': 'x', 'dist/index.html': 'built' }
@@ -199,6 +200,29 @@ describe('publish', () => {
     await fixture.signIn()
     const { code, stderr } = await publish(...byName)
     assert.deepEqual([code, /'corner-bakery' is taken\n.*--site/.test(stderr)], [6, true], stderr)
+  })
+
+  it('names the place of a secret, and publishes what --allow-secret accepts, without uploading again', async () => {
+    const made = Array.from({ length: 2 }, () => makeSecret('Slipway key'))
+    using fixture = start({ 'site/index.html': 'x', 'site/app.js': `\na("${made[0]}")\nb("${made[1]}")` })
+    const publish = (...args: string[]) => fixture.cli.run(['publish', 'site', ...args])
+    const { code, stdout, stderr } = await publish()
+    assert.deepEqual([code, stdout], [6, ''], stderr)
+    const found = [
+      ...stderr.matchAll(/^ {2}app\.js:(\d): Slipway key sl_live_… \(fingerprint ([0-9a-f]{20})\)$/gm),
+    ]
+    assert.deepEqual(
+      found.map(([, line]) => line),
+      ['2', '3'],
+    )
+    const [first, second] = found.map(([, , fingerprint]) => fingerprint!)
+    assert.match(stderr, new RegExp(`If one may be public, add: --allow-secret ${first}`))
+    assert.equal((await publish('--allow-secret', first!)).code, 6)
+    const accepted = await publish('--allow-secret', first!, '--allow-secret', second!)
+    assert.equal(accepted.code, 0, accepted.stderr)
+    assert.match(accepted.stderr, /Resuming/)
+    fixture.cli.write({ 'site/other.js': made.join(' ') })
+    assert.equal((await publish()).code, 0)
   })
 
   it('without a change creates no version and exits with 0, but creates one for a new title', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page, Request, Response } from 'playwright-core'
 import { type Contents, toFiles } from '../api/content.ts'
+import { makeSecret } from '../api/planted-secrets.ts'
 import { type BrowserUser, PHONE } from '../support/browser.ts'
 import { getUrl } from '../support/http-client.ts'
 import {
@@ -74,6 +75,19 @@ describe('the front page', requiresBrowser, () => {
       assert.equal(await visited(siteUrl, encodeURI(path)), published[path], path)
     for (const [path, content] of Object.entries(excluded))
       assert.notEqual(await visited(siteUrl, path), content, path)
+  })
+
+  test('names the file and the line of a secret, and publishes it when the user allows it', async () => {
+    await begin()
+    const files = { 'index.html': PAGE, 'app.js': `\nopen("${makeSecret()}")`, 'b.js': makeSecret() }
+    await dropOn(page, 'main', disk.folder('secret', files))
+    const alert = page.getByRole('alert')
+    await alert.getByText(/^app\.js, line 2: GitHub token ghp_…/).waitFor()
+    await visitor.assertReadable()
+    await alert.getByRole('button', { name: /^Allow for this site: .* app\.js, line 2$/ }).click()
+    await alert.getByText(/^The files seem to contain a secret: b\.js:1 /).waitFor()
+    await alert.getByRole('button', { name: /^Allow for this site/ }).click()
+    assert.equal(await visited(await liveAt(page), 'app.js'), files['app.js'])
   })
 
   test('publishes files and folders that are dropped together, by their names', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
+import { makeSecret } from '../api/planted-secrets.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { pluck } from '../support/pluck.ts'
 import { testVariant } from '../support/variants.ts'
@@ -322,6 +323,13 @@ describe('a site', requiresBrowser, () => {
     await page.getByText('b.bin replaced.').waitFor()
     assert.equal(await visited(`${siteUrl}b.bin`), 'bb')
     assert.deepEqual(await paths(), ['b.bin', 'index.html', 'notes/c.txt', 'notes/empty.txt'])
+    await act('index.html', 'Edit text')
+    const secret = makeSecret()
+    await content.fill(secret)
+    await page.getByRole('button', { name: 'Save as new version' }).click()
+    await dialog.getByRole('button', { name: /^Allow for this site: .* index\.html, line 1$/ }).click()
+    await page.getByText('index.html saved.').waitFor()
+    assert.equal(await visited(siteUrl), secret)
     await act('b.bin', 'Delete file')
     await page.getByText('b.bin deleted.').waitFor()
     assert.deepEqual(await paths(), ['index.html', 'notes/c.txt', 'notes/empty.txt'])

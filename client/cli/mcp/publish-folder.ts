@@ -30,6 +30,7 @@ const OPTIONS: Record<string, [option: string, schema: { type: string; descripti
   message: ['message', text('A note about this version')],
   spaMode: ['spa', bool('Unknown paths show index.html')],
   draft: ['draft', bool('Keep the version as a draft with its own URL')],
+  allowSecrets: ['allow-secret', text('Fingerprints of secrets that may be public, separated by commas')],
   new: ['new', bool('Create a new site, although the folder was published before')],
   overwrite: ['overwrite', bool('Publish even if another version went live since the last publish')],
 }

@@ -67,12 +67,12 @@ const fileItem: Schema = object(
 const inline = `at most ${formatLimit(MAX_INLINE_BYTES)} in all`
 
 const update = {
-  preview: text('Publish to the preview of this name, at its own URL; the live site stays as it is'),
-  message: text('A note about this version'),
+  preview: text('Publish to the preview of this name, at its own URL; the site stays as it is'),
+  message: text('A note on it'),
   live: bool('false keeps the version as a draft with its own URL'),
   baseVersionId: text('The versionId that you last saw; VERSION_CONFLICT if another one is live'),
   claimToken: text('For a site without an account: from the result that created it'),
-  allowSecrets: list({ type: 'string' }, 'Fingerprints of secrets that may be public'),
+  allowSecrets: list({ type: 'string' }, 'Fingerprints of public ones'),
 }
 
 const CLAIM_SITE: Tool = {
@@ -104,7 +104,7 @@ export function publishTools(): Tool[] {
             `All files with contents, ${inline}; or path, size and hash of each, to get an upload URL`,
           ),
           slug: text('The site to update: the first label of its URL, or the URL. Default: a new site'),
-          name: text('In place of slug: creates your site of this name, or updates it; needs an account'),
+          name: text('Creates your site of this name, or updates it; needs an account'),
           title: text('Page title'),
           description: text('Description for link previews'),
           spaMode: bool('Unknown paths show index.html'),

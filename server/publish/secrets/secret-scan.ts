@@ -189,12 +189,12 @@ function describeFinding({ path, line, kind }: SecretFinding): string {
 
 function secretDetected(findings: readonly SecretFinding[]): ApiError {
   const more = findings.length > 1 ? ` and ${pluralize(findings.length - 1, 'other place')}` : ''
-  const sentence = `The files contain what looks like a secret: ${describeFinding(findings[0]!)}${more}. Nothing was published`
+  const sentence = `The files seem to contain a secret: ${describeFinding(findings[0]!)}${more}. Nothing was published`
   return new ApiError('SECRET_DETECTED', sentence, { details: findings })
 }
 
 function toWarning({ path, line, kind, fingerprint }: SecretFinding): PublishWarning {
-  return { file: path, line, message: `looks like a secret (${kind}); fingerprint ${fingerprint}` }
+  return { file: path, line, message: `may be a secret (${kind}); fingerprint ${fingerprint}` }
 }
 
 function describeUnscanned(paths: readonly string[]): PublishWarning[] {
