@@ -94,9 +94,9 @@ export class Publication {
 
   /** Retries from where it stopped, with secrets that may be public, by their fingerprints. */
   retry(...allowed: string[]): void {
-    if (!this.#last) return this.#begin()
-    const { found, mode, allowSecrets } = this.#last
-    this.publish(found, mode, [...allowSecrets, ...allowed])
+    const { found, mode, allowSecrets = [] } = this.#last ?? {}
+    if (found) this.publish(found, mode, [...allowSecrets, ...allowed])
+    else this.#begin()
   }
 
   /** Stops sending. What was sent is not visible and is deleted by the service. */
