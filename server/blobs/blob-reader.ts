@@ -10,10 +10,10 @@ export interface BlobIndex {
 
 /** Reads blobs by their hash. The empty content needs no blob. */
 export class BlobReader {
-  readonly #blobs: Pick<Blobs, 'bytes' | 'read'>
+  readonly #blobs: Pick<Blobs, 'bytes' | 'read' | 'localPath'>
   readonly #index: BlobIndex
 
-  constructor(blobs: Pick<Blobs, 'bytes' | 'read'>, index: BlobIndex) {
+  constructor(blobs: Pick<Blobs, 'bytes' | 'read' | 'localPath'>, index: BlobIndex) {
     this.#blobs = blobs
     this.#index = index
   }
@@ -36,6 +36,13 @@ export class BlobReader {
   async read(hash: string, range?: ByteRange): Promise<Readable | undefined> {
     if (hash === EMPTY_HASH) return Readable.from([])
     return this.#read(hash, (location) => this.#blobs.read(location, range))
+  }
+
+  /** Where a blob is in a file of this machine; undefined when it is elsewhere. */
+  async localPlace(hash: string): Promise<{ path: string; offset: number; size: number } | undefined> {
+    const location = this.#blobs.localPath && (await this.#index.find(hash))
+    if (!location) return undefined
+    return { path: this.#blobs.localPath!(location.object), offset: location.offset, size: location.size }
   }
 
   async #read<T>(

@@ -201,6 +201,8 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
         return [...missing]
       }),
 
+    localPath: place,
+
     bytes: (location) => withStorageErrors(() => readIntact(location)),
 
     streamBytes: 2 * READ_CHUNK_BYTES,

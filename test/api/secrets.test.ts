@@ -161,14 +161,14 @@ describe('by the setting', () => {
 
   for (const onFailure of ['pass', 'refuse'] as const)
     test(`a scan that does not end, or cannot read a text, ends with ${onFailure}, and the next one works`, async () => {
-      await using scan = new SecretScan({
+      using scan = new SecretScan({
         secrets: 'x'.repeat(32),
         mode: 'refuse',
         onFailure,
         log: silentLog,
         timeoutMs: 0,
       })
-      await using patient = new SecretScan({
+      using patient = new SecretScan({
         secrets: 'x'.repeat(32),
         mode: 'refuse',
         onFailure,

@@ -1,5 +1,8 @@
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { SecretFinding } from '../../../protocol/api/errors.schema.ts'
 import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import { pluralize } from '../../../protocol/format.ts'
@@ -8,7 +11,7 @@ import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import { SECOND_MS } from '../../lib/time.ts'
+import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import { type Secrets, Signer } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
 import type { FoundSecret } from './secret-rules.ts'
@@ -23,18 +26,22 @@ type SecretScanParts = Pick<Parts, 'log'> & {
 
 type FileToScan = Pick<StoredFile, 'path' | 'size' | 'contentType'> & { hash: string }
 
-/** Without the secret. */
-type Found = Omit<FoundSecret, 'value'> & { digest: string }
+/** The bytes, or where they are in a file of this machine. */
+export type FileContents = Uint8Array | { path: string; offset: number; size: number }
 
-/** Files that are sent to the worker together, and the size of a larger one that is scanned. */
+/** Without the secret. */
+export type Found = Omit<FoundSecret, 'value'> & { digest: string }
+
+/** Files that are sent to the process together, and the size of a larger one that is scanned. */
 const BATCH_BYTES = 2 ** 20
 const MAX_FILE_BYTES = 16 * 2 ** 20
 
 /** A batch of the largest size takes a fraction of a second. */
 const BATCH_TIMEOUT_MS = 10 * SECOND_MS
 
-const WORKER_MEMORY_MB = 128
-const WORKER_IDLE_TIMEOUT_MS = 10 * SECOND_MS
+const PROCESS_MEMORY_MB = 128
+/** Its start takes longer than a scan. */
+const PROCESS_IDLE_TIMEOUT_MS = 5 * MINUTE_MS
 
 /** Publishes take turns, a batch each. */
 const BATCHES = { running: 1, waiting: 1000 }
@@ -47,14 +54,14 @@ const FINGERPRINT_LENGTH = 20
 const TEXT_TYPES =
   /^(?:text\/|image\/svg)|^application\/(?:.*\+(?:json|xml|text)|json5?|jsonl|(?:x-)?ndjson|xml|(?:x-)?javascript|ecmascript|(?:x-)?typescript|(?:x-)?yaml|toml|graphql|sql|x-sh|x-httpd-php|x-pem-file|x-x509-ca-cert|pgp-.*|pkcs8|vnd\.apple\.keynote)(?:;|$)/i
 
-const WORKER = new URL('./secret-worker.ts', import.meta.url)
+const PROGRAM = fileURLToPath(new URL('./secret-process.ts', import.meta.url))
 
 /** Finds secrets in the new text files of a version, before it is published (docs/decisions/049-secret-scan.md). */
-export class SecretScan implements AsyncDisposable {
+export class SecretScan implements Disposable {
   readonly #parts: SecretScanParts
   readonly #signer: Signer
   readonly #semaphore = new Semaphore(BATCHES)
-  #worker: Worker | undefined
+  #child: ChildProcess | undefined
   #idleTimer: NodeJS.Timeout | undefined
 
   constructor(parts: SecretScanParts) {
@@ -62,8 +69,8 @@ export class SecretScan implements AsyncDisposable {
     this.#signer = new Signer(parts.secrets, 'secret findings')
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#end()
+  [Symbol.dispose](): void {
+    this.#end()
   }
 
   /**
@@ -89,46 +96,56 @@ export class SecretScan implements AsyncDisposable {
   }
 
   /** Undefined when the batch cannot be scanned, as each file of it that cannot. */
-  async #scan(
-    batch: readonly FileToScan[],
-    reader: BlobReader,
-  ): Promise<(Found[] | undefined)[] | undefined> {
+  async #scan(batch: readonly FileToScan[], reader: BlobReader): Promise<(Found[] | null)[] | undefined> {
     if (batch.some(({ size }) => size > MAX_FILE_BYTES)) return undefined
-    const contents = await Promise.all(batch.map(({ hash }) => reader.bytes(hash)))
+    const contents = await Promise.all(batch.map(({ hash }) => locate(reader, hash)))
     return this.#semaphore.run(async () => {
       clearTimeout(this.#idleTimer)
       try {
-        this.#worker ??= this.#start()
-        this.#worker.postMessage(contents.map((bytes) => bytes ?? Buffer.alloc(0)))
+        this.#child ??= this.#start()
+        this.#child.channel?.ref()
+        this.#child.send(contents)
         const signal = AbortSignal.timeout(this.#parts.timeoutMs ?? BATCH_TIMEOUT_MS)
-        const [found] = (await once(this.#worker, 'message', { signal })) as [(Found[] | undefined)[]]
+        const [found] = (await once(this.#child, 'message', { signal })) as [(Found[] | null)[]]
         return found
       } catch (error) {
         this.#parts.log.warn('files could not be scanned for secrets', { path: batch[0]!.path, error })
-        await this.#end()
+        this.#end()
         return undefined
       } finally {
-        this.#idleTimer = setTimeout(() => void this.#end(), WORKER_IDLE_TIMEOUT_MS).unref()
+        this.#child?.channel?.unref()
+        this.#idleTimer = setTimeout(() => this.#end(), PROCESS_IDLE_TIMEOUT_MS).unref()
       }
     })
   }
 
-  #start(): Worker {
-    const worker = new Worker(WORKER, { resourceLimits: { maxOldGenerationSizeMb: WORKER_MEMORY_MB } })
-    worker.unref()
-    const forget = () => {
-      if (this.#worker === worker) this.#worker = undefined
-    }
-    // Its error also ends the wait for a message.
-    return worker.on('error', forget).on('exit', forget)
+  #start(): ChildProcess {
+    // It gets nothing of the environment, which contains secrets, but the cache of Node, if there is one.
+    const cache = getCompileCacheDir()
+    const child = fork(PROGRAM, [], {
+      env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
+      execArgv: [`--max-old-space-size=${PROCESS_MEMORY_MB}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    child.unref()
+    child.on('error', () => {
+      if (this.#child === child) this.#child = undefined
+    })
+    // Ends the wait for a message.
+    child.on('exit', () => child.emit('error', new Error('The process exited during its work')))
+    return child
   }
 
-  async #end(): Promise<void> {
+  #end(): void {
     clearTimeout(this.#idleTimer)
-    const worker = this.#worker
-    this.#worker = undefined
-    await worker?.terminate()
+    this.#child?.kill('SIGKILL')
+    this.#child = undefined
   }
+}
+
+async function locate(reader: BlobReader, hash: string): Promise<FileContents> {
+  return (await reader.localPlace(hash)) ?? (await reader.bytes(hash)) ?? new Uint8Array()
 }
 
 /** What the batches of a version have. */
@@ -144,7 +161,7 @@ class VersionScan {
     this.#allowed = allowed
   }
 
-  add(batch: readonly FileToScan[], results: readonly (Found[] | undefined)[] | undefined): void {
+  add(batch: readonly FileToScan[], results: readonly (Found[] | null)[] | undefined): void {
     for (const [index, { path }] of batch.entries()) {
       const secrets = results?.[index]
       if (!secrets) this.unscanned.push(path)
