@@ -19,6 +19,7 @@ import { oneFile } from './one-file.ts'
 import { programs } from './programs.ts'
 import { publishing } from './publish.ts'
 import { reports } from './reports.ts'
+import { secrets } from './secrets.ts'
 import { ROOT } from './server-process.ts'
 import { overload } from './serving/overload.ts'
 import { serving } from './serving/serving.ts'
@@ -32,6 +33,7 @@ const MEASUREMENTS = [
   publishing,
   oneFile,
   comparing,
+  secrets,
   watching,
   programs,
   memory,

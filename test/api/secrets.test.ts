@@ -8,7 +8,7 @@ import { silentLog } from '../support/silent-log.ts'
 import { Api, expectFailure, startApi } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
 import { assertKeepsNothing, make, send } from './archive-requests.ts'
-import { sha256, toManifest } from './content.ts'
+import { sha256 } from './content.ts'
 import { makeSecret, PUBLIC, SECRETS } from './planted-secrets.ts'
 
 const api = await startApi()
@@ -135,11 +135,11 @@ describe('a version with a secret', () => {
     assert.equal((await owner.client.finalize(slug, { versionId, allowSecrets })).status, 'active')
   })
 
-  test('is not scanned in files that are not text, nor in those that the site has', async () => {
+  test('is not scanned in files that are not text, nor in contents that the site has', async () => {
     const secret = makeSecret()
-    const files = toManifest({ 'a.png': secret })
-    await api.publish(owner.client, { 'a.png': secret, 'index.html': 'x' })
-    assert.equal(files[0]!.contentType, 'image/png')
+    const { slug } = await api.publish(owner.client, { 'a.png': secret, 'index.html': 'x' })
+    await api.publish(owner.client, { 'a.js': secret, 'index.html': 'y' }, { slug })
+    await expectFailure(api.publish(owner.client, { 'a.js': secret }), 'SECRET_DETECTED')
   })
 })
 

@@ -41,7 +41,7 @@ const MAX_KEY_CHARACTERS = 8000
 /** More occurrences of anchors are no text that a person or a program wrote. */
 const MAX_CANDIDATES = 20_000
 
-/** Published formats; docs/decisions/049-secret-scan.md says why these. Every expression is bounded in length. */
+/** Published formats; docs/decisions/050-secret-scan.md says why these. Every expression is bounded in length. */
 const RULES: readonly Rule[] = [
   {
     kind: 'private key',

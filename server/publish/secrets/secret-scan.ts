@@ -56,7 +56,7 @@ const TEXT_TYPES =
 
 const PROGRAM = fileURLToPath(new URL('./secret-process.ts', import.meta.url))
 
-/** Finds secrets in the new text files of a version, before it is published (docs/decisions/049-secret-scan.md). */
+/** Finds secrets in the new text files of a version, before it is published (docs/decisions/050-secret-scan.md). */
 export class SecretScan implements Disposable {
   readonly #parts: SecretScanParts
   readonly #signer: Signer
