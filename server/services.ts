@@ -58,6 +58,7 @@ import type { Scanner } from './publish/scan/scanner.ts'
 import { SecretScan } from './publish/secrets/secret-scan.ts'
 import { SignedUploadUrls } from './publish/signed-uploads.ts'
 import { PendingVersionStore } from './publish/stage.ts'
+import { Reviews } from './reviews/reviews.ts'
 import { Collaborators } from './sites/collaborators.ts'
 import { MarkdownPages } from './sites/markdown/markdown-pages.ts'
 import { NamePolicy } from './sites/name-policy.ts'
@@ -222,7 +223,8 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     }),
     names,
     previews: new Previews({ ...parts, versions }),
-    previewLinks: new PreviewLinks({ ...parts, tokens: new PreviewTokens(secret) }),
+    reviews: new Reviews(parts),
+    previewLinks: new PreviewLinks({ ...parts, tokens: new PreviewTokens(secret, 'link') }),
     thumbnails,
     pages,
     thumbnailDrawer: openThumbnailDrawer(

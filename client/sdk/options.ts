@@ -7,6 +7,8 @@ export interface SlipwayOptions {
   baseUrl: string
   /** API key. Without it, or with an empty one, calls are anonymous, or use the page's session. */
   key?: string | undefined
+  /** The token of a review link, after the `#` of its URL. */
+  reviewToken?: string | undefined
   /** The name and version of the program, which versions record: `my-tool/1.0`. */
   client?: string | undefined
   /** The HTTP transport; `fetch` by default. */

@@ -39,6 +39,7 @@ import type {
   UploadTarget,
 } from '../../protocol/api/publish.schema.ts'
 import type { ReportReceived, ReportRequest } from '../../protocol/api/reports.schema.ts'
+import type { OpenedReview } from '../../protocol/api/reviews.schema.ts'
 import type {
   ClaimPreview,
   ClaimResponse,
@@ -81,6 +82,7 @@ import {
 } from './options.ts'
 import { type PublishOptions, type PublishResult, publish } from './publish.ts'
 import { readBytes, readJson, sendRequest } from './response.ts'
+import { SiteReview } from './review.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts'
 import { SlipwayError } from './slipway-error.ts'
 import {
@@ -101,6 +103,7 @@ export type * from '../../protocol/api/fields.schema.ts'
 export type * from '../../protocol/api/previews.schema.ts'
 export type * from '../../protocol/api/publish.schema.ts'
 export type * from '../../protocol/api/reports.schema.ts'
+export type * from '../../protocol/api/reviews.schema.ts'
 export type * from '../../protocol/api/sites.schema.ts'
 export type * from '../../protocol/api/versions.schema.ts'
 export type * from '../../protocol/api/visits.schema.ts'
@@ -126,6 +129,7 @@ export {
   type ResumableResult,
   SiteOwnedError,
 } from './resume.ts'
+export type { SiteReview } from './review.ts'
 export { isSlipwayError, SlipwayError } from './slipway-error.ts'
 export type {
   Bytes,
@@ -567,6 +571,16 @@ export class Slipway {
     return this.#call('removeDomain', { params: { domain } })
   }
 
+  /** The review of a preview, or without `preview` of the live version. */
+  review(slug: string, preview?: string): SiteReview {
+    return new SiteReview((id, call) => this.#call(id, ...([call] as never)), slug, preview)
+  }
+
+  /** What the review link is about whose token this client has. */
+  openReview(): Promise<OpenedReview> {
+    return this.#call('openReview')
+  }
+
   #withClaimToken(claimToken: string | undefined): Slipway {
     return claimToken === undefined ? this : this.with({ key: undefined })
   }
@@ -629,13 +643,14 @@ export class Slipway {
   }
 
   #headers({ contentType, claimToken }: Pick<AnyCall, 'contentType' | 'claimToken'>): Record<string, string> {
-    const { key, client } = this.#options
+    const { key, client, reviewToken } = this.#options
     return {
       Accept: 'application/json',
       ...(key !== undefined && { Authorization: `Bearer ${key}` }),
       ...(client !== undefined && { 'X-Slipway-Client': client }),
       ...(contentType !== undefined && { 'Content-Type': contentType }),
       ...(claimToken !== undefined && { 'X-Slipway-Claim-Token': claimToken }),
+      ...(reviewToken !== undefined && { 'X-Slipway-Review': reviewToken }),
     }
   }
 

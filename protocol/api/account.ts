@@ -2,6 +2,7 @@
 export const NOTICE_KINDS = {
   'site-expires': 'A site is about to expire',
   'site-deleted': 'A site was deleted',
+  review: 'A reviewer has commented or decided',
   'domain-fails': 'A domain no longer points to its site',
   'domain-works': 'A domain points to its site again',
   'certificate-fails': 'A domain has a problem with its certificate',

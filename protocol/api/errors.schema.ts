@@ -137,6 +137,11 @@ export const ERROR_CODES = {
       'Not all files were uploaded before finalize. details.missing lists the first 20, details.count counts all.',
     hint: 'Upload the missing files and finalize again; uploads/refresh returns new targets for them.',
   },
+  APPROVAL_REQUIRED: {
+    status: 409,
+    meaning: 'The site requires an approval of exactly this content before a preview is promoted.',
+    hint: 'Ask a reviewer to approve the version that the preview shows, then promote it again.',
+  },
   VERSION_CONFLICT: {
     status: 409,
     meaning:

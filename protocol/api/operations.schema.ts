@@ -17,6 +17,7 @@ import * as previewShape from './previews.schema.ts'
 import * as programShape from './programs.schema.ts'
 import * as publishShape from './publish.schema.ts'
 import * as reportShape from './reports.schema.ts'
+import * as reviewShape from './reviews.schema.ts'
 import type { Schema } from './schema.ts'
 import * as siteShape from './sites.schema.ts'
 import { MAX_THUMBNAIL_BYTES } from './sites.ts'
@@ -58,7 +59,7 @@ export interface Operation {
   /** The errors that do not follow from the other fields (`routeErrors`). */
   errors?: readonly ErrorCode[]
   /** The rate limit that a request is charged to; `handler` leaves it to the handler. Default `api`. */
-  charge?: 'sign-in' | 'name' | 'none' | 'handler'
+  charge?: 'sign-in' | 'name' | 'review' | 'none' | 'handler'
   /** Not charged for a caller with this kind of credential, which the request ends and which is valid only once. */
   ends?: 'key' | 'dashboard'
   access: OperationAccess
@@ -104,6 +105,22 @@ const PUBLISH_ERRORS: readonly ErrorCode[] = [
   'SECRET_DETECTED',
   'SCAN_UNAVAILABLE',
 ]
+
+/** For an account with access to the site, and for the holder of a review link. */
+const FOR_REVIEWERS = { tag: 'Reviews', charge: 'review', access: forSite('preview'), auth: 'optional' } as const
+
+/** Of a preview, or of the live version of a site. Each has a path of its own for both. */
+// biome-ignore format: a table reads best a row a line
+const REVIEW = {
+  get: { ...FOR_REVIEWERS, summary: 'Get a review: what is shown, its threads and decisions', query: reviewShape.reviewQuery, answer: [200, reviewShape.review], access: forSite('read') },
+  createLink: { tag: 'Reviews', summary: 'Create a link with which reviewers without an account comment and decide', details: 'The response shows the URL once. It ends with the preview.', body: reviewShape.reviewLinkRequest, answer: [201, reviewShape.createdReviewLink], errors: ['QUOTA_EXCEEDED', 'SITE_SUSPENDED', 'SITE_EXPIRED'], access: forSite('publish') },
+  revokeLink: { tag: 'Reviews', summary: 'End a review link and what it shows', answer: [200, reviewShape.revokedReviewLink], access: forSite('publish') },
+  createThread: { ...FOR_REVIEWERS, summary: 'Comment on a place of a page', body: reviewShape.threadRequest, answer: [201, reviewShape.thread], errors: ['QUOTA_EXCEEDED', 'SITE_SUSPENDED', 'SITE_EXPIRED', 'RATE_LIMITED'] },
+  addToThread: { ...FOR_REVIEWERS, summary: 'Reply to a thread, resolve it or open it again', body: reviewShape.threadChange, answer: [200, reviewShape.thread], errors: ['QUOTA_EXCEEDED', 'SITE_SUSPENDED', 'SITE_EXPIRED', 'RATE_LIMITED'] },
+  decide: { ...FOR_REVIEWERS, summary: 'Approve the version that is shown, or request changes', body: reviewShape.decisionRequest, answer: [201, reviewShape.decision], errors: ['VERSION_CONFLICT', 'SITE_SUSPENDED', 'SITE_EXPIRED', 'RATE_LIMITED'], access: forSite('manage') },
+  placements: { ...FOR_REVIEWERS, summary: 'Report which threads the pages of a version have a place for', body: reviewShape.placementsRequest, answer: [200, reviewShape.placementsResponse], errors: ['SITE_SUSPENDED', 'SITE_EXPIRED'] },
+  wait: { ...FOR_REVIEWERS, summary: 'Wait up to 25 seconds until the review has changed', query: reviewShape.changesQuery, answer: [200, reviewShape.reviewRevision], access: forSite('read') },
+} as const
 
 /** Every operation, by its id; protocol/api/paths.ts has their methods and paths. */
 // biome-ignore format: a table reads best a row a line
@@ -167,8 +184,25 @@ export const OPERATIONS = {
   downloadArchive: { tag: 'Versions', summary: 'Download a version as tar.gz or zip', query: versionShape.downloadQuery, answer: [200, 'bytes'], errors: ['SITE_PENDING'], access: forSite('read') },
   listPreviews: { tag: 'Previews', summary: 'List the previews of a site, the last changed one first', answer: [200, previewShape.previewList], access: forSite('read') },
   getPreview: { tag: 'Previews', summary: 'Get a preview', answer: [200, previewShape.preview], access: forSite('read') },
-  promotePreview: { tag: 'Previews', summary: 'Make the version of a preview live', details: 'All files of the site change together.', query: previewShape.promoteQuery, answer: [200, publishShape.finalizeResponse], errors: ['VERSION_CONFLICT', 'CONTENT_REFUSED'], access: forSite('publish') },
+  promotePreview: { tag: 'Previews', summary: 'Make the version of a preview live', details: 'All files of the site change together.', query: previewShape.promoteQuery, answer: [200, publishShape.finalizeResponse], errors: ['VERSION_CONFLICT', 'CONTENT_REFUSED', 'APPROVAL_REQUIRED'], access: forSite('publish') },
   deletePreview: { tag: 'Previews', summary: 'Delete a preview', details: 'Its URL ends; the site stays as it is.', answer: [200, previewShape.deletePreviewResponse], access: forSite('preview') },
+  openReview: { ...FOR_REVIEWERS, summary: 'Get what a review link is about', answer: [200, reviewShape.openedReview], access: 'any' },
+  getReview: REVIEW.get,
+  createReviewLink: REVIEW.createLink,
+  revokeReviewLink: REVIEW.revokeLink,
+  createThread: REVIEW.createThread,
+  addToThread: REVIEW.addToThread,
+  decideReview: REVIEW.decide,
+  reportPlacements: REVIEW.placements,
+  waitForReview: REVIEW.wait,
+  getPreviewReview: REVIEW.get,
+  createPreviewReviewLink: REVIEW.createLink,
+  revokePreviewReviewLink: REVIEW.revokeLink,
+  createPreviewThread: REVIEW.createThread,
+  addToPreviewThread: REVIEW.addToThread,
+  decidePreviewReview: REVIEW.decide,
+  reportPreviewPlacements: REVIEW.placements,
+  waitForPreviewReview: REVIEW.wait,
   listDomains: { tag: 'Domains', summary: 'List your domains', answer: [200, domainShape.domainList], access: forAccount('read') },
   addDomain: { tag: 'Domains', summary: 'Add a domain to a site', details: 'The response has the DNS records to enter.', body: domainShape.domainRequest, answer: [201, domainShape.domainResponse], errors: ['DOMAIN_TAKEN', 'DOMAINS_UNAVAILABLE', 'DOMAIN_LIMIT_REACHED', 'NOT_FOUND', 'OWNER_REQUIRED', 'SITE_SUSPENDED', 'SITE_EXPIRED'], access: forAccount('manage') },
   checkDomain: { tag: 'Domains', summary: 'Check the DNS records of a domain now', answer: [200, domainShape.domainResponse], access: forAccount('read') },

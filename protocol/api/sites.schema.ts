@@ -28,6 +28,12 @@ const kind = text('The main kind of content of the live version; null when it wa
 })
 export type SiteKind = Static<typeof kind>
 
+const requireApproval = text(
+  'Whose approval of exactly this content promoting a preview requires; `collaborators` includes the owner',
+  { enum: ['off', 'anyone', 'collaborators'] },
+)
+export type ApprovalRule = Static<typeof requireApproval>
+
 const siteFields = {
   slug,
   siteUrl,
@@ -63,6 +69,7 @@ export const siteDetails = named(
         { description: 'The metadata of the site itself; for null, the value of the document is used' },
       ),
       spaMode: metadataFields.spaMode,
+      requireApproval,
       files: list(publishedFile, 'The files of the current version'),
     },
     sharedFields,
@@ -79,6 +86,7 @@ const siteSummary = named(
       imageUrl: nullable(text('URL of its Open Graph image, its icon, or its only image; null without any')),
       fileCount: integer('Files'),
       totalBytes: integer('Bytes'),
+      openThreads: integer('Open threads of its reviews'),
     },
     {
       ...sharedFields,
@@ -115,6 +123,7 @@ export const metadataRequest = object(
   {},
   {
     ...metadataFields,
+    requireApproval,
     password: nullable(
       text('The password that visitors must enter; null removes it', {
         minLength: 1,

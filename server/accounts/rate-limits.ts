@@ -21,9 +21,10 @@ export interface RateLimitStatus {
  * Contract, "Rate limits". Browser sessions of an account have a counter of their own, so that the dashboard and the
  * API key do not use up each other's requests. Pages of other origins have one too, so that no page keeps a visitor
  * from signing in. `message` counts messages of programs to `/mcp`, of which a client sends three before its first
- * call, `name` checks of names without an account: a page checks while its user types.
+ * call, `name` checks of names without an account: a page checks while its user types, `review` requests of the holders
+ * of review links.
  */
-export type LimitKind = 'api' | 'sign-in' | 'report' | 'message' | 'name'
+export type LimitKind = 'api' | 'sign-in' | 'report' | 'message' | 'name' | 'review'
 
 type LimitsParts = Pick<Parts, 'store' | 'clock' | 'plans'> & {
   rates: { anonymous: number; session: number; signIn: number }
@@ -32,6 +33,8 @@ type LimitsParts = Pick<Parts, 'store' | 'clock' | 'plans'> & {
 export const REPORTS_PER_HOUR = 20
 
 export const NAME_CHECKS_PER_HOUR = 60
+
+const REVIEW_REQUESTS_PER_HOUR = 1000
 
 /** Messages to `/mcp` for each request of the hourly limit. */
 const MESSAGES_PER_REQUEST = 20
@@ -144,9 +147,12 @@ export class RateLimits {
       const { key, limit } = this.#budget(caller, 'api')
       return { key: messageKey(key), limit: Math.min(UNLIMITED, MESSAGES_PER_REQUEST * limit) }
     }
-    if (kind === 'name' && caller.account) return this.#budget(caller, 'api')
+    if ((kind === 'name' || kind === 'review') && caller.account) return this.#budget(caller, 'api')
     if (kind !== 'api') {
-      const limits = { 'sign-in': rates.signIn, report: REPORTS_PER_HOUR, name: NAME_CHECKS_PER_HOUR }
+      const limits = {
+        ...{ 'sign-in': rates.signIn, report: REPORTS_PER_HOUR, name: NAME_CHECKS_PER_HOUR },
+        review: REVIEW_REQUESTS_PER_HOUR,
+      }
       const limit = limits[kind]
       const origin = caller.isOfOtherPage ? ' of other pages' : ''
       return { key: `${kind}${origin}:${rateLimitSubnet(caller.address)}`, limit }

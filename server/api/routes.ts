@@ -8,6 +8,7 @@ import { domainHandlers } from './domains.ts'
 import { accountHandlers } from './me.ts'
 import { moderationHandlers, reportHandlers } from './moderation.ts'
 import { publishHandlers } from './publish.ts'
+import { reviewHandlers } from './reviews.ts'
 import { Call, type Handlers, type Route } from './route.ts'
 import { signInHandlers } from './sign-in.ts'
 import { siteHandlers } from './sites.ts'
@@ -25,6 +26,7 @@ export function routes(services: Services): Route[] {
     ...siteHandlers(services),
     ...versionHandlers(services),
     ...previewHandlers(services),
+    ...reviewHandlers(services),
     ...domainHandlers(services),
     ...moderationHandlers(services),
     ...reportHandlers(services),

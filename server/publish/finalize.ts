@@ -316,7 +316,7 @@ export class Finalizer implements AsyncDisposable {
         const replacedId = isShown(replaced, now) && !version.liveReload ? replaced.id : null
         const replacement = { replacedId, next: outcome.version, previewName: name }
         await recordFormerFiles(tx, site, replacement, now)
-        await endPreview(tx, replaced, { now, effect: 'outdated' })
+        await endPreview(tx, replaced, { now, effect: 'outdated', keepsReview: isShown(replaced, now) })
       }
       await saveDraft(tx, site.slug, now)
     } else outcome.site = await activateVersion(tx, site, outcome.version, { now, change })

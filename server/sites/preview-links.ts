@@ -10,21 +10,32 @@ import { requireFinalized, requireVersion } from './version.ts'
 const LIFETIME_MS = 10 * MINUTE_MS
 
 /** As long as a version id, in whose place it stands; an id begins with the time and therefore with a digit. */
-const TOKEN = /^z([0-9a-hjkmnp-tv-z]{7})[0-9a-hjkmnp-tv-z]{18}$/
+const TOKEN = /^[yz]([0-9a-hjkmnp-tv-z]{7})[0-9a-hjkmnp-tv-z]{18}$/
+
+/** The first character of a token, and what its key is derived for. */
+const KINDS = {
+  link: { prefix: 'z', purpose: 'preview links' },
+  review: { prefix: 'y', purpose: 'review grants' },
+}
 
 interface PreviewClaims {
   slug: string
   /** A link ends when the password changes. */
   passwordHash: string | null
   versionId: string
+  /** Of a review grant: all end when the key of the site changes. */
+  reviewKey?: string | null
 }
 
 /** The labels of preview hosts are `<token>--<slug>`. A host works in frames, without cookies. */
 export class PreviewTokens {
   readonly #signer: Signer
+  readonly #prefix: string
 
-  constructor(secret: Secrets) {
-    this.#signer = new Signer(secret, 'preview links')
+  constructor(secret: Secrets, kind: keyof typeof KINDS) {
+    const { prefix, purpose } = KINDS[kind]
+    this.#prefix = prefix
+    this.#signer = new Signer(secret, purpose)
   }
 
   /** `until` is in milliseconds since 1970, rounded down to seconds. */
@@ -38,11 +49,16 @@ export class PreviewTokens {
   }
 
   /** The tokens of all accepted secrets, that of the current one first. */
-  #tokens({ slug, passwordHash, versionId }: PreviewClaims, until: number): string[] {
+  #tokens({ slug, passwordHash, versionId, reviewKey }: PreviewClaims, until: number): string[] {
     const seconds = Math.floor(until / 1000)
-    const macs = this.#signer.signAll([slug, passwordHash ?? '', versionId, seconds])
-    return macs.map((mac) => `z${encodeTime(seconds, 7)}${encodeBits(Buffer.from(mac, 'base64url'), 18)}`)
+    const macs = this.#signer.signAll([slug, passwordHash ?? '', versionId, seconds, reviewKey ?? ''])
+    return macs.map((mac) => `${this.#prefix}${encodeTime(seconds, 7)}${encodeBits(Buffer.from(mac, 'base64url'), 18)}`)
   }
+}
+
+/** Whether a valid token of this form shows a version in a review. */
+export function isReviewGrant(token: string): boolean {
+  return token.startsWith(KINDS.review.prefix)
 }
 
 /** When a preview token ends, in milliseconds since 1970; undefined for other texts, such as a version id. */

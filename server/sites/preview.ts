@@ -56,13 +56,14 @@ export function renewedPreview(
   return { previewUntil: now + previewUntil! - createdAt, baseVersionId: null }
 }
 
-/** Deletes the version, or only its name if it was ever live. */
+/** Deletes the version, or only its name if it was ever live, and its review unless another version takes the name. */
 export async function endPreview(
   tx: WriteTransaction,
   version: VersionHeader,
-  { now, effect }: { now: number; effect: ChangeEffect },
+  { now, effect, keepsReview = false }: { now: number; effect: ChangeEffect; keepsReview?: boolean },
 ): Promise<void> {
-  const { id, slug, publishedAt } = version
+  const { id, slug, publishedAt, previewName } = version
+  if (!keepsReview) await tx.reviews.remove({ slug, previewName: previewName! })
   if (publishedAt === null) return deleteVersions(tx, slug, { ids: [id], now, effect })
   await tx.versions.update(id, { previewName: null, previewUntil: null, liveReload: false })
   await tx.notifyChanged(slug, effect)

@@ -3,6 +3,7 @@ import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
+import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { VersionHeader } from '../store/tables/versions.ts'
 import { forgetFormerOfPreview } from './former-files.ts'
@@ -34,7 +35,7 @@ export class Previews {
 
   /**
    * In one transaction and without uploading; the preview keeps showing the version. VERSION_CONFLICT when it shows
-   * another one than `versionId`.
+   * another one than `versionId`, APPROVAL_REQUIRED when the site requires an approval that its content lacks.
    */
   async promote(
     account: Account,
@@ -43,11 +44,13 @@ export class Previews {
     versionId: string | undefined,
   ): Promise<FinalizeResponse> {
     return this.#parts.versions.restore(account, slug, async (queries) => {
-      const { id } = await requirePreview(queries, { slug, name, now: this.#parts.clock() })
-      if (versionId === undefined || versionId === id) return id
-      throw new ApiError('VERSION_CONFLICT', 'The preview shows another version by now', {
-        details: { currentVersionId: id },
-      })
+      const { id, contentHash } = await requirePreview(queries, { slug, name, now: this.#parts.clock() })
+      if (versionId !== undefined && versionId !== id)
+        throw new ApiError('VERSION_CONFLICT', 'The preview shows another version by now', {
+          details: { currentVersionId: id },
+        })
+      await requireApproval(queries, slug, contentHash!)
+      return id
     })
   }
 
@@ -79,3 +82,24 @@ export class Previews {
     return found.flatMap(({ preview, ...version }) => (preview ? { ...preview, ...version } : []))
   }
 }
+
+/** Exactly this content was approved by those whose approval counts, and no changes were requested since. */
+async function requireApproval(queries: Queries, slug: string, contentHash: string): Promise<void> {
+  const { requireApproval: rule } = (await queries.sites.bySlug(slug))!
+  if (rule === 'off') return
+  const decisions = await queries.reviews.decisionsAbout(slug, contentHash, MAX_DECISIONS)
+  for (const { decision, author } of decisions) {
+    if (decision === 'changes-requested') break
+    if (rule === 'anyone' || author.role !== 'guest') return
+  }
+  const [last] = decisions
+  const whose = rule === 'anyone' ? 'an approval' : 'the approval of a collaborator'
+  const sentence =
+    last?.decision === 'changes-requested'
+      ? `${last.author.name} has requested changes of this version`
+      : `This site requires ${whose} of exactly this version before it is promoted`
+  throw new ApiError('APPROVAL_REQUIRED', sentence)
+}
+
+/** Newest decisions about a content that can contain the one that counts. */
+const MAX_DECISIONS = 1000

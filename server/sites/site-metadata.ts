@@ -47,7 +47,7 @@ export function validateMessage(message: unknown): FieldError[] {
 const UNSTORABLE = 'must not contain null characters or unpaired surrogates'
 
 /** PostgreSQL stores neither; other engines would replace or keep them. */
-function isStorable(text: string): boolean {
+export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
 
@@ -66,11 +66,12 @@ export function headMetadata(site: Site): SiteDetails['viewer'] {
 
 /** Absent fields are omitted. */
 export function metadataChange(viewer: MetadataRequest, now: number): Partial<Site> {
-  const { spaMode, ttlSeconds } = viewer
+  const { spaMode, ttlSeconds, requireApproval } = viewer
   const head = HEAD_FIELDS.filter((field) => viewer[field] !== undefined)
   return {
     ...Object.fromEntries(head.map((field) => [field, viewer[field] || null])),
     ...(spaMode === undefined ? {} : { spaMode }),
+    ...(requireApproval === undefined ? {} : { requireApproval }),
     ...(ttlSeconds === undefined ? {} : { expiresAt: ttlSeconds === null ? null : now + ttlSeconds * 1000 }),
   }
 }
@@ -83,7 +84,7 @@ export function expiryEffect({ expiresAt }: Site, change: Partial<Site>): Change
     : 'outdated'
 }
 
-/** The password and the expiry of a site are its owner's. */
-export function requiredRight({ password, ttlSeconds }: MetadataRequest): SiteRight {
-  return password === undefined && ttlSeconds === undefined ? 'publish' : 'manage'
+/** The password, the expiry and the rule for approvals of a site are its owner's. */
+export function requiredRight({ password, ttlSeconds, requireApproval }: MetadataRequest): SiteRight {
+  return [password, ttlSeconds, requireApproval].every((value) => value === undefined) ? 'publish' : 'manage'
 }

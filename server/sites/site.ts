@@ -84,6 +84,7 @@ export class Sites {
       ...this.#appearance(site, displayed),
       viewer: headMetadata(site),
       spaMode: site.spaMode,
+      requireApproval: site.requireApproval,
       hasPassword: site.passwordHash !== null,
       createdAt: toIso(site.createdAt),
       updatedAt: toIso(site.updatedAt),
@@ -244,6 +245,7 @@ export class Sites {
     for (const version of await read.versions.listNewestPending(sites.map((site) => site.slug))) {
       pending.set(version.slug, version)
     }
+    const openThreads = await read.reviews.openThreads(sites.map((site) => site.slug))
     const live = new Map<string, VersionHeader>()
     const ids = sites.flatMap((site) => site.liveVersionId ?? [])
     for (const version of await read.versions.headers(ids)) live.set(version.id, version)
@@ -263,6 +265,7 @@ export class Sites {
         pendingVersionId: waiting?.id ?? null,
         fileCount: displayed?.fileCount ?? 0,
         totalBytes: displayed?.totalBytes ?? 0,
+        openThreads: openThreads.get(site.slug) ?? 0,
         createdAt: toIso(site.createdAt),
         updatedAt: toIso(site.updatedAt),
         expiresAt: toIsoOrNull(site.expiresAt),

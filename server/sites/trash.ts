@@ -120,6 +120,7 @@ export async function deleteSite(
   const versions = await tx.versions.bySlug(slug)
   const bytes = await removeVersions(tx, site, { ids: versions.map(({ id }) => id), now })
   await tx.collaborators.removeOfSite(slug)
+  await tx.reviews.removeOfSite(slug)
   await releaseHosts(tx, slug, now, certificates)
   await tx.sites.update(slug, {
     liveVersionId: null,

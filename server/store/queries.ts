@@ -21,6 +21,7 @@ import { OAuthQueries } from './queries/oauth.ts'
 import { OperatorSettingQueries } from './queries/operator-settings.ts'
 import { ReferenceQueries } from './queries/references.ts'
 import { ReportQueries } from './queries/reports.ts'
+import { ReviewQueries } from './queries/reviews.ts'
 import { ScanQueries } from './queries/scans.ts'
 import { ServingQueries } from './queries/serving.ts'
 import { SharedSettingQueries } from './queries/shared-settings.ts'
@@ -56,6 +57,7 @@ const GROUPS = {
   notices: NoticeQueries,
   blocks: BlockQueries,
   reports: ReportQueries,
+  reviews: ReviewQueries,
   scans: ScanQueries,
   ticketKeys: TicketKeyQueries,
   sharedSettings: SharedSettingQueries,

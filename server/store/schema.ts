@@ -21,6 +21,7 @@ import { noticeTable } from './tables/notices.ts'
 import { oauthRecordTable } from './tables/oauth.ts'
 import { operatorSettingTable } from './tables/operator-settings.ts'
 import { reportTable } from './tables/reports.ts'
+import { reviewDecisionTable, reviewLinkTable, reviewThreadTable } from './tables/reviews.ts'
 import { acceptedScanTable } from './tables/scans.ts'
 import { sharedSettingTable } from './tables/shared-settings.ts'
 import { sessionTable, signInCodeTable, signInSourceTable } from './tables/sign-ins.ts'
@@ -72,6 +73,9 @@ export const TABLES = {
   notices: noticeTable,
   blocks: blockTable,
   reports: reportTable,
+  review_links: reviewLinkTable,
+  review_threads: reviewThreadTable,
+  review_decisions: reviewDecisionTable,
   accepted_scans: acceptedScanTable,
   ticket_keys: ticketKeyTable,
   shared_settings: sharedSettingTable,

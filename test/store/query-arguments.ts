@@ -53,6 +53,21 @@ const challenge = { type: 'http-01', name: 'n', token: 't', keyAuthorization: 'k
 const figures = { id: 'n', bytes: 1, visits: 1, sites: 0, title: 't' }
 const activity = { width: 3_600_000, at: 0, name: 'visits', value: 1 }
 const lease = { name: 'name 7', holder: 'h', until: 100_000 }
+const reviewed = { slug: 'slug 7', previewName: 'preview_name 7' }
+const reviewer = { name: 'n', role: 'guest' } as const
+const place = { path: '/', selector: 'h1', text: 't', before: '', after: '', width: 1, height: 1 }
+const reviewLink = {
+  ...{ id: 'n', ...reviewed, tokenHash: 'n', createdBy: 'id 7', createdAt: 1, expiresAt: 1 },
+  audience: 'anyone',
+} as const
+const reviewThread = {
+  ...{ id: 'n', ...reviewed, versionId: 'n', place, outdatedIn: null, characters: 1, createdAt: 1 },
+  ...{ status: 'open' as const, changedAt: 1, comments: [{ id: 'n', author: reviewer, text: 't', at: 1 }] },
+} as const
+const reviewDecision = {
+  ...{ id: 'n', ...reviewed, versionId: 'n', contentHash: 'n', note: null, author: reviewer, createdAt: 1 },
+  decision: 'approved',
+} as const
 const schedule = { renewAt: 1, informationAt: 1, dueAt: 1, hasRenewalInfo: true }
 const visit = {
   slug: 'slug 7',
@@ -332,6 +347,27 @@ export const QUERY_ARGUMENTS: Arguments = {
     put: [{ kind: 'hash', value: 'v', reason: 'r', createdAt: 1, expiresAt: null }],
     remove: ['hash', 'value 7', 50],
     expired: [50, 100],
+  },
+  reviews: {
+    linkByToken: ['token_hash 7'],
+    links: [reviewed],
+    addLink: [reviewLink],
+    removeLink: [reviewed, 'id 7'],
+    removeExpiredLinks: [50],
+    threads: [reviewed],
+    thread: [reviewed, 'id 7'],
+    addThread: [reviewThread],
+    updateThread: ['id 7', { status: 'resolved' }],
+    removeThread: ['id 7'],
+    size: [reviewed],
+    oldestResolved: [reviewed],
+    openThreads: [['slug 7', 'slug 8']],
+    revision: [reviewed],
+    addDecision: [reviewDecision],
+    decisions: [reviewed, 20],
+    decisionsAbout: ['slug 7', 'content_hash 7', 20],
+    remove: [reviewed],
+    removeOfSite: ['slug 7'],
   },
   reports: {
     find: ['site 7'],

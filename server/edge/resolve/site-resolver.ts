@@ -50,13 +50,15 @@ const PROXY_LOOKUPS = { running: 8, waiting: 1000 }
 export class SiteResolver {
   readonly #options: SiteResolverOptions
   readonly #previewTokens: PreviewTokens
+  readonly #reviewGrants: PreviewTokens
   readonly #proxyLookups = new Semaphore(PROXY_LOOKUPS)
   /** By slug, `<version id or preview name>--<slug>` and domain; a slug has no dot and no two hyphens in a row. */
   readonly #cache: LoadingCache<CachedHost>
 
   constructor(options: SiteResolverOptions) {
     this.#options = options
-    this.#previewTokens = new PreviewTokens(options.secret)
+    this.#previewTokens = new PreviewTokens(options.secret, 'link')
+    this.#reviewGrants = new PreviewTokens(options.secret, 'review')
     this.#cache = new LoadingCache({
       breaker: options.breaker,
       budget: options.budget,

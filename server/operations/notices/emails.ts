@@ -64,6 +64,8 @@ function toContent(event: NoticeEvent, addresses: UrlBuilder, now: number): Cont
       return domainReleased(event, addresses)
     case 'limit-reached':
       return limitReached(event, addresses)
+    case 'review':
+      return reviewed(event, addresses)
     case 'new-browser':
       return newBrowser(event, addresses)
   }
@@ -173,6 +175,25 @@ function limitReached(
       `Your account at ${addresses.base} uses ${amount}. ${consequence}`,
       'Drafts, previews, earlier versions and the trash count too. Delete what you no longer need:',
       { label: 'Open your sites', url: `${addresses.base}/sites` },
+    ],
+  }
+}
+
+const REVIEWED = {
+  comment: 'commented on',
+  approved: 'approved',
+  'changes-requested': 'requested changes of',
+}
+
+/** The reviewer may be a stranger: the email has no words of the review, and a name without an address in it. */
+function reviewed({ slug, preview, author, what }: EventOf<'review'>, { base }: UrlBuilder): Content {
+  const subject = preview === null ? slug : `${preview} of ${slug}`
+  const query = preview === null ? '' : `?preview=${preview}`
+  return {
+    subject: `Review of ${subject}`,
+    blocks: [
+      `${author.replace(/[^\p{L}\p{N} -]/gu, '')} has ${REVIEWED[what]} ${preview === null ? 'your site' : `the preview ${preview} of your site`} ${slug}. There may be more since.`,
+      { label: 'Open the review', url: `${base}/sites/${slug}/review${query}` },
     ],
   }
 }

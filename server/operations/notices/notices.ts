@@ -41,6 +41,7 @@ const DEFAULT_LIMIT = { windowMs: HOUR_MS, max: 5 }
 const LIMITS: { readonly [Kind in NoticeEvent['kind']]?: typeof DEFAULT_LIMIT } = {
   'site-shared': { windowMs: HOUR_MS, max: 20 },
   'new-browser': { windowMs: DAY_MS, max: 1 },
+  review: { windowMs: HOUR_MS, max: 6 },
 }
 
 const MAX_ATTEMPTS = 5

@@ -101,6 +101,7 @@ function sampleEvents(now: number): Events {
     'limit-reached': {
       ...{ kind: 'limit-reached', part: 'bytes', percent: 80, used: 8e9, limit: 10e9 },
     },
+    review: { kind: 'review', slug, preview: 'spring', author: 'Bob', what: 'comment' },
     'new-browser': {
       ...{ kind: 'new-browser', browser: 'Firefox on Windows', network: '192.0.2.0/24', at: now },
     },

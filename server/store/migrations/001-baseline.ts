@@ -175,7 +175,9 @@ const SITES = `
     kept_domains text,
     suspension text,
     network text,
-    allowed_secrets text
+    allowed_secrets text,
+    require_approval text not null default 'off',
+    review_key text
   );
   create index sites_by_owner on sites (owner_id, created_at, slug);
   create index sites_by_expiry on sites (expires_at) where deleted_at is null and expires_at is not null;
@@ -235,6 +237,48 @@ const SITES = `
   create index versions_drafts on versions (created_at) where state = 'ready' and published_at is null;
   create index versions_previews on versions (slug, preview_name, id) where preview_name is not null;
   create index versions_preview_until on versions (preview_until) where preview_until is not null;
+
+  create table review_links (
+    id text primary key,
+    slug text not null,
+    preview_name text not null,
+    token_hash text not null unique,
+    audience text not null,
+    created_by text not null,
+    created_at bigint not null,
+    expires_at bigint
+  );
+  create index review_links_by_slug on review_links (slug, preview_name);
+  create index review_links_by_expiry on review_links (expires_at) where expires_at is not null;
+
+  create table review_threads (
+    id text primary key,
+    slug text not null,
+    preview_name text not null,
+    version_id text not null,
+    place text not null,
+    status text not null,
+    outdated_in text,
+    comments text not null,
+    characters integer not null,
+    created_at bigint not null,
+    changed_at bigint not null
+  );
+  create index review_threads_by_slug on review_threads (slug, preview_name, id);
+
+  create table review_decisions (
+    id text primary key,
+    slug text not null,
+    preview_name text not null,
+    version_id text not null,
+    content_hash text not null,
+    decision text not null,
+    note text,
+    author text not null,
+    created_at bigint not null
+  );
+  create index review_decisions_by_slug on review_decisions (slug, preview_name, id);
+  create index review_decisions_by_content on review_decisions (slug, content_hash, id);
 
   create table thumbnails (
     version_id text primary key,

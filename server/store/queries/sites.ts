@@ -12,6 +12,11 @@ const BY_SLUG = statement((db, slug: string) => db.selectFrom('sites').selectAll
 const CURRENT_NAME = statement((db, slug: string) =>
   db.selectFrom('sites').select('renamed_to').where('slug', '=', slug),
 )
+/** Tables whose rows belong to a site by its slug. */
+const SITE_TABLES = [
+  ...(['versions', 'blobs', 'blob_names', 'collaborators', 'domains'] as const),
+  ...(['review_links', 'review_threads', 'review_decisions'] as const),
+]
 const INSERT = insertStatement('sites')
 const UPDATE = updateStatement('sites', 'slug')
 
@@ -64,7 +69,7 @@ export class SiteQueries {
   }
 
   /**
-   * Gives a site a new name that no row has, with its versions, blob references, collaborators and domains. The former
+   * Gives a site a new name that no row has, with its versions, blob references, collaborators, reviews and domains. The former
    * one stays as a row of its own that leads to the new one, as earlier ones do. Returns all former names; none for an
    * absent site.
    */
@@ -72,7 +77,7 @@ export class SiteQueries {
     const site = await this.bySlug(slug)
     if (!site) return []
     await this.update(slug, { slug: name, updatedAt: now } as Partial<Site>)
-    for (const table of ['versions', 'blobs', 'blob_names', 'collaborators', 'domains'] as const)
+    for (const table of SITE_TABLES)
       await this.#db.updateTable(table).set({ slug: name }).where('slug', '=', slug).execute()
     await this.insert(formerName(site, now))
     await this.#db

@@ -27,6 +27,14 @@ export type NoticeEvent =
       /** Whether a publish was refused because it needed more. */
       refused?: true
     }
+  | {
+      kind: 'review'
+      slug: string
+      /** Null for the live version. */
+      preview: string | null
+      author: string
+      what: 'comment' | 'approved' | 'changes-requested'
+    }
   | { kind: 'new-browser'; browser: string | null; network: string; at: number }
 
 /** A notice that is due, or that was sent or given up; the row then prevents a second email about its event. */

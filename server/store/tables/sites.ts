@@ -1,4 +1,5 @@
 import type { METADATA_FIELDS } from '../../../protocol/api/publish.ts'
+import type { ApprovalRule } from '../../../protocol/api/sites.schema.ts'
 import { type EntityOf, flag, integer, json, jsonList, nullable, oneOf, Table, text } from '../table.ts'
 import type { Domain } from './domains.ts'
 import type { Suspension } from './suspension.ts'
@@ -42,6 +43,10 @@ export const siteTable = new Table({
   keptDomains: jsonList<KeptDomain>(),
   /** While it is anonymous: the network that published it first, as a keyed hash. */
   network: nullable(text),
+  /** Who must approve a preview before it is promoted. */
+  requireApproval: oneOf<ApprovalRule>(),
+  /** Changes when a review link is revoked, which ends what all of them show; null before. */
+  reviewKey: nullable(text),
   /** Its own suspension; that of its owner applies too. */
   suspension: nullable(json<Suspension>()),
   /** Fingerprints of secrets that publishers of the site have declared public. */
@@ -60,6 +65,7 @@ export function emptySite(slug: string, now: number): Site {
     createdAt: now,
     updatedAt: now,
     visitsKey: slug,
+    requireApproval: 'off',
     keptDomains: [],
     allowedSecrets: [],
   }

@@ -1,0 +1,60 @@
+import type { FastifyRequest } from 'fastify'
+import { REVIEW_TOKEN_HEADER } from '../../protocol/api/reviews.ts'
+import type { ReviewCaller } from '../reviews/access.ts'
+import type { Services } from '../services.ts'
+import type { ReviewSubject } from '../store/tables/reviews.ts'
+import { charge, chargeMessage } from './auth.ts'
+import type { Call, Handlers } from './route.ts'
+
+type ReviewIds =
+  | ('getReview' | 'createReviewLink' | 'revokeReviewLink' | 'createThread' | 'addToThread')
+  | ('decideReview' | 'reportPlacements' | 'waitForReview')
+type PreviewReviewIds =
+  | ('getPreviewReview' | 'createPreviewReviewLink' | 'revokePreviewReviewLink' | 'createPreviewThread')
+  | ('addToPreviewThread' | 'decidePreviewReview' | 'reportPreviewPlacements' | 'waitForPreviewReview')
+
+/** Each operation has one handler for the live version and for a preview. */
+export function reviewHandlers({
+  reviews,
+  limits,
+}: Pick<Services, 'reviews' | 'limits'>): Handlers<'openReview' | ReviewIds | PreviewReviewIds> {
+  const get = (call: Call<'getReview'>) => reviews.get(callerOf(call), subjectOf(call), call.query)
+  const createLink = (call: Call<'createReviewLink'>) =>
+    reviews.createLink(callerOf(call), subjectOf(call), call.body)
+  const revokeLink = (call: Call<'revokeReviewLink'>) =>
+    reviews.revokeLink(callerOf(call), subjectOf(call), call.params.id)
+  const createThread = (call: Call<'createThread'>) =>
+    reviews.createThread(callerOf(call), subjectOf(call), call.body)
+  const addToThread = (call: Call<'addToThread'>) =>
+    reviews.addToThread(callerOf(call), subjectOf(call), call.params.id, call.body)
+  const decide = (call: Call<'decideReview'>) => reviews.decide(callerOf(call), subjectOf(call), call.body)
+  const place = (call: Call<'reportPlacements'>) =>
+    reviews.reportPlacements(callerOf(call), subjectOf(call), call.body)
+  const wait = async (call: Call<'waitForReview'>) => {
+    const { request, reply, caller, query } = call
+    // An open page waits 144 times an hour.
+    if (caller.account) await chargeMessage(limits, request)
+    else await charge(limits, request, reply, 'review')
+    const closed = new AbortController()
+    reply.raw.once('close', () => closed.abort())
+    return reviews.wait(callerOf(call), subjectOf(call), { since: query.since, signal: closed.signal })
+  }
+  return {
+    openReview: (call) => reviews.open(callerOf(call)),
+    ...{ getReview: get, createReviewLink: createLink, revokeReviewLink: revokeLink },
+    ...{ createThread, addToThread, decideReview: decide, reportPlacements: place, waitForReview: wait },
+    ...{ getPreviewReview: get, createPreviewReviewLink: createLink, revokePreviewReviewLink: revokeLink },
+    ...{ createPreviewThread: createThread, addToPreviewThread: addToThread, decidePreviewReview: decide },
+    ...{ reportPreviewPlacements: place, waitForPreviewReview: wait },
+  }
+}
+
+function subjectOf({ request }: { request: FastifyRequest }): ReviewSubject {
+  const { slug, name = '' } = request.params as { slug: string; name?: string }
+  return { slug, previewName: name }
+}
+
+function callerOf({ request }: { request: FastifyRequest }): ReviewCaller {
+  const token = request.headers[REVIEW_TOKEN_HEADER]
+  return { ...request.caller, reviewToken: typeof token === 'string' ? token : undefined }
+}

@@ -1,0 +1,378 @@
+import type {
+  CreatedReviewLink,
+  DecisionRequest,
+  OpenedReview,
+  Placements,
+  PlacementsResponse,
+  Review,
+  ReviewAudience,
+  ReviewDecision,
+  Reviewer,
+  ReviewRevision,
+  ReviewThread,
+  RevokedReviewLink,
+  ThreadChange,
+  ThreadRequest,
+} from '../../protocol/api/reviews.schema.ts'
+import {
+  MAX_REPLIES,
+  MAX_REVIEW_LINKS,
+  MAX_THREADS,
+  REVIEW_PATH,
+} from '../../protocol/api/reviews.ts'
+import { formatNumber } from '../../protocol/format.ts'
+import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso } from '../lib/time.ts'
+import { hashToken, newId, newSessionToken } from '../lib/tokens.ts'
+import type { Parts } from '../parts.ts'
+import { PreviewTokens } from '../sites/preview-links.ts'
+import { isStorable } from '../sites/site-metadata.ts'
+import type { Queries } from '../store/queries.ts'
+import type { WriteTransaction } from '../store/store.ts'
+import { counterWindow } from '../store/tables/counters.ts'
+import type { ReviewSubject, StoredThread } from '../store/tables/reviews.ts'
+import { type ReviewAccess, type ReviewCaller, requireLink, requireReview } from './access.ts'
+import { ReviewChanges, reviewChanges } from './changes.ts'
+import { countThreads, describeDecision, describeLink, describeThread, verdictOf } from './describe.ts'
+
+/** Text of a review, so that a response with all of it has a bound. */
+const MAX_CHARACTERS = 1_000_000
+
+const COMMENTS_PER_HOUR = 60
+
+const SHOWN_DECISIONS = 20
+
+const FRAME_LIFETIME_MS = 30 * MINUTE_MS
+
+/** Of a link to the live version, which does not end by a preview. */
+const DEFAULT_LIFETIME_MS = 30 * DAY_MS
+
+/** The owner gets at most one email in this time for each review. */
+const NOTICE_INTERVAL_MS = 10 * MINUTE_MS
+
+type ReviewsParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'secret'>
+
+/** Comments and decisions about a preview or about the live version of a site (contract, "Review"). */
+export class Reviews {
+  readonly #parts: ReviewsParts
+  readonly #tokens: PreviewTokens
+  readonly #changes: ReviewChanges
+
+  constructor(parts: ReviewsParts) {
+    this.#parts = parts
+    this.#tokens = new PreviewTokens(parts.secret, 'review')
+    this.#changes = new ReviewChanges(parts.store)
+  }
+
+  /** What the link is about. */
+  async open(caller: ReviewCaller): Promise<OpenedReview> {
+    const { store, clock } = this.#parts
+    const { slug, previewName } = await requireLink(store.read, caller, clock())
+    await requireReview(store.read, caller, { subject: { slug, previewName }, right: 'read', now: clock() })
+    return { slug, preview: previewName || null }
+  }
+
+  async get(
+    caller: ReviewCaller,
+    subject: ReviewSubject,
+    { status, path }: { status?: 'open' | 'resolved' | 'outdated'; path?: string } = {},
+  ): Promise<Review> {
+    const { store, addresses, clock } = this.#parts
+    const { read } = store
+    const now = clock()
+    const { site, version, role } = await requireReview(read, caller, { subject, right: 'read', now })
+    const { slug, previewName } = subject
+    const threads = (await read.reviews.threads(subject)).map((thread) => describeThread(thread, version.id))
+    const contentHash = version.contentHash!
+    const until = Math.floor((now + FRAME_LIFETIME_MS) / SECOND_MS) * SECOND_MS
+    const { passwordHash, reviewKey } = site
+    const grant = this.#tokens.sign({ slug, passwordHash, reviewKey, versionId: version.id }, until)
+    const isWanted = ({ status: found, outdated, place }: ReviewThread) =>
+      (path === undefined || place.path === path) &&
+      (status === undefined || status === (found === 'open' && outdated ? 'outdated' : found))
+    return {
+      ...{ slug, preview: previewName || null, title: site.title ?? version.title, role },
+      url: previewName === '' ? addresses.site(slug) : addresses.preview(slug, previewName),
+      ...{ versionId: version.id, contentHash },
+      frame: { url: addresses.preview(slug, grant), expiresAt: toIso(until) },
+      decision: verdictOf(await read.reviews.decisionsAbout(slug, contentHash, 1)),
+      decisions: (await read.reviews.decisions(subject, SHOWN_DECISIONS)).map(describeDecision),
+      counts: countThreads(threads),
+      threads: threads.filter(isWanted),
+      revision: await this.#revision(read, subject, version.id),
+      ...(role !== 'guest' && { links: (await read.reviews.links(subject)).map(describeLink) }),
+    }
+  }
+
+  /** The token is shown once. QUOTA_EXCEEDED beyond 20 links of a review. */
+  async createLink(
+    caller: ReviewCaller,
+    subject: ReviewSubject,
+    request: { audience?: ReviewAudience; expiresInSeconds?: number },
+  ): Promise<CreatedReviewLink> {
+    const { store, addresses, clock } = this.#parts
+    const token = newSessionToken()
+    const link = await store.write('durable', { site: subject.slug }, async (tx) => {
+      const now = clock()
+      await requireReview(tx, caller, { subject, right: 'publish', now })
+      if ((await tx.reviews.links(subject)).length >= MAX_REVIEW_LINKS)
+        throw exceeded(`A review can have at most ${MAX_REVIEW_LINKS} links`, 'Revoke one of them.')
+      const { audience = 'anyone', expiresInSeconds } = request
+      const lifetime = expiresInSeconds === undefined ? undefined : expiresInSeconds * SECOND_MS
+      const end = lifetime ?? (subject.previewName === '' ? DEFAULT_LIFETIME_MS : undefined)
+      const created = {
+        ...{ id: newId(now), ...subject, tokenHash: hashToken(token), audience },
+        ...{ createdBy: caller.account!.id, createdAt: now },
+        expiresAt: end === undefined ? null : now + end,
+      }
+      await tx.reviews.addLink(created)
+      return created
+    })
+    return { ...describeLink(link), url: `${addresses.base}${REVIEW_PATH}#${token}` }
+  }
+
+  /** With all that it shows: frames of the site's reviews end and are opened again by those who may. */
+  async revokeLink(caller: ReviewCaller, subject: ReviewSubject, id: string): Promise<RevokedReviewLink> {
+    const { store, clock } = this.#parts
+    await store.write('durable', { site: subject.slug }, async (tx) => {
+      const now = clock()
+      await requireReview(tx, caller, { subject, right: 'publish', now })
+      if (!(await tx.reviews.removeLink(subject, id)))
+        throw new ApiError('NOT_FOUND', 'The review has no such link')
+      await tx.sites.update(subject.slug, { reviewKey: newId(now) })
+      await tx.notifyChanged(subject.slug)
+    })
+    return { id, revoked: true }
+  }
+
+  /** QUOTA_EXCEEDED beyond 500 open threads; the oldest resolved one makes room. */
+  async createThread(
+    caller: ReviewCaller,
+    subject: ReviewSubject,
+    { versionId, place, text, name }: ThreadRequest,
+  ): Promise<ReviewThread> {
+    assertWords({ ...place, text, name })
+    return this.#write(caller, subject, async (tx, access, now) => {
+      const author = authorOf(caller, access, name)
+      const characters = text.length + Object.values(place).join('').length
+      await makeRoom(tx, subject, characters)
+      await chargeComment(tx, caller, access, now)
+      const thread: StoredThread = {
+        ...{ id: newId(now), ...subject, versionId, place, status: 'open', outdatedIn: null, characters },
+        ...{ comments: [{ id: newId(now), author, text, at: now }], createdAt: now, changedAt: now },
+      }
+      await tx.reviews.addThread(thread)
+      await announce(tx, { access, subject, author, now, what: 'comment' })
+      return describeThread(thread, access.version.id)
+    })
+  }
+
+  /** A reply, another status, or both. */
+  async addToThread(
+    caller: ReviewCaller,
+    subject: ReviewSubject,
+    id: string,
+    { text, status, name }: ThreadChange,
+  ): Promise<ReviewThread> {
+    assertWords({ text, name })
+    if (text === undefined && status === undefined)
+      throw validationError([{ field: 'text', message: 'is required, or status' }])
+    return this.#write(caller, subject, async (tx, access, now) => {
+      const thread = await tx.reviews.thread(subject, id)
+      if (!thread) throw new ApiError('NOT_FOUND', 'The review has no such thread')
+      const author = authorOf(caller, access, name)
+      const { comments } = thread
+      if (text !== undefined && comments.length > MAX_REPLIES)
+        throw exceeded(`A thread can have at most ${MAX_REPLIES} replies`, 'Begin another thread.')
+      if (text !== undefined) await makeRoom(tx, subject, text.length, true)
+      await chargeComment(tx, caller, access, now)
+      const added = text === undefined ? [] : [{ id: newId(now), author, text, at: now }]
+      const change = {
+        status: status ?? thread.status,
+        comments: [...comments, ...added],
+        characters: thread.characters + (text?.length ?? 0),
+        // Two changes of one millisecond differ, so that the revision does.
+        changedAt: Math.max(now, thread.changedAt + 1),
+      }
+      await tx.reviews.updateThread(id, change)
+      await announce(tx, { access, subject, author, now, what: 'comment' })
+      return describeThread({ ...thread, ...change }, access.version.id)
+    })
+  }
+
+  /** About exactly the version that the reviewer saw: VERSION_CONFLICT when another one is shown now. */
+  async decide(
+    caller: ReviewCaller,
+    subject: ReviewSubject,
+    { decision, versionId, note, name }: DecisionRequest,
+  ): Promise<ReviewDecision> {
+    assertWords({ note, name })
+    return this.#write(caller, subject, async (tx, access, now) => {
+      const { version } = access
+      if (version.id !== versionId)
+        throw new ApiError('VERSION_CONFLICT', 'Another version is shown by now', {
+          details: { currentVersionId: version.id },
+          hint: 'Look at the current version and decide about it.',
+        })
+      const author = authorOf(caller, access, name)
+      await chargeComment(tx, caller, access, now)
+      const [last] = await tx.reviews.decisions(subject, 1)
+      const made = {
+        // Decisions follow one another also within a millisecond.
+        id: last && last.createdAt >= now ? newId(last.createdAt + 1) : newId(now),
+        ...{ ...subject, versionId, contentHash: version.contentHash!, decision },
+        ...{ note: note || null, author, createdAt: Math.max(now, (last?.createdAt ?? 0) + 1) },
+      }
+      await tx.reviews.addDecision(made)
+      await announce(tx, { access, subject, author, now, what: decision })
+      return describeDecision(made)
+    })
+  }
+
+  /** Of the version that is shown now; reports about other versions change nothing. */
+  async reportPlacements(
+    caller: ReviewCaller,
+    subject: ReviewSubject,
+    { versionId, placed, missing }: Placements,
+  ): Promise<PlacementsResponse> {
+    const { store, clock } = this.#parts
+    const { read } = store
+    const wanted = { subject, right: 'read', now: clock() } as const
+    const { version } = await requireReview(read, caller, wanted)
+    const threads = await read.reviews.threads(subject)
+    const isMissing = new Map([...missing.map((id) => [id, true] as const), ...placed.map((id) => [id, false] as const)])
+    const changed = threads.filter(({ id, outdatedIn }) => {
+      const now = isMissing.get(id)
+      return now !== undefined && now !== (outdatedIn === version.id)
+    })
+    if (version.id === versionId && changed.length > 0)
+      await store.write('durable', { site: subject.slug }, async (tx) => {
+        await requireReview(tx, caller, { ...wanted, now: clock() })
+        for (const { id } of changed)
+          await tx.reviews.updateThread(id, { outdatedIn: isMissing.get(id) ? versionId : null })
+      })
+    const now = await read.reviews.threads(subject)
+    return { counts: countThreads(now.map((thread) => describeThread(thread, version.id))) }
+  }
+
+  /** When the revision is another one, and after 25 seconds. */
+  async wait(
+    caller: ReviewCaller,
+    subject: ReviewSubject,
+    { since, signal }: { since: string | undefined; signal: AbortSignal },
+  ): Promise<ReviewRevision> {
+    const { store, clock } = this.#parts
+    let revision = ''
+    const isChanged = async () => {
+      const wanted = { subject, right: 'read', now: clock() } as const
+      const { version } = await requireReview(store.read, caller, wanted)
+      revision = await this.#revision(store.read, subject, version.id)
+      return revision !== since
+    }
+    const key = caller.account?.id ?? rateLimitSubnet(caller.address)
+    await this.#changes.wait(subject.slug, { caller: key, signal, isChanged })
+    return { revision }
+  }
+
+  /** Answers requests that wait, so that the service can stop. */
+  endWaiting(): void {
+    this.#changes.end()
+  }
+
+  async #revision({ reviews }: Queries, subject: ReviewSubject, versionId: string): Promise<string> {
+    return `${versionId}.${await reviews.revision(subject)}`
+  }
+
+  async #write<T>(
+    caller: ReviewCaller,
+    subject: ReviewSubject,
+    work: (tx: WriteTransaction, access: ReviewAccess, now: number) => Promise<T>,
+  ): Promise<T> {
+    const { store, clock } = this.#parts
+    return store.write('durable', { site: subject.slug }, async (tx) => {
+      const now = clock()
+      const access = await requireReview(tx, caller, { subject, right: 'publish', now })
+      const result = await work(tx, access, now)
+      await tx.notifyChanged(reviewChanges(subject.slug), 'improvable')
+      return result
+    })
+  }
+}
+
+function authorOf({ account }: ReviewCaller, { role }: ReviewAccess, name: string | undefined): Reviewer {
+  const known = name?.trim() || (role === 'guest' ? undefined : account?.email.split('@')[0])
+  if (known) return { name: known, role }
+  throw validationError([{ field: 'name', message: 'is required of reviewers without an account' }])
+}
+
+/** Text that no engine stores, such as a null character, is an error of the caller. */
+function assertWords(fields: Record<string, string | number | undefined>): void {
+  const wrong = Object.entries(fields).filter(([, text]) => typeof text === 'string' && !isStorable(text))
+  if (wrong.length === 0) return
+  const message = 'must not contain null characters or unpaired surrogates'
+  throw validationError(wrong.map(([field]) => ({ field, message })))
+}
+
+/** Deletes the oldest resolved thread for a new one. QUOTA_EXCEEDED when the review is full. */
+async function makeRoom(
+  tx: WriteTransaction,
+  subject: ReviewSubject,
+  characters: number,
+  isReply = false,
+): Promise<void> {
+  const used = await tx.reviews.size(subject)
+  const isFull = () => !isReply && used.threads >= MAX_THREADS
+  if (isFull()) {
+    const oldest = await tx.reviews.oldestResolved(subject)
+    if (oldest === undefined)
+      throw exceeded(`A review can have at most ${MAX_THREADS} open threads`, 'Resolve threads that are done.')
+    await tx.reviews.removeThread(oldest)
+  }
+  if (used.characters + characters > MAX_CHARACTERS)
+    throw exceeded(
+      `A review can have at most ${formatNumber(MAX_CHARACTERS)} characters of text`,
+      'Publish a preview of another name for further comments.',
+    )
+}
+
+/** RATE_LIMITED beyond 60 comments, changes and decisions an hour, for a link and a network. */
+async function chargeComment(
+  tx: WriteTransaction,
+  { address }: ReviewCaller,
+  { linkId }: ReviewAccess,
+  now: number,
+): Promise<void> {
+  if (linkId === undefined) return
+  const counter = `review:${linkId}:${rateLimitSubnet(address)}`
+  const window = counterWindow(now, HOUR_MS)
+  if ((await tx.counters.add(counter, window)) <= COMMENTS_PER_HOUR) return
+  throw new ApiError('RATE_LIMITED', `A reviewer can comment ${COMMENTS_PER_HOUR} times an hour`, {
+    retryAfterSeconds: Math.max(1, Math.ceil((window + HOUR_MS - now) / SECOND_MS)),
+  })
+}
+
+interface Activity {
+  access: ReviewAccess
+  subject: ReviewSubject
+  author: Reviewer
+  now: number
+  what: 'comment' | ReviewDecision['decision']
+}
+
+/** By email to the owner, unless it is the owner who acts. */
+async function announce(
+  tx: WriteTransaction,
+  { access: { site }, subject, author, now, what }: Activity,
+): Promise<void> {
+  if (author.role === 'owner' || site.ownerId === null) return
+  const { slug, previewName } = subject
+  const period = Math.floor(now / NOTICE_INTERVAL_MS)
+  const event = { kind: 'review', slug, preview: previewName || null, author: author.name, what } as const
+  const id = `review ${site.visitsKey} ${previewName} ${period}`
+  await tx.notices.add({ id, accountId: site.ownerId, event, createdAt: now })
+}
+
+function exceeded(sentence: string, hint: string): ApiError {
+  return new ApiError('QUOTA_EXCEEDED', sentence, { hint })
+}

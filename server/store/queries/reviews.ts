@@ -1,0 +1,151 @@
+import { type Kysely, sql } from 'kysely'
+import type { Schema } from '../schema.ts'
+import {
+  type ReviewSubject,
+  reviewDecisionTable,
+  reviewLinkTable,
+  reviewThreadTable,
+  type StoredDecision,
+  type StoredReviewLink,
+  type StoredThread,
+} from '../tables/reviews.ts'
+
+const REVIEW_TABLES = ['review_links', 'review_threads', 'review_decisions'] as const
+
+/** Reviews of previews and of live versions. Ids begin with their time. */
+export class ReviewQueries {
+  readonly #db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.#db = db
+  }
+
+  async linkByToken(tokenHash: string): Promise<StoredReviewLink | undefined> {
+    const row = this.#db.selectFrom('review_links').selectAll().where('token_hash', '=', tokenHash)
+    return reviewLinkTable.toEntityIfFound(await row.executeTakeFirst())
+  }
+
+  async links({ slug, previewName }: ReviewSubject): Promise<StoredReviewLink[]> {
+    const rows = this.#db.selectFrom('review_links').selectAll().where('slug', '=', slug)
+    return reviewLinkTable.toEntities(
+      await rows.where('preview_name', '=', previewName).orderBy('id').execute(),
+    )
+  }
+
+  async addLink(link: StoredReviewLink): Promise<void> {
+    await this.#db.insertInto('review_links').values(reviewLinkTable.toRow(link)).execute()
+  }
+
+  /** Returns whether the subject had the link. */
+  async removeLink({ slug, previewName }: ReviewSubject, id: string): Promise<boolean> {
+    const row = this.#db.deleteFrom('review_links').where('id', '=', id).where('slug', '=', slug)
+    const { numDeletedRows } = await row.where('preview_name', '=', previewName).executeTakeFirst()
+    return numDeletedRows > 0n
+  }
+
+  /** Of all sites; returns the number. */
+  async removeExpiredLinks(now: number): Promise<number> {
+    const rows = this.#db.deleteFrom('review_links').where('expires_at', '<=', now)
+    return Number((await rows.executeTakeFirst()).numDeletedRows)
+  }
+
+  /** The newest first. */
+  async threads({ slug, previewName }: ReviewSubject): Promise<StoredThread[]> {
+    const rows = this.#db.selectFrom('review_threads').selectAll().where('slug', '=', slug)
+    return reviewThreadTable.toEntities(
+      await rows.where('preview_name', '=', previewName).orderBy('id', 'desc').execute(),
+    )
+  }
+
+  async thread({ slug, previewName }: ReviewSubject, id: string): Promise<StoredThread | undefined> {
+    const row = this.#db.selectFrom('review_threads').selectAll().where('id', '=', id).where('slug', '=', slug)
+    return reviewThreadTable.toEntityIfFound(
+      await row.where('preview_name', '=', previewName).executeTakeFirst(),
+    )
+  }
+
+  async addThread(thread: StoredThread): Promise<void> {
+    await this.#db.insertInto('review_threads').values(reviewThreadTable.toRow(thread)).execute()
+  }
+
+  async updateThread(id: string, change: Partial<StoredThread>): Promise<void> {
+    await this.#db
+      .updateTable('review_threads')
+      .set(reviewThreadTable.toRow(change))
+      .where('id', '=', id)
+      .execute()
+  }
+
+  async removeThread(id: string): Promise<void> {
+    await this.#db.deleteFrom('review_threads').where('id', '=', id).execute()
+  }
+
+  /** Threads of a subject, their characters, and the id of the oldest resolved one. */
+  async size({ slug, previewName }: ReviewSubject): Promise<{ threads: number; characters: number }> {
+    const { threads, characters } = await this.#db
+      .selectFrom('review_threads')
+      .select((e) => [e.fn.countAll<number>().as('threads'), e.fn.sum<number>('characters').as('characters')])
+      .where('slug', '=', slug)
+      .where('preview_name', '=', previewName)
+      .executeTakeFirstOrThrow()
+    return { threads: Number(threads), characters: Number(characters ?? 0) }
+  }
+
+  async oldestResolved({ slug, previewName }: ReviewSubject): Promise<string | undefined> {
+    const row = this.#db.selectFrom('review_threads').select('id').where('slug', '=', slug)
+    const oldest = row.where('preview_name', '=', previewName).where('status', '=', 'resolved').orderBy('id')
+    return (await oldest.limit(1).executeTakeFirst())?.id
+  }
+
+  /** Open threads of all subjects of each of these sites; sites without any are absent. */
+  async openThreads(slugs: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    if (slugs.length === 0) return new Map()
+    const rows = await this.#db
+      .selectFrom('review_threads')
+      .select((e) => ['slug', e.fn.countAll<number>().as('threads')])
+      .where('slug', 'in', slugs)
+      .where('status', '=', 'open')
+      .groupBy('slug')
+      .execute()
+    return new Map(rows.map(({ slug, threads }) => [slug, Number(threads)]))
+  }
+
+  /** Another text after each change of a thread, and after each decision. */
+  async revision({ slug, previewName }: ReviewSubject): Promise<string> {
+    const { rows } = await sql<Record<'changed' | 'threads' | 'characters' | 'decision', number | string | null>>`
+      select max(changed_at) as changed, count(*) as threads, sum(characters) as characters,
+        (select max(id) from review_decisions where slug = ${slug} and preview_name = ${previewName}) as decision
+      from review_threads where slug = ${slug} and preview_name = ${previewName}`.execute(this.#db)
+    const { changed, threads, characters, decision } = rows[0]!
+    return [changed ?? 0, threads, characters ?? 0, decision ?? ''].join('.')
+  }
+
+  async addDecision(decision: StoredDecision): Promise<void> {
+    await this.#db.insertInto('review_decisions').values(reviewDecisionTable.toRow(decision)).execute()
+  }
+
+  /** The newest first. */
+  async decisions({ slug, previewName }: ReviewSubject, limit: number): Promise<StoredDecision[]> {
+    const rows = this.#db.selectFrom('review_decisions').selectAll().where('slug', '=', slug)
+    const newest = rows.where('preview_name', '=', previewName).orderBy('id', 'desc').limit(limit)
+    return reviewDecisionTable.toEntities(await newest.execute())
+  }
+
+  /** About this content, in every review of the site; the newest first. */
+  async decisionsAbout(slug: string, contentHash: string, limit: number): Promise<StoredDecision[]> {
+    const rows = this.#db.selectFrom('review_decisions').selectAll().where('slug', '=', slug)
+    const newest = rows.where('content_hash', '=', contentHash).orderBy('id', 'desc').limit(limit)
+    return reviewDecisionTable.toEntities(await newest.execute())
+  }
+
+  async remove({ slug, previewName }: ReviewSubject): Promise<void> {
+    for (const table of REVIEW_TABLES) {
+      const rows = this.#db.deleteFrom(table).where('slug', '=', slug)
+      await rows.where('preview_name', '=', previewName).execute()
+    }
+  }
+
+  async removeOfSite(slug: string): Promise<void> {
+    for (const table of REVIEW_TABLES) await this.#db.deleteFrom(table).where('slug', '=', slug).execute()
+  }
+}
