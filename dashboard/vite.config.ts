@@ -7,6 +7,8 @@ import { renderToHtml } from './prerender.ts'
 
 const page = (name: string) => new URL(`${name}.html`, import.meta.url).pathname
 
+const REVIEW_FRAME = new URL('review/frame.ts', import.meta.url).pathname
+
 const ENCODERS = { br: brotliCompressSync, zst: zstdCompressSync, gz: gzipSync }
 
 /** Compresses each file beside it. Pages change before they are served. */
@@ -83,9 +85,11 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      input: ['index', 'reference'].map(page),
+      input: { index: page('index'), reference: page('reference'), 'review-frame': REVIEW_FRAME },
       // One file for what most pages share: small files cost more bytes of headers than they save.
       output: {
+        // `server/edge/review.ts` sends it to the reviewed pages.
+        entryFileNames: ({ name }) => (name === 'review-frame' ? '[name].js' : 'assets/[name]-[hash].js'),
         codeSplitting: {
           groups: [
             {

@@ -10,6 +10,7 @@ export const PAGE_PATHS = {
   domains: '/domains',
   account: '/account',
   device: '/device',
+  review: '/review',
   admin: '/admin/:view?',
 } as const
 

@@ -82,8 +82,8 @@ import {
 } from './options.ts'
 import { type PublishOptions, type PublishResult, publish } from './publish.ts'
 import { readBytes, readJson, sendRequest } from './response.ts'
-import { SiteReview } from './review.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts'
+import { SiteReview } from './review.ts'
 import { SlipwayError } from './slipway-error.ts'
 import {
   type Bytes,

@@ -24,6 +24,7 @@ const PAGES: Record<PageName, ComponentType> = {
   domains: lazyPage(() => import('../domains/domains-page.tsx').then((it) => it.DomainsPage)),
   account: lazyPage(() => import('../account/account-page.tsx').then((it) => it.AccountPage)),
   device: lazyPage(() => import('../device/device-page.tsx').then((it) => it.DevicePage)),
+  review: lazyPage(() => import('../review/review-page.tsx').then((it) => it.ReviewPage)),
   admin: lazyPage(() => import('../admin/admin-page.tsx').then((it) => it.AdminPage)),
 }
 

@@ -1,11 +1,18 @@
 import { useState } from 'preact/hooks'
+import type { ApprovalRule } from '../../protocol/api/sites.schema.ts'
 import { Button } from '../kit/button.tsx'
-import { Switch, TextField } from '../kit/field.tsx'
+import { Choice, Switch, TextField } from '../kit/field.tsx'
 import { Panel } from '../kit/panel.tsx'
 import type { SettingsProps } from './use-settings.ts'
 
-/** Who can view the site. */
-export function Access({ site: { hasPassword }, settings }: SettingsProps) {
+const APPROVAL_RULES: { value: ApprovalRule; name: string }[] = [
+  { value: 'off', name: 'Off' },
+  { value: 'anyone', name: 'From any reviewer' },
+  { value: 'collaborators', name: 'From a collaborator' },
+]
+
+/** Who can view the site, and whose approval a change of it needs. */
+export function Access({ site: { hasPassword, requireApproval }, settings }: SettingsProps) {
   const { draft, errors, change } = settings
   const { password = hasPassword ? '' : null } = draft
   return (
@@ -31,6 +38,13 @@ export function Access({ site: { hasPassword }, settings }: SettingsProps) {
           onWrite={(text) => change({ password: text })}
         />
       )}
+      <Choice
+        label="Require approval"
+        hint="A preview is promoted only when exactly its content was approved, and no changes were requested since."
+        value={draft.requireApproval ?? requireApproval}
+        choices={APPROVAL_RULES}
+        onChoose={(value) => change({ requireApproval: value as ApprovalRule })}
+      />
     </Panel>
   )
 }

@@ -1,4 +1,4 @@
-import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
+import type { ApprovalRule, MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { signedInAs } from '../api/session.ts'
 import { Signal } from '../api/signal.ts'
 import { type ExpiryChoice, toTtlSeconds, UNCHANGED_EXPIRY } from './expiry-choice.ts'
@@ -9,6 +9,7 @@ export interface SettingsDraft {
   description?: string | null
   ogImagePath?: string | null
   spaMode?: boolean
+  requireApproval?: ApprovalRule
   /** `null` removes the password; an empty text is one that is not entered yet. */
   password?: string | null
   expiry?: ExpiryChoice
@@ -67,7 +68,7 @@ export function toRequest({ expiry, ...metadata }: SettingsDraft, now: number): 
 function isSaved(site: SiteDetails, name: string, value: unknown): boolean {
   if (name === 'password') return site.hasPassword ? value === '' : value === null
   if (name === 'expiry') return (value as ExpiryChoice).span === UNCHANGED_EXPIRY.span
-  if (name === 'spaMode') return value === site.spaMode
+  if (name === 'spaMode' || name === 'requireApproval') return value === site[name]
   return value === site.viewer[name as keyof SiteDetails['viewer']]
 }
 

@@ -24,6 +24,9 @@ import { VersionsView } from './versions-view.tsx'
 const SettingsView = lazyComponent('the settings', () =>
   import('./settings-view.tsx').then((it) => it.SettingsView),
 )
+const ReviewView = lazyComponent('the review', () =>
+  import('../review/review-view.tsx').then((it) => it.ReviewView),
+)
 const VisitsView = lazyComponent('the visits', () =>
   import('../visits/visits-view.tsx').then((it) => it.VisitsView),
 )
@@ -33,6 +36,7 @@ const VIEWS = [
   ['', 'Overview'],
   ['files', 'Files'],
   ['versions', 'Versions'],
+  ['review', 'Review'],
   ['visits', 'Visits'],
   ['settings', 'Settings'],
 ] as const
@@ -118,6 +122,7 @@ function View({ view, site, resource, onPublished }: ViewProps) {
   }
   if (view === 'files') return <FilesView site={site} onLive={onPublished} />
   if (view === 'versions') return <VersionsView site={site} onRestored={resource.reload} />
+  if (view === 'review') return <ReviewView site={site} />
   if (view === 'visits') return <VisitsView slug={site.slug} />
   // All settings of a suspended site are refused; its menu deletes it.
   if (view === 'settings' && !site.suspension)

@@ -46,6 +46,9 @@ export function SiteRow({ site, onChanged }: SiteRowProps) {
           </div>
           <p class="site-marks">
             <StatusBadge site={site} />
+            {site.openThreads > 0 && (
+              <a href={`/sites/${slug}/review`}>{pluralize(site.openThreads, 'open comment')}</a>
+            )}
             {site.hasPassword && (
               <Badge tone="plain">
                 <Icon name="lock" size={14} /> Password

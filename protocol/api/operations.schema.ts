@@ -107,7 +107,12 @@ const PUBLISH_ERRORS: readonly ErrorCode[] = [
 ]
 
 /** For an account with access to the site, and for the holder of a review link. */
-const FOR_REVIEWERS = { tag: 'Reviews', charge: 'review', access: forSite('preview'), auth: 'optional' } as const
+const FOR_REVIEWERS = {
+  tag: 'Reviews',
+  charge: 'review',
+  access: forSite('preview'),
+  auth: 'optional',
+} as const
 
 /** Of a preview, or of the live version of a site. Each has a path of its own for both. */
 // biome-ignore format: a table reads best a row a line

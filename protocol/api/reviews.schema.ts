@@ -101,16 +101,19 @@ export const reviewLinkRequest = named(
     {},
     {
       audience,
-      expiresInSeconds: integer('Lifetime; at most 90 days, and 30 days when it is absent for a live version', {
-        minimum: 60,
-        maximum: 7_776_000,
-      }),
+      expiresInSeconds: integer(
+        'Lifetime; at most 90 days, and 30 days when it is absent for a live version',
+        {
+          minimum: 60,
+          maximum: 7_776_000,
+        },
+      ),
     },
   ),
 )
 export const createdReviewLink = named(
   'CreatedReviewLink',
-  object({ ...linkFields, url: text('Shown once. Whoever has it can comment and decide') }),
+  object({ ...linkFields, url: text('Shown once. Anyone with it can comment and decide') }),
 )
 export type CreatedReviewLink = Static<typeof createdReviewLink>
 

@@ -34,6 +34,7 @@ import {
 } from './respond/pages/error-pages.ts'
 import { REPORT_PATH } from './respond/pages/page-frame.ts'
 import { type BlobSlice, bodyBytes, type EdgeResponse, type EdgeResult, withHeaders } from './response.ts'
+import { ReviewFrames } from './review.ts'
 import { VisitCounter } from './visit-counter.ts'
 
 const ERROR_NAMES = { 400: 'badRequest', 404: 'siteNotFound', 421: 'misdirected' } as const
@@ -51,6 +52,7 @@ export class Edge implements HttpHandler {
   readonly #requestMetrics: RequestMetrics
   readonly #visitCounter: VisitCounter | undefined
   readonly #liveReload: LiveReload
+  readonly #reviewFrames: ReviewFrames
   readonly #sendsHsts: boolean
 
   constructor(options: EdgeOptions) {
@@ -58,8 +60,10 @@ export class Edge implements HttpHandler {
     this.#pages = options.pages
     this.#sendsHsts = options.config.hsts === 'all' && maySendHsts(options.addresses.base)
     this.#hosts = new Hosts(options.addresses)
+    this.#reviewFrames = new ReviewFrames(options.addresses)
     this.#siteResolver = new SiteResolver({
       ...options,
+      reviewFrames: this.#reviewFrames,
       onReplace: (before, after) => void this.#preload(before, after),
     })
     this.#challenges = new AcmeHttpChallenges(options)
@@ -219,6 +223,13 @@ export class Edge implements HttpHandler {
     return this.#serve(host, request)
   }
 
+  #showInReview({ table, framed }: ResolvedSite, request: HttpRequest, now: number): EdgeResult {
+    const frames = this.#reviewFrames
+    const response =
+      frames.respond(request) ?? buildResponse(frames.isFramed(request) ? framed! : table!, request, now)
+    return uncounted(frames.admit(response, request))
+  }
+
   async #submitPassword(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
     try {
       const resolution = await this.#siteResolver.resolve(
@@ -314,6 +325,7 @@ export class Edge implements HttpHandler {
     const now = this.#options.clock()
     if (site.previewUntil !== undefined && now >= site.previewUntil)
       return uncounted(this.#pages.versionNotFound.for(request.headers))
+    if (site.framed !== undefined) return this.#showInReview(site, request, now)
     if (site.liveReload !== undefined) {
       const reply = this.#respondToReload(host, site, request)
       if (reply !== undefined) return reply

@@ -18,6 +18,7 @@ export const RELEVANT_HEADERS = [
   'if-unmodified-since',
   'range',
   'referer',
+  'sec-fetch-dest',
   'sec-fetch-mode',
   'user-agent',
   'x-forwarded-for',

@@ -68,7 +68,8 @@ export async function requireLink(
   { reviewToken }: Pick<ReviewCaller, 'reviewToken'>,
   now: number,
 ): Promise<StoredReviewLink> {
-  const link = reviewToken === undefined ? undefined : await queries.reviews.linkByToken(hashToken(reviewToken))
+  const link =
+    reviewToken === undefined ? undefined : await queries.reviews.linkByToken(hashToken(reviewToken))
   if (!link || (link.expiresAt !== null && link.expiresAt <= now)) throw linkEnded()
   return link
 }

@@ -14,12 +14,7 @@ import type {
   ThreadChange,
   ThreadRequest,
 } from '../../protocol/api/reviews.schema.ts'
-import {
-  MAX_REPLIES,
-  MAX_REVIEW_LINKS,
-  MAX_THREADS,
-  REVIEW_PATH,
-} from '../../protocol/api/reviews.ts'
+import { MAX_REPLIES, MAX_REVIEW_LINKS, MAX_THREADS, REVIEW_PATH } from '../../protocol/api/reviews.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
@@ -241,7 +236,10 @@ export class Reviews {
     const wanted = { subject, right: 'read', now: clock() } as const
     const { version } = await requireReview(read, caller, wanted)
     const threads = await read.reviews.threads(subject)
-    const isMissing = new Map([...missing.map((id) => [id, true] as const), ...placed.map((id) => [id, false] as const)])
+    const isMissing = new Map([
+      ...missing.map((id) => [id, true] as const),
+      ...placed.map((id) => [id, false] as const),
+    ])
     const changed = threads.filter(({ id, outdatedIn }) => {
       const now = isMissing.get(id)
       return now !== undefined && now !== (outdatedIn === version.id)
@@ -326,7 +324,10 @@ async function makeRoom(
   if (isFull()) {
     const oldest = await tx.reviews.oldestResolved(subject)
     if (oldest === undefined)
-      throw exceeded(`A review can have at most ${MAX_THREADS} open threads`, 'Resolve threads that are done.')
+      throw exceeded(
+        `A review can have at most ${MAX_THREADS} open threads`,
+        'Resolve threads that are done.',
+      )
     await tx.reviews.removeThread(oldest)
   }
   if (used.characters + characters > MAX_CHARACTERS)

@@ -52,7 +52,9 @@ export class PreviewTokens {
   #tokens({ slug, passwordHash, versionId, reviewKey }: PreviewClaims, until: number): string[] {
     const seconds = Math.floor(until / 1000)
     const macs = this.#signer.signAll([slug, passwordHash ?? '', versionId, seconds, reviewKey ?? ''])
-    return macs.map((mac) => `${this.#prefix}${encodeTime(seconds, 7)}${encodeBits(Buffer.from(mac, 'base64url'), 18)}`)
+    return macs.map(
+      (mac) => `${this.#prefix}${encodeTime(seconds, 7)}${encodeBits(Buffer.from(mac, 'base64url'), 18)}`,
+    )
   }
 }
 

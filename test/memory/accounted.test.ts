@@ -308,7 +308,10 @@ describe('a resolver holds no more memory than it accounts for', () => {
         addresses: new UrlBuilder({ baseUrl: 'https://api.test', siteDomain: 'sites.test' }),
         https: { port: 443, coversSites: () => false },
       }
-      const resolver = new SiteResolver(options as EdgeOptions)
+      const resolver = new SiteResolver({
+        ...(options as EdgeOptions),
+        reviewFrames: { tag: Buffer.alloc(0) },
+      })
       const client = { socket: {}, headers: {} }
       const resolveAll = async (from: number, to: number) => {
         for (let number = from; number < to; number++) {

@@ -33,6 +33,10 @@ export interface ResolvedSite {
   /** Of a preview, and of a preview link of the owner: when it ends. */
   previewUntil?: number | undefined
   liveReload?: string | undefined
+  /** Of a live site; see `sites.reviewKey`. */
+  reviewKey: string | null
+  /** At the host of a review grant: with the script of the review in its documents. */
+  framed?: RouteTable | undefined
   /** Undefined without a live or the requested version. */
   table: RouteTable | undefined
 }

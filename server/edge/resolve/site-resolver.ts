@@ -2,12 +2,13 @@ import type { RequestLike } from '../../lib/client-ip.ts'
 import { type GetOwner, LoadingCache } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { isId } from '../../lib/tokens.ts'
-import { PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
+import { isReviewGrant, PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
 import { type ChangeEffects, NO_EFFECTS } from '../../store/changes.ts'
 import type { ServedSite, ServedVersion, VersionReference } from '../../store/queries/serving.ts'
 import type { Suspension } from '../../store/tables/suspension.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { reloadTag } from '../live-reload.ts'
+import type { ReviewFrames } from '../review.ts'
 import { type BuildOptions, buildLiveSite, buildPreviewSite } from './build-site.ts'
 import type { Host } from './host.ts'
 import type { Redirect, Resolution, SuspendedSite } from './resolution.ts'
@@ -28,6 +29,7 @@ type SiteResolverOptions = BuildOptions &
     EdgeOptions,
     'breaker' | 'budget' | 'clientIp' | 'clock' | 'https' | 'missLimiter' | 'secret' | 'store'
   > & {
+    reviewFrames: Pick<ReviewFrames, 'tag'>
     /** Receives the table of a cached version of a site, and the one that takes its place. */
     onReplace?: (before: RouteTable, after: RouteTable) => void
   }
@@ -137,7 +139,7 @@ export class SiteResolver {
     }
     if (!found || !site || site.deletedAt !== null) return NOT_FOUND
     if (found.suspension) return this.#suspended(found.suspension)
-    const { slug, ownerId, visitsKey, expiresAt, passwordHash } = site
+    const { slug, ownerId, visitsKey, expiresAt, passwordHash, reviewKey } = site
     return {
       kind: 'site',
       slug,
@@ -145,6 +147,7 @@ export class SiteResolver {
       visitsKey,
       expiresAt,
       passwordHash,
+      reviewKey,
       title: passwordHash === null ? null : site.title,
       preview: false,
       table: await buildLiveSite(found, this.#options),
@@ -183,17 +186,21 @@ export class SiteResolver {
   /** Without the password; nothing when its token is not valid. */
   async #loadPreviewLink(token: string, label: string, site: CachedHost): Promise<Resolution> {
     if (site.kind !== 'site') return this.#previewWithoutSite(site, label, token)
-    const { slug, passwordHash } = site
+    const { slug, passwordHash, reviewKey } = site
+    const isReview = isReviewGrant(token)
+    const tokens = isReview ? this.#reviewGrants : this.#previewTokens
+    const claims = { slug, passwordHash, ...(isReview && { reviewKey }) }
     const versions = await this.#options.store.read.versions.bySlug(slug)
     const version = versions.find(
-      ({ id, state }) =>
-        state === 'ready' && this.#previewTokens.verify(token, { slug, passwordHash, versionId: id }),
+      ({ id, state }) => state === 'ready' && tokens.verify(token, { ...claims, versionId: id }),
     )
     const found = version && (await this.#find(slug, { withLive: false, version: { id: version.id } }))
     if (!found?.requested) return { ...site, preview: true, table: undefined }
     const table = await buildPreviewSite(found, this.#options)
     const previewUntil = Math.min(readPreviewExpiry(token)!, versionEnd(found.requested) ?? Infinity)
-    return { ...site, preview: true, table, passwordHash: null, title: null, previewUntil }
+    const { reviewFrames } = this.#options
+    const framed = isReview ? await buildPreviewSite(found, this.#options, reviewFrames.tag) : undefined
+    return { ...site, preview: true, table, framed, passwordHash: null, title: null, previewUntil }
   }
 
   #suspended({ publicReason }: Suspension): SuspendedSite {
@@ -263,5 +270,6 @@ function estimateBytes(loaded: CachedHost): number {
   if (loaded.kind === 'domain') return DOMAIN_BYTES
   if (loaded.kind === 'redirect') return SITE_BYTES
   if (loaded.kind === 'suspended') return SUSPENDED_BYTES
-  return loaded.kind === 'site' ? SITE_BYTES + (loaded.table?.bytes ?? 0) : 0
+  if (loaded.kind !== 'site') return 0
+  return SITE_BYTES + (loaded.table?.bytes ?? 0) + (loaded.framed?.bytes ?? 0)
 }

@@ -58,7 +58,11 @@ export class ReviewQueries {
   }
 
   async thread({ slug, previewName }: ReviewSubject, id: string): Promise<StoredThread | undefined> {
-    const row = this.#db.selectFrom('review_threads').selectAll().where('id', '=', id).where('slug', '=', slug)
+    const row = this.#db
+      .selectFrom('review_threads')
+      .selectAll()
+      .where('id', '=', id)
+      .where('slug', '=', slug)
     return reviewThreadTable.toEntityIfFound(
       await row.where('preview_name', '=', previewName).executeTakeFirst(),
     )
@@ -112,7 +116,9 @@ export class ReviewQueries {
 
   /** Another text after each change of a thread, and after each decision. */
   async revision({ slug, previewName }: ReviewSubject): Promise<string> {
-    const { rows } = await sql<Record<'changed' | 'threads' | 'characters' | 'decision', number | string | null>>`
+    const { rows } = await sql<
+      Record<'changed' | 'threads' | 'characters' | 'decision', number | string | null>
+    >`
       select max(changed_at) as changed, count(*) as threads, sum(characters) as characters,
         (select max(id) from review_decisions where slug = ${slug} and preview_name = ${previewName}) as decision
       from review_threads where slug = ${slug} and preview_name = ${previewName}`.execute(this.#db)

@@ -1,0 +1,86 @@
+import { useState } from 'preact/hooks'
+import type { Review, ReviewDecision } from '../../protocol/api/reviews.schema.ts'
+import { MAX_NOTE_LENGTH } from '../../protocol/api/reviews.ts'
+import { useAction } from '../api/action.ts'
+import { Button } from '../kit/button.tsx'
+import { Confirm } from '../kit/dialog.tsx'
+import { TextArea } from '../kit/field.tsx'
+import { Badge } from '../kit/panel.tsx'
+import { RelativeTime } from '../kit/time.tsx'
+import { shortId } from '../site/version-labels.ts'
+import { Author } from './thread-card.tsx'
+
+type Verdict = ReviewDecision['decision']
+
+const VERBS: Record<Verdict, string> = { approved: 'Approve', 'changes-requested': 'Request changes' }
+
+interface DecisionPanelProps {
+  review: Review
+  /** The version on screen. */
+  versionId: string
+  canWrite: boolean
+  onDecide: (decision: Verdict, note: string) => Promise<void>
+}
+
+/** The decision about the version on screen, and the buttons to make one. */
+export function DecisionPanel({ review, versionId, canWrite, onDecide }: DecisionPanelProps) {
+  const [asked, ask] = useState<Verdict | undefined>(undefined)
+  const [note, write] = useState('')
+  const decide = useAction(async () => {
+    await onDecide(asked!, note.trim())
+    ask(undefined)
+    write('')
+  })
+  const last = review.decisions.find((one) => one.versionId === versionId)
+  return (
+    <section class="stack tight" aria-label="Decision">
+      <p class="choices">
+        <span class="quiet small">Version {shortId(versionId)}</span>
+        <VerdictBadge decision={last?.decision ?? 'none'} />
+      </p>
+      {last && (
+        <p class="small">
+          <Author author={last.author} /> · <RelativeTime at={last.createdAt} />
+          {last.note && (
+            <>
+              {': '}
+              <bdi>{last.note}</bdi>
+            </>
+          )}
+        </p>
+      )}
+      <div class="choices">
+        {(['approved', 'changes-requested'] as const).map((verdict) => (
+          <Button
+            key={verdict}
+            variant={verdict === 'approved' ? 'main' : 'plain'}
+            disabled={!canWrite}
+            onClick={() => ask(verdict)}
+          >
+            {VERBS[verdict]}
+          </Button>
+        ))}
+      </div>
+      {asked && (
+        <Confirm
+          title={`${VERBS[asked]}: version ${shortId(versionId)}`}
+          verb={VERBS[asked]}
+          variant="main"
+          action={decide}
+          onClose={() => ask(undefined)}
+        >
+          <TextArea label="Note (optional)" value={note} maxLength={MAX_NOTE_LENGTH} onWrite={write} />
+        </Confirm>
+      )}
+    </section>
+  )
+}
+
+export function VerdictBadge({ decision }: { decision: Review['decision'] }) {
+  if (decision === 'none') return null
+  return decision === 'approved' ? (
+    <Badge tone="good">Approved</Badge>
+  ) : (
+    <Badge tone="warn">Changes requested</Badge>
+  )
+}

@@ -1,0 +1,312 @@
+import type { FromFrame, Mark, ToFrame } from './messages.ts'
+
+// Runs in the reviewed page (server/edge/review.ts). The page can imitate or disable all of it: it reports places and
+// shows marks, and knows nothing else.
+
+/** Filled in by the server. */
+const BASE_ORIGIN = '{base_origin}'
+
+const MAX_TEXT = 500
+const MAX_NEIGHBOUR = 100
+const MAX_SELECTOR = 512
+/** Characters of a page that are searched for the text of a mark. */
+const MAX_SEARCHED = 500_000
+
+const STYLE = `:host{all:initial}
+.box{position:fixed;pointer-events:none;border:2px solid #0b5a75;background:rgb(11 90 117/.12);border-radius:4px;box-sizing:border-box}
+button{position:fixed;min-width:24px;height:24px;padding:0 6px;border:2px solid #fff;border-radius:12px 12px 12px 2px;background:#0b5a75;color:#fff;font:600 12px/20px system-ui,sans-serif;cursor:pointer;box-shadow:0 1px 4px rgb(0 0 0/.4)}
+button:focus-visible{outline:3px solid #fff;outline-offset:-5px}`
+
+let port: MessagePort | undefined
+let marks: Mark[] = []
+let found = new Map<string, Element | undefined>()
+let isCommenting = false
+let current: Element | undefined
+let path = location.pathname
+let reported = ''
+
+const host = document.createElement('div')
+const shadow = host.attachShadow({ mode: 'closed' })
+const sheet = new CSSStyleSheet()
+sheet.replaceSync(STYLE)
+shadow.adoptedStyleSheets = [sheet]
+const box = document.createElement('div')
+box.className = 'box'
+
+addEventListener('message', (event) => {
+  const [given] = event.ports
+  if (event.source !== parent || event.origin !== BASE_ORIGIN || !given) return
+  event.stopImmediatePropagation()
+  port?.close()
+  port = given
+  port.onmessage = ({ data }: MessageEvent<ToFrame>) => receive(data)
+  document.documentElement.append(host)
+  path = location.pathname
+  reported = ''
+  send({ type: 'ready', path })
+})
+
+function send(message: FromFrame): void {
+  port?.postMessage(message)
+}
+
+function receive(message: ToFrame): void {
+  if (message.type === 'mode') setMode(message.commenting)
+  else if (message.type === 'show') show(message.id)
+  else {
+    marks = message.marks
+    reported = ''
+    placeMarks()
+  }
+}
+
+function setMode(commenting: boolean): void {
+  isCommenting = commenting
+  document.documentElement.style.cursor = commenting ? 'crosshair' : ''
+  if (!commenting) choose(undefined)
+}
+
+/** Highlights what a click would comment on. */
+function choose(element: Element | undefined): void {
+  current = element
+  draw()
+}
+
+function show(id: string): void {
+  const element = found.get(id)
+  if (!element) return
+  element.scrollIntoView({ block: 'center' })
+  choose(element)
+  setTimeout(() => !isCommenting && choose(undefined), 1500)
+}
+
+function clean(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+function selectorOf(element: Element): string {
+  const parts: string[] = []
+  for (let at: Element | null = element; at && at !== document.documentElement; at = at.parentElement) {
+    const byId = at.id && `#${CSS.escape(at.id)}`
+    if (byId && document.querySelectorAll(byId).length === 1) {
+      parts.unshift(byId)
+      break
+    }
+    const { localName } = at
+    const alike = [...(at.parentElement?.children ?? [])].filter((one) => one.localName === localName)
+    parts.unshift(alike.length > 1 ? `${localName}:nth-of-type(${alike.indexOf(at) + 1})` : localName)
+  }
+  const selector = parts.join(' > ')
+  return selector.length <= MAX_SELECTOR ? selector : ''
+}
+
+/** The text of the page, and the text node of each of its characters. */
+function readPage(): { text: string; nodes: { start: number; node: Text }[] } {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  const nodes: { start: number; node: Text }[] = []
+  let text = ''
+  for (
+    let node = walker.nextNode() as Text | null;
+    node && text.length < MAX_SEARCHED;
+    node = walker.nextNode() as Text | null
+  ) {
+    if (/^(?:script|style|noscript)$/.test(node.parentElement?.localName ?? '')) continue
+    const words = node.data.replace(/\s+/g, ' ')
+    const added = text.endsWith(' ') ? words.replace(/^ /, '') : words
+    if (added === '') continue
+    nodes.push({ start: text.length, node })
+    text += added
+  }
+  return { text, nodes }
+}
+
+type PageText = ReturnType<typeof readPage>
+
+/** Where the text of an element is in that of the page. */
+function startOf(element: Node, { nodes }: PageText): number {
+  return nodes.find(({ node }) => element.contains(node))?.start ?? 0
+}
+
+/** By its selector if the text is there; otherwise by its text, where the text around fits best. */
+function findPlace({ selector, text, before, after }: Mark, page: PageText): Element | undefined {
+  let bySelector: Element | null = null
+  try {
+    bySelector = selector === '' ? null : document.querySelector(selector)
+  } catch {
+    // A selector that another browser has made.
+  }
+  if (bySelector && clean(bySelector.textContent ?? '').includes(text)) return bySelector
+  if (text === '') return undefined
+  let best: { at: number; score: number } | undefined
+  for (let at = page.text.indexOf(text); at >= 0; at = page.text.indexOf(text, at + 1)) {
+    const end = at + text.length
+    const fits = [
+      before !== '' &&
+        clean(page.text.slice(Math.max(0, at - MAX_NEIGHBOUR - 5), at)).endsWith(before.slice(-20)),
+      after !== '' && clean(page.text.slice(end, end + MAX_NEIGHBOUR + 5)).startsWith(after.slice(0, 20)),
+    ]
+    const score = fits.filter(Boolean).length
+    if (!best || score > best.score) best = { at, score }
+  }
+  if (!best) return undefined
+  const { at } = best
+  const node = page.nodes.findLast(({ start }) => start <= at)?.node
+  return node?.parentElement ?? undefined
+}
+
+function placeMarks(): void {
+  if (!port) return
+  if (location.pathname !== path) {
+    path = location.pathname
+    send({ type: 'ready', path })
+    return
+  }
+  if (!host.isConnected) document.documentElement.append(host)
+  const page = readPage()
+  found = new Map(marks.map((mark) => [mark.id, findPlace(mark, page)]))
+  draw()
+  const [placed, missing]: [string[], string[]] = [[], []]
+  for (const [id, element] of found) (element ? placed : missing).push(id)
+  const report = JSON.stringify([placed, missing])
+  if (report !== reported && marks.length > 0) send({ type: 'placed', placed, missing })
+  reported = report
+}
+
+function draw(): void {
+  const items: Element[] = []
+  if (current) {
+    const { left, top, width, height } = current.getBoundingClientRect()
+    Object.assign(box.style, {
+      left: `${left}px`,
+      top: `${top}px`,
+      width: `${width}px`,
+      height: `${height}px`,
+    })
+    items.push(box)
+  }
+  for (const { id, label } of marks) {
+    const element = found.get(id)
+    if (!element) continue
+    const { left, top, right } = element.getBoundingClientRect()
+    const button = document.createElement('button')
+    button.textContent = label
+    button.setAttribute('aria-label', `Comment ${label}`)
+    button.style.left = `${Math.max(2, Math.min(right, innerWidth - 30))}px`
+    button.style.top = `${Math.max(top - 12, left < 0 ? top : top - 12)}px`
+    button.onclick = () => send({ type: 'open', id })
+    items.push(button)
+  }
+  shadow.replaceChildren(...items)
+}
+
+/** The place of an element, or of the selected text in it. */
+function report(element: Element, selected: string): void {
+  const page = readPage()
+  const text = clean(selected || element.textContent || element.getAttribute('alt') || '').slice(0, MAX_TEXT)
+  const from = startOf(element, page)
+  const at = Math.max(text === '' ? from : page.text.indexOf(text, from), 0)
+  send({
+    type: 'place',
+    place: {
+      path: location.pathname,
+      selector: selectorOf(element),
+      text: clean(element.textContent ?? '').includes(text) ? text : '',
+      before: clean(page.text.slice(Math.max(0, at - MAX_NEIGHBOUR), at)),
+      after: clean(page.text.slice(at + text.length, at + text.length + MAX_NEIGHBOUR)),
+      width: innerWidth,
+      height: innerHeight,
+    },
+  })
+}
+
+function isOwn(event: Event): boolean {
+  return event.composedPath().includes(host)
+}
+
+function elementAt({ target }: Event): Element | undefined {
+  return target instanceof Element && target !== document.documentElement ? target : undefined
+}
+
+/** Before the handlers of the page. */
+function whileCommenting<Name extends keyof WindowEventMap>(
+  name: Name,
+  handle: (event: WindowEventMap[Name]) => void,
+): void {
+  addEventListener(name, (event) => void (isCommenting && !isOwn(event) && handle(event)), true)
+}
+
+whileCommenting('pointermove', (event) => choose(elementAt(event)))
+whileCommenting('click', (event) => {
+  event.preventDefault()
+  event.stopImmediatePropagation()
+  const selection = getSelection()
+  const selected = selection && !selection.isCollapsed ? selection.toString() : ''
+  const around = selected === '' ? undefined : selection?.getRangeAt(0).commonAncestorContainer
+  const element = around instanceof Element ? around : (around?.parentElement ?? elementAt(event))
+  if (element) report(element, selected)
+})
+whileCommenting('submit', (event) => event.preventDefault())
+whileCommenting('keydown', (event) => {
+  const steps: Record<string, number> = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }
+  const step = steps[event.key]
+  const focused = document.activeElement
+  const start = current ?? (focused && focused !== document.body ? focused : undefined)
+  if (event.key === 'Escape') send({ type: 'cancel' })
+  else if (event.key === 'Enter' && start) report(start, '')
+  else if (step === undefined) return
+  else move(start, step)
+  event.preventDefault()
+  event.stopImmediatePropagation()
+})
+whileCommenting('focusin', (event) => choose(elementAt(event)))
+
+/** To the next element with text or a picture of its own. */
+function move(from: Element | undefined, step: number): void {
+  const all = [...document.body.querySelectorAll('*')].filter(
+    (one) =>
+      one.getClientRects().length > 0 &&
+      (one.matches('img, svg, video, button, a, input') ||
+        [...one.childNodes].some((node) => node.nodeType === 3 && node.nodeValue?.trim())),
+  )
+  const at = from ? all.indexOf(from) : -1
+  const next = all[(at < 0 && step < 0 ? all.length : at) + step]
+  if (!next) return
+  next.scrollIntoView({ block: 'nearest' })
+  choose(next)
+}
+
+let isScheduled = false
+
+/** In idle time, at most twice a second, however often the page changes. */
+function placeSoon(): void {
+  if (isScheduled || !port) return
+  isScheduled = true
+  setTimeout(() => {
+    const run = () => {
+      isScheduled = false
+      placeMarks()
+    }
+    if ('requestIdleCallback' in window) requestIdleCallback(run, { timeout: 1000 })
+    else run()
+  }, 500)
+}
+
+let isDrawing = false
+
+function drawSoon(): void {
+  if (isDrawing) return
+  isDrawing = true
+  requestAnimationFrame(() => {
+    isDrawing = false
+    draw()
+  })
+}
+
+new MutationObserver(placeSoon).observe(document.documentElement, {
+  childList: true,
+  subtree: true,
+  characterData: true,
+})
+addEventListener('scroll', drawSoon, { capture: true, passive: true })
+addEventListener('resize', drawSoon)
+addEventListener('popstate', placeSoon)

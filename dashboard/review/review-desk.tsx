@@ -1,0 +1,329 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { SiteReview } from '../../client/sdk/slipway.ts'
+import type { Review, ReviewPlace, ReviewThread, ThreadChange } from '../../protocol/api/reviews.schema.ts'
+import { MAX_COMMENT_LENGTH, MAX_REVIEWER_NAME_LENGTH } from '../../protocol/api/reviews.ts'
+import { handleSubmit, useAction } from '../api/action.ts'
+import { useSignal } from '../api/use-signal.ts'
+import { Button } from '../kit/button.tsx'
+import { TextArea, TextField } from '../kit/field.tsx'
+import { ErrorNotice, Notice } from '../kit/notice.tsx'
+import { Loading } from '../kit/skeleton.tsx'
+import { DecisionPanel } from './decision-panel.tsx'
+import type { FromFrame, Mark } from './messages.ts'
+import { ReviewFrame } from './review-frame.tsx'
+import { rememberName, reviewerName } from './reviewer-name.ts'
+import { ThreadCard } from './thread-card.tsx'
+import { useReview, withThread } from './use-review.ts'
+
+const WIDTHS = [
+  ['Phone', 390],
+  ['Tablet', 820],
+  ['Desk', undefined],
+] as const
+
+const FILTERS = ['open', 'resolved', 'outdated'] as const
+type Filter = (typeof FILTERS)[number]
+
+const FILTER_NAMES: Record<Filter, string> = { open: 'Open', resolved: 'Resolved', outdated: 'Outdated' }
+
+const NO_COMMENTS: Record<Filter, string> = {
+  open: 'No open comments. Choose Comment, then click on the page.',
+  resolved: 'No resolved comments.',
+  outdated: 'No outdated comments.',
+}
+
+/** Milliseconds after which a page whose script has not answered has none. */
+const SCRIPT_TIMEOUT_MS = 5000
+
+/** A reviewed version in a frame, with its threads and decisions beside it. */
+export function ReviewDesk({ api, name }: { api: SiteReview; name: string }) {
+  const review = useReview(name, api)
+  // What is on screen stays when another version arrives.
+  const [shown, show] = useState<Pick<Review, 'versionId' | 'frame'> | undefined>(undefined)
+  const { value, error, reload, set } = review
+  useEffect(() => {
+    if (value && !shown) show(value)
+  }, [value, shown])
+  if (!value || !shown) {
+    return error ? (
+      <ErrorNotice error={error} onRetry={reload} />
+    ) : (
+      <Loading what="the review" shape="picture" />
+    )
+  }
+  return (
+    <>
+      <ErrorNotice error={error} onRetry={reload} />
+      {value.versionId !== shown.versionId && (
+        <Notice title="A newer version was published.">
+          <p>
+            <Button onClick={() => show(value)}>Show it</Button>
+          </p>
+        </Notice>
+      )}
+      <Desk
+        key={shown.versionId}
+        api={api}
+        review={value}
+        shown={shown}
+        onThread={(thread) => set((known) => withThread(known, thread))}
+        onReload={reload}
+        onFrameEnded={() => api.get().then(show)}
+      />
+    </>
+  )
+}
+
+interface DeskProps {
+  api: SiteReview
+  review: Review
+  shown: Pick<Review, 'versionId' | 'frame'>
+  onThread: (thread: ReviewThread) => void
+  onReload: () => void
+  onFrameEnded: () => void
+}
+
+function Desk({ api, review, shown, onThread, onReload, onFrameEnded }: DeskProps) {
+  const [requested, request] = useState('/')
+  const [path, setPath] = useState('/')
+  const [width, setWidth] = useState<number | undefined>(undefined)
+  const [commenting, setCommenting] = useState(false)
+  const [place, setPlace] = useState<ReviewPlace | undefined>(undefined)
+  const [selected, select] = useState<{ id: string; count: number } | undefined>(undefined)
+  const [filter, setFilter] = useState<Filter>('open')
+  const isAnswering = useScriptCheck(`${shown.frame.url}${requested}`)
+  const guestName = useSignal(reviewerName)
+  const isGuest = review.role === 'guest'
+  const canWrite = !isGuest || guestName.trim() !== ''
+  const named = isGuest ? { name: guestName.trim() } : {}
+  const labels = new Map([...review.threads].reverse().map(({ id }, index) => [id, `${index + 1}`]))
+  const marks: Mark[] = review.threads
+    .filter(
+      (thread) => thread.place.path === path && (thread.status === 'open' || thread.id === selected?.id),
+    )
+    .map(({ id, place: { selector, text, before, after } }) => ({
+      ...{ id, selector, text, before, after, label: labels.get(id)! },
+    }))
+  const open = (thread: ReviewThread) => {
+    select((before) => ({ id: thread.id, count: (before?.count ?? 0) + 1 }))
+    if (thread.place.path !== path) request(thread.place.path)
+  }
+  const receive = (message: FromFrame) => {
+    if (message.type === 'ready') {
+      isAnswering.confirm()
+      setPath(message.path)
+    } else if (message.type === 'place') {
+      setPlace(message.place)
+      setCommenting(false)
+    } else if (message.type === 'cancel') setCommenting(false)
+    else if (message.type === 'open') {
+      const thread = review.threads.find(({ id }) => id === message.id)
+      if (thread) open(thread)
+    } else void report(api, { review, shown, message, onReload })
+  }
+  const add = async (text: string) => {
+    onThread(await api.createThread({ versionId: shown.versionId, place: place!, text, ...named }))
+    setPlace(undefined)
+    setFilter('open')
+  }
+  const change = async (thread: ReviewThread, given: ThreadChange) =>
+    onThread(await api.addToThread(thread.id, { ...given, ...named }))
+  return (
+    <div class="review-desk">
+      <div class="stack tight">
+        <div class="choices" role="toolbar" aria-label="Review">
+          <Button
+            variant={commenting ? 'main' : 'plain'}
+            icon="edit"
+            disabled={!canWrite}
+            onClick={() => setCommenting(!commenting)}
+          >
+            {commenting ? 'Click on the page' : 'Comment'}
+          </Button>
+          <Segments label="Width" options={WIDTHS} value={width} onChoose={setWidth} />
+          <span class="quiet small page-path">
+            <bdi>{path}</bdi>
+          </span>
+        </div>
+        {isAnswering.isSilent && (
+          <Notice tone="warn" title="This page shows no marks.">
+            <p>Its policy may block the script of the review, or the view has ended.</p>
+            <p>
+              <Button onClick={onFrameEnded}>Load the page again</Button>
+            </p>
+          </Notice>
+        )}
+        <ReviewFrame
+          src={pageUrl(shown.frame.url, requested)}
+          {...{ width, commenting, marks, shown: selected, onMessage: receive }}
+        />
+      </div>
+      <aside class="stack review-side" aria-label="Comments and decision">
+        {isGuest && (
+          <TextField
+            label="Your name"
+            hint={guestName.trim() === '' ? 'Others see it beside what you write.' : undefined}
+            value={guestName}
+            maxLength={MAX_REVIEWER_NAME_LENGTH}
+            autocomplete="name"
+            onWrite={rememberName}
+          />
+        )}
+        <DecisionPanel
+          {...{ review, canWrite, versionId: shown.versionId }}
+          onDecide={async (decision, note) => {
+            const given = { decision, versionId: shown.versionId, ...named }
+            await api.decide({ ...given, ...(note !== '' && { note }) })
+            onReload()
+          }}
+        />
+        {place && <Composer place={place} onSend={add} onCancel={() => setPlace(undefined)} />}
+        <ThreadList
+          {...{ review, filter, labels, canWrite, selectedId: selected?.id }}
+          onFilter={setFilter}
+          onOpen={open}
+          onChange={change}
+        />
+      </aside>
+    </div>
+  )
+}
+
+/** A path of the page at the host of the frame. */
+function pageUrl(frameUrl: string, path: string): string {
+  return new URL(path, frameUrl).href
+}
+
+interface ReportOptions {
+  review: Review
+  shown: Pick<Review, 'versionId'>
+  message: Extract<FromFrame, { type: 'placed' }>
+  onReload: () => void
+}
+
+/** Tells the server what it does not know yet about the places in the version on screen. */
+async function report(api: SiteReview, { review, shown, message, onReload }: ReportOptions): Promise<void> {
+  const known = new Map(review.threads.map((thread) => [thread.id, thread.outdated]))
+  const placed = message.placed.filter((id) => known.get(id) === true)
+  const missing = message.missing.filter((id) => known.get(id) === false)
+  if (review.versionId !== shown.versionId || placed.length + missing.length === 0) return
+  await api.reportPlacements({ versionId: shown.versionId, placed, missing }).then(onReload, () => undefined)
+}
+
+/** Whether the script of the frame has not answered for a while. */
+function useScriptCheck(src: string) {
+  const [isSilent, setSilent] = useState(false)
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
+  useEffect(() => {
+    setSilent(false)
+    timer.current = setTimeout(() => setSilent(true), SCRIPT_TIMEOUT_MS)
+    return () => clearTimeout(timer.current)
+  }, [src])
+  const confirm = () => {
+    clearTimeout(timer.current)
+    setSilent(false)
+  }
+  return { isSilent, confirm }
+}
+
+interface ComposerProps {
+  place: ReviewPlace
+  onSend: (text: string) => Promise<void>
+  onCancel: () => void
+}
+
+function Composer({ place, onSend, onCancel }: ComposerProps) {
+  const [text, write] = useState('')
+  const box = useRef<HTMLTextAreaElement>(null)
+  const send = useAction(() => onSend(text.trim()))
+  useEffect(() => box.current?.focus(), [])
+  return (
+    <form class="stack tight composer" onSubmit={handleSubmit(send)}>
+      {place.text !== '' && (
+        <p class="quote small">
+          <bdi>{place.text}</bdi>
+        </p>
+      )}
+      <TextArea label="Comment" box={box} value={text} maxLength={MAX_COMMENT_LENGTH} onWrite={write} />
+      <ErrorNotice error={send.error} />
+      <div class="choices">
+        <Button variant="main" busy={send.busy} disabled={text.trim() === ''}>
+          Add comment
+        </Button>
+        <Button onClick={onCancel}>Cancel</Button>
+      </div>
+    </form>
+  )
+}
+
+interface ThreadListProps {
+  review: Review
+  filter: Filter
+  labels: ReadonlyMap<string, string>
+  canWrite: boolean
+  selectedId: string | undefined
+  onFilter: (filter: Filter) => void
+  onOpen: (thread: ReviewThread) => void
+  onChange: (thread: ReviewThread, change: ThreadChange) => Promise<void>
+}
+
+/** The threads of all pages, by page. */
+function ThreadList(props: ThreadListProps) {
+  const { review, filter, labels, canWrite, selectedId, onFilter, onOpen, onChange } = props
+  const filterOf = ({ status, outdated }: ReviewThread): Filter =>
+    status === 'open' && outdated ? 'outdated' : status
+  const wanted = review.threads.filter((thread) => filterOf(thread) === filter)
+  const pages = Map.groupBy(wanted, ({ place }) => place.path)
+  const count = (one: Filter) => review.threads.filter((thread) => filterOf(thread) === one).length
+  return (
+    <section class="stack tight" aria-label="Comments">
+      <Segments
+        label="Show comments"
+        options={FILTERS.map((one) => [`${FILTER_NAMES[one]} ${count(one)}`, one] as const)}
+        value={filter}
+        onChoose={onFilter}
+      />
+      {wanted.length === 0 && <p class="quiet">{NO_COMMENTS[filter]}</p>}
+      {[...pages].map(([path, threads]) => (
+        <div key={path} class="stack tight">
+          <h3 class="small page-path">
+            <bdi>{path}</bdi>
+          </h3>
+          <ul class="plain-list threads" aria-label={`Comments on ${path}`}>
+            {threads.map((thread) => (
+              <ThreadCard
+                key={thread.id}
+                thread={thread}
+                label={labels.get(thread.id)!}
+                isSelected={thread.id === selectedId}
+                canWrite={canWrite}
+                onSelect={() => onOpen(thread)}
+                onChange={(change) => onChange(thread, change)}
+              />
+            ))}
+          </ul>
+        </div>
+      ))}
+    </section>
+  )
+}
+
+interface SegmentsProps<T> {
+  label: string
+  options: readonly (readonly [name: string, value: T])[]
+  value: T
+  onChoose: (value: T) => void
+}
+
+/** One of a few, all of which are visible. */
+function Segments<T>({ label, options, value, onChoose }: SegmentsProps<T>) {
+  return (
+    <fieldset class="segments" aria-label={label}>
+      {options.map(([name, one]) => (
+        <button key={name} type="button" aria-pressed={value === one} onClick={() => onChoose(one)}>
+          {name}
+        </button>
+      ))}
+    </fieldset>
+  )
+}

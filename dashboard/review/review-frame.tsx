@@ -1,0 +1,50 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { FromFrame, Mark } from './messages.ts'
+import { type FramePort, openPort } from './port.ts'
+
+interface ReviewFrameProps {
+  /** The URL of the page; another one loads it. */
+  src: string
+  /** CSS pixels; undefined for all that there is. */
+  width: number | undefined
+  commenting: boolean
+  marks: readonly Mark[]
+  /** The thread whose place is shown, and how often that was requested. */
+  shown: { id: string; count: number } | undefined
+  onMessage: (message: FromFrame) => void
+}
+
+/** The reviewed page on its own origin. It can neither navigate this page nor read it. */
+export function ReviewFrame({ src, width, commenting, marks, shown, onMessage }: ReviewFrameProps) {
+  const frame = useRef<HTMLIFrameElement>(null)
+  const port = useRef<FramePort | undefined>(undefined)
+  const receive = useRef(onMessage)
+  receive.current = onMessage
+  const [mode, places] = [JSON.stringify(commenting), JSON.stringify(marks)]
+  useEffect(() => port.current?.send({ type: 'mode', commenting }), [mode])
+  useEffect(() => port.current?.send({ type: 'marks', marks: [...marks] }), [places])
+  useEffect(() => {
+    if (shown) port.current?.send({ type: 'show', id: shown.id })
+  }, [shown?.id, shown?.count])
+  useEffect(() => () => port.current?.close(), [])
+  const connect = () => {
+    port.current?.close()
+    port.current = openPort(frame.current!, (message) => {
+      if (message.type === 'ready') port.current?.send({ type: 'mode', commenting })
+      receive.current(message)
+    })
+  }
+  return (
+    <div class="review-frame">
+      <iframe
+        ref={frame}
+        src={src}
+        title="The reviewed page"
+        style={width === undefined ? {} : { width: `${width}px` }}
+        referrerpolicy="no-referrer"
+        sandbox="allow-scripts allow-same-origin allow-forms"
+        onLoad={connect}
+      />
+    </div>
+  )
+}

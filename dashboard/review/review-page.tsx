@@ -1,0 +1,53 @@
+import { useEffect, useState } from 'preact/hooks'
+import { tab } from '../api/browser-storage.ts'
+import { useResource } from '../api/resource.ts'
+import { slipway } from '../api/slipway.ts'
+import { Page } from '../app/page.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Loading } from '../kit/skeleton.tsx'
+import { ReviewDesk } from './review-desk.tsx'
+
+/** The token of the link, for this tab only. */
+const STORED = 'slipway.review'
+
+/** The page of a review link. Its token is the fragment, which no server sees; it leaves the address immediately. */
+export function ReviewPage() {
+  const [token, setToken] = useState(readToken)
+  useEffect(() => {
+    const read = () => setToken(readToken())
+    addEventListener('hashchange', read)
+    return () => removeEventListener('hashchange', read)
+  }, [])
+  if (token === undefined)
+    return (
+      <Page title="Review" narrow>
+        <p class="lead">Open the whole link that you were sent: this address has no review.</p>
+      </Page>
+    )
+  return <LinkedReview key={token} token={token} />
+}
+
+function readToken(): string | undefined {
+  const given = location.hash.slice(1)
+  if (given !== '') {
+    tab.write(STORED, given)
+    history.replaceState(history.state, '', location.pathname)
+  }
+  return given || (tab.read(STORED) ?? undefined)
+}
+
+function LinkedReview({ token }: { token: string }) {
+  const client = slipway.with({ reviewToken: token })
+  const opened = useResource(`review-link/${token}`, () => client.openReview())
+  const { value, error, reload } = opened
+  const name = value && (value.preview === null ? value.slug : `${value.preview} of ${value.slug}`)
+  return (
+    <Page title={name === undefined ? 'Review' : `Review of ${name}`}>
+      <ErrorNotice error={error} onRetry={reload} />
+      {!value && !error && <Loading what="the review" shape="picture" />}
+      {value && (
+        <ReviewDesk api={client.review(value.slug, value.preview ?? undefined)} name={`link/${token}`} />
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,130 @@
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { Review } from '../../protocol/api/reviews.schema.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
+import { useAction } from '../api/action.ts'
+import { useResource } from '../api/resource.ts'
+import { slipway } from '../api/slipway.ts'
+import { Button } from '../kit/button.tsx'
+import { CopyLine } from '../kit/copy.tsx'
+import { Choice } from '../kit/field.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Empty, Panel } from '../kit/panel.tsx'
+import { Loading } from '../kit/skeleton.tsx'
+import { LocalTime, RelativeTime } from '../kit/time.tsx'
+import { ReviewDesk } from './review-desk.tsx'
+
+/** The reviews of a site: of its live version and of each of its previews. */
+export function ReviewView({ site }: { site: SiteDetails }) {
+  const { slug } = site
+  const { query, route } = useLocation()
+  const previews = useResource(`site/${slug}/previews`, () => slipway.previews(slug))
+  const names = previews.value?.previews.map(({ name }) => name) ?? []
+  const live = site.currentVersionId === null ? [] : [{ value: '', name: 'Live version' }]
+  const choices = [...live, ...names.map((name) => ({ value: name, name: `Preview ${name}` }))]
+  const wanted = query.preview ?? choices[0]?.value
+  const chosen = choices.find(({ value }) => value === wanted) ?? choices[0]
+  if (previews.error) return <ErrorNotice error={previews.error} onRetry={previews.reload} />
+  if (!previews.value) return <Loading what="the previews" />
+  if (!chosen)
+    return (
+      <Empty title="Nothing to review yet">
+        <p>Publish a version or a preview first.</p>
+      </Empty>
+    )
+  const api = slipway.review(slug, chosen.value || undefined)
+  const key = `${slug}/${chosen.value}`
+  return (
+    <>
+      <div class="review-subject">
+        <Choice
+          label="Reviewed version"
+          value={chosen.value}
+          choices={choices}
+          onChoose={(value) => route(`/sites/${slug}/review${value && `?preview=${value}`}`)}
+        />
+      </div>
+      <ReviewDesk key={key} api={api} name={key} />
+      <Links key={`links of ${key}`} api={api} name={key} />
+    </>
+  )
+}
+
+/** With which reviewers without an account comment and decide. */
+function Links({ api, name }: { api: ReturnType<typeof slipway.review>; name: string }) {
+  const review = useResource(`review/${name}`, () => api.get())
+  const [url, show] = useState<string | undefined>(undefined)
+  const create = useAction(async (audience: 'anyone' | 'collaborators') => {
+    const { url, ...link } = await api.createLink({ audience })
+    show(url)
+    review.set((known) => ({ ...known, links: [...(known.links ?? []), link] }))
+  })
+  const revoke = useAction(async (id: string) => {
+    await api.revokeLink(id)
+    show(undefined)
+    review.set((known) => ({ ...known, links: known.links?.filter((link) => link.id !== id) ?? [] }))
+  })
+  const links = review.value?.links ?? []
+  return (
+    <Panel
+      title="Review links"
+      lead="Anyone with a link can see this version, comment and decide, without an account."
+      actions={
+        <div class="choices">
+          <Button busy={create.busy} onClick={() => create('anyone')}>
+            Create link
+          </Button>
+          <Button variant="link" disabled={create.busy} onClick={() => create('collaborators')}>
+            For collaborators only
+          </Button>
+        </div>
+      }
+    >
+      <ErrorNotice error={create.error} />
+      <ErrorNotice error={revoke.error} />
+      {url !== undefined && (
+        <div class="stack tight">
+          <p>Copy the link now: it is shown once.</p>
+          <CopyLine text={url} of="the review link" />
+        </div>
+      )}
+      {links.length > 0 && (
+        <ul class="plain-list review-links" aria-label="Review links">
+          {links.map((link) => (
+            <LinkRow key={link.id} link={link} onRevoke={() => revoke(link.id)} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+interface LinkRowProps {
+  link: NonNullable<Review['links']>[number]
+  onRevoke: () => unknown
+}
+
+function LinkRow({ link: { id, audience, createdAt, expiresAt }, onRevoke }: LinkRowProps) {
+  return (
+    <li class="choices">
+      <span>
+        {audience === 'anyone' ? 'Anyone with the link' : 'Collaborators'}
+        <span class="quiet small">
+          {' · Created '}
+          <RelativeTime at={createdAt} />
+          {' · '}
+          {expiresAt === null ? (
+            'Ends with the preview'
+          ) : (
+            <>
+              Ends <LocalTime at={expiresAt} />
+            </>
+          )}
+        </span>
+      </span>
+      <Button variant="link" label={`Revoke link ${id.slice(0, 10)}`} onClick={onRevoke}>
+        Revoke
+      </Button>
+    </li>
+  )
+}

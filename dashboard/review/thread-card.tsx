@@ -1,0 +1,85 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Reviewer, ReviewThread, ThreadChange } from '../../protocol/api/reviews.schema.ts'
+import { MAX_COMMENT_LENGTH } from '../../protocol/api/reviews.ts'
+import { handleSubmit, useAction } from '../api/action.ts'
+import { Button } from '../kit/button.tsx'
+import { TextArea } from '../kit/field.tsx'
+import { ErrorNotice } from '../kit/notice.tsx'
+import { Badge } from '../kit/panel.tsx'
+import { RelativeTime } from '../kit/time.tsx'
+
+interface ThreadCardProps {
+  thread: ReviewThread
+  /** On its mark. */
+  label: string
+  isSelected: boolean
+  /** Whether the reviewer can write: a guest needs a name. */
+  canWrite: boolean
+  onSelect: () => void
+  onChange: (change: ThreadChange) => Promise<void>
+}
+
+/** A thread: its place, its comments, and what can be done with it. */
+export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onChange }: ThreadCardProps) {
+  const { status, outdated, place, comments } = thread
+  const card = useRef<HTMLLIElement>(null)
+  const [text, write] = useState('')
+  const reply = useAction(async () => {
+    await onChange({ text: text.trim() })
+    write('')
+  })
+  const turn = useAction(() => onChange({ status: status === 'open' ? 'resolved' : 'open' }))
+  useEffect(() => {
+    if (isSelected) card.current?.scrollIntoView({ block: 'nearest' })
+  }, [isSelected])
+  return (
+    <li ref={card} class={`thread stack tight ${isSelected ? 'selected' : ''}`}>
+      <div class="panel-head">
+        <Button variant="link" label={`Show comment ${label}`} onClick={onSelect}>
+          <span class="mark">{label}</span>
+        </Button>
+        {outdated && status === 'open' && <Badge tone="warn">Outdated</Badge>}
+        <Button variant="link" busy={turn.busy} disabled={!canWrite} onClick={turn}>
+          {status === 'open' ? 'Resolve' : 'Reopen'}
+        </Button>
+      </div>
+      {place.text !== '' && (
+        <p class="quote small">
+          <bdi>{place.text}</bdi>
+        </p>
+      )}
+      {comments.map((comment) => (
+        <div key={comment.id} class="comment">
+          <p class="small quiet">
+            <Author author={comment.author} /> · <RelativeTime at={comment.createdAt} />
+          </p>
+          <p class="words">
+            <bdi>{comment.text}</bdi>
+          </p>
+        </div>
+      ))}
+      <ErrorNotice error={turn.error} />
+      {isSelected && canWrite && (
+        <form class="stack tight" onSubmit={handleSubmit(reply)}>
+          <TextArea label="Reply" value={text} maxLength={MAX_COMMENT_LENGTH} onWrite={write} />
+          <ErrorNotice error={reply.error} />
+          <p>
+            <Button busy={reply.busy} disabled={text.trim() === ''}>
+              Reply
+            </Button>
+          </p>
+        </form>
+      )}
+    </li>
+  )
+}
+
+/** A name as it was typed, with the role that the server has verified. */
+export function Author({ author: { name, role } }: { author: Reviewer }) {
+  return (
+    <>
+      <bdi>{name}</bdi>
+      {role !== 'guest' && ` (${role})`}
+    </>
+  )
+}

@@ -1,0 +1,45 @@
+import { useEffect } from 'preact/hooks'
+import type { SiteReview } from '../../client/sdk/slipway.ts'
+import type { Review, ReviewThread } from '../../protocol/api/reviews.schema.ts'
+import { type Resource, useResource } from '../api/resource.ts'
+
+/** After a failure, in milliseconds. */
+const RETRY_DELAY_MS = 5000
+
+/** A review, and what others add to it while the page is visible. */
+export function useReview(key: string, api: SiteReview): Resource<Review> {
+  const review = useResource(`review/${key}`, () => api.get())
+  const revision = review.value?.revision
+  useEffect(() => {
+    if (revision === undefined) return
+    const listening = new AbortController()
+    const { signal } = listening
+    const follow = async () => {
+      while (!signal.aborted) {
+        if (document.visibilityState === 'hidden') await nextEvent(document, 'visibilitychange', signal)
+        try {
+          if ((await api.wait(revision, signal)).revision !== revision) return review.reload()
+        } catch {
+          if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS))
+        }
+      }
+    }
+    void follow()
+    return () => listening.abort()
+  }, [key, revision])
+  return review
+}
+
+function nextEvent(target: EventTarget, name: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    target.addEventListener(name, () => resolve(), { once: true, signal })
+    signal.addEventListener('abort', () => resolve())
+  })
+}
+
+/** The review with a thread as it is now. */
+export function withThread(review: Review, thread: ReviewThread): Review {
+  const others = review.threads.filter(({ id }) => id !== thread.id)
+  const threads = [...others, thread].sort((one, other) => (one.id < other.id ? 1 : -1))
+  return { ...review, threads }
+}
