@@ -189,9 +189,11 @@ function Desk({ api, review, shown, onThread, onReload, onFrameEnded }: DeskProp
   )
 }
 
-/** A path of the page at the host of the frame. */
+/** A path of the page at the host of the frame, whatever a reviewer wrote there. */
 function pageUrl(frameUrl: string, path: string): string {
-  return new URL(path, frameUrl).href
+  const url = new URL(frameUrl)
+  url.pathname = path
+  return url.href
 }
 
 interface ReportOptions {

@@ -106,24 +106,27 @@ const PUBLISH_ERRORS: readonly ErrorCode[] = [
   'SCAN_UNAVAILABLE',
 ]
 
+const REVIEW_ERRORS = ['SITE_PENDING', 'SITE_SUSPENDED', 'SITE_EXPIRED'] as const satisfies ErrorCode[]
+
 /** For an account with access to the site, and for the holder of a review link. */
 const FOR_REVIEWERS = {
   tag: 'Reviews',
   charge: 'review',
   access: forSite('preview'),
   auth: 'optional',
+  errors: REVIEW_ERRORS,
 } as const
 
 /** Of a preview, or of the live version of a site. Each has a path of its own for both. */
 // biome-ignore format: a table reads best a row a line
 const REVIEW = {
   get: { ...FOR_REVIEWERS, summary: 'Get a review: what is shown, its threads and decisions', query: reviewShape.reviewQuery, answer: [200, reviewShape.review], access: forSite('read') },
-  createLink: { tag: 'Reviews', summary: 'Create a link with which reviewers without an account comment and decide', details: 'The response shows the URL once. It ends with the preview.', body: reviewShape.reviewLinkRequest, answer: [201, reviewShape.createdReviewLink], errors: ['QUOTA_EXCEEDED', 'SITE_SUSPENDED', 'SITE_EXPIRED'], access: forSite('publish') },
-  revokeLink: { tag: 'Reviews', summary: 'End a review link and what it shows', answer: [200, reviewShape.revokedReviewLink], access: forSite('publish') },
-  createThread: { ...FOR_REVIEWERS, summary: 'Comment on a place of a page', body: reviewShape.threadRequest, answer: [201, reviewShape.thread], errors: ['QUOTA_EXCEEDED', 'SITE_SUSPENDED', 'SITE_EXPIRED', 'RATE_LIMITED'] },
-  addToThread: { ...FOR_REVIEWERS, summary: 'Reply to a thread, resolve it or open it again', body: reviewShape.threadChange, answer: [200, reviewShape.thread], errors: ['QUOTA_EXCEEDED', 'SITE_SUSPENDED', 'SITE_EXPIRED', 'RATE_LIMITED'] },
-  decide: { ...FOR_REVIEWERS, summary: 'Approve the version that is shown, or request changes', body: reviewShape.decisionRequest, answer: [201, reviewShape.decision], errors: ['VERSION_CONFLICT', 'SITE_SUSPENDED', 'SITE_EXPIRED', 'RATE_LIMITED'], access: forSite('manage') },
-  placements: { ...FOR_REVIEWERS, summary: 'Report which threads the pages of a version have a place for', body: reviewShape.placementsRequest, answer: [200, reviewShape.placementsResponse], errors: ['SITE_SUSPENDED', 'SITE_EXPIRED'] },
+  createLink: { tag: 'Reviews', summary: 'Create a link with which reviewers without an account comment and decide', details: 'The response shows the URL once. It ends with the preview.', body: reviewShape.reviewLinkRequest, answer: [201, reviewShape.createdReviewLink], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'], access: forSite('publish') },
+  revokeLink: { tag: 'Reviews', summary: 'End a review link and what it shows', answer: [200, reviewShape.revokedReviewLink], errors: ['SITE_PENDING'], access: forSite('publish') },
+  createThread: { ...FOR_REVIEWERS, summary: 'Comment on a place of a page', body: reviewShape.threadRequest, answer: [201, reviewShape.thread], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'] },
+  addToThread: { ...FOR_REVIEWERS, summary: 'Reply to a thread, resolve it or open it again', body: reviewShape.threadChange, answer: [200, reviewShape.thread], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'] },
+  decide: { ...FOR_REVIEWERS, summary: 'Approve the version that is shown, or request changes', body: reviewShape.decisionRequest, answer: [201, reviewShape.decision], errors: [...REVIEW_ERRORS, 'VERSION_CONFLICT'], access: forSite('manage') },
+  placements: { ...FOR_REVIEWERS, summary: 'Report which threads the pages of a version have a place for', body: reviewShape.placementsRequest, answer: [200, reviewShape.placementsResponse] },
   wait: { ...FOR_REVIEWERS, summary: 'Wait up to 25 seconds until the review has changed', query: reviewShape.changesQuery, answer: [200, reviewShape.reviewRevision], access: forSite('read') },
 } as const
 
@@ -191,7 +194,7 @@ export const OPERATIONS = {
   getPreview: { tag: 'Previews', summary: 'Get a preview', answer: [200, previewShape.preview], access: forSite('read') },
   promotePreview: { tag: 'Previews', summary: 'Make the version of a preview live', details: 'All files of the site change together.', query: previewShape.promoteQuery, answer: [200, publishShape.finalizeResponse], errors: ['VERSION_CONFLICT', 'CONTENT_REFUSED', 'APPROVAL_REQUIRED'], access: forSite('publish') },
   deletePreview: { tag: 'Previews', summary: 'Delete a preview', details: 'Its URL ends; the site stays as it is.', answer: [200, previewShape.deletePreviewResponse], access: forSite('preview') },
-  openReview: { ...FOR_REVIEWERS, summary: 'Get what a review link is about', answer: [200, reviewShape.openedReview], access: 'any' },
+  openReview: { ...FOR_REVIEWERS, summary: 'Get what a review link is about', answer: [200, reviewShape.openedReview], errors: [...REVIEW_ERRORS, 'NOT_FOUND'], access: 'any' },
   getReview: REVIEW.get,
   createReviewLink: REVIEW.createLink,
   revokeReviewLink: REVIEW.revokeLink,

@@ -164,7 +164,7 @@ export const sweeps: readonly Sweep[] = [
   {
     name: 'sign-ins',
     intervalSeconds: 600,
-    description: 'deletes used and expired codes, sessions, keys and counters',
+    description: 'deletes used and expired codes, sessions, keys, review links and counters',
     run: deleteExpiredSignIns,
   },
   {
@@ -415,6 +415,9 @@ async function deleteExpiredSignIns({ store, clock }: SweepParts): Promise<numbe
   const tokens = await repeatUntilEmpty(() =>
     store.execute('relaxed', ({ trusts }) => trusts.deleteExpiredTokens(now, ITEMS_PER_TRANSACTION)),
   )
+  const links = await repeatUntilEmpty(() =>
+    store.execute('relaxed', ({ reviews }) => reviews.removeExpiredLinks(now, ITEMS_PER_TRANSACTION)),
+  )
   const sources = await repeatUntilEmpty(() =>
     store.write('relaxed', INDEPENDENT, async ({ counters, deviceSignIns, signIns }) => {
       const windows = await counters.deleteBefore(now - COUNTER_RETENTION_MS, ROWS_PER_DELETION)
@@ -422,7 +425,7 @@ async function deleteExpiredSignIns({ store, clock }: SweepParts): Promise<numbe
       return windows + devices + (await signIns.deleteExpired(now, ROWS_PER_DELETION))
     }),
   )
-  return deleted + invitations + tokens + sources
+  return deleted + invitations + tokens + links + sources
 }
 
 /** In small transactions: programs register without an account. */

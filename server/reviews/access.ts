@@ -5,7 +5,7 @@ import {
   findRole,
   requireAccess,
   requireAccount,
-  requireChangeable,
+  requireNotExpired,
   type SiteRight,
 } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -26,8 +26,8 @@ export interface ReviewAccess {
   /** What is shown now. */
   version: VersionHeader
   role: ReviewerRole
-  /** Of a guest. */
-  linkId: string | undefined
+  /** That the caller has; of a guest always. */
+  link: StoredReviewLink | undefined
 }
 
 interface Wanted {
@@ -52,14 +52,14 @@ export async function requireReview(
     const account = requireAccount(caller, NEEDS_LINK_OR_KEY)
     const site = await requireAccess(queries, right, { slug, account, now })
     const role = site.ownerId === account.id ? 'owner' : 'collaborator'
-    return { site, role, linkId: undefined, version: await requireShown(queries, site, subject, now) }
+    return { site, role, link: undefined, version: await requireShown(queries, site, subject, now) }
   }
   const link = await requireLink(queries, caller, now)
   if (link.slug !== slug || link.previewName !== subject.previewName) throw linkEnded()
   const site = await requireSiteOf(queries, link, now)
   const role = await findReviewerRole(queries, site, caller, link)
   const version = await requireShown(queries, site, subject, now)
-  return { site, role, linkId: role === 'guest' ? link.id : undefined, version }
+  return { site, role, link, version }
 }
 
 /** NOT_FOUND unless the caller has the token of a link that works. */
@@ -78,9 +78,10 @@ export async function requireLink(
 async function requireSiteOf(queries: Queries, { slug }: StoredReviewLink, now: number): Promise<Site> {
   const site = await queries.sites.bySlug(slug)
   if (!site || site.deletedAt !== null) throw linkEnded()
-  const current = requireChangeable(site, now)
+  const current = requireNotExpired(site, now)
   const owner = current.ownerId === null ? undefined : await queries.accounts.byId(current.ownerId)
-  if (!owner || owner.suspension)
+  // The reason is for the owner.
+  if (!owner || owner.suspension || current.suspension)
     throw new ApiError('SITE_SUSPENDED', 'The operator of this service has suspended this site')
   return current
 }

@@ -19,7 +19,7 @@ import { formatNumber } from '../../protocol/format.ts'
 import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso } from '../lib/time.ts'
-import { hashToken, newId, newSessionToken } from '../lib/tokens.ts'
+import { hashToken, isId, newId, newSessionToken } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import { PreviewTokens } from '../sites/preview-links.ts'
 import { isStorable } from '../sites/site-metadata.ts'
@@ -76,11 +76,12 @@ export class Reviews {
     const { store, addresses, clock } = this.#parts
     const { read } = store
     const now = clock()
-    const { site, version, role } = await requireReview(read, caller, { subject, right: 'read', now })
+    const { site, version, role, link } = await requireReview(read, caller, { subject, right: 'read', now })
     const { slug, previewName } = subject
     const threads = (await read.reviews.threads(subject)).map((thread) => describeThread(thread, version.id))
     const contentHash = version.contentHash!
-    const until = Math.floor((now + FRAME_LIFETIME_MS) / SECOND_MS) * SECOND_MS
+    const end = Math.min(now + FRAME_LIFETIME_MS, link?.expiresAt ?? Number.POSITIVE_INFINITY)
+    const until = Math.floor(end / SECOND_MS) * SECOND_MS
     const { passwordHash, reviewKey } = site
     const grant = this.#tokens.sign({ slug, passwordHash, reviewKey, versionId: version.id }, until)
     const isWanted = ({ status: found, outdated, place }: ReviewThread) =>
@@ -110,7 +111,8 @@ export class Reviews {
     const token = newSessionToken()
     const link = await store.write('durable', { site: subject.slug }, async (tx) => {
       const now = clock()
-      await requireReview(tx, caller, { subject, right: 'publish', now })
+      await requireReview(tx, withoutToken(caller), { subject, right: 'publish', now })
+      await tx.reviews.removeExpiredLinks(now, MAX_REVIEW_LINKS, subject)
       if ((await tx.reviews.links(subject)).length >= MAX_REVIEW_LINKS)
         throw exceeded(`A review can have at most ${MAX_REVIEW_LINKS} links`, 'Revoke one of them.')
       const { audience = 'anyone', expiresInSeconds } = request
@@ -132,7 +134,7 @@ export class Reviews {
     const { store, clock } = this.#parts
     await store.write('durable', { site: subject.slug }, async (tx) => {
       const now = clock()
-      await requireReview(tx, caller, { subject, right: 'publish', now })
+      await requireReview(tx, withoutToken(caller), { subject, right: 'remove', now })
       if (!(await tx.reviews.removeLink(subject, id)))
         throw new ApiError('NOT_FOUND', 'The review has no such link')
       await tx.sites.update(subject.slug, { reviewKey: newId(now) })
@@ -147,7 +149,10 @@ export class Reviews {
     subject: ReviewSubject,
     { versionId, place, text, name }: ThreadRequest,
   ): Promise<ReviewThread> {
-    assertWords({ ...place, text, name })
+    assertWords({ ...place })
+    assertWords({ text, name })
+    if (!isId(versionId))
+      throw validationError([{ field: 'versionId', message: 'must be the id of a version' }])
     return this.#write(caller, subject, async (tx, access, now) => {
       const author = authorOf(caller, access, name)
       const characters = text.length + Object.values(place).join('').length
@@ -298,6 +303,11 @@ export class Reviews {
   }
 }
 
+/** A link never gives the right to make or end links. */
+function withoutToken(caller: ReviewCaller): ReviewCaller {
+  return { ...caller, reviewToken: undefined }
+}
+
 function authorOf({ account }: ReviewCaller, { role }: ReviewAccess, name: string | undefined): Reviewer {
   const known = name?.trim() || (role === 'guest' ? undefined : account?.email.split('@')[0])
   if (known) return { name: known, role }
@@ -341,11 +351,11 @@ async function makeRoom(
 async function chargeComment(
   tx: WriteTransaction,
   { address }: ReviewCaller,
-  { linkId }: ReviewAccess,
+  { role, link }: ReviewAccess,
   now: number,
 ): Promise<void> {
-  if (linkId === undefined) return
-  const counter = `review:${linkId}:${rateLimitSubnet(address)}`
+  if (role !== 'guest') return
+  const counter = `review:${link!.id}:${rateLimitSubnet(address)}`
   const window = counterWindow(now, HOUR_MS)
   if ((await tx.counters.add(counter, window)) <= COMMENTS_PER_HOUR) return
   throw new ApiError('RATE_LIMITED', `A reviewer can comment ${COMMENTS_PER_HOUR} times an hour`, {

@@ -159,7 +159,7 @@ export class Versions {
     await this.#parts.store.write('durable', { site: slug }, async (tx) => {
       const now = this.#parts.clock()
       const site = await requireAccess(tx, 'remove', { slug, account, now })
-      requireVersion(await tx.versions.header(versionId), slug)
+      const { state, previewName } = requireVersion(await tx.versions.header(versionId), slug)
       if (site.liveVersionId === versionId) {
         throw new ApiError(
           'VERSION_LIVE',
@@ -167,6 +167,7 @@ export class Versions {
         )
       }
       await forgetFormerFiles(tx, site, versionId, now)
+      if (state === 'ready' && previewName !== null) await tx.reviews.remove({ slug, previewName })
       await deleteVersions(tx, slug, { ids: [versionId], now, effect: 'withdrawn' })
     })
     return { slug, versionId, deleted: true }

@@ -353,7 +353,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     links: [reviewed],
     addLink: [reviewLink],
     removeLink: [reviewed, 'id 7'],
-    removeExpiredLinks: [50],
+    removeExpiredLinks: [50, 100],
     threads: [reviewed],
     thread: [reviewed, 'id 7'],
     addThread: [reviewThread],

@@ -43,9 +43,12 @@ export class ReviewQueries {
     return numDeletedRows > 0n
   }
 
-  /** Of all sites; returns the number. */
-  async removeExpiredLinks(now: number): Promise<number> {
-    const rows = this.#db.deleteFrom('review_links').where('expires_at', '<=', now)
+  /** Of this subject, or of all; returns the number. */
+  async removeExpiredLinks(now: number, limit: number, subject?: ReviewSubject): Promise<number> {
+    let expired = this.#db.selectFrom('review_links').select('id').where('expires_at', '<=', now)
+    if (subject)
+      expired = expired.where('slug', '=', subject.slug).where('preview_name', '=', subject.previewName)
+    const rows = this.#db.deleteFrom('review_links').where('id', 'in', expired.limit(limit))
     return Number((await rows.executeTakeFirst()).numDeletedRows)
   }
 
@@ -119,7 +122,7 @@ export class ReviewQueries {
     const { rows } = await sql<
       Record<'changed' | 'threads' | 'characters' | 'decision', number | string | null>
     >`
-      select max(changed_at) as changed, count(*) as threads, sum(characters) as characters,
+      select sum(changed_at) as changed, count(*) as threads, sum(characters) as characters,
         (select max(id) from review_decisions where slug = ${slug} and preview_name = ${previewName}) as decision
       from review_threads where slug = ${slug} and preview_name = ${previewName}`.execute(this.#db)
     const { changed, threads, characters, decision } = rows[0]!

@@ -1,0 +1,440 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { SiteReview, Slipway, SlipwayError } from '../../client/sdk/slipway.ts'
+import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
+import { MAX_COMMENT_LENGTH, MAX_REPLIES, MAX_REVIEW_LINKS, MAX_THREADS } from '../../protocol/api/reviews.ts'
+import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
+import { type Account, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
+import { mailsTo } from './sign-in-mails.ts'
+
+const api = await startApi()
+const { store } = await api.operator()
+const [owner, colleague, stranger] = [await api.account(), await api.account(), await api.account()]
+
+const PLACE = {
+  ...{ path: '/', selector: 'main > p', text: 'the text', before: '', after: '' },
+  ...{ width: 360, height: 640 },
+}
+
+/** A live site with the preview `spring`, which is shared with a colleague. */
+async function reviewed({ contents = { 'index.html': 'spring' } } = {}) {
+  const { slug } = await api.publish(owner.client, { 'index.html': 'live' })
+  const { versionId } = await api.publish(owner.client, contents, { slug, preview: 'spring' })
+  const collaborator = { slug, email: colleague.email, addedAt: api.clock.now }
+  await store.write('durable', { site: slug }, (tx) => tx.collaborators.add(collaborator))
+  const review = owner.client.review(slug, 'spring')
+  const begin = () => review.createThread({ versionId, place: PLACE, text: 'too small' })
+  return { slug, versionId, review, begin }
+}
+
+/** A client with the token of a link, and the link. */
+async function linked(review: SiteReview, options: Parameters<SiteReview['createLink']>[0] = {}) {
+  const link = await review.createLink(options)
+  return { link, reviewToken: new URL(link.url).hash.slice(1) }
+}
+
+const guestOf = (reviewToken: string, client: Slipway = api.anonymous) => client.with({ reviewToken })
+
+/** The code of the error of a call, or `ok`. */
+function outcome(call: Promise<unknown>): Promise<ErrorCode | 'ok'> {
+  return call.then(
+    () => 'ok',
+    ({ code }: SlipwayError) => code as ErrorCode,
+  )
+}
+
+describe('a review', () => {
+  const OPERATIONS = [
+    'get',
+    'wait',
+    'comment',
+    'reply',
+    'resolve',
+    'approve',
+    'place',
+    'link',
+    'revoke',
+  ] as const
+
+  /** What each caller gets: first for all operations of reviewers, then for making and ending links. */
+  const CALLERS: [who: string, reviewing: ErrorCode | 'ok', linking: ErrorCode | 'ok'][] = [
+    ['the owner', 'ok', 'ok'],
+    ['a collaborator', 'ok', 'ok'],
+    ['the holder of a link', 'ok', 'UNAUTHORIZED'],
+    ['an account with a link', 'ok', 'NOT_FOUND'],
+    ['a collaborator with a link for collaborators', 'ok', 'ok'],
+    ['the holder of a link for collaborators', 'UNAUTHORIZED', 'UNAUTHORIZED'],
+    ['an account with a link for collaborators', 'NOT_FOUND', 'NOT_FOUND'],
+    ['the holder of a revoked link', 'NOT_FOUND', 'UNAUTHORIZED'],
+    ['the holder of an expired link', 'NOT_FOUND', 'UNAUTHORIZED'],
+    ['the holder of a link to another preview', 'NOT_FOUND', 'UNAUTHORIZED'],
+    ['the holder of a link to the live version', 'NOT_FOUND', 'UNAUTHORIZED'],
+    ['the holder of a link to another site', 'NOT_FOUND', 'UNAUTHORIZED'],
+    ['the owner with the token of a revoked link', 'NOT_FOUND', 'ok'],
+    ['another account', 'NOT_FOUND', 'NOT_FOUND'],
+    ['a caller without anything', 'UNAUTHORIZED', 'UNAUTHORIZED'],
+  ]
+
+  async function clients({ slug, review }: Awaited<ReturnType<typeof reviewed>>) {
+    const other = await reviewed()
+    await api.publish(owner.client, { 'index.html': 'autumn' }, { slug, preview: 'autumn' })
+    const expired = await linked(review, { expiresInSeconds: 60 })
+    api.pass(2 * MINUTE_MS)
+    const [anyone, people, revoked] = [
+      (await linked(review)).reviewToken,
+      (await linked(review, { audience: 'collaborators' })).reviewToken,
+      await linked(review),
+    ]
+    await review.revokeLink(revoked.link.id)
+    const tokenOf = async (one: SiteReview) => (await linked(one)).reviewToken
+    return [
+      owner.client,
+      colleague.client,
+      guestOf(anyone),
+      guestOf(anyone, stranger.client),
+      guestOf(people, colleague.client),
+      guestOf(people),
+      guestOf(people, stranger.client),
+      guestOf(revoked.reviewToken),
+      guestOf(expired.reviewToken),
+      guestOf(await tokenOf(owner.client.review(slug, 'autumn'))),
+      guestOf(await tokenOf(owner.client.review(slug))),
+      guestOf(await tokenOf(other.review)),
+      guestOf(revoked.reviewToken, owner.client),
+      stranger.client,
+      api.anonymous,
+    ]
+  }
+
+  test('is for the people of its site and for holders of its links, and for them only', async () => {
+    const site = await reviewed()
+    const { slug, versionId, review, begin } = site
+    const all = await clients(site)
+    for (const [index, [who, reviewing, linking]] of CALLERS.entries()) {
+      const mine = all[index]!.review(slug, 'spring')
+      const { id } = await begin()
+      const target = (await linked(review)).link.id
+      const name = 'Ann'
+      const calls: Record<(typeof OPERATIONS)[number], () => Promise<unknown>> = {
+        get: () => mine.get(),
+        wait: () => mine.wait('another revision'),
+        comment: () => mine.createThread({ versionId, place: PLACE, text: 'a', name }),
+        reply: () => mine.addToThread(id, { text: 'b', name }),
+        resolve: () => mine.addToThread(id, { status: 'resolved', name }),
+        approve: () => mine.decide({ decision: 'approved', versionId, name }),
+        place: () => mine.reportPlacements({ versionId, placed: [id], missing: [] }),
+        link: () => mine.createLink(),
+        revoke: () => mine.revokeLink(target),
+      }
+      const before = await review.get()
+      for (const operation of OPERATIONS) {
+        const expected = ['link', 'revoke'].includes(operation) ? linking : reviewing
+        assert.equal(await outcome(calls[operation]()), expected, `${who}: ${operation}`)
+      }
+      const after = await review.get()
+      if (reviewing !== 'ok')
+        assert.deepEqual([after.threads, after.decisions], [before.threads, before.decisions], who)
+      for (const { id } of after.links!)
+        if (after.links!.length > 12) await review.revokeLink(id).catch(() => undefined)
+    }
+  })
+
+  test('gives the holder of its link no other call of the site', async () => {
+    const { slug, review } = await reviewed()
+    const { reviewToken } = await linked(review)
+    const guest = guestOf(reviewToken)
+    for (const call of [
+      () => guest.details(slug),
+      () => guest.previews(slug),
+      () => guest.promote(slug, 'spring'),
+      () => guest.review(slug).get(),
+      () => guest.archive(slug),
+    ])
+      assert.match(await outcome(call()), /^(UNAUTHORIZED|NOT_FOUND)$/)
+    assert.deepEqual(await guest.openReview(), { slug, preview: 'spring' })
+    assert.equal((await guest.review(slug, 'spring').get()).links, undefined)
+  })
+
+  test('needs a version that is shown', async () => {
+    const { slug } = await api.create(owner.client, { 'index.html': 'x' })
+    await expectFailure(owner.client.review(slug).get(), 'SITE_PENDING')
+    await expectFailure(owner.client.review(slug, 'spring').get(), 'NOT_FOUND')
+  })
+
+  test('keeps no token, and frames that end with the link', async () => {
+    const { slug, review } = await reviewed()
+    const { link, reviewToken } = await linked(review, { expiresInSeconds: 5 * 60 })
+    assert.ok(
+      !JSON.stringify(await store.read.reviews.links({ slug, previewName: 'spring' })).includes(reviewToken),
+    )
+    const { frame } = await guestOf(reviewToken).review(slug, 'spring').get()
+    assert.equal(
+      frame.expiresAt,
+      new Date(Math.floor(Date.parse(link.expiresAt!) / 1000) * 1000).toISOString(),
+    )
+    assert.equal((await api.visit(frame.url)).status, 200)
+    await review.revokeLink(link.id)
+    assert.equal((await api.visit(frame.url)).status, 404)
+  })
+
+  test('is closed to holders of links while its site is suspended, without the reason, and after its end', async () => {
+    const { slug, review } = await reviewed()
+    const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
+    const { suspensions } = await api.operator()
+    await suspensions.suspendSite(COMMAND_LINE, slug, { reason: 'a secret reason' })
+    const { message, details } = await expectFailure(guest.get(), 'SITE_SUSPENDED')
+    assert.doesNotMatch(message + JSON.stringify(details ?? ''), /secret/)
+    await suspensions.resumeSite(COMMAND_LINE, slug)
+    await guest.get()
+    await owner.client.delete(slug)
+    await expectFailure(guest.get(), 'NOT_FOUND')
+  })
+
+  for (const [what, end] of [
+    ['the deletion of the preview', (slug: string) => owner.client.deletePreview(slug, 'spring')],
+    ['the deletion of its version', (slug: string, id: string) => owner.client.deleteVersion(slug, id)],
+    [
+      'the end of the preview',
+      async () => {
+        api.pass(31 * DAY_MS)
+        await api.sweep('old-versions')
+      },
+    ],
+  ] as const)
+    test(`ends with ${what}: a new preview of the name has neither its threads nor its links`, async () => {
+      const { slug, versionId, review, begin } = await reviewed()
+      const { reviewToken } = await linked(review)
+      await begin()
+      await review.decide({ decision: 'approved', versionId })
+      await end(slug, versionId)
+      await expectFailure(review.get(), 'NOT_FOUND')
+      await api.publish(owner.client, { 'index.html': 'spring' }, { slug, preview: 'spring' })
+      const { threads, decision, links } = await review.get()
+      assert.deepEqual([threads, decision, links], [[], 'none', []])
+      await expectFailure(guestOf(reviewToken).openReview(), 'NOT_FOUND')
+    })
+
+  test('keeps its links and threads when its site gets another name', async () => {
+    const { slug, review, begin } = await reviewed()
+    const guest = guestOf((await linked(review)).reviewToken)
+    const { id } = await begin()
+    const name = `renamed-${slug}`
+    await owner.client.renameSite(slug, name)
+    assert.deepEqual(await guest.openReview(), { slug: name, preview: 'spring' })
+    for (const known of [slug, name])
+      assert.deepEqual(
+        (await guest.review(known, 'spring').get()).threads.map((thread) => thread.id),
+        [id],
+      )
+  })
+
+  test('keeps the threads of a new version, and marks those that its pages have no place for', async () => {
+    const { slug, versionId, review, begin } = await reviewed()
+    const [one, other] = [await begin(), await begin()]
+    const next = await api.publish(owner.client, { 'index.html': 'new' }, { slug, preview: 'spring' })
+    const late = { versionId, placed: [], missing: [one.id] }
+    assert.deepEqual((await review.reportPlacements(late)).counts, { open: 2, resolved: 0, outdated: 0 })
+    const seen = { versionId: next.versionId, placed: [other.id], missing: [one.id, 'unknown'] }
+    assert.deepEqual((await review.reportPlacements(seen)).counts, { open: 1, resolved: 0, outdated: 1 })
+    const outdated = await review.get({ status: 'outdated' })
+    assert.deepEqual(
+      outdated.threads.map(({ id, outdated }) => [id, outdated]),
+      [[one.id, true]],
+    )
+    assert.deepEqual((await review.get({ path: '/other' })).threads, [])
+  })
+
+  test('is counted in the list of sites, by its open threads', async () => {
+    const { slug, review, begin } = await reviewed()
+    const count = async () =>
+      (await owner.client.list()).publishes.find((site) => site.slug === slug)!.openThreads
+    assert.equal(await count(), 0)
+    const { id } = await begin()
+    assert.equal(await count(), 1)
+    await review.addToThread(id, { status: 'resolved' })
+    assert.equal(await count(), 0)
+  })
+
+  test('wakes those who wait for its next change', async () => {
+    const { slug, review, begin } = await reviewed()
+    const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
+    let { revision } = await review.get()
+    const { id } = await begin()
+    for (const change of [
+      begin,
+      () => review.addToThread(id, { status: 'resolved' }),
+      () => review.addToThread(id, { status: 'open' }),
+      () => api.publish(owner.client, { 'index.html': 'new' }, { slug, preview: 'spring' }),
+    ]) {
+      ;({ revision } = await review.get())
+      const [woken] = await Promise.all([guest.wait(revision), change()])
+      assert.notEqual(woken.revision, revision)
+    }
+  })
+})
+
+describe('what a reviewer writes', () => {
+  test('is stored as it was written, with who wrote it', async () => {
+    const { slug, versionId, review } = await reviewed()
+    const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
+    const text = '<script>alert(1)</script> {{x}} &amp; \u202Eevil\n\t"\'`\u0007 😀'
+    const place = { ...PLACE, path: '/a b?x#y', text: '<img onerror=alert(1)>', selector: '</style><b>' }
+    const { id } = await guest.createThread({ versionId, place, text, name: ' <b>Ann</b> ' })
+    await review.addToThread(id, { text: 'thanks' })
+    const [thread] = (await guest.get()).threads
+    assert.deepEqual(thread!.place, place)
+    assert.deepEqual(
+      thread!.comments.map((one) => [one.text, one.author]),
+      [
+        [text, { name: '<b>Ann</b>', role: 'guest' }],
+        ['thanks', { name: owner.email.split('@')[0], role: 'owner' }],
+      ],
+    )
+  })
+
+  const LONG = 'x'.repeat(MAX_COMMENT_LENGTH + 1)
+  for (const [what, change] of [
+    ['a comment of 5,001 characters', { text: LONG }],
+    ['an empty comment', { text: '' }],
+    ['a null character', { text: 'a\0b' }],
+    ['half a character', { place: { ...PLACE, text: '\uD800' } }],
+    ['a script as the path', { place: { ...PLACE, path: 'javascript:alert(1)' } }],
+    ['another host as the path', { place: { ...PLACE, path: 'https://evil.test/' } }],
+    ['no name', { name: undefined }],
+    ['a name of spaces', { name: '  ' }],
+    ['no version', { versionId: 'x' }],
+  ] as const)
+    test(`with ${what} is refused`, async () => {
+      const { slug, versionId, review } = await reviewed()
+      const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
+      const request = { versionId, place: PLACE, text: 'a', name: 'Ann', ...change }
+      await expectFailure(guest.createThread(request as never), 'VALIDATION_ERROR')
+      assert.deepEqual((await review.get()).threads, [])
+    })
+
+  test('has limits: of replies, of threads, of links and of an hour', async () => {
+    const { slug, versionId, review, begin } = await reviewed()
+    const { id } = await begin()
+    const subject = { slug, previewName: 'spring' }
+    const stored = (await store.read.reviews.thread(subject, id))!
+    const comments = Array.from({ length: MAX_REPLIES + 1 }, () => stored.comments[0]!)
+    await store.write('durable', {}, (tx) => tx.reviews.updateThread(id, { comments }))
+    await expectFailure(review.addToThread(id, { text: 'one more' }), 'QUOTA_EXCEEDED')
+    await store.write('durable', {}, async (tx) => {
+      for (let number = 1; number < MAX_THREADS; number++)
+        await tx.reviews.addThread({ ...stored, id: `${stored.id.slice(0, -3)}${number}`.padEnd(26, 'z') })
+    })
+    await expectFailure(begin(), 'QUOTA_EXCEEDED')
+    await review.addToThread(id, { status: 'resolved' })
+    await begin()
+    assert.ok(!(await review.get()).threads.some((thread) => thread.id === id), 'the resolved one makes room')
+
+    for (let number = 0; number < MAX_REVIEW_LINKS; number++)
+      await review.createLink({ expiresInSeconds: 3600 })
+    await expectFailure(review.createLink(), 'QUOTA_EXCEEDED')
+    api.pass(2 * HOUR_MS)
+    const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
+    const { id: thread } = (await guest.get({ status: 'open' })).threads[0]!
+    for (let number = 0; number < 60; number++)
+      await guest.addToThread(thread, { status: 'open', name: 'Ann' })
+    await expectFailure(guest.decide({ decision: 'approved', versionId, name: 'Ann' }), 'RATE_LIMITED')
+    await review.decide({ decision: 'approved', versionId })
+  })
+
+  test('is announced to the owner by one email in ten minutes, without its words, unless it is the owner who writes', async () => {
+    const ann: Account = await api.account()
+    const { slug } = await api.publish(ann.client, { 'index.html': 'live' })
+    const { versionId } = await api.publish(ann.client, { 'index.html': '1' }, { slug, preview: 'spring' })
+    const review = ann.client.review(slug, 'spring')
+    const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
+    const count = async () => {
+      await api.sweep('emails')
+      return (await mailsTo(api, ann.email)).filter((mail) => mail.includes('Review of')).length
+    }
+    api.clock.now = Math.ceil(api.clock.now / HOUR_MS) * HOUR_MS + MINUTE_MS
+    await review.createThread({ versionId, place: PLACE, text: 'mine' })
+    assert.equal(await count(), 0)
+    for (let number = 0; number < 3; number++) {
+      await guest.createThread({ versionId, place: PLACE, text: 'the words', name: 'Bob' })
+      assert.equal(await count(), 1)
+    }
+    assert.ok(!(await mailsTo(api, ann.email)).some((mail) => mail.includes('the words')))
+    api.pass(10 * MINUTE_MS)
+    await guest.decide({ decision: 'changes-requested', versionId, name: 'Bob' })
+    assert.equal(await count(), 2)
+  })
+})
+
+describe('a site that requires approval', () => {
+  type Step = ['approved' | 'changes-requested', 'owner' | 'collaborator' | 'guest']
+  const CASES: [what: string, rule: 'off' | 'anyone' | 'collaborators', steps: Step[], promotes: boolean][] =
+    [
+      ['nothing, when it requires none', 'off', [['changes-requested', 'owner']], true],
+      ['nothing', 'anyone', [], false],
+      ['an approval of a guest', 'anyone', [['approved', 'guest']], true],
+      ['an approval of a guest, of collaborators', 'collaborators', [['approved', 'guest']], false],
+      ['an approval of a collaborator', 'collaborators', [['approved', 'collaborator']], true],
+      ['an approval of the owner', 'collaborators', [['approved', 'owner']], true],
+      [
+        'an approval of the owner, then of a guest',
+        'collaborators',
+        [
+          ['approved', 'owner'],
+          ['approved', 'guest'],
+        ],
+        true,
+      ],
+      [
+        'an approval, then a request for changes',
+        'anyone',
+        [
+          ['approved', 'owner'],
+          ['changes-requested', 'guest'],
+        ],
+        false,
+      ],
+      [
+        'a request for changes, then an approval',
+        'anyone',
+        [
+          ['changes-requested', 'owner'],
+          ['approved', 'guest'],
+        ],
+        true,
+      ],
+    ]
+  for (const [what, rule, steps, promotes] of CASES)
+    test(`${promotes ? 'promotes' : 'does not promote'} after ${what} (${rule})`, async () => {
+      const { slug, versionId, review } = await reviewed()
+      await owner.client.setMetadata(slug, { requireApproval: rule })
+      const by = {
+        owner: review,
+        collaborator: colleague.client.review(slug, 'spring'),
+        guest: guestOf((await linked(review)).reviewToken).review(slug, 'spring'),
+      }
+      for (const [decision, who] of steps) await by[who].decide({ decision, versionId, name: 'Ann' })
+      assert.equal(await outcome(owner.client.promote(slug, 'spring')), promotes ? 'ok' : 'APPROVAL_REQUIRED')
+    })
+
+  test('needs an approval of exactly the bytes that are promoted', async () => {
+    const { slug, versionId, review } = await reviewed()
+    await owner.client.setMetadata(slug, { requireApproval: 'anyone' })
+    await review.decide({ decision: 'approved', versionId })
+    const publish = (text: string) =>
+      api.publish(owner.client, { 'index.html': text }, { slug, preview: 'spring' })
+    const { versionId: other } = await publish('other bytes')
+    await expectFailure(owner.client.promote(slug, 'spring'), 'APPROVAL_REQUIRED')
+    await expectFailure(review.decide({ decision: 'approved', versionId }), 'VERSION_CONFLICT')
+    await review.decide({ decision: 'changes-requested', versionId: other })
+    await publish('spring')
+    assert.equal((await review.get()).decision, 'approved', 'the same bytes as before')
+    await owner.client.promote(slug, 'spring')
+  })
+
+  test('has a rule that only its owner changes', async () => {
+    const { slug } = await reviewed()
+    await owner.client.setMetadata(slug, { requireApproval: 'collaborators' })
+    await expectFailure(colleague.client.setMetadata(slug, { requireApproval: 'off' }), 'OWNER_REQUIRED')
+    assert.equal((await colleague.client.details(slug)).requireApproval, 'collaborators')
+  })
+})
