@@ -6,6 +6,7 @@ import { ACCOUNT_CALLS } from './calls/accounts.ts'
 import { ADMINISTRATION_CALLS } from './calls/administration.ts'
 import type { CallFixture } from './calls/fixture.ts'
 import { PUBLISH_CALLS } from './calls/publish.ts'
+import { REVIEW_CALLS } from './calls/reviews.ts'
 import { SITE_CALLS } from './calls/sites.ts'
 
 /** A call of the API: a route, a request that succeeds, and what each kind of caller gets. */
@@ -60,6 +61,7 @@ export type Credential = Pick<ApiRequest, 'key' | 'headers'>
 export const CALLS: Readonly<Record<string, Call>> = {
   ...ACCOUNT_CALLS,
   ...PUBLISH_CALLS,
+  ...REVIEW_CALLS,
   ...SITE_CALLS,
   ...ADMINISTRATION_CALLS,
 }

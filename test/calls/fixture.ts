@@ -202,6 +202,23 @@ export class CallFixture {
     return { slug, name: 'pr-1' }
   }
 
+  /** A thread and a link of a live version, or of a preview. */
+  async review({ slug, name }: { slug: string; name?: string }) {
+    const review = this.owner.client.review(slug, name)
+    const { versionId } = await review.get()
+    const place = { path: '/', selector: 'p', text: 't', before: '', after: '', width: 1, height: 1 }
+    const { id } = await review.createThread({ versionId, place, text: 'a' })
+    const { id: linkId, url } = await review.createLink()
+    return {
+      slug,
+      ...(name !== undefined && { name }),
+      versionId,
+      id,
+      linkId,
+      token: new URL(url).hash.slice(1),
+    }
+  }
+
   async pendingDomain() {
     const domain = this.domain()
     await this.owner.client.addDomain(domain, (await this.site()).slug)

@@ -19,6 +19,7 @@ import { TicketKeys } from '../../server/net/tls/ticket-keys.ts'
 import { Precompressor } from '../../server/publish/precompress/precompressor.ts'
 import { SignedUploadUrls } from '../../server/publish/signed-uploads.ts'
 import type { StagedVersion } from '../../server/publish/stage.ts'
+import type { Account } from '../../server/store/tables/accounts.ts'
 import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
 import { webp } from '../api/webp.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -43,15 +44,20 @@ import {
   OTHER_CONTENT,
   OTHER_FILE,
   PENDING,
+  PLACE,
   PREVIEW,
   PREVIEW_UPDATE,
   PREVIOUS,
   PROGRAM,
+  REVIEWED,
   SECRET,
   SESSION,
+  THREAD,
 } from './fixture.ts'
 import { MODERATION_CALLS } from './moderation-calls.ts'
 import type { Node } from './world.ts'
+
+const reviewer = (account: Account) => ({ ...by(account), reviewToken: undefined })
 
 /** A verified token of a job that `a trust` is for. */
 const ID_TOKEN: IdToken = {
@@ -165,6 +171,38 @@ export const CALLS: Record<string, CallSpec> = {
   'delete a preview': {
     changes: ['bakery', 'blobs'],
     run: ({ previews }) => previews.remove(ANN, 'bakery', 'pr-1'),
+  },
+  // Reviews
+  'comment on a preview': {
+    changes: ['bakery', 'notices'],
+    run: ({ reviews }) =>
+      reviews.createThread(reviewer(BOB), REVIEWED, { versionId: PREVIEW, place: PLACE, text: 'a' }),
+  },
+  'reply to a thread': {
+    changes: ['bakery', 'notices'],
+    run: ({ reviews }) => reviews.addToThread(reviewer(BOB), REVIEWED, THREAD, { text: 'a' }),
+  },
+  'request changes of a preview': {
+    changes: ['bakery', 'notices'],
+    run: ({ reviews }) =>
+      reviews.decide(reviewer(BOB), REVIEWED, { versionId: PREVIEW, decision: 'changes-requested' }),
+  },
+  'report the places of threads': {
+    changes: ['bakery'],
+    run: ({ reviews }) =>
+      reviews.reportPlacements(reviewer(BOB), REVIEWED, {
+        versionId: PREVIEW,
+        placed: [],
+        missing: [THREAD],
+      }),
+  },
+  'create a review link': {
+    changes: ['bakery'],
+    run: ({ reviews }) => reviews.createLink(reviewer(ANN), REVIEWED, {}),
+  },
+  'revoke a review link': {
+    changes: ['bakery'],
+    run: ({ reviews }) => reviews.revokeLink(reviewer(ANN), REVIEWED, 'link 0'),
   },
   // Versions
   restore: {

@@ -1,3 +1,4 @@
+import { MAX_REVIEW_LINKS } from '../../protocol/api/reviews.ts'
 import { certificateKeyContext } from '../../server/certificates/key-contexts.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
@@ -71,6 +72,11 @@ export const PENDING = idAt(NOW - 40 * MINUTE_MS, 'w')
 export const PREVIEW = idAt(NOW - 20 * MINUTE_MS, 'r')
 export const PREVIEW_UPDATE = idAt(NOW - 19 * MINUTE_MS, 'r')
 export const NEW_PREVIEWS = [idAt(NOW - 18 * MINUTE_MS, 'r'), idAt(NOW - 17 * MINUTE_MS, 'r')] as const
+
+/** The review of this preview, a place in it and its thread. */
+export const REVIEWED = { slug: 'bakery', previewName: 'pr-1' }
+export const PLACE = { path: '/', selector: 'p', text: 't', before: '', after: '', width: 1, height: 1 }
+export const THREAD = idAt(NOW - 10 * MINUTE_MS, 't')
 
 /** The hash of a blocked file. */
 export const BLOCKED: string = sha256('a blocked file')
@@ -181,7 +187,7 @@ async function insertBakery(tx: WriteTransaction): Promise<void> {
   await tx.versions.insert(withFile(DRAFT, 'bakery', published))
   await tx.versions.insert(pending(PENDING, 'bakery', { publishedBy: 'ann', publishedWith: 'key' }))
   const named = (previewName: string) => ({ previewName, previewUntil: NOW + HOUR_MS })
-  await tx.versions.insert(withFile(PREVIEW, 'bakery', { ...published, ...named('pr-1') }))
+  await tx.versions.insert(withFile(PREVIEW, 'bakery', { ...published, ...named('pr-1'), contentHash: 'c' }))
   for (const [id, name] of [
     [PREVIEW_UPDATE, 'pr-1'],
     [NEW_PREVIEWS[0], 'pr-2'],
@@ -191,11 +197,26 @@ async function insertBakery(tx: WriteTransaction): Promise<void> {
       withFile(id, 'bakery', { files: [{ ...FILE, known: true }], state: 'pending', ...named(name) }),
     )
   await tx.blobs.add('bakery', [STORED])
+  await insertReview(tx)
   for (let number = 0; number < 19; number++)
     await tx.collaborators.add({
       slug: 'bakery',
       email: number === 0 ? BOB.email : `friend-${number}@example.test`,
       addedAt: NOW - DAY_MS,
+    })
+}
+
+async function insertReview(tx: WriteTransaction): Promise<void> {
+  const author = { name: 'Ann', role: 'owner' } as const
+  const comments = [{ id: THREAD, author, text: 'a', at: NOW - 10 * MINUTE_MS }]
+  await tx.reviews.addThread({
+    ...{ id: THREAD, ...REVIEWED, versionId: PREVIEW, place: PLACE, status: 'open', outdatedIn: null },
+    ...{ comments, characters: 2, createdAt: NOW - 10 * MINUTE_MS, changedAt: NOW - 10 * MINUTE_MS },
+  })
+  for (let number = 0; number < MAX_REVIEW_LINKS - 1; number++)
+    await tx.reviews.addLink({
+      ...{ id: `link ${number}`, ...REVIEWED, tokenHash: `link ${number}`, audience: 'anyone' },
+      ...{ createdBy: ANN.id, createdAt: NOW - HOUR_MS, expiresAt: null },
     })
 }
 
