@@ -259,11 +259,12 @@ describe('a review', () => {
     const { slug, review, begin } = await reviewed()
     const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
     let { revision } = await review.get()
-    const { id } = await begin()
+    const [{ id }, other] = [await begin(), await begin()]
     for (const change of [
       begin,
       () => review.addToThread(id, { status: 'resolved' }),
       () => review.addToThread(id, { status: 'open' }),
+      () => review.addToThread(other.id, { status: 'resolved' }),
       () => api.publish(owner.client, { 'index.html': 'new' }, { slug, preview: 'spring' }),
     ]) {
       ;({ revision } = await review.get())

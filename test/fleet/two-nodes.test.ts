@@ -118,6 +118,24 @@ describe('two nodes of one database', requires('postgres'), () => {
       })
   })
 
+  test('show a comment in a review that is open on the other node', async (t) => {
+    const key = await insertAccount('a reviewer')
+    const files = [{ path: 'index.html', content: 'reviewed' }]
+    const { slug, versionId } = await clientOf(0, key).publishContents({ files })
+    const [one, other] = [0, 1].map((node) => clientOf(node, key).review(slug))
+    const place = { path: '/', selector: 'p', text: 't', before: '', after: '', width: 1, height: 1 }
+    const { revision } = await other!.get()
+    const woken = other!.wait(revision)
+    const { id } = await one!.createThread({ versionId, place, text: 'a' })
+    const writtenAt = performance.now()
+    assert.notEqual((await woken).revision, revision)
+    t.diagnostic(`after ${Math.round(performance.now() - writtenAt)} ms`)
+    assert.deepEqual(
+      (await other!.get()).threads.map((thread) => thread.id),
+      [id],
+    )
+  })
+
   describe('admit as many publishes at the same time as there is room for:', () => {
     const CALLS = 20
 
