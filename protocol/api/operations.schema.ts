@@ -115,6 +115,7 @@ const FOR_REVIEWERS = {
   access: forSite('preview'),
   auth: 'optional',
   errors: REVIEW_ERRORS,
+  headers: reviewShape.reviewTokenHeader,
 } as const
 
 /** Of a preview, or of the live version of a site. Each has a path of its own for both. */

@@ -8,6 +8,7 @@ import {
   MAX_REVIEWER_NAME_LENGTH,
   MAX_SELECTOR_LENGTH,
   MAX_THREADS,
+  REVIEW_TOKEN_HEADER,
 } from './reviews.ts'
 import { bool, constant, integer, list, named, nullable, object, type Static, text, time } from './schema.ts'
 
@@ -156,6 +157,11 @@ export const review = named(
   ),
 )
 export type Review = Static<typeof review>
+
+export const reviewTokenHeader = object(
+  {},
+  { [REVIEW_TOKEN_HEADER]: text('The token of a review link, in place of a key', { maxLength: 100 }) },
+)
 
 export const reviewQuery = object(
   {},

@@ -19,6 +19,7 @@ const TAGS = {
   Sites: 'List, change, copy, claim and delete your sites.',
   Versions: 'Every publish creates a version. Kept versions can be restored.',
   Previews: 'Show versions at addresses of their own. A preview can be made live.',
+  Reviews: 'Comment on a preview or on the live version, and approve it.',
   Domains: 'Serve a site at your own domain, with HTTPS.',
   Reports: 'Tell the operator of the service about a page.',
   Administration:

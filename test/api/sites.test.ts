@@ -29,6 +29,7 @@ describe('the details of a site', () => {
       iconUrl: null,
       thumbnailUrl: null,
       role: 'owner',
+      requireApproval: 'off',
       hasPassword: true,
       createdAt: new Date(createdAt).toISOString(),
       updatedAt: new Date(api.clock.now).toISOString(),
