@@ -142,7 +142,7 @@ const SHORT_FILES: Record<string, string> = {
   'server/publish/archive/receipts.ts': 'an account of what an archive stored',
   'server/publish/load-document.ts': 'a step of a finalize',
   'server/publish/load-rules.ts': 'a step of a finalize',
-  'server/reviews/describe.ts': 'rows as the API shows them',
+  'server/sites/reviews/describe.ts': 'rows as the API shows them',
   'server/site-rules/match/content-coding-rules.ts': 'rules are matched here only',
   'server/site-rules/parse/redirects-file.ts': 'one of two formats',
   'server/sites/site-preview.ts': 'what a site is, for a list',

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { REVIEW_TOKEN_HEADER } from '../../protocol/api/reviews.ts'
-import type { ReviewCaller } from '../reviews/access.ts'
 import type { Services } from '../services.ts'
+import type { ReviewCaller } from '../sites/reviews/access.ts'
 import type { ReviewSubject } from '../store/tables/reviews.ts'
 import { charge, chargeMessage } from './auth.ts'
 import type { Call, Handlers } from './route.ts'

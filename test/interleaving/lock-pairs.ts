@@ -19,11 +19,14 @@ export const LOCK_PAIRS: Record<string, { pair: Pair } & StopPoint> = {
     write: 0,
     after: 2,
   },
-  'server/reviews/reviews.ts createLink site': {
+  'server/sites/reviews/reviews.ts createLink site': {
     pair: ['create a review link', 'create a review link'],
     write: 0,
   },
-  'server/reviews/reviews.ts #write site': { pair: ['reply to a thread', 'reply to a thread'], write: 0 },
+  'server/sites/reviews/reviews.ts #write site': {
+    pair: ['reply to a thread', 'reply to a thread'],
+    write: 0,
+  },
   'server/sites/previews.ts remove site': { pair: ['delete a preview', 'delete a preview'], write: 0 },
   'server/sites/version-history.ts remove site': { pair: ['delete a version', 'delete a version'], write: 0 },
   'server/sites/site.ts updateMetadata site': { pair: ['change metadata', 'finalize'], write: 0, after: 3 },
@@ -106,8 +109,8 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/domains/site-domains.ts writeWithDomains host',
   'server/sites/trash.ts undelete site',
   'server/sites/trash.ts undelete account',
-  'server/reviews/reviews.ts reportPlacements site',
-  'server/reviews/reviews.ts revokeLink site',
+  'server/sites/reviews/reviews.ts reportPlacements site',
+  'server/sites/reviews/reviews.ts revokeLink site',
   'server/sites/collaborators.ts add site',
   'server/sites/collaborators.ts add account',
   'server/sites/collaborators.ts remove site',

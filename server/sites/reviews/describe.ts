@@ -1,6 +1,11 @@
-import type { Review, ReviewDecision, ReviewLink, ReviewThread } from '../../protocol/api/reviews.schema.ts'
-import { toIso, toIsoOrNull } from '../lib/time.ts'
-import type { StoredDecision, StoredReviewLink, StoredThread } from '../store/tables/reviews.ts'
+import type {
+  Review,
+  ReviewDecision,
+  ReviewLink,
+  ReviewThread,
+} from '../../../protocol/api/reviews.schema.ts'
+import { toIso, toIsoOrNull } from '../../lib/time.ts'
+import type { StoredDecision, StoredReviewLink, StoredThread } from '../../store/tables/reviews.ts'
 
 /** A thread beside the version that is shown now. */
 export function describeThread(thread: StoredThread, shownId: string): ReviewThread {

@@ -1,5 +1,5 @@
-import type { ReviewerRole } from '../../protocol/api/reviews.schema.ts'
-import { REVIEW_TOKEN_HEADER } from '../../protocol/api/reviews.ts'
+import type { ReviewerRole } from '../../../protocol/api/reviews.schema.ts'
+import { REVIEW_TOKEN_HEADER } from '../../../protocol/api/reviews.ts'
 import {
   type Caller,
   findRole,
@@ -7,14 +7,14 @@ import {
   requireAccount,
   requireNotExpired,
   type SiteRight,
-} from '../accounts/authorization.ts'
-import { ApiError } from '../lib/errors.ts'
-import { hashToken } from '../lib/tokens.ts'
-import { requirePreview } from '../sites/preview.ts'
-import type { Queries } from '../store/queries.ts'
-import type { ReviewSubject, StoredReviewLink } from '../store/tables/reviews.ts'
-import type { Site } from '../store/tables/sites.ts'
-import type { VersionHeader } from '../store/tables/versions.ts'
+} from '../../accounts/authorization.ts'
+import { ApiError } from '../../lib/errors.ts'
+import { hashToken } from '../../lib/tokens.ts'
+import type { Queries } from '../../store/queries.ts'
+import type { ReviewSubject, StoredReviewLink } from '../../store/tables/reviews.ts'
+import type { Site } from '../../store/tables/sites.ts'
+import type { VersionHeader } from '../../store/tables/versions.ts'
+import { requirePreview } from '../preview.ts'
 
 /** An account with access to the site, or the holder of a review link. */
 export interface ReviewCaller extends Caller {

@@ -1,5 +1,5 @@
-import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
-import type { Store } from '../store/store.ts'
+import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
+import type { Store } from '../../store/store.ts'
 
 /** Below the timeouts of idle connections, here and in proxies. */
 const MAX_WAIT_MS = 25_000
