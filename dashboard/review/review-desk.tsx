@@ -278,7 +278,8 @@ function ThreadList(props: ThreadListProps) {
   const pages = Map.groupBy(wanted, ({ place }) => place.path)
   const count = (one: Filter) => review.threads.filter((thread) => filterOf(thread) === one).length
   return (
-    <section class="stack tight" aria-label="Comments">
+    <section class="stack tight" aria-labelledby="comments">
+      <h2 id="comments">Comments</h2>
       <Segments
         label="Show comments"
         options={FILTERS.map((one) => [`${FILTER_NAMES[one]} ${count(one)}`, one] as const)}

@@ -20,6 +20,8 @@ export function ReviewFrame({ src, width, commenting, marks, shown, onMessage }:
   const port = useRef<FramePort | undefined>(undefined)
   const receive = useRef(onMessage)
   receive.current = onMessage
+  const state = useRef({ commenting, marks })
+  state.current = { commenting, marks }
   const [mode, places] = [JSON.stringify(commenting), JSON.stringify(marks)]
   useEffect(() => port.current?.send({ type: 'mode', commenting }), [mode])
   useEffect(() => port.current?.send({ type: 'marks', marks: [...marks] }), [places])
@@ -30,8 +32,11 @@ export function ReviewFrame({ src, width, commenting, marks, shown, onMessage }:
   const connect = () => {
     port.current?.close()
     port.current = openPort(frame.current!, (message) => {
-      if (message.type === 'ready') port.current?.send({ type: 'mode', commenting })
       receive.current(message)
+      if (message.type !== 'ready') return
+      // Another page may have other marks, which follow when this one has been drawn.
+      port.current?.send({ type: 'mode', commenting: state.current.commenting })
+      port.current?.send({ type: 'marks', marks: [...state.current.marks] })
     })
   }
   return (

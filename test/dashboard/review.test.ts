@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { FrameLocator, Page } from 'playwright-core'
+import { toFiles } from '../api/content.ts'
+import { PHONE } from '../support/browser.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { web } from './shared.ts'
+import { type Owner, requiresBrowser } from './web-fixture.ts'
+
+const PAGE = (button: string) =>
+  `<!doctype html><html lang="en"><title>Menu</title><h1>Bakery</h1><p>Bread and cakes</p><button>${button}</button><p>Opening hours</p><a href="/about.html">About</a>`
+
+const files = (button: string) =>
+  toFiles({
+    'index.html': PAGE(button),
+    'about.html': '<!doctype html><title>About</title><h1>About us</h1>',
+  })
+
+/** A preview and a link to its review. */
+async function startReview({ client }: Owner) {
+  const { slug } = await client.publish({ files: files('Buy') })
+  await client.publish({ slug, files: files('Order'), preview: 'spring' })
+  const review = client.review(slug, 'spring')
+  return { slug, review, link: (await review.createLink()).url }
+}
+
+function frameOf(page: Page): FrameLocator {
+  return page.frameLocator('iframe[title="The reviewed page"]')
+}
+
+/** Clicks the mark of the thread at an element, which shows the thread; the page cannot see marks, nor can a test. */
+async function openMark(page: Page, name: string): Promise<void> {
+  const reply = page.getByLabel('Reply')
+  const commented = frameOf(page).getByText(name, { exact: true })
+  await waitFor(async () => {
+    await commented.scrollIntoViewIfNeeded()
+    const box = (await commented.boundingBox())!
+    await page.mouse.click(box.x + box.width + 8, box.y)
+    return (await reply.count()) > 0
+  })
+}
+
+async function openAsGuest(link: string, options: object = {}) {
+  const { page, visitor } = await web.asVisitor(undefined, options)
+  await page.goto(link)
+  await page.getByLabel('Your name').fill('Bea')
+  await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
+  return { page, visitor }
+}
+
+test(
+  'a reviewer with a link comments on a place, a program answers, and the approval is of what was on screen',
+  requiresBrowser,
+  async () => {
+    const { owner } = await web.asOwner()
+    const { review, link, slug } = await startReview(owner)
+    const { page, visitor } = await openAsGuest(link)
+    assert.equal(new URL(page.url()).hash, '', 'the token leaves the address')
+    await page.getByRole('button', { name: 'Comment', exact: true }).click()
+    await frameOf(page).getByRole('button', { name: 'Order' }).click()
+    await page.getByLabel('Comment', { exact: true }).fill('This is <b>too small</b>')
+    await page.getByRole('button', { name: 'Add comment' }).click()
+    await page.getByText('This is <b>too small</b>').waitFor()
+    await openMark(page, 'Order')
+    await visitor.assertReadableInAllViewports()
+
+    const { threads } = await review.get()
+    assert.deepEqual(
+      threads.map(({ place, comments }) => [place.path, place.text, comments[0]!.author]),
+      [['/', 'Order', { name: 'Bea', role: 'guest' }]],
+    )
+    await review.addToThread(threads[0]!.id, { text: 'It has 44 pixels now' })
+    await page.getByText('It has 44 pixels now').waitFor()
+
+    await owner.client.publish({ slug, files: files('Order now'), preview: 'spring' })
+    await page.getByRole('button', { name: 'Show it' }).click()
+    await frameOf(page).getByRole('button', { name: 'Order now' }).waitFor()
+    await openMark(page, 'Order now')
+    await page.getByRole('button', { name: 'Approve' }).click()
+    await page.getByRole('dialog').getByLabel('Note (optional)').fill('Nice')
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('Approved', { exact: true }).waitFor()
+    assert.equal((await review.get()).decision, 'approved')
+  },
+)
+
+test('a comment whose place is gone is outdated', requiresBrowser, async () => {
+  const { owner, page } = await web.asOwner()
+  const { review, slug } = await startReview(owner)
+  const { versionId } = await review.get()
+  const place = {
+    path: '/',
+    selector: 'body > button',
+    text: 'Order',
+    before: '',
+    after: '',
+    width: 9,
+    height: 9,
+  }
+  await review.createThread({ versionId, place, text: 'Too small' })
+  await page.goto(web.url(`/sites/${slug}/review?preview=spring`))
+  await openMark(page, 'Order')
+  await owner.client.publish({ slug, files: files('Buy'), preview: 'spring' })
+  await page.getByRole('button', { name: 'Show it' }).click()
+  await page.getByRole('button', { name: 'Outdated 1' }).click()
+  await page.getByText('Too small').waitFor()
+  await waitFor(async () => (await review.get()).counts.outdated === 1)
+})
+
+test('the keyboard alone finds a place, comments and resolves', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const { review, link } = await startReview(owner)
+  const { page } = await openAsGuest(link)
+  await page.getByRole('button', { name: 'Comment', exact: true }).press('Enter')
+  await frameOf(page).getByRole('button', { name: 'Order' }).focus()
+  await page.keyboard.press('ArrowUp')
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Comment', { exact: true }).pressSequentially('Which cakes?')
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.getByText('Which cakes?').waitFor()
+  const [thread] = (await review.get()).threads
+  assert.equal(thread!.place.text, 'Bread and cakes')
+  await page.getByRole('button', { name: 'Resolve', exact: true }).press('Enter')
+  await page.getByRole('button', { name: 'Resolved 1' }).waitFor()
+})
+
+test('a phone comments by touch', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const { review, link } = await startReview(owner)
+  const { page } = await openAsGuest(link, { viewport: PHONE, hasTouch: true, isMobile: true })
+  await page.getByRole('button', { name: 'Comment', exact: true }).tap()
+  await frameOf(page).getByText('Opening hours').tap()
+  await page.getByLabel('Comment', { exact: true }).fill('And Sundays?')
+  await page.getByRole('button', { name: 'Add comment' }).tap()
+  await page.getByText('And Sundays?').waitFor()
+  assert.equal((await review.get()).threads[0]!.place.text, 'Opening hours')
+})
