@@ -13,11 +13,11 @@ export type Action = (
  * The action of this name. Throws a UsageError with a suggestion: `add` for a word that `operand` matches, if given, else
  * the nearest name.
  */
-export function findAction(
-  actions: Record<string, Action>,
+export function findAction<One = Action>(
+  actions: Record<string, One>,
   name: string,
   { command, program, operand }: { command: string; program: string; operand?: RegExp },
-): Action {
+): One {
   const action = Object.hasOwn(actions, name) ? actions[name] : undefined
   if (action) return action
   const typed = name

@@ -7,6 +7,7 @@ export const EXIT_CODES = {
   network: 5,
   refused: 6,
   conflict: 7,
+  changesRequested: 8,
   interrupted: 130,
 } as const
 
@@ -71,6 +72,12 @@ export class ConflictError extends CliError {
     super(message, ...hints)
     this.details = details
   }
+}
+
+/** A reviewer wants changes of the version that the caller waits for. */
+export class ChangesRequestedError extends CliError {
+  override readonly code = 'CHANGES_REQUESTED'
+  override readonly exitCode = EXIT_CODES.changesRequested
 }
 
 /** Ended by Ctrl-C. */

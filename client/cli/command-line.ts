@@ -15,6 +15,7 @@ export const COMMANDS: Record<string, () => Promise<Command>> = {
   versions: async () => (await import('./versions.ts')).versions,
   restore: async () => (await import('./restore.ts')).restore,
   previews: async () => (await import('./previews.ts')).previews,
+  feedback: async () => (await import('./feedback.ts')).feedback,
   promote: async () => (await import('./promote.ts')).promote,
   rollback: async () => (await import('./rollback.ts')).rollback,
   diff: async () => (await import('./diff.ts')).diff,

@@ -69,6 +69,7 @@ const EXIT_MEANINGS: Record<keyof typeof EXIT_CODES, string> = {
   network: "The server can't be reached or is temporarily unavailable",
   refused: 'The files or the request were refused; with --strict also warnings',
   conflict: 'Another version was published since the last publish from this folder; see --overwrite',
+  changesRequested: 'feedback --wait: a reviewer requests changes',
   interrupted: 'Interrupted by Ctrl-C',
 }
 

@@ -106,6 +106,10 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
       type: 'boolean',
       help: 'Publish each change of the folder until Ctrl-C; open pages of a preview reload',
     },
+    review: {
+      type: 'boolean',
+      help: 'Print a link with which reviewers comment on this preview or site and approve it (needs an account)',
+    },
     open: { type: 'boolean', help: 'Open the site in the browser' },
     'dry-run': {
       type: 'boolean',
@@ -126,6 +130,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     if (operand === undefined) await confirmFolder(work, planned, found)
     const plan = withBase(await claimRemembered(work, planned), options)
     assertCanPreview(work, plan)
+    assertCanReview(work, options, plan)
     await assertName(work, plan)
     const password = await passwordFor(work, options, plan)
     const isMerged = plan.mode === 'merge'
@@ -138,7 +143,10 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     const outcome = await applyName(work, plan, reached)
     const skipped = found.excluded
     const remembered = work.siteMemory.find(folder, plan.server)?.slug === outcome.published.slug
-    report(work, { ...outcome, ...summary, live: plan.live, skipped, remembered, startedAt }, options)
+    const reviewUrl =
+      options.review === true ? await createReviewLink(work, plan, outcome.published.slug) : undefined
+    const reported = { ...outcome, ...summary, live: plan.live, skipped, remembered, startedAt, reviewUrl }
+    report(work, reported, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
     if (options.open === true) await browse(publishedUrl(outcome, plan.live), work)
     if (options.watch === true)
@@ -194,6 +202,7 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
     throw new UsageError('--create needs the name of the site', 'Pass it: --site NAME --create')
   for (const other of ['draft', 'name', 'password', 'no-password']) assertNotBoth(options, 'preview', other)
   for (const other of ['draft', 'strict', 'json']) assertNotBoth(options, 'watch', other)
+  assertNotBoth(options, 'review', 'draft')
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
   const server = await chooseServer(named, known?.server, work)
   const remembered = isNew || known === undefined ? undefined : await ownSite(work, known, slug)
@@ -274,6 +283,18 @@ function withBase(plan: PublishPlan, options: OptionValues): PublishPlan {
   const { key, slug, remembered, live, mode, baseVersionId = UNKNOWN_VERSION } = plan
   const isNamed = slug !== undefined || remembered === undefined || options.overwrite === true
   return key === undefined || isNamed || !live || mode === 'merge' ? plan : { ...plan, baseVersionId }
+}
+
+/** Throws an AuthError when the site of the review has no owner. */
+function assertCanReview(work: CommandContext, options: OptionValues, plan: PublishPlan): void {
+  if (options.review !== true || (plan.key !== undefined && plan.remembered?.claimToken === undefined)) return
+  const hint = plan.key === undefined ? loginCommand(work, plan.server) : `${work.settings.program} claim`
+  throw new AuthError('Reviews need an account', `First: ${hint}`)
+}
+
+async function createReviewLink(work: CommandContext, plan: PublishPlan, slug: string): Promise<string> {
+  const { server, key, preview } = plan
+  return (await work.connect(server, key).review(slug, preview).createLink()).url
 }
 
 /** Throws an AuthError when the plan is a preview of a site without an owner. */

@@ -57,6 +57,8 @@ interface PublishSummary extends ResumableResult {
   remembered: boolean
   /** Start in milliseconds. */
   startedAt: number
+  /** With which others review it. */
+  reviewUrl?: string | undefined
 }
 
 /** Prints the result of a publish: only the address on stdout, everything else on stderr. */
@@ -79,6 +81,7 @@ export function report(
   printWarnings(terminal, published)
   const address = publishedUrl(summary, live)
   printResult({ terminal }, options, toJson(summary), () => terminal.print(address))
+  if (summary.reviewUrl !== undefined) terminal.printNote(`Review: ${summary.reviewUrl}`)
   if (!live && (preview || !published.unchanged))
     terminal.printNote(`Make it live: ${suggestNextStep(summary, program)}`)
   for (const line of describeStory(summary, program, retryPolicy.now())) terminal.printNote(line)
@@ -116,13 +119,14 @@ function describeUpload({ published, files }: PublishSummary): string {
     : ` (${formatNumber(uploaded)} uploaded, ${formatBytes(uploadedBytes)})`
 }
 
-function toJson({ published, site, files, live, skipped }: PublishSummary) {
+function toJson({ published, site, files, live, skipped, reviewUrl }: PublishSummary) {
   const { slug, siteUrl, versionId, previewUrl, preview, unchanged, changes, warnings } = published
   const { title, suggestedName } = published
   const { claimUrl, expiresAt = published.expiresAt } = site
   const bytes = sumSizes(files)
   const about = { slug, siteUrl, title, versionId, previewUrl, live, files: files.length, bytes }
-  return { ...about, preview, unchanged, changes, suggestedName, claimUrl, expiresAt, warnings, skipped }
+  const others = { suggestedName, claimUrl, expiresAt, reviewUrl, warnings, skipped }
+  return { ...about, preview, unchanged, changes, ...others }
 }
 
 function describeStory(summary: PublishSummary, program: string, now: number): string[] {

@@ -43,6 +43,7 @@ export const GUIDES: readonly (readonly [task: string, guides: readonly Guide[]]
         about: 'paths, types, caching, redirects, headers and passwords',
       },
       { name: 'versions', title: 'Versions and previews', about: 'drafts, previews, restoring and warnings' },
+      { name: 'review', title: 'Reviews', about: 'comments on places of a page, and approvals' },
       { name: 'sites', title: 'Managing sites', about: 'names, collaborators, deletion and visits' },
       { name: 'domains', title: 'Domains', about: 'serving a site at your own domain with HTTPS' },
       { name: 'account', title: 'Your account', about: 'keys, sign-in, limits and deletion' },

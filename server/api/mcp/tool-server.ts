@@ -17,6 +17,7 @@ import { PREVIEW_TOOLS } from './preview-tools.ts'
 import { brief, withSingleTypes } from './projection.ts'
 import { publishTools } from './publish-tools.ts'
 import { MCP_ACCOUNT_PATH } from './resource.ts'
+import { REVIEW_TOOLS } from './review-tools.ts'
 import { SITE_TOOLS } from './site-tools.ts'
 import type { ApiClient, Arguments, Tool } from './tool.ts'
 import { VERSION_TOOLS } from './version-tools.ts'
@@ -63,7 +64,14 @@ export function openToolServer({
   ...options
 }: ToolServerOptions): ToolServer {
   const routes = new Map(options.routes.map((route) => [route.id, route]))
-  const all = [...publishTools(), ...SITE_TOOLS, ...VERSION_TOOLS, ...PREVIEW_TOOLS, ...DOMAIN_TOOLS]
+  const all = [
+    ...publishTools(),
+    ...SITE_TOOLS,
+    ...VERSION_TOOLS,
+    ...PREVIEW_TOOLS,
+    ...REVIEW_TOOLS,
+    ...DOMAIN_TOOLS,
+  ]
   const tools = new Map<unknown, Tool>(all.map((tool) => [tool.name, tool]))
   const listed = all.map(describeTool)
   const createServer = (exchange: Exchange) => {

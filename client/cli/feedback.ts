@@ -1,0 +1,145 @@
+import type { Review, ReviewThread } from '../../protocol/api/reviews.schema.ts'
+import { pluralize } from '../../protocol/format.ts'
+import type { SiteReview } from '../sdk/slipway.ts'
+import { openSite } from './account.ts'
+import { findAction } from './action.ts'
+import { ChangesRequestedError, UsageError } from './cli-error.ts'
+import {
+  type Command,
+  type CommandContext,
+  type OptionValues,
+  printResult,
+  SITE_OPTIONS,
+  stringOption,
+} from './command.ts'
+import { formatLocalTime } from './terminal/time.ts'
+import { briefId } from './version-id.ts'
+
+type Action = (work: CommandContext, options: OptionValues, operands: readonly string[]) => Promise<void>
+
+const ACTIONS: Record<string, Action> = {
+  list,
+  reply: (work, options, [id, ...words]) => change(work, options, id, { text: requireWords(work, words) }),
+  resolve: (work, options, [id]) => change(work, options, id, { status: 'resolved' }),
+  reopen: (work, options, [id]) => change(work, options, id, { status: 'open' }),
+}
+
+const STATES = ['open', 'resolved', 'outdated', 'all'] as const
+
+/** `slipway feedback` */
+export const feedback: Command = {
+  name: 'feedback',
+  operands: '[action] [id] [text]',
+  choices: Object.keys(ACTIONS),
+  maxOperands: 3,
+  summary: 'Read and answer the review of a preview or of a site',
+  about: `
+Reviewers comment on places of a page and decide about a version: with the link that publish --review prints, or in the
+dashboard.
+
+  feedback                   list the open threads: page, place, text, words
+  feedback reply ID "TEXT"   answer a thread
+  feedback resolve ID        resolve a thread; reopen opens it again
+  feedback --wait            wait until the shown version is approved (exit code 0), or changes are requested (8)
+
+Without --preview, it is about the live version.`,
+  options: {
+    preview: { type: 'string', value: 'NAME', help: 'The review of this preview' },
+    status: {
+      type: 'string',
+      value: 'STATUS',
+      help: 'List open, resolved, outdated or all threads (default: open)',
+    },
+    wait: { type: 'boolean', help: 'Wait for a decision about the version that is shown' },
+    ...SITE_OPTIONS,
+  },
+  async run(work, options, [action = 'list', ...operands]) {
+    const { program } = work.settings
+    await findAction(ACTIONS, action, { command: 'feedback', program })(work, options, operands)
+  },
+}
+
+async function list(work: CommandContext, options: OptionValues): Promise<void> {
+  const status = stringOption(options, 'status') ?? 'open'
+  const known = STATES.find((one) => one === status)
+  if (known === undefined) throw new UsageError(`Unknown status "${status}"`, `One of: ${STATES.join(', ')}`)
+  const { api } = await openReview(work, options)
+  const review =
+    options.wait === true
+      ? await untilDecided(work, api)
+      : await api.get(known === 'all' ? {} : { status: known })
+  const { frame: _, ...result } = review
+  printResult(work, options, result, () => print(work, review, known))
+  if (options.wait === true && review.decision === 'changes-requested')
+    throw new ChangesRequestedError(describeDecision(review))
+}
+
+async function openReview(work: CommandContext, options: OptionValues) {
+  const { slug, slipway } = await openSite(work, options)
+  return { slug, api: slipway.review(slug, stringOption(options, 'preview')) }
+}
+
+/** Of the version that is shown: another one begins without a decision. */
+async function untilDecided({ terminal, signal }: CommandContext, api: SiteReview): Promise<Review> {
+  let review = await api.get()
+  if (review.decision === 'none')
+    terminal.printNote(`Waiting for a decision about ${briefId(review.versionId)}…`)
+  while (review.decision === 'none') {
+    const { revision } = await api.wait(review.revision, signal)
+    if (revision !== review.revision) review = await api.get()
+  }
+  return review
+}
+
+async function change(
+  work: CommandContext,
+  options: OptionValues,
+  id: string | undefined,
+  given: { text: string } | { status: ReviewThread['status'] },
+): Promise<void> {
+  const { program } = work.settings
+  if (id === undefined) throw new UsageError('Name a thread by its ID', `List them: ${program} feedback`)
+  const { api } = await openReview(work, options)
+  const { threads } = await api.get()
+  const found = threads.filter((thread) => thread.id.startsWith(id))
+  if (found.length !== 1) {
+    const problem = found.length === 0 ? 'No thread has this ID' : 'Several threads begin with this ID'
+    throw new UsageError(`${problem}: ${id}`, `List them: ${program} feedback --status all`)
+  }
+  const thread = await api.addToThread(found[0]!.id, given)
+  const done = 'text' in given ? 'Replied to' : given.status === 'resolved' ? 'Resolved' : 'Reopened'
+  printResult(work, options, thread, () => work.terminal.printDone(`${done} ${id}`))
+}
+
+function requireWords({ settings }: CommandContext, [text]: readonly string[]): string {
+  if (text !== undefined && text.trim() !== '') return text
+  throw new UsageError(
+    'Write the reply',
+    `Such as: ${settings.program} feedback reply ID "Done in the next version"`,
+  )
+}
+
+function print({ terminal, retryPolicy, settings }: CommandContext, review: Review, status: string): void {
+  const { threads, decision, counts } = review
+  const now = retryPolicy.now()
+  if (threads.length === 0) terminal.printNote(`No ${status === 'all' ? '' : `${status} `}threads.`)
+  for (const thread of threads) {
+    const { id, place, outdated, comments } = thread
+    const state = thread.status === 'open' && outdated ? 'outdated' : thread.status
+    terminal.print(`${id}  ${place.path}  ${state}  ${place.width}×${place.height}`)
+    if (place.text !== '') terminal.print(`  "${place.text}"  ${place.selector}`)
+    for (const { author, text, createdAt } of comments)
+      terminal.print(`  ${author.name} (${author.role}), ${formatLocalTime(createdAt, now)}: ${text}`)
+  }
+  if (decision !== 'none') terminal.printDone(describeDecision(review))
+  const { open, resolved, outdated } = counts
+  terminal.printNote(`${pluralize(open, 'open thread')}, ${resolved} resolved, ${outdated} outdated`)
+  if (open > 0) terminal.printNote(`Answer one: ${settings.program} feedback reply ID "TEXT"`)
+}
+
+function describeDecision({ decision, decisions, versionId }: Review): string {
+  const last = decisions.find((one) => one.versionId === versionId)
+  const who = last ? ` by ${last.author.name} (${last.author.role})` : ''
+  const note = last?.note ? `: ${last.note}` : ''
+  return `${decision === 'approved' ? 'Approved' : 'Changes requested'}${who}${note}`
+}

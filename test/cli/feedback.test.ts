@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Slipway } from '../../client/sdk/slipway.ts'
+import { useRealService } from './real-cli.ts'
+
+describe('the review of a preview', () => {
+  const start = useRealService()
+
+  /** A preview with a thread of a guest. */
+  async function startReview() {
+    const fixture = start({ 'site/index.html': '<h1>Menu</h1>' })
+    await fixture.signIn()
+    const { cli } = fixture
+    await cli.run(['publish', 'site'])
+    fixture.pass()
+    const { stdout } = await cli.run(['publish', 'site', '--preview', 'spring', '--review', '--json'])
+    const { reviewUrl, slug } = JSON.parse(stdout)
+    const { origin, hash } = new URL(reviewUrl)
+    const guest = new Slipway({ baseUrl: origin, reviewToken: hash.slice(1) }).review(slug, 'spring')
+    const { versionId } = await guest.get()
+    const place = { path: '/', selector: 'h1', text: 'Menu', before: '', after: '', width: 390, height: 800 }
+    const { id } = await guest.createThread({ versionId, place, text: 'Too small', name: 'Bea' })
+    const feedback = (...args: string[]) => cli.run(['feedback', ...args, '--preview', 'spring'])
+    return { ...fixture, guest, id, versionId, feedback }
+  }
+
+  it('is read, answered and resolved', async () => {
+    using fixture = await startReview()
+    const { feedback, id, guest } = fixture
+    assert.match(
+      (await feedback()).stdout,
+      new RegExp(`^${id}  /  open  390×800\n  "Menu"  h1\n  Bea .guest.*Too small`),
+    )
+    assert.equal((await feedback('reply', id.slice(0, 12), 'It is larger now')).code, 0)
+    assert.equal((await feedback('resolve', id)).code, 0)
+    const [thread] = (await guest.get()).threads
+    assert.deepEqual(
+      [thread!.status, thread!.comments.map(({ text }) => text)],
+      ['resolved', ['Too small', 'It is larger now']],
+    )
+    assert.match((await feedback()).stderr, /No open threads.*0 open threads, 1 resolved/s)
+    assert.equal(JSON.parse((await feedback('--status', 'resolved', '--json')).stdout).threads.length, 1)
+    for (const args of [['reply', id], ['resolve'], ['resolve', 'x'], ['--status', 'x']])
+      assert.equal((await feedback(...args)).code, 2, args.join(' '))
+  })
+
+  it('is waited for: 8 when changes are requested, 0 when it is approved', async () => {
+    using fixture = await startReview()
+    const { feedback, guest, versionId } = fixture
+    for (const [decision, code, shown] of [
+      ['changes-requested', 8, /Changes requested by Bea \(guest\): Larger/],
+      ['approved', 0, /Approved by Bea \(guest\): Larger/],
+    ] as const) {
+      const note = { note: 'Larger', name: 'Bea' }
+      const waiting = code === 8 ? feedback('--wait') : undefined
+      await guest.decide({ decision, versionId, ...note })
+      const done = await (waiting ?? feedback('--wait'))
+      assert.equal(done.code, code, done.stderr)
+      assert.match(done.stderr, shown)
+    }
+  })
+
+  it('needs an account', async () => {
+    using fixture = start({ 'site/index.html': 'x' })
+    const { code, stderr } = await fixture.cli.run(['publish', 'site', '--review'])
+    assert.deepEqual([code, /Reviews need an account/.test(stderr)], [3, true], stderr)
+  })
+})
