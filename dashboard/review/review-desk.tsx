@@ -1,6 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { SiteReview } from '../../client/sdk/slipway.ts'
-import type { Review, ReviewPlace, ReviewThread, ThreadChange } from '../../protocol/api/reviews.schema.ts'
+import type {
+  Review,
+  ReviewDecision,
+  ReviewPlace,
+  ReviewThread,
+  ThreadChange,
+} from '../../protocol/api/reviews.schema.ts'
 import { MAX_COMMENT_LENGTH, MAX_REVIEWER_NAME_LENGTH } from '../../protocol/api/reviews.ts'
 import { handleSubmit, useAction } from '../api/action.ts'
 import { useSignal } from '../api/use-signal.ts'
@@ -40,6 +46,8 @@ export function ReviewDesk({ api, name }: { api: SiteReview; name: string }) {
   const review = useReview(name, api)
   // What is on screen stays when another version arrives.
   const [shown, show] = useState<Pick<Review, 'versionId' | 'frame'> | undefined>(undefined)
+  // Another version begins with the same page.
+  const page = useRef('/')
   const { value, error, reload, set } = review
   useEffect(() => {
     if (value && !shown) show(value)
@@ -66,6 +74,10 @@ export function ReviewDesk({ api, name }: { api: SiteReview; name: string }) {
         api={api}
         review={value}
         shown={shown}
+        start={page.current}
+        onPage={(path) => {
+          page.current = path
+        }}
         onThread={(thread) => set((known) => withThread(known, thread))}
         onReload={reload}
         onFrameEnded={() => api.get().then(show)}
@@ -78,40 +90,35 @@ interface DeskProps {
   api: SiteReview
   review: Review
   shown: Pick<Review, 'versionId' | 'frame'>
+  /** The path of the page to begin with. */
+  start: string
   onThread: (thread: ReviewThread) => void
   onReload: () => void
+  onPage: (path: string) => void
   onFrameEnded: () => void
 }
 
-function Desk({ api, review, shown, onThread, onReload, onFrameEnded }: DeskProps) {
-  const [requested, request] = useState('/')
-  const [path, setPath] = useState('/')
-  const [width, setWidth] = useState<number | undefined>(undefined)
+/** What a reviewer does with the version on screen. */
+function useDesk({ api, review, shown, start, onThread, onReload, onPage }: DeskProps) {
+  const [requested, request] = useState({ path: start, count: 0 })
+  const [path, setPath] = useState(start)
   const [commenting, setCommenting] = useState(false)
   const [place, setPlace] = useState<ReviewPlace | undefined>(undefined)
   const [selected, select] = useState<{ id: string; count: number } | undefined>(undefined)
   const [filter, setFilter] = useState<Filter>('open')
-  const isAnswering = useScriptCheck(`${shown.frame.url}${requested}`)
-  const guestName = useSignal(reviewerName)
-  const isGuest = review.role === 'guest'
-  const canWrite = !isGuest || guestName.trim() !== ''
-  const named = isGuest ? { name: guestName.trim() } : {}
-  const labels = new Map([...review.threads].reverse().map(({ id }, index) => [id, `${index + 1}`]))
-  const marks: Mark[] = review.threads
-    .filter(
-      (thread) => thread.place.path === path && (thread.status === 'open' || thread.id === selected?.id),
-    )
-    .map(({ id, place: { selector, text, before, after } }) => ({
-      ...{ id, selector, text, before, after, label: labels.get(id)! },
-    }))
+  const script = useScriptCheck(`${shown.frame.url} ${requested.path} ${requested.count}`)
+  const guestName = useSignal(reviewerName).trim()
+  const named = review.role === 'guest' ? { name: guestName } : {}
+  const { versionId } = shown
   const open = (thread: ReviewThread) => {
     select((before) => ({ id: thread.id, count: (before?.count ?? 0) + 1 }))
-    if (thread.place.path !== path) request(thread.place.path)
+    if (thread.place.path !== path) request(({ count }) => ({ path: thread.place.path, count: count + 1 }))
   }
   const receive = (message: FromFrame) => {
     if (message.type === 'ready') {
-      isAnswering.confirm()
+      script.confirm()
       setPath(message.path)
+      onPage(message.path)
     } else if (message.type === 'place') {
       setPlace(message.place)
       setCommenting(false)
@@ -122,12 +129,29 @@ function Desk({ api, review, shown, onThread, onReload, onFrameEnded }: DeskProp
     } else void report(api, { review, shown, message, onReload })
   }
   const add = async (text: string) => {
-    onThread(await api.createThread({ versionId: shown.versionId, place: place!, text, ...named }))
+    onThread(await api.createThread({ versionId, place: place!, text, ...named }))
     setPlace(undefined)
     setFilter('open')
   }
   const change = async (thread: ReviewThread, given: ThreadChange) =>
     onThread(await api.addToThread(thread.id, { ...given, ...named }))
+  const decide = async (decision: ReviewDecision['decision'], note: string) => {
+    await api.decide({ decision, versionId, ...named, ...(note !== '' && { note }) })
+    onReload()
+  }
+  const canWrite = review.role !== 'guest' || guestName !== ''
+  return {
+    ...{ requested, path, commenting, setCommenting, place, setPlace, selected, filter, setFilter },
+    ...{ isSilent: script.isSilent, canWrite, open, receive, add, change, decide },
+  }
+}
+
+function Desk(props: DeskProps) {
+  const { review, shown, onFrameEnded } = props
+  const desk = useDesk(props)
+  const { path, commenting, place, selected, canWrite, requested } = desk
+  const [width, setWidth] = useState<number | undefined>(undefined)
+  const labels = new Map([...review.threads].reverse().map(({ id }, index) => [id, `${index + 1}`]))
   return (
     <div class="review-desk">
       <div class="stack tight">
@@ -136,7 +160,7 @@ function Desk({ api, review, shown, onThread, onReload, onFrameEnded }: DeskProp
             variant={commenting ? 'main' : 'plain'}
             icon="edit"
             disabled={!canWrite}
-            onClick={() => setCommenting(!commenting)}
+            onClick={() => desk.setCommenting(!commenting)}
           >
             {commenting ? 'Click on the page' : 'Comment'}
           </Button>
@@ -145,47 +169,66 @@ function Desk({ api, review, shown, onThread, onReload, onFrameEnded }: DeskProp
             <bdi>{path}</bdi>
           </span>
         </div>
-        {isAnswering.isSilent && (
-          <Notice tone="warn" title="This page shows no marks.">
-            <p>Its policy may block the script of the review, or the view has ended.</p>
-            <p>
-              <Button onClick={onFrameEnded}>Load the page again</Button>
-            </p>
-          </Notice>
-        )}
+        {desk.isSilent && <WithoutMarks onReload={onFrameEnded} />}
         <ReviewFrame
-          src={pageUrl(shown.frame.url, requested)}
-          {...{ width, commenting, marks, shown: selected, onMessage: receive }}
+          src={pageUrl(shown.frame.url, requested.path)}
+          visit={requested.count}
+          marks={marksOf(review.threads, { path, labels, selectedId: selected?.id })}
+          {...{ width, commenting, shown: selected, onMessage: desk.receive }}
         />
       </div>
       <aside class="stack review-side" aria-label="Comments and decision">
-        {isGuest && (
-          <TextField
-            label="Your name"
-            hint={guestName.trim() === '' ? 'Others see it beside what you write.' : undefined}
-            value={guestName}
-            maxLength={MAX_REVIEWER_NAME_LENGTH}
-            autocomplete="name"
-            onWrite={rememberName}
-          />
-        )}
-        <DecisionPanel
-          {...{ review, canWrite, versionId: shown.versionId }}
-          onDecide={async (decision, note) => {
-            const given = { decision, versionId: shown.versionId, ...named }
-            await api.decide({ ...given, ...(note !== '' && { note }) })
-            onReload()
-          }}
-        />
-        {place && <Composer place={place} onSend={add} onCancel={() => setPlace(undefined)} />}
+        {review.role === 'guest' && <GuestName />}
+        <DecisionPanel {...{ review, canWrite, versionId: shown.versionId }} onDecide={desk.decide} />
+        {place && <Composer place={place} onSend={desk.add} onCancel={() => desk.setPlace(undefined)} />}
         <ThreadList
-          {...{ review, filter, labels, canWrite, selectedId: selected?.id }}
-          onFilter={setFilter}
-          onOpen={open}
-          onChange={change}
+          {...{ review, labels, canWrite, filter: desk.filter, selectedId: selected?.id }}
+          onFilter={desk.setFilter}
+          onOpen={desk.open}
+          onChange={desk.change}
         />
       </aside>
     </div>
+  )
+}
+
+interface MarkOptions {
+  path: string
+  labels: ReadonlyMap<string, string>
+  selectedId: string | undefined
+}
+
+/** The open threads of a page, and the one that is selected. */
+function marksOf(threads: readonly ReviewThread[], { path, labels, selectedId }: MarkOptions): Mark[] {
+  return threads
+    .filter(({ id, status, place }) => place.path === path && (status === 'open' || id === selectedId))
+    .map(({ id, place: { selector, text, before, after } }) => {
+      return { id, selector, text, before, after, label: labels.get(id)! }
+    })
+}
+
+function GuestName() {
+  const name = useSignal(reviewerName)
+  return (
+    <TextField
+      label="Your name"
+      hint={name.trim() === '' ? 'Others see it beside what you write.' : undefined}
+      value={name}
+      maxLength={MAX_REVIEWER_NAME_LENGTH}
+      autocomplete="name"
+      onWrite={rememberName}
+    />
+  )
+}
+
+function WithoutMarks({ onReload }: { onReload: () => void }) {
+  return (
+    <Notice tone="warn" title="This page shows no marks.">
+      <p>Its policy may block the script of the review, or the view has ended.</p>
+      <p>
+        <Button onClick={onReload}>Load the page again</Button>
+      </p>
+    </Notice>
   )
 }
 

@@ -3,8 +3,9 @@ import type { FromFrame, Mark } from './messages.ts'
 import { type FramePort, openPort } from './port.ts'
 
 interface ReviewFrameProps {
-  /** The URL of the page; another one loads it. */
+  /** The URL of the page; another one, or another visit, loads it. */
   src: string
+  visit: number
   /** CSS pixels; undefined for all that there is. */
   width: number | undefined
   commenting: boolean
@@ -15,7 +16,7 @@ interface ReviewFrameProps {
 }
 
 /** The reviewed page on its own origin. It can neither navigate this page nor read it. */
-export function ReviewFrame({ src, width, commenting, marks, shown, onMessage }: ReviewFrameProps) {
+export function ReviewFrame({ src, visit, width, commenting, marks, shown, onMessage }: ReviewFrameProps) {
   const frame = useRef<HTMLIFrameElement>(null)
   const port = useRef<FramePort | undefined>(undefined)
   const receive = useRef(onMessage)
@@ -42,6 +43,7 @@ export function ReviewFrame({ src, width, commenting, marks, shown, onMessage }:
   return (
     <div class="review-frame">
       <iframe
+        key={visit}
         ref={frame}
         src={src}
         title="The reviewed page"
