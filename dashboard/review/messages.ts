@@ -1,6 +1,6 @@
 import type { ReviewPlace } from '../../protocol/api/reviews.schema.ts'
 
-// Between the review page and the script in the frame (docs/decisions/050-review.md), over one port. Names, comments,
+// Between the review page and the script in the frame (docs/decisions/051-review.md), over one port. Names, comments,
 // tokens and decisions never pass it.
 
 /** A thread as the frame knows it. */

@@ -15,7 +15,7 @@ const SCRIPT_FILE = join(import.meta.dirname, '../../dashboard/dist/review-frame
 const BASE_ORIGIN = '{base_origin}'
 
 /**
- * Shows versions in the frame of the review page (docs/decisions/050-review.md): with a script in their documents, which
+ * Shows versions in the frame of the review page (docs/decisions/051-review.md): with a script in their documents, which
  * reports places and shows marks, and framed by the service only.
  */
 export class ReviewFrames {

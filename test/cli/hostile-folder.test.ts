@@ -61,6 +61,7 @@ describe('a folder that a stranger wrote', () => {
       'versions',
       'restore v1',
       'previews',
+      'feedback',
       'promote pr-1',
       'rollback',
       'diff',

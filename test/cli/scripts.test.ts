@@ -37,6 +37,7 @@ describe('the command in a script', () => {
       ['versions', 'versions'],
       ['publish site --preview pr-1', 'preview'],
       ['previews', 'previews'],
+      ['feedback --preview pr-1', 'threads'],
       ['promote pr-1', 'currentVersionId'],
       ['rollback', 'currentVersionId'],
       ['restore VERSION', 'versionId'],

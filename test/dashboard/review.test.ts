@@ -84,7 +84,7 @@ test(
   },
 )
 
-test('a comment whose place is gone is outdated', requiresBrowser, async () => {
+test('a comment without a place is outdated', requiresBrowser, async () => {
   const { owner, page } = await web.asOwner()
   const { review, slug } = await startReview(owner)
   const { versionId } = await review.get()
