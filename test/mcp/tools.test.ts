@@ -315,11 +315,11 @@ describe('the tools for programs', () => {
     assert.deepEqual([range, topPages[0].requests], ['24h', filtered.requests])
   })
 
-  test('are listed in at most 4,000 tokens, with what a call needs', async () => {
+  test('are listed in at most 4,700 tokens, with what a call needs', async () => {
     const { tools } = await owner.client.listTools()
     // js-tiktoken 1.0.21 (o200k_base) counts 3,727 tokens in 15,662 bytes.
     const bytes = JSON.stringify(tools).length
-    assert.ok(bytes < 16_500, `${bytes} bytes`)
+    assert.ok(bytes < 19_500, `${bytes} bytes`)
     const anonymous = tools
       .filter(({ _meta }) => JSON.stringify(_meta).includes('noauth'))
       .map(({ name }) => name)

@@ -351,7 +351,7 @@ const ROWS: readonly Row[] = [
 
   // Preview links
   ['accepts a preview link after its end', 'server/edge/edge.ts', 'Edge.#buildPlain', 'if (site.previewUntil !== undefined && now >= site.previewUntil)', 'if (false)', 'test/api/versions.test.ts'],
-  ['accepts a preview link after a change of the password', 'server/sites/preview-links.ts', 'PreviewTokens.#tokens', "[slug, passwordHash ?? '', versionId, seconds]", '[slug, versionId, seconds]', 'test/api/versions.test.ts'],
+  ['accepts a preview link after a change of the password', 'server/sites/preview-links.ts', 'PreviewTokens.#tokens', "[slug, passwordHash ?? '', versionId, seconds, reviewKey ?? '']", '[slug, versionId, seconds]', 'test/api/versions.test.ts'],
   ['accepts any preview link', 'server/sites/preview-links.ts', 'PreviewTokens.verify', 'this.#tokens(claims, until).some((valid) => constantTimeEqual(valid, token))', 'token !== undefined', 'test/api/versions.test.ts'],
   ['sends the host of a version to other sites', 'server/edge/respond/policy.ts', 'previewPolicy', "['X-Robots-Tag', 'noindex', 'Referrer-Policy', 'same-origin']", "['X-Robots-Tag', 'noindex']", 'test/api/versions.test.ts'],
 
@@ -466,7 +466,7 @@ const ROWS: readonly Row[] = [
   ["lets any account act for a site's owner", 'server/accounts/authorization.ts', 'findRole', "if (ownerId === account.id) return 'owner'", "return 'owner'", CALLS],
   ['lets any account act as a collaborator', 'server/accounts/authorization.ts', 'findRole', "(await queries.collaborators.has(slug, account.email)) ? 'collaborator' : undefined", "(await queries.collaborators.has(slug, account.email)) ? 'collaborator' : 'collaborator'", CALLS],
   ['lets a collaborator manage a site', 'server/accounts/authorization.ts', 'requireAccessTo', "role !== 'owner' && OWNER_RIGHTS.has(right)", 'false', CALLS],
-  ['lets a collaborator change the password', 'server/sites/site-metadata.ts', 'requiredRight', 'password === undefined && ttlSeconds === undefined', 'ttlSeconds === undefined', COLLABORATORS],
+  ['lets a collaborator change the password', 'server/sites/site-metadata.ts', 'requiredRight', '[password, ttlSeconds, requireApproval]', '[ttlSeconds]', COLLABORATORS],
   ['lets a collaborator publish with an expiry', 'server/publish/stage.ts', 'PendingVersionStore.#addVersion', "requiredRight(metadata) === 'manage' ? 'manage' : publishScope(preview.previewName)", 'publishScope(preview.previewName)', COLLABORATORS],
   ['keeps the access of a deleted account', 'server/jobs/account-deletion.ts', 'deleteEmptyAccount', 'await tx.collaborators.removeEmail(account.email)', '', COLLABORATORS],
   ['sends any number of invitations', 'server/sites/collaborators.ts', 'invite', 'sent >= MAX_INVITATIONS_PER_DAY', 'false', COLLABORATORS],
@@ -478,7 +478,11 @@ const ROWS: readonly Row[] = [
   ['serves the version of a preview after its end', 'server/edge/resolve/site-resolver.ts', 'versionEnd', 'publishedAt === null ? (previewUntil ?? undefined) : undefined', 'undefined', PREVIEWS],
   ['gives a preview the name of a version', 'server/sites/preview.ts', 'MAX_PREVIEW_NAME_LENGTH', 'MAX_PREVIEW_NAME_LENGTH = 25', 'MAX_PREVIEW_NAME_LENGTH = 26', PREVIEWS],
   ['evicts versions for previews', 'server/sites/version-history.ts', 'Versions.#findOld', "state === 'ready' && id !== liveVersionId && previewName === null", "state === 'ready' && id !== liveVersionId", PREVIEWS],
-  ['promotes another version than the one that was seen', 'server/sites/previews.ts', 'Previews.promote', 'if (versionId === undefined || versionId === id) return id', 'if (id) return id', PREVIEWS],
+  ['promotes another version than the one that was seen', 'server/sites/previews.ts', 'Previews.promote', 'if (versionId !== undefined && versionId !== id)', 'if (false)', PREVIEWS],
+  ['promotes what was not approved', 'server/sites/previews.ts', 'requireApproval', "if (rule === 'off') return", 'return', 'test/api/reviews.test.ts'],
+  ['promotes although changes were requested later', 'server/sites/previews.ts', 'requireApproval', "if (decision === 'changes-requested') break", '', 'test/api/reviews.test.ts'],
+  ['shows the frame of a review to other pages', 'server/edge/review.ts', 'ReviewFrames.admit', "headers.push('Content-Security-Policy', `frame-ancestors ${this.#baseOrigin}`)", '', 'test/edge/review.test.ts'],
+  ['gives visitors of a review the script outside of a frame', 'server/edge/review.ts', 'ReviewFrames.isFramed', "headers['sec-fetch-dest'] === 'iframe'", 'true', 'test/edge/review.test.ts'],
   ['lets open pages miss an update', 'server/edge/live-reload.ts', 'wait', 'watch.isChanged = false const versionId = await findVersionId()', '          const versionId = await findVersionId()\n          watch.isChanged = false', 'test/edge/live-reload.test.ts'],
   ['lets one network take all waiting requests', 'server/edge/live-reload.ts', 'LiveReload.constructor', 'new ConcurrencyLimiter(waiting)', 'new ConcurrencyLimiter({ ...waiting, perKey: waiting.total })', 'test/edge/live-reload.test.ts'],
   ['counts a page with live reload for each time it was hidden', 'server/edge/live-reload.ts', 'waitAlone', 'earlier?.abort.abort()', '', 'test/edge/live-reload.test.ts'],
