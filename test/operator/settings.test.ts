@@ -240,6 +240,8 @@ const wrong: Record<string, { values: string[]; allowed: RegExp; secret?: true }
   CLIENT_MEMORY_BYTES: { values: [...NO_SIZES, '1000'], allowed: /from 1 MiB to 1 TiB/ },
   CONNECTIONS_PER_ADDRESS: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 1000000/ },
   FAST_PATH: { values: ['yes', 'true', 'ON'], allowed: /one of on, off/ },
+  SECRET_SCAN: { values: ['yes', 'on', 'REFUSE'], allowed: /one of refuse, warn, off/ },
+  SECRET_SCAN_FAILURE: { values: ['yes', 'warn'], allowed: /one of pass, refuse/ },
   HSTS: { values: ['yes', 'on', 'sites'], allowed: /one of service, all, off/ },
   HTTP2: { values: ['yes', 'on', 'NODE'], allowed: /one of own, node, off/ },
   UPLOADS_AT_ONCE: { values: [...NO_NUMBERS, '0'], allowed: /from 1 to 100000/ },
