@@ -12,6 +12,9 @@ const FILES = 20
 const BYTES = 2048
 const VISITS = 200
 
+/** Filled within the warm-up, so that what grows is no cache. */
+const CACHE_BYTES = '16MB'
+
 /** Minutes of the load, of which the first are no measurement: caches fill and code is compiled. */
 const WHOLE = { minutes: 60, warmUp: 15 }
 const QUICK = { minutes: 2, warmUp: 0.5 }
@@ -34,7 +37,7 @@ export const soak: Measurement = {
     const { minutes, warmUp } = quick ? QUICK : WHOLE
     await using scratch = await scratchFolder()
     const data = join(scratch.path, 'data')
-    await using server = await startServer(data)
+    await using server = await startServer(data, { settings: { CACHE_BYTES } })
     using load = await Load.start(server.baseUrl)
     const samples: Sample[] = []
     const started = performance.now()
