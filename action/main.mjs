@@ -26,7 +26,8 @@ async function run() {
   }
   const options = [...(preview === '' ? [] : ['--preview', preview]), ...(strict ? ['--strict'] : [])]
   const published = await slipway('publish', folder, '--replace', ...options)
-  const text = describe(published, preview, event)
+  const review = preview === '' ? undefined : await readReview(slipway, preview)
+  const text = describe(published, preview, { event, review })
   for (const { file, line, message } of published.warnings ?? [])
     command('warning', message, { file: `${folder}/${file}`, line })
   output('url', published.siteUrl)
@@ -66,6 +67,11 @@ async function requestToken(server) {
   return value
 }
 
+/** Of the preview; undefined when it cannot be read, which does not fail the job. */
+async function readReview(slipway, preview) {
+  return slipway('feedback', '--preview', preview).catch(() => undefined)
+}
+
 async function deletePreview(slipway, name) {
   try {
     await slipway('previews', 'delete', name)
@@ -91,7 +97,11 @@ async function comment(number, site, text) {
 }
 
 /** Markdown for the summary and the comment. */
-function describe({ siteUrl, preview, files, bytes, unchanged, changes, warnings = [] }, name, event) {
+function describe(
+  { siteUrl, preview, files, bytes, unchanged, changes, warnings = [] },
+  name,
+  { event, review },
+) {
   const counts =
     changes && !unchanged ? Object.entries(changes).map(([kind, count]) => `${count} ${kind}`) : []
   // The commit of a pull request is not that of the job, which merges it.
@@ -101,6 +111,7 @@ function describe({ siteUrl, preview, files, bytes, unchanged, changes, warnings
     ['Address', escapeMarkdown(preview?.url ?? siteUrl)],
     ['Files', `${files} (${bytes} bytes)`],
     ['Changes', unchanged ? 'none' : escapeMarkdown(counts.join(', '))],
+    ['Review', review ? describeReview(review) : ''],
     ['Commit', commit.slice(0, 7)],
     ['Job', env.GITHUB_RUN_ID ? `[run ${env.GITHUB_RUN_NUMBER}](${run})` : ''],
   ].filter(([, value]) => value !== '')
@@ -110,6 +121,13 @@ function describe({ siteUrl, preview, files, bytes, unchanged, changes, warnings
     return `- ${escapeMarkdown(place)}: ${escapeMarkdown(message)}`
   })
   return [preview ? `Preview \`${name}\`` : 'Published', '', ...table, '', ...notes].join('\n')
+}
+
+/** Empty without comments and without a decision about this version. */
+function describeReview({ decision, counts: { open, outdated } }) {
+  const decided = { approved: 'approved', 'changes-requested': 'changes requested' }[decision]
+  const left = open + outdated
+  return [decided, left > 0 && `${left} open comment${left === 1 ? '' : 's'}`].filter(Boolean).join(', ')
 }
 
 /** Plain text in Markdown. */

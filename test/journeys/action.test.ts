@@ -136,6 +136,10 @@ describe('the GitHub Action', () => {
     )
     const { 'preview-url': url = '', url: siteUrl = '' } = first.outputs
     assert.equal(await readPage(url), '1')
+    const [{ name = '' } = {}] = (await client.previews(site)).previews
+    const place = { path: '/', selector: 'body', text: '1', before: '', after: '', width: 9, height: 9 }
+    const text = 'Too small'
+    await client.review(site, name).createThread({ versionId: first.outputs.version!, place, text })
     github.holdLists(2)
     const jobs = await Promise.all(
       ['2', '3'].map((page) => runJob(site, page, { event: 'pull request synchronized' })),
@@ -147,7 +151,7 @@ describe('the GitHub Action', () => {
     assert.deepEqual(haveUrl, [false, true])
     assert.match(
       github.comments[1]!.body,
-      /\| Commit \| ec26c3e \|\n\| Job \| \[run 1\]\(https:.*\/32291736541\) \|/,
+      /\| Review \| 1 open comment \|\n\| Commit \| ec26c3e \|\n\| Job \| \[run 1\]\(https:.*\/32291736541\) \|/,
     )
     const queued = await runJob(site, 'merged', { event: 'merge queue' })
     assert.equal(await readPage(queued.outputs['preview-url'] ?? ''), 'merged', queued.log)
