@@ -3,6 +3,8 @@ import type { FromFrame, ToFrame } from './messages.ts'
 /** Bounds of what a page can state (protocol/api/reviews.schema.ts). */
 const LENGTHS = { path: 1025, selector: 512, text: 500, before: 100, after: 100 }
 const MAX_IDS = 500
+/** More in a second end the connection: the script sends a few, and a flood would keep the review page busy. */
+const MAX_MESSAGES = 100
 
 export interface FramePort {
   send(message: ToFrame): void
@@ -12,7 +14,12 @@ export interface FramePort {
 /** Connects to the script in a frame that has loaded. `receive` gets valid messages only: the page is hostile. */
 export function openPort(frame: HTMLIFrameElement, receive: (message: FromFrame) => void): FramePort {
   const { port1, port2 } = new MessageChannel()
-  port1.onmessage = ({ data }) => {
+  let [second, count] = [0, 0]
+  port1.onmessage = ({ data, timeStamp }) => {
+    const now = Math.floor(timeStamp / 1000)
+    count = now === second ? count + 1 : 1
+    second = now
+    if (count > MAX_MESSAGES) return port1.close()
     const message = readMessage(data)
     if (message) receive(message)
   }

@@ -41,6 +41,9 @@ const NO_COMMENTS: Record<Filter, string> = {
 /** Milliseconds after which a page whose script has not answered has none. */
 const SCRIPT_TIMEOUT_MS = 5000
 
+/** Of places, for a version on screen. */
+const MAX_REPORTS = 50
+
 /** A reviewed version in a frame, with its threads and decisions beside it. */
 export function ReviewDesk({ api, name }: { api: SiteReview; name: string }) {
   const review = useReview(name, api)
@@ -99,7 +102,8 @@ interface DeskProps {
 }
 
 /** What a reviewer does with the version on screen. */
-function useDesk({ api, review, shown, start, onThread, onReload, onPage }: DeskProps) {
+function useDesk(props: DeskProps) {
+  const { api, review, shown, start, onThread, onReload, onPage } = props
   const [requested, request] = useState({ path: start, count: 0 })
   const [path, setPath] = useState(start)
   const [commenting, setCommenting] = useState(false)
@@ -110,6 +114,7 @@ function useDesk({ api, review, shown, start, onThread, onReload, onPage }: Desk
   const guestName = useSignal(reviewerName).trim()
   const named = review.role === 'guest' ? { name: guestName } : {}
   const { versionId } = shown
+  const report = usePlacementReports(props)
   const open = (thread: ReviewThread) => {
     select((before) => ({ id: thread.id, count: (before?.count ?? 0) + 1 }))
     if (thread.place.path !== path) request(({ count }) => ({ path: thread.place.path, count: count + 1 }))
@@ -120,13 +125,15 @@ function useDesk({ api, review, shown, start, onThread, onReload, onPage }: Desk
       setPath(message.path)
       onPage(message.path)
     } else if (message.type === 'place') {
+      // The page can send places whenever it wants to.
+      if (!commenting) return
       setPlace(message.place)
       setCommenting(false)
     } else if (message.type === 'cancel') setCommenting(false)
     else if (message.type === 'open') {
-      const thread = review.threads.find(({ id }) => id === message.id)
+      const thread = review.threads.find(({ id, place }) => id === message.id && place.path === path)
       if (thread) open(thread)
-    } else void report(api, { review, shown, message, onReload })
+    } else void report(message, path)
   }
   const add = async (text: string) => {
     onThread(await api.createThread({ versionId, place: place!, text, ...named }))
@@ -142,7 +149,16 @@ function useDesk({ api, review, shown, start, onThread, onReload, onPage }: Desk
   const canWrite = review.role !== 'guest' || guestName !== ''
   return {
     ...{ requested, path, commenting, setCommenting, place, setPlace, selected, filter, setFilter },
-    ...{ isSilent: script.isSilent, canWrite, open, receive, add, change, decide },
+    ...{
+      isSilent: script.isSilent,
+      expectScript: script.expect,
+      canWrite,
+      open,
+      receive,
+      add,
+      change,
+      decide,
+    },
   }
 }
 
@@ -174,7 +190,7 @@ function Desk(props: DeskProps) {
           src={pageUrl(shown.frame.url, requested.path)}
           visit={requested.count}
           marks={marksOf(review.threads, { path, labels, selectedId: selected?.id })}
-          {...{ width, commenting, shown: selected, onMessage: desk.receive }}
+          {...{ width, commenting, shown: selected, onLoad: desk.expectScript, onMessage: desk.receive }}
         />
       </div>
       <aside class="stack review-side" aria-label="Comments and decision">
@@ -239,36 +255,64 @@ function pageUrl(frameUrl: string, path: string): string {
   return url.href
 }
 
-interface ReportOptions {
-  review: Review
-  shown: Pick<Review, 'versionId'>
-  message: Extract<FromFrame, { type: 'placed' }>
-  onReload: () => void
+type Placements = Extract<FromFrame, { type: 'placed' }>
+
+/**
+ * Sends the server what it does not know yet about the places in the version on screen: one request at a time, with the
+ * newest report, and a bounded number for a version, because a page can report as often as it wants to. Threads of
+ * other pages are not its own.
+ */
+function usePlacementReports(props: DeskProps) {
+  const latest = useRef(props)
+  latest.current = props
+  const state = useRef({ left: MAX_REPORTS, isSending: false, next: undefined as Placements | undefined })
+  return async (message: Placements, path: string): Promise<void> => {
+    const reports = state.current
+    reports.next = message
+    if (reports.isSending) return
+    reports.isSending = true
+    while (reports.next && reports.left > 0) {
+      const { api, review, shown, onReload } = latest.current
+      const { placed, missing } = findChanges(reports.next, review.threads, path)
+      reports.next = undefined
+      if (review.versionId !== shown.versionId || placed.length + missing.length === 0) continue
+      reports.left--
+      await api
+        .reportPlacements({ versionId: shown.versionId, placed, missing })
+        .then(onReload, () => undefined)
+    }
+    reports.isSending = false
+  }
 }
 
-/** Tells the server what it does not know yet about the places in the version on screen. */
-async function report(api: SiteReview, { review, shown, message, onReload }: ReportOptions): Promise<void> {
-  const known = new Map(review.threads.map((thread) => [thread.id, thread.outdated]))
-  const placed = message.placed.filter((id) => known.get(id) === true)
-  const missing = message.missing.filter((id) => known.get(id) === false)
-  if (review.versionId !== shown.versionId || placed.length + missing.length === 0) return
-  await api.reportPlacements({ versionId: shown.versionId, placed, missing }).then(onReload, () => undefined)
+function findChanges({ placed, missing }: Placements, threads: readonly ReviewThread[], path: string) {
+  const known = new Map(
+    threads.filter(({ place }) => place.path === path).map(({ id, outdated }) => [id, outdated]),
+  )
+  return {
+    placed: placed.filter((id) => known.get(id) === true),
+    missing: missing.filter((id) => known.get(id) === false),
+  }
 }
 
 /** Whether the script of the frame has not answered for a while. */
 function useScriptCheck(src: string) {
   const [isSilent, setSilent] = useState(false)
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
-  useEffect(() => {
+  const expect = () => {
+    clearTimeout(timer.current)
     setSilent(false)
     timer.current = setTimeout(() => setSilent(true), SCRIPT_TIMEOUT_MS)
+  }
+  useEffect(() => {
+    expect()
     return () => clearTimeout(timer.current)
   }, [src])
   const confirm = () => {
     clearTimeout(timer.current)
     setSilent(false)
   }
-  return { isSilent, confirm }
+  return { isSilent, expect, confirm }
 }
 
 interface ComposerProps {

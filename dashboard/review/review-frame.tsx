@@ -12,11 +12,14 @@ interface ReviewFrameProps {
   marks: readonly Mark[]
   /** The thread whose place is shown, and how often that was requested. */
   shown: { id: string; count: number } | undefined
+  /** A page has loaded, and its script is expected to answer. */
+  onLoad: () => void
   onMessage: (message: FromFrame) => void
 }
 
 /** The reviewed page on its own origin. It can neither navigate this page nor read it. */
-export function ReviewFrame({ src, visit, width, commenting, marks, shown, onMessage }: ReviewFrameProps) {
+export function ReviewFrame(props: ReviewFrameProps) {
+  const { src, visit, width, commenting, marks, shown, onLoad, onMessage } = props
   const frame = useRef<HTMLIFrameElement>(null)
   const port = useRef<FramePort | undefined>(undefined)
   const receive = useRef(onMessage)
@@ -31,6 +34,7 @@ export function ReviewFrame({ src, visit, width, commenting, marks, shown, onMes
   }, [shown?.id, shown?.count])
   useEffect(() => () => port.current?.close(), [])
   const connect = () => {
+    onLoad()
     port.current?.close()
     port.current = openPort(frame.current!, (message) => {
       receive.current(message)
