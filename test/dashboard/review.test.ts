@@ -136,3 +136,23 @@ test('a phone comments by touch', requiresBrowser, async () => {
   await page.getByText('And Sundays?').waitFor()
   assert.equal((await review.get()).threads[0]!.place.text, 'Opening hours')
 })
+
+test('a review loads at most 35 KB of script beside that of the front page', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const { link } = await startReview(owner)
+  const { page } = await web.asVisitor('/')
+  const readScripts = () =>
+    page.evaluate(() =>
+      (performance.getEntriesByType('resource') as PerformanceResourceTiming[])
+        .filter(({ name }) => name.endsWith('.js'))
+        .map(({ name, decodedBodySize }): [string, number] => [name, decodedBodySize]),
+    )
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  const shared = new Map(await readScripts())
+  await page.goto(link)
+  await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
+  const own = (await readScripts()).filter(([name]) => !shared.has(name))
+  assert.ok(own.length > 0)
+  const bytes = own.reduce((sum, [, size]) => sum + size, 0)
+  assert.ok(bytes <= 35_000, `${bytes} bytes: ${own.map((one) => one.join(' ')).join(', ')}`)
+})
