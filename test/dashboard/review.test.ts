@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FrameLocator, Page } from 'playwright-core'
+import { MINUTE_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -156,3 +157,22 @@ test('a review loads at most 35 KB of script beside that of the front page', req
   const bytes = own.reduce((sum, [, size]) => sum + size, 0)
   assert.ok(bytes <= 35_000, `${bytes} bytes: ${own.map((one) => one.join(' ')).join(', ')}`)
 })
+
+test(
+  'a view that has ended is noticed after a link of the page, and loads again',
+  requiresBrowser,
+  async () => {
+    const { owner } = await web.asOwner()
+    const { link } = await startReview(owner)
+    const { page, visitor } = await openAsGuest(link)
+    web.service.clock.now += 31 * MINUTE_MS
+    await frameOf(page).getByRole('link', { name: 'About' }).click()
+    await page.getByText('This page shows no marks.').waitFor()
+    await page.getByRole('button', { name: 'Load the page again' }).click()
+    await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
+    await page.getByText('This page shows no marks.').waitFor({ state: 'detached' })
+    // The browser does not show the error page in the frame.
+    for (const line of visitor.complaints.splice(0))
+      assert.match(line, /^Fram|^Failed to (?:load|execute 'postM)/)
+  },
+)
