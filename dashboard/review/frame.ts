@@ -127,7 +127,10 @@ function startOf(element: Node, { nodes }: PageText): number {
   return nodes.find(({ node }) => element.contains(node))?.start ?? 0
 }
 
-/** By its selector if the text is there; otherwise by its text, where the text around fits best. */
+/**
+ * By its selector if the text is there; otherwise by its text, where the text around fits best. Of several equal texts,
+ * none if the text around fits nowhere.
+ */
 function findPlace({ selector, text, before, after }: Mark, page: PageText): Element | undefined {
   let bySelector: Element | null = null
   try {
@@ -138,6 +141,7 @@ function findPlace({ selector, text, before, after }: Mark, page: PageText): Ele
   if (bySelector && clean(bySelector.textContent ?? '').includes(text)) return bySelector
   if (text === '') return undefined
   let best: { at: number; score: number } | undefined
+  let count = 0
   for (let at = page.text.indexOf(text); at >= 0; at = page.text.indexOf(text, at + 1)) {
     const end = at + text.length
     const fits = [
@@ -146,9 +150,10 @@ function findPlace({ selector, text, before, after }: Mark, page: PageText): Ele
       after !== '' && clean(page.text.slice(end, end + MAX_NEIGHBOUR + 5)).startsWith(after.slice(0, 20)),
     ]
     const score = fits.filter(Boolean).length
+    count++
     if (!best || score > best.score) best = { at, score }
   }
-  if (!best) return undefined
+  if (!best || (count > 1 && best.score === 0)) return undefined
   const { at } = best
   const node = page.nodes.findLast(({ start }) => start <= at)?.node
   return node?.parentElement ?? undefined

@@ -83,7 +83,7 @@ export function ReviewDesk({ api, name }: { api: SiteReview; name: string }) {
         }}
         onThread={(thread) => set((known) => withThread(known, thread))}
         onReload={reload}
-        onFrameEnded={() => api.get().then(show)}
+        onFrameEnded={() => api.get().then(show, reload)}
       />
     </>
   )
@@ -149,16 +149,7 @@ function useDesk(props: DeskProps) {
   const canWrite = review.role !== 'guest' || guestName !== ''
   return {
     ...{ requested, path, commenting, setCommenting, place, setPlace, selected, filter, setFilter },
-    ...{
-      isSilent: script.isSilent,
-      expectScript: script.expect,
-      canWrite,
-      open,
-      receive,
-      add,
-      change,
-      decide,
-    },
+    ...{ script, canWrite, open, receive, add, change, decide },
   }
 }
 
@@ -185,12 +176,12 @@ function Desk(props: DeskProps) {
             <bdi>{path}</bdi>
           </span>
         </div>
-        {desk.isSilent && <WithoutMarks onReload={onFrameEnded} />}
+        {desk.script.isSilent && <WithoutMarks onReload={onFrameEnded} />}
         <ReviewFrame
           src={pageUrl(shown.frame.url, requested.path)}
           visit={requested.count}
           marks={marksOf(review.threads, { path, labels, selectedId: selected?.id })}
-          {...{ width, commenting, shown: selected, onLoad: desk.expectScript, onMessage: desk.receive }}
+          {...{ width, commenting, shown: selected, onLoad: desk.script.expect, onMessage: desk.receive }}
         />
       </div>
       <aside class="stack review-side" aria-label="Comments and decision">

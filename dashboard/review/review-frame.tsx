@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { FromFrame, Mark } from './messages.ts'
 import { type FramePort, openPort } from './port.ts'
 
@@ -18,23 +18,32 @@ interface ReviewFrameProps {
 }
 
 /** The reviewed page on its own origin. It can neither navigate this page nor read it. */
-export function ReviewFrame(props: ReviewFrameProps) {
-  const { src, visit, width, commenting, marks, shown, onLoad, onMessage } = props
+export function ReviewFrame({ src, visit, width, commenting, marks, shown, ...on }: ReviewFrameProps) {
   const frame = useRef<HTMLIFrameElement>(null)
   const port = useRef<FramePort | undefined>(undefined)
-  const receive = useRef(onMessage)
-  receive.current = onMessage
+  const receive = useRef(on.onMessage)
+  receive.current = on.onMessage
   const state = useRef({ commenting, marks })
   state.current = { commenting, marks }
   const [mode, places] = [JSON.stringify(commenting), JSON.stringify(marks)]
-  useEffect(() => port.current?.send({ type: 'mode', commenting }), [mode])
+  useLayoutEffect(() => {
+    port.current?.send({ type: 'mode', commenting })
+    if (!commenting) return
+    // The keys of the comment mode are those of the page in the frame.
+    const { activeElement } = document
+    frame.current?.focus()
+    return () => {
+      if (document.activeElement === frame.current && activeElement instanceof HTMLElement)
+        activeElement.focus()
+    }
+  }, [mode])
   useEffect(() => port.current?.send({ type: 'marks', marks: [...marks] }), [places])
   useEffect(() => {
     if (shown) port.current?.send({ type: 'show', id: shown.id })
   }, [shown?.id, shown?.count])
   useEffect(() => () => port.current?.close(), [])
   const connect = () => {
-    onLoad()
+    on.onLoad()
     port.current?.close()
     port.current = openPort(frame.current!, (message) => {
       receive.current(message)

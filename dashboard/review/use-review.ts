@@ -1,10 +1,14 @@
 import { useEffect } from 'preact/hooks'
 import type { SiteReview } from '../../client/sdk/slipway.ts'
+import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { Review, ReviewThread } from '../../protocol/api/reviews.schema.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 
 /** After a failure, in milliseconds. */
 const RETRY_DELAY_MS = 5000
+
+/** The link or the session has ended, or the reviewed version. */
+const ENDED = [401, 403, 404, 410]
 
 /** A review, and what others add to it while the page is visible. */
 export function useReview(key: string, api: SiteReview): Resource<Review> {
@@ -19,7 +23,8 @@ export function useReview(key: string, api: SiteReview): Resource<Review> {
         if (document.visibilityState === 'hidden') await nextEvent(document, 'visibilitychange', signal)
         try {
           if ((await api.wait(revision, signal)).revision !== revision) return review.reload()
-        } catch {
+        } catch (error) {
+          if (isSlipwayError(error) && ENDED.includes(error.status)) return review.reload()
           if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS))
         }
       }

@@ -113,9 +113,15 @@ test('the keyboard alone finds a place, comments and resolves', requiresBrowser,
   const { review, link } = await startReview(owner)
   const { page } = await openAsGuest(link)
   await page.getByRole('button', { name: 'Comment', exact: true }).press('Enter')
-  await frameOf(page).getByRole('button', { name: 'Order' }).focus()
-  await page.keyboard.press('ArrowUp')
+  const commentMode = frameOf(page).locator('html[style*="crosshair"]')
+  await commentMode.waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Comment', exact: true }).waitFor()
+  // The focus is on the button again.
   await page.keyboard.press('Enter')
+  await commentMode.waitFor()
+  // The heading, then the paragraph.
+  for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
   await page.getByLabel('Comment', { exact: true }).pressSequentially('Which cakes?')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
@@ -176,3 +182,12 @@ test(
       assert.match(line, /^Fram|^Failed to (?:load|execute 'postM)/)
   },
 )
+
+test('a review page learns that its link was revoked', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const { review, link } = await startReview(owner)
+  const { page } = await openAsGuest(link)
+  const [given] = (await review.get()).links!
+  await review.revokeLink(given!.id)
+  await page.getByRole('alert').waitFor()
+})
