@@ -33,7 +33,7 @@ export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onCh
     if (isSelected) card.current?.scrollIntoView({ block: 'nearest' })
   }, [isSelected])
   return (
-    <li ref={card} class={`thread stack tight ${isSelected ? 'selected' : ''}`}>
+    <li ref={card} class="thread stack tight" aria-current={isSelected ? 'true' : undefined}>
       <div class="panel-head">
         <Button variant="link" label={`Show comment ${label}`} onClick={onSelect}>
           <span class="mark">{label}</span>

@@ -191,3 +191,24 @@ test('a review page learns that its link was revoked', requiresBrowser, async ()
   await review.revokeLink(given!.id)
   await page.getByRole('alert').waitFor()
 })
+
+test('a review loads at most 35 KB of script beyond that of the front page', requiresBrowser, async () => {
+  const { owner } = await web.asOwner()
+  const { link } = await startReview(owner)
+  // Options make a context of its own, with an empty cache.
+  const { page } = await web.asVisitor(undefined, { locale: 'en-GB' })
+  const scripts = () =>
+    page.evaluate(() =>
+      performance
+        .getEntriesByType('resource')
+        .filter(({ name }) => name.endsWith('.js'))
+        .map((entry) => [entry.name, (entry as PerformanceResourceTiming).encodedBodySize] as const),
+    )
+  await page.goto(web.url('/'), { waitUntil: 'networkidle' })
+  const shared = new Map(await scripts())
+  await page.goto(link)
+  await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
+  const own = (await scripts()).filter(([name]) => !shared.has(name))
+  const bytes = own.reduce((sum, [, size]) => sum + size, 0)
+  assert.ok(bytes > 0 && bytes <= 35_000, `${bytes} bytes: ${own.map(([name]) => name)}`)
+})
