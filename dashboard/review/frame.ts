@@ -192,12 +192,12 @@ function draw(): void {
   for (const { id, label } of marks) {
     const element = found.get(id)
     if (!element) continue
-    const { left, top, right } = element.getBoundingClientRect()
+    const { top, right } = element.getBoundingClientRect()
     const button = document.createElement('button')
     button.textContent = label
     button.setAttribute('aria-label', `Comment ${label}`)
     button.style.left = `${Math.max(2, Math.min(right, innerWidth - 30))}px`
-    button.style.top = `${Math.max(top - 12, left < 0 ? top : top - 12)}px`
+    button.style.top = `${top < 0 ? top - 12 : Math.max(0, top - 12)}px`
     button.onclick = () => send({ type: 'open', id })
     items.push(button)
   }
