@@ -59,7 +59,7 @@ async function measure(workers: number): Promise<Figure[]> {
     const times = await Promise.all(waits[index]!)
     const late = times.filter((milliseconds) => milliseconds > 3 * INTERVAL_MS)
     return [
-      figure(`${name}: ${what}, of ${count} later than ${3 * INTERVAL_MS} ms`, 'requests', [late.length]),
+      figure(`${name}: ${what}, of ${count} later than ${3 * INTERVAL_MS} ms`, 'requests', [late.length], 0),
       figure(`${name}: slowest of them`, 'ms', [Math.max(...times)]),
     ]
   })

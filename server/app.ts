@@ -89,7 +89,7 @@ export interface Service extends AsyncDisposable {
   /** What the operator learns of, which tests read before its next reading. */
   incidents: Incidents
   /** Invalidates caches of these sites and domains after a change of another process. */
-  invalidate(names: readonly string[], effects?: ChangeEffects): Promise<void> | undefined
+  invalidate(names: readonly string[], effects?: ChangeEffects): Promise<void>
   /** Learns now of the changes of other processes, for tests that make some. */
   pollChanges(): Promise<void>
   /** What the first requests would otherwise wait for. */
@@ -306,7 +306,11 @@ export async function startService(config: Config, given: StartOptions): Promise
     blobs,
     metrics,
     incidents,
-    invalidate,
+    async invalidate(names, effects) {
+      // A change of another process shows here after a flush, and caches load it again.
+      if (config.databaseUrl === '') await store.pollChanges().catch(() => undefined)
+      await invalidate(names, effects)
+    },
     pollChanges: () => store.pollChanges(),
     preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {

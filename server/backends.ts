@@ -200,11 +200,12 @@ async function openStore(
     incidents,
     ballast,
     deadlines = DEADLINES,
+    broadcastInvalidation,
   }: StartOptions & { metrics: Metrics; incidents: Incidents; ballast: Ballast },
 ): Promise<Store> {
   if (databaseUrl === '') {
-    const upgrade = { release: version, log }
-    return sqliteStore({ file: database, clock, ballast, busyTimeoutMs: deadlines.databaseLock, upgrade })
+    const parts = { clock, ballast, deadlines, metrics, incidents, broadcastInvalidation }
+    return sqliteStore({ file: database, ...parts, upgrade: { release: version, log } })
   }
   const { postgresStore } = await import('./store/postgres/postgres.ts')
   return postgresStore({ url: databaseUrl, log, metrics, incidents, timeouts: deadlines.database })

@@ -140,7 +140,7 @@ export class NamedKeys {
     if (this.#uses >= MAX_CONCURRENT_USES) return
     this.#uses++
     this.#parts.store
-      .execute('relaxed', ({ keys }) => keys.recordUse(keyHash, now, now - USE_RESOLUTION_MS))
+      .execute('unread', ({ keys }) => keys.recordUse(keyHash, now, now - USE_RESOLUTION_MS))
       .catch(() => undefined)
       .finally(() => this.#uses--)
   }

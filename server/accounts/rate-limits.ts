@@ -77,7 +77,7 @@ export class RateLimits {
       if (refusals >= MAX_REFUSALS_WITH_LOOKUP) this.#cacheKey(caller)
       return this.#toStatus(limit, limit + 1, window)
     }
-    const count = await this.#parts.store.execute('relaxed', ({ counters }) => counters.add(key, window))
+    const count = await this.#parts.store.execute('unread', ({ counters }) => counters.add(key, window))
     this.#remember(key, count)
     if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.set(isExhausted, 0)
     return this.#toStatus(limit, count, window)

@@ -193,7 +193,7 @@ function workers(): Worker[] {
 interface Sibling {
   baseUrl: string
   metrics: Metrics
-  invalidate(names: readonly string[], effects: ChangeEffects): Promise<void> | undefined
+  invalidate(names: readonly string[], effects: ChangeEffects): Promise<void>
 }
 
 /** A worker's IPC channel to the other workers. Node ends a worker when its supervisor has exited. */

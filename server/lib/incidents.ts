@@ -25,7 +25,8 @@ export const INCIDENTS = {
   },
   'commits-hang': {
     level: 'error',
-    began: 'the database does not confirm commits, as when its standby is away: publishing is refused',
+    began:
+      'the database does not confirm commits, as when its standby or its disk does not answer: publishing is refused',
     ended: 'the database confirms commits again',
   },
   'changes-unheard': {

@@ -10,6 +10,9 @@ export async function copySqlite(file: string, copy: string): Promise<void> {
   try {
     // Without a read transaction, each commit of another process would begin the copy again.
     source.exec('begin; select 1 from sqlite_master limit 1')
+    // What a power cut may still remove is in no copy.
+    await using log = await open(`${file}-wal`)
+    await log.datasync()
     await backup(source, copy, { rate: PAGES_PER_STEP })
   } finally {
     source.close()

@@ -4,12 +4,17 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely'
 import type { Ballast } from '../blobs/ballast.ts'
-import { DEADLINES } from '../lib/deadlines.ts'
+import { DEADLINES, type Deadlines } from '../lib/deadlines.ts'
 import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
+import type { Incidents } from '../lib/incidents.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { makeFolder } from '../lib/make-folder.ts'
+import type { Metrics } from '../lib/metrics.ts'
+import { settlesWithin } from '../lib/settles-within.ts'
 import { MINUTE_MS } from '../lib/time.ts'
-import { ChangeSet, NO_EFFECTS } from './changes.ts'
+import { type ChangeEffects, ChangeSet, NO_EFFECTS } from './changes.ts'
+import { CommitWatch } from './commit-watch.ts'
+import { FlushedReads } from './flushed-reads.ts'
 import { migrate } from './migrate.ts'
 import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
@@ -28,11 +33,17 @@ interface SqliteOptions {
   /** Copies the database before a migration changes it. */
   upgrade?: UpgradeOptions
   ballast?: Pick<Ballast, 'retry'>
-  /** How long a write waits for those of other processes before the store counts as overloaded. */
-  busyTimeoutMs?: number
+  /** `databaseLock`: how long a write waits for those of other processes before the store counts as overloaded. */
+  deadlines?: Pick<Deadlines, 'database' | 'databaseLock'>
+  metrics?: Metrics
+  incidents?: Incidents
+  /** Resolves when the other processes of the service show what is committed, or after a second. */
+  broadcastInvalidation?: ((effects: ChangeEffects) => Promise<void>) | undefined
 }
 
 const POLL_INTERVAL_MS = 200
+
+const PAGE_BYTES = 4096
 
 /** How long a start waits for that of another process, which may copy and migrate a large database. */
 const OPEN_TIMEOUT_MS = 2 * MINUTE_MS
@@ -41,20 +52,28 @@ const MAX_RETRY_DELAY_MS = 16
 
 const CHANGES_RETENTION_MS = 10 * MINUTE_MS
 
+/** Size of the log from which it is moved into the database, and by how much it grows before that is tried again. */
+export const FULL_LOG_BYTES = 16 * 2 ** 20
+const LOG_GROWTH_BYTES = 4 * 2 ** 20
+
 /**
- * The store in one SQLite file. One connection writes, one transaction after another; a second one reads, so
- * that a read never sees a partial write and never waits for one. Processes on the same file notice each
- * other's changes through `PRAGMA data_version` and the table `changes`.
+ * The store in one SQLite file. One connection writes, one transaction after another; others read, so that a read never
+ * sees a partial write and never waits for one. A write resolves when a flush of the log has ended that further ones may
+ * share, and reads of this process see it from then on. Processes on the same file notice each other's changes through
+ * `PRAGMA data_version` and the table `changes`.
  */
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   const { clock, ballast, pollIntervalMs = POLL_INTERVAL_MS } = options
-  const { busyTimeoutMs = DEADLINES.databaseLock } = options
-  const getDeadline = () => performance.now() + busyTimeoutMs
-  const { writer, reader } = await openConnections(options, performance.now() + OPEN_TIMEOUT_MS)
-  // A reader meets a lock only for the milliseconds in which another process recovers the log of a crashed one.
-  reader.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`)
-  const writing = createKysely(writer)
-  const reading = createKysely(reader, withTranslatedErrors)
+  const { databaseLock, database: timeouts } = options.deadlines ?? DEADLINES
+  const getDeadline = () => performance.now() + databaseLock
+  const { writer, watcher, reads } = await openConnections(options, performance.now() + OPEN_TIMEOUT_MS)
+  const commits = new CommitWatch({ ...options, hangMs: timeouts.hang })
+  const writing = createKysely(() => writer)
+  const reading = createKysely(
+    () => reads.connection,
+    withTranslatedErrors,
+    () => reads.untilCurrent(),
+  )
 
   const listeners = new Set<ChangeListener>()
   /** Without a set, anything may have changed. */
@@ -63,13 +82,12 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     const { names, effects = NO_EFFECTS } = changed ?? {}
     await Promise.all([...listeners].map((listener) => listener(names, own, effects)))
   }
-  let seen = getNewestChange(reader)
-  /** Changes of this process that `pollChanges` must skip: listeners were notified by the write itself. */
+  let seen = getNewestChange(reads.connection)
+  /** Changes of this process that `pollChanges` must skip: listeners are notified by the write itself. */
   const own = new Set<number>()
-  let dataVersion = getDataVersion(reader)
+  let dataVersion: number | undefined
   let last: Promise<unknown> = Promise.resolve()
-  let durability: Durability = 'durable'
-  let flushFailure: unknown
+  let checkpointBytes = FULL_LOG_BYTES
   let pollsFailSince: number | undefined
   let trimmedAt = Number.NEGATIVE_INFINITY
 
@@ -77,13 +95,14 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     wanted: Durability,
     work: (tx: WriteTransaction) => Promise<T>,
     deadline: number,
-  ): Promise<[T, ChangeSet]> {
+  ): Promise<Committed<T>> {
     assertNoFailedFlush()
-    if (wanted !== durability) {
-      writer.exec(`PRAGMA synchronous = ${wanted === 'relaxed' ? 'NORMAL' : 'FULL'}`)
-      durability = wanted
-    }
+    if (wanted !== 'unread') commits.signal.throwIfAborted()
     await beginImmediate(writer, deadline)
+    if (isCheckpointDue()) {
+      await checkpoint().finally(() => writer.exec('rollback'))
+      await beginImmediate(writer, deadline)
+    }
     const changed = new ChangeSet()
     const written: number[] = []
     const result = await writing.transaction().execute(async (trx) => {
@@ -104,34 +123,71 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       return result
     })
     for (const seq of written) own.add(seq)
-    return [result, changed]
+    return { result, changed, written }
   }
 
-  /** Writes before a failed flush may be lost although they can be read, so nothing may depend on them. */
   function assertNoFailedFlush(): void {
-    if (flushFailure !== undefined) throw diskFailed(flushFailure)
+    if (reads.failure !== undefined) throw diskFailed(reads.failure)
+  }
+
+  function isCheckpointDue(): boolean {
+    const bytes = reads.logBytes
+    if (bytes <= FULL_LOG_BYTES) checkpointBytes = FULL_LOG_BYTES
+    return bytes > checkpointBytes && !commits.signal.aborted
+  }
+
+  /**
+   * SQLite begins its log anew when all of it is in the database and no read needs it, and there is always a state that is
+   * shown. So while no process can write, all show the newest state, the log is moved, and all show that state again,
+   * which they then read from the database.
+   */
+  async function checkpoint(): Promise<void> {
+    checkpointBytes = reads.logBytes + LOG_GROWTH_BYTES
+    const showEverywhere = () =>
+      settlesWithin(
+        timeouts.hang,
+        Promise.all([reads.showNewest(), options.broadcastInvalidation?.(NO_EFFECTS)]),
+      )
+    if (!(await showEverywhere())) return
+    assertNoFailedFlush()
+    watcher.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    await showEverywhere()
+  }
+
+  /**
+   * Resolves when all commits are on the disk and shown. Also after a write that changed nothing or failed: it may have read
+   * a commit whose flush is in progress. UNAVAILABLE when that is not certain in time.
+   */
+  async function flush(): Promise<void> {
+    const shown = commits.run({}, () => reads.showNewest())
+    if (!(await settlesWithin(timeouts.commit, shown)))
+      throw unavailable(new Error(`the disk has not confirmed a commit within ${timeouts.commit} ms`))
+    await shown.catch((error: unknown) => {
+      assertNoFailedFlush()
+      translateError(error)
+    })
   }
 
   async function pollChanges(): Promise<void> {
-    const version = getDataVersion(reader)
-    if (version === dataVersion) return
-    const { oldest, newest } = reader
+    const version = getDataVersion(watcher)
+    if (version === dataVersion && reads.logBytes <= FULL_LOG_BYTES) return
+    await reads.showNewest()
+    dataVersion = version
+    const { oldest, newest } = reads.connection
       .prepare('SELECT min(seq) AS oldest, max(seq) AS newest FROM changes')
       .get() as {
       oldest: number | null
       newest: number | null
     }
-    if (newest === null || newest === seen) {
-      dataVersion = version
-      return
-    }
+    if (newest === null || newest === seen) return
     const missed = oldest !== null && oldest > seen + 1
-    const rows = reader.prepare('SELECT seq, name, effect FROM changes WHERE seq > ?').all(seen) as {
+    const rows = reads.connection
+      .prepare('SELECT seq, name, effect FROM changes WHERE seq > ?')
+      .all(seen) as {
       seq: number
       name: string
       effect: string
     }[]
-    dataVersion = version
     seen = newest
     const others = new ChangeSet()
     for (const { name, effect } of rows.filter((row) => !own.delete(row.seq))) others.add(name, effect)
@@ -157,9 +213,20 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     const attempt = () => transaction(wanted, work, deadline)
     const queue = last.then(() => (ballast ? ballast.retry(attempt, isDiskFull) : attempt()))
     last = queue.catch((error: unknown) => {
-      if (isFailedFlush(error)) flushFailure = error
+      if (isFailedFlush(error)) reads.failure ??= error
     })
-    const [result, changed] = await queue.catch(translateError)
+    if (wanted === 'unread') return (await queue.catch(translateError)).result
+    const { result, changed, written } = await queue.catch(async (error: unknown) => {
+      if (!(error instanceof ApiError && error.code === 'UNAVAILABLE')) await flush()
+      translateError(error)
+    })
+    try {
+      await flush()
+    } catch (error) {
+      // It can still take effect; then a poll notifies the listeners.
+      for (const seq of written) own.delete(seq)
+      throw error
+    }
     await notifyListeners(changed, true)
     return result
   }
@@ -182,7 +249,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     async check() {
       assertNoFailedFlush()
       try {
-        reader.prepare('SELECT 1 FROM accounts LIMIT 1').get()
+        reads.connection.prepare('SELECT 1 FROM accounts LIMIT 1').get()
       } catch (error) {
         throw unavailable(error)
       }
@@ -191,9 +258,19 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     async [Symbol.asyncDispose]() {
       clearInterval(poll)
       await last
-      for (const db of [reader, writer]) if (db.isOpen) db.close()
+      // SQLite would wait for a disk that does not answer.
+      if (!writer.isOpen || !(await settlesWithin(timeouts.hang, reads.showNewest()))) return
+      for (const db of [watcher, writer]) db.close()
+      await reads.close()
     },
   }
+}
+
+interface Committed<T> {
+  result: T
+  changed: ChangeSet
+  /** The numbers of its changes. */
+  written: readonly number[]
 }
 
 export function isOpenElsewhere(file: string): boolean {
@@ -216,25 +293,32 @@ export async function sqliteTables(file: string, { isSource }: { isSource: boole
   const database = await openConnection(file, performance.now() + DEADLINES.databaseLock)
   database.exec(`PRAGMA busy_timeout = ${DEADLINES.databaseLock}`)
   if (isSource) database.exec('begin')
-  return { db: createKysely(database), [Symbol.asyncDispose]: async () => database.close() }
+  return { db: createKysely(() => database), [Symbol.asyncDispose]: async () => database.close() }
 }
 
-/** Pages of 4 KiB in the log before a checkpoint: 16 MiB. */
-const CHECKPOINT_PAGES = 4096
-
 async function openConnections(
-  { file, upgrade }: SqliteOptions,
+  { file, upgrade, deadlines = DEADLINES }: SqliteOptions,
   deadline: number,
-): Promise<{ writer: DatabaseSync; reader: DatabaseSync }> {
-  let writer: DatabaseSync | undefined
+): Promise<{ writer: DatabaseSync; watcher: DatabaseSync; reads: FlushedReads }> {
+  using opened = new DisposableStack()
+  const openOne = async () => opened.adopt(await openConnection(file, deadline), (one) => one.close())
   try {
     makeFolder(dirname(file))
-    writer = await openConnection(file, deadline)
+    const writer = await openOne()
     await beginImmediate(writer, deadline)
-    await (upgrade ? migrateWithCopy(createKysely(writer), file, upgrade) : migrate(createKysely(writer)))
-    return { writer, reader: await openConnection(file, deadline) }
+    const db = createKysely(() => writer)
+    await (upgrade ? migrateWithCopy(db, file, upgrade) : migrate(db))
+    // The store makes checkpoints; a log that begins anew is cut to its limit.
+    writer.exec(
+      `PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${FULL_LOG_BYTES}`,
+    )
+    const [watcher, ...readers] = [await openOne(), await openOne(), await openOne()] as const
+    // A reader meets a lock only for the milliseconds in which another process recovers the log of a crashed one.
+    for (const reader of readers) reader.exec(`PRAGMA busy_timeout = ${deadlines.databaseLock}`)
+    const reads = await FlushedReads.open(file, writer, readers)
+    opened.move()
+    return { writer, watcher, reads }
   } catch (error) {
-    writer?.close()
     if (error instanceof ApiError) throw error
     throw new ApiError('UNAVAILABLE', `The database ${file} cannot be opened: ${(error as Error).message}`, {
       cause: error,
@@ -248,7 +332,7 @@ async function openConnection(file: string, deadline: number): Promise<DatabaseS
   await retryWhileBusy(deadline, () =>
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
-       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA secure_delete = FAST`,
+       PRAGMA wal_autocheckpoint = ${FULL_LOG_BYTES / PAGE_BYTES}; PRAGMA secure_delete = FAST`,
     ),
   )
   // As PostgreSQL has it; SQLite's own `instr` compares byte by byte.
@@ -281,9 +365,13 @@ const ADD_CHANGE = statement((db, name: string, effect: ChangeEffect, at: number
 const MAX_CACHED_SQL_LENGTH = 4000
 
 /** Kysely's own dialect over `node:sqlite`; `call` wraps every call of the latter. */
-function createKysely(db: DatabaseSync, call = <T>(work: () => T): T => work()): Kysely<Schema> {
-  const statements = new Map<string, SqliteStatement>()
-  const prepare = (sql: string): SqliteStatement => {
+function createKysely(
+  connection: () => DatabaseSync,
+  call = <T>(work: () => T): T => work(),
+  beforeQuery: () => Promise<unknown> | undefined = () => undefined,
+): Kysely<Schema> {
+  const cache = new WeakMap<DatabaseSync, Map<string, SqliteStatement>>()
+  const prepare = (db: DatabaseSync, sql: string): SqliteStatement => {
     const statement = call(() => db.prepare(sql))
     const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
     return {
@@ -293,25 +381,39 @@ function createKysely(db: DatabaseSync, call = <T>(work: () => T): T => work()):
       iterate: (parameters) => statement.iterate(...values(parameters)) as IterableIterator<unknown>,
     }
   }
+  const dialect = new SqliteDialect({
+    database: {
+      close: () => undefined,
+      prepare(sql) {
+        const db = connection()
+        if (sql === (db.isTransaction ? 'begin' : 'rollback')) return NOOP_STATEMENT
+        beginTurn()
+        const statements = cache.get(db) ?? new Map<string, SqliteStatement>()
+        cache.set(db, statements)
+        const known = statements.get(sql)
+        if (known) return known
+        const made = prepare(db, sql)
+        if (sql.length < MAX_CACHED_SQL_LENGTH) {
+          if (statements.size >= 500) statements.clear()
+          statements.set(sql, made)
+        }
+        return made
+      },
+    },
+  })
   return new Kysely<Schema>({
     plugins: [TURN_LIMIT],
-    dialect: new SqliteDialect({
-      database: {
-        close: () => undefined,
-        prepare(sql) {
-          if (sql === (db.isTransaction ? 'begin' : 'rollback')) return NOOP_STATEMENT
-          beginTurn()
-          const known = statements.get(sql)
-          if (known) return known
-          const made = prepare(sql)
-          if (sql.length < MAX_CACHED_SQL_LENGTH) {
-            if (statements.size >= 500) statements.clear()
-            statements.set(sql, made)
-          }
-          return made
-        },
+    dialect: {
+      createAdapter: () => dialect.createAdapter(),
+      createIntrospector: (db) => dialect.createIntrospector(db),
+      createQueryCompiler: () => dialect.createQueryCompiler(),
+      createDriver() {
+        const driver = dialect.createDriver()
+        const acquire = driver.acquireConnection.bind(driver)
+        driver.acquireConnection = () => beforeQuery()?.then(() => acquire()) ?? acquire()
+        return driver
       },
-    }),
+    },
   })
 }
 

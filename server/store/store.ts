@@ -15,10 +15,16 @@ export interface WriteTransaction extends Queries {
  * Required durability of a write before it returns. `durable` survives a power cut in the next millisecond;
  * `available` is the same, but not replicated while the standby of PostgreSQL does not confirm commits: for sign-in, which
  * an outage of the standby does not end. `relaxed` survives a crash of the process and is never lost before a later
- * durable write. The exception: a crash of PostgreSQL loses all recorded uploads of pending versions, also those of
- * durable writes.
+ * durable write; in SQLite it is durable. `unread` is the least of both for what notifies no change and returns what its
+ * caller needs: it does not wait for the disk, and later reads may not see it yet. The exception: a crash of PostgreSQL
+ * loses all recorded uploads of pending versions, also those of durable writes.
  */
-export type Durability = 'durable' | 'available' | 'relaxed'
+export type Durability = 'durable' | 'available' | 'relaxed' | 'unread'
+
+/** Whether a write is replicated, and flushed by PostgreSQL, before it returns. */
+export function isDurable(durability: Durability): boolean {
+  return durability === 'durable' || durability === 'available'
+}
 
 export type ChangeListener = (
   names: readonly string[] | undefined,
@@ -56,7 +62,8 @@ export const INDEPENDENT: WriteScope = Object.freeze({})
  * - Atomic: all of a `write` or nothing. The outcome is as if the writes with a common name in their scopes had run one
  *   after another, over all nodes. An error thrown in `work` rolls it back and is rethrown.
  * - `work` may run more than once, when the engine rolled it back. Nothing outside the store happens in it.
- * - Reads outside a write see committed data only, and nothing older than this process's last write.
+ * - Reads outside a write see committed data only, and nothing older than this process's last write. With SQLite they see
+ *   what is flushed, and a write returns what is flushed.
  * - Absence is `undefined`, never an error. A text with a NUL or half a surrogate pair is absent: features store none. A write that violates a unique constraint rejects.
  * - A write must not wait for the network or for another write.
  * - `UNAVAILABLE` when the engine is unreachable or overloaded, `INSUFFICIENT_STORAGE` when its disk is full.
@@ -82,6 +89,7 @@ export interface Store extends AsyncDisposable {
    */
   onChange(forget: ChangeListener): void
 
+  /** Afterwards, reads see what other processes have acknowledged, and listeners have been notified of it. */
   pollChanges(): Promise<void>
 
   /**

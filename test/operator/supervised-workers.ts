@@ -23,6 +23,6 @@ if (cluster.isPrimary) {
     cluster.worker!.disconnect()
   })
   const { Metrics } = await import('../../server/lib/metrics.ts')
-  channel.ready({ baseUrl: 'http://localhost', metrics: new Metrics(), invalidate: () => undefined })
+  channel.ready({ baseUrl: 'http://localhost', metrics: new Metrics(), invalidate: async () => undefined })
   console.log(`ready ${process.pid}`)
 }

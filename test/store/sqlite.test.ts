@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
-import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { DEADLINES, PATIENT } from '../../server/lib/deadlines.ts'
 import { ApiError } from '../../server/lib/errors.ts'
+import { HOUR_MS } from '../../server/lib/time.ts'
 import type { Queries } from '../../server/store/queries.ts'
-import { sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
+import { FULL_LOG_BYTES, sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
 import { insertStatement, statement, updateStatement } from '../../server/store/statement.ts'
+import type { Durability, Store } from '../../server/store/store.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { attachStrace } from '../tools/strace.ts'
@@ -88,7 +92,11 @@ test('a process that missed deleted change records is notified that anything may
 
 test('a database locked by another process is UNAVAILABLE, and the service continues', async () => {
   await using database = await freshSqlite()
-  await using store = await sqliteStore({ file: database.file, clock: Date.now, busyTimeoutMs: 40 })
+  await using store = await sqliteStore({
+    file: database.file,
+    clock: Date.now,
+    deadlines: { ...DEADLINES, databaseLock: 40 },
+  })
   using other = new DatabaseSync(database.file)
   other.exec('BEGIN IMMEDIATE')
   const outcomes = await Promise.allSettled(
@@ -130,7 +138,7 @@ test('no failed flush is acknowledged as durable, nor is any later write', requi
     assertFailure(outcome!, 'UNAVAILABLE')
     assert.equal(await store.read.sites.bySlug('during'), undefined)
   }
-  for (const durability of ['durable', 'relaxed'] as const) {
+  for (const durability of ['durable', 'relaxed', 'unread'] as const) {
     const [outcome] = await Promise.allSettled([
       store.write(durability, {}, (tx) => tx.sites.insert(siteRow('after'))),
     ])
@@ -152,22 +160,156 @@ test('a read error of the disk is UNAVAILABLE, and ends with its cause', require
   assert.ok(await store.read.sites.bySlug('a-site'))
 })
 
-test('a durable write is flushed before it ends; a soft one need not be', requires('strace'), async () => {
+test(
+  'a write is flushed before it ends; one whose result nothing reads need not be',
+  requires('strace'),
+  async () => {
+    await using database = await freshSqlite()
+    await using store = await sqliteStore({ file: database.file, clock: Date.now, pollIntervalMs: 2 ** 30 })
+    await using strace = await attachStrace(process.pid, ['-e', 'trace=fdatasync,fsync'])
+    const durabilities = ['durable', 'unread', 'relaxed', 'unread', 'durable'] as const
+    for (const [number, durability] of durabilities.entries()) {
+      await store.write(durability, {}, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
+      flushMarker(`${database.file}-${durability}-answered`)
+    }
+    const flushes = (await strace.stop()).map((line) => /<([^<>]*)>/.exec(line)?.[1])
+    const expected = durabilities.flatMap((durability) => [
+      ...(durability === 'unread' ? [] : [`${database.file}-wal`]),
+      `${database.file}-${durability}-answered`,
+    ])
+    assert.deepEqual(flushes, expected)
+  },
+)
+
+test(
+  'while the disk does not confirm a commit, reads and charges continue, and other writes are refused',
+  requires('strace'),
+  async () => {
+    await using database = await freshSqlite()
+    const deadlines = { ...PATIENT, database: { ...PATIENT.database, hang: 1, commit: 1 } }
+    await using store = await sqliteStore({ file: database.file, clock: Date.now, deadlines })
+    const changed: string[] = []
+    store.onChange((names) => void changed.push(...(names ?? [])))
+    const insert = (slug: string, durability: Durability = 'durable') =>
+      store.write(durability, {}, async (tx) => {
+        await tx.sites.insert(siteRow(slug))
+        if (durability !== 'unread') await tx.notifyChanged(slug)
+      })
+    const fails = async (slug: string, durability?: Durability) => {
+      const [outcome] = await Promise.allSettled([insert(slug, durability)])
+      if (outcome!.status === 'rejected') assertFailure(outcome!, 'UNAVAILABLE')
+      return outcome!.status === 'rejected'
+    }
+    await insert('before', 'unread')
+    await store.pollChanges()
+    {
+      const delay = `inject=fdatasync:delay_enter=${HOUR_MS}ms`
+      await using _ = await attachStrace(process.pid, ['-P', `${database.file}-wal`, '-e', delay])
+      assert.ok(await fails('unconfirmed'))
+      assert.ok(await fails('refused'))
+      assert.ok(await fails('refused', 'relaxed'))
+      await insert('charged', 'unread')
+      assert.ok(await store.read.sites.bySlug('before'))
+      assert.equal(await store.read.sites.bySlug('unconfirmed'), undefined, 'it may still be lost')
+      assert.equal(changed.length, 0)
+      await store.check()
+    }
+    let attempt = 0
+    await waitFor(async () => !(await fails(`afterwards-${attempt++}`)))
+    for (const slug of ['unconfirmed', 'charged'])
+      assert.ok(await store.read.sites.bySlug(slug), 'what was committed is not lost')
+    assert.equal(await store.read.sites.bySlug('refused'), undefined)
+    await store.pollChanges()
+    assert.ok(changed.includes('unconfirmed'), 'caches are notified although the write was answered before')
+  },
+)
+
+test('a store can be closed while the disk does not confirm a commit', requires('strace'), async () => {
+  await using database = await freshSqlite()
+  const deadlines = { ...PATIENT, database: { ...PATIENT.database, hang: 1, commit: 1 } }
+  const store = await sqliteStore({ file: database.file, clock: Date.now, deadlines })
+  const delay = `inject=fdatasync:delay_enter=${HOUR_MS}ms`
+  {
+    await using _ = await attachStrace(process.pid, ['-P', `${database.file}-wal`, '-e', delay])
+    await Promise.allSettled([store.write('durable', {}, (tx) => tx.sites.insert(siteRow('a-site')))])
+    await store[Symbol.asyncDispose]()
+  }
+  await store[Symbol.asyncDispose]()
+})
+
+test('another store shows what is committed only after a flush of its own', requires('strace'), async () => {
+  await using database = await freshSqlite()
+  const open = (hang: number) => {
+    const deadlines = { ...PATIENT, database: { ...PATIENT.database, hang } }
+    return sqliteStore({ file: database.file, clock: Date.now, deadlines, pollIntervalMs: 2 ** 30 })
+  }
+  await using writer = await open(PATIENT.database.hang)
+  await using reader = await open(PATIENT.database.hang)
+  const changes: unknown[] = []
+  reader.onChange((names) => void changes.push(names))
+  const insert = (slug: string) =>
+    writer.write('durable', {}, async (tx) => {
+      await tx.sites.insert(siteRow(slug))
+      await tx.notifyChanged(slug)
+    })
+  await insert('acknowledged')
+  assert.ok(await reader.read.sites.bySlug('acknowledged'))
+  await reader.pollChanges()
+  let writing: Promise<void>
+  let polling: Promise<void>
+  {
+    const delay = `inject=fdatasync:delay_enter=${HOUR_MS}ms`
+    await using _ = await attachStrace(process.pid, ['-P', `${database.file}-wal`, '-e', delay])
+    writing = insert('unconfirmed')
+    await waitFor(() => hasCommitted(database.file, 'unconfirmed'))
+    polling = reader.pollChanges()
+    for (const store of [writer, reader])
+      assert.equal(await store.read.sites.bySlug('unconfirmed'), undefined, 'it may still be lost')
+    assert.deepEqual(changes, [['acknowledged']])
+  }
+  await Promise.all([writing, polling])
+  for (const store of [writer, reader]) assert.ok(await store.read.sites.bySlug('unconfirmed'))
+  assert.deepEqual(changes, [['acknowledged'], ['unconfirmed']])
+})
+
+/** Whether processes on this file can read this site, as without a flush. */
+function hasCommitted(file: string, slug: string): boolean {
+  using database = new DatabaseSync(file)
+  return database.prepare('SELECT 1 FROM sites WHERE slug = ?').get(slug) !== undefined
+}
+
+test('a write is visible to reads when it resolves, also while others are not flushed yet', async () => {
   await using database = await freshSqlite()
   await using store = await sqliteStore({ file: database.file, clock: Date.now })
-  await using strace = await attachStrace(process.pid, ['-e', 'trace=fdatasync,fsync'])
-  const durabilities = ['durable', 'relaxed', 'durable', 'relaxed', 'durable'] as const
-  for (const [number, durability] of durabilities.entries()) {
+  const write = async (number: number) => {
+    const durability = number % 3 === 0 ? 'relaxed' : 'durable'
     await store.write(durability, {}, (tx) => tx.sites.insert(siteRow(`site-${number}`)))
-    flushMarker(`${database.file}-${durability}-answered`)
+    return await store.read.sites.bySlug(`site-${number}`)
   }
-  const flushes = (await strace.stop()).map((line) => /<([^<>]*)>/.exec(line)?.[1])
-  const expected = durabilities.flatMap((durability) => [
-    ...(durability === 'durable' ? [`${database.file}-wal`] : []),
-    `${database.file}-${durability}-answered`,
-  ])
-  assert.deepEqual(flushes, expected)
+  const found = await Promise.all(Array.from({ length: 100 }, (_, number) => write(number)))
+  assert.ok(found.every((site) => site !== undefined))
 })
+
+for (const processes of [1, 2])
+  test(`the log is bounded while ${processes} processes write without a pause`, async () => {
+    await using database = await freshSqlite()
+    await using stack = new AsyncDisposableStack()
+    const stores: Store[] = []
+    const broadcastInvalidation = async () =>
+      void (await Promise.all(stores.map((store) => store.pollChanges())))
+    for (let index = 0; index < processes; index++)
+      stores.push(
+        stack.use(await sqliteStore({ file: database.file, clock: Date.now, broadcastInvalidation })),
+      )
+    const description = 'x'.repeat(50_000)
+    let sites = 0
+    const writeMany = async (store: Store) => {
+      while (sites < 1200)
+        await store.write('durable', {}, (tx) => tx.sites.insert(siteRow(`site-${sites++}`, { description })))
+    }
+    await Promise.all(stores.flatMap((store) => Array.from({ length: 8 }, () => writeMany(store))))
+    assert.ok(statSync(`${database.file}-wal`).size < 1.2 * FULL_LOG_BYTES)
+  })
 
 /** Lets these system calls on these files fail. */
 function failCalls(calls: string, ...files: string[]) {

@@ -74,7 +74,7 @@ export async function openTestStore({ folder, ...options }: StoreOptions): Promi
   }
   const store = await sqliteStore({
     file: join(folder, 'slipway.db'),
-    busyTimeoutMs: PATIENT.databaseLock,
+    deadlines: PATIENT,
     ...options,
   })
   return ENGINES === 'repeated-writes' ? repeatWrites(store) : store

@@ -46,7 +46,7 @@ export class AttemptLimiter {
     // A read costs far less than a write, and most attempts come from callers over the limit.
     const full =
       (await findFullWindow(this.#store.read, windows)) ??
-      (await this.#store.write('relaxed', { counter: windows.map(({ key }) => key) }, async (tx) => {
+      (await this.#store.write('unread', { counter: windows.map(({ key }) => key) }, async (tx) => {
         const full = await findFullWindow(tx, windows)
         if (!full) await tx.counters.addEach(windows.map((window) => toCounter('guess', window)))
         return full
@@ -55,7 +55,7 @@ export class AttemptLimiter {
   }
 
   async reset({ windows }: Attempt): Promise<void> {
-    await this.#store.execute('relaxed', ({ counters }) =>
+    await this.#store.execute('unread', ({ counters }) =>
       counters.addEach(windows.map((window) => toCounter('right', window))),
     )
   }

@@ -5,12 +5,12 @@ import type { Deadlines } from '../../lib/deadlines.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { Turns } from '../../lib/turns.ts'
 import { ChangeSet } from '../changes.ts'
+import type { CommitWatch } from '../commit-watch.ts'
 import type { Queries } from '../queries.ts'
 import { createQueries } from '../queries.ts'
-import type { Durability, WriteScope, WriteTransaction } from '../store.ts'
+import { type Durability, isDurable, type WriteScope, type WriteTransaction } from '../store.ts'
 import type { ChangeFeed, ChangeHints } from './change-feed.ts'
 import type { Connection, Query } from './client.ts'
-import type { CommitWatch } from './commit-watch.ts'
 import type { Use } from './connection-uses.ts'
 import { isRepeatable, translateError } from './errors.ts'
 import { createKysely } from './kysely.ts'
@@ -94,7 +94,7 @@ export class Writer {
 
   /** Only with a message of its own, a commit that waits for the standby differs from a lock. */
   execute<T>(durability: Durability, statement: (queries: Queries) => Promise<T>): Promise<T> {
-    if (durability !== 'relaxed') return this.write(durability, {}, statement)
+    if (isDurable(durability)) return this.write(durability, {}, statement)
     return this.#track(() => this.#repeat(() => statement(this.#statements)))
   }
 
@@ -104,7 +104,7 @@ export class Writer {
 
   /** UNAVAILABLE for a durable write while the server does not confirm commits. */
   #commitFor(durability: Durability): Commit {
-    if (durability === 'relaxed') return 'off'
+    if (!isDurable(durability)) return 'off'
     if (durability === 'available') return 'local'
     this.#options.commits.signal.throwIfAborted()
     return 'on'

@@ -1,17 +1,16 @@
 import { setMaxListeners } from 'node:events'
-import { ApiError } from '../../lib/errors.ts'
-import type { Incidents } from '../../lib/incidents.ts'
-import type { Metrics } from '../../lib/metrics.ts'
-import type { Connection } from './client.ts'
+import { ApiError } from '../lib/errors.ts'
+import type { Incidents } from '../lib/incidents.ts'
+import type { Metrics } from '../lib/metrics.ts'
 
 interface CommitWatchOptions {
-  /** A commit that takes longer waits for a standby that does not answer. */
+  /** A commit that takes longer waits for a standby or a disk that does not answer. */
   hangMs: number
-  metrics: Metrics
+  metrics?: Metrics | undefined
   incidents?: Incidents | undefined
 }
 
-/** The commits of this process that the server has not answered, also those whose callers no longer wait. */
+/** The commits of this process that the database has not confirmed, also those whose callers no longer wait. */
 export class CommitWatch {
   readonly #hangMs: number
   #unanswered = 0
@@ -20,16 +19,20 @@ export class CommitWatch {
 
   constructor({ hangMs, metrics, incidents }: CommitWatchOptions) {
     this.#hangMs = hangMs
-    metrics.addRead('slipway_store_commits_unanswered', () => this.#unanswered)
+    metrics?.addRead('slipway_store_commits_unanswered', () => this.#unanswered)
     incidents?.watch('commits-hang', () => (this.#hanging > 0 ? { commits: this.#unanswered } : undefined))
   }
 
-  /** Aborted while the server does not confirm commits; afterwards there is another one. */
+  /** Aborted while the database does not confirm commits; afterwards there is another one. */
   get signal(): AbortSignal {
     return this.#confirmed.signal
   }
 
-  async run<T>(connection: Connection, commit: () => Promise<T>): Promise<T> {
+  /** A commit that was given up ends with `unanswered`. */
+  async run<T>(
+    connection: { unanswered?: Promise<unknown> | undefined },
+    commit: () => Promise<T>,
+  ): Promise<T> {
     let isHanging = false
     const timer = setTimeout(() => {
       isHanging = true
