@@ -165,7 +165,7 @@ export class ArchivePublisher {
 
   async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {
     const rows = received.map((one, fileNumber) => ({ ...one, versionId, fileNumber }))
-    await this.#parts.store.write('relaxed', INDEPENDENT, (tx) => tx.versions.recordArrivals(rows))
+    await this.#parts.store.write('unread', INDEPENDENT, (tx) => tx.versions.recordArrivals(rows))
   }
 
   async #discard(received: readonly StoredBlob[]): Promise<void> {

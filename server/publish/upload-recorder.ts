@@ -1,6 +1,6 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Parts } from '../parts.ts'
-import type { WriteTransaction } from '../store/store.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
 import type { Arrival } from '../store/tables/versions.ts'
 import { notInManifest, notPending, type PendingManifestCache } from './pending-manifest-cache.ts'
 import { removeDiscarded } from './remove-discarded.ts'
@@ -31,6 +31,11 @@ const MAX_TRANSACTION_ROWS = 1000
 
 /** A finished upload waits for others to share its transaction. */
 const COMMIT_DELAY_MS = 2
+
+/** Uploads are recorded without a flush, so reads may not see them yet. */
+export function listArrivals(store: Store, versionId: string): Promise<Arrival[]> {
+  return store.execute('unread', ({ versions }) => versions.listArrivals(versionId))
+}
 
 /**
  * Uploads that end close together share a transaction, so that a thousand small files cost a fraction of a thousand
@@ -122,7 +127,7 @@ export class UploadRecorder {
     const rows = uploads.flatMap((one) => one.rows)
     // No version ceases to be pending between the check and the commit.
     const scope = { site: [...slugs] }
-    return this.#parts.store.write('relaxed', scope, async (tx) => {
+    return this.#parts.store.write('unread', scope, async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
       const renamed = [...pending.values()].filter((slug) => !slugs.has(slug))
       if (renamed.length > 0) return renamed

@@ -1,12 +1,23 @@
-import { fstatSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { closeSync, fdatasync, fstatSync, openSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { promisify } from 'node:util'
 import { Coalesced } from '../lib/coalesced.ts'
 import { settlesWithin } from '../lib/settles-within.ts'
 import { SECOND_MS } from '../lib/time.ts'
+import type { CommitWatch } from './commit-watch.ts'
+
+const flush = promisify(fdatasync)
 
 /** How long a read waits for the flush of what other processes have committed: as an acknowledgement waits for them. */
 const MAX_READ_DELAY_MS = SECOND_MS
+
+interface Connections {
+  /** The only one of this process that commits. */
+  writer: DatabaseSync
+  /** Never in a transaction. */
+  watcher: DatabaseSync
+  readers: readonly [DatabaseSync, DatabaseSync]
+}
 
 /**
  * Reads of an SQLite database whose transactions commit with `synchronous=NORMAL`: they see what this process has flushed.
@@ -14,46 +25,59 @@ const MAX_READ_DELAY_MS = SECOND_MS
  * shown when a flush of the write-ahead log that began afterwards has ended. Flushes run in the thread pool, one at a time.
  */
 export class FlushedReads {
-  readonly #version: StatementSync
-  /** Of the state that is shown; another one when other processes have committed since. */
-  #shownVersion: unknown
-  /** When the flush in progress began. */
-  #flushingSince: number | undefined
   #shown: Reader
   #next: Reader
-  readonly #log: FileHandle
+  /** A version is another one after a commit of another process, and of any connection. */
+  readonly #foreignVersion: () => unknown
+  readonly #version: () => unknown
+  #shownForeignVersion: unknown
+  #shownVersion: unknown
+  /** Whether no other process had committed since the state that is shown. */
+  #isCurrent = false
+  #flushingSince: number | undefined
+  /** Descriptor of the log. SQLite has no locks on it that its close would end. */
+  readonly #log: number
+  readonly #commits: CommitWatch
   readonly #turns = new Coalesced(() => this.#showNewest(), 0)
   /** The first error of a flush. What was committed before it may be lost, so that nothing may depend on it. */
   failure: unknown
 
-  /** SQLite has no locks on its log that closing a descriptor would end. */
-  static async open(
-    database: string,
-    writer: DatabaseSync,
-    readers: readonly [DatabaseSync, DatabaseSync],
-  ): Promise<FlushedReads> {
-    const reads = new FlushedReads(writer, readers, await open(`${database}-wal`))
-    await reads.showNewest()
-    return reads
+  static async open(database: string, connections: Connections, commits: CommitWatch): Promise<FlushedReads> {
+    const log = openSync(`${database}-wal`, 'r')
+    try {
+      const reads = new FlushedReads(connections, log, commits)
+      await reads.showNewest()
+      return reads
+    } catch (error) {
+      closeSync(log)
+      throw error
+    }
   }
 
-  private constructor(
-    writer: DatabaseSync,
-    [shown, next]: readonly [DatabaseSync, DatabaseSync],
-    log: FileHandle,
-  ) {
-    this.#version = writer.prepare('PRAGMA data_version')
-    this.#shown = new Reader(shown)
-    this.#next = new Reader(next)
+  private constructor({ writer, watcher, readers }: Connections, log: number, commits: CommitWatch) {
+    this.#foreignVersion = versionOf(writer)
+    this.#version = versionOf(watcher)
+    this.#shown = new Reader(readers[0])
+    this.#next = new Reader(readers[1])
     this.#log = log
+    this.#commits = commits
   }
 
   get connection(): DatabaseSync {
     return this.#shown.connection
   }
 
+  /** Of the state that is shown. */
+  get shownVersion(): unknown {
+    return this.#shownVersion
+  }
+
+  get isNewest(): boolean {
+    return this.#version() === this.#shownVersion
+  }
+
   get logBytes(): number {
-    return fstatSync(this.#log.fd).size
+    return fstatSync(this.#log).size
   }
 
   /** Resolves when everything that any process committed before the call is on the disk and shown. */
@@ -66,20 +90,28 @@ export class FlushedReads {
    * known which ones they have acknowledged.
    */
   untilCurrent(): Promise<unknown> | undefined {
-    if (this.#version.get()?.data_version === this.#shownVersion) return undefined
-    if (this.#flushingSince !== undefined && performance.now() - this.#flushingSince > MAX_READ_DELAY_MS)
+    if (this.#isCurrent) return undefined
+    if (this.#foreignVersion() === this.#shownForeignVersion) {
+      // Until this process can receive what was sent after an acknowledgement.
+      this.#isCurrent = true
+      process.nextTick(() => {
+        this.#isCurrent = false
+      })
       return undefined
+    }
+    const since = this.#flushingSince
+    if (since !== undefined && performance.now() - since > MAX_READ_DELAY_MS) return undefined
     return settlesWithin(MAX_READ_DELAY_MS, this.showNewest())
   }
 
   async #showNewest(): Promise<void> {
     if (this.failure !== undefined) throw this.failure
-    const version = this.#version.get()?.data_version
+    const [foreignVersion, version] = [this.#foreignVersion(), this.#version()]
     const next = this.#next
     next.begin()
     this.#flushingSince = performance.now()
     try {
-      await this.#log.datasync()
+      await this.#commits.run({}, () => flush(this.#log))
     } catch (error) {
       this.failure ??= error
       throw error
@@ -88,15 +120,21 @@ export class FlushedReads {
     }
     this.#next = this.#shown
     this.#shown = next
+    this.#shownForeignVersion = foreignVersion
     this.#shownVersion = version
     this.#next.end()
   }
 
   /** No flush is in progress. */
-  close(): Promise<void> {
-    for (const { connection } of [this.#shown, this.#next]) if (connection.isOpen) connection.close()
-    return this.#log.close()
+  close(): void {
+    for (const { connection } of [this.#shown, this.#next]) connection.close()
+    closeSync(this.#log)
   }
+}
+
+function versionOf(connection: DatabaseSync): () => unknown {
+  const statement = connection.prepare('PRAGMA data_version')
+  return () => statement.get()!.data_version
 }
 
 /** A connection whose transactions only fix what it sees. */

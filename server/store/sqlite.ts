@@ -66,8 +66,8 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   const { clock, ballast, pollIntervalMs = POLL_INTERVAL_MS } = options
   const { databaseLock, database: timeouts } = options.deadlines ?? DEADLINES
   const getDeadline = () => performance.now() + databaseLock
-  const { writer, watcher, reads } = await openConnections(options, performance.now() + OPEN_TIMEOUT_MS)
   const commits = new CommitWatch({ ...options, hangMs: timeouts.hang })
+  const { writer, watcher, reads } = await openConnections(options, commits)
   const writing = createKysely(() => writer)
   const reading = createKysely(
     () => reads.connection,
@@ -85,7 +85,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   let seen = getNewestChange(reads.connection)
   /** Changes of this process that `pollChanges` must skip: listeners are notified by the write itself. */
   const own = new Set<number>()
-  let dataVersion: number | undefined
+  let polledVersion: unknown
   let last: Promise<unknown> = Promise.resolve()
   let checkpointBytes = FULL_LOG_BYTES
   let pollsFailSince: number | undefined
@@ -142,12 +142,13 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
    * which they then read from the database.
    */
   async function checkpoint(): Promise<void> {
+    // A command that has the database open learns of it by its polls.
+    const pollsMs = checkpointBytes > FULL_LOG_BYTES ? 2 * POLL_INTERVAL_MS : 0
     checkpointBytes = reads.logBytes + LOG_GROWTH_BYTES
-    const showEverywhere = () =>
-      settlesWithin(
-        timeouts.hang,
-        Promise.all([reads.showNewest(), options.broadcastInvalidation?.(NO_EFFECTS)]),
-      )
+    const showEverywhere = () => {
+      const siblings = options.broadcastInvalidation?.(NO_EFFECTS)
+      return settlesWithin(timeouts.hang, Promise.all([reads.showNewest(), siblings, pause(pollsMs)]))
+    }
     if (!(await showEverywhere())) return
     assertNoFailedFlush()
     watcher.exec('PRAGMA wal_checkpoint(PASSIVE)')
@@ -159,7 +160,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
    * a commit whose flush is in progress. UNAVAILABLE when that is not certain in time.
    */
   async function flush(): Promise<void> {
-    const shown = commits.run({}, () => reads.showNewest())
+    const shown = reads.showNewest()
     if (!(await settlesWithin(timeouts.commit, shown)))
       throw unavailable(new Error(`the disk has not confirmed a commit within ${timeouts.commit} ms`))
     await shown.catch((error: unknown) => {
@@ -169,10 +170,9 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   }
 
   async function pollChanges(): Promise<void> {
-    const version = getDataVersion(watcher)
-    if (version === dataVersion && reads.logBytes <= FULL_LOG_BYTES) return
-    await reads.showNewest()
-    dataVersion = version
+    if (!reads.isNewest || reads.logBytes > FULL_LOG_BYTES) await reads.showNewest()
+    if (reads.shownVersion === polledVersion) return
+    polledVersion = reads.shownVersion
     const { oldest, newest } = reads.connection
       .prepare('SELECT min(seq) AS oldest, max(seq) AS newest FROM changes')
       .get() as {
@@ -261,7 +261,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       // SQLite would wait for a disk that does not answer.
       if (!writer.isOpen || !(await settlesWithin(timeouts.hang, reads.showNewest()))) return
       for (const db of [watcher, writer]) db.close()
-      await reads.close()
+      reads.close()
     },
   }
 }
@@ -298,8 +298,9 @@ export async function sqliteTables(file: string, { isSource }: { isSource: boole
 
 async function openConnections(
   { file, upgrade, deadlines = DEADLINES }: SqliteOptions,
-  deadline: number,
+  commits: CommitWatch,
 ): Promise<{ writer: DatabaseSync; watcher: DatabaseSync; reads: FlushedReads }> {
+  const deadline = performance.now() + OPEN_TIMEOUT_MS
   using opened = new DisposableStack()
   const openOne = async () => opened.adopt(await openConnection(file, deadline), (one) => one.close())
   try {
@@ -308,14 +309,11 @@ async function openConnections(
     await beginImmediate(writer, deadline)
     const db = createKysely(() => writer)
     await (upgrade ? migrateWithCopy(db, file, upgrade) : migrate(db))
-    // The store makes checkpoints; a log that begins anew is cut to its limit.
-    writer.exec(
-      `PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${FULL_LOG_BYTES}`,
-    )
+    writer.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0')
     const [watcher, ...readers] = [await openOne(), await openOne(), await openOne()] as const
     // A reader meets a lock only for the milliseconds in which another process recovers the log of a crashed one.
     for (const reader of readers) reader.exec(`PRAGMA busy_timeout = ${deadlines.databaseLock}`)
-    const reads = await FlushedReads.open(file, writer, readers)
+    const reads = await FlushedReads.open(file, { writer, watcher, readers }, commits)
     opened.move()
     return { writer, watcher, reads }
   } catch (error) {
@@ -326,13 +324,14 @@ async function openConnections(
   }
 }
 
-/** `secure_delete` overwrites deleted rows: an expired secret must not remain in the file. */
+/** A log that begins anew is cut to `journal_size_limit`. `secure_delete` overwrites deleted rows: an expired secret must not remain in the file. */
 async function openConnection(file: string, deadline: number): Promise<DatabaseSync> {
   const db = new DatabaseSync(file, { timeout: 0 })
   await retryWhileBusy(deadline, () =>
     db.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -8192;
-       PRAGMA wal_autocheckpoint = ${FULL_LOG_BYTES / PAGE_BYTES}; PRAGMA secure_delete = FAST`,
+       PRAGMA wal_autocheckpoint = ${FULL_LOG_BYTES / PAGE_BYTES}; PRAGMA journal_size_limit = ${FULL_LOG_BYTES};
+       PRAGMA secure_delete = FAST`,
     ),
   )
   // As PostgreSQL has it; SQLite's own `instr` compares byte by byte.
@@ -410,7 +409,7 @@ function createKysely(
       createDriver() {
         const driver = dialect.createDriver()
         const acquire = driver.acquireConnection.bind(driver)
-        driver.acquireConnection = () => beforeQuery()?.then(() => acquire()) ?? acquire()
+        driver.acquireConnection = () => call(beforeQuery)?.then(() => acquire()) ?? acquire()
         return driver
       },
     },
@@ -423,10 +422,6 @@ const NOOP_STATEMENT: SqliteStatement = {
   all: () => [],
   run: () => ({ changes: 0, lastInsertRowid: 0 }),
   iterate: () => [][Symbol.iterator](),
-}
-
-function getDataVersion(db: DatabaseSync): number {
-  return (db.prepare('PRAGMA data_version').get() as { data_version: number }).data_version
 }
 
 function getNewestChange(db: DatabaseSync): number {

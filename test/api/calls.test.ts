@@ -4,7 +4,7 @@ import type { AuditPage } from '../../protocol/api/admin/audit.schema.ts'
 import { COMMAND_LINE_CLIENT } from '../../protocol/api/device.ts'
 import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
-import type { Store } from '../../server/store/store.ts'
+import { isDurable, type Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
 import { CallFixture } from '../calls/fixture.ts'
 import {
@@ -33,11 +33,11 @@ function watch(store: Store): Store {
   return {
     ...repeated,
     write: (durability, ...rest) => {
-      if (durability !== 'relaxed') writes++
+      if (isDurable(durability)) writes++
       return repeated.write(durability, ...rest)
     },
     execute: (durability, ...rest) => {
-      if (durability !== 'relaxed') writes++
+      if (isDurable(durability)) writes++
       return repeated.execute(durability, ...rest)
     },
   }

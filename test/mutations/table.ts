@@ -327,7 +327,7 @@ const ROWS: readonly Row[] = [
   ['references an upload that was replaced during finalize', 'server/publish/finalize.ts', 'makeReady', 'taken.has(fileNumber) ? [] : [fileNumber]', '[]', 'test/blobs/races.test.ts'],
   ['replaces encodings that visitors may have cached', 'server/store/queries/blobs.ts', 'BlobQueries.recordEncodings', 'const hashes = new Set(recorded.map(({ hash }) => hash))', 'const hashes = new Set(batch.map(({ hash }) => hash))', 'test/store/sqlite.test.ts'],
   ['invalidates caches with every turn of the encodings of a version', 'server/publish/precompress/precompressor.ts', 'Precompressor.#record', 'wanted.size > 0 && work.nextBytes === undefined', 'wanted.size > 0', 'test/precompress/precompressor.test.ts'],
-  ['acknowledges commits that are not flushed', 'server/store/flushed-reads.ts', 'FlushedReads.#showNewest', 'await this.#log.datasync()', 'await null', 'test/store/sqlite.test.ts'],
+  ['acknowledges commits that are not flushed', 'server/store/flushed-reads.ts', 'FlushedReads.#showNewest', 'await this.#commits.run({}, () => flush(this.#log))', 'await null', 'test/store/sqlite.test.ts'],
 
   // Titles and thumbnails
   ['shows the thumbnail of a site with a password to others', 'server/sites/thumbnails.ts', 'Thumbnails.get', 'if (!isShown) throw siteNotFound()', '', 'test/api/versions.test.ts'],
