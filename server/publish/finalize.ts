@@ -41,7 +41,6 @@ import type { Precompressor } from './precompress/precompressor.ts'
 import type { ContentScan } from './scan/content-scan.ts'
 import type { SecretScan } from './secrets/secret-scan.ts'
 import { dropIfUnchanged, hashContents } from './unchanged-version.ts'
-import { listArrivals } from './upload-recorder.ts'
 
 /** Of one version, beyond the caller's rate limit; further requests are rejected unprocessed. */
 const MAX_ANSWERED_REFUSALS = 5
@@ -174,10 +173,7 @@ export class Finalizer implements AsyncDisposable {
   async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
     const { store, quotas, names, addresses, blobReader } = this.#parts
     const found = known ?? (await this.#read(call))
-    const promoted =
-      found.version.state === 'pending'
-        ? await this.#promote(found, call.request).catch((error: unknown) => this.#assertPending(call, error))
-        : undefined
+    const promoted = found.version.state === 'pending' ? await this.#promote(found, call.request) : undefined
     const outcome = await quotas.write(store, { site: call.slug }, async (tx) =>
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
@@ -194,19 +190,12 @@ export class Finalizer implements AsyncDisposable {
     return [outcome, { ...response, ...(suggestedName !== undefined && { suggestedName }) }]
   }
 
-  /** Rethrows why the uploads cannot go live, unless another finalize has taken them that reads did not see yet. */
-  async #assertPending(call: FinalizeCall, error: unknown): Promise<undefined> {
-    if (!(error instanceof ApiError && error.code === 'UPLOADS_MISSING')) throw error
-    await this.#parts.store.pollChanges()
-    const { version } = await this.#read(call)
-    if (version.state === 'pending') throw error
-  }
-
   async #read(call: FinalizeCall): Promise<UploadedVersion> {
-    const { store } = this.#parts
+    // Uploads are recorded without a flush.
+    const { newest } = this.#parts.store
     // Before the version: while that is pending, no other finalize has deleted them.
-    const arrivals = await listArrivals(store, call.request.versionId)
-    return { ...(await this.#admit(store.read, call)), arrivals }
+    const arrivals = await newest.versions.listArrivals(call.request.versionId)
+    return { ...(await this.#admit(newest, call)), arrivals }
   }
 
   async #admit(queries: Queries, { caller, slug, request }: FinalizeCall): Promise<FinalizableVersion> {

@@ -28,7 +28,7 @@ import {
   type UploadQuery,
 } from './signed-uploads.ts'
 import { compareManifests, type PendingVersionStore, type StagedVersion } from './stage.ts'
-import { listArrivals, UploadRecorder } from './upload-recorder.ts'
+import { UploadRecorder } from './upload-recorder.ts'
 import { ActiveUpload, UploadSlots } from './upload-slots.ts'
 
 type PublishServiceParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'clock' | 'log'> & {
@@ -95,7 +95,9 @@ export class PublishService {
     await assertPermitted(store.read, caller, { scope, reach: 'site' }, slug)
     if (version.state !== 'pending')
       throw new ApiError('UPLOAD_EXPIRED', 'This version is already finalized; no uploads are missing')
-    const arrived = new Set((await listArrivals(store, version.id)).map((row) => row.fileNumber))
+    const arrived = new Set(
+      (await store.newest.versions.listArrivals(version.id)).map((row) => row.fileNumber),
+    )
     const files = version.files
     const skipped = new Set(files.flatMap((file, index) => (file.known ? [index] : [])))
     const replacedId = await findReplacedId(store.read, site, version.previewName, clock())

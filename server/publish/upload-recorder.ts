@@ -1,6 +1,6 @@
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Parts } from '../parts.ts'
-import type { Store, WriteTransaction } from '../store/store.ts'
+import type { WriteTransaction } from '../store/store.ts'
 import type { Arrival } from '../store/tables/versions.ts'
 import { notInManifest, notPending, type PendingManifestCache } from './pending-manifest-cache.ts'
 import { removeDiscarded } from './remove-discarded.ts'
@@ -31,11 +31,6 @@ const MAX_TRANSACTION_ROWS = 1000
 
 /** A finished upload waits for others to share its transaction. */
 const COMMIT_DELAY_MS = 2
-
-/** Uploads are recorded without a flush, so reads may not see them yet. */
-export function listArrivals(store: Store, versionId: string): Promise<Arrival[]> {
-  return store.execute('unread', ({ versions }) => versions.listArrivals(versionId))
-}
 
 /**
  * Uploads that end close together share a transaction, so that a thousand small files cost a fraction of a thousand

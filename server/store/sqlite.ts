@@ -233,6 +233,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
 
   return {
     read: createQueries(reading),
+    newest: createQueries(createKysely(() => watcher, withTranslatedErrors)),
     clock,
 
     // The lock of the file orders all writes, whatever their scope.

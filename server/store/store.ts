@@ -71,6 +71,9 @@ export const INDEPENDENT: WriteScope = Object.freeze({})
 export interface Store extends AsyncDisposable {
   readonly read: Queries
 
+  /** Reads what is committed, whether it is flushed or not: for what a later write depends on. */
+  readonly newest: Queries
+
   /** Milliseconds since 1970 by the one clock of all nodes, which decides about expiry, windows and leases. */
   readonly clock: () => number
 

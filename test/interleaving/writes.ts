@@ -28,7 +28,9 @@ export function listWrites(): WriteCall[] {
       CallExpression({ callee, arguments: [first] }) {
         if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return
         if (!['write', 'execute'].includes(callee.property.name) || first === undefined) return
-        if (/^('durable'|'available'|'relaxed'|durability)$/.test(text.slice(first.start, first.end)))
+        if (
+          /^('durable'|'available'|'relaxed'|'unread'|durability)$/.test(text.slice(first.start, first.end))
+        )
           found.push(callee.property.start)
       },
     }).visit(parseSync(file, text).program)

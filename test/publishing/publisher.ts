@@ -345,9 +345,10 @@ export class Publisher {
     const staged = this.#stagedOf(site)
     const finalized = site.restorableVersions(RESTORABLE_VERSIONS)
     const versionId = this.#random.pick([...finalized, ...staged.map(({ id }) => id)])
+    // Before the request: a power cut can come between its commit and its response.
+    this.#add({ kind: 'version deleted', slug: site.slug, versionId })
     await this.#owner.deleteVersion(site.slug, versionId)
     for (const one of staged.filter(({ id }) => id === versionId)) this.#forgetStaged(site, one)
-    this.#add({ kind: 'version deleted', slug: site.slug, versionId })
   }
 
   async #duplicate(site: SiteHistory): Promise<void> {

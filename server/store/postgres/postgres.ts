@@ -75,8 +75,10 @@ export async function postgresStore(options: PostgresOptions): Promise<Store> {
       .catch(translateError)
   }
   const owned = opened.move()
+  const queries = createQueries(createKysely(read))
   return {
-    read: createQueries(createKysely(read)),
+    read: queries,
+    newest: queries,
     clock: () => feed.now(),
     write: (durability, scope, work) => writer.write(durability, scope, work),
     execute: (durability, statement) => writer.execute(durability, statement),
