@@ -3,13 +3,12 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { Coalesced } from '../lib/coalesced.ts'
 import { settlesWithin } from '../lib/settles-within.ts'
-import { SECOND_MS } from '../lib/time.ts'
 import type { CommitWatch } from './commit-watch.ts'
 
 const flush = promisify(fdatasync)
 
-/** How long a read waits for the flush of what other processes have committed: as an acknowledgement waits for them. */
-const MAX_READ_DELAY_MS = SECOND_MS
+/** How long a read waits for the flush of what other processes have committed. Workers acknowledge what the others show. */
+const MAX_READ_DELAY_MS = 200
 
 interface Connections {
   /** The only one of this process that commits. */

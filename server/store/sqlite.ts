@@ -227,7 +227,8 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       for (const seq of written) own.delete(seq)
       throw error
     }
-    await notifyListeners(changed, true)
+    if (changed.size > 0) await notifyListeners(changed, true)
+    else await options.broadcastInvalidation?.(NO_EFFECTS)
     return result
   }
 

@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { buffer, text } from 'node:stream/consumers'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { HOUR_MS } from '../../server/lib/time.ts'
 import { deterministicBytes, received } from '../blobs/bytes.ts'
 import { HeldRequest, type HttpResponse, sendRequest } from '../support/http-client.ts'
 import { pluck } from '../support/pluck.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
+import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
+import { attachStrace } from '../tools/strace.ts'
 import { Program, run } from './program.ts'
 import { Publisher } from './publisher.ts'
 import {
@@ -263,6 +267,44 @@ test('a worker acknowledges a change after it has refreshed the affected caches,
   assert.deepEqual(pluck(messages, 'kind'), ['ready', 'refreshing', 'refreshed', 'invalidated'])
   assert.equal(messages.at(-1)!.id, 7)
 })
+
+for (const workers of ['1', '2'])
+  test(
+    `while the disk does not confirm a publish, a service with ${workers} workers serves every site and refuses publishes`,
+    requires('strace'),
+    async () => {
+      await using folder = await memoryFolder()
+      const settings = { DATA: folder.path, WORKERS: workers }
+      await using service = await Program.serve(settings, { deadlines: 'production' })
+      using publisher = await Publisher.signIn(service, 'owner@example.test')
+      const publish = (content: string) => publisher.publish({ 'index.html': content })
+      const [warm, ...cold] = await Promise.all(
+        Array.from({ length: 9 }, (_, number) => publish(`${number}`)),
+      )
+      const visit = async ({ slug }: { slug: string }) =>
+        (await sendRequest(service.port, { site: slug })).body.toString()
+      assert.equal(await visit(warm!), '0')
+      let publishing: Promise<unknown>
+      {
+        const { pid } = service.child
+        const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+        const delay = `inject=fdatasync:delay_enter=${HOUR_MS}ms`
+        const processes = children.flatMap((child) => ['-p', child])
+        const log = join(folder.path, 'slipway.db-wal')
+        await using _ = await attachStrace(pid!, ['-P', log, '-e', delay, ...processes])
+        publishing = Promise.allSettled([publish('slow')])
+        assert.equal(await visit(warm!), '0')
+        for (const [number, site] of cold.entries()) assert.equal(await visit(site), `${number + 1}`)
+        await service.waitForLine(/the database does not confirm commits/)
+        await assert.rejects(publish('refused'), { code: 'UNAVAILABLE' })
+        const request = { path: '/api/v1/publishes', headers: { Authorization: `Bearer ${publisher.key}` } }
+        assert.equal((await sendRequest(service.port, request)).status, 200)
+        for (const [number, site] of cold.entries()) assert.equal(await visit(site), `${number + 1}`)
+      }
+      await service.waitForLine(/the database confirms commits again/)
+      await publishing
+    },
+  )
 
 const SUPERVISED = join(import.meta.dirname, 'supervised-workers.ts')
 

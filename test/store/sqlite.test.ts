@@ -314,6 +314,25 @@ for (const processes of [1, 2])
     )
   })
 
+test('a log that cannot begin anew is moved again only after it has grown', async () => {
+  await using database = await freshSqlite()
+  let checkpoints = 0
+  await using store = await sqliteStore({
+    file: database.file,
+    clock: Date.now,
+    broadcastInvalidation: async () => void checkpoints++,
+  })
+  using other = new DatabaseSync(database.file)
+  other.exec('BEGIN; SELECT 1 FROM sites')
+  const description = 'x'.repeat(50_000)
+  for (let site = 0; statSync(`${database.file}-wal`).size < 1.2 * FULL_LOG_BYTES; site++)
+    await store.write('durable', {}, async (tx) => {
+      await tx.sites.insert(siteRow(`site-${site}`, { description }))
+      await tx.notifyChanged(`site-${site}`)
+    })
+  assert.equal(checkpoints, 2, 'before and after one checkpoint')
+})
+
 /** Lets these system calls on these files fail. */
 function failCalls(calls: string, ...files: string[]) {
   const paths = files.flatMap((file) => ['-P', file])
