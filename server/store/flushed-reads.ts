@@ -42,7 +42,7 @@ export class FlushedReads {
   failure: unknown
 
   static async open(database: string, connections: Connections, commits: CommitWatch): Promise<FlushedReads> {
-    const log = openSync(`${database}-wal`, 'r')
+    const log = openSync(`${database}-wal`, 'r+')
     try {
       const reads = new FlushedReads(connections, log, commits)
       await reads.showNewest()
@@ -117,6 +117,8 @@ export class FlushedReads {
     } finally {
       this.#flushingSince = undefined
     }
+    // SQLite makes flushes, too.
+    if (this.failure !== undefined) throw this.failure
     this.#next = this.#shown
     this.#shown = next
     this.#shownForeignVersion = foreignVersion

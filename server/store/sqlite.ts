@@ -223,8 +223,9 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     try {
       await flush()
     } catch (error) {
-      // It can still take effect; then a poll notifies the listeners.
-      for (const seq of written) own.delete(seq)
+      // It can still take effect; then a poll notifies the listeners, unless one has skipped the changes already.
+      const isSkipped = written.map((seq) => own.delete(seq)).includes(false)
+      if (isSkipped) await notifyListeners(changed, true)
       throw error
     }
     if (changed.size > 0) await notifyListeners(changed, true)
@@ -314,7 +315,7 @@ async function openConnections(
     writer.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0')
     const [watcher, ...readers] = [await openOne(), await openOne(), await openOne()] as const
     // A reader meets a lock only for the milliseconds in which another process recovers the log of a crashed one.
-    for (const reader of readers) reader.exec(`PRAGMA busy_timeout = ${deadlines.databaseLock}`)
+    for (const reader of [watcher, ...readers]) reader.exec(`PRAGMA busy_timeout = ${deadlines.databaseLock}`)
     const reads = await FlushedReads.open(file, { writer, watcher, readers }, commits)
     opened.move()
     return { writer, watcher, reads }
