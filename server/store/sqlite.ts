@@ -315,7 +315,9 @@ async function openConnections(
     writer.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0')
     const [watcher, ...readers] = [await openOne(), await openOne(), await openOne()] as const
     // A reader meets a lock only for the milliseconds in which another process recovers the log of a crashed one.
-    for (const reader of [watcher, ...readers]) reader.exec(`PRAGMA busy_timeout = ${deadlines.databaseLock}`)
+    // A read that writes would hold the lock as long as its state is shown.
+    for (const reader of [watcher, ...readers])
+      reader.exec(`PRAGMA busy_timeout = ${deadlines.databaseLock}; PRAGMA query_only = ON`)
     const reads = await FlushedReads.open(file, { writer, watcher, readers }, commits)
     opened.move()
     return { writer, watcher, reads }
