@@ -157,10 +157,9 @@ export class ArchivePublisher {
 
   /** Newer uploads of the site may have ended the version before it was finalized. */
   async #isReplaced({ slug, versionId }: StagedVersion): Promise<boolean> {
-    const { read } = this.#parts.store
-    return (
-      (await read.versions.header(versionId)) === undefined && (await read.sites.bySlug(slug)) !== undefined
-    )
+    // As the finalize that was refused has seen them.
+    const { versions, sites } = this.#parts.store.newest
+    return (await versions.header(versionId)) === undefined && (await sites.bySlug(slug)) !== undefined
   }
 
   async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {
