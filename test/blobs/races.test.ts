@@ -243,14 +243,14 @@ test('a finalize overtaken by another of the same version reports that it is liv
   const { slug, upload } = await fixture.stage({ 'index.html': X })
   const { versionId } = upload
   const { store } = fixture.operator
-  const versions = withMethods(store.read.versions, {
+  const versions = withMethods(store.newest.versions, {
     async byId(id) {
-      const version = await store.read.versions.byId(id)
+      const version = await store.newest.versions.byId(id)
       await fixture.owner.finalize(slug, { versionId })
       return version
     },
   })
-  const overtaken = fixture.finalizerWith({}, { ...store, read: withMethods(store.read, { versions }) })
+  const overtaken = fixture.finalizerWith({}, { ...store, newest: withMethods(store.newest, { versions }) })
   const answer = await overtaken.finalize(await fixture.caller(), slug, { versionId })
   assert.deepEqual([answer.currentVersionId, answer.replayed], [versionId, true])
 })
