@@ -18,6 +18,8 @@ export interface Deadlines {
     transaction: number
     commit: number
     hang: number
+    /** SQLite: of a read, for the flush of what other processes have committed; then it has the state before. */
+    refresh: number
   }
   databaseLock: number
   /** S3 without a byte: for one request; for all of a process, which then refuses others until the bucket answers. */
@@ -51,6 +53,7 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
     transaction: 15 * SECOND_MS,
     commit: 15 * SECOND_MS,
     hang: 2 * SECOND_MS,
+    refresh: 200,
   },
   databaseLock: 5 * SECOND_MS,
   blobs: { request: 6 * SECOND_MS, hang: 2 * SECOND_MS },
@@ -85,6 +88,7 @@ export const PATIENT: Readonly<Deadlines> = Object.freeze({
     transaction: PATIENT_MS,
     commit: PATIENT_MS,
     hang: PATIENT_MS,
+    refresh: PATIENT_MS,
   },
   databaseLock: PATIENT_MS,
   blobs: { request: PATIENT_MS, hang: PATIENT_MS },

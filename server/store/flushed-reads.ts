@@ -7,9 +7,6 @@ import type { CommitWatch } from './commit-watch.ts'
 
 const flush = promisify(fdatasync)
 
-/** How long a read waits for the flush of what other processes have committed. Workers acknowledge what the others show. */
-const MAX_READ_DELAY_MS = 200
-
 interface Connections {
   /** The only one of this process that commits. */
   writer: DatabaseSync
@@ -37,14 +34,20 @@ export class FlushedReads {
   /** Descriptor of the log. SQLite has no locks on it that its close would end. */
   readonly #log: number
   readonly #commits: CommitWatch
+  readonly #refreshMs: number
   readonly #turns = new Coalesced(() => this.#showNewest(), 0)
   /** The first error of a flush. What was committed before it may be lost, so that nothing may depend on it. */
   failure: unknown
 
-  static async open(database: string, connections: Connections, commits: CommitWatch): Promise<FlushedReads> {
+  /** `refreshMs` bounds the wait of `untilCurrent`. */
+  static async open(
+    database: string,
+    connections: Connections,
+    { commits, refreshMs }: { commits: CommitWatch; refreshMs: number },
+  ): Promise<FlushedReads> {
     const log = openSync(`${database}-wal`, 'r+')
     try {
-      const reads = new FlushedReads(connections, log, commits)
+      const reads = new FlushedReads(connections, log, commits, refreshMs)
       await reads.showNewest()
       return reads
     } catch (error) {
@@ -53,7 +56,13 @@ export class FlushedReads {
     }
   }
 
-  private constructor({ writer, watcher, readers }: Connections, log: number, commits: CommitWatch) {
+  private constructor(
+    { writer, watcher, readers }: Connections,
+    log: number,
+    commits: CommitWatch,
+    refreshMs: number,
+  ) {
+    this.#refreshMs = refreshMs
     this.#foreignVersion = versionOf(writer)
     this.#version = versionOf(watcher)
     this.#shown = new Reader(readers[0])
@@ -99,8 +108,8 @@ export class FlushedReads {
       return undefined
     }
     const since = this.#flushingSince
-    if (since !== undefined && performance.now() - since > MAX_READ_DELAY_MS) return undefined
-    return settlesWithin(MAX_READ_DELAY_MS, this.showNewest())
+    if (since !== undefined && performance.now() - since > this.#refreshMs) return undefined
+    return settlesWithin(this.#refreshMs, this.showNewest())
   }
 
   async #showNewest(): Promise<void> {

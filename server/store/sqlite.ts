@@ -318,7 +318,11 @@ async function openConnections(
     // A read that writes would hold the lock as long as its state is shown.
     for (const reader of [watcher, ...readers])
       reader.exec(`PRAGMA busy_timeout = ${deadlines.databaseLock}; PRAGMA query_only = ON`)
-    const reads = await FlushedReads.open(file, { writer, watcher, readers }, commits)
+    const reads = await FlushedReads.open(
+      file,
+      { writer, watcher, readers },
+      { commits, refreshMs: deadlines.database.refresh },
+    )
     opened.move()
     return { writer, watcher, reads }
   } catch (error) {

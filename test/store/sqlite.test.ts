@@ -186,7 +186,7 @@ test(
   requires('strace'),
   async () => {
     await using database = await freshSqlite()
-    const deadlines = { ...PATIENT, database: { ...PATIENT.database, hang: 1, commit: 100 } }
+    const deadlines = { ...PATIENT, database: { ...PATIENT.database, hang: 1, commit: 100, refresh: 1 } }
     await using store = await sqliteStore({ file: database.file, clock: Date.now, deadlines })
     const changed: string[] = []
     store.onChange((names) => void changed.push(...(names ?? [])))
@@ -226,7 +226,7 @@ test(
 
 test('a store can be closed while the disk does not confirm a commit', requires('strace'), async () => {
   await using database = await freshSqlite()
-  const deadlines = { ...PATIENT, database: { ...PATIENT.database, hang: 1, commit: 100 } }
+  const deadlines = { ...PATIENT, database: { ...PATIENT.database, hang: 1, commit: 100, refresh: 1 } }
   const store = await sqliteStore({ file: database.file, clock: Date.now, deadlines })
   const delay = `inject=fdatasync:delay_enter=${HOUR_MS}ms`
   {
@@ -237,14 +237,21 @@ test('a store can be closed while the disk does not confirm a commit', requires(
   await store[Symbol.asyncDispose]()
 })
 
+test('a read waits for what another process has acknowledged', async () => {
+  await using database = await freshSqlite()
+  const options = { file: database.file, clock: Date.now, deadlines: PATIENT, pollIntervalMs: 2 ** 30 }
+  await using writer = await sqliteStore(options)
+  await using reader = await sqliteStore(options)
+  await writer.write('durable', {}, (tx) => tx.sites.insert(siteRow('acknowledged')))
+  assert.ok(await reader.read.sites.bySlug('acknowledged'))
+})
+
 test('another store shows what is committed only after a flush of its own', requires('strace'), async () => {
   await using database = await freshSqlite()
-  const open = (hang: number) => {
-    const deadlines = { ...PATIENT, database: { ...PATIENT.database, hang } }
-    return sqliteStore({ file: database.file, clock: Date.now, deadlines, pollIntervalMs: 2 ** 30 })
-  }
-  await using writer = await open(PATIENT.database.hang)
-  await using reader = await open(PATIENT.database.hang)
+  const deadlines = { ...PATIENT, database: { ...PATIENT.database, refresh: 1 } }
+  const open = () => sqliteStore({ file: database.file, clock: Date.now, deadlines, pollIntervalMs: 2 ** 30 })
+  await using writer = await open()
+  await using reader = await open()
   const changes: unknown[] = []
   reader.onChange((names) => void changes.push(names))
   const insert = (slug: string) =>
@@ -253,7 +260,6 @@ test('another store shows what is committed only after a flush of its own', requ
       await tx.notifyChanged(slug)
     })
   await insert('acknowledged')
-  assert.ok(await reader.read.sites.bySlug('acknowledged'))
   await reader.pollChanges()
   let writing: Promise<void>
   let polling: Promise<void>
