@@ -146,7 +146,7 @@ describe('plain HTTP', () => {
     assert.equal((await covered.secure(BASE, '/unknown')).headers[HSTS], YEAR)
     assert.equal((await covered.secure(hosts[0]!)).headers[HSTS], undefined)
     assert.equal((await covered.plain('127.0.0.1', '/api/v1/nothing')).status, 404)
-    covered.running.service.invalidate([`*.${SITES}`, BASE])
+    await covered.running.service.invalidate([`*.${SITES}`, BASE])
     assert.equal((await covered.plain(hosts[0]!)).status, 308)
     assert.equal((await covered.plain(BASE)).status, 308)
   })

@@ -63,7 +63,7 @@ describe('a TLS session', () => {
 
       test('is resumed after an invalidation of the name, and after a renewal', async () => {
         const { session } = await connectAndRead(service)
-        service.running.service.invalidate([NAME])
+        await service.running.service.invalidate([NAME])
         assert.equal((await connectAndRead(service, { session })).resumed, true)
         await service.renew(NAME)
         assert.equal((await connectAndRead(service, { session })).resumed, true)

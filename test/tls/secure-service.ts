@@ -90,7 +90,7 @@ export class SecureService implements AsyncDisposable {
       await work(tx)
       for (const name of names) await tx.notifyChanged(name)
     })
-    this.running.service.invalidate(names)
+    await this.running.service.invalidate(names)
   }
 
   async addDomain(domain: string, slug: string, row: Partial<Domain> = {}): Promise<void> {
