@@ -1,11 +1,22 @@
-import { closeSync, fdatasync, fstatSync, openSync } from 'node:fs'
+import { closeSync, fdatasync, fstatSync, openSync, realpathSync, writeFileSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { Coalesced } from '../lib/coalesced.ts'
+import { ApiError } from '../lib/errors.ts'
 import { settlesWithin } from '../lib/settles-within.ts'
 import type { CommitWatch } from './commit-watch.ts'
 
 const flush = promisify(fdatasync)
+
+/** Present after a failed flush, until a start has moved the log into the database. */
+export function failureFile(database: string): string {
+  return `${database}-flush-failed`
+}
+
+/** SQLite follows a symbolic link to the database, and has the log beside the target. */
+export function logFile(database: string): string {
+  return `${realpathSync(database)}-wal`
+}
 
 interface Connections {
   /** The only one of this process that commits. */
@@ -13,6 +24,13 @@ interface Connections {
   /** Never in a transaction. */
   watcher: DatabaseSync
   readers: readonly [DatabaseSync, DatabaseSync]
+}
+
+interface FlushOptions {
+  commits: CommitWatch
+  /** Bounds the wait of `untilCurrent`. */
+  refreshMs: number
+  failureFile: string
 }
 
 /**
@@ -33,21 +51,18 @@ export class FlushedReads {
   #flushingSince: number | undefined
   /** Descriptor of the log. SQLite has no locks on it that its close would end. */
   readonly #log: number
-  readonly #commits: CommitWatch
-  readonly #refreshMs: number
+  readonly #options: FlushOptions
   readonly #turns = new Coalesced(() => this.#showNewest(), 0)
-  /** The first error of a flush. What was committed before it may be lost, so that nothing may depend on it. */
-  failure: unknown
+  #failure: unknown
 
-  /** `refreshMs` bounds the wait of `untilCurrent`. */
   static async open(
     database: string,
     connections: Connections,
-    { commits, refreshMs }: { commits: CommitWatch; refreshMs: number },
+    options: Omit<FlushOptions, 'failureFile'>,
   ): Promise<FlushedReads> {
-    const log = openSync(`${database}-wal`, 'r+')
+    const log = openSync(logFile(database), 'r+')
     try {
-      const reads = new FlushedReads(connections, log, commits, refreshMs)
+      const reads = new FlushedReads(connections, log, { ...options, failureFile: failureFile(database) })
       await reads.showNewest()
       return reads
     } catch (error) {
@@ -56,23 +71,37 @@ export class FlushedReads {
     }
   }
 
-  private constructor(
-    { writer, watcher, readers }: Connections,
-    log: number,
-    commits: CommitWatch,
-    refreshMs: number,
-  ) {
-    this.#refreshMs = refreshMs
+  private constructor({ writer, watcher, readers }: Connections, log: number, options: FlushOptions) {
+    this.#options = options
     this.#foreignVersion = versionOf(writer)
     this.#version = versionOf(watcher)
     this.#shown = new Reader(readers[0])
     this.#next = new Reader(readers[1])
     this.#log = log
-    this.#commits = commits
   }
 
+  /** UNAVAILABLE while an error of a read has ended the transaction that keeps what is shown. */
   get connection(): DatabaseSync {
-    return this.#shown.connection
+    const { connection } = this.#shown
+    if (!connection.isTransaction)
+      throw new ApiError('UNAVAILABLE', 'The database is temporarily unavailable. Try again shortly.')
+    return connection
+  }
+
+  /** The first error of a flush. What was committed before it may be lost, so that nothing may depend on it. */
+  get failure(): unknown {
+    return this.#failure
+  }
+
+  /** After a failed flush, which the system reports once. */
+  fail(error: unknown): void {
+    if (this.#failure !== undefined) return
+    this.#failure = error
+    try {
+      writeFileSync(this.#options.failureFile, '')
+    } catch {
+      // The disk fails. This process writes nothing any more.
+    }
   }
 
   /** Of the state that is shown. */
@@ -81,7 +110,7 @@ export class FlushedReads {
   }
 
   get isNewest(): boolean {
-    return this.#version() === this.#shownVersion
+    return this.#shown.connection.isTransaction && this.#version() === this.#shownVersion
   }
 
   get logBytes(): number {
@@ -98,6 +127,7 @@ export class FlushedReads {
    * known which ones they have acknowledged.
    */
   untilCurrent(): Promise<unknown> | undefined {
+    if (!this.#shown.connection.isTransaction) return this.showNewest()
     if (this.#isCurrent) return undefined
     if (this.#foreignVersion() === this.#shownForeignVersion) {
       // Until this process can receive what was sent after an acknowledgement.
@@ -108,26 +138,26 @@ export class FlushedReads {
       return undefined
     }
     const since = this.#flushingSince
-    if (since !== undefined && performance.now() - since > this.#refreshMs) return undefined
-    return settlesWithin(this.#refreshMs, this.showNewest())
+    if (since !== undefined && performance.now() - since > this.#options.refreshMs) return undefined
+    return settlesWithin(this.#options.refreshMs, this.showNewest())
   }
 
   async #showNewest(): Promise<void> {
-    if (this.failure !== undefined) throw this.failure
+    if (this.#failure !== undefined) throw this.#failure
     const [foreignVersion, version] = [this.#foreignVersion(), this.#version()]
     const next = this.#next
     next.begin()
     this.#flushingSince = performance.now()
     try {
-      await this.#commits.run({}, () => flush(this.#log))
+      await this.#options.commits.run({}, () => flush(this.#log))
     } catch (error) {
-      this.failure ??= error
+      this.fail(error)
       throw error
     } finally {
       this.#flushingSince = undefined
     }
     // SQLite makes flushes, too.
-    if (this.failure !== undefined) throw this.failure
+    if (this.#failure !== undefined) throw this.#failure
     this.#next = this.#shown
     this.#shown = next
     this.#shownForeignVersion = foreignVersion

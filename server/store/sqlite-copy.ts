@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { logFile } from './flushed-reads.ts'
 
 /** Pages of 4 KiB that are copied without a report of progress: 16 MiB. */
 const PAGES_PER_STEP = 4096
@@ -11,7 +12,7 @@ export async function copySqlite(file: string, copy: string): Promise<void> {
     // Without a read transaction, each commit of another process would begin the copy again.
     source.exec('begin; select 1 from sqlite_master limit 1')
     // What a power cut may still remove is in no copy.
-    await using log = await open(`${file}-wal`)
+    await using log = await open(logFile(file))
     await log.datasync()
     await backup(source, copy, { rate: PAGES_PER_STEP })
   } finally {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,7 +14,7 @@ import { settlesWithin } from '../lib/settles-within.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import { type ChangeEffects, ChangeSet, NO_EFFECTS } from './changes.ts'
 import { CommitWatch } from './commit-watch.ts'
-import { FlushedReads } from './flushed-reads.ts'
+import { FlushedReads, failureFile } from './flushed-reads.ts'
 import { migrate } from './migrate.ts'
 import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
@@ -151,7 +151,12 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     }
     if (!(await showEverywhere())) return
     assertNoFailedFlush()
-    watcher.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    try {
+      watcher.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      // Such as a full disk: the log stays, and the write that waits needs no checkpoint.
+      if (isFailedFlush(error)) throw error
+    }
     await showEverywhere()
   }
 
@@ -172,14 +177,16 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   async function pollChanges(): Promise<void> {
     if (!reads.isNewest || reads.logBytes > FULL_LOG_BYTES) await reads.showNewest()
     if (reads.shownVersion === polledVersion) return
-    polledVersion = reads.shownVersion
     const { oldest, newest } = reads.connection
       .prepare('SELECT min(seq) AS oldest, max(seq) AS newest FROM changes')
       .get() as {
       oldest: number | null
       newest: number | null
     }
-    if (newest === null || newest === seen) return
+    if (newest === null || newest === seen) {
+      polledVersion = reads.shownVersion
+      return
+    }
     const missed = oldest !== null && oldest > seen + 1
     const rows = reads.connection
       .prepare('SELECT seq, name, effect FROM changes WHERE seq > ?')
@@ -188,6 +195,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       name: string
       effect: string
     }[]
+    polledVersion = reads.shownVersion
     seen = newest
     const others = new ChangeSet()
     for (const { name, effect } of rows.filter((row) => !own.delete(row.seq))) others.add(name, effect)
@@ -213,7 +221,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     const attempt = () => transaction(wanted, work, deadline)
     const queue = last.then(() => (ballast ? ballast.retry(attempt, isDiskFull) : attempt()))
     last = queue.catch((error: unknown) => {
-      if (isFailedFlush(error)) reads.failure ??= error
+      if (isFailedFlush(error)) reads.fail(error)
     })
     if (wanted === 'unread') return (await queue.catch(translateError)).result
     const { result, changed, written } = await queue.catch(async (error: unknown) => {
@@ -309,6 +317,7 @@ async function openConnections(
   try {
     makeFolder(dirname(file))
     const writer = await openOne()
+    settleLog(writer, file)
     await beginImmediate(writer, deadline)
     const db = createKysely(() => writer)
     await (upgrade ? migrateWithCopy(db, file, upgrade) : migrate(db))
@@ -331,6 +340,22 @@ async function openConnections(
       cause: error,
     })
   }
+}
+
+/**
+ * After a failed flush the log may have transactions that are not on the disk, and further flushes succeed. A start that has
+ * the database alone moves the log into it and flushes that; beside the process that failed it is refused.
+ */
+function settleLog(writer: DatabaseSync, file: string): void {
+  try {
+    const { busy } = writer.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
+    if (busy === 0) rmSync(failureFile(file), { force: true })
+  } catch (error) {
+    // On a full disk the log stays.
+    if (isFailedFlush(error)) throw error
+  }
+  if (existsSync(failureFile(file)))
+    throw diskFailed(new Error('a flush of the database has failed in another process'))
 }
 
 /** A log that begins anew is cut to `journal_size_limit`. `secure_delete` overwrites deleted rows: an expired secret must not remain in the file. */

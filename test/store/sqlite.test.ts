@@ -146,6 +146,35 @@ test('no failed flush is acknowledged as durable, nor is any later write', requi
   }
   await assert.rejects(store.check(), { code: 'UNAVAILABLE' })
   assert.ok(await store.read.sites.bySlug('before'), 'durable data is still read')
+  const open = () => sqliteStore({ file: database.file, clock: Date.now })
+  await assert.rejects(open(), { code: 'UNAVAILABLE' }, 'what this one shows may be lost')
+  await store[Symbol.asyncDispose]()
+  await using next = await open()
+  await next.write('durable', {}, (tx) => tx.sites.insert(siteRow('after')))
+  assert.ok(await next.read.sites.bySlug('before'))
+})
+
+test('an error of a read shows nothing that is not flushed', requires('strace'), async () => {
+  await using database = await freshSqlite()
+  const deadlines = { ...PATIENT, database: { ...PATIENT.database, refresh: 1 } }
+  const open = () => sqliteStore({ file: database.file, clock: Date.now, deadlines, pollIntervalMs: 2 ** 30 })
+  await using writer = await open()
+  await using reader = await open()
+  {
+    await using _ = await failCalls('pread64', database.file, `${database.file}-wal`)
+    await assert.rejects(reader.read.sites.bySlug('a-site'), { code: 'UNAVAILABLE' })
+  }
+  const delay = `inject=fdatasync:delay_enter=${HOUR_MS}ms`
+  let writing: Promise<void>
+  {
+    await using _ = await attachStrace(process.pid, ['-P', `${database.file}-wal`, '-e', delay])
+    writing = writer.write('durable', {}, (tx) => tx.sites.insert(siteRow('unconfirmed')))
+    await waitFor(() => hasCommitted(database.file, 'unconfirmed'))
+    const reading = reader.read.sites.bySlug('unconfirmed').catch(() => undefined)
+    assert.equal(await Promise.race([reading, new Promise((resolve) => setImmediate(resolve))]), undefined)
+  }
+  await writing
+  assert.ok(await reader.read.sites.bySlug('unconfirmed'))
 })
 
 test('a read error of the disk is UNAVAILABLE, and ends with its cause', requires('strace'), async () => {
