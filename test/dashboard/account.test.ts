@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles } from '../api/content.ts'
 import { PHONE } from '../support/browser.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { web } from './shared.ts'
 import { assertSwitchesMove } from './switches.ts'
 import { type Owner, requiresBrowser } from './web-fixture.ts'
@@ -64,6 +65,8 @@ describe('the account page', requiresBrowser, () => {
     const client = web.service.client(shown)
     const { key } = await client.me()
     assert.deepEqual([key?.name, key?.scope, key?.sites], ['CI of bakery', 'publish', [slug]])
+    // Its use is recorded without a flush, and shown soon.
+    await waitFor(async () => (await owner.client.keys()).keys[0]!.lastUsedAt !== null)
     await page.reload()
     const row = part('Named keys').getByRole('listitem')
     await row.getByText(/Created .*, used .*, expires/).waitFor()
