@@ -68,9 +68,9 @@ async function startAndServe(context: CommandContext, bootId?: string): Promise<
   }
   // Before the start, which may wait for a database. The supervisor stops its workers.
   onSignals(bootId === undefined ? stop : () => undefined)
-  const { startService } = await import('../app.ts')
   const options = { signal: starting.signal, log, version, deadlines, showCode: showCode(config) }
   try {
+    const { startService } = await import('../app.ts')
     if (bootId === undefined) {
       const service = await startService(config, options)
       announce(service, context)

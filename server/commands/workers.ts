@@ -55,7 +55,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   const numbers = new Map<Worker, number>()
   const metrics = new Metrics()
   const restarts = metrics.counter('slipway_worker_restarts_total')
-  /** Pings since the last answer, of the workers that have been ready. */
+  /** Pings since the last answer, of the workers that have been ready or have to stop. */
   const unanswered = new Map<Worker, number>()
   let stopping = false
   let nextId = 0
@@ -113,6 +113,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     stopping = true
     endAfterTheLast()
     for (const worker of workers()) {
+      if (!unanswered.has(worker)) unanswered.set(worker, 0)
       send(worker, { kind: 'stop' })
     }
   }

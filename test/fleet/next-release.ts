@@ -15,7 +15,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 /** A copy of this tree with one more migration, which alters the table of sites beside nodes of this release. */
 export async function createNextRelease(): Promise<{ root: string } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), 'slipway-release-'))
-  for (const part of ['server', 'protocol', 'client', 'dashboard', 'scripts', 'package.json'])
+  for (const part of ['server', 'protocol', 'client', 'dashboard', 'packages', 'scripts', 'package.json'])
     await cp(join(root, part), join(folder, part), {
       recursive: true,
       filter: (path) => basename(path) !== 'node_modules',

@@ -10,7 +10,7 @@ import { sqliteStore } from '../../server/store/sqlite.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
-import { run } from './program.ts'
+import { Program, run } from './program.ts'
 
 test('what stops a start, and commands that use the data, is one line, with exit code 1', async () => {
   await using folder = await memoryFolder()
@@ -72,6 +72,26 @@ test('what stops a start, and commands that use the data, is one line, with exit
       'slipway-server: SLIPWAY_PORT="eighty" is not allowed: it must be a whole number from 0 to 65535\n' +
         'SLIPWAY_SECRET=(hidden) is not allowed: it must have at least 32 characters\n',
     )
+  }
+})
+
+/** A module of the server that cannot be read, as in an incomplete installation. */
+const INCOMPLETE = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module'
+  registerHooks({
+    load(url, context, next) {
+      if (url.endsWith('/server/app.ts')) throw new Error('app.ts is missing')
+      return next(url, context)
+    },
+  })`)}`
+
+test('a start from an incomplete installation ends with the reason, also with workers', async () => {
+  await using folder = await memoryFolder()
+  for (const WORKERS of ['1', '2']) {
+    await using program = Program.start({ DATA: folder.path, WORKERS }, { modules: [INCOMPLETE] })
+    const { code, stderr } = await program.ended
+    assert.equal(code, 1)
+    assert.match(stderr, /^slipway-server: Error: app\.ts is missing\n/)
   }
 })
 

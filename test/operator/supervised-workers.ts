@@ -5,17 +5,21 @@ import { makeLog } from '../../server/lib/log.ts'
 /** Short, so that a test of a worker that hangs need not wait long. */
 const PING_INTERVAL_MS = 300
 
-// Two workers under a supervisor, which ends on SIGTERM. Each prints its process id when it is ready.
+// Two workers under a supervisor, which ends on SIGTERM. Each prints its process id when it is ready. With the argument
+// `hang` they print it and hang before that.
 if (cluster.isPrimary) {
   const supervisor = supervise({
     workers: 2,
-    args: [],
+    args: process.argv.slice(2),
     log: makeLog({ level: 'info', text: false, write: (line) => void process.stdout.write(line) }),
     onReady: () => undefined,
     pingIntervalMs: PING_INTERVAL_MS,
   })
   process.on('SIGTERM', () => supervisor.stop())
   process.exitCode = await supervisor.ended
+} else if (process.argv[2] === 'hang') {
+  process.on('message', () => undefined)
+  console.log(`starts ${process.pid}`)
 } else {
   const keepAlive = setInterval(() => undefined, 1000)
   const channel = new WorkerChannel(() => {

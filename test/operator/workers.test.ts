@@ -309,8 +309,8 @@ for (const workers of ['1', '2'])
 const SUPERVISED = join(import.meta.dirname, 'supervised-workers.ts')
 
 /** Starts a supervisor of two workers without a service. */
-function startSupervisor() {
-  const supervisor = spawn(process.execPath, [SUPERVISED], { stdio: ['ignore', 'pipe', 'inherit'] })
+function startSupervisor(...args: string[]) {
+  const supervisor = spawn(process.execPath, [SUPERVISED, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   const lines = createInterface({ input: supervisor.stdout })[Symbol.asyncIterator]()
   return {
     supervisor,
@@ -337,6 +337,14 @@ test('a worker that does not respond is logged and replaced, and does not keep a
   process.kill(Number(other), 'SIGSTOP')
   supervisor.kill('SIGTERM')
   const [code] = await once(supervisor, 'exit')
+  assert.equal(code, 0)
+})
+
+test('a worker that hangs while it starts does not keep a service from stopping', async () => {
+  using started = startSupervisor('hang')
+  for (let worker = 0; worker < 2; worker++) await started.waitForLine(/^starts (\d+)/)
+  started.supervisor.kill('SIGTERM')
+  const [code] = await once(started.supervisor, 'exit')
   assert.equal(code, 0)
 })
 
