@@ -87,7 +87,7 @@ export function randomBatch(generator: Generator, size: number): Batch {
   const { host } = generator.hosts[0]!
   const pieces = split(pick, Buffer.from(requests.join(''), 'latin1'))
   const malformed = pick(50) === 0 ? of(pick, of(pick, CASES).requests) : ''
-  if (malformed !== '') methods.push(malformed.startsWith('HEAD') ? 'HEAD' : 'GET')
+  if (malformed !== '') methods.push(/^[A-Z]*/.exec(malformed)![0])
   methods.push('GET')
   const end = `GET /letters.txt HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
   const bytes = fillBytes(malformed + end, { host, path: '/letters.txt', site: host, hidden: '/one.txt' })
