@@ -21,7 +21,7 @@ import { recordFormerFiles } from '../sites/former-files.ts'
 import type { SiteNames } from '../sites/names.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, isShown, renewedPreview } from '../sites/preview.ts'
 import { describeSite } from '../sites/site-preview.ts'
-import { activateVersion, assertBaseIsCurrent, requireVersion } from '../sites/version.ts'
+import { activateVersion, assertBaseIsCurrent, isEncodable, requireVersion } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
@@ -341,12 +341,13 @@ export class Finalizer implements AsyncDisposable {
   /** A failure is logged, and a sweep repeats the work. The first live version replaces no other one. */
   #followUp(
     { slug, request: { versionId } }: FinalizeCall,
-    { unchanged }: FinalizeOutcome,
+    { site, version, unchanged }: FinalizeOutcome,
     isFirst: boolean,
   ): void {
     const { versions, precompressor, log } = this.#parts
     this.#refusals.clear(versionId)
-    if (!unchanged) precompressor.enqueue(slug, versionId)
+    const isComplete = site.liveVersionId === versionId && !isEncodable(version, site)
+    if (!unchanged && !isComplete) precompressor.enqueue(slug, versionId)
     if (isFirst) return
     const running = versions
       .prune(slug)

@@ -1,4 +1,5 @@
 import { releaseHolding } from '../accounts/quotas.ts'
+import { shouldPrecompress } from '../blobs/encoding.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
 import type { WriteTransaction } from '../store/store.ts'
@@ -6,7 +7,7 @@ import type { Site } from '../store/tables/sites.ts'
 import type { Version } from '../store/tables/versions.ts'
 import { removeVersions } from './blob-references.ts'
 import { recordFormerFiles } from './former-files.ts'
-import { effectiveMetadata } from './page-metadata/head-metadata.ts'
+import { effectiveMetadata, type HeadMetadata } from './page-metadata/head-metadata.ts'
 import { expiryEffect, metadataChange } from './site-metadata.ts'
 
 /** NOT_FOUND unless the version belongs to the site. */
@@ -38,6 +39,15 @@ export function assertBaseIsCurrent(currentVersionId: string | null, baseVersion
   )
 }
 
+/** Whether encodings of its files can be made. With metadata the root document is another one, whose size is not known yet. */
+export function isEncodable(
+  { files, injectedDocumentHash }: Pick<Version, 'files' | 'injectedDocumentHash'>,
+  { title, description, ogImagePath }: HeadMetadata,
+): boolean {
+  const isInjected = [injectedDocumentHash, title, description, ogImagePath].some((one) => one !== null)
+  return isInjected || files.some((file) => !file.coded && shouldPrecompress(file))
+}
+
 /**
  * Moves the site's one pointer. Metadata of the publish is applied when its version goes live for the first time. An
  * Open Graph image that the version does not contain is cleared. Encodings may be missing, because the metadata has
@@ -63,7 +73,7 @@ export async function activateVersion(
   await tx.sites.update(site.slug, activated)
   await tx.versions.update(version.id, {
     ...change,
-    isEncoded: false,
+    isEncoded: !isEncodable(version, activated),
     ...(first ? { publishedAt: now, baseVersionId: site.liveVersionId } : {}),
   })
   await tx.notifyChanged(site.slug, expiryEffect(site, activated))
