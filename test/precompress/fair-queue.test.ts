@@ -51,6 +51,14 @@ test('a returning site does not overtake queued ones, and idle time earns no pri
   assert.equal(order.filter((flow) => flow === 'patient').length, 2, `${order}`)
 })
 
+test('when nothing waits, what sites have used before counts no more', () => {
+  const queue = queueOf([['large', 'v1']])
+  assert.deepEqual(serve(queue, { v1: [100] }), ['large 100'])
+  queue.add('large', 'v2')
+  queue.add('small', 'v3')
+  assert.deepEqual(serve(queue, { v2: [1], v3: [1] }), ['large 1', 'small 1'])
+})
+
 test('a site has at most ten queued versions, the newest, and leaves capacity for others', () => {
   const queue = queueOf([], { maxItems: 12 })
   for (let version = 0; version < 50; version++) queue.add('greedy', `g${version}`)

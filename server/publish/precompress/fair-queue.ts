@@ -5,7 +5,7 @@ interface FairQueueOptions {
   maxItemsOfFlow: number
 }
 
-/** An empty flow is kept while its virtual time is ahead of the others. */
+/** An empty flow is kept while its virtual time is ahead of the others, until nothing waits. */
 interface Flow {
   items: string[]
   /** In virtual time: the flow is served when all others have used as much. */
@@ -51,14 +51,17 @@ export class FairQueue {
   }
 
   take(): Turn | undefined {
+    if (this.#size === 0) {
+      this.#flows.clear()
+      return undefined
+    }
     let next: [string, Flow] | undefined
     for (const [name, flow] of this.#flows) {
       if (flow.items.length === 0) {
         if (flow.start <= this.#virtualTime) this.#flows.delete(name)
       } else if (!next || flow.start + flow.nextCost < next[1].start + next[1].nextCost) next = [name, flow]
     }
-    if (!next) return undefined
-    const [name, flow] = next
+    const [name, flow] = next!
     this.#virtualTime = Math.max(this.#virtualTime, flow.start)
     this.#size--
     return { flow: name, item: flow.items.shift()!, expectedCost: flow.nextCost }
@@ -82,7 +85,13 @@ export class FairQueue {
     this.#size = 0
   }
 
+  /** Under a load without an end, each new site would leave a flow. */
+  #forgetEmpty(): void {
+    for (const [name, { items }] of this.#flows) if (items.length === 0) this.#flows.delete(name)
+  }
+
   #getFlow(name: string): Flow {
+    if (this.#flows.size > 2 * this.#options.maxItems) this.#forgetEmpty()
     const flow = this.#flows.get(name) ?? { items: [], start: this.#virtualTime, nextCost: 0 }
     // An idle flow accumulates no credit.
     if (flow.items.length === 0) flow.start = Math.max(flow.start, this.#virtualTime)
