@@ -18,10 +18,10 @@ import { FlushedReads, failureFile } from './flushed-reads.ts'
 import { migrate } from './migrate.ts'
 import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
-import { statement } from './statement.ts'
+import { type DirectAdapter, statement } from './statement.ts'
 import type { ChangeListener, Durability, Store, WriteTransaction } from './store.ts'
 import type { Tables } from './transfer.ts'
-import { beginTurn, TURN_LIMIT } from './turn-limit.ts'
+import { beginTurn, endLongTurn, TURN_LIMIT } from './turn-limit.ts'
 import { migrateWithCopy, type UpgradeOptions } from './upgrade-copy.ts'
 
 interface SqliteOptions {
@@ -397,14 +397,17 @@ const ADD_CHANGE = statement((db, name: string, effect: ChangeEffect, at: number
 /** Longer statements have long lists of values, which rarely repeat. */
 const MAX_CACHED_SQL_LENGTH = 4000
 
-/** Kysely's own dialect over `node:sqlite`; `call` wraps every call of the latter. */
+/**
+ * Kysely's own dialect over `node:sqlite`; `call` wraps every call of the latter. Its adapter executes compiled statements
+ * without the layers of Kysely, which cost as much as a small statement.
+ */
 function createKysely(
   connection: () => DatabaseSync,
   call = <T>(work: () => T): T => work(),
   beforeQuery: () => Promise<unknown> | undefined = () => undefined,
 ): Kysely<Schema> {
   const cache = new WeakMap<DatabaseSync, Map<string, SqliteStatement>>()
-  const prepare = (db: DatabaseSync, sql: string): SqliteStatement => {
+  const compile = (db: DatabaseSync, sql: string): SqliteStatement => {
     const statement = call(() => db.prepare(sql))
     const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
     return {
@@ -414,30 +417,34 @@ function createKysely(
       iterate: (parameters) => statement.iterate(...values(parameters)) as IterableIterator<unknown>,
     }
   }
-  const dialect = new SqliteDialect({
-    database: {
-      close: () => undefined,
-      prepare(sql) {
-        const db = connection()
-        if (sql === (db.isTransaction ? 'begin' : 'rollback')) return NOOP_STATEMENT
-        beginTurn()
-        const statements = cache.get(db) ?? new Map<string, SqliteStatement>()
-        cache.set(db, statements)
-        const known = statements.get(sql)
-        if (known) return known
-        const made = prepare(db, sql)
-        if (sql.length < MAX_CACHED_SQL_LENGTH) {
-          if (statements.size >= 500) statements.clear()
-          statements.set(sql, made)
-        }
-        return made
-      },
-    },
-  })
+  const prepare = (sql: string): SqliteStatement => {
+    const db = connection()
+    if (sql === (db.isTransaction ? 'begin' : 'rollback')) return NOOP_STATEMENT
+    beginTurn()
+    const statements = cache.get(db) ?? new Map<string, SqliteStatement>()
+    cache.set(db, statements)
+    const known = statements.get(sql)
+    if (known) return known
+    const made = compile(db, sql)
+    if (sql.length < MAX_CACHED_SQL_LENGTH) {
+      if (statements.size >= 500) statements.clear()
+      statements.set(sql, made)
+    }
+    return made
+  }
+  const dialect = new SqliteDialect({ database: { close: () => undefined, prepare } })
+  const execute: DirectAdapter['execute'] = async (sql, parameters) => {
+    await call(beforeQuery)
+    const made = prepare(sql)
+    const rows = made.reader ? made.all(parameters) : []
+    if (!made.reader) made.run(parameters)
+    await endLongTurn()
+    return rows
+  }
   return new Kysely<Schema>({
     plugins: [TURN_LIMIT],
     dialect: {
-      createAdapter: () => dialect.createAdapter(),
+      createAdapter: (): DirectAdapter => Object.assign(dialect.createAdapter(), { execute }),
       createIntrospector: (db) => dialect.createIntrospector(db),
       createQueryCompiler: () => dialect.createQueryCompiler(),
       createDriver() {

@@ -1,5 +1,10 @@
-import type { Compilable, CompiledQuery, InferResult, Kysely } from 'kysely'
+import type { Compilable, CompiledQuery, DialectAdapter, InferResult, Kysely } from 'kysely'
 import type { Schema } from './schema.ts'
+
+/** Of an engine that executes compiled statements itself. Resolves with the rows that one returns. */
+export interface DirectAdapter extends DialectAdapter {
+  execute(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
+}
 
 /** Stands for a value while a statement is compiled. */
 class Parameter {
@@ -22,14 +27,19 @@ export function statement<Values extends unknown[], Query extends Compilable<unk
   const compiled = new Map<unknown, CompiledQuery>()
   const parameters = Array.from({ length: count }, (_, index) => new Parameter(index)) as unknown[] as Values
   return async (db, ...values) => {
-    const engine = db.getExecutor().adapter.constructor
+    const adapter = db.getExecutor().adapter as DialectAdapter | DirectAdapter
+    const engine = adapter.constructor
     let query = compiled.get(engine)
     if (!query) {
       query = build(db, ...parameters).compile()
       compiled.set(engine, query)
     }
     const given = query.parameters.map((one) => (one instanceof Parameter ? values[one.index] : one))
-    return (await db.executeQuery({ ...query, parameters: given })).rows as InferResult<Query>
+    const rows =
+      'execute' in adapter
+        ? await adapter.execute(query.sql, given)
+        : (await db.executeQuery({ ...query, parameters: given })).rows
+    return rows as InferResult<Query>
   }
 }
 

@@ -16,11 +16,15 @@ export function beginTurn(): void {
 }
 
 /** Lets other work run between synchronous statements: awaiting their results does not return to the event loop. */
+export async function endLongTurn(): Promise<void> {
+  if (startedAt !== undefined && performance.now() - startedAt >= MAX_TURN_MS) await nextTurn()
+}
+
 export const TURN_LIMIT: KyselyPlugin = {
   transformQuery: ({ node }: PluginTransformQueryArgs) => node,
 
   async transformResult({ result }: PluginTransformResultArgs) {
-    if (startedAt !== undefined && performance.now() - startedAt >= MAX_TURN_MS) await nextTurn()
+    await endLongTurn()
     return result
   },
 }
