@@ -21,17 +21,19 @@ export async function loadDocument(
   // Loaded on first use: the parser would take part of the start time.
   const { summarizeDocument, MAX_HEAD_BYTES } = await import('../sites/page-metadata/document-summary.ts')
   const { hash, size, contentType, path } = document
-  const range = { start: 0, end: Math.min(size, MAX_HEAD_BYTES) - 1 }
-  const bytes = await blobs
-    .read(hash!, range)
-    .then((body) => body?.toArray() as Promise<Buffer[]> | undefined)
-    .catch(() => undefined)
+  const load = size > MAX_HEAD_BYTES ? readStart(blobs, hash!, MAX_HEAD_BYTES) : blobs.bytes(hash!)
+  const bytes = await load.catch(() => undefined)
   if (!bytes) return undefined
-  if (!page) return { title: findTitle(Buffer.concat(bytes).toString()), icons: [] }
-  const summary = summarizeDocument(Buffer.concat(bytes), contentType, path)
+  if (!page) return { title: findTitle(bytes.toString()), icons: [] }
+  const summary = summarizeDocument(bytes, contentType, path)
   // Parsing may take as long as a turn of the event loop is allowed to.
   await turn()
   return summary
+}
+
+async function readStart(blobs: BlobReader, hash: string, bytes: number): Promise<Buffer | undefined> {
+  const body = await blobs.read(hash, { start: 0, end: bytes - 1 })
+  return body && Buffer.concat(await body.toArray())
 }
 
 function findStartPage(files: readonly StoredFile[]): StoredFile | undefined {
