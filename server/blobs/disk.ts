@@ -1,8 +1,28 @@
 import { createHash, hash as hashOnce, randomBytes } from 'node:crypto'
-import { closeSync, constants, createReadStream, fstatSync, fsyncSync, openSync, readdirSync } from 'node:fs'
-import { access, type FileHandle, mkdir, open, readdir, rm, unlink, writeFile } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  fsync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+} from 'node:fs'
+import {
+  access,
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rm,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { promisify } from 'node:util'
 import { Coalesced } from '../lib/coalesced.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
@@ -17,6 +37,9 @@ import { createObjectName, objectCreatedAt } from './object-names.ts'
 /** Bodies up to this many bytes are buffered in memory and written in one call, and read and compared as a whole. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024
 
+/** An object of three encodings of this size fits into a read of Node. */
+const MAX_READ_AT_ONCE_BYTES = 64 * 1024
+
 /** Bytes that are read and hashed at a time: the event loop waits for the hash. */
 const HASH_CHUNK_BYTES = 2 ** 20
 
@@ -28,6 +51,8 @@ const READ_CHUNK_BYTES = 128 * 1024
 
 /** Concurrent flushes: each occupies a thread, and `deploy/` and `npm start` set `UV_THREADPOOL_SIZE` to 16. */
 const MAX_CONCURRENT_FLUSHES = 16
+
+const sync = promisify(fsync)
 
 interface DiskOptions {
   /** Root folder, on one file system: an object is `<first two characters>/<object>`. */
@@ -74,37 +99,60 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
    * One that could not be flushed is deleted: its pages may be lost.
    */
   async function commitOne(blob: StoredBlob): Promise<boolean> {
+    const isTrusted = blob.object.endsWith(ownSuffix)
+    if (!isTrusted && (await verify({ ...blob, offset: 0 })) !== 'intact') return false
     const path = place(blob.object)
-    const handle = await open(path, 'r+').catch(ignoreMissing)
-    if (!handle) return false
     try {
-      // The inode is cached: a synchronous stat costs less than a round trip to the thread pool.
-      const whole =
-        fstatSync(handle.fd).size === blob.size &&
-        (blob.object.endsWith(ownSuffix) || (await hashPart(handle, { ...blob, offset: 0 })) === blob.hash)
-      if (whole) await flush(handle)
-      return whole
+      return await flushFile(path, 'r+', blob.size)
     } catch (error) {
-      await unlink(path).catch(() => undefined)
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+      if (error === flushFailure) await unlink(path).catch(() => undefined)
       throw error
-    } finally {
-      await handle.close()
     }
   }
 
   async function readIntact(location: BlobLocation): Promise<Buffer | undefined> {
     const { object, offset, size, hash } = location
-    const handle = await open(place(object)).catch(ignoreMissing)
+    const bytes = size > MAX_READ_AT_ONCE_BYTES ? await readHashed(location) : await readAtOnce(location)
+    if (!bytes) return undefined
+    if (bytes.hash === hash) return bytes.content
+    damage?.add({ object, start: offset, length: size, hash })
+    throw new DamagedBlobError()
+  }
+
+  async function readHashed(location: BlobLocation) {
+    const handle = await open(place(location.object)).catch(ignoreMissing)
     if (!handle) return undefined
     try {
       // Not from the pool: a cached buffer must not keep the memory of others.
-      const bytes = Buffer.allocUnsafeSlow(size)
-      if ((await hashPart(handle, location, bytes)) === hash) return bytes
+      const content = Buffer.allocUnsafeSlow(location.size)
+      return { content, hash: await hashPart(handle, location, content) }
     } finally {
       await handle.close()
     }
-    damage?.add({ object, start: offset, length: size, hash })
-    throw new DamagedBlobError()
+  }
+
+  /** In one round trip to the thread pool, with the other encodings in the object. */
+  async function readAtOnce({ object, offset, size }: BlobLocation) {
+    const whole = await readFile(place(object)).catch(ignoreMissing)
+    if (!whole) return undefined
+    const part = whole.subarray(offset, offset + size)
+    const content = part.length === whole.length ? whole : Buffer.allocUnsafeSlow(part.length)
+    if (content !== whole) part.copy(content)
+    return { content, hash: hashOnce('sha256', content) }
+  }
+
+  async function verify(location: BlobLocation): Promise<'intact' | 'damaged' | 'missing'> {
+    const handle = await open(place(location.object)).catch(ignoreMissing)
+    if (!handle) return 'missing'
+    try {
+      return (await hashPart(handle, location)) === location.hash ? 'intact' : 'damaged'
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EIO') return 'damaged'
+      throw error
+    } finally {
+      await handle.close()
+    }
   }
 
   /** Publishes at the same time have their objects in the same folder, and share its flushes. */
@@ -112,18 +160,9 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
 
   function flushFolder(path: string): Promise<void> {
     const known = folderFlushes.get(path)
-    const shared = known ?? new Coalesced(() => flushFolderNow(path), 0)
+    const shared = known ?? new Coalesced(async () => void (await flushFile(path, 'r')), 0)
     if (!known) folderFlushes.set(path, shared)
     return shared.run()
-  }
-
-  async function flushFolderNow(path: string): Promise<void> {
-    const handle = await open(path)
-    try {
-      await flush(handle)
-    } finally {
-      await handle.close()
-    }
   }
 
   /** Flushes the folders of these objects, so that a power cut cannot remove their names. */
@@ -136,9 +175,24 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     }
   }
 
-  async function flush(handle: FileHandle): Promise<void> {
+  /**
+   * False when it does not have this size. Its entry and inode are cached, because it was just written: opening and closing
+   * it synchronously cost less than two round trips to the thread pool.
+   */
+  async function flushFile(path: string, flags: 'r' | 'r+', size?: number): Promise<boolean> {
+    const descriptor = openSync(path, flags)
     try {
-      await handle.sync()
+      if (size !== undefined && fstatSync(descriptor).size !== size) return false
+      await flush(descriptor)
+      return true
+    } finally {
+      closeSync(descriptor)
+    }
+  }
+
+  async function flush(descriptor: number): Promise<void> {
+    try {
+      await sync(descriptor)
     } catch (error) {
       flushFailure = error
       throw error
@@ -173,15 +227,12 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     putTogether: (contents) =>
       withStorageErrors(async () => {
         assertNoFailedFlush()
-        await assertSpace(contents.reduce((sum, { length }) => sum + length, 0))
+        const bytes = contents.reduce((sum, { length }) => sum + length, 0)
+        await assertSpace(bytes)
+        const isSmall = bytes <= MAX_BUFFERED_BODY_BYTES
         return create(async (path, object) => {
-          const handle = await open(path, 'wx')
-          try {
-            for (const content of contents) await writeWhole(handle, content)
-            await flush(handle)
-          } finally {
-            await handle.close()
-          }
+          await writeFile(path, isSmall ? Buffer.concat(contents) : contents, { flag: 'wx' })
+          await flushFile(path, 'r+')
           await flushShards([object])
           assertNoFailedFlush()
           return locate(contents, object)
@@ -224,19 +275,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
         return createReadStream('', { fd: handle, highWaterMark: READ_CHUNK_BYTES, ...range })
       }),
 
-    verify: (location) =>
-      withStorageErrors(async () => {
-        const handle = await open(place(location.object)).catch(ignoreMissing)
-        if (!handle) return 'missing'
-        try {
-          return (await hashPart(handle, location)) === location.hash ? 'intact' : 'damaged'
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code === 'EIO') return 'damaged'
-          throw error
-        } finally {
-          await handle.close()
-        }
-      }),
+    verify: (location) => withStorageErrors(() => verify(location)),
 
     remove: (objects) =>
       withStorageErrors(async () => {
