@@ -241,7 +241,6 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
 
     commit: (blobs) =>
       withStorageErrors(async () => {
-        assertNoFailedFlush()
         const missing = new Set<StoredBlob>()
         await forEachConcurrent(MAX_CONCURRENT_FLUSHES, blobs, async (blob) => {
           if (!(await commitOne(blob))) missing.add(blob)
