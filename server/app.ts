@@ -15,7 +15,10 @@ import {
   type StartOptions,
 } from './backends.ts'
 import type { Blobs } from './blobs/blobs.ts'
+import type { Https, HttpsOptions } from './certificates/https.ts'
+import { redirectToHttps } from './certificates/https-redirect.ts'
 import { type ReencryptedKeys, type ReencryptOptions, reencryptKeys } from './certificates/reencrypt-keys.ts'
+import { openPort } from './config/open-port.ts'
 import { type Config, ConfigError } from './config/settings.ts'
 import { canReceiveDomains } from './domains/name.ts'
 import { isChallenge } from './edge/acme-http-challenge.ts'
@@ -42,20 +45,18 @@ import { SECOND_MS } from './lib/time.ts'
 import { TransferRates } from './lib/transfer-rates.ts'
 import { Http1FastPath } from './net/http1/fast-path.ts'
 import { handleNodeRequest } from './net/http1/node-handler.ts'
-import { redirectToHttps } from './net/https-redirect.ts'
-import { type InternalRoute, InternalServer } from './net/internal-server.ts'
 import { isTls } from './net/is-tls.ts'
 import { Listener } from './net/listener.ts'
-import { ServiceRequests } from './net/observe-request.ts'
-import { ON_DEMAND_TLS_PATH, onDemandTls } from './net/on-demand-tls.ts'
 import { ProxyProtocol } from './net/proxy-protocol.ts'
-import type { Https, HttpsOptions } from './net/tls/https.ts'
 import { rejectAmbiguous } from './net/validate-request.ts'
 import { AccessLog } from './operations/access-log/access-log.ts'
 import { ActivityRecorder } from './operations/administration/activity.ts'
 import { FleetSettings } from './operations/fleet/fleet-settings.ts'
 import { NodeReporter } from './operations/fleet/node-reporter.ts'
+import { type InternalRoute, InternalServer } from './operations/internal/internal-server.ts'
+import { ON_DEMAND_TLS_PATH, onDemandTls } from './operations/internal/on-demand-tls.ts'
 import { METRICS_PATH, metricsRoute } from './operations/telemetry/metrics-route.ts'
+import { ServiceRequests } from './operations/telemetry/observe-request.ts'
 import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
 import { watchService } from './operations/telemetry/service-incidents.ts'
 import { addServiceMetrics } from './operations/telemetry/service-metrics.ts'
@@ -114,14 +115,17 @@ export async function startService(config: Config, given: StartOptions): Promise
   // The peers of a service behind proxies are those proxies.
   const perNetwork = config.trustedProxies > 0 ? undefined : config.connectionsPerAddress
   const connections = stack.use(new Connections({ memory: clientMemory, perNetwork, log }))
-  const proxyProtocol = config.proxyProtocol && new ProxyProtocol({ from: config.proxyProtocol, log })
+  const proxyProtocol =
+    config.proxyProtocol &&
+    new ProxyProtocol({ from: config.proxyProtocol, setting: 'SLIPWAY_PROXY_PROTOCOL', log })
   // A node that cannot serve refuses connections, so that balancers use the others.
   const database = config.databaseUrl === '' ? undefined : await openSharedDatabase(config, startOptions)
   if (database) stack.use(database.store)
-  const listener = await Listener.open(config.host, config.port, {
+  const opening = Listener.open(config.host, config.port, {
     ...{ shared, connections, proxyProtocol },
     deadlines: given.deadlines ?? DEADLINES,
   })
+  const listener = await openPort('SLIPWAY_PORT', opening)
   stack.defer(() => listener.drain(config.drainSeconds))
   const baseUrl = config.baseUrl || `http://localhost:${listener.port}`
 
@@ -438,7 +442,7 @@ async function openHttps(
   parts: Omit<HttpsOptions, 'config' | 'createHttp2'>,
 ): Promise<Https | undefined> {
   if (config.httpsPort === undefined) return undefined
-  const { Https } = await import('./net/tls/https.ts')
+  const { Https } = await import('./certificates/https.ts')
   return Https.open({ ...parts, config, createHttp2: await loadHttp2(config) }, config.httpsPort)
 }
 

@@ -268,7 +268,7 @@ async function openCertificates(
   const { StoredAcmeAccount } = await import('./certificates/acme-account.ts')
   const { dnsHook } = await import('./certificates/dns-hook.ts')
   const { CertificateManager } = await import('./certificates/certificates.ts')
-  const { getOwnNames: ownNames } = await import('./net/tls/https.ts')
+  const { getOwnNames: ownNames } = await import('./certificates/https.ts')
   const directory = config.acmeUrl
   const acme = acmeClient({
     ...parts,

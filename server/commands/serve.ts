@@ -132,7 +132,9 @@ async function freePorts({ host, port, httpsPort, internalHost, internalPort }: 
 async function freePort(host: string, port: number, setting: string): Promise<number> {
   const { createServer } = await import('node:net')
   const { listenOn, getPort } = await import('../net/ports.ts')
-  const probes = await listenOn({ host, port, setting, shared: false }, () => createServer())
+  const { openPort } = await import('../config/open-port.ts')
+  const opening = listenOn({ host, port, shared: false }, () => createServer())
+  const probes = await openPort(setting, opening)
   const free = getPort(probes[0])
   await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
   return free

@@ -8,7 +8,7 @@ import type { LoggedRequest } from '../lib/request-log.ts'
 import { OverloadError } from '../lib/semaphore.ts'
 import { settlesWithin } from '../lib/settles-within.ts'
 import { type SpanOptions, trace } from '../lib/telemetry.ts'
-import type { HttpHandler, HttpRequest, RequestTarget, ResultWithBody } from '../net/http-handler.ts'
+import type { HttpHandler, HttpRequest, RequestTarget } from '../net/http-handler.ts'
 import { type ChangeEffects, NO_EFFECTS } from '../store/changes.ts'
 import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
 import { AnonymousNotice } from './anonymous-notice.ts'
@@ -26,6 +26,7 @@ import type { Redirect, Resolution, ResolvedSite } from './resolve/resolution.ts
 import type { RouteTable } from './resolve/route-table.ts'
 import { SiteResolver } from './resolve/site-resolver.ts'
 import {
+  BUSY,
   type ErrorPages,
   NOTICE_PATH,
   OPTIONS_RESPONSE,
@@ -33,7 +34,14 @@ import {
   PASSWORD_PATH,
 } from './respond/pages/error-pages.ts'
 import { REPORT_PATH } from './respond/pages/page-frame.ts'
-import { type BlobSlice, bodyBytes, type EdgeResponse, type EdgeResult, withHeaders } from './response.ts'
+import {
+  type BlobSlice,
+  bodyBytes,
+  type EdgeResponse,
+  type EdgeResult,
+  type EdgeResultWithBody,
+  withHeaders,
+} from './response.ts'
 import { ReviewFrames } from './review.ts'
 import { VisitCounter } from './visit-counter.ts'
 
@@ -132,8 +140,8 @@ export class Edge implements HttpHandler {
       : Promise.resolve(this.#pages.methodNotAllowed.for(request.headers))
   }
 
-  errorResponse(status: keyof typeof ERROR_NAMES): EdgeResponse {
-    return this.#pages[ERROR_NAMES[status]].for()
+  errorResponse(status: keyof typeof ERROR_NAMES | 503): EdgeResponse {
+    return status === 503 ? BUSY : this.#pages[ERROR_NAMES[status]].for()
   }
 
   countRejected(response: EdgeResponse): void {
@@ -158,7 +166,7 @@ export class Edge implements HttpHandler {
     request: HttpRequest,
     result: EdgeResult,
     memory?: MemoryReservation,
-  ): Promise<ResultWithBody> {
+  ): Promise<EdgeResultWithBody> {
     const { startedAt = performance.now() } = result
     const span = visitSpan('visit body', request)
     const found = await trace(this.#options, span, () =>
@@ -171,7 +179,7 @@ export class Edge implements HttpHandler {
     request: HttpRequest,
     { response, visit }: EdgeResult,
     { memory, isReloaded }: { memory: MemoryReservation | undefined; isReloaded: boolean },
-  ): Promise<ResultWithBody> {
+  ): Promise<EdgeResultWithBody> {
     const { content } = response
     if (!content) return { response, visit, body: response.body }
     const reportCorruptBlob = (error: unknown) => {
@@ -362,7 +370,7 @@ export class Edge implements HttpHandler {
     return expiresAt !== null && this.#options.clock() >= expiresAt
   }
 
-  async #identityFallback(request: HttpRequest, memory?: MemoryReservation): Promise<ResultWithBody> {
+  async #identityFallback(request: HttpRequest, memory?: MemoryReservation): Promise<EdgeResultWithBody> {
     const plain = withoutEncodings(request)
     const result = await this.respond(plain)
     return this.openBody(plain, result ?? uncounted(this.#pages.siteNotFound.for(plain.headers)), memory)
@@ -373,7 +381,7 @@ export class Edge implements HttpHandler {
     request: HttpRequest,
     { encoding, size }: BlobSlice,
     opening: Promise<unknown>,
-  ): Promise<ResultWithBody | undefined> {
+  ): Promise<EdgeResultWithBody | undefined> {
     if (encoding === undefined || size > MAX_BUFFERED_FILE_BYTES) return undefined
     const isRead = opening.then(
       () => true,
@@ -439,7 +447,7 @@ function toLoggedRequest(request: HttpRequest, { response }: EdgeResult): Logged
   return { host, ...target, headers, socket, method, status: response.status, bytes }
 }
 
-function inline(response: EdgeResponse, visit: string | undefined): ResultWithBody {
+function inline(response: EdgeResponse, visit: string | undefined): EdgeResultWithBody {
   return { response, visit, body: response.body }
 }
 

@@ -1,7 +1,7 @@
 import type { BlobLocation, ByteRange } from '../blobs/blobs.ts'
 import type { CodedContent } from '../blobs/content-coding.ts'
 import type { Encoding } from '../blobs/encoding.ts'
-import type { HttpResponse, HttpResult } from '../net/http-handler.ts'
+import type { HttpResponse, HttpResult, ResultWithBody } from '../net/http-handler.ts'
 import type { InjectedDocument } from '../sites/page-metadata/injected-document.ts'
 
 export interface BlobSlice {
@@ -29,7 +29,15 @@ export interface EdgeResponse extends HttpResponse {
 
 export interface EdgeResult extends HttpResult {
   readonly response: EdgeResponse
+  /** The slug of the site that the request visits; undefined when it is not counted. */
+  readonly visit: string | undefined
+  /** `miss` when the response waited for the store or for stored bytes, `stale` when changes may have been missed. */
+  readonly cache?: 'miss' | 'stale'
+  /** When the request of a miss arrived, on the monotonic clock. */
+  readonly startedAt?: number
 }
+
+export type EdgeResultWithBody = EdgeResult & ResultWithBody
 
 export function bodyBytes({ body, content }: EdgeResponse): number {
   if (!content) return body?.length ?? 0

@@ -2,10 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { RequestLike } from '../lib/client-ip.ts'
 import type { MemoryReservation } from '../lib/client-memory.ts'
 
-// The only interface between the protocols and the content: `server/edge/edge.ts` implements it, and neither side
-// imports anything else of the other.
+// The only interface between the protocols and what they serve.
 
-/** Request headers that affect a response or the visit statistics, in lower case. */
+/** Request headers that a handler gets, in lower case. */
 export const RELEVANT_HEADERS = [
   'accept',
   'accept-encoding',
@@ -58,14 +57,9 @@ export interface HttpResponse {
   readonly content?: object
 }
 
+/** A handler may add what it needs for `openBody` and `count`, which get the object that `respond` returned. */
 export interface HttpResult {
   readonly response: HttpResponse
-  /** The slug of the site that the request visits; undefined when it is not counted. */
-  readonly visit: string | undefined
-  /** `miss` when the response waited for the store or for stored bytes, `stale` when changes may have been missed. */
-  readonly cache?: 'miss' | 'stale'
-  /** When the request of a miss arrived, on the monotonic clock. */
-  readonly startedAt?: number
 }
 
 export interface ResultWithBody extends HttpResult {
@@ -95,7 +89,8 @@ export interface HttpHandler {
   respond(request: HttpRequest): HttpResult | Promise<HttpResult> | undefined
   /** The response to any other method; `message` has the method and the body. */
   respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<HttpResponse>
-  errorResponse(status: 400 | 404 | 421): HttpResponse
+  /** 503 when the network of the client holds all memory that it may hold. */
+  errorResponse(status: 400 | 404 | 421 | 503): HttpResponse
   /** Counts the response to a request that HTTP/2 rejects before it is known whose it is, as requests of the service. */
   countRejected(response: HttpResponse): void
   peekBody(response: HttpResponse): Buffer | undefined

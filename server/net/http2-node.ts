@@ -14,7 +14,6 @@ import type { HttpRequest, HttpResponse, HttpResult } from './http-handler.ts'
 import { Http1Bridge, RELAY_BYTES } from './http1-bridge.ts'
 import { getClientIp, type Http2Engine, type Http2Options } from './http2-engine.ts'
 import {
-  BUSY,
   forwardedFor,
   HTTP1_ONLY_HEADERS,
   interpretRequest,
@@ -191,7 +190,10 @@ class NodeHttp2Session {
     const memory = this.#reserve(stream, forwardedFor(head))
     let heldBytes = 0
     const account = () => memory.resize(RELAY_BYTES + heldBytes + stream.writableLength)
-    if (!account()) return void this.#send(stream, BUSY, BUSY.body)
+    if (!account()) {
+      const busy = handler.errorResponse(503)
+      return void this.#send(stream, busy, busy.body)
+    }
     const sink = {
       continue: () => stream.closed || stream.additionalHeaders({ ':status': 100 }),
       head: (status: number, headers: readonly string[]) => {

@@ -72,21 +72,6 @@ const NO_TUNNEL: HttpResponse = {
   headers: ['Allow', 'GET, HEAD, OPTIONS', 'Content-Length', '0'],
 }
 
-export const BUSY: HttpResponse = {
-  status: 503,
-  headers: [
-    ...['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
-    ...['Content-Type', 'application/json; charset=utf-8', 'Retry-After', '5'],
-  ],
-  body: Buffer.from(
-    JSON.stringify({
-      error: 'Too many requests from your network are in progress. Try again shortly.',
-      code: 'UNAVAILABLE',
-      status: 503,
-    }),
-  ),
-}
-
 /** Concurrent open bodies of one connection; each takes some hundred KiB. */
 export const OPEN_BODIES = { running: 32, waiting: 100 }
 

@@ -69,7 +69,7 @@ export class Listener {
   static async open(host: string, port: number, options: ListenOptions = {}): Promise<Listener> {
     const { shared = false } = options
     const ready = Promise.withResolvers<RequestHandlers>()
-    const place = { host, port, shared, setting: 'SLIPWAY_PORT' }
+    const place = { host, port, shared }
     const lingering = new LingeringConnections({ deadlines: (options.deadlines ?? DEADLINES).lingering })
     const servers = await listenOn(place, () => makeServer(ready.promise, lingering, options))
     return new Listener(servers, ready, options)

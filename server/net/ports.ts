@@ -5,18 +5,22 @@ export interface ListenAddress {
   port: number
   /** Whether the system distributes connections over all listening processes: a crashed one then loses only its own. */
   shared: boolean
-  setting: string
 }
 
-/** The port is not available: one sentence for the operator. */
+const UNAVAILABLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'] as const
+
+/** The port is not available. */
 export class ListenError extends Error {
   override name = 'ListenError'
-  /** That of the system, such as `EADDRINUSE`. */
-  readonly code: string
+  readonly code: (typeof UNAVAILABLE)[number]
+  readonly host: string
+  readonly port: number
 
-  constructor(message: string, code: string) {
+  constructor(message: string, { code, host, port }: Pick<ListenError, 'code' | 'host' | 'port'>) {
     super(message)
     this.code = code
+    this.host = host
+    this.port = port
   }
 }
 
@@ -64,27 +68,7 @@ function hasNoSuchAddress(error: unknown): boolean {
   return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT'
 }
 
-function toListenError(error: unknown, { host, port, setting }: ListenAddress): Error {
-  const { code } = error as NodeJS.ErrnoException
-  switch (code) {
-    case 'EADDRINUSE':
-      return new ListenError(
-        `Port ${port} is in use, perhaps by another Slipway. Stop that program, or choose another port with ${setting}.`,
-        code,
-      )
-    case 'EACCES':
-      return new ListenError(
-        `Port ${port} may not be used by this user. Choose one above 1023 with ${setting}.`,
-        code,
-      )
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return new ListenError(`SLIPWAY_HOST=${host} is not an address of this machine.`, code)
-    case 'EAI_AGAIN':
-      return new ListenError(
-        `SLIPWAY_HOST=${host} cannot be looked up, because no resolver responds. Use an IP address of this machine.`,
-        code,
-      )
-  }
-  return error as Error
+function toListenError(error: unknown, { host, port }: ListenAddress): Error {
+  const code = UNAVAILABLE.find((one) => one === (error as NodeJS.ErrnoException).code)
+  return code ? new ListenError((error as Error).message, { code, host, port }) : (error as Error)
 }

@@ -18,6 +18,8 @@ export type ProxyHeaderError = 'missing' | 'invalid' | 'oversized'
 
 interface ProxyProtocolOptions {
   from: BlockList
+  /** The setting of `from`, for the log. */
+  setting: string
   log: Log
   headerTimeoutMs?: number
   read?: typeof readFromStream
@@ -44,11 +46,10 @@ const V2_UNIX = 0x31
 const ADDRESS_PROPERTIES = ['remoteAddress', 'remoteFamily', 'remotePort'] as const
 
 const MESSAGES = {
-  peer: 'connections refused: SLIPWAY_PROXY_PROTOCOL does not include the peer',
-  missing: 'connections refused: no PROXY protocol header',
-  invalid: 'connections refused: invalid PROXY protocol header',
-  oversized: 'connections refused: oversized PROXY protocol header',
-  slow: 'connections refused: timeout of the PROXY protocol header',
+  missing: 'no PROXY protocol header',
+  invalid: 'invalid PROXY protocol header',
+  oversized: 'oversized PROXY protocol header',
+  slow: 'timeout of the PROXY protocol header',
 } as const
 
 /**
@@ -97,8 +98,10 @@ export class ProxyProtocol {
     for (const socket of this.#pending) socket.destroy()
   }
 
-  #refuse(socket: Socket, reason: keyof typeof MESSAGES): void {
-    this.#options.log.summarize('warn', MESSAGES[reason])
+  #refuse(socket: Socket, reason: keyof typeof MESSAGES | 'peer'): void {
+    const { log, setting } = this.#options
+    const message = reason === 'peer' ? `${setting} does not include the peer` : MESSAGES[reason]
+    log.summarize('warn', `connections refused: ${message}`)
     socket.destroy()
   }
 

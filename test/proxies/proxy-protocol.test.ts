@@ -201,7 +201,13 @@ for (const read of [readIntoSharedBuffer, readFromStream])
     const from = new BlockList()
     from.addAddress('127.0.0.1')
     t.mock.timers.enable({ apis: ['setTimeout'] })
-    const proxyProtocol = new ProxyProtocol({ from, log: silentLog, headerTimeoutMs: 5000, read })
+    const proxyProtocol = new ProxyProtocol({
+      from,
+      setting: 'FROM',
+      log: silentLog,
+      headerTimeoutMs: 5000,
+      read,
+    })
     const server = createServer((socket) => proxyProtocol.accept(socket, () => assert.fail('accepted')))
     await once(server.listen(0, '127.0.0.1'), 'listening')
     t.after(() => server.close())

@@ -80,7 +80,7 @@ function stream(exchange: Exchange, result: ResultWithBody): void {
 }
 
 function sendUncounted(exchange: Exchange, response: HttpResponse): void {
-  send(exchange, { response, visit: undefined }, response.body)
+  send(exchange, { response }, response.body)
 }
 
 function send(exchange: Exchange, result: HttpResult, body: Buffer | undefined): void {

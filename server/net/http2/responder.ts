@@ -4,7 +4,7 @@ import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { HttpRequest, HttpResponse, HttpResult } from '../http-handler.ts'
 import { Http1Bridge, RELAY_BYTES } from '../http1-bridge.ts'
-import { BUSY, forwardedFor, OPEN_BODIES, type RequestHead } from '../http2-request.ts'
+import { forwardedFor, OPEN_BODIES, type RequestHead } from '../http2-request.ts'
 import { pipeBody, type Sink } from '../pipe-body.ts'
 import type { FloodGuard } from './flood-guard.ts'
 import { CODE, MAX_FRAME_BYTES } from './frame.ts'
@@ -107,7 +107,8 @@ export class Responder {
     const { streams } = this.#options
     if (stream.hasResponse) return void streams.reset(stream, CODE.enhanceYourCalm)
     stream.release()
-    this.#send(stream, BUSY, BUSY.body)
+    const busy = this.#options.server.handler.errorResponse(503)
+    this.#send(stream, busy, busy.body)
   }
 
   #sendImmediately(id: number, window: number, request: HttpRequest, result: HttpResult): boolean {

@@ -5,9 +5,8 @@ import type { Log } from '../../lib/log.ts'
 import type { ListenOptions } from '../listener.ts'
 import { getPort, listenOn } from '../ports.ts'
 import type { ProxyProtocol } from '../proxy-protocol.ts'
-import type { SelectedCertificate } from './certificate-selector.ts'
 import type { ClientHello } from './client-hello.ts'
-import { type ReadSocket, TlsAcceptor } from './tls-acceptor.ts'
+import { type ReadSocket, type SelectedCertificate, TlsAcceptor } from './tls-acceptor.ts'
 
 export interface TlsHandlers {
   select(
@@ -58,7 +57,7 @@ export class SecureListener {
       server.maxConnections = 20_000
       return server
     }
-    const place = { host, port, shared, setting: 'SLIPWAY_HTTPS_PORT' }
+    const place = { host, port, shared }
     return new SecureListener(await listenOn(place, make), ready, options)
   }
 

@@ -1,16 +1,22 @@
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { type SecureContext, TLSSocket } from 'node:tls'
 import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import type { Log } from '../../lib/log.ts'
 import { OverloadError } from '../../lib/semaphore.ts'
 import { inheritClient } from '../proxy-protocol.ts'
 import { takeBuffered } from '../shared-buffer-read.ts'
-import type { SelectedCertificate } from './certificate-selector.ts'
 import { type ClientHello, type HelloError, readClientHello } from './client-hello.ts'
-import { setCoverage } from './covered-hosts.ts'
+import { type Covers, setCoverage } from './covered-hosts.ts'
 
 /** The bytes are valid until `take` returns. Returns a function that restores normal reading of the socket. */
 export type ReadSocket = (socket: Socket, take: (buffer: Buffer, length: number) => void) => () => void
+
+export interface SelectedCertificate {
+  context: SecureContext
+  protocols: readonly string[]
+  /** The hosts that may be requested over the connection; undefined for all. */
+  covers?: Covers
+}
 
 export interface TlsAcceptorOptions {
   /** Undefined rejects the name. */

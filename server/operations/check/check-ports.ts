@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { openPort } from '../../config/open-port.ts'
 import type { Config } from '../../config/settings.ts'
 import { fetchJson } from '../../lib/fetch-json.ts'
 import { PROBE_HEADER, ProbeToken } from '../../lib/probe-token.ts'
@@ -41,7 +42,8 @@ interface WantedPort {
 async function checkPort({ host, port, setting, isRunning }: WantedPort): Promise<CheckResult> {
   const name = 'port'
   try {
-    const probes = await listenOn({ host, port, setting, shared: false }, () => createServer())
+    const opening = listenOn({ host, port, shared: false }, () => createServer())
+    const probes = await openPort(setting, opening)
     await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
     return ok(name, `${setting}: ${port === 0 ? 'any port' : port} on ${host} is free`)
   } catch (error) {

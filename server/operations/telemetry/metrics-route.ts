@@ -1,5 +1,5 @@
 import { formatMetrics, METRICS_TYPE, type Metrics, type ProcessSnapshot } from '../../lib/metrics.ts'
-import type { InternalRoute } from '../../net/internal-server.ts'
+import type { InternalRoute } from '../internal/internal-server.ts'
 
 export const METRICS_PATH = '/metrics'
 

@@ -240,6 +240,22 @@ function describeProblem(problem: PasswordProblem, texts: VisitorTexts['password
 /** For a missing script or style sheet, where HTML would only confuse. */
 export const ASSET_NOT_FOUND = inlineResponse(404, 'text/plain; charset=utf-8', 'Not found\n')
 
+/** Of requests of the API as well, which HTTP/2 refuses before it is known whose they are. */
+export const BUSY: EdgeResponse = {
+  status: 503,
+  headers: [
+    ...['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
+    ...['Content-Type', 'application/json; charset=utf-8', 'Retry-After', '5'],
+  ],
+  body: Buffer.from(
+    JSON.stringify({
+      error: 'Too many requests from your network are in progress. Try again shortly.',
+      code: 'UNAVAILABLE',
+      status: 503,
+    }),
+  ),
+}
+
 /** RFC 9110, 9.3.7. */
 export const OPTIONS_RESPONSE = optionsResponse(SITE_METHODS)
 export const PASSWORD_OPTIONS_RESPONSE = optionsResponse(FORM_METHODS)

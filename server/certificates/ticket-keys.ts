@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Log } from '../../lib/log.ts'
-import type { SecretBox } from '../../lib/secret-box.ts'
-import { HOUR_MS } from '../../lib/time.ts'
-import { INDEPENDENT, type Store } from '../../store/store.ts'
+import type { Log } from '../lib/log.ts'
+import type { SecretBox } from '../lib/secret-box.ts'
+import { HOUR_MS } from '../lib/time.ts'
+import { INDEPENDENT, type Store } from '../store/store.ts'
 
 const PERIOD_MS = 12 * HOUR_MS
 

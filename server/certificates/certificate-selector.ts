@@ -1,28 +1,21 @@
 import { constants, createHash } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { certificateKeyContext } from '../../certificates/key-contexts.ts'
-import { challengeCertificate } from '../../certificates/x509.ts'
-import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
-import { Coalesced, READ_INTERVAL_MS } from '../../lib/coalesced.ts'
-import { LoadingCache } from '../../lib/loading-cache.ts'
-import type { Log } from '../../lib/log.ts'
-import type { MissLimiter } from '../../lib/miss-limiter.ts'
-import { MemoryBudget } from '../../lib/second-chance-cache.ts'
-import type { SecretBox } from '../../lib/secret-box.ts'
-import type { Store } from '../../store/store.ts'
-import type { StoredChallenge } from '../../store/tables/acme.ts'
-import type { Certificate } from '../../store/tables/certificates.ts'
-import type { CertificateFiles, KeyPair } from './certificate-files.ts'
-import type { ClientHello } from './client-hello.ts'
-import type { Covers } from './covered-hosts.ts'
+import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
+import { Coalesced, READ_INTERVAL_MS } from '../lib/coalesced.ts'
+import { LoadingCache } from '../lib/loading-cache.ts'
+import type { Log } from '../lib/log.ts'
+import type { MissLimiter } from '../lib/miss-limiter.ts'
+import { MemoryBudget } from '../lib/second-chance-cache.ts'
+import type { SecretBox } from '../lib/secret-box.ts'
+import type { CertificateFiles, KeyPair } from '../net/tls/certificate-files.ts'
+import type { ClientHello } from '../net/tls/client-hello.ts'
+import type { SelectedCertificate } from '../net/tls/tls-acceptor.ts'
+import type { Store } from '../store/store.ts'
+import type { StoredChallenge } from '../store/tables/acme.ts'
+import type { Certificate } from '../store/tables/certificates.ts'
+import { certificateKeyContext } from './key-contexts.ts'
 import type { TicketKeys } from './ticket-keys.ts'
-
-export interface SelectedCertificate {
-  context: SecureContext
-  protocols: readonly string[]
-  /** The hosts that may be requested over the connection; undefined for all. */
-  covers?: Covers
-}
+import { challengeCertificate } from './x509.ts'
 
 interface CertificateSelectorOptions {
   store: Store

@@ -1,8 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { ApiError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
-import { http } from '../lib/node-http.ts'
-import { getPort, listenOn } from './ports.ts'
+import { openPort } from '../../config/open-port.ts'
+import { ApiError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { http } from '../../lib/node-http.ts'
+import { getPort, listenOn } from '../../net/ports.ts'
 
 export interface InternalResponse {
   status: number
@@ -37,8 +38,8 @@ export class InternalServer implements AsyncDisposable {
   /** ListenError when the port is not available. */
   static async open(options: InternalServerOptions): Promise<InternalServer> {
     const { host, port, shared } = options
-    const place = { host, port, shared, setting: 'SLIPWAY_INTERNAL_PORT' }
-    return new InternalServer(await listenOn(place, () => makeServer(options)))
+    const opening = listenOn({ host, port, shared }, () => makeServer(options))
+    return new InternalServer(await openPort('SLIPWAY_INTERNAL_PORT', opening))
   }
 
   private constructor(servers: readonly [Server, ...Server[]]) {

@@ -1,23 +1,24 @@
 import { isIP } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { type Config, ConfigError } from '../../config/settings.ts'
-import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
-import type { ClientMemory } from '../../lib/client-memory.ts'
-import type { Connections } from '../../lib/connections.ts'
-import type { Log } from '../../lib/log.ts'
-import type { MissLimiter } from '../../lib/miss-limiter.ts'
-import type { MemoryBudget } from '../../lib/second-chance-cache.ts'
-import type { SecretBox } from '../../lib/secret-box.ts'
-import type { Store } from '../../store/store.ts'
-import type { HttpHandler } from '../http-handler.ts'
-import type { Http2Engine, Http2Options } from '../http2-engine.ts'
-import type { Listener } from '../listener.ts'
-import type { ProxyProtocol } from '../proxy-protocol.ts'
-import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
-import { CertificateFiles } from './certificate-files.ts'
+import { openPort } from '../config/open-port.ts'
+import { type Config, ConfigError } from '../config/settings.ts'
+import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
+import type { ClientMemory } from '../lib/client-memory.ts'
+import type { Connections } from '../lib/connections.ts'
+import type { Log } from '../lib/log.ts'
+import type { MissLimiter } from '../lib/miss-limiter.ts'
+import type { MemoryBudget } from '../lib/second-chance-cache.ts'
+import type { SecretBox } from '../lib/secret-box.ts'
+import type { HttpHandler } from '../net/http-handler.ts'
+import type { Http2Engine, Http2Options } from '../net/http2-engine.ts'
+import type { Listener } from '../net/listener.ts'
+import type { ProxyProtocol } from '../net/proxy-protocol.ts'
+import { readIntoSharedBuffer } from '../net/shared-buffer-read.ts'
+import { CertificateFiles } from '../net/tls/certificate-files.ts'
+import type { ClientHello } from '../net/tls/client-hello.ts'
+import { SecureListener } from '../net/tls/secure-listener.ts'
+import type { Store } from '../store/store.ts'
 import { CertificateSelector } from './certificate-selector.ts'
-import type { ClientHello } from './client-hello.ts'
-import { SecureListener } from './secure-listener.ts'
 import { TicketKeys } from './ticket-keys.ts'
 
 export interface HttpsOptions {
@@ -54,7 +55,8 @@ export class Https implements AsyncDisposable {
 
   /** Listens, and queues connections until `serve`. */
   static async open(options: HttpsOptions, port: number): Promise<Https> {
-    const listener = await SecureListener.open(options.config.host, port, options)
+    const opening = SecureListener.open(options.config.host, port, options)
+    const listener = await openPort('SLIPWAY_HTTPS_PORT', opening)
     try {
       const https = new Https(options, listener)
       await Promise.all([https.#selector.refresh(), https.#tickets.refresh()])

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import type { Https } from './tls/https.ts'
+import type { Https } from './https.ts'
 
 /** Returns whether it did. Other hosts, `/health` and `/ready` are left alone: monitoring uses any name and no TLS. */
 export function redirectToHttps(

@@ -1,0 +1,24 @@
+import { ListenError } from '../net/ports.ts'
+
+/** Awaits what listens with the port of a setting. Its ListenError is one sentence for the operator. */
+export async function openPort<T>(setting: string, opening: Promise<T>): Promise<T> {
+  try {
+    return await opening
+  } catch (error) {
+    throw error instanceof ListenError ? new ListenError(explain(error, setting), error) : error
+  }
+}
+
+function explain({ code, host, port }: ListenError, setting: string): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} is in use, perhaps by another Slipway. Stop that program, or choose another port with ${setting}.`
+    case 'EACCES':
+      return `Port ${port} may not be used by this user. Choose one above 1023 with ${setting}.`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `SLIPWAY_HOST=${host} is not an address of this machine.`
+    case 'EAI_AGAIN':
+      return `SLIPWAY_HOST=${host} cannot be looked up, because no resolver responds. Use an IP address of this machine.`
+  }
+}
