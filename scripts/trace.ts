@@ -10,8 +10,8 @@ import { sha256 } from '../test/api/content.ts'
 import { type RunningService, startTestService } from '../test/support/service.ts'
 import { root } from './root.mjs'
 
-// `npm run trace -- ROUTE` counts what one request runs, by V8's precise coverage: the files and functions of server/ and
-// protocol/ with a call, and the calls. The code is warm: the same request ran before.
+// `npm run trace -- ROUTE` counts what one request runs, by V8's precise coverage: the files and functions of server/,
+// packages/ and protocol/ with a call, and the calls. The code is warm: the same request ran before.
 
 const WARM_ROUNDS = 3
 const MEASURED_ROUNDS = 5
@@ -123,7 +123,7 @@ function countCalls(scripts: Profiler.ScriptCoverage[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const { url, functions } of scripts) {
     const path = url.startsWith('file:') ? relative(root, fileURLToPath(url)) : ''
-    if (!/^(server|protocol)\//.test(path)) continue
+    if (!/^(packages|server|protocol)\//.test(path)) continue
     for (const { functionName, ranges } of functions) {
       const [{ count, startOffset }] = ranges as [Profiler.CoverageRange]
       if (count > 0) counts.set(`${path} ${functionName}@${startOffset}`, count)

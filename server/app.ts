@@ -1,6 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
+import { clientIp } from '../packages/http-server/clients/client-ip.ts'
+import { ClientMemory } from '../packages/http-server/clients/client-memory.ts'
+import { Connections } from '../packages/http-server/clients/connections.ts'
+import { TransferRates } from '../packages/http-server/clients/transfer-rates.ts'
+import { Http1FastPath } from '../packages/http-server/http1/fast-path.ts'
+import { handleNodeRequest } from '../packages/http-server/http1/node-handler.ts'
+import { isTls } from '../packages/http-server/is-tls.ts'
+import { Listener } from '../packages/http-server/listener.ts'
+import { MemoryBudget } from '../packages/http-server/memory/second-chance-cache.ts'
+import { ProxyProtocol } from '../packages/http-server/proxy-protocol.ts'
+import { rejectAmbiguous } from '../packages/http-server/validate-request.ts'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
@@ -27,9 +38,6 @@ import type { EdgeOptions } from './edge/edge-options.ts'
 import { sweeps } from './jobs/jobs.ts'
 import { Scheduler } from './jobs/scheduler.ts'
 import { CircuitBreaker } from './lib/circuit-breaker.ts'
-import { clientIp } from './lib/client-ip.ts'
-import { ClientMemory } from './lib/client-memory.ts'
-import { Connections } from './lib/connections.ts'
 import { DEADLINES } from './lib/deadlines.ts'
 import { HSTS, maySendHsts } from './lib/hsts.ts'
 import type { Incidents } from './lib/incidents.ts'
@@ -37,18 +45,10 @@ import type { Log } from './lib/log.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { ProbeToken } from './lib/probe-token.ts'
-import { MemoryBudget } from './lib/second-chance-cache.ts'
 import { UndecryptableError } from './lib/secret-box.ts'
 import { shareResult } from './lib/share-result.ts'
 import type { Tracer } from './lib/telemetry.ts'
 import { SECOND_MS } from './lib/time.ts'
-import { TransferRates } from './lib/transfer-rates.ts'
-import { Http1FastPath } from './net/http1/fast-path.ts'
-import { handleNodeRequest } from './net/http1/node-handler.ts'
-import { isTls } from './net/is-tls.ts'
-import { Listener } from './net/listener.ts'
-import { ProxyProtocol } from './net/proxy-protocol.ts'
-import { rejectAmbiguous } from './net/validate-request.ts'
 import { AccessLog } from './operations/access-log/access-log.ts'
 import { ActivityRecorder } from './operations/administration/activity.ts'
 import { FleetSettings } from './operations/fleet/fleet-settings.ts'
@@ -450,9 +450,9 @@ async function openHttps(
 async function loadHttp2({ http2 }: Config): Promise<HttpsOptions['createHttp2']> {
   if (http2 === 'off') return undefined
   if (http2 === 'node') {
-    const { NodeHttp2Server } = await import('./net/http2-node.ts')
+    const { NodeHttp2Server } = await import('../packages/http-server/http2-node.ts')
     return (options) => new NodeHttp2Server(options)
   }
-  const { Http2Server } = await import('./net/http2/http2-server.ts')
+  const { Http2Server } = await import('../packages/http-server/http2/http2-server.ts')
   return (options) => new Http2Server(options)
 }

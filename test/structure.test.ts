@@ -21,8 +21,8 @@ const ENGINES = [
   'server/mail/smtp.ts',
   'server/domains/dns/resolver.ts',
   'packages/acme-client/client.ts',
-  'server/net/http2/http2-server.ts',
-  'server/net/http2-node.ts',
+  'packages/http-server/http2/http2-server.ts',
+  'packages/http-server/http2-node.ts',
 ]
 
 /** Builds and connects all parts, opens what they store data in, and copies that. */
@@ -33,8 +33,8 @@ const COMPOSITION = [
   'server/operations/copies.ts',
 ]
 
-/** The interface between protocols and handlers. */
-const HTTP_HANDLER = 'server/net/http-handler.ts'
+/** What the edge uses of the HTTP server: the interface of its handler, and what is about clients and memory. */
+const OF_HANDLERS = /^packages\/http-server\/((clients|memory)\/|http-handler\.ts|host-name\.ts)/
 
 interface Import {
   from: string
@@ -57,10 +57,9 @@ const RULES: { sentence: string; isBroken(one: Import): boolean }[] = [
       !from.startsWith('server/commands/'),
   },
   {
-    sentence: 'net/ and edge/ know each other by server/net/http-handler.ts only',
+    sentence: 'edge/ knows no protocol',
     isBroken: ({ from, to }) =>
-      (from.startsWith('server/net/') && to.startsWith('server/edge/')) ||
-      (from.startsWith('server/edge/') && to.startsWith('server/net/') && to !== HTTP_HANDLER),
+      from.startsWith('server/edge/') && to.startsWith('packages/http-server/') && !OF_HANDLERS.test(to),
   },
   {
     sentence: 'client/ and dashboard/ import nothing from server/',
@@ -96,11 +95,13 @@ const EXCEPTIONS: Record<string, string> = {
   'server/edge/edge.ts Edge': 'the facade of the edge: one method for each kind of request',
   'server/lib/loading-cache.ts LoadingCache':
     'the states of an entry: its loads, owners and invalidations, which read the same fields',
-  'server/net/http1/connection.ts FastPathConnection': 'the state machine of an HTTP/1.1 connection',
-  'server/net/http2/frames.ts FrameHandler': 'the state machine of RFC 9113: one method for each frame type',
-  'server/net/http2/session.ts Http2Session': 'the state machine of an HTTP/2 connection',
-  'server/net/http2/stream.ts Stream': 'the state of an HTTP/2 stream',
-  'server/net/http2/streams.ts Streams': 'the stream states of RFC 9113, section 5',
+  'packages/http-server/http1/connection.ts FastPathConnection':
+    'the state machine of an HTTP/1.1 connection',
+  'packages/http-server/http2/frames.ts FrameHandler':
+    'the state machine of RFC 9113: one method for each frame type',
+  'packages/http-server/http2/session.ts Http2Session': 'the state machine of an HTTP/2 connection',
+  'packages/http-server/http2/stream.ts Stream': 'the state of an HTTP/2 stream',
+  'packages/http-server/http2/streams.ts Streams': 'the stream states of RFC 9113, section 5',
   'server/store/migrations/001-baseline.ts': 'the schema: one statement for each table and index',
   'server/store/queries/versions.ts VersionQueries':
     'one short method for each query of versions and their received files',
@@ -129,10 +130,11 @@ const SHORT_FILES: Record<string, string> = {
   'server/lib/negative-results.ts': 'a part of LoadingCache with states of its own',
   'server/lib/reload-queue.ts': 'a part of LoadingCache with states of its own',
   'server/mail/folder.ts': 'an engine',
-  'server/net/client-error.ts': 'answers to what is no request',
+  'packages/acme-client/inspect.ts': 'a check of settings, which registers nothing',
+  'packages/http-server/client-error.ts': 'answers to what is no request',
   'server/certificates/https-redirect.ts': 'a redirect that the composition selects',
   'server/operations/internal/on-demand-tls.ts': 'an endpoint',
-  'server/net/validate-request.ts': 'RFC 9112, 6',
+  'packages/http-server/validate-request.ts': 'RFC 9112, 6',
   'server/operations/access-log/access-log.ts': 'opened by the composition',
   'server/operations/administration/overview.ts': 'a service',
   'server/operations/backup/repair.ts': 'loaded for one option of a command',
@@ -151,9 +153,9 @@ const SHORT_FILES: Record<string, string> = {
   'server/store/turn-limit.ts': 'a limit with a state',
 }
 
-test('a short file of the server that only one other imports is a concept of its own', () => {
+test('a short file of the server or a package that only one other imports is a concept of its own', () => {
   const importers = new Map<string, Set<string>>()
-  const files = productSources().filter(({ path }) => path.startsWith('server/') && path.endsWith('.ts'))
+  const files = productSources().filter(({ path }) => /^(packages|server)\/.*\.ts$/.test(path))
   for (const { path, text } of files)
     for (const { to } of importsOf(path, text)) importers.set(to, (importers.get(to) ?? new Set()).add(path))
   const short = files
@@ -176,15 +178,11 @@ test('an import that breaks a rule is reported', () => {
       '../app.ts',
       'only commands import the composition, of whose services the API takes the type',
     ],
+    ['server/edge/edge.ts', '../../packages/http-server/request-target.ts', 'edge/ knows no protocol'],
     [
-      'server/net/http1/connection.ts',
-      '../../edge/response.ts',
-      'net/ and edge/ know each other by server/net/http-handler.ts only',
-    ],
-    [
-      'server/edge/edge.ts',
-      '../net/request-target.ts',
-      'net/ and edge/ know each other by server/net/http-handler.ts only',
+      'packages/http-server/listener.ts',
+      '../acme-client/acme.ts',
+      'packages/ import nothing but themselves and Node',
     ],
     ['dashboard/main.ts', '../server/sites/site.ts', 'client/ and dashboard/ import nothing from server/'],
     ['protocol/format.ts', 'node:util', 'protocol/ imports nothing but itself'],
@@ -208,7 +206,7 @@ test('an import that breaks a rule is reported', () => {
   }
 })
 
-test('no two sibling folders of the server import each other, at any depth', () => {
+test('no two sibling folders of the server and of a package import each other, at any depth', () => {
   const imports = productSources().flatMap(({ path, text }) => importsOf(path, text))
   const edges = new Set(imports.map(siblingFolders).filter((edge) => edge !== undefined))
   const twoWay = [...edges].filter((edge) => {
@@ -275,7 +273,9 @@ test('each test file has a duration in scripts/test-durations.json, by which the
 test('only the configuration reads the environment, which main.ts passes on', () => {
   const readers = sources().filter(
     ({ path, text }) =>
-      path.startsWith('server/') && path !== 'server/main.ts' && /\bprocess\.env\b|node:process/.test(text),
+      /^(packages|server)\//.test(path) &&
+      path !== 'server/main.ts' &&
+      /\bprocess\.env\b|node:process/.test(text),
   )
   const others = readers.map(({ path }) => path).filter((path) => !path.startsWith('server/config/'))
   assert.deepEqual(others, [])
@@ -328,7 +328,7 @@ test('a constructor takes of the parts of the service what it uses', () => {
 })
 
 test('node:http is imported for its types only, because its exports load an HTTP client', () => {
-  const imports = sources().filter(({ path }) => /^(server|client\/(sdk|cli))\//.test(path))
+  const imports = sources().filter(({ path }) => /^(server|packages|client\/(sdk|cli))\//.test(path))
   assert.deepEqual(
     pluck(
       imports.filter(({ text }) => /^import (?!type)[^\n]*'node:http'/m.test(text)),
@@ -397,7 +397,7 @@ function productSources(): { path: string; text: string }[] {
 }
 
 function importsOf(path: string, text: string): Import[] {
-  const specifiers = text.matchAll(/(\btype [^'"]*)?\b(?:from|import)\s*\(?\s*['"]([^'"\n]+)['"]/g)
+  const specifiers = text.matchAll(/(\btype [^'"]*)?(?<!\.)\b(?:from|import)\s*\(?\s*['"]([^'"\n]+)['"]/g)
   return [...specifiers].map(([, type, specifier]) => ({
     from: path,
     to: resolveSpecifier(path, specifier!),
@@ -420,7 +420,7 @@ function resolveSpecifier(path: string, specifier: string): string {
 function siblingFolders({ from, to }: Import): string | undefined {
   const [one, other] = [from.split('/'), to.split('/')]
   const depth = one.findIndex((name, at) => name !== other[at]) + 1
-  if (!to.startsWith('server/') || depth >= one.length || depth >= other.length) return undefined
+  if (!/^(packages|server)\//.test(to) || depth >= one.length || depth >= other.length) return undefined
   return `${one.slice(0, depth).join('/')} ${other.slice(0, depth).join('/')}`
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { rateLimitSubnet, shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
 import type {
   Me,
   MeChange,
@@ -10,7 +11,6 @@ import type {
 } from '../../protocol/api/account.schema.ts'
 import type { SignUpPolicy } from '../../protocol/api/admin/policies.schema.ts'
 import type { ServiceBranding } from '../lib/branding.ts'
-import { rateLimitSubnet, shortenAddress } from '../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
 import {

@@ -1,5 +1,5 @@
+import { shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
 import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
-import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'

@@ -1,5 +1,5 @@
+import { NetworkSet, parseNetwork } from '../../packages/http-server/clients/network.ts'
 import { ApiError } from '../lib/errors.ts'
-import { NetworkSet, parseNetwork } from '../lib/network.ts'
 import type { Store } from '../store/store.ts'
 import { BLOCKS_CHANGED, type Block } from '../store/tables/blocks.ts'
 

@@ -1,5 +1,5 @@
+import { toHostName } from '../../packages/http-server/host-name.ts'
 import { validationError } from '../lib/errors.ts'
-import { toHostName } from '../lib/host-name.ts'
 
 /** Their mailboxes ignore dots in the local part; several names may be one provider. */
 const DOTLESS_DOMAINS = new Map([

@@ -1,6 +1,6 @@
+import { shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
 import type { QuotaDetails, QuotaName } from '../../protocol/api/errors.schema.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
-import { shortenAddress } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import { DAY_MS } from '../lib/time.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'

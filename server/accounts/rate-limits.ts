@@ -1,5 +1,5 @@
+import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import { UNLIMITED } from '../../protocol/format.ts'
-import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'

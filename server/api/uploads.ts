@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
+import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
-import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { UploadQuery } from '../publish/signed-uploads.ts'
 import type { Services } from '../services.ts'

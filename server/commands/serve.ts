@@ -131,7 +131,7 @@ async function freePorts({ host, port, httpsPort, internalHost, internalPort }: 
 
 async function freePort(host: string, port: number, setting: string): Promise<number> {
   const { createServer } = await import('node:net')
-  const { listenOn, getPort } = await import('../net/ports.ts')
+  const { listenOn, getPort } = await import('../../packages/http-server/ports.ts')
   const { openPort } = await import('../config/open-port.ts')
   const opening = listenOn({ host, port, shared: false }, () => createServer())
   const probes = await openPort(setting, opening)

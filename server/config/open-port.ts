@@ -1,4 +1,4 @@
-import { ListenError } from '../net/ports.ts'
+import { ListenError } from '../../packages/http-server/ports.ts'
 
 /** Awaits what listens with the port of a setting. Its ListenError is one sentence for the operator. */
 export async function openPort<T>(setting: string, opening: Promise<T>): Promise<T> {

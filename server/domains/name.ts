@@ -1,5 +1,5 @@
+import { MAX_HOST_NAME_LENGTH, toHostName } from '../../packages/http-server/host-name.ts'
 import { type ApiError, validationError } from '../lib/errors.ts'
-import { MAX_HOST_NAME_LENGTH, toHostName } from '../lib/host-name.ts'
 
 /** Spec 5.3. */
 const PROOF_LABEL = '_slipway.'

@@ -1,5 +1,5 @@
+import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
-import { rateLimitSubnet } from '../lib/client-ip.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { HOUR_MS, isWithin, MINUTE_MS } from '../lib/time.ts'

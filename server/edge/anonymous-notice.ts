@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
-import type { HttpRequest } from '../net/http-handler.ts'
 import { NOTICE_COOKIE, SECURE_NOTICE_COOKIE } from '../sites/notice-cookie.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { readForm } from './password/form.ts'

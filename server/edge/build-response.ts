@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../net/http-handler.ts'
+import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { NAVIGATION_HEADERS } from './resolve/navigation.ts'
 import { matchRoute, type RouteMatch } from './resolve/route.ts'
 import type { RouteTable } from './resolve/route-table.ts'

@@ -1,6 +1,6 @@
+import type { RequestLike } from '../../packages/http-server/clients/client-ip.ts'
+import type { RequestHeaders } from '../../packages/http-server/http-handler.ts'
 import type { NamedCount, SiteStats } from '../analytics/stats-buffer.ts'
-import type { RequestLike } from '../lib/client-ip.ts'
-import type { RequestHeaders } from '../net/http-handler.ts'
 
 /** Characters of the User-Agent that distinguish visitors. */
 const MAX_USER_AGENT_LENGTH = 300

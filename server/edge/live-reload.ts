@@ -1,6 +1,6 @@
-import { rateLimitSubnet } from '../lib/client-ip.ts'
+import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
+import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
-import type { HttpRequest } from '../net/http-handler.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { DEFAULT_PAGES } from './respond/pages/error-pages.ts'
 import { inlineResponse } from './respond/pages/page-frame.ts'

@@ -1,6 +1,6 @@
-import { hostName } from '../lib/host-name.ts'
+import { hostName } from '../../packages/http-server/host-name.ts'
+import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { html } from '../lib/html.ts'
-import type { HttpRequest } from '../net/http-handler.ts'
 import type { UrlBuilder } from '../sites/urls.ts'
 import type { EdgeResponse } from './response.ts'
 

@@ -1,5 +1,5 @@
+import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import type { Counter, Histogram, Metrics } from '../lib/metrics.ts'
-import type { HttpRequest } from '../net/http-handler.ts'
 import { bodyBytes, type EdgeResponse, type EdgeResult } from './response.ts'
 
 const STATUS_CLASSES = [1, 2, 3, 4, 5]

@@ -1,7 +1,7 @@
+import type { HttpResponse, HttpResult, ResultWithBody } from '../../packages/http-server/http-handler.ts'
 import type { BlobLocation, ByteRange } from '../blobs/blobs.ts'
 import type { CodedContent } from '../blobs/content-coding.ts'
 import type { Encoding } from '../blobs/encoding.ts'
-import type { HttpResponse, HttpResult, ResultWithBody } from '../net/http-handler.ts'
 import type { InjectedDocument } from '../sites/page-metadata/injected-document.ts'
 
 export interface BlobSlice {

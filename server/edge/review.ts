@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { HttpRequest } from '../net/http-handler.ts'
 import { inlineResponse } from './respond/pages/page-frame.ts'
 import { type EdgeResponse, withHeaders } from './response.ts'
 

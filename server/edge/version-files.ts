@@ -1,5 +1,5 @@
-import { MemoryBudget } from '../lib/second-chance-cache.ts'
-import { FULL_READ_BYTES, type RequestHeaders } from '../net/http-handler.ts'
+import { FULL_READ_BYTES, type RequestHeaders } from '../../packages/http-server/http-handler.ts'
+import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import type { Store } from '../store/store.ts'
 import { BodyCache } from './body/body-cache.ts'
 import { buildResponse } from './build-response.ts'

@@ -1,3 +1,6 @@
+import type { RequestLike } from '../../packages/http-server/clients/client-ip.ts'
+import { hostName } from '../../packages/http-server/host-name.ts'
+import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { MAX_VISIT_NAME_LENGTH, type VisitNameKind } from '../../protocol/api/visits.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import {
@@ -7,9 +10,6 @@ import {
   type SiteStats,
 } from '../analytics/stats-buffer.ts'
 import type { VisitRecorder } from '../analytics/visit-recorder.ts'
-import type { RequestLike } from '../lib/client-ip.ts'
-import { hostName } from '../lib/host-name.ts'
-import type { HttpRequest } from '../net/http-handler.ts'
 import type { ClientTracker } from './client-tracker.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { canonicalize } from './paths.ts'

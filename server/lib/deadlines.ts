@@ -1,7 +1,8 @@
+import { CONNECTION_DEADLINES, type ConnectionDeadlines } from '../../packages/http-server/deadlines.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from './time.ts'
 
 /** How long the service waits for others, in milliseconds, where no setting says so. */
-export interface Deadlines {
+export interface Deadlines extends ConnectionDeadlines {
   /**
    * PostgreSQL: to connect; for a connection of the pool, of a read and of a write; for the result of a read, and for a poll
    * of changes; of a write for one statement, for its locks, for all statements before the commit, and for the commit, which
@@ -35,10 +36,6 @@ export interface Deadlines {
   /** A response of the CA, and all requests of a call. */
   authority: { request: number; call: number }
   issuerKeys: number
-  /** The head of a request; a connection without a byte; when the service ends, one that may be sending a request. */
-  connection: { head: number; idle: number; lastRequest: number }
-  /** A client that still sends after its response: without a byte, and in total. As `lingering_timeout` and `lingering_time` of nginx. */
-  lingering: { idle: number; total: number }
 }
 
 export const DEADLINES: Readonly<Deadlines> = Object.freeze({
@@ -63,8 +60,7 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   drawing: 10 * SECOND_MS,
   authority: { request: 30 * SECOND_MS, call: MINUTE_MS },
   issuerKeys: 5 * SECOND_MS,
-  connection: { head: 15 * SECOND_MS, idle: MINUTE_MS, lastRequest: SECOND_MS },
-  lingering: { idle: 5 * SECOND_MS, total: 30 * SECOND_MS },
+  ...CONNECTION_DEADLINES,
 })
 
 /** Of a command that copies data: it waits for a bucket that hangs, and would otherwise have to begin again. */

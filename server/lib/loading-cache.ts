@@ -1,9 +1,13 @@
+import {
+  type CacheEntry,
+  type MemoryBudget,
+  SecondChanceCache,
+} from '../../packages/http-server/memory/second-chance-cache.ts'
 import { type CircuitBreaker, MAX_SILENCE_MS, MAX_STALE_WAIT_MS } from './circuit-breaker.ts'
 import { ApiError } from './errors.ts'
 import { InvalidationLog } from './invalidation-log.ts'
 import { NegativeResults } from './negative-results.ts'
 import { type Reload, ReloadQueue } from './reload-queue.ts'
-import { type CacheEntry, type MemoryBudget, SecondChanceCache } from './second-chance-cache.ts'
 import { overloaded } from './semaphore.ts'
 import { isWithin } from './time.ts'
 

@@ -1,4 +1,4 @@
-import { rateLimitSubnet } from './client-ip.ts'
+import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import type { Metrics } from './metrics.ts'
 import { overloaded, Semaphore } from './semaphore.ts'
 import { SECOND_MS } from './time.ts'

@@ -1,4 +1,4 @@
-import type { RequestLike } from './client-ip.ts'
+import type { RequestLike } from '../../packages/http-server/clients/client-ip.ts'
 
 /** A request whose response was sent, or whose client disconnected before. */
 export interface LoggedRequest extends RequestLike {

@@ -1,44 +1,23 @@
+import { Semaphore as BoundedSemaphore, type Overload } from '../../packages/http-server/semaphore.ts'
 import { ApiError } from './errors.ts'
 
 /** A semaphore with a bounded queue; more work is rejected with UNAVAILABLE. */
-export class Semaphore {
-  readonly #maxRunning: number
-  readonly #maxWaiting: number
-  readonly #queue: (() => void)[] = []
-  #active = 0
-
-  constructor({ running, waiting }: { running: number; waiting: number }) {
-    this.#maxRunning = running
-    this.#maxWaiting = waiting
-  }
-
-  async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#active < this.#maxRunning) this.#active++
-    else await this.#wait()
-    try {
-      return await work()
-    } finally {
-      const next = this.#queue.shift()
-      if (next) next()
-      else this.#active--
-    }
-  }
-
-  #wait(): Promise<void> {
-    if (this.#queue.length >= this.#maxWaiting) {
-      throw overloaded()
-    }
-    return new Promise((resolve) => this.#queue.push(resolve))
+export class Semaphore extends BoundedSemaphore {
+  constructor(limits: { running: number; waiting: number }) {
+    super(limits, overloaded)
   }
 }
 
 /** The error for work beyond a limit. Clients cause it, so that it is not logged. */
-export class OverloadError extends ApiError {
+export class OverloadError extends ApiError implements Overload {
+  override readonly status = 503
+  readonly isOverload = true
+
   constructor() {
     super('UNAVAILABLE', 'The server is busy. Try again shortly.', { retryAfterSeconds: 1, isIsolated: true })
   }
 }
 
-export function overloaded(): ApiError {
+export function overloaded(): OverloadError {
   return new OverloadError()
 }

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
+import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { CLIENT_PACKAGE_PATH, type PackageServer, quoteShell } from '../../protocol/client-package.ts'
 import { EXCLUDED_NAMES } from '../../protocol/ignore/default-rules.ts'
 import { padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { HttpRequest } from '../net/http-handler.ts'
 import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
 
 interface ClientDownloadOptions {

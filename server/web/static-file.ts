@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
+import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import type { Encoding } from '../blobs/encoding.ts'
 import { sliceRange } from '../edge/body/body-cache.ts'
 import { fileResponse } from '../edge/respond/file-response.ts'
 import { publicPolicy, toLastModified } from '../edge/respond/policy.ts'
 import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
 import type { EdgeResponse } from '../edge/response.ts'
-import type { HttpRequest } from '../net/http-handler.ts'
 
 export interface StaticFile {
   served: ServedFile

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import Fastify from 'fastify'
+import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
+import { TransferRates } from '../../packages/http-server/clients/transfer-rates.ts'
+import { RequestMessage } from '../../packages/http-server/request-message.ts'
 import { accountBodies, reserveBody } from '../../server/api/bodies.ts'
-import { ClientMemory } from '../../server/lib/client-memory.ts'
-import { TransferRates } from '../../server/lib/transfer-rates.ts'
-import { RequestMessage } from '../../server/net/request-message.ts'
 import { startApi } from '../api/api.ts'
 import {
   type BodyRequest,

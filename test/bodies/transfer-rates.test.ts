@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { TransferRates } from '../../server/lib/transfer-rates.ts'
+import { TransferRates } from '../../packages/http-server/clients/transfer-rates.ts'
 import { KIB } from '../support/units.ts'
 
 /** Received bytes as [seconds, bytes per second], and the second of the abort (undefined: never). */

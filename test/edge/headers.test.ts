@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { RequestHeaders } from '../../packages/http-server/http-handler.ts'
 import {
   type Policy,
   passwordPolicy,
@@ -7,7 +8,6 @@ import {
   publicPolicy,
   toLastModified,
 } from '../../server/edge/respond/policy.ts'
-import type { RequestHeaders } from '../../server/net/http-handler.ts'
 import { EdgeFixture } from './fixture.ts'
 import { buildTable, getResponse, header, LIVE } from './responses.ts'
 

@@ -1,3 +1,4 @@
+import type { RequestHeaders } from '../../packages/http-server/http-handler.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { BlobLocation } from '../../server/blobs/blobs.ts'
 import type { Encoding } from '../../server/blobs/encoding.ts'
@@ -7,7 +8,6 @@ import { buildRouteTable, type RouteTable, type SiteInput } from '../../server/e
 import { ASSET_NOT_FOUND, DEFAULT_PAGES } from '../../server/edge/respond/pages/error-pages.ts'
 import { publicPolicy, toLastModified } from '../../server/edge/respond/policy.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
-import type { RequestHeaders } from '../../server/net/http-handler.ts'
 import { parseRules } from '../../server/site-rules/site-rules.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { BlobRecord } from '../../server/store/tables/blobs.ts'

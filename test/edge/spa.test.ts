@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { RequestHeaders } from '../../server/net/http-handler.ts'
+import type { RequestHeaders } from '../../packages/http-server/http-handler.ts'
 import { buildTable, describeResponse, getResponse, header } from './responses.ts'
 
 const FILES = ['index.html', '404.html', 'app.js', 'docs/index.html', 'page.html', 'docs/404.html']

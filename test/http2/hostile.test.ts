@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, mock, test } from 'node:test'
-import { CODE, settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
+import { CODE, settingsFrame, TYPE } from '../../packages/http-server/http2/frame.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Http2Fixture } from './http2-fixture.ts'
 import {

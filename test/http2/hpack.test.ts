@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { HpackDecoder } from '../../server/net/http2/hpack/decoder.ts'
-import { encodeHeaders } from '../../server/net/http2/hpack/encoder.ts'
+import { HpackDecoder } from '../../packages/http-server/http2/hpack/decoder.ts'
+import { encodeHeaders } from '../../packages/http-server/http2/hpack/encoder.ts'
 import { numbers } from '../support/random.ts'
 
 function decoded(decoder: HpackDecoder, hex: string): string[] | undefined {

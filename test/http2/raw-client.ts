@@ -1,6 +1,11 @@
 import type { TLSSocket } from 'node:tls'
-import { FRAME_HEADER_BYTES, settingsFrame, TYPE, writeFrameHead } from '../../server/net/http2/frame.ts'
-import { PREFACE } from '../../server/net/http2/frame-reader.ts'
+import {
+  FRAME_HEADER_BYTES,
+  settingsFrame,
+  TYPE,
+  writeFrameHead,
+} from '../../packages/http-server/http2/frame.ts'
+import { PREFACE } from '../../packages/http-server/http2/frame-reader.ts'
 
 export interface ReceivedFrame {
   type: number

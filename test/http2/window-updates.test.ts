@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { settingsFrame, TYPE } from '../../server/net/http2/frame.ts'
+import { settingsFrame, TYPE } from '../../packages/http-server/http2/frame.ts'
 import { noise } from '../edge/fixture.ts'
 import { Http2Fixture } from './http2-fixture.ts'
 import { CLIENT_PREFACE, frame, getFrame, uint32 } from './raw-client.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ClientMemory } from '../../server/lib/client-memory.ts'
+import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 
 test('a client cannot reserve more memory than its share, and others still can', () => {
   const memory = new ClientMemory({ totalBytes: 1000, perNetworkBytes: 400 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { after, afterEach, before, beforeEach, describe, mock, test } from 'node:test'
-import { LingeringConnections } from '../../server/net/lingering.ts'
+import { LingeringConnections } from '../../packages/http-server/lingering.ts'
 import { pluck } from '../support/pluck.ts'
 
 const SECOND = 1000

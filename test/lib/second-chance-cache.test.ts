@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { MemoryBudget, SecondChanceCache } from '../../server/lib/second-chance-cache.ts'
+import { MemoryBudget, SecondChanceCache } from '../../packages/http-server/memory/second-chance-cache.ts'
 
 describe('a second-chance cache', () => {
   test('stays within its bytes and evicts entries that were not used since their last inspection', () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { type ConnectionOptions, connect } from 'node:tls'
-import { MAX_HELLO_BYTES, readClientHello } from '../../server/net/tls/client-hello.ts'
+import { MAX_HELLO_BYTES, readClientHello } from '../../packages/http-server/tls/client-hello.ts'
 import { anySeed, Random } from '../support/random.ts'
 import { hello, helloMessage, records } from './build-client-hello.ts'
 

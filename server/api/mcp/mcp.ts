@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
+import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip.ts'
 import { type ProgramScope, scopesUpTo } from '../../../protocol/api/programs.ts'
 import type { RateLimits } from '../../accounts/rate-limits.ts'
-import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time.ts'

@@ -1,6 +1,6 @@
 import type { ClientRequest, Agent as HttpAgent, IncomingHttpHeaders, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { http } from '../../lib/node-http.ts'
+import { http } from '../../../packages/http-server/node-http.ts'
 import { collectYoung } from '../../lib/trim-heap.ts'
 import type { HangWatch } from './hang-watch.ts'
 import { S3QueueFullError, S3TimeoutError } from './s3-error.ts'

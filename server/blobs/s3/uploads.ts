@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 import { ByteSemaphore } from '../../lib/byte-semaphore.ts'
-import { GrowingBuffer } from '../../lib/growing-buffer.ts'
 import type { PutConstraints, StoredBlob } from '../blobs.ts'
 import type { S3Response } from './http-exchange.ts'
 import { IncomingContent } from './incoming-content.ts'

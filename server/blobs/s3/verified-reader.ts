@@ -1,6 +1,6 @@
 import { hash as hashOnce } from 'node:crypto'
+import { MemoryBudget, SecondChanceCache } from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { Metrics } from '../../lib/metrics.ts'
-import { MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
 import type { BlobLocation, BlobState } from '../blobs.ts'
 import { DamagedBlobError, type DamageReport, type HashedRange } from '../damage.ts'
 import type { DiskCache } from './disk-cache.ts'

@@ -1,8 +1,11 @@
+import type { MemoryReservation } from '../../../packages/http-server/clients/client-memory.ts'
+import { type BodyReader, FULL_READ_BYTES } from '../../../packages/http-server/http-handler.ts'
+import {
+  type MemoryBudget,
+  SecondChanceCache,
+} from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { Blobs } from '../../blobs/blobs.ts'
 import type { CodedContent } from '../../blobs/content-coding.ts'
-import type { MemoryReservation } from '../../lib/client-memory.ts'
-import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
-import { type BodyReader, FULL_READ_BYTES } from '../../net/http-handler.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import type { BlobSlice } from '../response.ts'
 import { ChunkReader } from './chunk-reader.ts'

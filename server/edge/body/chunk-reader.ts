@@ -1,6 +1,10 @@
 import type { Readable } from 'node:stream'
-import type { MemoryReservation } from '../../lib/client-memory.ts'
-import { type BodyReader, FULL_READ_BYTES, SMALL_READ_BYTES } from '../../net/http-handler.ts'
+import type { MemoryReservation } from '../../../packages/http-server/clients/client-memory.ts'
+import {
+  type BodyReader,
+  FULL_READ_BYTES,
+  SMALL_READ_BYTES,
+} from '../../../packages/http-server/http-handler.ts'
 import type { BlobSlice } from '../response.ts'
 
 export interface ChunkSource {

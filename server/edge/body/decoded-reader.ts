@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream'
+import type { MemoryReservation } from '../../../packages/http-server/clients/client-memory.ts'
+import type { BodyReader } from '../../../packages/http-server/http-handler.ts'
 import { type CodedContent, createDecoder, decoderBytes } from '../../blobs/content-coding.ts'
-import type { MemoryReservation } from '../../lib/client-memory.ts'
 import { overloaded } from '../../lib/semaphore.ts'
-import type { BodyReader } from '../../net/http-handler.ts'
 
 interface DecodedReaderOptions {
   coded: CodedContent

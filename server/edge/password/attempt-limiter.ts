@@ -1,4 +1,4 @@
-import { rateLimitSubnet } from '../../lib/client-ip.ts'
+import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { Store } from '../../store/store.ts'

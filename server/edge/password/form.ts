@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { GrowingBuffer } from '../../lib/growing-buffer.ts'
+import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 
 const MAX_FORM_BYTES = 4096
 

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net'
-import { hostName } from '../../lib/host-name.ts'
+import { hostName } from '../../../packages/http-server/host-name.ts'
 import type { CacheSlot } from '../../lib/loading-cache.ts'
 import { memoize } from '../../lib/memoize.ts'
 import { isId } from '../../lib/tokens.ts'

@@ -1,4 +1,4 @@
-import type { RequestHeaders } from '../../net/http-handler.ts'
+import type { RequestHeaders } from '../../../packages/http-server/http-handler.ts'
 
 /** File extensions that sites usually have. Not all media types: a domain may be the last part of a route. */
 const FILE_EXTENSIONS = new Set(

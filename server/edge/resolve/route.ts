@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../net/http-handler.ts'
+import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import type { RedirectMatch } from '../../site-rules/match/redirect-matcher.ts'
 import { hasVariables } from '../../site-rules/redirect-rule.ts'
 import { canonicalize, ENCODED_SLASH, toHref, toNfc } from '../paths.ts'

@@ -1,4 +1,4 @@
-import type { RequestLike } from '../../lib/client-ip.ts'
+import type { RequestLike } from '../../../packages/http-server/clients/client-ip.ts'
 import { type GetOwner, LoadingCache } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { isId } from '../../lib/tokens.ts'

@@ -1,4 +1,4 @@
-import type { RequestHeaders } from '../../net/http-handler.ts'
+import type { RequestHeaders } from '../../../packages/http-server/http-handler.ts'
 
 interface Validators {
   /** A strong etag with its quotes. */

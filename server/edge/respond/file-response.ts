@@ -1,4 +1,4 @@
-import type { HttpRequest, RequestHeaders } from '../../net/http-handler.ts'
+import type { HttpRequest, RequestHeaders } from '../../../packages/http-server/http-handler.ts'
 import type { EdgeResponse } from '../response.ts'
 import { evaluatePreconditions, ifRangeMatches } from './conditional.ts'
 import { DEFAULT_PAGES } from './pages/error-pages.ts'

@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../net/http-handler.ts'
+import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import { HeaderRules } from '../../site-rules/match/header-rules.ts'
 import type { HeaderRule } from '../../site-rules/parse/header-rule.ts'
 import { type EdgeResponse, withHeaders } from '../response.ts'

@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../net/http-handler.ts'
+import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import { type RedirectMatch, RedirectMatcher } from '../../site-rules/match/redirect-matcher.ts'
 import { hasVariables, type RedirectRule } from '../../site-rules/redirect-rule.ts'
 import type { EdgeResponse } from '../response.ts'

@@ -1,4 +1,4 @@
-import { type RequestLike, shortenAddress } from '../../lib/client-ip.ts'
+import { type RequestLike, shortenAddress } from '../../../packages/http-server/clients/client-ip.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { LoggedRequest, RequestLog } from '../../lib/request-log.ts'

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { ListenError, listenOn } from '../../../packages/http-server/ports.ts'
 import { openPort } from '../../config/open-port.ts'
 import type { Config } from '../../config/settings.ts'
 import { fetchJson } from '../../lib/fetch-json.ts'
 import { PROBE_HEADER, ProbeToken } from '../../lib/probe-token.ts'
 import { SECOND_MS } from '../../lib/time.ts'
 import type { Secrets } from '../../lib/tokens.ts'
-import { ListenError, listenOn } from '../../net/ports.ts'
 import { type CheckResult, failed, ok, warning } from './check-result.ts'
 
 const TIMEOUT_MS = 10 * SECOND_MS

@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { http } from '../../../packages/http-server/node-http.ts'
+import { getPort, listenOn } from '../../../packages/http-server/ports.ts'
 import { openPort } from '../../config/open-port.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { http } from '../../lib/node-http.ts'
-import { getPort, listenOn } from '../../net/ports.ts'
 
 export interface InternalResponse {
   status: number

@@ -1,6 +1,12 @@
+import {
+  formatNetwork,
+  type Network,
+  NetworkSet,
+  overlaps,
+  parseNetwork,
+} from '../../../packages/http-server/clients/network.ts'
 import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
-import { formatNetwork, type Network, NetworkSet, overlaps, parseNetwork } from '../../lib/network.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
 import type { AuditActor } from '../../store/tables/audit.ts'

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { CountedResponse } from '../../../packages/http-server/counted-response.ts'
+import { RequestMessage } from '../../../packages/http-server/request-message.ts'
 import type { Counter, Histogram, Metrics } from '../../lib/metrics.ts'
 import type { RequestLog } from '../../lib/request-log.ts'
 import type { Telemetry, Tracer } from '../../lib/telemetry.ts'
-import { CountedResponse } from '../../net/counted-response.ts'
-import { RequestMessage } from '../../net/request-message.ts'
 
 interface ServiceRequestOptions {
   telemetry: Telemetry

@@ -1,4 +1,4 @@
-import { GrowingBuffer } from '../../lib/growing-buffer.ts'
+import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 
 const EMPTY = Buffer.alloc(0)
 

@@ -1,7 +1,7 @@
+import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 import { formatLimit } from '../../../protocol/format.ts'
 import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { GrowingBuffer } from '../../lib/growing-buffer.ts'
 import { type ArchiveEntry, bufferedEntry } from './file.ts'
 import { type ArchiveLimits, toRefusal } from './limits.ts'
 

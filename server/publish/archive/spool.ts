@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 import { formatLimit } from '../../../protocol/format.ts'
 import { ApiError, toStorageError } from '../../lib/errors.ts'
-import { GrowingBuffer } from '../../lib/growing-buffer.ts'
 import { overloaded } from '../../lib/semaphore.ts'
 
 /** Larger archives are written to the file in steps of this size. */

@@ -1,4 +1,4 @@
-import { hostName } from '../../lib/host-name.ts'
+import { hostName } from '../../../packages/http-server/host-name.ts'
 import { isSetCookie } from '../parse/header-line.ts'
 import { type HeaderPatterns, placeholderNames, readHeaderPatterns } from '../parse/header-pattern.ts'
 import { findHeaderProblem } from '../parse/header-policy.ts'

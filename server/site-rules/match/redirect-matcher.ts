@@ -1,4 +1,4 @@
-import { hostName } from '../../lib/host-name.ts'
+import { hostName } from '../../../packages/http-server/host-name.ts'
 import { isFullAddress } from '../parse/redirect-parser.ts'
 import {
   bytesOfNames,

@@ -1,9 +1,12 @@
 import { createHash, hash } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
+import {
+  type MemoryBudget,
+  SecondChanceCache,
+} from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { MAX_CONCURRENT_LOADS } from '../../lib/loading-cache.ts'
-import { type MemoryBudget, SecondChanceCache } from '../../lib/second-chance-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { HeadInjection } from './head-metadata.ts'
 

@@ -1,3 +1,4 @@
+import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip.ts'
 import type {
   CreatedReviewLink,
   DecisionRequest,
@@ -16,7 +17,6 @@ import type {
 } from '../../../protocol/api/reviews.schema.ts'
 import { MAX_REPLIES, MAX_REVIEW_LINKS, MAX_THREADS, REVIEW_PATH } from '../../../protocol/api/reviews.ts'
 import { formatNumber } from '../../../protocol/format.ts'
-import { rateLimitSubnet } from '../../lib/client-ip.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso } from '../../lib/time.ts'
 import { hashToken, isId, newId, newSessionToken } from '../../lib/tokens.ts'

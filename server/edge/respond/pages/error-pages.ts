@@ -1,7 +1,7 @@
+import type { RequestHeaders } from '../../../../packages/http-server/http-handler.ts'
 import { DEFAULT_BRANDING } from '../../../../protocol/branding.ts'
 import type { ServiceBranding } from '../../../lib/branding.ts'
 import { Html, html } from '../../../lib/html.ts'
-import type { RequestHeaders } from '../../../net/http-handler.ts'
 import type { EdgeResponse } from '../../response.ts'
 import { acceptsHtml } from '../negotiation.ts'
 import { type Language, negotiateLanguage, TEXTS } from './language.ts'

@@ -1,0 +1,72 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { ClientMemory } from '../clients/client-memory.ts'
+import { ConnectionPool } from '../connection-pool.ts'
+import type { HttpHandler } from '../http-handler.ts'
+import { getClientIp, type Http2Engine, type Http2Options } from '../http2-engine.ts'
+import type { Log } from '../log.ts'
+import { readIntoSharedBuffer } from '../shared-buffer-read.ts'
+import { FrameSerializer } from './serialized-frames.ts'
+import type { Http2ServerContext } from './server-state.ts'
+import { Http2Session } from './session.ts'
+
+/** Plain requests are answered with prebuilt frames. See docs/decisions/007-http2.md. */
+export class Http2Server implements Http2Engine, Http2ServerContext {
+  readonly handler: HttpHandler
+  readonly clock: () => number
+  readonly serializer: FrameSerializer
+  readonly clientMemory: ClientMemory
+  readonly read: typeof readIntoSharedBuffer
+  readonly parse: (socket: Duplex) => void
+  readonly log: Log | undefined
+  requests = 0
+  relayed = 0
+  readonly pool = new ConnectionPool<Http2Session>()
+  readonly #trustedProxies: number
+  #connections = 0
+
+  constructor(options: Http2Options) {
+    const {
+      handler,
+      clock,
+      budget,
+      clientMemory,
+      parse,
+      log,
+      read = readIntoSharedBuffer,
+      trustedProxies = 0,
+    } = options
+    this.#trustedProxies = trustedProxies
+    this.handler = handler
+    this.clock = clock
+    this.read = read
+    this.parse = parse
+    this.log = log
+    this.clientMemory = clientMemory
+    this.serializer = new FrameSerializer({ clock, budget })
+  }
+
+  accept(socket: Duplex): void {
+    const session = new Http2Session(socket as Socket, this)
+    this.pool.add(session, socket)
+    if (this.pool.isClosing) session.close()
+  }
+
+  /** The peer's; behind a proxy, which is the peer of all, each connection has a share of its own. */
+  connectionAddress(socket: Socket): string {
+    if (this.#trustedProxies === 0) return socket.remoteAddress ?? 'unknown'
+    return `HTTP/2 connection ${this.#connections++}`
+  }
+
+  getClientIp(socket: Socket, forwardedFor: string | undefined): string {
+    return getClientIp(this.#trustedProxies, socket, forwardedFor)
+  }
+
+  close(): void {
+    this.pool.close()
+  }
+
+  destroy(): void {
+    this.pool.destroy()
+  }
+}

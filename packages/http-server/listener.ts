@@ -1,0 +1,309 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Server as NetServer, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
+import { type LastExchange, onClientError } from './client-error.ts'
+import type { Connections } from './clients/connections.ts'
+import { findSendQueue } from './clients/send-queue.ts'
+import { CountedResponse } from './counted-response.ts'
+import { CONNECTION_DEADLINES, type ConnectionDeadlines } from './deadlines.ts'
+import { LingeringConnections } from './lingering.ts'
+import { http } from './node-http.ts'
+import { getPort, listenOn } from './ports.ts'
+import type { ProxyProtocol } from './proxy-protocol.ts'
+import { headBytes, RequestMessage } from './request-message.ts'
+
+export interface RequestHandlers {
+  request(request: IncomingMessage, response: ServerResponse): void
+  /** Takes connections before anything is read from them; `parse` passes one to Node's parser. */
+  fastPath?: ConnectionHandler | undefined
+}
+
+export interface ConnectionHandler {
+  accept(socket: Socket, parse: (socket: Socket) => void): void
+  /** Makes the next response of each connection its last one. */
+  endAfterNextResponse(): void
+  close(): void
+  destroy(): void
+}
+
+export interface ListenOptions {
+  /** Whether several processes of this machine listen there. */
+  shared?: boolean
+  connections?: Connections
+  /** Given where proxies announce the client at the beginning of each connection. */
+  proxyProtocol?: ProxyProtocol | undefined
+  deadlines?: Readonly<ConnectionDeadlines>
+}
+
+/** Ends the listening socket only. */
+const stopListening = NetServer.prototype.close
+
+/** Maximum number of pipelined requests in progress before a connection is paused: each takes some KiB. */
+const MAX_PIPELINED = 32
+
+/** Listens from the start, so that an ephemeral port is known, and queues requests until `serve`. */
+export class Listener {
+  readonly port: number
+  readonly #servers: [Server, ...Server[]]
+  readonly #ready: PromiseWithResolvers<RequestHandlers>
+  readonly #connections: Connections | undefined
+  readonly #proxyProtocol: ProxyProtocol | undefined
+  readonly #lastRequestMs: number
+  #fastPath: ConnectionHandler | undefined
+
+  private constructor(
+    servers: [Server, ...Server[]],
+    ready: PromiseWithResolvers<RequestHandlers>,
+    { connections, proxyProtocol, deadlines = CONNECTION_DEADLINES }: ListenOptions,
+  ) {
+    this.#servers = servers
+    this.#ready = ready
+    this.#connections = connections
+    this.#proxyProtocol = proxyProtocol
+    this.#lastRequestMs = deadlines.connection.lastRequest
+    this.port = getPort(servers[0])
+  }
+
+  /** With `shared`, together with other processes of this machine. ListenError when the port is not available. */
+  static async open(host: string, port: number, options: ListenOptions = {}): Promise<Listener> {
+    const { shared = false } = options
+    const ready = Promise.withResolvers<RequestHandlers>()
+    const place = { host, port, shared }
+    const lingering = new LingeringConnections({
+      deadlines: (options.deadlines ?? CONNECTION_DEADLINES).lingering,
+    })
+    const servers = await listenOn(place, () => makeServer(ready.promise, lingering, options))
+    return new Listener(servers, ready, options)
+  }
+
+  /** Accepts an HTTP/1.1 connection from another listener like one of its own. */
+  accept(socket: Duplex): void {
+    acceptors.get(this.#servers[0])!(socket as Socket)
+  }
+
+  /** Passes an in-process HTTP/1.1 connection directly to Node's parser. */
+  parse(socket: Duplex): void {
+    this.#connections?.watch(socket)
+    nodeHandlers.get(this.#servers[0])!(socket)
+  }
+
+  serve(handlers: RequestHandlers): void {
+    this.#fastPath = handlers.fastPath
+    this.#ready.resolve(handlers)
+  }
+
+  /**
+   * Stops accepting connections, and lets requests in progress finish for at most `seconds`, then destroys the rest. The
+   * next response of each connection says that it is the last one (RFC 9112, 9.6); connections without a request are
+   * closed a moment later, because their clients may be sending one.
+   */
+  async drain(seconds: number): Promise<void> {
+    // `close` of an HTTP server would also reset idle connections, on which a client may be sending a request.
+    const closed = this.#servers.map(
+      (server) => new Promise((resolve) => stopListening.call(server, resolve)),
+    )
+    this.#proxyProtocol?.close()
+    this.#fastPath?.endAfterNextResponse()
+    const closeIdle = () => {
+      for (const server of this.#servers) server.closeIdleConnections()
+      this.#fastPath?.close()
+    }
+    const lastRequestMs = Math.min(this.#lastRequestMs, seconds * 1000)
+    if (lastRequestMs === 0) closeIdle()
+    const timers = [
+      setTimeout(closeIdle, lastRequestMs),
+      setTimeout(() => {
+        for (const server of this.#servers) server.closeAllConnections()
+        this.#fastPath?.destroy()
+      }, seconds * 1000),
+    ]
+    await Promise.all(closed)
+    for (const timer of timers) clearTimeout(timer)
+  }
+}
+
+/** CONNECT is not supported (RFC 9110, 9.3.6). */
+const NO_TUNNEL = [
+  'HTTP/1.1 405 Method Not Allowed',
+  'Allow: GET, HEAD, OPTIONS',
+  'Content-Length: 0',
+  'Connection: close',
+  '\r\n',
+].join('\r\n')
+
+/**
+ * Overrides Node's defaults, which assume trusted clients: connections are limited in number and idle time, a head has to be
+ * complete after 15 seconds. A body may take longer than Node's five minutes: `TransferRates` requires a minimum rate instead.
+ */
+function makeServer(
+  ready: Promise<RequestHandlers>,
+  lingering: LingeringConnections,
+  options: ListenOptions,
+): Server {
+  const { connection } = options.deadlines ?? CONNECTION_DEADLINES
+  let handlers: RequestHandlers | undefined
+  const lastExchange = new WeakMap<Duplex, LastExchange>()
+  const pipelined = new WeakMap<Duplex, number>()
+  const failed = new WeakSet<Duplex>()
+  const server = createHttpServer(connection)
+  const begin = (request: RequestMessage, response: ServerResponse, handle: () => void) => {
+    const release = countPipelined(pipelined, request)
+    response.once('close', () => {
+      endBody(request, response, lingering)
+      release()
+    })
+    if (!server.listening) response.setHeader('Connection', 'close')
+    lastExchange.set(request.socket, { request, response })
+    handle()
+  }
+  const handle = (request: RequestMessage, response: ServerResponse) =>
+    begin(request, response, () => {
+      if (handlers) handlers.request(request, response)
+      else void ready.then((given) => given.request(request, response))
+    })
+  server.on('request', handle)
+  server.on('checkContinue', (request, response) => {
+    request.continueWhenRead(response)
+    handle(request, response)
+  })
+  server.on('checkExpectation', (request, response) =>
+    begin(request, response, () => response.writeHead(417).end()),
+  )
+  const closeLast = (socket: Socket) => {
+    const { request, response } = lastExchange.get(socket) ?? {}
+    // Nothing may follow a complete last request.
+    if (request?.complete && response?.writableFinished) return void Socket.prototype.destroySoon.call(socket)
+    lingering.close(socket)
+  }
+  saveNodeHandler(server, { ...options, closeLast })
+  void ready.then((given) => {
+    handlers = given
+    if (given.fastPath) interceptConnections(server, given.fastPath)
+  })
+  server.on('clientError', (error, socket) => {
+    // Every further byte would raise the error again.
+    if (failed.has(socket)) return
+    failed.add(socket)
+    onClientError(error, socket, { last: lastExchange.get(socket), lingering })
+  })
+  refuseTunnels(server, lingering)
+  return server
+}
+
+/** Accounts for a request until the returned function is called, and pauses a connection with too many. */
+function countPipelined(pipelined: WeakMap<Duplex, number>, request: IncomingMessage): () => void {
+  const { socket } = request
+  const count = (pipelined.get(socket) ?? 0) + 1
+  pipelined.set(socket, count)
+  if (count >= MAX_PIPELINED) pauseParsing(socket, true)
+  const queue = findSendQueue(socket)
+  const bytes = headBytes(request)
+  queue?.addRequest(bytes)
+  return () => {
+    queue?.addRequest(-bytes)
+    const left = pipelined.get(socket)! - 1
+    pipelined.set(socket, left)
+    if (left === MAX_PIPELINED - 1) pauseParsing(socket, false)
+  }
+}
+
+function refuseTunnels(server: Server, lingering: LingeringConnections): void {
+  server.on('connect', (_request, socket) => {
+    // Node has removed its own listener, and an error that nothing handles ends the process.
+    socket.on('error', () => socket.destroy())
+    socket.write(NO_TUNNEL)
+    lingering.close(socket)
+  })
+}
+
+function createHttpServer(connection: ConnectionDeadlines['connection']) {
+  const server = http.createServer({
+    headersTimeout: connection.head,
+    requestTimeout: 0,
+    keepAliveTimeout: 65_000,
+    connectionsCheckingInterval: 5000,
+    maxHeaderSize: 16 * 1024,
+    noDelay: true,
+    IncomingMessage: RequestMessage,
+    ServerResponse: CountedResponse,
+    // `validate-request.ts` checks Host. Node would respond without an entry in `lastExchange`, so that the bytes
+    // that follow would get a second response.
+    requireHostHeader: false,
+  })
+  server.maxConnections = 20_000
+  server.setTimeout(connection.idle)
+  return server
+}
+
+function endBody(request: RequestMessage, response: ServerResponse, lingering: LingeringConnections): void {
+  const { socket } = request
+  if (request.complete) return
+  if (lingering.isClosing(socket)) request.abandon()
+  else if (response.writableFinished && socket instanceof Socket && !socket.destroyed)
+    lingering.drain(request)
+  else destroyWithSocket(request)
+}
+
+/** Node leaves an incomplete body open when its connection ends after the response: its reader would wait forever. */
+function destroyWithSocket(request: IncomingMessage): void {
+  const { socket } = request
+  if (request.complete || request.destroyed) return
+  const destroy = () => request.destroy()
+  if (socket.destroyed) return void destroy()
+  socket.once('close', destroy)
+  request.once('close', () => socket.off('close', destroy))
+}
+
+/** Pauses and resumes a connection's parser as Node does when responses are not read. */
+function pauseParsing(socket: Socket, held: boolean): void {
+  const own = socket as Socket & { _paused?: boolean; parser?: { resume(): void } | null }
+  if (own._paused === held) return
+  own._paused = held
+  if (held) return void socket.pause()
+  own.parser?.resume()
+  socket.resume()
+}
+
+/** How each server passes a connection to Node's parser, and to the handler that accepts it first. */
+const nodeHandlers = new WeakMap<Server, (socket: Duplex) => void>()
+const acceptors = new WeakMap<Server, (socket: Socket) => void>()
+
+function saveNodeHandler(
+  server: Server,
+  { connections, proxyProtocol, closeLast }: ListenOptions & { closeLast: (socket: Socket) => void },
+): void {
+  const [listener] = server.listeners('connection') as [(this: Server, socket: Duplex) => void]
+  const parse = (socket: Duplex) => {
+    // Node calls it after the last response.
+    if (socket instanceof Socket) socket.destroySoon = () => closeLast(socket)
+    listener.call(server, socket)
+    if (socket instanceof TLSSocket) readAsStream(socket)
+  }
+  nodeHandlers.set(server, parse)
+  acceptors.set(server, parse)
+  server.removeAllListeners('connection')
+  const accept = (socket: Socket) => {
+    if (connections?.admit(socket) === false) return
+    connections?.watch(socket)
+    acceptors.get(server)!(socket)
+  }
+  server.on('connection', (socket: Socket) => {
+    if (proxyProtocol) proxyProtocol.accept(socket, () => accept(socket))
+    else accept(socket)
+  })
+}
+
+function interceptConnections(server: Server, handler: ConnectionHandler): void {
+  const parse = nodeHandlers.get(server)!
+  acceptors.set(server, (socket) => handler.accept(socket, parse))
+}
+
+/**
+ * Feeds Node's parser through the socket's stream instead of its handle. A paused TLS socket still delivers
+ * every record of its last read, and the parser of Node 26 rejects bytes while it is paused (HPE_PAUSED,
+ * 400). The stream buffers them in order.
+ */
+function readAsStream(socket: TLSSocket): void {
+  socket.on('data', () => undefined)
+}
