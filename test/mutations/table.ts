@@ -65,7 +65,7 @@ const ROWS: readonly Row[] = [
   // Limits, and what counts against them
   ['invalidates 500 sites of a suspended account only', 'server/operations/moderation/suspensions.ts', 'Suspensions.#invalidateSitesOf', '    } while (after)', '    } while (false)', MODERATION],
   ['forgets a used token of a job while it is still accepted', 'server/accounts/trusts/id-tokens.ts', 'toIdToken', '(Math.min(exp!, iat! + MAX_AGE_SECONDS) + CLOCK_TOLERANCE_SECONDS)', 'exp!', TRUSTS],
-  ['gives back no budget for a completed response', 'packages/http-server/http2/flood-guard.ts', 'FloodGuard.onStreamDone', 'if (this.#resets < MAX_RESETS) this.#resets++', '', 'test/lib/flood-guard.test.ts'],
+  ['gives back no budget for a completed response', 'packages/http-server/http2/flood-guard.ts', 'FloodGuard.onStreamDone', 'if (this.#resets < MAX_RESETS) this.#resets++', '', 'test/http-server/flood-guard.test.ts'],
   ['accepts a scanned file for ever', 'server/publish/scan/content-scan.ts', 'ContentScan.check', 'const since = clock() - VERDICT_LIFETIME_MS', 'const since = 0', 'test/api/scan.test.ts'],
   ['counts wrong codes of known networks against all others', 'server/accounts/sign-in-code.ts', 'countFailure', 'const byUnknown = isKnown ? 0 : await tx.signIns.countFailure(email, UNKNOWN_SOURCES, now)', 'const byUnknown = await tx.signIns.countFailure(email, UNKNOWN_SOURCES, now)', 'test/api/sign-in-attempts.test.ts'],
   ['overwrites a version that has more files', 'client/cli/version-conflict.ts', 'isSame', 'added.length + changed.length + removed.length === 0', 'added.length + changed.length === 0', 'test/cli/version-conflict.test.ts'],
@@ -78,7 +78,7 @@ const ROWS: readonly Row[] = [
   ['ignores a critical CAA property that it does not know', 'server/domains/caa.ts', 'findCaaProblem', 'critical && !KNOWN_TAGS.has(tag)', 'false', 'test/domains/caa.test.ts'],
   ["loses the refusal of a body that Node's client of HTTP/2 holds in memory", 'packages/http-server/http1-bridge.ts', 'losesEarlyResponses', "name === 'user-agent' && value === 'node'", 'false', 'test/bodies/refusals.test.ts'],
   ['resets the connection of a client that still sends', 'packages/http-server/lingering.ts', 'LingeringConnections.close', "socket.on('data', this.#linger(socket)).once('end', () => destroySoon(socket))", '    return destroySoon(socket)', REFUSALS],
-  ['lets a client send for ever after its response', 'packages/http-server/lingering.ts', 'LingeringConnections.#linger', 'setTimeout(destroy, this.#deadlines.total)', 'setTimeout(() => undefined, this.#deadlines.total)', 'test/lib/lingering.test.ts'],
+  ['lets a client send for ever after its response', 'packages/http-server/lingering.ts', 'LingeringConnections.#linger', 'setTimeout(destroy, this.#deadlines.total)', 'setTimeout(() => undefined, this.#deadlines.total)', 'test/http-server/lingering.test.ts'],
   ['asks for the body of a request that it refuses', 'packages/http-server/listener.ts', 'makeServer', 'request.continueWhenRead(response)', '    response.writeContinue()', REFUSALS],
   // Watching the service, and its emails
   ['ends the metrics before the last request of a service that stops', 'server/app.ts', 'startService', 'await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])', 'await internalServer?.[Symbol.asyncDispose]()\n      await Promise.all([ended, listener.drain(drainSeconds), https?.drain(drainSeconds)])', 'test/database-faults/metrics.test.ts'],
@@ -682,8 +682,8 @@ const ROWS: readonly Row[] = [
 
   // Bounds (design, promise 7)
   ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', 'ConcurrencyLimiter.canRun', 'this.#active < this.#maxTotal && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey', 'this.#active < this.#maxTotal', 'test/lib/shares.test.ts'],
-  ['lets one network hold all memory', 'packages/http-server/clients/client-memory.ts', 'ClientMemory.#limitFor', "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > this.#perNetworkBytes) return 'network'", "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > Number.POSITIVE_INFINITY) return 'network'", 'test/lib/client-memory.test.ts'],
-  ['never ends a slow body', 'packages/http-server/clients/transfer-rates.ts', 'TransferRates.watch', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/bodies/transfer-rates.test.ts'],
+  ['lets one network hold all memory', 'packages/http-server/clients/client-memory.ts', 'ClientMemory.#limitFor', "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > this.#perNetworkBytes) return 'network'", "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > Number.POSITIVE_INFINITY) return 'network'", 'test/http-server/client-memory.test.ts'],
+  ['never ends a slow body', 'packages/http-server/clients/transfer-rates.ts', 'TransferRates.watch', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/http-server/transfer-rates.test.ts'],
   ['parses JSON of any depth', 'server/api/json-body.ts', 'checkJsonStructure', 'if (++depth > MAX_DEPTH) throw excess(`must not be nested more than ${MAX_DEPTH} levels deep`)', 'if (++depth > 1e9) throw excess(`must not be nested more than ${MAX_DEPTH} levels deep`)', MANIFEST, 'test/stalls/stalls.test.ts'],
   ['injects what the metadata was before', 'server/sites/page-metadata/injected-document.ts', 'injectionKey', '[published.hash, published.contentType, tags]', '[published.hash, published.contentType]', 'test/edge/injected-document.test.ts'],
   ['stores encodings of an injected document that the collector may delete', 'server/publish/precompress/precompressor.ts', 'nameDocument', 'if (document) await tx.blobs.addReferences(current.slug, [document.hash])', '', 'test/precompress/precompressor.test.ts'],
