@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { after, before, beforeEach, describe, mock, test } from 'node:test'
 import { CODE, settingsFrame, TYPE } from '../../packages/http-server/http2/frame.ts'
+import { overloaded } from '../../server/lib/semaphore.ts'
 import { sha256 } from '../api/content.ts'
 import { noise } from '../edge/fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -285,6 +286,16 @@ for (const engine of ENGINE_NAMES)
       client.send(getFrame(3, host))
       await client.ended(3)
       assert.ok(!client.received.some(({ type, stream }) => type === TYPE.headers && stream === 1))
+    })
+
+    test('a request for which there is no place is refused, so that the client may send it again', async () => {
+      const { edge } = fixture.edge
+      const { mock: opening } = mock.method(edge, 'openBody', () => Promise.reject(overloaded()))
+      const client = await openClient(getFrame(1, host, '/big.bin'))
+      assert.equal(await client.reset(1), CODE.refused)
+      opening.restore()
+      client.send(getFrame(3, host))
+      await client.ended(3)
     })
 
     if (engine === 'node')

@@ -65,6 +65,8 @@ const ROWS: readonly Row[] = [
   // Limits, and what counts against them
   ['invalidates 500 sites of a suspended account only', 'server/operations/moderation/suspensions.ts', 'Suspensions.#invalidateSitesOf', '    } while (after)', '    } while (false)', MODERATION],
   ['forgets a used token of a job while it is still accepted', 'server/accounts/trusts/id-tokens.ts', 'toIdToken', '(Math.min(exp!, iat! + MAX_AGE_SECONDS) + CLOCK_TOLERANCE_SECONDS)', 'exp!', TRUSTS],
+  ['takes a refused request for a fault of the server', 'packages/http-server/semaphore.ts', 'isRefusal', "(error as { status?: unknown } | undefined)?.status === 'number'", "(error as { status?: unknown } | undefined)?.status === 'string'", 'test/http2/flow.test.ts'],
+  ['logs each handshake of an overload', 'packages/http-server/semaphore.ts', 'isOverload', '?.isOverload === true', '?.isOverload === undefined', 'test/tls/handshakes.test.ts'],
   ['gives back no budget for a completed response', 'packages/http-server/http2/flood-guard.ts', 'FloodGuard.onStreamDone', 'if (this.#resets < MAX_RESETS) this.#resets++', '', 'test/http-server/flood-guard.test.ts'],
   ['accepts a scanned file for ever', 'server/publish/scan/content-scan.ts', 'ContentScan.check', 'const since = clock() - VERDICT_LIFETIME_MS', 'const since = 0', 'test/api/scan.test.ts'],
   ['counts wrong codes of known networks against all others', 'server/accounts/sign-in-code.ts', 'countFailure', 'const byUnknown = isKnown ? 0 : await tx.signIns.countFailure(email, UNKNOWN_SOURCES, now)', 'const byUnknown = await tx.signIns.countFailure(email, UNKNOWN_SOURCES, now)', 'test/api/sign-in-attempts.test.ts'],

@@ -7,6 +7,7 @@ import { readIntoSharedBuffer } from '../../packages/http-server/shared-buffer-r
 import type { ClientHello } from '../../packages/http-server/tls/client-hello.ts'
 import { type SelectedCertificate, TlsAcceptor } from '../../packages/http-server/tls/tls-acceptor.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import { overloaded } from '../../server/lib/semaphore.ts'
 import { selfSigned } from '../http2/self-signed.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { hello, helloMessage, records } from './build-client-hello.ts'
@@ -106,6 +107,8 @@ describe('TLS handshakes', () => {
     assert.equal(await alert(), '15030300020270')
     choose = async () => undefined
     assert.equal(await alert(), '15030300020270')
+    choose = () => Promise.reject(overloaded())
+    assert.equal(await alert(), '15030300020250')
     assert.deepEqual(logged, [])
     choose = () => {
       throw new Error('selection failed')
