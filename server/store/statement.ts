@@ -45,6 +45,35 @@ export function statement<Values extends unknown[], Query extends Compilable<unk
 
 type Row = Readonly<Record<string, unknown>>
 
+/** More are rare, and each number of them would be a statement of its own. */
+const MAX_COMPILED_ROWS = 8
+
+interface Rows extends Compilable<unknown> {
+  execute(): Promise<unknown>
+}
+
+/** About rows of these columns: compiled once for each small number of rows, and at each call for more. */
+export function rowsStatement<R extends object, Query extends Rows>(
+  columns: readonly (keyof R & string)[],
+  build: (db: Kysely<Schema>, rows: readonly R[]) => Query,
+): (db: Kysely<Schema>, rows: readonly R[]) => Promise<InferResult<Query>> {
+  const width = columns.length
+  const ofCount = (count: number) =>
+    statement((db, ...values: unknown[]) => {
+      const toRow = (_: unknown, at: number) =>
+        Object.fromEntries(columns.map((name, index) => [name, values[at * width + index]])) as R
+      return build(db, Array.from({ length: count }, toRow))
+    }, count * width)
+  const statements = new Map<number, ReturnType<typeof ofCount>>()
+  return async (db, rows) => {
+    const count = rows.length
+    if (count > MAX_COMPILED_ROWS) return (await build(db, rows).execute()) as InferResult<Query>
+    const known = statements.get(count) ?? ofCount(count)
+    statements.set(count, known)
+    return known(db, ...rows.flatMap((row) => columns.map((name) => row[name])))
+  }
+}
+
 /** Inserts a row; each set of columns has a statement of its own. */
 export function insertStatement(table: keyof Schema): (db: Kysely<Schema>, row: Row) => Promise<unknown> {
   return ofColumns((columns) =>

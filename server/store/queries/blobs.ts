@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
 import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { Schema } from '../schema.ts'
-import { statement } from '../statement.ts'
+import { rowsStatement, statement } from '../statement.ts'
 import type { BlobEncodings, BlobRecord } from '../tables/blobs.ts'
 import { toBatches } from './batches.ts'
 import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toLocation } from './blob-records.ts'
@@ -30,6 +30,16 @@ const REFERENCED_AGAIN = {
     string | null
   >`case when blobs.object is null then excluded.pieces_hash else blobs.pieces_hash end`,
 }
+
+const UPSERT = rowsStatement(
+  ['hash', 'object', 'size', 'pieces_hash', 'slug'],
+  (db, rows: readonly NewBlobRow[]) =>
+    db
+      .insertInto('blobs')
+      .values(rows)
+      .onConflict((c) => c.column('hash').doUpdateSet(REFERENCED_AGAIN))
+      .returning(['hash', 'object', 'slug']),
+)
 
 /**
  * Which object holds which content, which sites reference it, and the objects that are to be deleted.
@@ -231,12 +241,7 @@ export class BlobQueries {
     const sorted = [...byHash.values()].sort((one, other) => (one.hash < other.hash ? -1 : 1))
     const objects = new Set<string>()
     for (const batch of toBatches(sorted, BLOBS_PER_STATEMENT)) {
-      const stored = await this.#db
-        .insertInto('blobs')
-        .values(batch)
-        .onConflict((c) => c.column('hash').doUpdateSet(REFERENCED_AGAIN))
-        .returning(['hash', 'object', 'slug'])
-        .execute()
+      const stored = await UPSERT(this.#db, batch)
       for (const { object } of stored) if (object !== null) objects.add(object)
       await this.#addNames(
         stored

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import { insertStatement, statement, updateStatement } from '../statement.ts'
+import { insertStatement, rowsStatement, statement, updateStatement } from '../statement.ts'
 import {
   type Arrival,
   arrivalTable,
@@ -44,6 +44,24 @@ const ARRIVALS = statement((db, id: string) =>
   db.selectFrom('arrivals').selectAll().where('version_id', '=', id),
 )
 const TAKE = statement(deleteArrivals)
+const PENDING = rowsStatement(['id'], (db, rows: readonly { id: string }[]) =>
+  db
+    .selectFrom('versions')
+    .select(['id', 'slug'])
+    .where(
+      'id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+    .where('state', '=', 'pending'),
+)
+const INSERT_ARRIVALS = rowsStatement(arrivalTable.columns, (db, rows: readonly Schema['arrivals'][]) =>
+  db
+    .insertInto('arrivals')
+    .values(rows)
+    .onConflict((c) => c.doNothing())
+    .returning('file_number'),
+)
 
 function deleteArrivals(db: Kysely<Schema>, id: string) {
   return db.deleteFrom('arrivals').where('version_id', '=', id).returningAll().returning(IS_REFERENCED)
@@ -331,12 +349,10 @@ export class VersionQueries {
   }
 
   async pendingAmong(ids: readonly string[]): Promise<Map<string, string>> {
-    const rows = await this.#db
-      .selectFrom('versions')
-      .select(['id', 'slug'])
-      .where('id', 'in', ids)
-      .where('state', '=', 'pending')
-      .execute()
+    const rows = await PENDING(
+      this.#db,
+      ids.map((id) => ({ id })),
+    )
     return new Map(rows.map((row) => [row.id, row.slug]))
   }
 
@@ -414,12 +430,10 @@ export class VersionQueries {
 
   /** Returns the numbers of the files of which there was no upload. */
   async #insertArrivals(arrivals: readonly Arrival[]): Promise<Set<number>> {
-    const rows = await this.#db
-      .insertInto('arrivals')
-      .values(arrivals.map((one) => arrivalTable.toRow(one)))
-      .onConflict((c) => c.doNothing())
-      .returning('file_number')
-      .execute()
+    const rows = await INSERT_ARRIVALS(
+      this.#db,
+      arrivals.map((one) => arrivalTable.toRow(one)),
+    )
     return new Set(rows.map((row) => row.file_number))
   }
 
