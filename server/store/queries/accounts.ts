@@ -1,17 +1,10 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
+import { QueryGroup } from './query-group.ts'
 
 const { toEntities, toEntityIfFound } = accountTable
 
 /** Accounts. Ids, addresses and key hashes are unique. A change of an absent account changes nothing. */
-export class AccountQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class AccountQueries extends QueryGroup {
   async byId(id: string): Promise<Account | undefined> {
     return toEntityIfFound(await this.#all().where('id', '=', id).executeTakeFirst())
   }
@@ -22,7 +15,7 @@ export class AccountQueries {
   }
 
   async ids(after: string, limit: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('accounts')
       .select('id')
       .where('id', '>', after)
@@ -37,17 +30,17 @@ export class AccountQueries {
   }
 
   async insert(account: Account): Promise<void> {
-    await this.#db.insertInto('accounts').values(accountTable.toRow(account)).execute()
+    await this.db.insertInto('accounts').values(accountTable.toRow(account)).execute()
   }
 
   /** The previous key is no longer valid; named keys stay. */
   async setKey(id: string, keyHash: string): Promise<void> {
-    await this.#db.updateTable('accounts').set({ key_hash: keyHash }).where('id', '=', id).execute()
+    await this.db.updateTable('accounts').set({ key_hash: keyHash }).where('id', '=', id).execute()
   }
 
   async setPlan(id: string, plan: Account['plan'], limits: Account['limits']): Promise<void> {
     const change = accountTable.toRow({ plan, limits })
-    await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
+    await this.db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
   async setNotices(
@@ -55,12 +48,12 @@ export class AccountQueries {
     { reminders, noticesOff }: Pick<Account, 'reminders' | 'noticesOff'>,
   ): Promise<void> {
     const change = accountTable.toRow({ reminders, noticesOff })
-    await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
+    await this.db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
   /** Null when the address has received an email. */
   async setEmailRefusal(id: string, refusal: { at: number; reply: string } | null): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('accounts')
       .set({ email_refused_at: refusal?.at ?? null, email_refusal: refusal?.reply ?? null })
       .where('id', '=', id)
@@ -69,11 +62,11 @@ export class AccountQueries {
 
   async setSuspension(id: string, suspension: Account['suspension']): Promise<void> {
     const change = accountTable.toRow({ suspension })
-    await this.#db.updateTable('accounts').set(change).where('id', '=', id).execute()
+    await this.db.updateTable('accounts').set(change).where('id', '=', id).execute()
   }
 
   async setAdministratorSince(id: string, since: number | null): Promise<void> {
-    await this.#db.updateTable('accounts').set({ administrator_since: since }).where('id', '=', id).execute()
+    await this.db.updateTable('accounts').set({ administrator_since: since }).where('id', '=', id).execute()
   }
 
   async administrators(): Promise<Account[]> {
@@ -83,9 +76,9 @@ export class AccountQueries {
 
   /** Removes all keys, trusts and the mark as an administrator. Idempotent: keeps an earlier start time. */
   async markBeingDeleted(id: string, now: number): Promise<void> {
-    await this.#db.deleteFrom('named_keys').where('account_id', '=', id).execute()
-    await this.#db.deleteFrom('trusts').where('account_id', '=', id).execute()
-    await this.#db
+    await this.db.deleteFrom('named_keys').where('account_id', '=', id).execute()
+    await this.db.deleteFrom('trusts').where('account_id', '=', id).execute()
+    await this.db
       .updateTable('accounts')
       .set({ key_hash: null, deletion_started_at: now, administrator_since: null })
       .where('id', '=', id)
@@ -102,10 +95,10 @@ export class AccountQueries {
   }
 
   async remove(id: string): Promise<void> {
-    await this.#db.deleteFrom('accounts').where('id', '=', id).execute()
+    await this.db.deleteFrom('accounts').where('id', '=', id).execute()
   }
 
   #all() {
-    return this.#db.selectFrom('accounts').selectAll()
+    return this.db.selectFrom('accounts').selectAll()
   }
 }

@@ -1,5 +1,3 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import {
   type AcmeAccount,
   acmeAccountTable,
@@ -9,6 +7,7 @@ import {
   type StoredChallenge,
   toNameSet,
 } from '../tables/acme.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** All kinds: both indexes begin with the kind. */
 const REQUEST_KINDS: CountedRequest['kind'][] = ['order', 'renewal', 'certificate', 'failure', 'pause']
@@ -19,24 +18,18 @@ type Owner = Pick<CountedRequest, 'accountId' | 'root'>
 export type CountedRequestFilter = Pick<CountedRequest, 'kind'> &
   Partial<Pick<CountedRequest, 'names'> & { accountId: string; root: string }>
 
-export class AcmeQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class AcmeQueries extends QueryGroup {
   async account(directory: string): Promise<AcmeAccount | undefined> {
     return acmeAccountTable.toEntityIfFound(await this.#account(directory).executeTakeFirst())
   }
 
   async directories(): Promise<string[]> {
-    const rows = await this.#db.selectFrom('acme_accounts').select('directory').execute()
+    const rows = await this.db.selectFrom('acme_accounts').select('directory').execute()
     return rows.map(({ directory }) => directory)
   }
 
   async getOrCreateAccount(account: AcmeAccount): Promise<AcmeAccount> {
-    await this.#db
+    await this.db
       .insertInto('acme_accounts')
       .values(acmeAccountTable.toRow(account))
       .onConflict((conflict) => conflict.column('directory').doNothing())
@@ -45,17 +38,17 @@ export class AcmeQueries {
   }
 
   async setAccountKey(directory: string, key: string): Promise<void> {
-    await this.#db.updateTable('acme_accounts').set({ key }).where('directory', '=', directory).execute()
+    await this.db.updateTable('acme_accounts').set({ key }).where('directory', '=', directory).execute()
   }
 
   /** Null for an account that has to be registered again. An absent account is ignored. */
   async setAccountUrl(directory: string, url: string | null): Promise<void> {
-    await this.#db.updateTable('acme_accounts').set({ url }).where('directory', '=', directory).execute()
+    await this.db.updateTable('acme_accounts').set({ url }).where('directory', '=', directory).execute()
   }
 
   async putChallenge(challenge: StoredChallenge): Promise<void> {
     const row = acmeChallengeTable.toRow(challenge)
-    await this.#db
+    await this.db
       .insertInto('acme_challenges')
       .values(row)
       .onConflict((conflict) =>
@@ -70,7 +63,7 @@ export class AcmeQueries {
   /** The challenges of all names that expire after `now`, the last to expire first. */
   async challenges(type: StoredChallenge['type'], now: number): Promise<StoredChallenge[]> {
     return acmeChallengeTable.toEntities(
-      await this.#db
+      await this.db
         .selectFrom('acme_challenges')
         .selectAll()
         .where('type', '=', type)
@@ -81,11 +74,11 @@ export class AcmeQueries {
   }
 
   async deleteChallenges(name: string): Promise<void> {
-    await this.#db.deleteFrom('acme_challenges').where('name', '=', name).execute()
+    await this.db.deleteFrom('acme_challenges').where('name', '=', name).execute()
   }
 
   async deleteExpiredChallenges(now: number): Promise<number> {
-    const deleted = await this.#db
+    const deleted = await this.db
       .deleteFrom('acme_challenges')
       .where('expires_at', '<=', now)
       .executeTakeFirst()
@@ -94,7 +87,7 @@ export class AcmeQueries {
 
   /** Counts a request. Idempotent: a request with a known id changes nothing. */
   async countRequest(request: Omit<CountedRequest, keyof Owner> & Partial<Owner>): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('acme_requests')
       .values(acmeRequestTable.toRow({ ...acmeRequestTable.nulls, ...request }))
       .onConflict((conflict) => conflict.column('id').doNothing())
@@ -107,7 +100,7 @@ export class AcmeQueries {
     count: number,
     since: number,
   ): Promise<number | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('acme_requests')
       .select('at')
       .where('kind', '=', kind)
@@ -123,7 +116,7 @@ export class AcmeQueries {
   }
 
   async deleteRequests(before: number): Promise<number> {
-    const deleted = await this.#db
+    const deleted = await this.db
       .deleteFrom('acme_requests')
       .where('kind', 'in', REQUEST_KINDS)
       .where('at', '<', before)
@@ -132,6 +125,6 @@ export class AcmeQueries {
   }
 
   #account(directory: string) {
-    return this.#db.selectFrom('acme_accounts').selectAll().where('directory', '=', directory)
+    return this.db.selectFrom('acme_accounts').selectAll().where('directory', '=', directory)
   }
 }

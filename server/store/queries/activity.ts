@@ -1,18 +1,12 @@
-import { type Kysely, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { sql } from 'kysely'
 import type { ActivityEntry } from '../tables/activity.ts'
+import { QueryGroup } from './query-group.ts'
 
-export class ActivityQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class ActivityQueries extends QueryGroup {
   /** Adds to counts. Not idempotent. */
   async add(entries: readonly ActivityEntry[]): Promise<void> {
     if (entries.length === 0) return
-    await this.#db
+    await this.db
       .insertInto('activity')
       .values(inLockOrder(entries))
       .onConflict((c) =>
@@ -25,7 +19,7 @@ export class ActivityQueries {
 
   async set(entries: readonly ActivityEntry[]): Promise<void> {
     if (entries.length === 0) return
-    await this.#db
+    await this.db
       .insertInto('activity')
       .values(inLockOrder(entries))
       .onConflict((c) =>
@@ -45,7 +39,7 @@ export class ActivityQueries {
     interval: number
   }): Promise<{ at: number; name: string; sum: number; max: number }[]> {
     const start = sql<number>`at - at % ${sql.lit(interval)}`
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('activity')
       .select((e) => [start.as('start'), 'name', e.fn.sum('value').as('sum'), e.fn.max('value').as('max')])
       .where('width', '=', width)
@@ -59,7 +53,7 @@ export class ActivityQueries {
   }
 
   async deleteBefore(width: number, before: number): Promise<number> {
-    const { numDeletedRows } = await this.#db
+    const { numDeletedRows } = await this.db
       .deleteFrom('activity')
       .where('width', '=', width)
       .where('at', '<', before)

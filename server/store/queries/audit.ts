@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
 import type { AuditEntry, AuditPosition, AuditRecord } from '../tables/audit.ts'
+import { QueryGroup } from './query-group.ts'
 
-export class AuditQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class AuditQueries extends QueryGroup {
   /** To be called in the transaction of the change. */
   async add({ at, actor, action, target, details }: AuditRecord): Promise<void> {
     const { accountId: actor_id, name, network } = actor
-    await this.#db
+    await this.db
       .insertInto('audit_log')
       .values({
         ...{ id: randomUUID(), at, actor_id, actor: name, network, action, target },
@@ -31,7 +25,7 @@ export class AuditQueries {
     target?: string | undefined
     after?: AuditPosition | undefined
   }): Promise<AuditEntry[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('audit_log')
       .selectAll()
       .$if(target !== undefined, (query) => query.where('target', '=', target!))
@@ -46,8 +40,8 @@ export class AuditQueries {
   }
 
   async deleteBefore(before: number, limit: number): Promise<number> {
-    const old = this.#db.selectFrom('audit_log').select('id').where('at', '<', before).limit(limit)
-    const { numDeletedRows } = await this.#db
+    const old = this.db.selectFrom('audit_log').select('id').where('at', '<', before).limit(limit)
+    const { numDeletedRows } = await this.db
       .deleteFrom('audit_log')
       .where('id', 'in', old)
       .executeTakeFirstOrThrow()

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
 import { objectHashPrefix } from '../../blobs/object-names.ts'
 import type { Schema } from '../schema.ts'
@@ -8,6 +8,7 @@ import { toBatches } from './batches.ts'
 import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toLocation } from './blob-records.ts'
 import { toEncodingRow } from './encoding-rows.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
+import { QueryGroup } from './query-group.ts'
 
 type NewBlobRow = Omit<Schema['blobs'], 'unreferenced_since'> & { slug: string }
 
@@ -51,15 +52,9 @@ const UPSERT = rowsStatement(
  * A blob without references is deleted when it has been unreferenced for the grace period. A new reference and the
  * deletion exclude each other, whatever the scopes of their writes.
  */
-export class BlobQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class BlobQueries extends QueryGroup {
   async find(hash: string): Promise<BlobLocation | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('blobs')
       .select(['hash', 'object', 'size', 'pieces_hash'])
       .where('hash', '=', hash)
@@ -70,14 +65,14 @@ export class BlobQueries {
   async list(after: string, limit: number): Promise<BlobRecord[]> {
     const { rows } = await sql<{ record: string }>`
       select ${BLOB_RECORD} as record from blobs ${JOINED_WITH_BLOBS} where blobs.hash > ${after}
-      order by blobs.hash limit ${limit}`.execute(this.#db)
+      order by blobs.hash limit ${limit}`.execute(this.db)
     return rows.map(({ record }) => parseBlobRecord(record))
   }
 
   async referencingSites(hash: string, after: string, limit: number): Promise<string[]> {
-    const first = this.#db.selectFrom('blobs').select('slug').where('hash', '=', hash)
-    const others = this.#db.selectFrom('blob_names').select('slug').where('hash', '=', hash)
-    const rows = await this.#db
+    const first = this.db.selectFrom('blobs').select('slug').where('hash', '=', hash)
+    const others = this.db.selectFrom('blob_names').select('slug').where('hash', '=', hash)
+    const rows = await this.db
       .selectFrom(first.union(others).as('names'))
       .select('slug')
       .where('slug', '>', after)
@@ -88,7 +83,7 @@ export class BlobQueries {
   }
 
   async encodedHashes(versionId: string): Promise<Set<string>> {
-    return new Set((await ENCODED(this.#db, versionId)).map(({ hash }) => hash))
+    return new Set((await ENCODED(this.db, versionId)).map(({ hash }) => hash))
   }
 
   /** Content that another object holds stays there. Returns the objects that hold the contents now. Idempotent. */
@@ -119,14 +114,14 @@ export class BlobQueries {
   ): Promise<{ hash: string; size: number }[]> {
     const removed = new Map<string, Pick<Schema['blobs'], 'hash' | 'size'>>()
     const start = (batch: readonly string[]) =>
-      this.#db
+      this.db
         .updateTable('blobs')
         .set({ unreferenced_since: now })
         .where('hash', 'in', batch)
         .returning(['hash', 'size'])
     for (const batch of toBatches(hashes.toSorted())) {
       const rows = await start(batch).set({ slug: null }).where('slug', '=', slug).execute()
-      const names = await this.#db
+      const names = await this.db
         .deleteFrom('blob_names')
         .where('slug', '=', slug)
         .where('hash', 'in', batch)
@@ -143,7 +138,7 @@ export class BlobQueries {
   async collect(before: number, limit: number): Promise<{ examined: number; deleted: number }> {
     const locked = await this.#lockUnreferenced(before, limit)
     if (locked.length === 0) return { examined: 0, deleted: 0 }
-    const deleted = await this.#db
+    const deleted = await this.db
       .deleteFrom('blobs')
       .where('hash', 'in', locked)
       .where('slug', 'is', null)
@@ -157,7 +152,7 @@ export class BlobQueries {
     const hashes = deleted.map(({ hash }) => hash)
     const referenced = locked.filter((hash) => !hashes.includes(hash))
     if (referenced.length > 0)
-      await this.#db
+      await this.db
         .updateTable('blobs')
         .set({ unreferenced_since: null })
         .where('hash', 'in', referenced)
@@ -170,7 +165,7 @@ export class BlobQueries {
   /** Records encodings of referenced blobs. Those that are recorded stay: the objects of others are discarded. */
   async recordEncodings(encodings: readonly BlobEncodings[]): Promise<void> {
     for (const batch of toBatches(encodings.map(toEncodingRow))) {
-      const recorded = await this.#db
+      const recorded = await this.db
         .insertInto('encodings')
         .values(batch)
         .onConflict((c) => c.doNothing())
@@ -184,7 +179,7 @@ export class BlobQueries {
   /** Discards objects that have no row, or whose row this write has deleted, to be deleted at `dueAt`. Idempotent. */
   async discard(objects: readonly string[], dueAt = 0): Promise<void> {
     for (const batch of toBatches(objects.toSorted()))
-      await this.#db
+      await this.db
         .insertInto('discarded_objects')
         .values(batch.map((object) => ({ object, due_at: dueAt })))
         .onConflict((c) => c.doNothing())
@@ -192,7 +187,7 @@ export class BlobQueries {
   }
 
   async listDiscarded(now: number, limit: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('discarded_objects')
       .select('object')
       .where('due_at', '<=', now)
@@ -204,7 +199,7 @@ export class BlobQueries {
 
   async forgetDiscarded(objects: readonly string[]): Promise<void> {
     for (const batch of toBatches(objects))
-      await this.#db.deleteFrom('discarded_objects').where('object', 'in', batch).execute()
+      await this.db.deleteFrom('discarded_objects').where('object', 'in', batch).execute()
   }
 
   /** Returns those not in use. The others stay: they arrived so slowly that they counted as left behind. */
@@ -215,7 +210,7 @@ export class BlobQueries {
       await this.forgetDiscarded(batch.filter((object) => used.has(object)))
       const unused = batch.filter((object) => !used.has(object))
       if (unused.length === 0) continue
-      await this.#db
+      await this.db
         .updateTable('discarded_objects')
         .set({ due_at: until })
         .where('object', 'in', unused)
@@ -241,7 +236,7 @@ export class BlobQueries {
     const sorted = [...byHash.values()].sort((one, other) => (one.hash < other.hash ? -1 : 1))
     const objects = new Set<string>()
     for (const batch of toBatches(sorted, BLOBS_PER_STATEMENT)) {
-      const stored = await UPSERT(this.#db, batch)
+      const stored = await UPSERT(this.db, batch)
       for (const { object } of stored) if (object !== null) objects.add(object)
       await this.#addNames(
         stored
@@ -254,7 +249,7 @@ export class BlobQueries {
 
   async #addNames(rows: readonly NewBlobRow[]): Promise<void> {
     if (rows.length === 0) return
-    await this.#db
+    await this.db
       .insertInto('blob_names')
       .values(rows.map(({ hash, slug }) => ({ hash, slug, owner_id: findOwner(slug) })))
       .onConflict((c) => c.doNothing())
@@ -263,13 +258,13 @@ export class BlobQueries {
 
   /** Locked until the commit: a reference is visible to later statements, or follows the commit in a row of its own. */
   async #lockUnreferenced(before: number, limit: number): Promise<string[]> {
-    const candidates = this.#db
+    const candidates = this.db
       .selectFrom('blobs')
       .select('hash')
       .where('unreferenced_since', '<=', before)
       .orderBy('unreferenced_since')
       .limit(limit)
-    const rows = await this.#db
+    const rows = await this.db
       .updateTable('blobs')
       .set((e) => ({ unreferenced_since: e.ref('unreferenced_since') }))
       .where('hash', 'in', candidates)
@@ -281,7 +276,7 @@ export class BlobQueries {
 
   async #deleteEncodings(hashes: readonly string[]): Promise<string[]> {
     if (hashes.length === 0) return []
-    const rows = await this.#db
+    const rows = await this.db
       .deleteFrom('encodings')
       .where('hash', 'in', hashes)
       .returning('object')
@@ -302,7 +297,7 @@ export class BlobQueries {
     table: 'arrivals' | 'encodings' | 'discarded_objects',
     objects: readonly string[],
   ): Promise<(string | null)[]> {
-    const rows = await this.#db.selectFrom(table).select('object').where('object', 'in', objects).execute()
+    const rows = await this.db.selectFrom(table).select('object').where('object', 'in', objects).execute()
     return rows.map(({ object }) => object)
   }
 
@@ -313,7 +308,7 @@ export class BlobQueries {
     )
     if (byName.length > 0)
       found.push(
-        ...(await this.#db
+        ...(await this.db
           .selectFrom('blobs')
           .select('object')
           .where('object', 'in', byName)
@@ -331,7 +326,7 @@ export class BlobQueries {
         with wanted (object, first, past) as (values ${sql.join(ranges)})
         select wanted.object from wanted join blobs
           on blobs.hash >= wanted.first and blobs.hash < wanted.past and blobs.object = wanted.object`.execute(
-        this.#db,
+        this.db,
       )
       found.push(...rows)
     }

@@ -1,22 +1,15 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import { type Block, type BlockKind, blockTable } from '../tables/blocks.ts'
+import { QueryGroup } from './query-group.ts'
 
-export class BlockQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class BlockQueries extends QueryGroup {
   async list(kind?: BlockKind): Promise<Block[]> {
-    let query = this.#db.selectFrom('blocks').selectAll()
+    let query = this.db.selectFrom('blocks').selectAll()
     if (kind !== undefined) query = query.where('kind', '=', kind)
     return blockTable.toEntities(await query.orderBy('created_at', 'desc').orderBy('value').execute())
   }
 
   async count(kind: BlockKind): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('blocks')
       .select((e) => e.fn.countAll<number>().as('blocks'))
       .where('kind', '=', kind)
@@ -26,7 +19,7 @@ export class BlockQueries {
 
   async put(block: Block): Promise<void> {
     const { kind, value, ...others } = blockTable.toRow(block)
-    await this.#db
+    await this.db
       .insertInto('blocks')
       .values({ kind, value, ...others })
       .onConflict((conflict) => conflict.columns(['kind', 'value']).doUpdateSet(others))
@@ -35,13 +28,13 @@ export class BlockQueries {
 
   /** Returns whether it existed, and had ended by `endedBy`, where that is given. */
   async remove(kind: BlockKind, value: string, endedBy?: number): Promise<boolean> {
-    let query = this.#db.deleteFrom('blocks').where('kind', '=', kind).where('value', '=', value)
+    let query = this.db.deleteFrom('blocks').where('kind', '=', kind).where('value', '=', value)
     if (endedBy !== undefined) query = query.where('expires_at', '<=', endedBy)
     return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
   }
 
   async expired(now: number, limit: number): Promise<Block[]> {
-    const query = this.#db.selectFrom('blocks').selectAll().where('expires_at', '<=', now)
+    const query = this.db.selectFrom('blocks').selectAll().where('expires_at', '<=', now)
     return blockTable.toEntities(await query.orderBy('expires_at').limit(limit).execute())
   }
 }

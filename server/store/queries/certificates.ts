@@ -1,11 +1,11 @@
-import { type Kysely, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { sql } from 'kysely'
 import {
   type Certificate,
   type CertificateSummary,
   certificateSummary,
   certificateTable,
 } from '../tables/certificates.ts'
+import { QueryGroup } from './query-group.ts'
 
 export type CertificateSchedule = Pick<
   CertificateSummary,
@@ -34,15 +34,9 @@ export interface CertificateCounts {
  * A second certificate of a name rejects. A change of an absent one changes nothing. A certificate is requested while
  * `unusedSince` is null.
  */
-export class CertificateQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class CertificateQueries extends QueryGroup {
   async find(name: string): Promise<Certificate | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('certificates')
       .selectAll()
       .where('name', '=', name)
@@ -51,7 +45,7 @@ export class CertificateQueries {
   }
 
   async findOfDomain(domain: string): Promise<Certificate | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('certificates')
       .innerJoin('domains', 'domains.domain', 'certificates.name')
       .selectAll('certificates')
@@ -62,7 +56,7 @@ export class CertificateQueries {
   }
 
   async findOfSite(name: string, slug: string): Promise<Certificate | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('certificates')
       .selectAll()
       .where('name', '=', name)
@@ -148,7 +142,7 @@ export class CertificateQueries {
   }
 
   async countByState(now: number): Promise<CertificateCounts> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('certificates')
       .select([
         sql<string>`case when not_after is null then 'pending' when not_after <= ${now} then 'expired'
@@ -172,17 +166,17 @@ export class CertificateQueries {
   }
 
   async names(after: string, limit: number): Promise<string[]> {
-    const query = this.#db.selectFrom('certificates').select('name').where('name', '>', after)
+    const query = this.db.selectFrom('certificates').select('name').where('name', '>', after)
     return (await query.orderBy('name').limit(limit).execute()).map(({ name }) => name)
   }
 
   async insert(certificate: Certificate): Promise<void> {
-    await this.#db.insertInto('certificates').values(certificateTable.toRow(certificate)).execute()
+    await this.db.insertInto('certificates').values(certificateTable.toRow(certificate)).execute()
   }
 
   /** Properties that are absent stay. */
   async update(name: string, change: Partial<Omit<Certificate, 'name'>>): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('certificates')
       .set(certificateTable.toRow(change))
       .where('name', '=', name)
@@ -191,7 +185,7 @@ export class CertificateQueries {
 
   /** Changes nothing when the certificate was replaced, has a pending order, or is no longer requested. */
   async reschedule(name: string, certificateId: string | null, schedule: CertificateSchedule): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('certificates')
       .set(certificateTable.toRow(schedule))
       .where('name', '=', name)
@@ -203,7 +197,7 @@ export class CertificateQueries {
 
   /** The active domains without a requested certificate among the next `limit` active domains after that one. */
   async missing(after: string, limit: number): Promise<NamesPage> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('domains')
       .leftJoin('certificates', (join) =>
         join.onRef('certificates.name', '=', 'domains.domain').on('unused_since', 'is', null),
@@ -220,7 +214,7 @@ export class CertificateQueries {
 
   /** Of live sites with an owner, newest first. Without `changedSince`, all sites are read when none is missing. */
   async missingSites(siteDomain: string, limit: number, changedSince = 0): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('sites')
       .select(sql<string>`sites.slug || ${`.${siteDomain}`}`.as('name'))
       .where('deleted_at', 'is', null)
@@ -246,7 +240,7 @@ export class CertificateQueries {
     { others, siteDomain = '' }: { others: readonly string[]; siteDomain?: string | undefined },
   ): Promise<NamesPage> {
     const suffix = `.${siteDomain}`
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('certificates')
       .leftJoin('domains', (join) =>
         join.onRef('domains.domain', '=', 'certificates.name').on('status', '=', 'active'),
@@ -272,7 +266,7 @@ export class CertificateQueries {
   }
 
   async deleteUnused(before: number): Promise<number> {
-    const deleted = await this.#db
+    const deleted = await this.db
       .deleteFrom('certificates')
       .where('unused_since', '<', before)
       .executeTakeFirst()
@@ -280,7 +274,7 @@ export class CertificateQueries {
   }
 
   #summaries() {
-    return this.#db.selectFrom('certificates').select(certificateSummary.columns)
+    return this.db.selectFrom('certificates').select(certificateSummary.columns)
   }
 }
 

@@ -1,28 +1,21 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import { type Collaborator, collaboratorTable } from '../tables/collaborators.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** Collaborators of sites. All changes are idempotent. */
-export class CollaboratorQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class CollaboratorQueries extends QueryGroup {
   async bySite(slug: string): Promise<Collaborator[]> {
-    const rows = this.#db.selectFrom('collaborators').selectAll().where('slug', '=', slug)
+    const rows = this.db.selectFrom('collaborators').selectAll().where('slug', '=', slug)
     return collaboratorTable.toEntities(await rows.orderBy('added_at').orderBy('email').execute())
   }
 
   async has(slug: string, email: string): Promise<boolean> {
-    const row = this.#db.selectFrom('collaborators').select('slug').where('slug', '=', slug)
+    const row = this.db.selectFrom('collaborators').select('slug').where('slug', '=', slug)
     return (await row.where('email', '=', email).executeTakeFirst()) !== undefined
   }
 
   /** An earlier entry of the address stays. */
   async add(collaborator: Collaborator): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('collaborators')
       .values(collaboratorTable.toRow(collaborator))
       .onConflict((c) => c.doNothing())
@@ -31,15 +24,15 @@ export class CollaboratorQueries {
 
   /** Returns whether the site had the address. */
   async remove(slug: string, email: string): Promise<boolean> {
-    const row = this.#db.deleteFrom('collaborators').where('slug', '=', slug)
+    const row = this.db.deleteFrom('collaborators').where('slug', '=', slug)
     return (await row.where('email', '=', email).executeTakeFirst()).numDeletedRows > 0n
   }
 
   async removeOfSite(slug: string): Promise<void> {
-    await this.#db.deleteFrom('collaborators').where('slug', '=', slug).execute()
+    await this.db.deleteFrom('collaborators').where('slug', '=', slug).execute()
   }
 
   async removeEmail(email: string): Promise<void> {
-    await this.#db.deleteFrom('collaborators').where('email', '=', email).execute()
+    await this.db.deleteFrom('collaborators').where('email', '=', email).execute()
   }
 }

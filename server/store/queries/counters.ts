@@ -2,27 +2,22 @@ import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { CounterWindow } from '../tables/counters.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** Counters of callers by window; exact over all processes. */
-export class CounterQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class CounterQueries extends QueryGroup {
   async add(caller: string, windowStart: number): Promise<number> {
-    return (await ADD(this.#db, caller, windowStart))[0]!.requests
+    return (await ADD(this.db, caller, windowStart))[0]!.requests
   }
 
   /** Adds one to each of these windows, which differ. */
   async addEach(windows: readonly CounterWindow[]): Promise<void> {
-    await add(this.#db, windows).execute()
+    await add(this.db, windows).execute()
   }
 
   /** Reverts one `add`; without one it changes nothing. */
   async decrement(caller: string, windowStart: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('counters')
       .set((e) => ({ requests: e('requests', '-', 1) }))
       .where('caller', '=', caller)
@@ -31,7 +26,7 @@ export class CounterQueries {
   }
 
   async value(caller: string, windowStart: number): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('counters')
       .select('requests')
       .where('caller', '=', caller)
@@ -41,7 +36,7 @@ export class CounterQueries {
   }
 
   async values(windows: readonly CounterWindow[]): Promise<number[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('counters')
       .selectAll()
       .where((e) =>
@@ -55,17 +50,17 @@ export class CounterQueries {
   }
 
   async delete(caller: string): Promise<void> {
-    await this.#db.deleteFrom('counters').where('caller', '=', caller).execute()
+    await this.db.deleteFrom('counters').where('caller', '=', caller).execute()
   }
 
   async deleteBefore(windowStart: number, limit: number): Promise<number> {
-    const old = this.#db
+    const old = this.db
       .selectFrom('counters')
       .select(['caller', 'window_start'])
       .where('window_start', '<', windowStart)
       .orderBy('window_start')
       .limit(limit)
-    const query = this.#db
+    const query = this.db
       .deleteFrom('counters')
       .where((e) => e(e.refTuple('caller', 'window_start'), 'in', old.$asTuple('caller', 'window_start')))
     return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)

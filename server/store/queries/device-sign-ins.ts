@@ -1,26 +1,20 @@
-import { type Kysely, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { sql } from 'kysely'
 import { type DeviceSignIn, deviceSignInTable } from '../tables/device-sign-ins.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** Sign-ins of devices. Hashes are unique. Expired ones stay until they are deleted. */
-export class DeviceSignInQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class DeviceSignInQueries extends QueryGroup {
   async add(signIn: DeviceSignIn): Promise<void> {
-    await this.#db.insertInto('device_sign_ins').values(deviceSignInTable.toRow(signIn)).execute()
+    await this.db.insertInto('device_sign_ins').values(deviceSignInTable.toRow(signIn)).execute()
   }
 
   async find(deviceHash: string): Promise<DeviceSignIn | undefined> {
-    const query = this.#db.selectFrom('device_sign_ins').selectAll().where('device_hash', '=', deviceHash)
+    const query = this.db.selectFrom('device_sign_ins').selectAll().where('device_hash', '=', deviceHash)
     return deviceSignInTable.toEntityIfFound(await query.executeTakeFirst())
   }
 
   async findPending(userCodeHashes: readonly string[], now: number): Promise<DeviceSignIn | undefined> {
-    const query = this.#db
+    const query = this.db
       .selectFrom('device_sign_ins')
       .selectAll()
       .where('user_code_hash', 'in', userCodeHashes)
@@ -35,7 +29,7 @@ export class DeviceSignInQueries {
     { state, accountId }: Pick<DeviceSignIn, 'state' | 'accountId'>,
     now: number,
   ): Promise<boolean> {
-    const { numUpdatedRows } = await this.#db
+    const { numUpdatedRows } = await this.db
       .updateTable('device_sign_ins')
       .set({ state, account_id: accountId })
       .where('user_code_hash', 'in', userCodeHashes)
@@ -47,7 +41,7 @@ export class DeviceSignInQueries {
 
   /** Records a poll, unless it is earlier than the interval permits; returns whether it was recorded. */
   async recordPoll(deviceHash: string, now: number): Promise<boolean> {
-    const { numUpdatedRows } = await this.#db
+    const { numUpdatedRows } = await this.db
       .updateTable('device_sign_ins')
       .set({ polled_at: now })
       .where('device_hash', '=', deviceHash)
@@ -57,7 +51,7 @@ export class DeviceSignInQueries {
   }
 
   async setInterval(deviceHash: string, intervalMs: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('device_sign_ins')
       .set({ interval_ms: intervalMs })
       .where('device_hash', '=', deviceHash)
@@ -65,18 +59,18 @@ export class DeviceSignInQueries {
   }
 
   async remove(deviceHash: string): Promise<boolean> {
-    const query = this.#db.deleteFrom('device_sign_ins').where('device_hash', '=', deviceHash)
+    const query = this.db.deleteFrom('device_sign_ins').where('device_hash', '=', deviceHash)
     return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
   }
 
   async deleteExpired(now: number, limit: number): Promise<number> {
-    const expired = this.#db
+    const expired = this.db
       .selectFrom('device_sign_ins')
       .select('device_hash')
       .where('expires_at', '<=', now)
       .orderBy('expires_at')
       .limit(limit)
-    const query = this.#db.deleteFrom('device_sign_ins').where('device_hash', 'in', expired)
+    const query = this.db.deleteFrom('device_sign_ins').where('device_hash', 'in', expired)
     return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
   }
 }

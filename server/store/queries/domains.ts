@@ -1,17 +1,12 @@
-import type { ExpressionBuilder, Kysely } from 'kysely'
+import type { ExpressionBuilder } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { type Domain, type DomainReservation, domainFields, reservationTable } from '../tables/domains.ts'
+import { QueryGroup } from './query-group.ts'
 
 const { toEntities, toEntityIfFound } = domainFields
 
 /** A second active account for a name rejects. A change of an absent domain changes nothing. */
-export class DomainQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class DomainQueries extends QueryGroup {
   async byAccount(accountId: string): Promise<Domain[]> {
     return toEntities(
       await this.#all().where('account_id', '=', accountId).orderBy('created_at').orderBy('domain').execute(),
@@ -68,7 +63,7 @@ export class DomainQueries {
   ): Promise<Domain[]> {
     const isFree = (e: ExpressionBuilder<Schema, 'domains'>) =>
       e.or([e('checking_until', 'is', null), e('checking_until', '<=', now)])
-    const due = this.#db
+    const due = this.db
       .selectFrom('domains')
       .select(['account_id', 'domain'])
       .where('is_slow', '=', slow ? 1 : 0)
@@ -77,7 +72,7 @@ export class DomainQueries {
       .orderBy('next_check_at')
       .orderBy('domain')
       .limit(limit)
-    const claimed = await this.#db
+    const claimed = await this.db
       .updateTable('domains')
       .set({ checking_until: until })
       .where((e) => e(e.refTuple('account_id', 'domain'), 'in', due.$asTuple('account_id', 'domain')))
@@ -90,7 +85,7 @@ export class DomainQueries {
 
   /** Number of domains counted against the plan: a root domain and its `www` are one. */
   async count(accountId: string): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('domains')
       .select((e) => e.fn.countAll<number>().as('domains'))
       .where('account_id', '=', accountId)
@@ -100,7 +95,7 @@ export class DomainQueries {
   }
 
   async insert(domain: Domain): Promise<void> {
-    await this.#db.insertInto('domains').values(domainFields.toRow(domain)).execute()
+    await this.db.insertInto('domains').values(domainFields.toRow(domain)).execute()
   }
 
   /** Properties that are absent stay. */
@@ -108,7 +103,7 @@ export class DomainQueries {
     { accountId, domain }: Pick<Domain, 'accountId' | 'domain'>,
     change: Partial<Omit<Domain, 'accountId' | 'domain'>>,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('domains')
       .set({
         ...domainFields.toRow(change),
@@ -120,7 +115,7 @@ export class DomainQueries {
   }
 
   async remove(accountId: string, domain: string): Promise<boolean> {
-    const deleted = await this.#db
+    const deleted = await this.db
       .deleteFrom('domains')
       .where('account_id', '=', accountId)
       .where('domain', '=', domain)
@@ -129,12 +124,12 @@ export class DomainQueries {
   }
 
   async removeOfSite(slug: string): Promise<void> {
-    await this.#db.deleteFrom('domains').where('slug', '=', slug).execute()
+    await this.db.deleteFrom('domains').where('slug', '=', slug).execute()
   }
 
   async reservation(domain: string, now: number): Promise<DomainReservation | undefined> {
     return reservationTable.toEntityIfFound(
-      await this.#db
+      await this.db
         .selectFrom('held_domains')
         .selectAll()
         .where('domain', '=', domain)
@@ -144,7 +139,7 @@ export class DomainQueries {
   }
 
   async countReservations(accountId: string, now: number): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('held_domains')
       .select((e) => e.fn.countAll<number>().as('domains'))
       .where('account_id', '=', accountId)
@@ -156,7 +151,7 @@ export class DomainQueries {
   async reserve(reservation: DomainReservation): Promise<void> {
     const row = reservationTable.toRow(reservation)
     const { domain: _, ...rest } = row
-    await this.#db
+    await this.db
       .insertInto('held_domains')
       .values(row)
       .onConflict((conflict) => conflict.column('domain').doUpdateSet(rest))
@@ -164,19 +159,19 @@ export class DomainQueries {
   }
 
   async releaseReservation(domain: string): Promise<void> {
-    await this.#db.deleteFrom('held_domains').where('domain', '=', domain).execute()
+    await this.db.deleteFrom('held_domains').where('domain', '=', domain).execute()
   }
 
   async releaseReservations(accountId: string): Promise<void> {
-    await this.#db.deleteFrom('held_domains').where('account_id', '=', accountId).execute()
+    await this.db.deleteFrom('held_domains').where('account_id', '=', accountId).execute()
   }
 
   async deleteExpiredReservations(now: number): Promise<number> {
-    const deleted = await this.#db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
+    const deleted = await this.db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
     return Number(deleted.numDeletedRows)
   }
 
   #all() {
-    return this.#db.selectFrom('domains').selectAll()
+    return this.db.selectFrom('domains').selectAll()
   }
 }

@@ -1,10 +1,10 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
-import type { Schema } from '../schema.ts'
 import { accountTable } from '../tables/accounts.ts'
 import { domainTable } from '../tables/domains.ts'
 import { domainId, type Figures, type ListKind } from '../tables/figures.ts'
 import { siteTable } from '../tables/sites.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** Follows every text with the same beginning. */
 const LAST_CHARACTER = '\u{10ffff}'
@@ -40,13 +40,7 @@ const LISTED = {
 } as const
 
 /** Figures are as of their last count: what is newer has none, and is found by its age and by search only. */
-export class FigureQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class FigureQueries extends QueryGroup {
   /** Counts the next objects after this id, in the order of ids: for visits since that hour. */
   count(kind: ListKind, options: { after: string; limit: number; since: number }): Promise<CountedFigures> {
     if (kind === 'site') return this.#countSites(options)
@@ -57,7 +51,7 @@ export class FigureQueries {
     kind: ListKind,
     { after, until }: { after: string; until: string | undefined },
   ): Promise<Figures[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('figures')
       .select(['id', 'bytes', 'visits', 'sites', 'title'])
       .where('kind', '=', kind)
@@ -72,7 +66,7 @@ export class FigureQueries {
     { put, remove }: { put: readonly Figures[]; remove: readonly string[] },
   ): Promise<void> {
     if (put.length > 0)
-      await this.#db
+      await this.db
         .insertInto('figures')
         .values(put.map((figures) => ({ kind, ...figures })))
         .onConflict((c) =>
@@ -85,7 +79,7 @@ export class FigureQueries {
         )
         .execute()
     if (remove.length > 0)
-      await this.#db.deleteFrom('figures').where('kind', '=', kind).where('id', 'in', remove).execute()
+      await this.db.deleteFrom('figures').where('kind', '=', kind).where('id', 'in', remove).execute()
   }
 
   async countRows(table: 'versions' | 'blobs', after: string, limit: number): Promise<TableCount> {
@@ -93,7 +87,7 @@ export class FigureQueries {
     const blobs = sql`select hash as key, 'stored' as state, size as bytes from blobs where hash > ${after} order by hash`
     const counted = await sql<{ state: string; count: number; bytes: number; last: string }>`
       select state, count(*) as count, sum(bytes) as bytes, max(key) as last
-      from (${table === 'versions' ? rows : blobs} limit ${limit}) as page group by state`.execute(this.#db)
+      from (${table === 'versions' ? rows : blobs} limit ${limit}) as page group by state`.execute(this.db)
     const counts = counted.rows.map(({ state, count, bytes }) => ({
       state,
       count: Number(count),
@@ -110,7 +104,7 @@ export class FigureQueries {
     { limit, after }: { limit: number; after?: ListPosition | undefined },
   ): Promise<ListPosition[]> {
     if (by === 'age') return this.#orderByAge(kind, limit, after)
-    return this.#db
+    return this.db
       .selectFrom('figures')
       .select([`${by} as value`, 'id'])
       .where('kind', '=', kind)
@@ -125,7 +119,7 @@ export class FigureQueries {
 
   /** By the beginning of slug, title, domain or the owner's email address, in no order. `prefix` is in lower case. */
   async search(kind: ListKind, prefix: string, limit: number): Promise<string[]> {
-    const owners = await this.#db
+    const owners = await this.db
       .selectFrom('accounts')
       .select('id')
       .where('email', '>=', prefix)
@@ -149,7 +143,7 @@ export class FigureQueries {
           where failing_since is not null and status = 'active' limit ${max}) as failing) as domains,
         (select count(*) from (select 1 from certificates
           where problem is not null and unused_since is null limit ${max}) as failing) as certificates
-    `.execute(this.#db)
+    `.execute(this.db)
     const { domains, certificates } = rows[0]!
     return { domains: Number(domains), certificates: Number(certificates) }
   }
@@ -157,7 +151,7 @@ export class FigureQueries {
   /** Those of these that exist, in no order. */
   async sites(slugs: readonly string[]) {
     if (slugs.length === 0) return []
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('sites')
       .leftJoin('accounts', 'accounts.id', 'sites.owner_id')
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
@@ -181,7 +175,7 @@ export class FigureQueries {
 
   async accounts(ids: readonly string[]) {
     if (ids.length === 0) return []
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('accounts')
       .leftJoin('figures', (join) =>
         join.onRef('figures.id', '=', 'accounts.id').on('figures.kind', '=', 'account'),
@@ -195,7 +189,7 @@ export class FigureQueries {
 
   async domains(ids: readonly string[]) {
     if (ids.length === 0) return []
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('domains')
       .leftJoin('accounts', 'accounts.id', 'domains.account_id')
       .leftJoin('figures', (join) =>
@@ -215,7 +209,7 @@ export class FigureQueries {
   }
 
   async #countSites({ after, limit, since }: { after: string; limit: number; since: number }) {
-    const sites = await this.#db
+    const sites = await this.db
       .selectFrom('sites')
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
       .select(['sites.slug', 'sites.visits_key', 'versions.total_bytes'])
@@ -241,7 +235,7 @@ export class FigureQueries {
 
   async #countVisits(keys: readonly string[], since: number): Promise<Map<string, number>> {
     if (keys.length === 0) return new Map()
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('visit_hours')
       .select((e) => ['slug', e.fn.sum('requests').as('requests')])
       .where('slug', 'in', [...keys])
@@ -253,7 +247,7 @@ export class FigureQueries {
 
   /** From the figures of their sites, which are counted before. */
   async #countAccounts({ after, limit }: { after: string; limit: number }) {
-    const accounts = await this.#db
+    const accounts = await this.db
       .selectFrom('accounts')
       .select('id')
       .where('id', '>', after)
@@ -261,7 +255,7 @@ export class FigureQueries {
       .limit(limit)
       .execute()
     if (accounts.length === 0) return { figures: [], last: undefined }
-    const owned = await this.#db
+    const owned = await this.db
       .selectFrom('sites')
       .leftJoin('figures', (join) =>
         join.onRef('figures.id', '=', 'sites.slug').on('figures.kind', '=', 'site'),
@@ -294,7 +288,7 @@ export class FigureQueries {
 
   async #countDomains({ after, limit }: { after: string; limit: number }) {
     const [domain = '', accountId = ''] = after.split(' ')
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('domains')
       .leftJoin('figures', (join) =>
         join.onRef('figures.id', '=', 'domains.slug').on('figures.kind', '=', 'site'),
@@ -322,26 +316,26 @@ export class FigureQueries {
     const rest = values ? sql`and (${sql.join(columns)}) < (${sql.join(values)})` : sql``
     const { rows } = await sql<{ created_at: number } & Record<string, string>>`
       select ${sql.join(columns)} from ${sql.table(table)} where ${where} ${rest}
-      order by ${sql.join(columns.map((column) => sql`${column} desc`))} limit ${limit}`.execute(this.#db)
+      order by ${sql.join(columns.map((column) => sql`${column} desc`))} limit ${limit}`.execute(this.db)
     return rows.map((row) => ({ value: row.created_at, id: keys.map((name) => row[name]).join(' ') }))
   }
 
   async #searchSites(prefix: string, ownerIds: readonly string[], limit: number): Promise<string[]> {
     const end = prefix + LAST_CHARACTER
-    const bySlug = this.#db
+    const bySlug = this.db
       .selectFrom('sites')
       .select('slug as id')
       .where('deleted_at', 'is', null)
       .where('slug', '>=', prefix)
       .where('slug', '<', end)
       .orderBy('slug')
-    const byTitle = this.#db
+    const byTitle = this.db
       .selectFrom('figures')
       .select('id')
       .where('title', '>=', prefix)
       .where('title', '<', end)
       .orderBy('title')
-    const byDomain = this.#db
+    const byDomain = this.db
       .selectFrom('domains')
       .select('slug as id')
       .where('domain', '>=', prefix)
@@ -353,14 +347,14 @@ export class FigureQueries {
       ...(await byDomain.limit(limit).execute()),
     ]
     if (ownerIds.length > 0) {
-      const byOwner = this.#db.selectFrom('sites').select('slug as id').where('deleted_at', 'is', null)
+      const byOwner = this.db.selectFrom('sites').select('slug as id').where('deleted_at', 'is', null)
       found.push(...(await byOwner.where('owner_id', 'in', ownerIds).limit(limit).execute()))
     }
     return found.map(({ id }) => id)
   }
 
   async #searchDomains(prefix: string, ownerIds: readonly string[], limit: number): Promise<string[]> {
-    const domains = this.#db.selectFrom('domains').select(['domain', 'account_id']).limit(limit)
+    const domains = this.db.selectFrom('domains').select(['domain', 'account_id']).limit(limit)
     const found = await domains
       .where('domain', '>=', prefix)
       .where('domain', '<', prefix + LAST_CHARACTER)

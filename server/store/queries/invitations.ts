@@ -1,15 +1,8 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import { type Invitation, invitationTable } from '../tables/invitations.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** Invitations, at most one of an address. */
-export class InvitationQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class InvitationQueries extends QueryGroup {
   async find(email: string, now: number): Promise<Invitation | undefined> {
     return invitationTable.toEntityIfFound(
       await this.#valid(now).where('email', '=', email).executeTakeFirst(),
@@ -18,7 +11,7 @@ export class InvitationQueries {
 
   async put(invitation: Invitation): Promise<void> {
     const { email: _, ...change } = invitationTable.toRow(invitation)
-    await this.#db
+    await this.db
       .insertInto('invitations')
       .values(invitationTable.toRow(invitation))
       .onConflict((c) => c.column('email').doUpdateSet(change))
@@ -26,7 +19,7 @@ export class InvitationQueries {
   }
 
   async remove(email: string): Promise<boolean> {
-    const removed = this.#db.deleteFrom('invitations').where('email', '=', email).returning('email')
+    const removed = this.db.deleteFrom('invitations').where('email', '=', email).returning('email')
     return (await removed.executeTakeFirst()) !== undefined
   }
 
@@ -37,7 +30,7 @@ export class InvitationQueries {
   }
 
   async deleteExpired(now: number, limit: number): Promise<number> {
-    const expired = await this.#db
+    const expired = await this.db
       .selectFrom('invitations')
       .select('email')
       .where('expires_at', '<=', now)
@@ -46,7 +39,7 @@ export class InvitationQueries {
       .execute()
     if (expired.length === 0) return 0
     const emails = expired.map(({ email }) => email)
-    await this.#db
+    await this.db
       .deleteFrom('invitations')
       .where('email', 'in', emails)
       .where('expires_at', '<=', now)
@@ -55,6 +48,6 @@ export class InvitationQueries {
   }
 
   #valid(now: number) {
-    return this.#db.selectFrom('invitations').selectAll().where('expires_at', '>', now)
+    return this.db.selectFrom('invitations').selectAll().where('expires_at', '>', now)
   }
 }

@@ -1,16 +1,9 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** Where jobs that read long lists continue, so that a restart does not begin again. */
-export class JobCursorQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class JobCursorQueries extends QueryGroup {
   async find(job: string): Promise<string | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('job_cursors')
       .select('position')
       .where('job', '=', job)
@@ -21,10 +14,10 @@ export class JobCursorQueries {
   /** Undefined at the end of the list. */
   async set(job: string, position: string | undefined): Promise<void> {
     if (position === undefined) {
-      await this.#db.deleteFrom('job_cursors').where('job', '=', job).execute()
+      await this.db.deleteFrom('job_cursors').where('job', '=', job).execute()
       return
     }
-    await this.#db
+    await this.db
       .insertInto('job_cursors')
       .values({ job, position })
       .onConflict((c) => c.column('job').doUpdateSet({ position }))

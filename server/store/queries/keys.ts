@@ -1,7 +1,8 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
 import { type NamedKey, namedKeyTable } from '../tables/keys.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** An account with the columns of a named key, which are null for its own key. */
 type FoundRow = Schema['accounts'] & {
@@ -15,20 +16,14 @@ export interface KeyHolder {
 }
 
 /** Hashes are unique, and names within an account. Expired keys stay until deleted. Deletions are idempotent. */
-export class KeyQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class KeyQueries extends QueryGroup {
   async find(keyHash: string): Promise<KeyHolder | undefined> {
-    const own = this.#db
+    const own = this.db
       .selectFrom('accounts')
       .selectAll()
       .select(namedKeyTable.columns.map((column) => sql`null`.as(`named_${column}`)))
       .where('key_hash', '=', keyHash)
-    const named = this.#db
+    const named = this.db
       .selectFrom('named_keys')
       .innerJoin('accounts', 'accounts.id', 'named_keys.account_id')
       .selectAll('accounts')
@@ -46,8 +41,8 @@ export class KeyQueries {
   /** Those of these hashes that belong to a key that is valid at `now`, named or not. */
   async valid(hashes: readonly string[], now: number): Promise<string[]> {
     if (hashes.length === 0) return []
-    const own = this.#db.selectFrom('accounts').select('key_hash').where('key_hash', 'in', hashes)
-    const named = this.#db
+    const own = this.db.selectFrom('accounts').select('key_hash').where('key_hash', 'in', hashes)
+    const named = this.db
       .selectFrom('named_keys')
       .select('key_hash')
       .where('key_hash', 'in', hashes)
@@ -63,12 +58,12 @@ export class KeyQueries {
   }
 
   async add(key: NamedKey): Promise<void> {
-    await this.#db.insertInto('named_keys').values(namedKeyTable.toRow(key)).execute()
+    await this.db.insertInto('named_keys').values(namedKeyTable.toRow(key)).execute()
   }
 
   async delete(keyHash: string): Promise<void> {
-    await this.#db.deleteFrom('named_keys').where('key_hash', '=', keyHash).execute()
-    await this.#db.updateTable('accounts').set({ key_hash: null }).where('key_hash', '=', keyHash).execute()
+    await this.db.deleteFrom('named_keys').where('key_hash', '=', keyHash).execute()
+    await this.db.updateTable('accounts').set({ key_hash: null }).where('key_hash', '=', keyHash).execute()
   }
 
   async countIssued(accountId: string): Promise<number> {
@@ -80,7 +75,7 @@ export class KeyQueries {
   }
 
   async deleteIssued(accountId: string, issuedBy: string): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('named_keys')
       .where('account_id', '=', accountId)
       .where('issued_by', '=', issuedBy)
@@ -89,7 +84,7 @@ export class KeyQueries {
 
   /** Sets the last use of a key, unless it was used after `before`. */
   async recordUse(keyHash: string, now: number, before: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('named_keys')
       .set({ last_used_at: now })
       .where('key_hash', '=', keyHash)
@@ -107,13 +102,13 @@ export class KeyQueries {
     before: number
     limit: number
   }): Promise<number> {
-    const expired = this.#db
+    const expired = this.db
       .selectFrom('named_keys')
       .select('key_hash')
       .where('expires_at', '<=', now)
       .where((e) => e.or([e('issued_by', 'is not', null), e('expires_at', '<=', before)]))
       .limit(limit)
-    const { numDeletedRows } = await this.#db
+    const { numDeletedRows } = await this.db
       .deleteFrom('named_keys')
       .where('key_hash', 'in', expired)
       .executeTakeFirstOrThrow()
@@ -121,6 +116,6 @@ export class KeyQueries {
   }
 
   #ofAccount(accountId: string) {
-    return this.#db.selectFrom('named_keys').where('account_id', '=', accountId)
+    return this.db.selectFrom('named_keys').where('account_id', '=', accountId)
   }
 }

@@ -1,7 +1,6 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import { statement } from '../statement.ts'
 import { CLOCK_TOLERANCE_MS, type Lease } from '../tables/leases.ts'
+import { QueryGroup } from './query-group.ts'
 
 const RELEASE = statement((db, name: string, holder: string) =>
   db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder),
@@ -12,13 +11,7 @@ const RELEASE = statement((db, name: string, holder: string) =>
  * end that a lease of that name can have now: one that is later by more than `CLOCK_TOLERANCE_MS` was set while the clock
  * was ahead, and does not count, because nothing would run until then.
  */
-export class LeaseQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class LeaseQueries extends QueryGroup {
   /** Takes a lease that is free, expired or its holder's own. Returns the fencing token; undefined when it is taken. */
   async acquire(name: string, holder: string, now: number, until: number): Promise<number | undefined> {
     const lease = await this.acquireOrFind({ name, holder, until }, now, until)
@@ -27,7 +20,7 @@ export class LeaseQueries {
 
   /** As `acquire`, but returns the lease, also that of another holder. One statement. */
   acquireOrFind({ name, holder, until }: Omit<Lease, 'fence'>, now: number, latest: number): Promise<Lease> {
-    return this.#db
+    return this.db
       .insertInto('leases')
       .values({ name, holder, fence: 1, until })
       .onConflict((c) =>
@@ -56,7 +49,7 @@ export class LeaseQueries {
 
   /** False when the holder of that fencing token has lost it. Within a write, no other process can acquire it. */
   async extend({ name, holder, fence, until }: Lease): Promise<boolean> {
-    const { numUpdatedRows } = await this.#db
+    const { numUpdatedRows } = await this.db
       .updateTable('leases')
       .set({ until })
       .where('name', '=', name)
@@ -68,11 +61,11 @@ export class LeaseQueries {
 
   /** Releases a lease. Idempotent; another holder's stays. */
   async release(name: string, holder: string): Promise<void> {
-    await RELEASE(this.#db, name, holder)
+    await RELEASE(this.db, name, holder)
   }
 
   async isTaken(name: string, now: number, latest: number): Promise<boolean> {
-    const held = await this.#db
+    const held = await this.db
       .selectFrom('leases')
       .select('name')
       .where('name', '=', name)
@@ -83,7 +76,7 @@ export class LeaseQueries {
   }
 
   async isHeld(name: string, holder: string, fence: number): Promise<boolean> {
-    const held = await this.#db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
+    const held = await this.db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
     return held?.holder === holder && held.fence === fence
   }
 }

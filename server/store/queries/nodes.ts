@@ -1,17 +1,10 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import { type NodeReport, nodeTable } from '../tables/nodes.ts'
+import { QueryGroup } from './query-group.ts'
 
-export class NodeQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class NodeQueries extends QueryGroup {
   async report(node: NodeReport): Promise<void> {
     const { id, ...row } = nodeTable.toRow(node)
-    await this.#db
+    await this.db
       .insertInto('nodes')
       .values({ id, ...row })
       .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
@@ -19,17 +12,17 @@ export class NodeQueries {
   }
 
   async list(): Promise<NodeReport[]> {
-    const query = this.#db.selectFrom('nodes').selectAll().orderBy('started_at').orderBy('id')
+    const query = this.db.selectFrom('nodes').selectAll().orderBy('started_at').orderBy('id')
     return nodeTable.toEntities(await query.execute())
   }
 
   async remove(id: string): Promise<void> {
-    await this.#db.deleteFrom('nodes').where('id', '=', id).execute()
+    await this.db.deleteFrom('nodes').where('id', '=', id).execute()
   }
 
   /** Of all hosts, or of one. */
   async removeUnseen(before: number, host?: string): Promise<void> {
-    const unseen = this.#db.deleteFrom('nodes').where('seen_at', '<', before)
+    const unseen = this.db.deleteFrom('nodes').where('seen_at', '<', before)
     await (host === undefined ? unseen : unseen.where('host', '=', host)).execute()
   }
 }

@@ -1,19 +1,13 @@
-import { type Expression, type Kysely, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { type Expression, sql } from 'kysely'
 import { type Domain, domainFields } from '../tables/domains.ts'
 import { type FailingCertificate, type Notice, noticeTable } from '../tables/notices.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
+import { QueryGroup } from './query-group.ts'
 
-export class NoticeQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class NoticeQueries extends QueryGroup {
   /** Changes nothing when the event has a notice. */
   async add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('notices')
       .values(noticeTable.toRow({ ...notice, attempts: 0, dueAt: notice.createdAt }))
       .onConflict((conflict) => conflict.column('id').doNothing())
@@ -22,12 +16,12 @@ export class NoticeQueries {
 
   async find(id: string): Promise<Notice | undefined> {
     return noticeTable.toEntityIfFound(
-      await this.#db.selectFrom('notices').selectAll().where('id', '=', id).executeTakeFirst(),
+      await this.db.selectFrom('notices').selectAll().where('id', '=', id).executeTakeFirst(),
     )
   }
 
   async count(accountId: string, kind: Notice['event']['kind'], since: number): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('notices')
       .select((e) => e.fn.countAll<number>().as('notices'))
       .where('account_id', '=', accountId)
@@ -38,20 +32,20 @@ export class NoticeQueries {
   }
 
   async due(now: number, limit: number): Promise<Notice[]> {
-    const query = this.#db.selectFrom('notices').selectAll().where('due_at', '<=', now)
+    const query = this.db.selectFrom('notices').selectAll().where('due_at', '<=', now)
     return noticeTable.toEntities(await query.orderBy('due_at').orderBy('id').limit(limit).execute())
   }
 
   /** Sets the next attempt; `attempts` counts those made. */
   async schedule(id: string, { attempts, dueAt }: Pick<Notice, 'attempts' | 'dueAt'>): Promise<void> {
-    await this.#db.updateTable('notices').set({ attempts, due_at: dueAt }).where('id', '=', id).execute()
+    await this.db.updateTable('notices').set({ attempts, due_at: dueAt }).where('id', '=', id).execute()
   }
 
   /** Sites of accounts with reminders that expire until then and have not changed since `changedBefore`. */
   async expiringSites(until: number, changedBefore: number, limit: number): Promise<Site[]> {
     const id = sql<string>`'site-expires ' || sites.slug || ' ' || sites.expires_at`
     return siteTable.toEntities(
-      await this.#db
+      await this.db
         .selectFrom('sites')
         .innerJoin('accounts', 'accounts.id', 'sites.owner_id')
         .selectAll('sites')
@@ -68,7 +62,7 @@ export class NoticeQueries {
   async failingDomains(since: number, limit: number): Promise<Domain[]> {
     const id = sql<string>`'domain-fails ' || domains.account_id || ' ' || domains.domain || ' ' || domains.failing_since`
     return domainFields.toEntities(
-      await this.#db
+      await this.db
         .selectFrom('domains')
         .selectAll()
         .where('status', '=', 'active')
@@ -81,7 +75,7 @@ export class NoticeQueries {
 
   async failingCertificates(since: number, limit: number): Promise<FailingCertificate[]> {
     const id = sql<string>`'certificate-fails ' || name || ' ' || coalesce(not_after, 0)`
-    return await this.#db
+    return await this.db
       .selectFrom('certificates')
       .innerJoin('domains', 'domains.domain', 'certificates.name')
       .select([
@@ -105,17 +99,17 @@ export class NoticeQueries {
   }
 
   async deleteOfAccount(accountId: string): Promise<void> {
-    await this.#db.deleteFrom('notices').where('account_id', '=', accountId).execute()
+    await this.db.deleteFrom('notices').where('account_id', '=', accountId).execute()
   }
 
   async deleteBefore(createdAt: number, limit: number): Promise<number> {
-    const old = this.#db
+    const old = this.db
       .selectFrom('notices')
       .select('id')
       .where('created_at', '<', createdAt)
       .orderBy('created_at')
       .limit(limit)
-    const query = this.#db.deleteFrom('notices').where('id', 'in', old)
+    const query = this.db.deleteFrom('notices').where('id', 'in', old)
     return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
   }
 

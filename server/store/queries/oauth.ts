@@ -1,18 +1,13 @@
-import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
 import { type OAuthRecord, oauthRecordTable } from '../tables/oauth.ts'
+import { QueryGroup } from './query-group.ts'
 
 const { toEntities, toEntityIfFound } = oauthRecordTable
 
 /** Records of OAuth. Expired records are as absent. Deletions are idempotent. */
-export class OAuthQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class OAuthQueries extends QueryGroup {
   async find(idHash: string, now: number): Promise<OAuthRecord | undefined> {
     return toEntityIfFound(await this.#valid(now).where('id_hash', '=', idHash).executeTakeFirst())
   }
@@ -33,7 +28,7 @@ export class OAuthQueries {
   ): Promise<{ record: OAuthRecord; account: Account } | undefined> {
     const record = await this.find(idHash, now)
     if (!record?.accountId || !record.grantHash) return undefined
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('accounts')
       .selectAll()
       .where('id', '=', record.accountId)
@@ -47,7 +42,7 @@ export class OAuthQueries {
   async save(record: OAuthRecord): Promise<void> {
     const row = oauthRecordTable.toRow(record)
     const { payload, expires_at } = row
-    await this.#db
+    await this.db
       .insertInto('oauth_records')
       .values(row)
       .onConflict((c) => c.column('id_hash').doUpdateSet({ payload, expires_at }))
@@ -56,7 +51,7 @@ export class OAuthQueries {
 
   /** False when it was used before, or is absent; otherwise it expires by `until`. Exact over all processes. */
   async consume(idHash: string, now: number, until: number): Promise<boolean> {
-    const consumed = await this.#db
+    const consumed = await this.db
       .updateTable('oauth_records')
       .set((e) => ({
         consumed_at: now,
@@ -70,7 +65,7 @@ export class OAuthQueries {
   }
 
   async delete(idHash: string): Promise<void> {
-    await this.#db.deleteFrom('oauth_records').where('id_hash', '=', idHash).execute()
+    await this.db.deleteFrom('oauth_records').where('id_hash', '=', idHash).execute()
   }
 
   deleteOfGrant(grantHash: string, limit: number): Promise<number> {
@@ -99,7 +94,7 @@ export class OAuthQueries {
     limit: number,
     condition: (e: ExpressionBuilder<Schema, 'oauth_records'>) => Expression<SqlBool>,
   ) {
-    const some = await this.#db
+    const some = await this.db
       .selectFrom('oauth_records')
       .select('id_hash')
       .where(condition)
@@ -107,11 +102,11 @@ export class OAuthQueries {
       .execute()
     const hashes = some.map(({ id_hash }) => id_hash)
     // Not a subselect: PostgreSQL would scan the table for it.
-    if (hashes.length > 0) await this.#db.deleteFrom('oauth_records').where('id_hash', 'in', hashes).execute()
+    if (hashes.length > 0) await this.db.deleteFrom('oauth_records').where('id_hash', 'in', hashes).execute()
     return hashes.length
   }
 
   #valid(now: number) {
-    return this.#db.selectFrom('oauth_records').selectAll().where('expires_at', '>', now)
+    return this.db.selectFrom('oauth_records').selectAll().where('expires_at', '>', now)
   }
 }

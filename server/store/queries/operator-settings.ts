@@ -1,16 +1,9 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import type { OperatorSettingName } from '../tables/operator-settings.ts'
+import { QueryGroup } from './query-group.ts'
 
-export class OperatorSettingQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class OperatorSettingQueries extends QueryGroup {
   async find(name: OperatorSettingName): Promise<unknown> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('operator_settings')
       .select('value')
       .where('name', '=', name)
@@ -20,7 +13,7 @@ export class OperatorSettingQueries {
 
   async put(name: OperatorSettingName, given: object): Promise<void> {
     const value = JSON.stringify(given)
-    await this.#db
+    await this.db
       .insertInto('operator_settings')
       .values({ name, value })
       .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
@@ -28,7 +21,7 @@ export class OperatorSettingQueries {
   }
 
   async remove(name: OperatorSettingName): Promise<boolean> {
-    const deleted = this.#db.deleteFrom('operator_settings').where('name', '=', name)
+    const deleted = this.db.deleteFrom('operator_settings').where('name', '=', name)
     return (await deleted.executeTakeFirstOrThrow()).numDeletedRows > 0n
   }
 }

@@ -1,15 +1,9 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { type RawBuilder, sql } from 'kysely'
 import { toBatches } from './batches.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** Which sites, and which owners, reference which contents; `BlobQueries` changes the references. */
-export class ReferenceQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class ReferenceQueries extends QueryGroup {
   /**
    * The contents among these that another site of the owner references. Exact within a write that has just added or
    * removed references of the site to them: their rows are locked until the commit.
@@ -19,7 +13,7 @@ export class ReferenceQueries {
     for (const batch of toBatches(hashes)) {
       const { rows } = await sql<{ hash: string }>`
         select hash from blobs where hash in (${sql.join(batch)}) and ${isHeldByOther('<>', slug, ownerId)}`.execute(
-        this.#db,
+        this.db,
       )
       found.push(...rows.map(({ hash }) => hash))
     }
@@ -45,20 +39,20 @@ export class ReferenceQueries {
         select hash, size, slug from blobs where slug = ${slug}
         union
         select blobs.hash, blobs.size, blobs.slug from blob_names join blobs on blobs.hash = blob_names.hash
-        where blob_names.slug = ${slug}) as blobs`.execute(this.#db)
+        where blob_names.slug = ${slug}) as blobs`.execute(this.db)
     const [row] = rows
     return { bytes: Number(row!.bytes), own: Number(row!.own) }
   }
 
   /** Records the owner of a site with its references, which stay locked until the commit. */
   async setOwner(slug: string, ownerId: string): Promise<void> {
-    const lock = this.#db
+    const lock = this.db
       .updateTable('blobs')
       .set((e) => ({ unreferenced_since: e.ref('unreferenced_since') }))
-    const names = this.#db.selectFrom('blob_names').select('hash').where('slug', '=', slug)
+    const names = this.db.selectFrom('blob_names').select('hash').where('slug', '=', slug)
     await lock.where('slug', '=', slug).execute()
     await lock.where('hash', 'in', names).execute()
-    await this.#db.updateTable('blob_names').set({ owner_id: ownerId }).where('slug', '=', slug).execute()
+    await this.db.updateTable('blob_names').set({ owner_id: ownerId }).where('slug', '=', slug).execute()
   }
 }
 

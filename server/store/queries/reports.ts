@@ -1,21 +1,15 @@
-import { type Kysely, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { sql } from 'kysely'
 import { type ReportedSite, type ReportState, reportTable } from '../tables/reports.ts'
+import { QueryGroup } from './query-group.ts'
 
-export class ReportQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class ReportQueries extends QueryGroup {
   async find(site: string): Promise<ReportedSite | undefined> {
     return reportTable.toEntityIfFound(await this.#all().where('site', '=', site).executeTakeFirst())
   }
 
   async put(reports: ReportedSite): Promise<void> {
     const { site, ...others } = reportTable.toRow(reports)
-    await this.#db
+    await this.db
       .insertInto('reports')
       .values({ site, ...others })
       .onConflict((conflict) => conflict.column('site').doUpdateSet(others))
@@ -48,12 +42,12 @@ export class ReportQueries {
   }
 
   async deleteBefore(lastAt: number, limit: number): Promise<number> {
-    const old = this.#db.selectFrom('reports').select('site').where('last_at', '<', lastAt).limit(limit)
-    const query = this.#db.deleteFrom('reports').where('site', 'in', old)
+    const old = this.db.selectFrom('reports').select('site').where('last_at', '<', lastAt).limit(limit)
+    const query = this.db.deleteFrom('reports').where('site', 'in', old)
     return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
   }
 
   #all() {
-    return this.#db.selectFrom('reports').selectAll()
+    return this.db.selectFrom('reports').selectAll()
   }
 }

@@ -1,5 +1,4 @@
-import { type Kysely, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { sql } from 'kysely'
 import {
   type ReviewSubject,
   reviewDecisionTable,
@@ -9,74 +8,65 @@ import {
   type StoredReviewLink,
   type StoredThread,
 } from '../tables/reviews.ts'
+import { QueryGroup } from './query-group.ts'
 
 const REVIEW_TABLES = ['review_links', 'review_threads', 'review_decisions'] as const
 
 /** Reviews of previews and of live versions. Ids begin with their time. */
-export class ReviewQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class ReviewQueries extends QueryGroup {
   async linkByToken(tokenHash: string): Promise<StoredReviewLink | undefined> {
-    const row = this.#db.selectFrom('review_links').selectAll().where('token_hash', '=', tokenHash)
+    const row = this.db.selectFrom('review_links').selectAll().where('token_hash', '=', tokenHash)
     return reviewLinkTable.toEntityIfFound(await row.executeTakeFirst())
   }
 
   async links({ slug, previewName }: ReviewSubject): Promise<StoredReviewLink[]> {
-    const rows = this.#db.selectFrom('review_links').selectAll().where('slug', '=', slug)
+    const rows = this.db.selectFrom('review_links').selectAll().where('slug', '=', slug)
     return reviewLinkTable.toEntities(
       await rows.where('preview_name', '=', previewName).orderBy('id').execute(),
     )
   }
 
   async addLink(link: StoredReviewLink): Promise<void> {
-    await this.#db.insertInto('review_links').values(reviewLinkTable.toRow(link)).execute()
+    await this.db.insertInto('review_links').values(reviewLinkTable.toRow(link)).execute()
   }
 
   /** Returns whether the subject had the link. */
   async removeLink({ slug, previewName }: ReviewSubject, id: string): Promise<boolean> {
-    const row = this.#db.deleteFrom('review_links').where('id', '=', id).where('slug', '=', slug)
+    const row = this.db.deleteFrom('review_links').where('id', '=', id).where('slug', '=', slug)
     const { numDeletedRows } = await row.where('preview_name', '=', previewName).executeTakeFirst()
     return numDeletedRows > 0n
   }
 
   /** Of this subject, or of all; returns the number. */
   async removeExpiredLinks(now: number, limit: number, subject?: ReviewSubject): Promise<number> {
-    let expired = this.#db.selectFrom('review_links').select('id').where('expires_at', '<=', now)
+    let expired = this.db.selectFrom('review_links').select('id').where('expires_at', '<=', now)
     if (subject)
       expired = expired.where('slug', '=', subject.slug).where('preview_name', '=', subject.previewName)
-    const rows = this.#db.deleteFrom('review_links').where('id', 'in', expired.limit(limit))
+    const rows = this.db.deleteFrom('review_links').where('id', 'in', expired.limit(limit))
     return Number((await rows.executeTakeFirst()).numDeletedRows)
   }
 
   /** The newest first. */
   async threads({ slug, previewName }: ReviewSubject): Promise<StoredThread[]> {
-    const rows = this.#db.selectFrom('review_threads').selectAll().where('slug', '=', slug)
+    const rows = this.db.selectFrom('review_threads').selectAll().where('slug', '=', slug)
     return reviewThreadTable.toEntities(
       await rows.where('preview_name', '=', previewName).orderBy('id', 'desc').execute(),
     )
   }
 
   async thread({ slug, previewName }: ReviewSubject, id: string): Promise<StoredThread | undefined> {
-    const row = this.#db
-      .selectFrom('review_threads')
-      .selectAll()
-      .where('id', '=', id)
-      .where('slug', '=', slug)
+    const row = this.db.selectFrom('review_threads').selectAll().where('id', '=', id).where('slug', '=', slug)
     return reviewThreadTable.toEntityIfFound(
       await row.where('preview_name', '=', previewName).executeTakeFirst(),
     )
   }
 
   async addThread(thread: StoredThread): Promise<void> {
-    await this.#db.insertInto('review_threads').values(reviewThreadTable.toRow(thread)).execute()
+    await this.db.insertInto('review_threads').values(reviewThreadTable.toRow(thread)).execute()
   }
 
   async updateThread(id: string, change: Partial<StoredThread>): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('review_threads')
       .set(reviewThreadTable.toRow(change))
       .where('id', '=', id)
@@ -84,12 +74,12 @@ export class ReviewQueries {
   }
 
   async removeThread(id: string): Promise<void> {
-    await this.#db.deleteFrom('review_threads').where('id', '=', id).execute()
+    await this.db.deleteFrom('review_threads').where('id', '=', id).execute()
   }
 
   /** Threads of a subject, their characters, and the id of the oldest resolved one. */
   async size({ slug, previewName }: ReviewSubject): Promise<{ threads: number; characters: number }> {
-    const { threads, characters } = await this.#db
+    const { threads, characters } = await this.db
       .selectFrom('review_threads')
       .select((e) => [e.fn.countAll<number>().as('threads'), e.fn.sum<number>('characters').as('characters')])
       .where('slug', '=', slug)
@@ -99,7 +89,7 @@ export class ReviewQueries {
   }
 
   async oldestResolved({ slug, previewName }: ReviewSubject): Promise<string | undefined> {
-    const row = this.#db.selectFrom('review_threads').select('id').where('slug', '=', slug)
+    const row = this.db.selectFrom('review_threads').select('id').where('slug', '=', slug)
     const oldest = row.where('preview_name', '=', previewName).where('status', '=', 'resolved').orderBy('id')
     return (await oldest.limit(1).executeTakeFirst())?.id
   }
@@ -107,7 +97,7 @@ export class ReviewQueries {
   /** Open threads of all subjects of each of these sites; sites without any are absent. */
   async openThreads(slugs: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (slugs.length === 0) return new Map()
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('review_threads')
       .select((e) => ['slug', e.fn.countAll<number>().as('threads')])
       .where('slug', 'in', slugs)
@@ -124,37 +114,37 @@ export class ReviewQueries {
     >`
       select sum(changed_at) as changed, count(*) as threads, sum(characters) as characters,
         (select max(id) from review_decisions where slug = ${slug} and preview_name = ${previewName}) as decision
-      from review_threads where slug = ${slug} and preview_name = ${previewName}`.execute(this.#db)
+      from review_threads where slug = ${slug} and preview_name = ${previewName}`.execute(this.db)
     const { changed, threads, characters, decision } = rows[0]!
     return [changed ?? 0, threads, characters ?? 0, decision ?? ''].join('.')
   }
 
   async addDecision(decision: StoredDecision): Promise<void> {
-    await this.#db.insertInto('review_decisions').values(reviewDecisionTable.toRow(decision)).execute()
+    await this.db.insertInto('review_decisions').values(reviewDecisionTable.toRow(decision)).execute()
   }
 
   /** The newest first. */
   async decisions({ slug, previewName }: ReviewSubject, limit: number): Promise<StoredDecision[]> {
-    const rows = this.#db.selectFrom('review_decisions').selectAll().where('slug', '=', slug)
+    const rows = this.db.selectFrom('review_decisions').selectAll().where('slug', '=', slug)
     const newest = rows.where('preview_name', '=', previewName).orderBy('id', 'desc').limit(limit)
     return reviewDecisionTable.toEntities(await newest.execute())
   }
 
   /** About this content, in every review of the site; the newest first. */
   async decisionsAbout(slug: string, contentHash: string, limit: number): Promise<StoredDecision[]> {
-    const rows = this.#db.selectFrom('review_decisions').selectAll().where('slug', '=', slug)
+    const rows = this.db.selectFrom('review_decisions').selectAll().where('slug', '=', slug)
     const newest = rows.where('content_hash', '=', contentHash).orderBy('id', 'desc').limit(limit)
     return reviewDecisionTable.toEntities(await newest.execute())
   }
 
   async remove({ slug, previewName }: ReviewSubject): Promise<void> {
     for (const table of REVIEW_TABLES) {
-      const rows = this.#db.deleteFrom(table).where('slug', '=', slug)
+      const rows = this.db.deleteFrom(table).where('slug', '=', slug)
       await rows.where('preview_name', '=', previewName).execute()
     }
   }
 
   async removeOfSite(slug: string): Promise<void> {
-    for (const table of REVIEW_TABLES) await this.#db.deleteFrom(table).where('slug', '=', slug).execute()
+    for (const table of REVIEW_TABLES) await this.db.deleteFrom(table).where('slug', '=', slug).execute()
   }
 }

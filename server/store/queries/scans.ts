@@ -1,19 +1,12 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import { toBatches } from './batches.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** A hash is that of the content of an accepted file, or also of its path and type. */
-export class ScanQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class ScanQueries extends QueryGroup {
   async acceptedAmong(scanner: string, hashes: readonly string[], since: number): Promise<Set<string>> {
     const accepted = new Set<string>()
     for (const batch of toBatches(hashes)) {
-      const query = this.#db.selectFrom('accepted_scans').select('hash').where('hash', 'in', batch)
+      const query = this.db.selectFrom('accepted_scans').select('hash').where('hash', 'in', batch)
       const rows = await query.where('scanner', '=', scanner).where('accepted_at', '>=', since).execute()
       for (const { hash } of rows) accepted.add(hash)
     }
@@ -23,7 +16,7 @@ export class ScanQueries {
   /** Idempotent; a later time replaces an earlier one. */
   async accept(scanner: string, hashes: readonly string[], now: number): Promise<void> {
     for (const batch of toBatches(hashes))
-      await this.#db
+      await this.db
         .insertInto('accepted_scans')
         .values(batch.map((hash) => ({ hash, scanner, accepted_at: now })))
         .onConflict((conflict) => conflict.columns(['hash', 'scanner']).doUpdateSet({ accepted_at: now }))
@@ -31,12 +24,12 @@ export class ScanQueries {
   }
 
   async deleteBefore(acceptedAt: number, limit: number): Promise<number> {
-    const old = this.#db
+    const old = this.db
       .selectFrom('accepted_scans')
       .select(['hash', 'scanner'])
       .where('accepted_at', '<', acceptedAt)
       .limit(limit)
-    const query = this.#db
+    const query = this.db
       .deleteFrom('accepted_scans')
       .where((e) => e(e.refTuple('hash', 'scanner'), 'in', old.$asTuple('hash', 'scanner')))
     return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)

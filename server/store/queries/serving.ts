@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import type { EntityOf } from '../table.ts'
 import type { BlobRecords } from '../tables/blobs.ts'
@@ -7,6 +7,7 @@ import type { Suspension } from '../tables/suspension.ts'
 import { type FormerFile, versionTable } from '../tables/versions.ts'
 import { BLOB_RECORDS, BlobRecordLines, JOINED_WITH_BLOBS } from './blob-records.ts'
 import { selectManifestHashes } from './manifest-hashes.ts'
+import { QueryGroup } from './query-group.ts'
 
 const servedVersion = versionTable.pick(
   'id',
@@ -64,13 +65,7 @@ interface DomainWithSite extends SiteWithVersions {
 }
 
 /** What a visit needs, in one statement each: the parts are consistent with each other. */
-export class ServingQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class ServingQueries extends QueryGroup {
   async findSite(
     slug: string,
     { now, withLive, version }: RequestedVersions,
@@ -86,7 +81,7 @@ export class ServingQueries {
         on requested.id = ${selectId(slug, version)} and requested.slug = sites.slug and requested.state = 'ready'
       ${joinFormer('former', now, sql`former.preview_name is null and live.id is not null`)}
       ${joinFormer('former_shown', now, sql`former_shown.preview_name = ${previewName} and requested.id is not null`)}
-      where sites.slug = ${slug}`.execute(this.#db)
+      where sites.slug = ${slug}`.execute(this.db)
     return rows[0] && toServedSite(rows[0])
   }
 
@@ -103,7 +98,7 @@ export class ServingQueries {
       left join certificates on certificates.name = coalesce(target.domain, domains.domain)
       left join versions as live on live.id = sites.live_version_id and target.domain is null
       ${joinFormer('former', now, sql`former.preview_name is null and live.id is not null`)}
-      where domains.domain = ${domain} and domains.status = 'active'`.execute(this.#db)
+      where domains.domain = ${domain} and domains.status = 'active'`.execute(this.db)
     const [row] = rows
     return row && { ...toServedSite(row), name: row.name, certificateNotAfter: row.certificate_not_after }
   }
@@ -111,7 +106,7 @@ export class ServingQueries {
   #selectBlobs(versions: readonly string[]): RawBuilder<string | null> {
     const ids = sql.join(versions.map((name) => sql.ref(`${name}.id`)))
     return sql`(select ${BLOB_RECORDS} from blobs ${JOINED_WITH_BLOBS}
-      where blobs.hash in (${selectManifestHashes(this.#db, sql`versions.id in (${ids})`)}))`
+      where blobs.hash in (${selectManifestHashes(this.db, sql`versions.id in (${ids})`)}))`
   }
 }
 

@@ -1,16 +1,9 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import type { SharedSetting } from '../tables/shared-settings.ts'
+import { QueryGroup } from './query-group.ts'
 
-export class SharedSettingQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class SharedSettingQueries extends QueryGroup {
   list(): Promise<SharedSetting[]> {
-    return this.#db.selectFrom('shared_settings').selectAll().execute()
+    return this.db.selectFrom('shared_settings').selectAll().execute()
   }
 
   async addMissing(settings: readonly SharedSetting[]): Promise<void> {
@@ -28,6 +21,6 @@ export class SharedSettingQueries {
   }
 
   #insert(settings: readonly SharedSetting[]) {
-    return this.#db.insertInto('shared_settings').values([...settings])
+    return this.db.insertInto('shared_settings').values([...settings])
   }
 }

@@ -1,4 +1,4 @@
-import type { Kysely, SelectQueryBuilder } from 'kysely'
+import type { SelectQueryBuilder } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
 import type { Schema } from '../schema.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
@@ -10,30 +10,25 @@ import {
   signInCodeTable,
   signInSourceTable,
 } from '../tables/sign-ins.ts'
+import { QueryGroup } from './query-group.ts'
 
 const SOURCE_LIFETIME_MS = 180 * DAY_MS
 
 /** Counts are exact over all processes. Changes of absent rows change nothing; deletions are idempotent. */
-export class SignInQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class SignInQueries extends QueryGroup {
   /** The codes of an address in no order, including expired ones that were not swept yet. */
   async codes(email: string): Promise<SignInCode[]> {
     return signInCodeTable.toEntities(
-      await this.#db.selectFrom('sign_in_codes').selectAll().where('email', '=', email).execute(),
+      await this.db.selectFrom('sign_in_codes').selectAll().where('email', '=', email).execute(),
     )
   }
 
   async addCode(code: SignInCode): Promise<void> {
-    await this.#db.insertInto('sign_in_codes').values(signInCodeTable.toRow(code)).execute()
+    await this.db.insertInto('sign_in_codes').values(signInCodeTable.toRow(code)).execute()
   }
 
   async countAttemptTry(attemptHash: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('sign_in_codes')
       .set((e) => ({ attempt_tries: e('attempt_tries', '+', 1) }))
       .where('attempt_hash', '=', attemptHash)
@@ -42,7 +37,7 @@ export class SignInQueries {
 
   /** Counts a wrong try without an attempt token against the codes that the same network requested. */
   async countOpenTry(email: string, network: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('sign_in_codes')
       .set((e) => ({ open_tries: e('open_tries', '+', 1) }))
       .where('email', '=', email)
@@ -51,16 +46,16 @@ export class SignInQueries {
   }
 
   async deleteCode(attemptHash: string): Promise<void> {
-    await this.#db.deleteFrom('sign_in_codes').where('attempt_hash', '=', attemptHash).execute()
+    await this.db.deleteFrom('sign_in_codes').where('attempt_hash', '=', attemptHash).execute()
   }
 
   async dropCodes(email: string): Promise<void> {
-    await this.#db.deleteFrom('sign_in_codes').where('email', '=', email).execute()
+    await this.db.deleteFrom('sign_in_codes').where('email', '=', email).execute()
   }
 
   async sources(email: string, sources: readonly string[]): Promise<SignInSource[]> {
     return signInSourceTable.toEntities(
-      await this.#db
+      await this.db
         .selectFrom('sign_in_sources')
         .selectAll()
         .where('email', '=', email)
@@ -71,7 +66,7 @@ export class SignInQueries {
 
   /** Counts a wrong try of a source and returns how many there are now in a row. */
   async countFailure(email: string, source: string, now: number): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .insertInto('sign_in_sources')
       .values({ email, source, signed_in_at: null, wrong_tries: 1, locked_until: null, changed_at: now })
       .onConflict((c) =>
@@ -87,7 +82,7 @@ export class SignInQueries {
 
   /** Locks a recorded source until that time and resets its wrong tries. */
   async lockSource(email: string, source: string, until: number): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('sign_in_sources')
       .set({ wrong_tries: 0, locked_until: until })
       .where('email', '=', email)
@@ -102,14 +97,14 @@ export class SignInQueries {
     { now, max }: { now: number; max: number },
   ): Promise<void> {
     for (const source of sources)
-      await this.#db
+      await this.db
         .insertInto('sign_in_sources')
         .values({ email, source, signed_in_at: now, wrong_tries: 0, locked_until: null, changed_at: now })
         .onConflict((c) =>
           c.columns(['email', 'source']).doUpdateSet({ signed_in_at: now, wrong_tries: 0, changed_at: now }),
         )
         .execute()
-    const newest = this.#db
+    const newest = this.db
       .selectFrom('sign_in_sources')
       .select('source')
       .where('email', '=', email)
@@ -117,7 +112,7 @@ export class SignInQueries {
       .orderBy('signed_in_at', 'desc')
       .orderBy('source')
       .limit(max)
-    await this.#db
+    await this.db
       .deleteFrom('sign_in_sources')
       .where('email', '=', email)
       .where('signed_in_at', 'is not', null)
@@ -127,7 +122,7 @@ export class SignInQueries {
 
   /** Resets the wrong tries of a source; a lock stays. */
   async clearFailures(email: string, source: string): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('sign_in_sources')
       .set({ wrong_tries: 0 })
       .where('email', '=', email)
@@ -136,18 +131,18 @@ export class SignInQueries {
   }
 
   async dropSources(email: string): Promise<void> {
-    await this.#db.deleteFrom('sign_in_sources').where('email', '=', email).execute()
+    await this.db.deleteFrom('sign_in_sources').where('email', '=', email).execute()
   }
 
   async addSession(session: Session): Promise<void> {
-    await this.#db.insertInto('sessions').values(sessionTable.toRow(session)).execute()
+    await this.db.insertInto('sessions').values(sessionTable.toRow(session)).execute()
   }
 
   async session(
     tokenHash: string,
     now: number,
   ): Promise<{ account: Account; createdAt: number } | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('sessions')
       .innerJoin('accounts', 'accounts.id', 'sessions.account_id')
       .selectAll('accounts')
@@ -160,7 +155,7 @@ export class SignInQueries {
 
   async openSessions(tokenHashes: readonly string[], now: number): Promise<string[]> {
     if (tokenHashes.length === 0) return []
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('sessions')
       .select('token_hash')
       .where('token_hash', 'in', [...tokenHashes])
@@ -170,12 +165,12 @@ export class SignInQueries {
   }
 
   async deleteSession(tokenHash: string): Promise<void> {
-    await this.#db.deleteFrom('sessions').where('token_hash', '=', tokenHash).execute()
+    await this.db.deleteFrom('sessions').where('token_hash', '=', tokenHash).execute()
   }
 
   async listSessions(accountId: string, now: number): Promise<Session[]> {
     return sessionTable.toEntities(
-      await this.#db
+      await this.db
         .selectFrom('sessions')
         .selectAll()
         .where('account_id', '=', accountId)
@@ -187,14 +182,14 @@ export class SignInQueries {
   }
 
   async trimSessions(accountId: string, max: number): Promise<void> {
-    const kept = this.#db
+    const kept = this.db
       .selectFrom('sessions')
       .select('token_hash')
       .where('account_id', '=', accountId)
       .orderBy('created_at', 'desc')
       .orderBy('token_hash')
       .limit(max)
-    await this.#db
+    await this.db
       .deleteFrom('sessions')
       .where('account_id', '=', accountId)
       .where('token_hash', 'not in', kept)
@@ -206,7 +201,7 @@ export class SignInQueries {
     accountId: string,
     { now = 0, besides = '' }: { now?: number; besides?: string | undefined } = {},
   ): Promise<number> {
-    const deleted = await this.#db
+    const deleted = await this.db
       .deleteFrom('sessions')
       .where('account_id', '=', accountId)
       .where('token_hash', '!=', besides)
@@ -217,19 +212,19 @@ export class SignInQueries {
 
   /** Also removes wrong tries and locks after a day, and sources that have not signed in for half a year. */
   async deleteExpired(now: number, limit: number): Promise<number> {
-    const codes = this.#db
+    const codes = this.db
       .selectFrom('sign_in_codes')
       .select('attempt_hash')
       .where('expires_at', '<=', now)
       .orderBy('expires_at')
       .limit(limit)
-    const sessions = this.#db
+    const sessions = this.db
       .selectFrom('sessions')
       .select('token_hash')
       .where('expires_at', '<=', now)
       .orderBy('expires_at')
       .limit(limit)
-    const sources = this.#db
+    const sources = this.db
       .selectFrom('sign_in_sources')
       .select(['email', 'source'])
       .orderBy('changed_at')
@@ -239,8 +234,8 @@ export class SignInQueries {
       .where('changed_at', '<=', now - DAY_MS)
       .where((e) => e.or([e('locked_until', 'is', null), e('locked_until', '<=', now)]))
     const deleted = [
-      await this.#db.deleteFrom('sign_in_codes').where('attempt_hash', 'in', codes).executeTakeFirstOrThrow(),
-      await this.#db.deleteFrom('sessions').where('token_hash', 'in', sessions).executeTakeFirstOrThrow(),
+      await this.db.deleteFrom('sign_in_codes').where('attempt_hash', 'in', codes).executeTakeFirstOrThrow(),
+      await this.db.deleteFrom('sessions').where('token_hash', 'in', sessions).executeTakeFirstOrThrow(),
       await this.#deleteSources(failed),
       await this.#deleteSources(sources.where('changed_at', '<=', now - SOURCE_LIFETIME_MS)),
     ]
@@ -248,7 +243,7 @@ export class SignInQueries {
   }
 
   #deleteSources(which: SelectQueryBuilder<Schema, 'sign_in_sources', { email: string; source: string }>) {
-    return this.#db
+    return this.db
       .deleteFrom('sign_in_sources')
       .where((e) => e(e.refTuple('email', 'source'), 'in', which.$asTuple('email', 'source')))
       .executeTakeFirstOrThrow()

@@ -1,9 +1,9 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { type RawBuilder, sql } from 'kysely'
 import { insertStatement, statement, updateStatement } from '../statement.ts'
 import { emptySite, type Site, siteTable } from '../tables/sites.ts'
 import { type Version, versionTable } from '../tables/versions.ts'
 import { isPostgres } from './manifest-hashes.ts'
+import { QueryGroup } from './query-group.ts'
 import { VersionQueries } from './versions.ts'
 
 const { toEntities, toEntityIfFound } = siteTable
@@ -37,35 +37,29 @@ export interface OwnerPage {
   words?: readonly string[] | undefined
 }
 
-export class SiteQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class SiteQueries extends QueryGroup {
   /** Also finds deleted sites: their slugs are retired forever. */
   async bySlug(slug: string): Promise<Site | undefined> {
-    return toEntityIfFound((await BY_SLUG(this.#db, slug))[0])
+    return toEntityIfFound((await BY_SLUG(this.db, slug))[0])
   }
 
   /** Includes its first version, if it has one. Rejects when the slug was ever used. */
   async insert(site: Site, version?: Version): Promise<void> {
-    if (version && isPostgres(this.#db))
-      await this.#db
+    if (version && isPostgres(this.db))
+      await this.db
         .with('site', (db) => db.insertInto('sites').values(siteTable.toRow(site)))
         .insertInto('versions')
         .values(versionTable.toRow(version))
         .execute()
     else {
-      await INSERT(this.#db, siteTable.toRow(site))
-      if (version) await new VersionQueries(this.#db).insert(version)
+      await INSERT(this.db, siteTable.toRow(site))
+      if (version) await new VersionQueries(this.db).insert(version)
     }
   }
 
   /** Properties that are absent stay; an absent site stays absent. */
   async update(slug: string, change: Partial<Site>): Promise<void> {
-    await UPDATE(this.#db, siteTable.toRow(change), slug)
+    await UPDATE(this.db, siteTable.toRow(change), slug)
   }
 
   /**
@@ -78,9 +72,9 @@ export class SiteQueries {
     if (!site) return []
     await this.update(slug, { slug: name, updatedAt: now } as Partial<Site>)
     for (const table of SITE_TABLES)
-      await this.#db.updateTable(table).set({ slug: name }).where('slug', '=', slug).execute()
+      await this.db.updateTable(table).set({ slug: name }).where('slug', '=', slug).execute()
     await this.insert(formerName(site, now))
-    await this.#db
+    await this.db
       .updateTable('sites')
       .set({ renamed_to: name })
       .where((e) => e.or([e('slug', '=', slug), e('renamed_to', '=', slug)]))
@@ -89,13 +83,13 @@ export class SiteQueries {
   }
 
   async findCurrentName(slug: string): Promise<string | undefined> {
-    return (await CURRENT_NAME(this.#db, slug))[0]?.renamed_to ?? undefined
+    return (await CURRENT_NAME(this.db, slug))[0]?.renamed_to ?? undefined
   }
 
   /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, in no order. */
   async currentSlugs(visitsKeys: readonly string[]): Promise<Pick<Site, 'slug' | 'visitsKey'>[]> {
     if (visitsKeys.length === 0) return []
-    return this.#db
+    return this.db
       .selectFrom('sites')
       .select(['slug', 'visits_key as visitsKey'])
       .where('visits_key', 'in', visitsKeys)
@@ -105,11 +99,11 @@ export class SiteQueries {
 
   /** Removes the row of a former or abandoned name, so that it can be given again. */
   async releaseName(name: string): Promise<void> {
-    await this.#db.deleteFrom('sites').where('slug', '=', name).where('deleted_at', 'is not', null).execute()
+    await this.db.deleteFrom('sites').where('slug', '=', name).where('deleted_at', 'is not', null).execute()
   }
 
   async countRenames(ownerId: string, since: number): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('sites')
       .select((e) => e.fn.countAll<number>().as('renames'))
       .where('owner_id', '=', ownerId)
@@ -126,7 +120,7 @@ export class SiteQueries {
     if (slug !== undefined) ending = ending.where('renamed_to', '=', slug)
     const names = (await ending.execute()).map((row) => row.slug)
     if (names.length > 0)
-      await this.#db.updateTable('sites').set({ renamed_to: null }).where('slug', 'in', names).execute()
+      await this.db.updateTable('sites').set({ renamed_to: null }).where('slug', 'in', names).execute()
     return names
   }
 
@@ -135,14 +129,14 @@ export class SiteQueries {
     const own = toEntities(await this.#page(page).where('owner_id', '=', ownerId).execute())
     if (page.sharedWith === undefined) return own
     // A query of its own: one for both would sort all sites of the owner.
-    const slugs = this.#db.selectFrom('collaborators').select('slug').where('email', '=', page.sharedWith)
+    const slugs = this.db.selectFrom('collaborators').select('slug').where('email', '=', page.sharedWith)
     const shared = toEntities(await this.#page(page).where('sites.slug', 'in', slugs).execute())
     if (shared.length === 0) return own
     return [...own, ...shared].sort(compareNewestFirst).slice(0, page.limit)
   }
 
   async usage(ownerId: string): Promise<{ sites: number; totalBytes: number }> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('sites')
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
       .where('owner_id', '=', ownerId)
@@ -157,7 +151,7 @@ export class SiteQueries {
 
   /** Slugs of the sites that an owner, or a network without an account, holds, in order; with those in the trash. */
   async listHeld(holder: { ownerId: string } | { network: string }): Promise<string[]> {
-    const sites = this.#db.selectFrom('sites').select('slug').orderBy('slug')
+    const sites = this.db.selectFrom('sites').select('slug').orderBy('slug')
     const held =
       'ownerId' in holder
         ? sites
@@ -193,12 +187,12 @@ export class SiteQueries {
   }
 
   #all() {
-    return this.#db.selectFrom('sites').selectAll()
+    return this.db.selectFrom('sites').selectAll()
   }
 
   #page({ limit, after, trash = false, words = [] }: OwnerPage) {
     const time = trash ? 'sites.deleted_at' : 'sites.created_at'
-    let query = this.#db
+    let query = this.db
       .selectFrom('sites')
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
       .selectAll('sites')
@@ -219,7 +213,7 @@ export class SiteQueries {
   }
 
   #redirects() {
-    return this.#db.selectFrom('sites').select('slug').where('renamed_to', 'is not', null)
+    return this.db.selectFrom('sites').select('slug').where('renamed_to', 'is not', null)
   }
 
   #abandoned(before: number) {

@@ -1,14 +1,8 @@
-import { type Kysely, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { sql } from 'kysely'
 import { type SweepRun, sweepRunTable } from '../tables/sweep-runs.ts'
+import { QueryGroup } from './query-group.ts'
 
-export class SweepRunQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class SweepRunQueries extends QueryGroup {
   /** Stores a run in place of the earlier one of the sweep, and counts its failures in a row. */
   async record(run: Pick<SweepRun, 'name' | 'startedAt' | 'durationMs' | 'items' | 'error'>): Promise<void> {
     const hasFailed = run.error !== null
@@ -17,7 +11,7 @@ export class SweepRunQueries {
       failures: hasFailed ? 1 : 0,
       failedAt: hasFailed ? run.startedAt : null,
     })
-    await this.#db
+    await this.db
       .insertInto('sweep_runs')
       .values({ name, ...row })
       .onConflict((c) =>
@@ -32,7 +26,7 @@ export class SweepRunQueries {
 
   async list(): Promise<SweepRun[]> {
     return sweepRunTable.toEntities(
-      await this.#db.selectFrom('sweep_runs').selectAll().orderBy('name').execute(),
+      await this.db.selectFrom('sweep_runs').selectAll().orderBy('name').execute(),
     )
   }
 }

@@ -1,20 +1,13 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import type { TicketKey } from '../tables/ticket-keys.ts'
+import { QueryGroup } from './query-group.ts'
 
-export class TicketKeyQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class TicketKeyQueries extends QueryGroup {
   find(period: number): Promise<TicketKey | undefined> {
-    return this.#db.selectFrom('ticket_keys').selectAll().where('period', '=', period).executeTakeFirst()
+    return this.db.selectFrom('ticket_keys').selectAll().where('period', '=', period).executeTakeFirst()
   }
 
   async put(row: TicketKey): Promise<void> {
-    await this.#db
+    await this.db
       .insertInto('ticket_keys')
       .values(row)
       .onConflict((conflict) => conflict.column('period').doUpdateSet({ key: row.key }))
@@ -22,6 +15,6 @@ export class TicketKeyQueries {
   }
 
   async dropBefore(period: number): Promise<void> {
-    await this.#db.deleteFrom('ticket_keys').where('period', '<', period).execute()
+    await this.db.deleteFrom('ticket_keys').where('period', '<', period).execute()
   }
 }

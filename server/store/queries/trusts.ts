@@ -1,17 +1,10 @@
-import type { Kysely } from 'kysely'
-import type { Schema } from '../schema.ts'
 import { type StoredTrust, type TrustedRepository, trustTable } from '../tables/trusts.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** Trusts of accounts, and the tokens that were exchanged. Deletions are idempotent. */
-export class TrustQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class TrustQueries extends QueryGroup {
   async list(accountId: string): Promise<StoredTrust[]> {
-    const rows = this.#db.selectFrom('trusts').selectAll().where('account_id', '=', accountId)
+    const rows = this.db.selectFrom('trusts').selectAll().where('account_id', '=', accountId)
     return trustTable.toEntities(await rows.orderBy('id', 'desc').execute())
   }
 
@@ -20,7 +13,7 @@ export class TrustQueries {
     { issuer, repository, repositoryId }: TrustedRepository,
     { site, limit }: { site?: string | undefined; limit: number },
   ): Promise<StoredTrust[]> {
-    let rows = this.#db
+    let rows = this.db
       .selectFrom('trusts')
       .selectAll()
       .where(({ or, eb }) => or([eb('repository', '=', repository), eb('repository_id', '=', repositoryId)]))
@@ -30,7 +23,7 @@ export class TrustQueries {
   }
 
   async add(trust: StoredTrust): Promise<void> {
-    await this.#db.insertInto('trusts').values(trustTable.toRow(trust)).execute()
+    await this.db.insertInto('trusts').values(trustTable.toRow(trust)).execute()
   }
 
   /** Fixes the id of the repository, follows its name, and records the use. */
@@ -39,7 +32,7 @@ export class TrustQueries {
     { repository, repositoryId }: Omit<TrustedRepository, 'issuer'>,
     now: number,
   ): Promise<void> {
-    await this.#db
+    await this.db
       .updateTable('trusts')
       .set({ repository, repository_id: repositoryId, last_used_at: now })
       .where('id', '=', id)
@@ -47,15 +40,15 @@ export class TrustQueries {
   }
 
   async delete(id: string): Promise<void> {
-    await this.#db.deleteFrom('trusts').where('id', '=', id).execute()
+    await this.db.deleteFrom('trusts').where('id', '=', id).execute()
   }
 
   async deleteOfAccount(accountId: string): Promise<void> {
-    await this.#db.deleteFrom('trusts').where('account_id', '=', accountId).execute()
+    await this.db.deleteFrom('trusts').where('account_id', '=', accountId).execute()
   }
 
   async isTokenUsed(tokenHash: string): Promise<boolean> {
-    const used = await this.#db
+    const used = await this.db
       .selectFrom('used_tokens')
       .select('token_hash')
       .where('token_hash', '=', tokenHash)
@@ -65,7 +58,7 @@ export class TrustQueries {
 
   /** Records the use of a token until it expires; false when it was used before. */
   async useToken(tokenHash: string, expiresAt: number): Promise<boolean> {
-    const { numInsertedOrUpdatedRows } = await this.#db
+    const { numInsertedOrUpdatedRows } = await this.db
       .insertInto('used_tokens')
       .values({ token_hash: tokenHash, expires_at: expiresAt })
       .onConflict((c) => c.doNothing())
@@ -74,12 +67,12 @@ export class TrustQueries {
   }
 
   async deleteExpiredTokens(now: number, limit: number): Promise<number> {
-    const expired = this.#db
+    const expired = this.db
       .selectFrom('used_tokens')
       .select('token_hash')
       .where('expires_at', '<=', now)
       .limit(limit)
-    const { numDeletedRows } = await this.#db
+    const { numDeletedRows } = await this.db
       .deleteFrom('used_tokens')
       .where('token_hash', 'in', expired)
       .executeTakeFirstOrThrow()

@@ -1,7 +1,7 @@
-import { type Kysely, sql } from 'kysely'
-import type { Schema } from '../schema.ts'
+import { sql } from 'kysely'
 import { statement } from '../statement.ts'
 import { ANONYMOUS, type Holding, networkHolder } from '../tables/usage.ts'
+import { QueryGroup } from './query-group.ts'
 
 /** Holders of networks are those from the first to before the last. */
 const [FIRST_NETWORK, AFTER_NETWORKS] = [networkHolder(''), 'network;']
@@ -32,16 +32,10 @@ const ADD = statement(
  * What accounts, networks and all anonymous sites hold. A write that changes what a holder has changes its row last,
  * with one `add`, which locks the row until the commit. So no two writes exceed a limit together, whatever their scopes.
  */
-export class UsageQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class UsageQueries extends QueryGroup {
   /** What a holder has; nothing at `revision` 0 without a row. */
   async find(holder: string): Promise<Holding & { revision: number }> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('usage')
       .select(['bytes', 'sites', 'revision'])
       .where('holder', '=', holder)
@@ -58,7 +52,7 @@ export class UsageQueries {
       bytes > 0 && limits ? limits.bytes : UNLIMITED,
       sites > 0 && limits ? limits.sites : UNLIMITED,
     ]
-    return (await ADD(this.#db, holder, bytes, sites, maxBytes, maxSites))[0]
+    return (await ADD(this.db, holder, bytes, sites, maxBytes, maxSites))[0]
   }
 
   /** Replaces what was counted, unless it has changed since `revision`; returns whether it did. */
@@ -66,13 +60,13 @@ export class UsageQueries {
     const next = { bytes, sites, revision: revision + 1 }
     const replaced =
       revision === 0
-        ? await this.#db
+        ? await this.db
             .insertInto('usage')
             .values({ holder, ...next })
             .onConflict((c) => c.doNothing())
             .returning('holder')
             .executeTakeFirst()
-        : await this.#db
+        : await this.db
             .updateTable('usage')
             .set(next)
             .where('holder', '=', holder)
@@ -83,7 +77,7 @@ export class UsageQueries {
   }
 
   async remove(holder: string): Promise<void> {
-    await this.#db.deleteFrom('usage').where('holder', '=', holder).execute()
+    await this.db.deleteFrom('usage').where('holder', '=', holder).execute()
   }
 
   async listNetworks(after: string, limit: number): Promise<string[]> {
@@ -98,7 +92,7 @@ export class UsageQueries {
 
   /** What all anonymous sites have beyond the sum of their networks, at one time. */
   async anonymousDifference(): Promise<Holding> {
-    const row = await this.#db
+    const row = await this.db
       .selectNoFrom((e) => [
         e.fn.coalesce(this.#anonymous('bytes'), sql<number>`0`).as('bytes'),
         e.fn.coalesce(this.#anonymous('sites'), sql<number>`0`).as('sites'),
@@ -113,7 +107,7 @@ export class UsageQueries {
   }
 
   async removeEmptyNetworks(after: string, last: string): Promise<void> {
-    await this.#db
+    await this.db
       .deleteFrom('usage')
       .where('holder', '>', after)
       .where('holder', '<=', last)
@@ -127,8 +121,8 @@ export class UsageQueries {
     ownerId: string,
     versionId: string,
   ): Promise<{ trashedSites: number; pendingVersions: number }> {
-    const own = this.#db.selectFrom('sites').where('owner_id', '=', ownerId)
-    const row = await this.#db
+    const own = this.db.selectFrom('sites').where('owner_id', '=', ownerId)
+    const row = await this.db
       .selectNoFrom((e) => [
         own.where('kept_until', 'is not', null).select(e.fn.countAll<number>().as('count')).as('trashed'),
         own
@@ -143,14 +137,14 @@ export class UsageQueries {
   }
 
   #networks() {
-    return this.#db
+    return this.db
       .selectFrom('usage')
       .where('holder', '>=', FIRST_NETWORK)
       .where('holder', '<', AFTER_NETWORKS)
   }
 
   #anonymous(part: keyof Holding) {
-    return this.#db.selectFrom('usage').select(part).where('holder', '=', ANONYMOUS)
+    return this.db.selectFrom('usage').select(part).where('holder', '=', ANONYMOUS)
   }
 
   #sumOfNetworks(part: keyof Holding) {

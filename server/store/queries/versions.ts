@@ -17,6 +17,7 @@ import {
 import { toBatches } from './batches.ts'
 import { BlobQueries } from './blobs.ts'
 import { containsHash } from './manifest-hashes.ts'
+import { QueryGroup } from './query-group.ts'
 
 const RECORD_BYTES =
   sql<number>`case when state = 'former' then 0 else octet_length(files) + coalesce(octet_length(rules), 0) end`.as(
@@ -89,19 +90,13 @@ export interface TakenArrival extends Arrival {
 }
 
 /** Ids grow with time. A change of an absent version changes nothing. */
-export class VersionQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class VersionQueries extends QueryGroup {
   async byId(id: string): Promise<Version | undefined> {
-    return versionTable.toEntityIfFound((await BY_ID(this.#db, id))[0])
+    return versionTable.toEntityIfFound((await BY_ID(this.db, id))[0])
   }
 
   async header(id: string): Promise<VersionHeader | undefined> {
-    return versionHeader.toEntityIfFound((await HEADER(this.#db, id))[0])
+    return versionHeader.toEntityIfFound((await HEADER(this.db, id))[0])
   }
 
   async headers(ids: readonly string[]): Promise<VersionHeader[]> {
@@ -111,19 +106,19 @@ export class VersionQueries {
   }
 
   async insert(version: Version): Promise<void> {
-    await INSERT(this.#db, versionTable.toRow(version))
+    await INSERT(this.db, versionTable.toRow(version))
   }
 
   /** Properties that are absent stay. */
   async update(id: string, change: Partial<Version>): Promise<void> {
-    await UPDATE(this.#db, versionTable.toRow(change), id)
+    await UPDATE(this.db, versionTable.toRow(change), id)
   }
 
   /** Also removes its thumbnail and its received files, whose objects are discarded. Idempotent. */
   async remove(id: string): Promise<RemovedVersion> {
     await this.#discard(await this.takeArrivals(id))
-    await this.#db.deleteFrom('thumbnails').where('version_id', '=', id).execute()
-    const row = await this.#db
+    await this.db.deleteFrom('thumbnails').where('version_id', '=', id).execute()
+    const row = await this.db
       .deleteFrom('versions')
       .where('id', '=', id)
       .returning(['state', 'files', 'injected_document_hash', RECORD_BYTES])
@@ -139,14 +134,14 @@ export class VersionQueries {
   }
 
   async setThumbnail(id: string, hash: string, bytes: Buffer): Promise<void> {
-    const found = await this.#db
+    const found = await this.db
       .updateTable('versions')
       .set({ thumbnail_hash: hash })
       .where('id', '=', id)
       .executeTakeFirst()
     if (Number(found.numUpdatedRows) === 0) return
     const picture = bytes.toString('base64')
-    await this.#db
+    await this.db
       .insertInto('thumbnails')
       .values({ version_id: id, picture })
       .onConflict((c) => c.column('version_id').doUpdateSet({ picture }))
@@ -154,7 +149,7 @@ export class VersionQueries {
   }
 
   async findThumbnail(id: string): Promise<Buffer | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('thumbnails')
       .select('picture')
       .where('version_id', '=', id)
@@ -164,7 +159,7 @@ export class VersionQueries {
 
   /** Live versions without a thumbnail, of sites that changed since that time, the last one first. */
   async withoutThumbnail(since: number, limit: number): Promise<Pick<Version, 'id' | 'slug'>[]> {
-    return this.#db
+    return this.db
       .selectFrom('sites')
       .innerJoin('versions', 'versions.id', 'sites.live_version_id')
       .select(['versions.id', 'versions.slug'])
@@ -183,13 +178,13 @@ export class VersionQueries {
   }
 
   async findFiles(id: string): Promise<readonly ManifestFile[] | undefined> {
-    const row = await this.#db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
+    const row = await this.db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
     return row && (JSON.parse(row.files) as ManifestFile[])
   }
 
   /** One of the site, and one of each preview. */
   async listFormer(slug: string): Promise<FormerFiles[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('versions')
       .select(['id', 'preview_name', 'files'])
       .where('slug', '=', slug)
@@ -202,7 +197,7 @@ export class VersionQueries {
 
   /** The bytes of the manifest and the rules of a version, as they are stored; 0 of a record of former files. */
   async recordBytes(id: string): Promise<number> {
-    return Number((await BYTES(this.#db, id))[0]?.record_bytes ?? 0)
+    return Number((await BYTES(this.db, id))[0]?.record_bytes ?? 0)
   }
 
   /** The finalized version that a preview of the site shows, the newest one of this name. */
@@ -214,7 +209,7 @@ export class VersionQueries {
   }
 
   async countPreviews(slug: string, now: number): Promise<number> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('versions')
       .select((e) => e.fn.count<number>('preview_name').distinct().as('previews'))
       .where('slug', '=', slug)
@@ -226,7 +221,7 @@ export class VersionQueries {
   }
 
   async neededAmong(slug: string, hashes: readonly string[]): Promise<Set<string>> {
-    const manifests = this.#db
+    const manifests = this.db
       .selectFrom('versions')
       .select(['files', 'injected_document_hash'])
       .where('slug', '=', slug)
@@ -245,13 +240,13 @@ export class VersionQueries {
       (hash) => sql`select ${hash} as hash where exists (select 1 from versions where slug = ${slug}
         and (${containsHash(hash)} or injected_document_hash = ${hash}))`,
     )
-    const { rows } = await sql<{ hash: string }>`${sql.join(searches, sql` union all `)}`.execute(this.#db)
+    const { rows } = await sql<{ hash: string }>`${sql.join(searches, sql` union all `)}`.execute(this.db)
     return rows.map(({ hash }) => hash)
   }
 
   async newestPending(slug: string): Promise<Version | undefined> {
     return versionTable.toEntityIfFound(
-      await this.#db
+      await this.db
         .selectFrom('versions')
         .selectAll()
         .where('slug', '=', slug)
@@ -263,7 +258,7 @@ export class VersionQueries {
 
   async listNewestPending(slugs: readonly string[]): Promise<VersionHeader[]> {
     if (slugs.length === 0) return []
-    const newest = this.#db
+    const newest = this.db
       .selectFrom('versions')
       .select((e) => e.fn.max('id').as('id'))
       .where('slug', 'in', slugs)
@@ -319,7 +314,7 @@ export class VersionQueries {
   }
 
   async withOldDrafts(before: number, limit: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('versions')
       .innerJoin('sites', 'sites.slug', 'versions.slug')
       .select('versions.slug')
@@ -335,7 +330,7 @@ export class VersionQueries {
   }
 
   async withEndedPreviews(now: number, limit: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('versions')
       .innerJoin('sites', 'sites.slug', 'versions.slug')
       .select('versions.slug')
@@ -350,7 +345,7 @@ export class VersionQueries {
 
   async pendingAmong(ids: readonly string[]): Promise<Map<string, string>> {
     const rows = await PENDING(
-      this.#db,
+      this.db,
       ids.map((id) => ({ id })),
     )
     return new Map(rows.map((row) => [row.id, row.slug]))
@@ -370,15 +365,15 @@ export class VersionQueries {
   }
 
   async listArrivals(id: string): Promise<Arrival[]> {
-    return arrivalTable.toEntities(await ARRIVALS(this.#db, id))
+    return arrivalTable.toEntities(await ARRIVALS(this.db, id))
   }
 
   async takeArrivals(id: string, objects?: readonly string[]): Promise<TakenArrival[]> {
     const rows: Awaited<ReturnType<typeof TAKE>> = []
-    if (objects === undefined) rows.push(...(await TAKE(this.#db, id)))
+    if (objects === undefined) rows.push(...(await TAKE(this.db, id)))
     else
       for (const batch of toBatches(objects))
-        rows.push(...(await deleteArrivals(this.#db, id).where('object', 'in', batch).execute()))
+        rows.push(...(await deleteArrivals(this.db, id).where('object', 'in', batch).execute()))
     return rows.map(({ referenced, ...row }) => {
       return { ...arrivalTable.toEntity(row), isReferenced: Boolean(referenced) }
     })
@@ -386,7 +381,7 @@ export class VersionQueries {
 
   /** Of versions with ids before `id` that are not pending; discards their objects. Returns their number. */
   async discardStrayArrivals(id: string): Promise<number> {
-    const rows = await this.#db
+    const rows = await this.db
       .deleteFrom('arrivals')
       .where('version_id', '<', id)
       .where((e) =>
@@ -411,7 +406,7 @@ export class VersionQueries {
     const inserted = await this.#insertArrivals(files)
     const again = files.filter(({ fileNumber }) => !inserted.has(fileNumber))
     if (again.length === 0) return { replaced: [], repeated: [] }
-    const earlier = await this.#db
+    const earlier = await this.db
       .selectFrom('arrivals')
       .select(['file_number', 'hash', 'size'])
       .where('version_id', '=', id)
@@ -431,7 +426,7 @@ export class VersionQueries {
   /** Returns the numbers of the files of which there was no upload. */
   async #insertArrivals(arrivals: readonly Arrival[]): Promise<Set<number>> {
     const rows = await INSERT_ARRIVALS(
-      this.#db,
+      this.db,
       arrivals.map((one) => arrivalTable.toRow(one)),
     )
     return new Set(rows.map((row) => row.file_number))
@@ -439,7 +434,7 @@ export class VersionQueries {
 
   async #takeFiles(id: string, files: readonly Arrival[]): Promise<Arrival[]> {
     return arrivalTable.toEntities(
-      await this.#db
+      await this.db
         .deleteFrom('arrivals')
         .where('version_id', '=', id)
         .where('file_number', 'in', listNumbers(files))
@@ -450,20 +445,20 @@ export class VersionQueries {
 
   async #discard(arrivals: readonly Arrival[]): Promise<string[]> {
     const objects = arrivals.map(({ object }) => object)
-    await new BlobQueries(this.#db).discard(objects)
+    await new BlobQueries(this.db).discard(objects)
     return objects
   }
 
   /** Sites whose owners have these plans; each owner is looked up, because few sites have changed. */
   #ofPlans(plans: KeptVersions['plans']) {
-    const sites = this.#db.selectFrom('sites')
+    const sites = this.db.selectFrom('sites')
     const plan = sql<string>`coalesce((select plan from accounts where accounts.id = sites.owner_id), '')`
     if ('only' in plans) return sites.where(plan, 'in', plans.only)
     return plans.except.length === 0 ? sites : sites.where(plan, 'not in', plans.except)
   }
 
   #headers() {
-    return this.#db.selectFrom('versions').select(versionHeader.columns)
+    return this.db.selectFrom('versions').select(versionHeader.columns)
   }
 }
 

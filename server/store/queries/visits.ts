@@ -4,6 +4,7 @@ import { DAY_MS } from '../../lib/time.ts'
 import type { Schema } from '../schema.ts'
 import type { SiteVisits, VisitCounts, VisitName } from '../tables/visits.ts'
 import { toBatches } from './batches.ts'
+import { QueryGroup } from './query-group.ts'
 
 const MAX_NAMES_PER_DAY = 1000
 const NAMES_AFTER_TRUNCATION = 500
@@ -22,13 +23,7 @@ const ROWS_PER_INSERT = 50
 const ROWS_PER_DELETE = 1000
 
 /** Counts by site (`slug`: its `visitsKey`) and hour, names by day (UTC). Times are the starts of hours and days. */
-export class VisitQueries {
-  readonly #db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.#db = db
-  }
-
+export class VisitQueries extends QueryGroup {
   /**
    * Adds to the visits of an hour on a day. Not idempotent. Deleted sites are skipped; a visitor counts once a day. The
    * number of names of a day is bounded; the most requested stay. Returns the number of new
@@ -56,7 +51,7 @@ export class VisitQueries {
     }
     const added = firsts.values().reduce((sum, count) => sum + count, 0)
     // Last, because all nodes write this row.
-    const total = await this.#db
+    const total = await this.db
       .updateTable('visit_salts')
       .set((e) => ({ visitors: e('visitors', '+', added) }))
       .where('day', '=', day)
@@ -71,7 +66,7 @@ export class VisitQueries {
     { from, to, interval }: { from: number; to: number; interval: number },
   ): Promise<(VisitCounts & { at: number })[]> {
     const at = sql<number>`hour - hour % ${sql.lit(interval)}`
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('visit_hours')
       .select((e) => [
         at.as('at'),
@@ -97,7 +92,7 @@ export class VisitQueries {
     kind: VisitNameKind,
     { from, to, limit }: { from: number; to: number; limit: number },
   ): Promise<{ name: string; requests: number }[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('visit_names')
       .select((e) => ['name', e.fn.sum<number>('requests').as('sum')])
       .where('slug', '=', slug)
@@ -118,7 +113,7 @@ export class VisitQueries {
     { kind, name }: Pick<VisitName, 'kind' | 'name'>,
     days: readonly number[],
   ): Promise<{ day: number; requests: number }[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('visit_names')
       .select(['day', 'requests'])
       .where('slug', '=', slug)
@@ -130,7 +125,7 @@ export class VisitQueries {
   }
 
   async salt(day: number): Promise<string | undefined> {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('visit_salts')
       .select('salt')
       .where('day', '=', day)
@@ -139,7 +134,7 @@ export class VisitQueries {
   }
 
   async getOrCreateSalt(day: number, salt: string): Promise<string> {
-    await this.#db
+    await this.db
       .insertInto('visit_salts')
       .values({ day, salt })
       .onConflict((c) => c.doNothing())
@@ -149,13 +144,13 @@ export class VisitQueries {
 
   /** Deletes the salts of earlier days: their hashes can then no longer be attributed. */
   async deleteSalts(day: number): Promise<number> {
-    const deleted = await this.#db.deleteFrom('visit_salts').where('day', '<', day).executeTakeFirst()
+    const deleted = await this.db.deleteFrom('visit_salts').where('day', '<', day).executeTakeFirst()
     return Number(deleted.numDeletedRows)
   }
 
   deleteVisitors(day: number): Promise<number> {
     return executeDelete(
-      this.#db,
+      this.db,
       sql`delete from visitors where (slug, day, visitor) in
       (select slug, day, visitor from visitors where day < ${day} order by day limit ${ROWS_PER_DELETE})`,
     )
@@ -163,12 +158,12 @@ export class VisitQueries {
 
   async deleteBefore(time: number): Promise<number> {
     const hours = await executeDelete(
-      this.#db,
+      this.db,
       sql`delete from visit_hours where (slug, hour) in
       (select slug, hour from visit_hours where hour < ${time} order by hour limit ${ROWS_PER_DELETE})`,
     )
     const names = await executeDelete(
-      this.#db,
+      this.db,
       sql`delete from visit_names where (slug, day, kind, name) in
       (select slug, day, kind, name from visit_names where day < ${time} order by day limit ${ROWS_PER_DELETE})`,
     )
@@ -176,7 +171,7 @@ export class VisitQueries {
   }
 
   async visitedOn(day: number, after: string, limit: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('visit_names')
       .select('slug')
       .distinct()
@@ -189,7 +184,7 @@ export class VisitQueries {
   }
 
   async sitesOverNameLimit(slugs: readonly string[], day: number, max: number): Promise<string[]> {
-    const rows = await this.#db
+    const rows = await this.db
       .selectFrom('visit_names')
       .select('slug')
       .where('slug', 'in', slugs)
@@ -218,7 +213,7 @@ export class VisitQueries {
         from found where found.slug is not null and number < ${limit}
       )
       select slug from found where slug is not null
-    `.execute(this.#db)
+    `.execute(this.db)
     return rows.map(({ slug }) => slug!)
   }
 
@@ -229,23 +224,23 @@ export class VisitQueries {
 
   async deleteSite(slug: string): Promise<number> {
     const names = await executeDelete(
-      this.#db,
+      this.db,
       sql`delete from visit_names where (slug, day, kind, name) in
       (select slug, day, kind, name from visit_names where slug = ${slug} limit ${ROWS_PER_DELETE})`,
     )
     const visitors = await executeDelete(
-      this.#db,
+      this.db,
       sql`delete from visitors where (slug, day, visitor) in
       (select slug, day, visitor from visitors where slug = ${slug} limit ${ROWS_PER_DELETE})`,
     )
     if (names + visitors > 0) return names + visitors
-    return executeDelete(this.#db, sql`delete from visit_hours where slug = ${slug}`)
+    return executeDelete(this.db, sql`delete from visit_hours where slug = ${slug}`)
   }
 
   async #existingAmong(slugs: readonly string[]) {
     const existing = new Set<string>()
     for (const piece of toBatches(slugs)) {
-      const rows = await this.#db
+      const rows = await this.db
         .selectFrom('sites')
         .select('visits_key')
         .where('visits_key', 'in', piece)
@@ -258,7 +253,7 @@ export class VisitQueries {
 
   /** Sums the hours instead of counting visitors: hours are few, visitors may be many. */
   async #countVisitors(slug: string, day: number) {
-    const row = await this.#db
+    const row = await this.db
       .selectFrom('visit_hours')
       .select((e) => e.fn.sum<number | null>('visitors').as('visitors'))
       .where('slug', '=', slug)
@@ -282,7 +277,7 @@ export class VisitQueries {
     for (const piece of toBatches(rows, ROWS_PER_INSERT)) {
       const found = await sql<{ slug: string }>`
         insert into visitors (slug, day, visitor) values ${sql.join(piece)} on conflict do nothing returning slug
-      `.execute(this.#db)
+      `.execute(this.db)
       for (const { slug } of found.rows) firsts.set(slug, (firsts.get(slug) ?? 0) + 1)
     }
     return firsts
@@ -297,7 +292,7 @@ export class VisitQueries {
         insert into visit_hours (slug, hour, requests, bytes, visitors) values ${sql.join(piece)}
         on conflict (slug, hour) do update set requests = visit_hours.requests + excluded.requests,
           bytes = visit_hours.bytes + excluded.bytes, visitors = visit_hours.visitors + excluded.visitors
-      `.execute(this.#db)
+      `.execute(this.db)
   }
 
   async #addNames(day: number, sites: readonly SiteVisits[]) {
@@ -308,11 +303,11 @@ export class VisitQueries {
       await sql`
         insert into visit_names (slug, day, kind, name, requests) values ${sql.join(piece)}
         on conflict (slug, day, kind, name) do update set requests = visit_names.requests + excluded.requests
-      `.execute(this.#db)
+      `.execute(this.db)
   }
 
   #names(slug: string, day: number, kind: VisitNameKind) {
-    return this.#db
+    return this.db
       .selectFrom('visit_names')
       .where('slug', '=', slug)
       .where('day', '=', day)
@@ -327,7 +322,7 @@ export class VisitQueries {
   }
 
   async #truncateKind(slug: string, day: number, kind: VisitNameKind, kept: number) {
-    const deleted = await this.#db
+    const deleted = await this.db
       .deleteFrom('visit_names')
       .where('slug', '=', slug)
       .where('day', '=', day)
