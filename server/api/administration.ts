@@ -26,26 +26,7 @@ export function administrationHandlers({
   administrators,
   invitations,
   banners,
-}: AdministrationServices): Handlers<
-  | 'getOverview'
-  | 'getActivity'
-  | 'listAllSites'
-  | 'listAccounts'
-  | 'listAllDomains'
-  | 'listCertificates'
-  | 'listSweeps'
-  | 'listNodes'
-  | 'getPolicies'
-  | 'listAuditEntries'
-  | 'setPlan'
-  | 'setAdministrator'
-  | 'listInvitations'
-  | 'invite'
-  | 'revokeInvitation'
-  | 'getBanner'
-  | 'setBanner'
-  | 'clearBanner'
-> {
+}: AdministrationServices) {
   return {
     getOverview: () => overviews.show(),
     getActivity: ({ query }) => overviews.activity(query.range ?? '24h'),
@@ -74,7 +55,7 @@ export function administrationHandlers({
       await banners.clear(auditActor(caller))
       return { banner: null }
     },
-  }
+  } satisfies Partial<Handlers>
 }
 
 export function readPage<Q extends { limit?: number }>(query: Q): Q & { limit: number } {

@@ -15,21 +15,7 @@ export function credentialHandlers({
   programs,
   deviceSignIns,
   baseUrl,
-}: CredentialServices): Handlers<
-  | 'listKeys'
-  | 'createKey'
-  | 'revokeKey'
-  | 'listTrusts'
-  | 'createTrust'
-  | 'removeTrust'
-  | 'exchangeIdToken'
-  | 'getDeviceRequest'
-  | 'decideDeviceRequest'
-  | 'getAuthorization'
-  | 'decideAuthorization'
-  | 'listPrograms'
-  | 'revokeProgram'
-> {
+}: CredentialServices) {
   return {
     listKeys: ({ account, caller }) => namedKeys.list(account, caller.keyHash),
     createKey: ({ caller, body }) => namedKeys.create(caller, body),
@@ -49,7 +35,7 @@ export function credentialHandlers({
     },
     listPrograms: ({ account }) => programs.list(account),
     revokeProgram: ({ account, params }) => programs.revoke(account, params.id),
-  }
+  } satisfies Partial<Handlers>
 }
 
 /** Runners of many repositories share an address: only failures are charged to it, keys to the account of a trust. */

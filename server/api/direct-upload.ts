@@ -23,7 +23,7 @@ import type { Call, Handlers } from './route.ts'
  */
 export function directUploadHandlers(
   services: Pick<Services, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter' | 'baseUrl'>,
-): Handlers<'uploadSite' | 'uploadVersion'> {
+) {
   const upload = async ({ request, reply }: Call<'uploadSite' | 'uploadVersion'>) => {
     // With a dot it is a file name, which no slug has.
     const { slug: name = '' } = request.params as { slug?: string }
@@ -41,7 +41,7 @@ export function directUploadHandlers(
     const lines = [url, ...describePublish({ ...answer, expires, keep, update })]
     return reply.type('text/plain; charset=utf-8').send(`${lines.join('\n')}\n`)
   }
-  return { uploadSite: upload, uploadVersion: upload }
+  return { uploadSite: upload, uploadVersion: upload } satisfies Partial<Handlers>
 }
 
 function updateCommand(

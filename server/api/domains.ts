@@ -3,16 +3,12 @@ import { followDomain } from './domain-events.ts'
 import type { Handlers } from './route.ts'
 
 /** Spec 4.11. */
-export function domainHandlers({
-  domains,
-}: Pick<Services, 'domains'>): Handlers<
-  'listDomains' | 'addDomain' | 'checkDomain' | 'followDomain' | 'removeDomain'
-> {
+export function domainHandlers({ domains }: Pick<Services, 'domains'>) {
   return {
     listDomains: ({ account }) => domains.list(account),
     addDomain: ({ account, body }) => domains.add(account, body.domain, body.siteSlug),
     checkDomain: ({ account, params }) => domains.check(account, params.domain),
     followDomain: (call) => followDomain(call, domains),
     removeDomain: ({ account, params }) => domains.remove(account, params.domain),
-  }
+  } satisfies Partial<Handlers>
 }

@@ -14,18 +14,7 @@ type AccountServices = Pick<
 >
 
 /** Contract, "Sign-in". */
-export function accountHandlers(
-  services: AccountServices,
-): Handlers<
-  | 'getAccount'
-  | 'updateAccount'
-  | 'deleteAccount'
-  | 'renewKey'
-  | 'endKey'
-  | 'listSessions'
-  | 'endSession'
-  | 'endOtherSessions'
-> {
+export function accountHandlers(services: AccountServices) {
   const { accounts, accountDeletion, baseUrl, sessions } = services
   return {
     getAccount: (call) => describeAccount(call, services),
@@ -49,7 +38,7 @@ export function accountHandlers(
       return answer
     },
     endOtherSessions: ({ account, request }) => sessions.endOthers(account, request.sessionToken),
-  }
+  } satisfies Partial<Handlers>
 }
 
 async function describeAccount(

@@ -13,16 +13,7 @@ export function moderationHandlers({
   moderatedSites,
   suspensions,
   removals,
-}: Pick<Services, 'moderatedSites' | 'suspensions' | 'removals'>): Handlers<
-  | 'getModeratedSite'
-  | 'suspendSite'
-  | 'resumeSite'
-  | 'removeSite'
-  | 'suspendAccount'
-  | 'resumeAccount'
-  | 'removeAccount'
-  | 'releaseDomain'
-> {
+}: Pick<Services, 'moderatedSites' | 'suspensions' | 'removals'>) {
   return {
     getModeratedSite: ({ params }) => moderatedSites.find(params.slug),
     suspendSite: async ({ caller, params: { slug }, body }) => {
@@ -51,15 +42,10 @@ export function moderationHandlers({
       await removals.releaseDomain(auditActor(caller), domain, body.reason)
       return { domain }
     },
-  }
+  } satisfies Partial<Handlers>
 }
 
-export function reportHandlers({
-  blocks,
-  reports,
-}: Pick<Services, 'blocks' | 'reports'>): Handlers<
-  'listBlocks' | 'addBlock' | 'removeBlock' | 'reportPage' | 'listReports' | 'decideReports'
-> {
+export function reportHandlers({ blocks, reports }: Pick<Services, 'blocks' | 'reports'>) {
   return {
     listBlocks: async () => ({ blocks: (await blocks.list()).map(toRecord) }),
     addBlock: async ({ caller, body }) =>
@@ -77,7 +63,7 @@ export function reportHandlers({
       await reports.decide(auditActor(caller), slug, body.state)
       return { slug }
     },
-  }
+  } satisfies Partial<Handlers>
 }
 
 function toRecord({ createdAt, expiresAt, ...block }: Block): BlockRecord {

@@ -31,9 +31,7 @@ type PublishServices = Pick<
 >
 
 /** Spec 4.3 to 4.5, and contract "One request" and "Inline". */
-export function publishHandlers(
-  services: PublishServices,
-): Handlers<'createSite' | 'updateSite' | 'refreshUploads' | 'finalizeVersion' | 'getLimits'> {
+export function publishHandlers(services: PublishServices) {
   const { publishService, pendingVersions, limits } = services
   return {
     createSite: ({ request, caller }) => {
@@ -59,7 +57,7 @@ export function publishHandlers(
       await chargeMessage(limits, request)
       return pendingVersions.limitsFor(caller)
     },
-  }
+  } satisfies Partial<Handlers>
 }
 
 /** A new site, or a version of the site `slug`. */

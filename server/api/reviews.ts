@@ -6,18 +6,8 @@ import type { ReviewSubject } from '../store/tables/reviews.ts'
 import { charge, chargeMessage } from './auth.ts'
 import type { Call, Handlers } from './route.ts'
 
-type ReviewIds =
-  | ('getReview' | 'createReviewLink' | 'revokeReviewLink' | 'createThread' | 'addToThread')
-  | ('decideReview' | 'reportPlacements' | 'waitForReview')
-type PreviewReviewIds =
-  | ('getPreviewReview' | 'createPreviewReviewLink' | 'revokePreviewReviewLink' | 'createPreviewThread')
-  | ('addToPreviewThread' | 'decidePreviewReview' | 'reportPreviewPlacements' | 'waitForPreviewReview')
-
 /** Each operation has one handler for the live version and for a preview. */
-export function reviewHandlers({
-  reviews,
-  limits,
-}: Pick<Services, 'reviews' | 'limits'>): Handlers<'openReview' | ReviewIds | PreviewReviewIds> {
+export function reviewHandlers({ reviews, limits }: Pick<Services, 'reviews' | 'limits'>) {
   const get = (call: Call<'getReview'>) => reviews.get(callerOf(call), subjectOf(call), call.query)
   const createLink = (call: Call<'createReviewLink'>) =>
     reviews.createLink(callerOf(call), subjectOf(call), call.body)
@@ -46,7 +36,7 @@ export function reviewHandlers({
     ...{ getPreviewReview: get, createPreviewReviewLink: createLink, revokePreviewReviewLink: revokeLink },
     ...{ createPreviewThread: createThread, addToPreviewThread: addToThread, decidePreviewReview: decide },
     ...{ reportPreviewPlacements: place, waitForPreviewReview: wait },
-  }
+  } satisfies Partial<Handlers>
 }
 
 function subjectOf({ request }: { request: FastifyRequest }): ReviewSubject {

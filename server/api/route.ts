@@ -52,8 +52,8 @@ export class Call<Id extends OperationId> {
 }
 
 /** The status of a response is that of the operation, unless the handler sets another one. */
-export type Handlers<Ids extends OperationId> = {
-  [Id in Ids]: (call: Call<Id>) => Response<Id> | Promise<Response<Id>>
+export type Handlers = {
+  [Id in OperationId]: (call: Call<Id>) => Response<Id> | Promise<Response<Id>>
 }
 
 type Response<Id extends OperationId> = Answer<Id> | FastifyReply

@@ -16,7 +16,7 @@ import { uploadHandlers } from './uploads.ts'
 import { previewHandlers, versionHandlers } from './versions.ts'
 
 export function routes(services: Services): Route[] {
-  const handlers: Handlers<OperationId> = {
+  const handlers: Handlers = {
     ...signInHandlers(services),
     ...accountHandlers(services),
     ...credentialHandlers(services),
@@ -36,7 +36,7 @@ export function routes(services: Services): Route[] {
   return (Object.keys(PATHS) as OperationId[]).map((id) => toRoute(id, handlers, maxFiles))
 }
 
-function toRoute<Id extends OperationId>(id: Id, handlers: Handlers<OperationId>, maxFiles: number): Route {
+function toRoute<Id extends OperationId>(id: Id, handlers: Handlers, maxFiles: number): Route {
   const [method, url] = PATHS[id].split(' ') as [string, string]
   const { body, ...operation }: Operation = OPERATIONS[id]
   const [status] = operation.answer

@@ -15,9 +15,7 @@ export function signInHandlers({
   accounts,
   sessions,
   baseUrl,
-}: Pick<Services, 'accounts' | 'sessions' | 'baseUrl'>): Handlers<
-  'requestCode' | 'verifyCode' | 'openSession' | 'closeSession'
-> {
+}: Pick<Services, 'accounts' | 'sessions' | 'baseUrl'>) {
   const { origin } = new URL(baseUrl)
   return {
     requestCode: async ({ request, reply, body }) => {
@@ -40,7 +38,7 @@ export function signInHandlers({
       endCookie(reply, baseUrl)
       return { success: true }
     },
-  }
+  } satisfies Partial<Handlers>
 }
 
 export function endCookie(reply: FastifyReply, baseUrl: string): void {

@@ -9,29 +9,7 @@ type SiteServices = Pick<Services, 'sites' | 'names' | 'trash' | 'limits' | 'col
 const DEFAULT_PAGE_SIZE = 50
 
 /** Spec 4.7 to 4.10 and 4.12. */
-export function siteHandlers({
-  sites,
-  names,
-  trash,
-  limits,
-  collaborators,
-  visits,
-}: SiteServices): Handlers<
-  | 'listSites'
-  | 'getSite'
-  | 'updateMetadata'
-  | 'getVisits'
-  | 'renameSite'
-  | 'checkName'
-  | 'duplicateSite'
-  | 'deleteSite'
-  | 'undeleteSite'
-  | 'listCollaborators'
-  | 'addCollaborator'
-  | 'removeCollaborator'
-  | 'claimSite'
-  | 'previewClaim'
-> {
+export function siteHandlers({ sites, names, trash, limits, collaborators, visits }: SiteServices) {
   return {
     listSites: ({ account, query: { limit = DEFAULT_PAGE_SIZE, cursor, q, deleted = false } }) =>
       sites.list(account, { limit, cursor, q, deleted }),
@@ -52,7 +30,7 @@ export function siteHandlers({
     removeCollaborator: ({ account, params, body }) => collaborators.remove(account, params.slug, body.email),
     claimSite: ({ account, params, body }) => sites.claim(account, params.slug, body),
     previewClaim: ({ params, body }) => sites.claimPreview(params.slug, body.claimToken),
-  }
+  } satisfies Partial<Handlers>
 }
 
 /** Requests with a former name of a site are about the site of today. */

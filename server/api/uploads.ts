@@ -10,7 +10,7 @@ import type { Handlers } from './route.ts'
 export function uploadHandlers({
   publishService,
   uploadLimiter,
-}: Pick<Services, 'publishService' | 'uploadLimiter'>): Handlers<'uploadFile' | 'uploadBundle'> {
+}: Pick<Services, 'publishService' | 'uploadLimiter'>) {
   return {
     uploadFile: ({ request, caller }) => {
       const key = request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length)
@@ -25,7 +25,7 @@ export function uploadHandlers({
         publishService.uploadBundle(params, query, request.raw, readUploadHeaders(request)),
       )
     },
-  }
+  } satisfies Partial<Handlers>
 }
 
 /** `SignedUploadUrls` checks the signature; here that each field is present once. */

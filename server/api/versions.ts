@@ -11,22 +11,7 @@ import type { Call, Handlers } from './route.ts'
 
 type VersionServices = Pick<Services, 'versions' | 'previewLinks' | 'thumbnails' | 'limits'>
 
-export function versionHandlers({
-  versions,
-  previewLinks,
-  thumbnails,
-  limits,
-}: VersionServices): Handlers<
-  | 'listVersions'
-  | 'getVersion'
-  | 'restoreVersion'
-  | 'deleteVersion'
-  | 'createPreviewLink'
-  | 'putThumbnail'
-  | 'getThumbnail'
-  | 'downloadFile'
-  | 'downloadArchive'
-> {
+export function versionHandlers({ versions, previewLinks, thumbnails, limits }: VersionServices) {
   return {
     listVersions: ({ account, params }) => versions.list(account, params.slug),
     getVersion: ({ account, params }) => versions.details(account, params.slug, params.versionId),
@@ -56,19 +41,17 @@ export function versionHandlers({
       reply.type(format ? 'application/zip' : 'application/gzip')
       return sendBytes(request, reply, format ? found : gzip(found))
     },
-  }
+  } satisfies Partial<Handlers>
 }
 
-export function previewHandlers({
-  previews,
-}: Pick<Services, 'previews'>): Handlers<'listPreviews' | 'getPreview' | 'promotePreview' | 'deletePreview'> {
+export function previewHandlers({ previews }: Pick<Services, 'previews'>) {
   return {
     listPreviews: ({ account, params }) => previews.list(account, params.slug),
     getPreview: ({ account, params }) => previews.details(account, params.slug, params.name),
     promotePreview: ({ account, params, query }) =>
       previews.promote(account, params.slug, params.name, query.versionId),
     deletePreview: ({ account, params }) => previews.remove(account, params.slug, params.name),
-  }
+  } satisfies Partial<Handlers>
 }
 
 /** See `Thumbnails` for the charges. */
