@@ -7,7 +7,7 @@ import {
   type StoredChallenge,
   toNameSet,
 } from '../tables/acme.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 /** All kinds: both indexes begin with the kind. */
 const REQUEST_KINDS: CountedRequest['kind'][] = ['order', 'renewal', 'certificate', 'failure', 'pause']
@@ -78,11 +78,7 @@ export class AcmeQueries extends QueryGroup {
   }
 
   async deleteExpiredChallenges(now: number): Promise<number> {
-    const deleted = await this.db
-      .deleteFrom('acme_challenges')
-      .where('expires_at', '<=', now)
-      .executeTakeFirst()
-    return Number(deleted.numDeletedRows)
+    return countDeleted(this.db.deleteFrom('acme_challenges').where('expires_at', '<=', now))
   }
 
   /** Counts a request. Idempotent: a request with a known id changes nothing. */
@@ -116,12 +112,9 @@ export class AcmeQueries extends QueryGroup {
   }
 
   async deleteRequests(before: number): Promise<number> {
-    const deleted = await this.db
-      .deleteFrom('acme_requests')
-      .where('kind', 'in', REQUEST_KINDS)
-      .where('at', '<', before)
-      .executeTakeFirst()
-    return Number(deleted.numDeletedRows)
+    return countDeleted(
+      this.db.deleteFrom('acme_requests').where('kind', 'in', REQUEST_KINDS).where('at', '<', before),
+    )
   }
 
   #account(directory: string) {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { ActivityEntry } from '../tables/activity.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 export class ActivityQueries extends QueryGroup {
   /** Adds to counts. Not idempotent. */
@@ -53,12 +53,7 @@ export class ActivityQueries extends QueryGroup {
   }
 
   async deleteBefore(width: number, before: number): Promise<number> {
-    const { numDeletedRows } = await this.db
-      .deleteFrom('activity')
-      .where('width', '=', width)
-      .where('at', '<', before)
-      .executeTakeFirstOrThrow()
-    return Number(numDeletedRows)
+    return countDeleted(this.db.deleteFrom('activity').where('width', '=', width).where('at', '<', before))
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Schema } from '../schema.ts'
 import type { AuditEntry, AuditPosition, AuditRecord } from '../tables/audit.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 export class AuditQueries extends QueryGroup {
   /** To be called in the transaction of the change. */
@@ -41,11 +41,7 @@ export class AuditQueries extends QueryGroup {
 
   async deleteBefore(before: number, limit: number): Promise<number> {
     const old = this.db.selectFrom('audit_log').select('id').where('at', '<', before).limit(limit)
-    const { numDeletedRows } = await this.db
-      .deleteFrom('audit_log')
-      .where('id', 'in', old)
-      .executeTakeFirstOrThrow()
-    return Number(numDeletedRows)
+    return countDeleted(this.db.deleteFrom('audit_log').where('id', 'in', old))
   }
 }
 

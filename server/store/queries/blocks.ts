@@ -1,5 +1,5 @@
 import { type Block, type BlockKind, blockTable } from '../tables/blocks.ts'
-import { QueryGroup } from './query-group.ts'
+import { hasDeleted, QueryGroup } from './query-group.ts'
 
 export class BlockQueries extends QueryGroup {
   async list(kind?: BlockKind): Promise<Block[]> {
@@ -30,7 +30,7 @@ export class BlockQueries extends QueryGroup {
   async remove(kind: BlockKind, value: string, endedBy?: number): Promise<boolean> {
     let query = this.db.deleteFrom('blocks').where('kind', '=', kind).where('value', '=', value)
     if (endedBy !== undefined) query = query.where('expires_at', '<=', endedBy)
-    return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
+    return hasDeleted(query)
   }
 
   async expired(now: number, limit: number): Promise<Block[]> {

@@ -5,7 +5,7 @@ import {
   certificateSummary,
   certificateTable,
 } from '../tables/certificates.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 export type CertificateSchedule = Pick<
   CertificateSummary,
@@ -266,11 +266,7 @@ export class CertificateQueries extends QueryGroup {
   }
 
   async deleteUnused(before: number): Promise<number> {
-    const deleted = await this.db
-      .deleteFrom('certificates')
-      .where('unused_since', '<', before)
-      .executeTakeFirst()
-    return Number(deleted.numDeletedRows)
+    return countDeleted(this.db.deleteFrom('certificates').where('unused_since', '<', before))
   }
 
   #summaries() {

@@ -1,5 +1,5 @@
 import { type Collaborator, collaboratorTable } from '../tables/collaborators.ts'
-import { QueryGroup } from './query-group.ts'
+import { hasDeleted, QueryGroup } from './query-group.ts'
 
 /** Collaborators of sites. All changes are idempotent. */
 export class CollaboratorQueries extends QueryGroup {
@@ -25,7 +25,7 @@ export class CollaboratorQueries extends QueryGroup {
   /** Returns whether the site had the address. */
   async remove(slug: string, email: string): Promise<boolean> {
     const row = this.db.deleteFrom('collaborators').where('slug', '=', slug)
-    return (await row.where('email', '=', email).executeTakeFirst()).numDeletedRows > 0n
+    return hasDeleted(row.where('email', '=', email))
   }
 
   async removeOfSite(slug: string): Promise<void> {

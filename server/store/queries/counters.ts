@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { CounterWindow } from '../tables/counters.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 /** Counters of callers by window; exact over all processes. */
 export class CounterQueries extends QueryGroup {
@@ -60,10 +60,11 @@ export class CounterQueries extends QueryGroup {
       .where('window_start', '<', windowStart)
       .orderBy('window_start')
       .limit(limit)
-    const query = this.db
-      .deleteFrom('counters')
-      .where((e) => e(e.refTuple('caller', 'window_start'), 'in', old.$asTuple('caller', 'window_start')))
-    return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
+    return countDeleted(
+      this.db
+        .deleteFrom('counters')
+        .where((e) => e(e.refTuple('caller', 'window_start'), 'in', old.$asTuple('caller', 'window_start'))),
+    )
   }
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type DeviceSignIn, deviceSignInTable } from '../tables/device-sign-ins.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, hasDeleted, hasUpdated, QueryGroup } from './query-group.ts'
 
 /** Sign-ins of devices. Hashes are unique. Expired ones stay until they are deleted. */
 export class DeviceSignInQueries extends QueryGroup {
@@ -29,25 +29,25 @@ export class DeviceSignInQueries extends QueryGroup {
     { state, accountId }: Pick<DeviceSignIn, 'state' | 'accountId'>,
     now: number,
   ): Promise<boolean> {
-    const { numUpdatedRows } = await this.db
-      .updateTable('device_sign_ins')
-      .set({ state, account_id: accountId })
-      .where('user_code_hash', 'in', userCodeHashes)
-      .where('state', '=', 'pending')
-      .where('expires_at', '>', now)
-      .executeTakeFirstOrThrow()
-    return numUpdatedRows > 0n
+    return hasUpdated(
+      this.db
+        .updateTable('device_sign_ins')
+        .set({ state, account_id: accountId })
+        .where('user_code_hash', 'in', userCodeHashes)
+        .where('state', '=', 'pending')
+        .where('expires_at', '>', now),
+    )
   }
 
   /** Records a poll, unless it is earlier than the interval permits; returns whether it was recorded. */
   async recordPoll(deviceHash: string, now: number): Promise<boolean> {
-    const { numUpdatedRows } = await this.db
-      .updateTable('device_sign_ins')
-      .set({ polled_at: now })
-      .where('device_hash', '=', deviceHash)
-      .where((e) => e.or([e('polled_at', 'is', null), e(sql`polled_at + interval_ms`, '<=', now)]))
-      .executeTakeFirstOrThrow()
-    return numUpdatedRows > 0n
+    return hasUpdated(
+      this.db
+        .updateTable('device_sign_ins')
+        .set({ polled_at: now })
+        .where('device_hash', '=', deviceHash)
+        .where((e) => e.or([e('polled_at', 'is', null), e(sql`polled_at + interval_ms`, '<=', now)])),
+    )
   }
 
   async setInterval(deviceHash: string, intervalMs: number): Promise<void> {
@@ -59,8 +59,7 @@ export class DeviceSignInQueries extends QueryGroup {
   }
 
   async remove(deviceHash: string): Promise<boolean> {
-    const query = this.db.deleteFrom('device_sign_ins').where('device_hash', '=', deviceHash)
-    return (await query.executeTakeFirstOrThrow()).numDeletedRows > 0n
+    return hasDeleted(this.db.deleteFrom('device_sign_ins').where('device_hash', '=', deviceHash))
   }
 
   async deleteExpired(now: number, limit: number): Promise<number> {
@@ -70,7 +69,6 @@ export class DeviceSignInQueries extends QueryGroup {
       .where('expires_at', '<=', now)
       .orderBy('expires_at')
       .limit(limit)
-    const query = this.db.deleteFrom('device_sign_ins').where('device_hash', 'in', expired)
-    return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
+    return countDeleted(this.db.deleteFrom('device_sign_ins').where('device_hash', 'in', expired))
   }
 }

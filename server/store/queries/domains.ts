@@ -1,7 +1,7 @@
 import type { ExpressionBuilder } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { type Domain, type DomainReservation, domainFields, reservationTable } from '../tables/domains.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, hasDeleted, QueryGroup } from './query-group.ts'
 
 const { toEntities, toEntityIfFound } = domainFields
 
@@ -115,12 +115,9 @@ export class DomainQueries extends QueryGroup {
   }
 
   async remove(accountId: string, domain: string): Promise<boolean> {
-    const deleted = await this.db
-      .deleteFrom('domains')
-      .where('account_id', '=', accountId)
-      .where('domain', '=', domain)
-      .executeTakeFirst()
-    return deleted.numDeletedRows > 0n
+    return hasDeleted(
+      this.db.deleteFrom('domains').where('account_id', '=', accountId).where('domain', '=', domain),
+    )
   }
 
   async removeOfSite(slug: string): Promise<void> {
@@ -167,8 +164,7 @@ export class DomainQueries extends QueryGroup {
   }
 
   async deleteExpiredReservations(now: number): Promise<number> {
-    const deleted = await this.db.deleteFrom('held_domains').where('until', '<=', now).executeTakeFirst()
-    return Number(deleted.numDeletedRows)
+    return countDeleted(this.db.deleteFrom('held_domains').where('until', '<=', now))
   }
 
   #all() {

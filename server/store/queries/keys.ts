@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
 import { type NamedKey, namedKeyTable } from '../tables/keys.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 /** An account with the columns of a named key, which are null for its own key. */
 type FoundRow = Schema['accounts'] & {
@@ -108,11 +108,7 @@ export class KeyQueries extends QueryGroup {
       .where('expires_at', '<=', now)
       .where((e) => e.or([e('issued_by', 'is not', null), e('expires_at', '<=', before)]))
       .limit(limit)
-    const { numDeletedRows } = await this.db
-      .deleteFrom('named_keys')
-      .where('key_hash', 'in', expired)
-      .executeTakeFirstOrThrow()
-    return Number(numDeletedRows)
+    return countDeleted(this.db.deleteFrom('named_keys').where('key_hash', 'in', expired))
   }
 
   #ofAccount(accountId: string) {

@@ -1,6 +1,6 @@
 import { statement } from '../statement.ts'
 import { CLOCK_TOLERANCE_MS, type Lease } from '../tables/leases.ts'
-import { QueryGroup } from './query-group.ts'
+import { hasUpdated, QueryGroup } from './query-group.ts'
 
 const RELEASE = statement((db, name: string, holder: string) =>
   db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder),
@@ -49,14 +49,14 @@ export class LeaseQueries extends QueryGroup {
 
   /** False when the holder of that fencing token has lost it. Within a write, no other process can acquire it. */
   async extend({ name, holder, fence, until }: Lease): Promise<boolean> {
-    const { numUpdatedRows } = await this.db
-      .updateTable('leases')
-      .set({ until })
-      .where('name', '=', name)
-      .where('holder', '=', holder)
-      .where('fence', '=', fence)
-      .executeTakeFirst()
-    return numUpdatedRows > 0n
+    return hasUpdated(
+      this.db
+        .updateTable('leases')
+        .set({ until })
+        .where('name', '=', name)
+        .where('holder', '=', holder)
+        .where('fence', '=', fence),
+    )
   }
 
   /** Releases a lease. Idempotent; another holder's stays. */

@@ -2,7 +2,7 @@ import { type Expression, sql } from 'kysely'
 import { type Domain, domainFields } from '../tables/domains.ts'
 import { type FailingCertificate, type Notice, noticeTable } from '../tables/notices.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 export class NoticeQueries extends QueryGroup {
   /** Changes nothing when the event has a notice. */
@@ -109,8 +109,7 @@ export class NoticeQueries extends QueryGroup {
       .where('created_at', '<', createdAt)
       .orderBy('created_at')
       .limit(limit)
-    const query = this.db.deleteFrom('notices').where('id', 'in', old)
-    return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
+    return countDeleted(this.db.deleteFrom('notices').where('id', 'in', old))
   }
 
   #hasNoNotice(id: Expression<string>) {

@@ -1,5 +1,5 @@
 import type { OperatorSettingName } from '../tables/operator-settings.ts'
-import { QueryGroup } from './query-group.ts'
+import { hasDeleted, QueryGroup } from './query-group.ts'
 
 export class OperatorSettingQueries extends QueryGroup {
   async find(name: OperatorSettingName): Promise<unknown> {
@@ -21,7 +21,6 @@ export class OperatorSettingQueries extends QueryGroup {
   }
 
   async remove(name: OperatorSettingName): Promise<boolean> {
-    const deleted = this.db.deleteFrom('operator_settings').where('name', '=', name)
-    return (await deleted.executeTakeFirstOrThrow()).numDeletedRows > 0n
+    return hasDeleted(this.db.deleteFrom('operator_settings').where('name', '=', name))
   }
 }

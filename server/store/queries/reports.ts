@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type ReportedSite, type ReportState, reportTable } from '../tables/reports.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 export class ReportQueries extends QueryGroup {
   async find(site: string): Promise<ReportedSite | undefined> {
@@ -43,8 +43,7 @@ export class ReportQueries extends QueryGroup {
 
   async deleteBefore(lastAt: number, limit: number): Promise<number> {
     const old = this.db.selectFrom('reports').select('site').where('last_at', '<', lastAt).limit(limit)
-    const query = this.db.deleteFrom('reports').where('site', 'in', old)
-    return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
+    return countDeleted(this.db.deleteFrom('reports').where('site', 'in', old))
   }
 
   #all() {

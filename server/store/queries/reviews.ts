@@ -8,7 +8,7 @@ import {
   type StoredReviewLink,
   type StoredThread,
 } from '../tables/reviews.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, hasDeleted, QueryGroup } from './query-group.ts'
 
 const REVIEW_TABLES = ['review_links', 'review_threads', 'review_decisions'] as const
 
@@ -33,8 +33,7 @@ export class ReviewQueries extends QueryGroup {
   /** Returns whether the subject had the link. */
   async removeLink({ slug, previewName }: ReviewSubject, id: string): Promise<boolean> {
     const row = this.db.deleteFrom('review_links').where('id', '=', id).where('slug', '=', slug)
-    const { numDeletedRows } = await row.where('preview_name', '=', previewName).executeTakeFirst()
-    return numDeletedRows > 0n
+    return hasDeleted(row.where('preview_name', '=', previewName))
   }
 
   /** Of this subject, or of all; returns the number. */
@@ -42,8 +41,7 @@ export class ReviewQueries extends QueryGroup {
     let expired = this.db.selectFrom('review_links').select('id').where('expires_at', '<=', now)
     if (subject)
       expired = expired.where('slug', '=', subject.slug).where('preview_name', '=', subject.previewName)
-    const rows = this.db.deleteFrom('review_links').where('id', 'in', expired.limit(limit))
-    return Number((await rows.executeTakeFirst()).numDeletedRows)
+    return countDeleted(this.db.deleteFrom('review_links').where('id', 'in', expired.limit(limit)))
   }
 
   /** The newest first. */

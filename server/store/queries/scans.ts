@@ -1,5 +1,5 @@
 import { toBatches } from './batches.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 /** A hash is that of the content of an accepted file, or also of its path and type. */
 export class ScanQueries extends QueryGroup {
@@ -29,9 +29,10 @@ export class ScanQueries extends QueryGroup {
       .select(['hash', 'scanner'])
       .where('accepted_at', '<', acceptedAt)
       .limit(limit)
-    const query = this.db
-      .deleteFrom('accepted_scans')
-      .where((e) => e(e.refTuple('hash', 'scanner'), 'in', old.$asTuple('hash', 'scanner')))
-    return Number((await query.executeTakeFirstOrThrow()).numDeletedRows)
+    return countDeleted(
+      this.db
+        .deleteFrom('accepted_scans')
+        .where((e) => e(e.refTuple('hash', 'scanner'), 'in', old.$asTuple('hash', 'scanner'))),
+    )
   }
 }

@@ -1,5 +1,5 @@
 import { type StoredTrust, type TrustedRepository, trustTable } from '../tables/trusts.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 /** Trusts of accounts, and the tokens that were exchanged. Deletions are idempotent. */
 export class TrustQueries extends QueryGroup {
@@ -72,10 +72,6 @@ export class TrustQueries extends QueryGroup {
       .select('token_hash')
       .where('expires_at', '<=', now)
       .limit(limit)
-    const { numDeletedRows } = await this.db
-      .deleteFrom('used_tokens')
-      .where('token_hash', 'in', expired)
-      .executeTakeFirstOrThrow()
-    return Number(numDeletedRows)
+    return countDeleted(this.db.deleteFrom('used_tokens').where('token_hash', 'in', expired))
   }
 }

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../lib/time.ts'
 import type { Schema } from '../schema.ts'
 import type { SiteVisits, VisitCounts, VisitName } from '../tables/visits.ts'
 import { toBatches } from './batches.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 const MAX_NAMES_PER_DAY = 1000
 const NAMES_AFTER_TRUNCATION = 500
@@ -144,8 +144,7 @@ export class VisitQueries extends QueryGroup {
 
   /** Deletes the salts of earlier days: their hashes can then no longer be attributed. */
   async deleteSalts(day: number): Promise<number> {
-    const deleted = await this.db.deleteFrom('visit_salts').where('day', '<', day).executeTakeFirst()
-    return Number(deleted.numDeletedRows)
+    return countDeleted(this.db.deleteFrom('visit_salts').where('day', '<', day))
   }
 
   deleteVisitors(day: number): Promise<number> {
@@ -322,16 +321,16 @@ export class VisitQueries extends QueryGroup {
   }
 
   async #truncateKind(slug: string, day: number, kind: VisitNameKind, kept: number) {
-    const deleted = await this.db
-      .deleteFrom('visit_names')
-      .where('slug', '=', slug)
-      .where('day', '=', day)
-      .where('kind', '=', kind)
-      .where('name', 'not in', () =>
-        this.#names(slug, day, kind).select('name').orderBy('requests', 'desc').orderBy('name').limit(kept),
-      )
-      .executeTakeFirst()
-    return Number(deleted.numDeletedRows)
+    return countDeleted(
+      this.db
+        .deleteFrom('visit_names')
+        .where('slug', '=', slug)
+        .where('day', '=', day)
+        .where('kind', '=', kind)
+        .where('name', 'not in', () =>
+          this.#names(slug, day, kind).select('name').orderBy('requests', 'desc').orderBy('name').limit(kept),
+        ),
+    )
   }
 }
 
