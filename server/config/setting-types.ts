@@ -51,21 +51,25 @@ export function readValue<T>({ name, read, secret }: Setting<T>, given: string):
   }
 }
 
+function define<T>(
+  name: string,
+  defaultValue: T,
+  description: string,
+  read: (given: string) => T,
+): Setting<T> {
+  return { name, defaultValue, description, read }
+}
+
 export function text(name: string, defaultValue: string, description: string): Setting<string> {
-  return { name, defaultValue, description, read: (given) => given }
+  return define(name, defaultValue, description, (given) => given)
 }
 
 export function displayName(name: string, defaultValue: string, description: string): Setting<string> {
-  return {
-    name,
-    defaultValue,
-    description,
-    read(given) {
-      if (!/^[^\p{C}]{1,40}$/u.test(given) || given.trim() === '')
-        throw new Error('it must be a name of 1 to 40 characters')
-      return given
-    },
-  }
+  return define(name, defaultValue, description, (given) => {
+    if (!/^[^\p{C}]{1,40}$/u.test(given) || given.trim() === '')
+      throw new Error('it must be a name of 1 to 40 characters')
+    return given
+  })
 }
 
 export function planName(name: string, defaultValue: string, description: string): Setting<string> {
@@ -85,16 +89,11 @@ export function integer(
   [min, max]: [number, number],
   description: string,
 ): Setting<number> {
-  return {
-    name,
-    defaultValue,
-    description,
-    read(given) {
-      const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
-      if (!(value >= min && value <= max)) throw new Error(`it must be a whole number from ${min} to ${max}`)
-      return value
-    },
-  }
+  return define(name, defaultValue, description, (given) => {
+    const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
+    if (!(value >= min && value <= max)) throw new Error(`it must be a whole number from ${min} to ${max}`)
+    return value
+  })
 }
 
 /** A size in bytes: `500000`, `500MB`, `1.5GB` (powers of 1,000) or `512MiB` (powers of 1,024). */
@@ -135,7 +134,7 @@ export function unlimitable(setting: Setting<number>): Setting<number> {
 }
 
 function optionalText(name: string, description: string, read: (given: string) => string): Setting<string> {
-  return { name, defaultValue: '', description, read }
+  return define(name, '', description, read)
 }
 
 /** A setting that is undefined by default, and when its value is `defaultLabel`. */
@@ -149,64 +148,49 @@ export function optional<T>(
 
 /** Addresses of DNS servers with ports in the form of `dns.Resolver.setServers`; empty for those of the system. */
 export function dnsServers(name: string, description: string): Setting<readonly string[]> {
-  return {
-    name,
-    defaultValue: [],
-    description,
-    read(given) {
-      const servers = given.split(',').map((one) => one.trim())
-      const resolver = new Resolver()
-      try {
-        if (servers.some((server) => /:0+$/.test(server))) throw new Error('port 0')
-        resolver.setServers(servers)
-      } catch {
-        throw new Error(
-          'it must be addresses with or without a port: 192.0.2.1,127.0.0.1:5353,[2001:db8::1]:53',
-        )
-      }
-      return servers
-    },
-  }
+  return define(name, [], description, (given) => {
+    const servers = given.split(',').map((one) => one.trim())
+    const resolver = new Resolver()
+    try {
+      if (servers.some((server) => /:0+$/.test(server))) throw new Error('port 0')
+      resolver.setServers(servers)
+    } catch {
+      throw new Error(
+        'it must be addresses with or without a port: 192.0.2.1,127.0.0.1:5353,[2001:db8::1]:53',
+      )
+    }
+    return servers
+  })
 }
 
 /** Addresses and networks, separated by commas, or `private`. */
 export function networks(name: string, description: string): Setting<BlockList | undefined> {
-  return {
-    name,
-    defaultValue: undefined,
-    description,
-    read(given) {
-      const list = new BlockList()
-      const all = given === 'private' ? PRIVATE_NETWORKS : given.split(',').map((one) => one.trim())
-      for (const one of all) {
-        const [address = '', prefix, ...rest] = one.split('/')
-        const version = isIP(address)
-        const maxBits = version === 4 ? 32 : 128
-        const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= maxBits)
-        if (version === 0 || address.includes('%') || !isPrefix || rest.length > 0)
-          throw new Error(
-            'it must be off, private, or addresses and networks, separated by commas: 192.0.2.7,2001:db8::/32',
-          )
-        list.addSubnet(address, Number(prefix ?? maxBits), version === 4 ? 'ipv4' : 'ipv6')
-      }
-      return list
-    },
-  }
+  return define(name, undefined, description, (given) => {
+    const list = new BlockList()
+    const all = given === 'private' ? PRIVATE_NETWORKS : given.split(',').map((one) => one.trim())
+    for (const one of all) {
+      const [address = '', prefix, ...rest] = one.split('/')
+      const version = isIP(address)
+      const maxBits = version === 4 ? 32 : 128
+      const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= maxBits)
+      if (version === 0 || address.includes('%') || !isPrefix || rest.length > 0)
+        throw new Error(
+          'it must be off, private, or addresses and networks, separated by commas: 192.0.2.7,2001:db8::/32',
+        )
+      list.addSubnet(address, Number(prefix ?? maxBits), version === 4 ? 'ipv4' : 'ipv6')
+    }
+    return list
+  })
 }
 
 /** Labels of host names, separated by commas; none by default. */
 export function labels(name: string, description: string): Setting<readonly string[]> {
-  return {
-    name,
-    defaultValue: [],
-    description,
-    read(given) {
-      const names = given.split(',').map((one) => one.trim().toLowerCase())
-      if (!names.every((one) => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(one)))
-        throw new Error('it must be names such as intranet,blog: letters, digits and hyphens')
-      return names
-    },
-  }
+  return define(name, [], description, (given) => {
+    const names = given.split(',').map((one) => one.trim().toLowerCase())
+    if (!names.every((one) => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(one)))
+      throw new Error('it must be names such as intranet,blog: letters, digits and hyphens')
+    return names
+  })
 }
 
 export function signUpPolicy(name: string, description: string): Setting<SignUpPolicy> {
@@ -278,20 +262,15 @@ function isIssuer(text: string): boolean {
 }
 
 export function bytesOrPercent(name: string, description: string): Setting<ReserveSize> {
-  return {
-    name,
-    defaultValue: { bytes: 0 },
-    description,
-    read(given) {
-      const size = parseQuantity(given, BYTE_UNITS)
-      if (size <= MAX_RESERVE_BYTES) return { bytes: size }
-      const [, percent] = /^(\d{1,2}(?:\.\d{1,2})?)%$/.exec(given) ?? []
-      if (percent !== undefined && Number(percent) <= MAX_RESERVE_PERCENT) return { percent: Number(percent) }
-      throw new Error(
-        `it must be a size from 0 bytes to ${formatSize(MAX_RESERVE_BYTES)}, such as 2GB, or a percentage from 0% to ${MAX_RESERVE_PERCENT}%`,
-      )
-    },
-  }
+  return define(name, { bytes: 0 }, description, (given) => {
+    const size = parseQuantity(given, BYTE_UNITS)
+    if (size <= MAX_RESERVE_BYTES) return { bytes: size }
+    const [, percent] = /^(\d{1,2}(?:\.\d{1,2})?)%$/.exec(given) ?? []
+    if (percent !== undefined && Number(percent) <= MAX_RESERVE_PERCENT) return { percent: Number(percent) }
+    throw new Error(
+      `it must be a size from 0 bytes to ${formatSize(MAX_RESERVE_BYTES)}, such as 2GB, or a percentage from 0% to ${MAX_RESERVE_PERCENT}%`,
+    )
+  })
 }
 
 export function mailAddress(name: string, description: string): Setting<string> {
@@ -343,52 +322,37 @@ export function address(
   schemes: string[],
   defaultValue = '',
 ): Setting<string> {
-  return {
-    name,
-    defaultValue,
-    description,
-    read(given) {
-      const url = URL.parse(given)
-      if (!url || !schemes.includes(url.protocol) || url.hostname === '') {
-        throw new Error(
-          `it must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
-        )
-      }
-      return given
-    },
-  }
+  return define(name, defaultValue, description, (given) => {
+    const url = URL.parse(given)
+    if (!url || !schemes.includes(url.protocol) || url.hostname === '') {
+      throw new Error(
+        `it must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
+      )
+    }
+    return given
+  })
 }
 
 export function hostName(name: string, defaultValue: string, description: string): Setting<string> {
-  return {
-    name,
-    defaultValue,
-    description,
-    read(given) {
-      const host = given.toLowerCase()
-      if (
-        host.length > 190 ||
-        !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(host)
-      ) {
-        throw new Error('it must be a host name, without a scheme or a port')
-      }
-      return host
-    },
-  }
+  return define(name, defaultValue, description, (given) => {
+    const host = given.toLowerCase()
+    if (
+      host.length > 190 ||
+      !/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(host)
+    ) {
+      throw new Error('it must be a host name, without a scheme or a port')
+    }
+    return host
+  })
 }
 
 export function secret(name: string, description: string): Setting<string> {
-  return {
-    name,
-    defaultValue: '',
-    description,
-    secret: true,
-    read(given) {
-      const problem = findSecretProblem(given)
-      if (problem !== undefined) throw new Error(problem)
-      return given
-    },
-  }
+  const setting = optionalText(name, description, (given) => {
+    const problem = findSecretProblem(given)
+    if (problem !== undefined) throw new Error(problem)
+    return given
+  })
+  return { ...setting, secret: true }
 }
 
 export function databaseUrl(name: string, description: string): Setting<string> {
@@ -429,16 +393,11 @@ export function oneOf<T extends string>(
   allowed: readonly T[],
   description: string,
 ): Setting<T> {
-  return {
-    name,
-    defaultValue,
-    description,
-    read(given) {
-      const value = allowed.find((one) => one === given)
-      if (value === undefined) throw new Error(`it must be one of ${allowed.join(', ')}`)
-      return value
-    },
-  }
+  return define(name, defaultValue, description, (given) => {
+    const value = allowed.find((one) => one === given)
+    if (value === undefined) throw new Error(`it must be one of ${allowed.join(', ')}`)
+    return value
+  })
 }
 
 export function file(name: string, description: string): Setting<string> {
@@ -466,17 +425,12 @@ export function certificateFile(name: string, description: string): Setting<stri
 
 /** Names of environment variables, separated by commas; none of the service's own, which may be secrets. */
 export function variableNames(name: string, description: string): Setting<readonly string[]> {
-  return {
-    name,
-    defaultValue: [],
-    description,
-    read(given) {
-      const names = given.split(',').map((one) => one.trim())
-      if (names.some((one) => !/^[A-Za-z_]\w*$/.test(one) || one.startsWith('SLIPWAY_')))
-        throw new Error('it must be names of environment variables, separated by commas, none of SLIPWAY_…')
-      return names
-    },
-  }
+  return define(name, [], description, (given) => {
+    const names = given.split(',').map((one) => one.trim())
+    if (names.some((one) => !/^[A-Za-z_]\w*$/.test(one) || one.startsWith('SLIPWAY_')))
+      throw new Error('it must be names of environment variables, separated by commas, none of SLIPWAY_…')
+    return names
+  })
 }
 
 export function program(name: string, description: string): Setting<string> {
@@ -493,35 +447,25 @@ export type ScannerSetting =
 
 /** A program, or ClamAV's daemon at the path of its socket or at host and port. */
 export function scanner(name: string, description: string): Setting<ScannerSetting | undefined> {
-  return {
-    name,
-    defaultValue: undefined,
-    description,
-    read(given) {
-      const [, path, host, port] = /^clamd:(?:(\/.+)|\[?([^\s/[\]]+?)\]?:(\d{1,5}))$/.exec(given) ?? []
-      if (path !== undefined) return { kind: 'clamd', address: { path } }
-      if (host !== undefined && Number(port) > 0 && Number(port) <= 65535)
-        return { kind: 'clamd', address: { host, port: Number(port) } }
-      if (!isAbsolute(given) || !isFile(given, constants.X_OK))
-        throw new Error(
-          'it must be the absolute path of an executable program, or clamd: with the path of a socket or a host and port',
-        )
-      return { kind: 'program', program: given }
-    },
-  }
+  return define(name, undefined, description, (given) => {
+    const [, path, host, port] = /^clamd:(?:(\/.+)|\[?([^\s/[\]]+?)\]?:(\d{1,5}))$/.exec(given) ?? []
+    if (path !== undefined) return { kind: 'clamd', address: { path } }
+    if (host !== undefined && Number(port) > 0 && Number(port) <= 65535)
+      return { kind: 'clamd', address: { host, port: Number(port) } }
+    if (!isAbsolute(given) || !isFile(given, constants.X_OK))
+      throw new Error(
+        'it must be the absolute path of an executable program, or clamd: with the path of a socket or a host and port',
+      )
+    return { kind: 'program', program: given }
+  })
 }
 
 export function base64url(name: string, description: string): Setting<string> {
-  return {
-    name,
-    defaultValue: '',
-    description,
-    secret: true,
-    read(given) {
-      if (!/^[\w-]{16,}={0,2}$/.test(given)) throw new Error('it must be a key in base64url')
-      return given
-    },
-  }
+  const setting = optionalText(name, description, (given) => {
+    if (!/^[\w-]{16,}={0,2}$/.test(given)) throw new Error('it must be a key in base64url')
+    return given
+  })
+  return { ...setting, secret: true }
 }
 
 interface Quantity {

@@ -119,10 +119,7 @@ function withDefaults(values: SettingValues, environment: Record<string, string 
     otlpUrl: values.otlpUrl || readCollector(environment),
     proxyHost: values.proxyHost || `domains.${siteDomain}`,
     mailFrom: values.mailFrom || `${toPhrase(serviceName)} <slipway@${siteDomain}>`,
-    dnsHookEnvironment: hookEnvironment(environment, {
-      prefix: 'DNS_HOOK_',
-      names: values.dnsHookVariables,
-    }),
+    dnsHookEnvironment: hookEnvironment(environment, { prefix: 'DNS_HOOK_', names: values.dnsHookVariables }),
     scanHookEnvironment: hookEnvironment(environment, { prefix: 'SCAN_HOOK_' }),
     warnings: deploymentWarnings(values, settings.ownedFileBytes.defaultValue),
   })
