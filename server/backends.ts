@@ -304,14 +304,10 @@ export async function checkService(
 ): Promise<CheckResult[]> {
   const { secretPrevious, databaseUrl, smtpUrl } = config
   const { checkConfiguration } = await import('./operations/check/check.ts')
-  const { checkPorts } = await import('./operations/check/check-ports.ts')
-  const { checkFolder } = await import('./operations/check/check-folder.ts')
-  const { checkAccessLog } = await import('./operations/check/check-access-log.ts')
-  const { checkChromium } = await import('./operations/check/check-chromium.ts')
-  const { checkSecret, readSecret } = await import('./operations/check/check-secret.ts')
-  const { checkProxies } = await import('./operations/check/check-proxies.ts')
+  const machine = await import('./operations/check/check-machine.ts')
+  const { checkPorts, checkProxies } = await import('./operations/check/check-network.ts')
   const { inspectDatabase } = databaseUrl === '' ? {} : await import('./store/postgres/inspect.ts')
-  const current = config.secret || readSecret(config.data)
+  const current = config.secret || machine.readSecret(config.data)
   return checkConfiguration({
     config,
     secret: secretPrevious === '' ? (current ?? '') : [current ?? '', secretPrevious],
@@ -320,10 +316,10 @@ export async function checkService(
     inspectDatabase: inspectDatabase && (() => inspectDatabase(databaseUrl)),
     checkMachine: async () => [
       ...(await checkPorts(config, current)),
-      ...(await checkFolder(config)),
-      ...checkAccessLog(config),
-      ...(await checkChromium(config, deadlines.drawing)),
-      checkSecret(config),
+      ...(await machine.checkFolder(config)),
+      ...machine.checkAccessLog(config),
+      ...(await machine.checkChromium(config, deadlines.drawing)),
+      machine.checkSecret(config),
       ...(await checkBlobsUrl(config)),
     ],
     checkMail: smtpUrl === '' ? undefined : () => checkSmtp(smtpUrl),
@@ -338,7 +334,7 @@ async function checkAuthorityUrl(config: Config, version: string): Promise<Check
   const { httpsPort, acmeUrl: directory, acmeCaFile, acmeProfile: profile, acmeEabKeyId } = config
   if (httpsPort === undefined) return []
   const { inspectAuthority } = await import('../packages/acme-client/inspect.ts')
-  const { checkAuthority } = await import('./operations/check/check-authority.ts')
+  const { checkAuthority } = await import('./operations/check/check-engines.ts')
   return checkAuthority(directory, () =>
     inspectAuthority({
       directory,
@@ -353,6 +349,6 @@ async function checkAuthorityUrl(config: Config, version: string): Promise<Check
 async function checkBlobsUrl({ blobsUrl }: Config): Promise<CheckResult[]> {
   if (blobsUrl === '') return []
   const { inspectBucket } = await import('./blobs/s3/inspect.ts')
-  const { checkBucket } = await import('./operations/check/check-bucket.ts')
+  const { checkBucket } = await import('./operations/check/check-engines.ts')
   return checkBucket(await inspectBucket(blobsUrl))
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { makeFolder } from '../lib/make-folder.ts'
 import type { Email } from '../mail/mail.ts'
+import { runAction } from './actions.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const mail: Command = {
@@ -13,18 +14,7 @@ export const mail: Command = {
     ],
     ['mail test ADDRESS', 'send an email to this address'],
   ],
-  run: runMail,
-}
-
-const ACTIONS: Record<string, (context: CommandContext, args: string[]) => Promise<number>> = {
-  preview,
-  test: sendTest,
-}
-
-async function runMail(context: CommandContext, [verb, ...args]: string[]): Promise<number> {
-  const action = verb !== undefined && Object.hasOwn(ACTIONS, verb) ? ACTIONS[verb] : undefined
-  if (!action) throw new UsageError(`mail needs a command: ${formatAlternatives(Object.keys(ACTIONS))}.`)
-  return action(context, args)
+  run: runAction('mail', { preview, test: sendTest }),
 }
 
 async function preview(context: CommandContext, args: string[]): Promise<number> {

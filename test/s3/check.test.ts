@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspectBucket } from '../../server/blobs/s3/inspect.ts'
-import { checkBucket } from '../../server/operations/check/check-bucket.ts'
+import { checkBucket } from '../../server/operations/check/check-engines.ts'
 import { listObjects } from '../blobs/bytes.ts'
 import { requires } from '../tools/part.ts'
 import { createStorage } from './storage.ts'

@@ -9,7 +9,7 @@ import { FleetSettings } from '../fleet/fleet-settings.ts'
 import { SILENT_MS } from '../fleet/node-list.ts'
 import { compareSharedSettings } from '../fleet/shared-settings.ts'
 import { findReason } from '../fleet/wait-for-database.ts'
-import { checkClock } from './check-clock.ts'
+import { checkClock } from './check-engines.ts'
 import { type CheckResult, failed, ok, warning } from './check-result.ts'
 
 interface CheckOptions {

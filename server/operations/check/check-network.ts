@@ -7,6 +7,7 @@ import { fetchJson } from '../../lib/fetch-json.ts'
 import { PROBE_HEADER, ProbeToken } from '../../lib/probe-token.ts'
 import { SECOND_MS } from '../../lib/time.ts'
 import type { Secrets } from '../../lib/tokens.ts'
+import { findReason } from '../fleet/wait-for-database.ts'
 import { type CheckResult, failed, ok, warning } from './check-result.ts'
 
 const TIMEOUT_MS = 10 * SECOND_MS
@@ -15,7 +16,7 @@ const MAX_BYTES = 10_000
 /** Whether the ports can be listened on, or which process has them: the service with this secret may be running. */
 export async function checkPorts(config: Config, secret: Secrets | undefined): Promise<CheckResult[]> {
   const { host, port, httpsPort, internalHost, internalPort } = config
-  const isRunning = secret !== undefined && port !== 0 && (await isService({ host, port, secret }))
+  const isRunning = secret !== undefined && port !== 0 && (await isService(config, secret))
   const wanted = [
     { host, port, setting: 'SLIPWAY_PORT' },
     { host, port: httpsPort, setting: 'SLIPWAY_HTTPS_PORT' },
@@ -58,27 +59,19 @@ async function checkPort({ host, port, setting, isRunning }: WantedPort): Promis
   }
 }
 
-async function isService({
-  host,
-  port,
-  secret,
-}: {
-  host: string
-  port: number
-  secret: Secrets
-}): Promise<boolean> {
+async function isService({ host, port }: Config, secret: Secrets): Promise<boolean> {
   const address = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
-  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}/health`
+  const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`
+  return (await countProxies(url, secret).catch(() => undefined)) !== undefined
+}
+
+/** The proxies between this process and the service at this URL; undefined unless it has this secret. */
+async function countProxies(baseUrl: string, secret: Secrets): Promise<number | undefined> {
   const headers = { [PROBE_HEADER]: new ProbeToken(secret).create(Date.now()) }
   const signal = AbortSignal.timeout(TIMEOUT_MS)
-  try {
-    const found = (await fetchJson(url, { signal, maxBytes: MAX_BYTES, headers })) as {
-      forwardedFor?: unknown
-    }
-    return typeof found.forwardedFor === 'number'
-  } catch {
-    return false
-  }
+  const found = await fetchJson(`${baseUrl}/health`, { signal, maxBytes: MAX_BYTES, headers })
+  const { forwardedFor } = found as { forwardedFor?: unknown }
+  return typeof forwardedFor === 'number' ? forwardedFor : undefined
 }
 
 const LISTENING = '0A'
@@ -124,4 +117,46 @@ function attempt<T>(work: () => T): T | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Whether the base URL leads to the running service, through as many proxies as are trusted. */
+export async function checkProxies(
+  { baseUrl, trustedProxies, proxyProtocol }: Config,
+  secret: Secrets | undefined,
+): Promise<CheckResult[]> {
+  if (baseUrl === '' || secret === undefined) return []
+  const name = 'proxies'
+  const url = `${baseUrl}/health`
+  try {
+    const count = await countProxies(baseUrl, secret)
+    if (count === undefined)
+      return [
+        failed(
+          name,
+          `${url} leads to another service, or to one with another secret: check DNS and the proxy`,
+        ),
+      ]
+    // Behind a balancer for TCP, the addresses do not come from this header.
+    if (proxyProtocol !== undefined) return [ok(name, `${baseUrl} is this service`)]
+    if (count === trustedProxies)
+      return [ok(name, `${baseUrl} is this service, behind ${describeCount(count)}`)]
+    const consequence =
+      count > trustedProxies
+        ? 'all visitors have the address of the proxy, and share its limits'
+        : 'visitors can forge their address'
+    return [
+      failed(
+        name,
+        `${baseUrl} is this service, behind ${describeCount(count)}, but SLIPWAY_TRUSTED_PROXIES is ${trustedProxies}: ${consequence}; set it to ${count}`,
+      ),
+    ]
+  } catch (error) {
+    return [
+      warning(name, `${url} cannot be requested (${findReason(error)}): start the service and check again`),
+    ]
+  }
+}
+
+function describeCount(count: number): string {
+  return count === 1 ? 'one proxy' : `${count} proxies`
 }
