@@ -97,9 +97,7 @@ function toApiError(thrown: FastifyError, request: FastifyRequest): ApiError {
   return new ApiError(
     'INTERNAL',
     `Internal error. The server log has the details under request ID ${request.id}.`,
-    {
-      cause: error,
-    },
+    { cause: error },
   )
 }
 

@@ -62,10 +62,7 @@ async function describeAccount(
       account.emailRefusedAt === null
         ? null
         : { at: toIso(account.emailRefusedAt), reply: account.emailRefusal ?? '' },
-    limits: {
-      ...planLimits,
-      draftLifetimeSeconds: versions.draftLifetimeSeconds,
-    },
+    limits: { ...planLimits, draftLifetimeSeconds: versions.draftLifetimeSeconds },
     usage: {
       requestsThisHour: limit - remaining,
       resetsAt: toIso(reset * 1000),

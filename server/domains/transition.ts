@@ -29,11 +29,7 @@ interface Transition {
 /** Contract, "Domains": a pure function from facts to a change. */
 export function nextState(row: Domain, result: CheckResult, context: TransitionContext): Transition {
   const { slow } = context
-  const checked = {
-    findings: result.found,
-    checkedAt: context.now,
-    isSlow: slow,
-  }
+  const checked = { findings: result.found, checkedAt: context.now, isSlow: slow }
   const { nextStatus, changes } =
     row.status === 'active' ? nextActiveState(row, result, context) : nextPendingState(row, result, context)
   return { nextStatus, changes: { ...changes, ...checked } }

@@ -119,10 +119,7 @@ export class Programs {
     const interaction = await this.#interaction(id, cookie)
     await this.#decideOnce(account, id)
     if (allow) {
-      const grant = new provider.Grant({
-        accountId: account.id,
-        clientId: interaction.params.client_id,
-      })
+      const grant = new provider.Grant({ accountId: account.id, clientId: interaction.params.client_id })
       grant.addResourceScope(resource, scopesUpTo(widest(interaction.params.scope)))
       const grantId = await grant.save()
       interaction.result = { login: { accountId: account.id, remember: false }, consent: { grantId } }

@@ -97,9 +97,7 @@ export function translateError(error: unknown): never {
     throw new ApiError(
       'INSUFFICIENT_STORAGE',
       'The storage of the server is full. Published sites stay online.',
-      {
-        cause: error,
-      },
+      { cause: error },
     )
   throw new ApiError('UNAVAILABLE', 'File storage is temporarily unavailable', {
     cause: error,

@@ -27,9 +27,7 @@ const QUERY_LIFETIME_MS = MINUTE_MS
 export function addServiceMetrics(metrics: Metrics, parts: Parts): void {
   const { connections, clientMemory, budget, uploadLimiter, precompressor } = parts
   metrics.addRead('slipway_connections', () => connections.open)
-  metrics.addRead('slipway_connections_closed_total', () => connections.closed.tooMany, {
-    reason: 'limit',
-  })
+  metrics.addRead('slipway_connections_closed_total', () => connections.closed.tooMany, { reason: 'limit' })
   metrics.addRead('slipway_connections_closed_total', () => connections.closed.tooSlow, { reason: 'slow' })
   metrics.addRead('slipway_client_memory_bytes', () => clientMemory.heldBytes)
   metrics.addRead('slipway_cache_bytes', () => budget.usedBytes)

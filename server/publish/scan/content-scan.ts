@@ -83,10 +83,7 @@ export class ContentScan {
       throw new ApiError(
         'SCAN_UNAVAILABLE',
         'The files cannot be scanned at the moment. Try again shortly.',
-        {
-          retryAfterSeconds: RETRY_SECONDS,
-          cause: error,
-        },
+        { retryAfterSeconds: RETRY_SECONDS, cause: error },
       )
     }
   }

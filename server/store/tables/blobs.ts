@@ -34,10 +34,7 @@ export const encodingTable = new Table({
 })
 
 /** An object to be deleted at that time, which no other row names. */
-export const discardedObjectTable = new Table({
-  object: text,
-  dueAt: integer,
-})
+export const discardedObjectTable = new Table({ object: text, dueAt: integer })
 
 /** Where the encodings of a blob are; null where encoding would not have reduced the size. */
 export type EncodingLocations = Readonly<Record<Encoding, BlobLocation | null>>

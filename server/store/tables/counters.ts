@@ -1,11 +1,7 @@
 import { HOUR_MS } from '../../lib/time.ts'
 import { type EntityOf, integer, Table, text } from '../table.ts'
 
-export const counterTable = new Table({
-  caller: text,
-  windowStart: integer,
-  requests: integer,
-})
+export const counterTable = new Table({ caller: text, windowStart: integer, requests: integer })
 
 export type CounterWindow = Omit<EntityOf<typeof counterTable>, 'requests'>
 

@@ -11,11 +11,6 @@ export const BACKUP_LEASE_MS = 10 * MINUTE_MS
 export const CLOCK_TOLERANCE_MS = 10 * MINUTE_MS
 
 /** A lease. Its fencing token grows with every new holder. */
-export const leaseTable = new Table({
-  name: text,
-  holder: text,
-  fence: integer,
-  until: integer,
-})
+export const leaseTable = new Table({ name: text, holder: text, fence: integer, until: integer })
 
 export type Lease = EntityOf<typeof leaseTable>

@@ -1,10 +1,7 @@
 import { Table, text } from '../table.ts'
 
 /** What the operator has set while the service runs, as JSON. */
-export const operatorSettingTable = new Table({
-  name: text,
-  value: text,
-})
+export const operatorSettingTable = new Table({ name: text, value: text })
 
 export type OperatorSettingName = 'banner'
 

@@ -28,10 +28,7 @@ export const trustTable = new Table({
 
 export type StoredTrust = EntityOf<typeof trustTable>
 
-export const usedTokenTable = new Table({
-  tokenHash: text,
-  expiresAt: integer,
-})
+export const usedTokenTable = new Table({ tokenHash: text, expiresAt: integer })
 
 export interface TrustedRepository {
   issuer: string

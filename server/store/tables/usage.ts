@@ -1,12 +1,7 @@
 import { integer, Table, text } from '../table.ts'
 
 /** What an account, a network or all anonymous sites hold. `revision` grows with each change. */
-export const usageTable = new Table({
-  holder: text,
-  bytes: integer,
-  sites: integer,
-  revision: integer,
-})
+export const usageTable = new Table({ holder: text, bytes: integer, sites: integer, revision: integer })
 
 export interface Holding {
   /** Each content once, and the declared bytes of uploads that are not finalized. */

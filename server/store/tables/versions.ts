@@ -63,10 +63,7 @@ export const versionHeader = versionTable.omit('files', 'rules', 'warnings', 'in
 export type VersionHeader = EntityOf<typeof versionHeader>
 
 /** A picture of a version for lists of sites: WebP in base64. */
-export const thumbnailTable = new Table({
-  versionId: text,
-  picture: text,
-})
+export const thumbnailTable = new Table({ versionId: text, picture: text })
 
 /** Name of the lease of the node that prepares the encodings of a version; the id comes last. */
 export function encodingsLease(versionId: string): string {

@@ -21,11 +21,7 @@ export const visitNameTable = new Table({
 })
 
 /** A visitor as a hash that cannot be computed again after the day's salt is deleted; deleted with it. */
-export const visitorTable = new Table({
-  slug: text,
-  day: integer,
-  visitor: text,
-})
+export const visitorTable = new Table({ slug: text, day: integer, visitor: text })
 
 /** The salt for the hashes of a day's visitors, shared by all nodes; deleted after that day. */
 export const visitSaltTable = new Table({
