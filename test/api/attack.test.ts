@@ -2,23 +2,20 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Bytes } from '../../client/sdk/slipway.ts'
 import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
 import { noise } from '../edge/fixture.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Api, blobFolder, expectFailure, MINUTE_MS } from './api.ts'
 import { type ObjectWatch, watchObjects } from './pending-version.ts'
 
 // Attacks of one client on the service: each of these once exhausted a resource or got unauthorized access.
 
-let api: Api
-before(async () => {
-  api = await Api.start()
-})
-after(() => api[Symbol.asyncDispose]())
+const api = startForAllTests(() => Api.start())
 
 describe('a client that disconnects', () => {
   for (const path of ['files/b.bin', 'archive'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { BANNER_HEADER, encodeBanner } from '../../protocol/api/banner.ts'
-import { startForEachTest } from '../support/each-test.ts'
+import { startForEachTest } from '../support/started-fixture.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
 describe('the message of the operator', () => {

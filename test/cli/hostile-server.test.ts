@@ -6,7 +6,7 @@ import { quoteArgument } from '../../client/cli/quote-argument.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { uploadRequest } from '../../client/sdk/upload-targets.ts'
-import { startForEachTest } from '../support/each-test.ts'
+import { startForEachTest } from '../support/started-fixture.ts'
 import { CliHarness } from './cli-harness.ts'
 import { errorResponse, FakeServer } from './fake-server.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { startForEachTest } from '../support/each-test.ts'
+import { startForEachTest } from '../support/started-fixture.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
 const keyed = { env: { SLIPWAY_KEY: KEY } }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { concat, padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
-import { startForEachTest } from '../support/each-test.ts'
+import { startForEachTest } from '../support/started-fixture.ts'
 import { CliHarness } from './cli-harness.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 

@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { RememberedSite } from '../../client/cli/state/site-memory.ts'
-import { startForEachTest } from '../support/each-test.ts'
+import { startForEachTest } from '../support/started-fixture.ts'
 import { CliHarness } from './cli-harness.ts'
 import { errorResponse, FakeServer } from './fake-server.ts'
 

@@ -1,7 +1,7 @@
-import { after, before } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { CliHarness } from './cli-harness.ts'
 
 /** A command line in its own working folder, and the real service that it uses. */
@@ -18,12 +18,8 @@ export interface RealCli extends Disposable {
 
 /** Starts a service for the suite around it; returns a function that starts a command line with these files. */
 export function useRealService(): (files: Record<string, string>) => RealCli {
-  let service: RunningService
+  const service = startForAllTests(() => startTestService())
   let accounts = 0
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service[Symbol.asyncDispose]())
   return (files) => {
     const cli = new CliHarness()
     cli.env.SLIPWAY_URL = service.baseUrl

@@ -6,7 +6,7 @@ import {
   type ResumableOptions,
   SiteOwnedError,
 } from '../../client/sdk/resume.ts'
-import { startForEachTest } from '../support/each-test.ts'
+import { startForEachTest } from '../support/started-fixture.ts'
 import { file, startClientFixture } from './client-fixture.ts'
 import { errorResponse } from './fake-server.ts'
 

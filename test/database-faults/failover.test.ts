@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { INCIDENTS, Incidents } from '../../server/lib/incidents.ts'
@@ -11,6 +11,7 @@ import { toFiles } from '../api/content.ts'
 import { siteRow } from '../store/rows.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 import { startSmtp } from '../tools/smtp.ts'
@@ -27,11 +28,7 @@ const MAX_CONNECTIONS = 8
 const WRITES = 2
 
 describe('PostgreSQL with a synchronous standby', requires('postgres'), () => {
-  let cluster: ReplicatedPostgres
-  before(async () => {
-    cluster = await ReplicatedPostgres.start()
-  })
-  after(() => cluster[Symbol.asyncDispose]())
+  const cluster = startForAllTests(() => ReplicatedPostgres.start())
 
   test('a commit that waits for its standby is seen after its answer, although later ones were seen before', async () => {
     await using stack = new AsyncDisposableStack()

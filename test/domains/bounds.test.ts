@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { CaaRecords, Dns, DnsRecords } from '../../server/domains/dns/dns.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { DAY_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import type { Account } from '../../server/store/tables/accounts.ts'
 import { domainRow } from '../store/rows.ts'
+import { startForEachTest } from '../support/started-fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { DomainFixture, expectFailure, needsDns, sharedTestDns } from './domain-fixture.ts'
 
 const testDns = sharedTestDns()
 
 describe('checking domains', needsDns, () => {
-  let fixture: DomainFixture
-  beforeEach(async () => {
-    fixture = await DomainFixture.build(testDns)
-  })
-  afterEach(() => fixture[Symbol.asyncDispose]())
+  const fixture = startForEachTest(() => DomainFixture.build(testDns))
 
   const addMany = async (count: number) => {
     const user = await fixture.createUser()
@@ -174,11 +171,7 @@ describe('checking domains', needsDns, () => {
 })
 
 describe('a domain', needsDns, () => {
-  let fixture: DomainFixture
-  beforeEach(async () => {
-    fixture = await DomainFixture.build(testDns)
-  })
-  afterEach(() => fixture[Symbol.asyncDispose]())
+  const fixture = startForEachTest(() => DomainFixture.build(testDns))
 
   test('can be read and removed after its name became part of the service or of the public suffix list', async () => {
     const user = await fixture.createUser()

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { DAY_MS, formatUtc, HOUR_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { startForAllTests, startForEachTest } from '../support/started-fixture.ts'
 import { DomainFixture, expectFailure, needsDns, sharedTestDns, type TestUser } from './domain-fixture.ts'
 
 const testDns = sharedTestDns()
 
 describe('a domain that two accounts add', needsDns, () => {
-  let fixture: DomainFixture
-  beforeEach(async () => {
-    fixture = await DomainFixture.build(testDns)
-  })
-  afterEach(() => fixture[Symbol.asyncDispose]())
+  const fixture = startForEachTest(() => DomainFixture.build(testDns))
 
   test('becomes active for one of two accounts that verify it at the same moment, and the other gets the reason', async () => {
     const users = [await fixture.createUser(), await fixture.createUser(), await fixture.createUser()]
@@ -171,11 +168,7 @@ describe('a domain that two accounts add', needsDns, () => {
 })
 
 describe('a root domain and its www', needsDns, () => {
-  let fixture: DomainFixture
-  before(async () => {
-    fixture = await DomainFixture.build(testDns)
-  })
-  after(() => fixture[Symbol.asyncDispose]())
+  const fixture = startForAllTests(() => DomainFixture.build(testDns))
 
   const readPair = async (user: TestUser, domain: string) => {
     const { redirectsTo, alternate } = await fixture.record(user, domain)

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Dns } from '../../server/domains/dns/dns.ts'
 import { checkRecords, hasProof } from '../../server/domains/dns-check.ts'
 import { MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { pluck } from '../support/pluck.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import type { RecordType } from '../tools/knot.ts'
 import {
   DomainFixture,
@@ -93,11 +94,7 @@ test('a domain does not fail when only some addresses of the proxy could be look
 const testDns = sharedTestDns()
 
 describe('the reason of a domain names the problem of', needsDns, () => {
-  let fixture: DomainFixture
-  before(async () => {
-    fixture = await DomainFixture.build(testDns)
-  })
-  after(() => fixture[Symbol.asyncDispose]())
+  const fixture = startForAllTests(() => DomainFixture.build(testDns))
 
   const addAndCheck = async (user: TestUser, { domain, zone }: Case) => {
     await fixture.add(user, domain)

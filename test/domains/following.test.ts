@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import type { Dns } from '../../server/domains/dns/dns.ts'
 import type { DomainService } from '../../server/domains/domain.ts'
@@ -10,6 +10,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Account } from '../../server/store/tables/accounts.ts'
 import type { Domain } from '../../server/store/tables/domains.ts'
+import { startForEachTest } from '../support/started-fixture.ts'
 import {
   DomainFixture,
   expectFailure,
@@ -104,11 +105,7 @@ test('one network with many accounts cannot exhaust the limit of domain watchers
 const testDns = sharedTestDns()
 
 describe('a watched domain', needsDns, () => {
-  let fixture: DomainFixture
-  beforeEach(async () => {
-    fixture = await DomainFixture.build(testDns)
-  })
-  afterEach(() => fixture[Symbol.asyncDispose]())
+  const fixture = startForEachTest(() => DomainFixture.build(testDns))
 
   /** Polls every millisecond, so that changes arrive without delay. */
   const createDomainService = (dns?: Dns) =>

@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { DAY_MS, formatUtc, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { pluck } from '../support/pluck.ts'
+import { startForEachTest } from '../support/started-fixture.ts'
 import { addProxyRecords, DomainFixture, needsDns, PROXY, sharedTestDns } from './domain-fixture.ts'
 
 const testDns = sharedTestDns()
 
 describe('a domain', needsDns, () => {
-  let fixture: DomainFixture
-  beforeEach(async () => {
-    fixture = await DomainFixture.build(testDns)
-  })
-  afterEach(() => fixture[Symbol.asyncDispose]())
+  const fixture = startForEachTest(() => DomainFixture.build(testDns))
 
   test('is checked often at first, becomes active without a request, and stays active for a day after its removal from DNS', async () => {
     const user = await fixture.createUser()

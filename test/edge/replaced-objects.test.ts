@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { MIB } from '../support/units.ts'
 import { EdgeFixture, noise } from './fixture.ts'
 
@@ -36,11 +37,7 @@ const CHANGES: {
 
 describe('a file of a cached site', () => {
   const visited = EdgeFixture.shared()
-  let other: EdgeFixture
-  before(async () => {
-    other = await EdgeFixture.start({ folder: visited.folder })
-  })
-  after(() => other[Symbol.asyncDispose]())
+  const other = startForAllTests(() => EdgeFixture.start({ folder: visited.folder }))
 
   for (const { title, change, expected } of CHANGES)
     for (const size of [100, MIB])

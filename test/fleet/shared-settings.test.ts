@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { readConfig } from '../../server/config/settings.ts'
 import { Incidents } from '../../server/lib/incidents.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
@@ -13,9 +13,9 @@ import {
   replaceSharedSettings,
 } from '../../server/operations/fleet/shared-settings.ts'
 import { openStore } from '../store/test-database.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
-import type { BorrowedDatabase } from '../tools/postgres-databases.ts'
 
 const COMMON = {
   secret: 'a secret that all of the nodes have in common',
@@ -38,11 +38,7 @@ const DIFFERENT: [name: string, change: Partial<typeof COMMON>][] = [
 ]
 
 describe('settings that all nodes have in common', requires('postgres'), () => {
-  let database: BorrowedDatabase
-  before(async () => {
-    database = await (await sharedPostgres()).borrowDatabase()
-  })
-  after(() => database[Symbol.asyncDispose]())
+  const database = startForAllTests(async () => (await sharedPostgres()).borrowDatabase())
 
   async function freshStore() {
     await database.clear()

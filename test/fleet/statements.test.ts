@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { openForOperator } from '../../server/app.ts'
 import { readConfig } from '../../server/config/settings.ts'
@@ -14,20 +14,16 @@ import { accountRow } from '../store/rows.ts'
 import { recordStatements } from '../store/statements.ts'
 import { openStore } from '../store/test-database.ts'
 import { startTestService } from '../support/service.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
-import type { BorrowedDatabase } from '../tools/postgres-databases.ts'
 
 /** The change feed polls every 250 ms. */
 const POLLS_PER_SECOND = 4
 
 describe('statements that a node sends to PostgreSQL', requires('postgres'), () => {
-  let database: BorrowedDatabase
-  before(async () => {
-    database = await (await sharedPostgres()).borrowDatabase()
-  })
-  after(() => database[Symbol.asyncDispose]())
+  const database = startForAllTests(async () => (await sharedPostgres()).borrowDatabase())
 
   async function settings(): Promise<Record<string, string>> {
     await database.clear()

@@ -3,21 +3,18 @@ import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { npxCommand } from '../../protocol/client-package.ts'
 import { getUrl, sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { ALL_VARIANTS, testVariant } from '../support/variants.ts'
 
 // The client as a user gets it: from a running service with npm, without any other server.
 
 describe('the client of a service', () => {
-  let service: RunningService
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service[Symbol.asyncDispose]())
+  const service = startForAllTests(() => startTestService())
 
   describe('the package', () => {
     it('publishes with npx, as the front page says, to the server it came from, in an empty folder on a new machine', async () => {

@@ -3,21 +3,18 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { CliHarness } from '../cli/cli-harness.ts'
 import { getUrl } from '../support/http-client.ts'
-import { type RunningService, startTestService } from '../support/service.ts'
+import { startTestService } from '../support/service.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { requires } from '../tools/part.ts'
 
 const run = promisify(execFile)
 
 describe('the curl commands of README.md and docs/http.md', requires('curl'), () => {
-  let service: RunningService
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service[Symbol.asyncDispose]())
+  const service = startForAllTests(() => startTestService())
 
   const page = '<link rel="stylesheet" href="style.css"><h1>Ahoy</h1>'
   const site = { 'index.html': page, 'style.css': 'h1 { color: teal }' }

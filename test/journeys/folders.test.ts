@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { SlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
@@ -8,6 +8,7 @@ import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { describeExclusion } from '../../protocol/publish-story.ts'
 import { sha256 } from '../api/content.ts'
 import { expectation, ODD_FOLDERS, type OddFolder, WAYS, type Way, writeFolder } from '../cases/folders.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { ALL_VARIANTS } from '../support/variants.ts'
 import { requires } from '../tools/part.ts'
 import { FolderPublisher, PackedFolder } from './folder-publisher.ts'
@@ -15,11 +16,7 @@ import { FolderPublisher, PackedFolder } from './folder-publisher.ts'
 const _run = promisify(execFile)
 
 describe('one folder is one site', requires('chromium', 'archivers', 'busybox'), () => {
-  let publisher: FolderPublisher
-  before(async () => {
-    publisher = await FolderPublisher.start()
-  })
-  after(() => publisher[Symbol.asyncDispose]())
+  const publisher = startForAllTests(() => FolderPublisher.start())
 
   const alone = ODD_FOLDERS.filter(({ isTop, isLong }) => isTop && (ALL_VARIANTS || !isLong))
   const shared = ODD_FOLDERS.filter(({ isTop }) => !isTop)

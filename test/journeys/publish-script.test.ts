@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { CliHarness } from '../cli/cli-harness.ts'
 import { getUrl } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { ALL_VARIANTS } from '../support/variants.ts'
 import { requires } from '../tools/part.ts'
 
@@ -15,11 +16,7 @@ const SHELLS = {
 }
 
 describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () => {
-  let service: RunningService
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service[Symbol.asyncDispose]())
+  const service = startForAllTests(() => startTestService())
 
   for (const shell of ['dash', 'busybox'] as const) {
     it(`publishes, updates and keeps secrets with ${shell}`, async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { CliHarness } from '../cli/cli-harness.ts'
 import { Agent } from '../mcp/agent.ts'
 import { getUrl } from '../support/http-client.ts'
-import { type RunningService, startTestService } from '../support/service.ts'
+import { startTestService } from '../support/service.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { requires } from '../tools/part.ts'
 
 const run = promisify(execFile)
@@ -55,11 +56,7 @@ const WAYS: Record<string, { publish: Way; update: (hint: string) => Way }> = {
 }
 
 describe('a publish without an account reports the same facts', requires('curl'), () => {
-  let service: RunningService
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service[Symbol.asyncDispose]())
+  const service = startForAllTests(() => startTestService())
 
   for (const [name, { publish, update }] of Object.entries(WAYS)) {
     it(`by ${name}`, async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import { Connections } from '../../packages/http-server/clients/connections.ts'
@@ -9,6 +9,7 @@ import { Listener } from '../../packages/http-server/listener.ts'
 import { pluck } from '../support/pluck.ts'
 import { startTestService } from '../support/service.ts'
 import { silentLog } from '../support/silent-log.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { KIB, MIB } from '../support/units.ts'
 import { SecureService } from '../tls/secure-service.ts'
 
@@ -27,11 +28,7 @@ async function visit(port: number, localAddress: string): Promise<{ socket: Sock
 }
 
 describe('an address has a limited number of connections', () => {
-  let service: SecureService
-  before(async () => {
-    service = await SecureService.start({ CONNECTIONS_PER_ADDRESS: '3' })
-  })
-  after(() => service[Symbol.asyncDispose]())
+  const service = startForAllTests(() => SecureService.start({ CONNECTIONS_PER_ADDRESS: '3' }))
 
   test('further ones are closed immediately and logged in one line, and other addresses are served', async () => {
     const { port, log } = service.running

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { type Published, Slipway } from '../../client/sdk/slipway.ts'
 import { openForOperator } from '../../server/app.ts'
@@ -14,15 +14,12 @@ import { type Contents, sha256, toFiles } from '../api/content.ts'
 import { deterministicBytes, listObjects, recordsOf } from '../blobs/bytes.ts'
 import { Program } from '../operator/program.ts'
 import { silentLog } from '../support/silent-log.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { compressibleText, decoded } from './encoded.ts'
 
 describe('after a publish', () => {
-  let api: Api
-  before(async () => {
-    api = await Api.start()
-  })
-  after(() => api[Symbol.asyncDispose]())
+  const api = startForAllTests(() => Api.start())
 
   test('compressible files have encodings of their bytes, and all others have none', async () => {
     const compressible: Contents = {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import pg from 'pg'
 import type { StoredBlob } from '../../server/blobs/blobs.ts'
@@ -12,6 +12,7 @@ import { parseConnectionUrl } from '../../server/store/postgres/connection-url.t
 import { PrimaryPool } from '../../server/store/postgres/pool.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
 import { sharedPostgres } from '../tools/postgres.ts'
@@ -23,11 +24,7 @@ import { PostgresTestDatabases } from './test-database.ts'
 const MAX_CHANGES_PER_POLL = 10_000
 
 describe('the store in PostgreSQL', requires('postgres'), () => {
-  let databases: PostgresTestDatabases
-  before(async () => {
-    databases = await PostgresTestDatabases.create()
-  })
-  after(() => databases[Symbol.asyncDispose]())
+  const databases = startForAllTests(() => PostgresTestDatabases.create())
 
   const run = async (url: string, text: string) => (await sharedPostgres()).run(url, text)
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { CODE, TYPE } from '../../packages/http-server/http2/frame.ts'
 import { CLIENT_PREFACE, frame, getFrame, RawClient, uint32 } from '../http2/raw-client.ts'
 import { giveDomain } from '../proxies/active-domain.ts'
 import { pluck } from '../support/pluck.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
 import { SITES } from '../tls/secure-service.ts'
 import { CountedService, type Reply, summarize, type VisitRequest, WAYS } from './counted-service.ts'
 
@@ -83,11 +84,7 @@ const REFERRERS: [what: string, referer: (slug: string) => string, referrers?: R
 ]
 
 describe('visits are counted', () => {
-  let service: CountedService
-  before(async () => {
-    service = await CountedService.start()
-  })
-  after(() => service[Symbol.asyncDispose]())
+  const service = startForAllTests(() => CountedService.start())
 
   for (const way of WAYS) {
     describe(`by ${way}`, () => {
