@@ -2,17 +2,17 @@ import type { ServiceBranding } from '../lib/branding.ts'
 import type { Email } from '../mail/mail.ts'
 import { renderEmail } from '../mail/template.ts'
 
+interface ServiceEmail {
+  to: string
+  baseUrl: string
+  branding: ServiceBranding
+}
+
 /** The code is in the fragment, which no server receives. */
 const SIGN_IN_PATH = '/sign-in#code='
 
 /** The link signs in only in the browser that requested the code; the code itself works everywhere. */
-export function codeEmail(o: {
-  to: string
-  code: string
-  minutes: number
-  baseUrl: string
-  branding: ServiceBranding
-}): Email {
+export function codeEmail(o: ServiceEmail & { code: string; minutes: number }): Email {
   const content = {
     kind: 'sign-in-code',
     to: o.to,
@@ -31,13 +31,7 @@ export function codeEmail(o: {
 }
 
 /** Notifies an owner of many wrong codes, and for which sources sign-in is locked. */
-export function lockEmail(o: {
-  to: string
-  lock: 'caller' | 'unknown sources'
-  hours: number
-  baseUrl: string
-  branding: ServiceBranding
-}): Email {
+export function lockEmail(o: ServiceEmail & { lock: 'caller' | 'unknown sources'; hours: number }): Email {
   const where =
     o.lock === 'caller'
       ? 'from the network that sent them'
@@ -55,12 +49,7 @@ export function lockEmail(o: {
   return renderEmail(content, o.branding)
 }
 
-export function invitationEmail(o: {
-  to: string
-  days: number
-  baseUrl: string
-  branding: ServiceBranding
-}): Email {
+export function invitationEmail(o: ServiceEmail & { days: number }): Email {
   const content = {
     kind: 'invitation',
     to: o.to,
@@ -75,7 +64,7 @@ export function invitationEmail(o: {
 }
 
 /** In place of a sign-in code to an address that cannot create an account. */
-export function signUpClosedEmail(o: { to: string; baseUrl: string; branding: ServiceBranding }): Email {
+export function signUpClosedEmail(o: ServiceEmail): Email {
   const content = {
     kind: 'sign-up-closed',
     to: o.to,
@@ -89,12 +78,7 @@ export function signUpClosedEmail(o: { to: string; baseUrl: string; branding: Se
   return renderEmail(content, o.branding)
 }
 
-export function accountDeletedEmail(o: {
-  to: string
-  reason: string
-  baseUrl: string
-  branding: ServiceBranding
-}): Email {
+export function accountDeletedEmail(o: ServiceEmail & { reason: string }): Email {
   const content = {
     kind: 'account-deleted',
     to: o.to,

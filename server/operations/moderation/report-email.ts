@@ -15,17 +15,14 @@ interface SiteReports {
   reports: Pick<ReportedSite, 'count' | 'mailedCount' | 'latest'>
 }
 
-export function reportEmail({
-  to,
-  sites,
-  addresses,
-  branding,
-}: {
+interface ReportEmail {
   to: string
   sites: readonly SiteReports[]
   addresses: UrlBuilder
   branding: ServiceBranding
-}): Email {
+}
+
+export function reportEmail({ to, sites, addresses, branding }: ReportEmail): Email {
   const maxQuoted = Math.ceil(MAX_QUOTED / sites.length)
   const [{ slug, reports }] = sites as [SiteReports]
   const content = {

@@ -33,45 +33,34 @@ const MAX_TITLE_CHARACTERS = 60
 export function noticeEmail(o: NoticeEmail): Email {
   const { to, event, addresses, unsubscribeUrl } = o
   const { base } = addresses
-  const { subject, blocks, reason } = toContent(event, addresses, o.now)
+  const describe = CONTENTS[event.kind] as Describe<NoticeEvent>
+  const { subject, blocks, reason } = describe(event, addresses, o.now)
   const off = unsubscribeUrl === undefined ? '' : ` Turn these emails off: ${base}/account`
   const footer = `${reason ?? `You receive this email because of your account at ${base}.`}${off}`
   return renderEmail({ kind: event.kind, to, subject, blocks, footer, unsubscribeUrl }, o.branding)
 }
 
-function toContent(event: NoticeEvent, addresses: UrlBuilder, now: number): Content {
-  switch (event.kind) {
-    case 'site-expires':
-      return siteExpires(event, addresses, now)
-    case 'site-deleted':
-      return siteDeleted(event, addresses)
-    case 'site-shared':
-      return siteShared(event, addresses)
-    case 'domain-fails':
-      return domainFails(event, addresses)
-    case 'domain-works':
-      return domainWorks(event, addresses)
-    case 'certificate-fails':
-      return certificateFails(event, addresses)
-    case 'site-suspended':
-    case 'site-resumed':
-    case 'site-removed':
-      return siteModerated(event, addresses)
-    case 'account-suspended':
-    case 'account-resumed':
-      return accountModerated(event, addresses)
-    case 'domain-released':
-      return domainReleased(event, addresses)
-    case 'limit-reached':
-      return limitReached(event, addresses)
-    case 'review':
-      return reviewed(event, addresses)
-    case 'new-browser':
-      return newBrowser(event, addresses)
-  }
-}
-
 type EventOf<Kind extends NoticeEvent['kind']> = Extract<NoticeEvent, { kind: Kind }>
+
+type Describe<Event> = (event: Event, addresses: UrlBuilder, now: number) => Content
+
+const CONTENTS: { [Kind in NoticeEvent['kind']]: Describe<EventOf<Kind>> } = {
+  'site-expires': siteExpires,
+  'site-deleted': siteDeleted,
+  'site-shared': siteShared,
+  'domain-fails': domainFails,
+  'domain-works': domainWorks,
+  'certificate-fails': certificateFails,
+  'site-suspended': siteModerated,
+  'site-resumed': siteModerated,
+  'site-removed': siteModerated,
+  'account-suspended': accountModerated,
+  'account-resumed': accountModerated,
+  'domain-released': domainReleased,
+  'limit-reached': limitReached,
+  review: reviewed,
+  'new-browser': newBrowser,
+}
 
 function siteExpires(event: EventOf<'site-expires'>, addresses: UrlBuilder, now: number): Content {
   const { slug, expiresAt } = event
