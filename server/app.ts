@@ -237,8 +237,6 @@ export async function startService(config: Config, given: StartOptions): Promise
     clientMemory,
     // A test that sets the time sets it here as well; a service needs a clock that never jumps.
     transferRates: new TransferRates({ clock: startOptions.clock ?? (() => performance.now()) }),
-    log,
-    telemetry,
     healthy: shareResult(
       async () => {
         await store.check()

@@ -3,13 +3,11 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import type { Log } from '../lib/log.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import { computeMac } from '../lib/tokens.ts'
+import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import { BUFFER_LIMITS, type SiteStats, StatsBuffer, type StatsChunk } from './stats-buffer.ts'
 
-interface VisitRecorderOptions {
-  store: Store
-  clock: () => number
-  log: Log
+interface VisitRecorderOptions extends Pick<Parts, 'store' | 'clock' | 'log'> {
   /** Visitors written per day over all nodes, at about 80 bytes each: a flood must not fill the disk. */
   maxVisitorsPerDay?: number
 }

@@ -7,13 +7,9 @@ import type { TransferRates } from '../../packages/http-server/clients/transfer-
 import { BANNER_HEADER, encodeBanner } from '../../protocol/api/banner.ts'
 import { errorResponse } from '../../protocol/api/errors.schema.ts'
 import { ARCHIVE_TYPES } from '../../protocol/api/publish.ts'
-import type { Branding } from '../../protocol/branding.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
-import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
 import { PROBE_HEADER, type ProbeToken } from '../lib/probe-token.ts'
-import type { Telemetry } from '../lib/telemetry.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { MAX_CONTENT_BYTES } from '../publish/archive/content.ts'
 import { BUNDLE_CONTENT_TYPE } from '../publish/signed-uploads.ts'
@@ -41,10 +37,7 @@ import { answerUnknown, handleUnrouted, knownMethods, readableUrl } from './unro
 import { unsubscribe } from './unsubscribe.ts'
 
 export interface ApiOptions extends Services {
-  baseUrl: string
   siteDomain: string
-  branding: Branding
-  pages: ErrorPages
   version: string
   manifestBytes: number
   clientIp: (request: IncomingMessage) => string
@@ -54,9 +47,6 @@ export interface ApiOptions extends Services {
   clientDownload: ClientDownload
   agentFiles: ReadonlyMap<string, StaticFile>
   schemaCompilers: LazySchemaCompilers
-  clock: () => number
-  log: Log
-  telemetry: Telemetry
   /** Rejects while the database or the storage does not respond. */
   healthy: () => Promise<void>
   /** Rejects while the disk is too full for a publish. */

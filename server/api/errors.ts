@@ -2,14 +2,9 @@ import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { ApiError, errorBody, firstError, toStorageError, validationError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
-import type { Telemetry } from '../lib/telemetry.ts'
+import type { Parts } from '../parts.ts'
 
-interface ErrorOptions {
-  log: Log
-  telemetry: Telemetry
-  baseUrl: string
-}
+type ErrorOptions = Pick<Parts, 'log' | 'telemetry' | 'baseUrl'>
 
 /** Internal details are only logged. */
 export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: ErrorOptions): void {

@@ -189,10 +189,7 @@ function body({ id, body: shape, archives, bytes }: Route, schemas: SchemaCompon
     content: {
       ...(shape
         ? {
-            'application/json': {
-              schema: schemas.reference(shape),
-              examples: requestExamples(id, shape),
-            },
+            'application/json': { schema: schemas.reference(shape), examples: requestExamples(id, shape) },
           }
         : {}),
       ...Object.fromEntries(

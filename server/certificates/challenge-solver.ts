@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { ChallengeResponse, ChallengeSolver, ChallengeType } from '../../packages/acme-client/acme.ts'
-import type { Log } from '../lib/log.ts'
 import { HOUR_MS } from '../lib/time.ts'
-import { INDEPENDENT, type Store } from '../store/store.ts'
+import type { Parts } from '../parts.ts'
+import { INDEPENDENT } from '../store/store.ts'
 import type { DnsHook } from './dns-hook.ts'
 
-interface ChallengeSolverOptions {
-  store: Store
-  clock: () => number
-  log: Log
+interface ChallengeSolverOptions extends Pick<Parts, 'store' | 'clock' | 'log'> {
   hook?: DnsHook | undefined
 }
 

@@ -1,8 +1,8 @@
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
-import type { Log } from '../lib/log.ts'
 import { HOUR_MS, isWithin, MINUTE_MS } from '../lib/time.ts'
-import type { Durability, Store, WriteTransaction } from '../store/store.ts'
+import type { Parts } from '../parts.ts'
+import type { Durability, WriteTransaction } from '../store/store.ts'
 import type { Domain } from '../store/tables/domains.ts'
 import { findCaaProblem } from './caa.ts'
 import type { Dns } from './dns/dns.ts'
@@ -11,11 +11,8 @@ import { MIN_CHECK_INTERVAL_MS, restartedAt } from './schedule.ts'
 import { activate, type DomainCertificates, deactivate } from './status.ts'
 import { nextState } from './transition.ts'
 
-export interface DomainVerifierOptions {
-  store: Store
+export interface DomainVerifierOptions extends Pick<Parts, 'store' | 'clock' | 'log'> {
   dns: Dns
-  clock: () => number
-  log: Log
   proxyHost: string
   certificates?: DomainCertificates | undefined
   random?: () => number

@@ -1,10 +1,9 @@
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { ApiError } from '../lib/errors.ts'
-import type { Log } from '../lib/log.ts'
 import { HOUR_MS, isWithin, MINUTE_MS } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
-import type { Store } from '../store/store.ts'
+import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Domain } from '../store/tables/domains.ts'
 import { nextWatchedCheck } from './schedule.ts'
@@ -26,10 +25,7 @@ export interface WatchListener {
   end(): void
 }
 
-export interface DomainWatchersOptions {
-  store: Store
-  clock: () => number
-  log: Log
+export interface DomainWatchersOptions extends Pick<Parts, 'store' | 'clock' | 'log'> {
   /** The records of `rows`; `all` are the rows of their accounts. */
   records(rows: readonly Domain[], all: readonly Domain[]): Promise<DomainRecord[]>
   /** Checks a name in DNS now, within the bounds of any check. */

@@ -2,9 +2,8 @@ import { hostname } from 'node:os'
 import type { BlobLocation, BlobState, Blobs } from '../blobs/blobs.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { ENCODINGS } from '../blobs/encoding.ts'
-import type { Log } from '../lib/log.ts'
-import type { Telemetry } from '../lib/telemetry.ts'
 import { DAY_MS } from '../lib/time.ts'
+import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import type { BlobRecord } from '../store/tables/blobs.ts'
 
@@ -13,12 +12,8 @@ export type DailyShare = ReserveSize
 
 export const VERIFY_INTERVAL_SECONDS = 600
 
-interface VerifyOptions {
-  store: Store
+interface VerifyOptions extends Pick<Parts, 'store' | 'clock' | 'log' | 'telemetry'> {
   blobs: Pick<Blobs, 'verify'>
-  clock: () => number
-  log: Log
-  telemetry: Telemetry
   config: { verifyDaily: DailyShare }
 }
 

@@ -5,7 +5,7 @@ import { DEVICE_GRANT_TYPE } from '../../../protocol/api/device.ts'
 import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
 import { deriveKeys, type Secrets } from '../../lib/tokens.ts'
-import type { Store } from '../../store/store.ts'
+import type { Parts } from '../../parts.ts'
 import { GRANT_LIFETIME_SECONDS, oauthIdHash } from './access.ts'
 import type { KnownClient } from './known-clients.ts'
 import { oauthAdapter } from './oauth-records.ts'
@@ -28,15 +28,11 @@ const ACCESS_TOKEN_LIFETIME_SECONDS = HOUR_SECONDS
 const CODE_LIFETIME_SECONDS = 60
 export const INTERACTION_LIFETIME_SECONDS = 600
 
-export interface AuthorizationServerOptions {
-  baseUrl: string
+export interface AuthorizationServerOptions extends Pick<Parts, 'baseUrl' | 'secret' | 'store' | 'clock'> {
   resource: string
   cookies: { interaction: string; resume: string }
   /** Known without a registration. */
   clients: readonly KnownClient[]
-  secret: Secrets
-  store: Store
-  clock: () => number
 }
 
 export interface AuthorizationServer {
@@ -170,10 +166,6 @@ const PKCS8_OF_ED25519 = Buffer.from('302e020100300506032b657004220420', 'hex')
 /** The library requires a key for signatures, although it signs nothing here. Every node has the same. */
 function signingKey(secret: Secrets): object {
   const [seed] = deriveKeys(secret, 'oauth signatures')
-  const key = createPrivateKey({
-    key: Buffer.concat([PKCS8_OF_ED25519, seed]),
-    format: 'der',
-    type: 'pkcs8',
-  })
+  const key = createPrivateKey({ key: Buffer.concat([PKCS8_OF_ED25519, seed]), format: 'der', type: 'pkcs8' })
   return { ...key.export({ format: 'jwk' }), use: 'sig', alg: 'EdDSA' }
 }
