@@ -216,10 +216,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
       finalizer,
       pendingLifetime: config.pendingLifetime,
       spoolFolder: folder.spool,
-      spoolSpace: new SpoolSpace({
-        total: config.spoolBytes,
-        perNetwork: Math.ceil(config.spoolBytes / 2),
-      }),
+      spoolSpace: new SpoolSpace({ total: config.spoolBytes, perNetwork: Math.ceil(config.spoolBytes / 2) }),
     }),
     names,
     previews: new Previews({ ...parts, versions }),

@@ -87,11 +87,7 @@ export function resolvePlans(values: PlanValues): PlanTable {
   }
   const single = (id: 'free' | 'hobby') => {
     const { name, requestsPerHour, domains } = PLAN_SETTINGS[id]
-    return {
-      name: values[name[1]],
-      requestsPerHour: values[requestsPerHour[1]],
-      domains: values[domains[1]],
-    }
+    return { name: values[name[1]], requestsPerHour: values[requestsPerHour[1]], domains: values[domains[1]] }
   }
   const free = { ...common, ...BUILT_IN.free, ...single('free'), ...given.free }
   const hobby = { ...common, ...BUILT_IN.hobby, ...single('hobby'), ...given.hobby }

@@ -43,13 +43,11 @@ export interface HeaderPatterns {
 }
 
 /** The patterns, or the end of a sentence that describes the error. */
-export function readHeaderPatterns({
-  path,
-  host,
-}: {
+export function readHeaderPatterns(rule: {
   path: string
   host?: string | undefined
 }): HeaderPatterns | string {
+  const { path, host } = rule
   const ofPath = PathPattern.read(path)
   const ofHost = host === undefined ? undefined : PathPattern.read(host, '.')
   if (typeof ofPath === 'string') return ofPath

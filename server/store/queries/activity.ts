@@ -29,15 +29,12 @@ export class ActivityQueries extends QueryGroup {
   }
 
   /** Sums and maxima in intervals of `interval` milliseconds, by their start and name, in no order. */
-  async series({
-    width,
-    from,
-    interval,
-  }: {
+  async series(range: {
     width: number
     from: number
     interval: number
   }): Promise<{ at: number; name: string; sum: number; max: number }[]> {
+    const { width, from, interval } = range
     const start = sql<number>`at - at % ${sql.lit(interval)}`
     const rows = await this.db
       .selectFrom('activity')

@@ -16,15 +16,12 @@ export class AuditQueries extends QueryGroup {
       .execute()
   }
 
-  async list({
-    limit,
-    target,
-    after,
-  }: {
+  async list(page: {
     limit: number
     target?: string | undefined
     after?: AuditPosition | undefined
   }): Promise<AuditEntry[]> {
+    const { limit, target, after } = page
     const rows = await this.db
       .selectFrom('audit_log')
       .selectAll()

@@ -84,15 +84,12 @@ export class CertificateQueries extends QueryGroup {
   }
 
   /** A page of requested certificates by expiry, then by name; those without a chain first. With a prefix, by name. */
-  async page({
-    limit,
-    after,
-    prefix,
-  }: {
+  async page(page: {
     limit: number
     after?: { notAfter: number; name: string } | undefined
     prefix?: string | undefined
   }): Promise<CertificateSummary[]> {
+    const { limit, after, prefix } = page
     const requested = this.#summaries().where('unused_since', 'is', null).limit(limit)
     if (prefix !== undefined) {
       const named = requested.where('name', '>=', prefix).where('name', '<', `${prefix}\u{10ffff}`)

@@ -93,15 +93,8 @@ export class KeyQueries extends QueryGroup {
   }
 
   /** Removes issued keys that have expired, and others that had expired at `before`. Returns their number. */
-  async deleteExpired({
-    now,
-    before,
-    limit,
-  }: {
-    now: number
-    before: number
-    limit: number
-  }): Promise<number> {
+  async deleteExpired(times: { now: number; before: number; limit: number }): Promise<number> {
+    const { now, before, limit } = times
     const expired = this.db
       .selectFrom('named_keys')
       .select('key_hash')

@@ -21,10 +21,7 @@ export class LocalizedPage {
   readonly #json: () => EdgeResponse
   readonly #rendered = new Map<Language | 'json', EdgeResponse>()
 
-  constructor(
-    render: (texts: VisitorTexts, language: Language) => EdgeResponse,
-    error: { status: number; name: ErrorName; headers: readonly string[] },
-  ) {
+  constructor(render: (texts: VisitorTexts, language: Language) => EdgeResponse, error: JsonError) {
     this.#render = render
     this.#json = () => jsonError(error)
   }
@@ -210,15 +207,13 @@ const ERROR_CODES: Record<ErrorName | 'password', string> = {
   password: 'UNAUTHORIZED',
 }
 
-function jsonError({
-  status,
-  name,
-  headers,
-}: {
+interface JsonError {
   status: number
   name: ErrorName | 'password'
   headers: readonly string[]
-}): EdgeResponse {
+}
+
+function jsonError({ status, name, headers }: JsonError): EdgeResponse {
   const { title, text } = TEXTS.en[name]
   const code = status === 429 ? 'RATE_LIMITED' : ERROR_CODES[name]
   const body = JSON.stringify({ error: `${title}. ${text}`, code, status })

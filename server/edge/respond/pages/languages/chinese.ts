@@ -54,10 +54,5 @@ export const CHINESE: VisitorTexts = {
     refused: '举报未被接受。请稍后再试。',
   },
   reportReceived: { title: '已收到举报', text: '谢谢。运营者会进行处理。' },
-  files: {
-    title: '文件',
-    count: '{count} 个文件，{size}',
-    open: '打开',
-    download: '下载',
-  },
+  files: { title: '文件', count: '{count} 个文件，{size}', open: '打开', download: '下载' },
 }

@@ -78,10 +78,5 @@ export const DUTCH: VisitorTexts = {
     refused: 'De melding is niet aangenomen. Probeer het later opnieuw.',
   },
   reportReceived: { title: 'Melding ontvangen', text: 'Bedankt. De beheerder zal ernaar kijken.' },
-  files: {
-    title: 'Bestanden',
-    count: '{count} bestanden, {size}',
-    open: 'Openen',
-    download: 'Downloaden',
-  },
+  files: { title: 'Bestanden', count: '{count} bestanden, {size}', open: 'Openen', download: 'Downloaden' },
 }

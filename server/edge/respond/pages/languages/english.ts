@@ -75,10 +75,5 @@ export const ENGLISH: VisitorTexts = {
     refused: 'The report was not accepted. Please try again later.',
   },
   reportReceived: { title: 'Report received', text: 'Thank you. The operator will look into it.' },
-  files: {
-    title: 'Files',
-    count: '{count} files, {size}',
-    open: 'Open',
-    download: 'Download',
-  },
+  files: { title: 'Files', count: '{count} files, {size}', open: 'Open', download: 'Download' },
 }

@@ -78,10 +78,5 @@ export const FRENCH: VisitorTexts = {
     refused: 'Le signalement n’a pas été accepté. Veuillez réessayer plus tard.',
   },
   reportReceived: { title: 'Signalement reçu', text: 'Merci. L’exploitant va l’examiner.' },
-  files: {
-    title: 'Fichiers',
-    count: '{count} fichiers, {size}',
-    open: 'Ouvrir',
-    download: 'Télécharger',
-  },
+  files: { title: 'Fichiers', count: '{count} fichiers, {size}', open: 'Ouvrir', download: 'Télécharger' },
 }

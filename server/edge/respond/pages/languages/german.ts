@@ -84,10 +84,5 @@ export const GERMAN: VisitorTexts = {
     refused: 'Die Meldung wurde nicht angenommen. Bitte versuchen Sie es später noch einmal.',
   },
   reportReceived: { title: 'Meldung erhalten', text: 'Vielen Dank. Der Betreiber wird sie prüfen.' },
-  files: {
-    title: 'Dateien',
-    count: '{count} Dateien, {size}',
-    open: 'Öffnen',
-    download: 'Herunterladen',
-  },
+  files: { title: 'Dateien', count: '{count} Dateien, {size}', open: 'Öffnen', download: 'Herunterladen' },
 }

@@ -78,10 +78,5 @@ export const ITALIAN: VisitorTexts = {
     refused: 'La segnalazione non è stata accettata. Riprova più tardi.',
   },
   reportReceived: { title: 'Segnalazione ricevuta', text: 'Grazie. Il gestore la esaminerà.' },
-  files: {
-    title: 'File',
-    count: '{count} file, {size}',
-    open: 'Apri',
-    download: 'Scarica',
-  },
+  files: { title: 'File', count: '{count} file, {size}', open: 'Apri', download: 'Scarica' },
 }

@@ -81,10 +81,5 @@ export const JAPANESE: VisitorTexts = {
     refused: '報告を受け付けられませんでした。しばらくしてからもう一度お試しください。',
   },
   reportReceived: { title: '報告を受け付けました', text: 'ありがとうございます。運営者が確認します。' },
-  files: {
-    title: 'ファイル',
-    count: '{count} 個のファイル、{size}',
-    open: '開く',
-    download: 'ダウンロード',
-  },
+  files: { title: 'ファイル', count: '{count} 個のファイル、{size}', open: '開く', download: 'ダウンロード' },
 }

@@ -66,10 +66,5 @@ export const POLISH: VisitorTexts = {
     refused: 'Zgłoszenie nie zostało przyjęte. Spróbuj ponownie później.',
   },
   reportReceived: { title: 'Zgłoszenie otrzymane', text: 'Dziękujemy. Operator je sprawdzi.' },
-  files: {
-    title: 'Pliki',
-    count: 'Liczba plików: {count}, {size}',
-    open: 'Otwórz',
-    download: 'Pobierz',
-  },
+  files: { title: 'Pliki', count: 'Liczba plików: {count}, {size}', open: 'Otwórz', download: 'Pobierz' },
 }

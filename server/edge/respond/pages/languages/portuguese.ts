@@ -75,10 +75,5 @@ export const PORTUGUESE: VisitorTexts = {
     refused: 'A denúncia não foi aceite. Tente novamente mais tarde.',
   },
   reportReceived: { title: 'Denúncia recebida', text: 'Obrigado. O operador irá analisá-la.' },
-  files: {
-    title: 'Ficheiros',
-    count: '{count} ficheiros, {size}',
-    open: 'Abrir',
-    download: 'Transferir',
-  },
+  files: { title: 'Ficheiros', count: '{count} ficheiros, {size}', open: 'Abrir', download: 'Transferir' },
 }

@@ -78,10 +78,5 @@ export const SPANISH: VisitorTexts = {
     refused: 'La denuncia no se ha aceptado. Inténtelo de nuevo más tarde.',
   },
   reportReceived: { title: 'Denuncia recibida', text: 'Gracias. El operador la revisará.' },
-  files: {
-    title: 'Archivos',
-    count: '{count} archivos, {size}',
-    open: 'Abrir',
-    download: 'Descargar',
-  },
+  files: { title: 'Archivos', count: '{count} archivos, {size}', open: 'Abrir', download: 'Descargar' },
 }
