@@ -12,7 +12,6 @@ import { isVisible } from '../lib/plain-line.ts'
 import { MINUTE_MS, toIso, toIsoOrNull } from '../lib/time.ts'
 import { hashToken, newApiKey } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
-import type { Queries } from '../store/queries.ts'
 import type { WriteScope, WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { NamedKey } from '../store/tables/keys.ts'
@@ -84,7 +83,7 @@ export class NamedKeys {
   async list({ id }: Account, keyHash: string | undefined): Promise<KeyList> {
     const { read } = this.#parts.store
     const keys = await read.keys.list(id)
-    const slugs = await currentSlugs(read, keys)
+    const slugs = await read.sites.currentSlugs(keys.flatMap(({ sites }) => sites ?? []))
     return { keys: keys.map((key) => summarize(key, slugs, keyHash)) }
   }
 
@@ -110,7 +109,7 @@ export class NamedKeys {
       const grant = { scope, sites, expiresAt }
       const { apiKey, key } = await mintKey(tx, { accountId: account.id, name, grant }, now)
       return {
-        ...summarize(key, await currentSlugs(tx, [key]), undefined),
+        ...summarize(key, await tx.sites.currentSlugs(key.sites ?? []), undefined),
         apiKey,
         warning: NAMED_KEY_WARNING,
       }
@@ -132,7 +131,7 @@ export class NamedKeys {
     if (!account || keyHash === undefined) return undefined
     const { read } = this.#parts.store
     const key = (await read.keys.find(keyHash))?.key
-    return key ? summarize(key, await currentSlugs(read, [key]), keyHash) : undefined
+    return key ? summarize(key, await read.sites.currentSlugs(key.sites ?? []), keyHash) : undefined
   }
 
   /** Never delays or fails the request that uses the key. */
@@ -215,12 +214,6 @@ function summarize(
     expiresAt: toIsoOrNull(expiresAt),
     lastUsedAt: toIsoOrNull(lastUsedAt),
   }
-}
-
-/** By their `visitsKey`. */
-async function currentSlugs({ sites }: Queries, keys: readonly NamedKey[]): Promise<Map<string, string>> {
-  const wanted = [...new Set(keys.flatMap((key) => key.sites ?? []))]
-  return new Map((await sites.currentSlugs(wanted)).map(({ visitsKey, slug }) => [visitsKey, slug]))
 }
 
 async function findSites(

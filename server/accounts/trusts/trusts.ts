@@ -56,7 +56,7 @@ export class Trusts {
   async list({ id }: Account): Promise<TrustList> {
     const { read } = this.#parts.store
     const trusts = await read.trusts.list(id)
-    const slugs = await currentSlugs(read, trusts)
+    const slugs = await read.sites.currentSlugs(trusts.map(({ site }) => site))
     return { trusts: trusts.map((trust) => summarize(trust, slugs)) }
   }
 
@@ -77,7 +77,7 @@ export class Trusts {
         ...{ forge, issuer, repository: request.repository.toLowerCase(), repositoryId, site, scope },
       }
       await tx.trusts.add(trust)
-      return summarize(trust, await currentSlugs(tx, [trust]))
+      return summarize(trust, await tx.sites.currentSlugs([site]))
     })
   }
 
@@ -118,9 +118,9 @@ export class Trusts {
       const { job } = idToken
       if (!current || !isFor(current, job, now)) throw notTrusted(job, slug)
       // The site may have been renamed since it was found.
-      const [site] = await tx.sites.currentSlugs([trust.site])
-      if (!site) throw notTrusted(job, slug)
-      await requireAccess(tx, 'publish', { slug: site.slug, account, now })
+      const currentSlug = (await tx.sites.currentSlugs([trust.site])).get(trust.site)
+      if (currentSlug === undefined) throw notTrusted(job, slug)
+      await requireAccess(tx, 'publish', { slug: currentSlug, account, now })
       if (!(await tx.trusts.useToken(idToken.hash, idToken.expiresAt))) throw usedToken()
       await tx.trusts.recordUse(trust.id, job, now)
       const { apiKey } = await mintKey(
@@ -133,7 +133,7 @@ export class Trusts {
         },
         now,
       )
-      return { apiKey, site: site.slug, scope, expiresAt: toIso(expiresAt) }
+      return { apiKey, site: currentSlug, scope, expiresAt: toIso(expiresAt) }
     })
   }
 
@@ -179,8 +179,8 @@ export class Trusts {
 /** While the account may publish to the site. */
 async function findCandidate(queries: Queries, trust: StoredTrust): Promise<Candidate | undefined> {
   const account = await queries.accounts.byId(trust.accountId)
-  const [current] = await queries.sites.currentSlugs([trust.site])
-  const site = current && (await queries.sites.bySlug(current.slug))
+  const slug = (await queries.sites.currentSlugs([trust.site])).get(trust.site)
+  const site = slug === undefined ? undefined : await queries.sites.bySlug(slug)
   if (!account || !site || !(await findRole(queries, site, account))) return undefined
   return { trust, account, site }
 }
@@ -245,15 +245,6 @@ function summarize(trust: StoredTrust, slugs: ReadonlyMap<string, string>): Trus
     createdAt: toIso(createdAt),
     lastUsedAt: toIsoOrNull(lastUsedAt),
   }
-}
-
-/** By their `visitsKey`. */
-async function currentSlugs(
-  { sites }: Queries,
-  trusts: readonly StoredTrust[],
-): Promise<Map<string, string>> {
-  const wanted = [...new Set(trusts.map(({ site }) => site))]
-  return new Map((await sites.currentSlugs(wanted)).map(({ visitsKey, slug }) => [visitsKey, slug]))
 }
 
 function notTrusted(job: Job, site: string | undefined): ApiError {

@@ -10,7 +10,6 @@ import { ApiError, validationError } from '../../lib/errors.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
-import type { Queries } from '../../store/queries.ts'
 import type { Store } from '../../store/store.ts'
 import type { AuditActor } from '../../store/tables/audit.ts'
 import { counterWindow } from '../../store/tables/counters.ts'
@@ -82,7 +81,7 @@ export class Reports {
     const [lastAt, site] = cursor === undefined ? [] : decodeCursor(cursor, ['number', 'string'])
     const before = cursor === undefined ? undefined : { lastAt: lastAt as number, site: site as string }
     const found = await read.reports.list(state, { limit: limit + 1, before })
-    const slugs = await currentSlugs(read, found)
+    const slugs = await read.sites.currentSlugs(found.map(({ site }) => site))
     const { rows, nextCursor } = toPage(found, {
       limit,
       show: (row) => row,
@@ -130,7 +129,7 @@ export class Reports {
   async #findDue(store: Store): Promise<{ slug: string; reports: ReportedSite }[]> {
     const { read } = store
     const rows = await read.reports.unmailed(this.#parts.clock() - SITE_EMAIL_INTERVAL_MS, SITES_PER_EMAIL)
-    const slugs = await currentSlugs(read, rows)
+    const slugs = await read.sites.currentSlugs(rows.map(({ site }) => site))
     const due = []
     for (const reports of rows) {
       // A site whose name was released gets no more reports.
@@ -234,15 +233,6 @@ function selectLatest(reports: readonly Report[]): Report[] {
     characters += url.length + text.length
     return characters <= MAX_LATEST_CHARACTERS
   })
-}
-
-/** By `visitsKey`. */
-async function currentSlugs(
-  { sites }: Queries,
-  rows: readonly Pick<ReportedSite, 'site'>[],
-): Promise<Map<string, string>> {
-  const found = await sites.currentSlugs(rows.map(({ site }) => site))
-  return new Map(found.map(({ slug, visitsKey }) => [visitsKey, slug]))
 }
 
 function unknownSite(): ApiError {

@@ -86,15 +86,16 @@ export class SiteQueries extends QueryGroup {
     return (await CURRENT_NAME(this.db, slug))[0]?.renamed_to ?? undefined
   }
 
-  /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, in no order. */
-  async currentSlugs(visitsKeys: readonly string[]): Promise<Pick<Site, 'slug' | 'visitsKey'>[]> {
-    if (visitsKeys.length === 0) return []
-    return this.db
+  /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, by `visitsKey`. */
+  async currentSlugs(visitsKeys: readonly string[]): Promise<Map<string, string>> {
+    if (visitsKeys.length === 0) return new Map()
+    const rows = await this.db
       .selectFrom('sites')
-      .select(['slug', 'visits_key as visitsKey'])
-      .where('visits_key', 'in', visitsKeys)
+      .select(['slug', 'visits_key'])
+      .where('visits_key', 'in', [...new Set(visitsKeys)])
       .where((e) => e.or([e('deletion_reason', 'is', null), e('deletion_reason', '!=', 'renamed')]))
       .execute()
+    return new Map(rows.map(({ slug, visits_key }) => [visits_key, slug]))
   }
 
   /** Removes the row of a former or abandoned name, so that it can be given again. */
