@@ -1,31 +1,22 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { ChallengeType } from '../../packages/acme-client/acme.ts'
 import { certificateId } from '../../server/certificates/x509.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import type { Store } from '../../server/store/store.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { pluck } from '../support/pluck.ts'
-import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
+import { startForEachTest } from '../support/started-fixture.ts'
+import { obtain, startAcmeFixture } from './acme-fixture.ts'
 import { type AcmeRequest, FakeCa, problem } from './fake-ca.ts'
 import { NullSolver } from './null-solver.ts'
 
 const NAMES = ['www.example.test']
 
 describe('the ACME client', () => {
-  let ca: FakeCa
-  let service: AcmeFixture
-
-  beforeEach(async () => {
-    ca = await FakeCa.start()
-    service = await startAcmeFixture(ca)
-  })
-
-  afterEach(async () => {
-    await service[Symbol.asyncDispose]()
-    await ca[Symbol.asyncDispose]()
-  })
+  const ca = startForEachTest(() => FakeCa.start())
+  const service = startForEachTest(() => startAcmeFixture(ca))
 
   describe('an order', () => {
     test('ends with a certificate; its challenges are served when the CA validates, and removed then', async () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { certificateId } from '../../server/certificates/x509.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { pluck } from '../support/pluck.ts'
-import { type AcmeFixture, obtain, startAcmeFixture } from './acme-fixture.ts'
+import { startForAllTests } from '../support/started-fixture.ts'
+import { obtain, startAcmeFixture } from './acme-fixture.ts'
 import { FakeCa } from './fake-ca.ts'
 import { NullSolver } from './null-solver.ts'
 
@@ -11,18 +12,9 @@ const NOW = Date.UTC(2031, 4, 5, 6, 7, 8)
 
 describe('renewal information', () => {
   let now = NOW
-  let ca: FakeCa
-  let service: AcmeFixture
 
-  before(async () => {
-    ca = await FakeCa.start(() => now)
-    service = await startAcmeFixture(ca, { clock: () => now })
-  })
-
-  after(async () => {
-    await service[Symbol.asyncDispose]()
-    await ca[Symbol.asyncDispose]()
-  })
+  const ca = startForAllTests(() => FakeCa.start(() => now))
+  const service = startForAllTests(() => startAcmeFixture(ca, { clock: () => now }))
 
   beforeEach(() => {
     now = NOW
