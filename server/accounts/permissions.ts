@@ -16,11 +16,6 @@ export interface Grant {
 /** The grant of browser sessions and of keys without limits. */
 export const FULL_GRANT: Grant = Object.freeze({ scope: 'manage', sites: null, expiresAt: null })
 
-/** Releases that would not apply limits do not know keys with limits. */
-export function isFullGrant({ scope, sites, expiresAt }: Grant): boolean {
-  return scope === 'manage' && sites === null && expiresAt === null
-}
-
 /** INSUFFICIENT_SCOPE unless the credential permits the operation. `slug` is a present or former slug of its site. */
 export async function assertPermitted(
   queries: Queries,

@@ -265,10 +265,6 @@ export class BrowserUser implements AsyncDisposable {
     })
   }
 
-  assertNoComplaints(): void {
-    assert.deepEqual(this.complaints, [])
-  }
-
   /** Asserts a fast subset of WCAG 2.2: contrast, names, headings, target sizes, and no overflow. */
   async assertReadable(): Promise<void> {
     await this.page.evaluate(settleLayout, this.page.viewportSize()!.width)
