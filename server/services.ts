@@ -29,7 +29,7 @@ import { ErrorPages } from './edge/respond/pages/error-pages.ts'
 import { VersionFiles } from './edge/version-files.ts'
 import { AccountDeletion } from './jobs/account-deletion.ts'
 import { sweeps } from './jobs/jobs.ts'
-import { SweepList } from './jobs/sweep-list.ts'
+import { SweepList } from './jobs/scheduler.ts'
 import { ThumbnailDrawer } from './jobs/thumbnail-drawer.ts'
 import { removeAbandonedFolders } from './lib/chromium.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
@@ -86,19 +86,8 @@ function collectParts(
   const { clock } = store
   const plans = new Plans(config.plans, log)
   return Object.freeze({
-    ...{
-      config,
-      baseUrl,
-      branding: config.branding,
-      store,
-      blobs,
-      mail,
-      secret,
-      budget,
-      clock,
-      log,
-      telemetry,
-    },
+    ...{ config, baseUrl, branding: config.branding, budget, log },
+    ...{ store, blobs, mail, secret, telemetry, clock },
     ...{ plans, quotas: new Quotas({ plans, anonymous: anonymousQuotas(config), secret, clock }) },
     blobReader: new BlobReader(blobs, store.read.blobs),
     addresses: new UrlBuilder({ baseUrl, siteDomain: config.siteDomain }),

@@ -125,7 +125,6 @@ const SHORT_FILES: Record<string, string> = {
   'server/edge/request-metrics.ts': 'the numbers of the edge',
   'server/edge/respond/ranges.ts': 'RFC 9110, 14',
   'server/edge/respond/pages/markdown-page.ts': 'a page',
-  'server/jobs/sweep-list.ts': 'a list for administrators',
   'server/lib/byte-semaphore.ts': 'generic',
   'server/lib/invalidation-log.ts': 'a part of LoadingCache with states of its own',
   'server/lib/negative-results.ts': 'a part of LoadingCache with states of its own',

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import type { AdminSweeps } from '../../protocol/api/admin/lists.schema.ts'
 import { firstError } from '../lib/errors.ts'
 import { trace } from '../lib/telemetry.ts'
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/time.ts'
+import { HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
+import type { Store } from '../store/store.ts'
 import type { Lease } from '../store/tables/leases.ts'
 import type { SweepRun } from '../store/tables/sweep-runs.ts'
 import { JobLease, LeaseLostError } from './job-lease.ts'
@@ -168,4 +170,34 @@ export class SweepRunRecorder {
         log.debug('the run of a sweep could not be recorded', { name, error: cause }),
       )
   }
+}
+
+/** The sweeps for administrators, with their last runs. */
+export class SweepList {
+  readonly #store: Store
+  readonly #sweeps: readonly Sweep[]
+
+  constructor(options: SweepParts, table: readonly Sweep[]) {
+    this.#store = options.store
+    this.#sweeps = table.filter((sweep) => sweep.isEnabled?.(options) ?? true)
+  }
+
+  async show(): Promise<AdminSweeps> {
+    const runs = new Map((await this.#store.read.sweepRuns.list()).map((run) => [run.name, run]))
+    return {
+      sweeps: this.#sweeps.map(({ name, description, intervalSeconds }) => {
+        const run = runs.get(name)
+        return {
+          ...{ name, description, intervalSeconds },
+          lastRun: run ? describeRun(run) : null,
+          failures: run?.failures ?? 0,
+          failedAt: toIsoOrNull(run?.failedAt ?? null),
+        }
+      }),
+    }
+  }
+}
+
+function describeRun({ startedAt, durationMs, items, error }: SweepRun) {
+  return { startedAt: toIso(startedAt), durationMs, items, error }
 }
