@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { SiteReview } from '../../client/sdk/slipway.ts'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { Review, ReviewThread } from '../../protocol/api/reviews.schema.ts'
@@ -13,16 +13,23 @@ const ENDED = [401, 403, 404, 410]
 /** A review, and what others add to it while the page is visible. */
 export function useReview(key: string, api: SiteReview): Resource<Review> {
   const review = useResource(`review/${key}`, () => api.get())
-  const revision = review.value?.revision
+  const isKnown = review.value !== undefined
+  const revision = useRef<string | undefined>(undefined)
+  revision.current = review.value?.revision
   useEffect(() => {
-    if (revision === undefined) return
+    if (!isKnown) return
     const listening = new AbortController()
     const { signal } = listening
     const follow = async () => {
       while (!signal.aborted) {
         if (document.visibilityState === 'hidden') await nextEvent(document, 'visibilitychange', signal)
         try {
-          if ((await api.wait(revision, signal)).revision !== revision) return review.reload()
+          const known = revision.current!
+          if ((await api.wait(known, signal)).revision === known) continue
+          const value = await api.get()
+          if (signal.aborted) return
+          review.set(value)
+          revision.current = value.revision
         } catch (error) {
           if (isSlipwayError(error) && ENDED.includes(error.status)) return review.reload()
           if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS))
@@ -31,7 +38,7 @@ export function useReview(key: string, api: SiteReview): Resource<Review> {
     }
     void follow()
     return () => listening.abort()
-  }, [key, revision])
+  }, [key, isKnown])
   return review
 }
 

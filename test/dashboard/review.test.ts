@@ -192,23 +192,34 @@ test('a review page learns that its link was revoked', requiresBrowser, async ()
   await page.getByRole('alert').waitFor()
 })
 
-test('a review loads at most 35 KB of script beyond that of the front page', requiresBrowser, async () => {
-  const { owner } = await web.asOwner()
-  const { link } = await startReview(owner)
-  // Options make a context of its own, with an empty cache.
-  const { page } = await web.asVisitor(undefined, { locale: 'en-GB' })
-  const scripts = () =>
-    page.evaluate(() =>
-      performance
-        .getEntriesByType('resource')
-        .filter(({ name }) => name.endsWith('.js'))
-        .map((entry) => [entry.name, (entry as PerformanceResourceTiming).encodedBodySize] as const),
-    )
-  await page.goto(web.url('/'), { waitUntil: 'networkidle' })
-  const shared = new Map(await scripts())
-  await page.goto(link)
-  await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
-  const own = (await scripts()).filter(([name]) => !shared.has(name))
-  const bytes = own.reduce((sum, [, size]) => sum + size, 0)
-  assert.ok(bytes > 0 && bytes <= 35_000, `${bytes} bytes: ${own.map(([name]) => name)}`)
-})
+test(
+  'a review shows what others write while it sends a comment, and afterwards',
+  requiresBrowser,
+  async () => {
+    const { owner } = await web.asOwner()
+    const { review, link } = await startReview(owner)
+    const { page } = await openAsGuest(link)
+    const [loading, sent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    // The page loads the review, because it has changed, before it has the response to its own change.
+    await page.route('**/previews/spring/review', async (route) => {
+      const response = await route.fetch()
+      loading.resolve()
+      await sent.promise
+      await route.fulfill({ response })
+    })
+    await page.route('**/review/threads', async (route) => {
+      const response = await route.fetch()
+      await loading.promise
+      await route.fulfill({ response })
+    })
+    await page.getByRole('button', { name: 'Comment', exact: true }).click()
+    await frameOf(page).getByText('Opening hours').click()
+    await page.getByLabel('Comment', { exact: true }).fill('And Sundays?')
+    await page.getByRole('button', { name: 'Add comment' }).click()
+    await page.getByText('And Sundays?').waitFor()
+    sent.resolve()
+    const [thread] = (await review.get()).threads
+    await review.addToThread(thread!.id, { text: 'From ten' })
+    await page.getByText('From ten').waitFor()
+  },
+)
