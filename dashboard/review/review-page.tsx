@@ -40,9 +40,9 @@ function LinkedReview({ token }: { token: string }) {
   const client = slipway.with({ reviewToken: token })
   const opened = useResource(`review-link/${token}`, () => client.openReview())
   const { value, error, reload } = opened
-  const name = value && (value.preview === null ? value.slug : `${value.preview} of ${value.slug}`)
+  const name = value && (value.preview === null ? value.slug : `${value.preview} (${value.slug})`)
   return (
-    <Page title={name === undefined ? 'Review' : `Review of ${name}`}>
+    <Page title={name === undefined ? 'Review' : `Review: ${name}`}>
       <ErrorNotice error={error} onRetry={reload} />
       {!value && !error && <Loading what="the review" shape="picture" />}
       {value && (

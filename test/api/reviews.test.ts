@@ -350,7 +350,7 @@ describe('what a reviewer writes', () => {
     const guest = guestOf((await linked(review)).reviewToken).review(slug, 'spring')
     const count = async () => {
       await api.sweep('emails')
-      return (await mailsTo(api, ann.email)).filter((mail) => mail.includes('Review of')).length
+      return (await mailsTo(api, ann.email)).filter((mail) => mail.includes('Review: ')).length
     }
     api.clock.now = Math.ceil(api.clock.now / HOUR_MS) * HOUR_MS + MINUTE_MS
     await review.createThread({ versionId, place: PLACE, text: 'mine' })

@@ -176,10 +176,10 @@ const REVIEWED = {
 
 /** The reviewer may be a stranger: the email has no words of the review, and a name without an address in it. */
 function reviewed({ slug, preview, author, what }: EventOf<'review'>, { base }: UrlBuilder): Content {
-  const subject = preview === null ? slug : `${preview} of ${slug}`
+  const subject = preview === null ? slug : `${preview} (${slug})`
   const query = preview === null ? '' : `?preview=${preview}`
   return {
-    subject: `Review of ${subject}`,
+    subject: `Review: ${subject}`,
     blocks: [
       `${author.replace(/[^\p{L}\p{N} -]/gu, '')} has ${REVIEWED[what]} ${preview === null ? 'your site' : `the preview ${preview} of your site`} ${slug}. There may be more since.`,
       { label: 'Open the review', url: `${base}/sites/${slug}/review${query}` },
