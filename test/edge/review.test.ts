@@ -88,6 +88,8 @@ describe('the frame of a review', () => {
     ["Script-Src 'nonce-1' 'strict-dynamic'", ["Script-Src 'nonce-1' 'strict-dynamic' 'sha256-x'"]],
     ["script-src *; script-src-elem 'self'", ["script-src *; script-src-elem 'self' 'sha256-x'"]],
     ["img-src 'self'", ["img-src 'self'"]],
+    ['sandbox allow-scripts', ['sandbox allow-scripts']],
+    ["sandbox; script-src 'self'", ["sandbox; script-src 'self' 'sha256-x'"]],
     ["frame-ancestors 'none'", []],
     ["frame-ancestors 'none'; img-src *", ['img-src *']],
     ["img-src *, script-src 'self'", ['img-src *', "script-src 'self' 'sha256-x'"]],
@@ -112,6 +114,28 @@ describe('the frame of a review', () => {
       await page.getByRole('button', { name: 'Comment', exact: true }).click()
       await page.frameLocator('iframe').getByText('1', { exact: true }).click()
       await page.getByLabel('Comment', { exact: true }).waitFor()
+    }
+  })
+
+  test('shows a page whose policy blocks the script without marks', requires('chromium'), async () => {
+    const meta = `<meta http-equiv="Content-Security-Policy" content="script-src 'none'">`
+    await using browser = await openBrowser()
+    const { page } = browser
+    await page.clock.install()
+    for (const [policy, html] of [
+      ['sandbox', PAGE],
+      ['sandbox allow-scripts', PAGE],
+      ['img-src *', `<!doctype html>${meta}<p>1`],
+    ] as const) {
+      const { review } = await startSite(`/*\n  Content-Security-Policy: ${policy}\n`, html)
+      await page.goto((await review.createLink()).url)
+      await page.frameLocator('iframe').getByText('1', { exact: true }).waitFor()
+      await page.clock.fastForward(5000)
+      await page.getByText('This page shows no marks.').waitFor()
+      await page.getByLabel('Your name').fill('Bea')
+      await page.getByRole('button', { name: 'Approve' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
+      await page.getByText('Approved', { exact: true }).waitFor()
     }
   })
 
