@@ -136,7 +136,9 @@ function useDesk(props: DeskProps) {
     } else void report(message, path)
   }
   const add = async (text: string) => {
-    onThread(await api.createThread({ versionId, place: place!, text, ...named }))
+    const thread = await api.createThread({ versionId, place: place!, text, ...named })
+    onThread(thread)
+    select({ id: thread.id, count: 1 })
     setPlace(undefined)
     setFilter('open')
   }
@@ -162,6 +164,7 @@ function Desk(props: DeskProps) {
   return (
     <div class="review-desk">
       <div class="stack tight">
+        {review.role === 'guest' && <GuestName />}
         <div class="choices" role="toolbar" aria-label="Review">
           <Button
             variant={commenting ? 'main' : 'plain'}
@@ -185,7 +188,6 @@ function Desk(props: DeskProps) {
         />
       </div>
       <aside class="stack review-side" aria-label="Comments and decision">
-        {review.role === 'guest' && <GuestName />}
         <DecisionPanel {...{ review, canWrite, versionId: shown.versionId }} onDecide={desk.decide} />
         {place && <Composer place={place} onSend={desk.add} onCancel={() => desk.setPlace(undefined)} />}
         <ThreadList
@@ -217,14 +219,16 @@ function marksOf(threads: readonly ReviewThread[], { path, labels, selectedId }:
 function GuestName() {
   const name = useSignal(reviewerName)
   return (
-    <TextField
-      label="Your name"
-      hint={name.trim() === '' ? 'Others see it beside what you write.' : undefined}
-      value={name}
-      maxLength={MAX_REVIEWER_NAME_LENGTH}
-      autocomplete="name"
-      onWrite={rememberName}
-    />
+    <div class="review-subject">
+      <TextField
+        label="Your name"
+        hint={name.trim() === '' ? 'Enter it to comment and decide. Others see it.' : undefined}
+        value={name}
+        maxLength={MAX_REVIEWER_NAME_LENGTH}
+        autocomplete="name"
+        onWrite={rememberName}
+      />
+    </div>
   )
 }
 

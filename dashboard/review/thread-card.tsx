@@ -30,10 +30,13 @@ export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onCh
   })
   const turn = useAction(() => onChange({ status: status === 'open' ? 'resolved' : 'open' }))
   useEffect(() => {
-    if (isSelected) card.current?.scrollIntoView({ block: 'nearest' })
+    if (!isSelected) return
+    card.current?.scrollIntoView({ block: 'nearest' })
+    // After the form of a new comment.
+    if (document.activeElement === document.body) card.current?.focus()
   }, [isSelected])
   return (
-    <li ref={card} class="thread stack tight" aria-current={isSelected ? 'true' : undefined}>
+    <li ref={card} tabIndex={-1} class="thread stack tight" aria-current={isSelected ? 'true' : undefined}>
       <div class="panel-head">
         <Button variant="link" label={`Show comment ${label}`} onClick={onSelect}>
           <span class="mark">{label}</span>

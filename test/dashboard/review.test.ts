@@ -85,7 +85,16 @@ test(
   },
 )
 
-test('a comment without a place is outdated', requiresBrowser, async () => {
+for (const [what, html] of [
+  ['without a place', PAGE('Buy')],
+  [
+    'whose text is at two other places, with other words around,',
+    PAGE('Buy').replace('<h1>', '<p>Order</p><p>Order</p><h1>'),
+  ],
+] as const)
+  test(`a comment ${what} is outdated`, requiresBrowser, () => testOutdated(html))
+
+async function testOutdated(html: string): Promise<void> {
   const { owner, page } = await web.asOwner()
   const { review, slug } = await startReview(owner)
   const { versionId } = await review.get()
@@ -101,12 +110,16 @@ test('a comment without a place is outdated', requiresBrowser, async () => {
   await review.createThread({ versionId, place, text: 'Too small' })
   await page.goto(web.url(`/sites/${slug}/review?preview=spring`))
   await openMark(page, 'Order')
-  await owner.client.publish({ slug, files: files('Buy'), preview: 'spring' })
+  await owner.assertAccessibleInAllViewports()
+  await page.getByRole('button', { name: 'Request changes' }).click()
+  await owner.assertReadableInAllViewports()
+  await page.keyboard.press('Escape')
+  await owner.client.publish({ slug, files: toFiles({ 'index.html': html }), preview: 'spring' })
   await page.getByRole('button', { name: 'Show it' }).click()
   await page.getByRole('button', { name: 'Outdated 1' }).click()
   await page.getByText('Too small').waitFor()
   await waitFor(async () => (await review.get()).counts.outdated === 1)
-})
+}
 
 test('the keyboard alone finds a place, comments and resolves', requiresBrowser, async () => {
   const { owner } = await web.asOwner()
@@ -125,7 +138,7 @@ test('the keyboard alone finds a place, comments and resolves', requiresBrowser,
   await page.getByLabel('Comment', { exact: true }).pressSequentially('Which cakes?')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
-  await page.getByText('Which cakes?').waitFor()
+  await page.locator('li:focus', { hasText: 'Which cakes?' }).waitFor()
   const [thread] = (await review.get()).threads
   assert.equal(thread!.place.text, 'Bread and cakes')
   await page.getByRole('button', { name: 'Resolve', exact: true }).press('Enter')
@@ -135,10 +148,11 @@ test('the keyboard alone finds a place, comments and resolves', requiresBrowser,
 test('a phone comments by touch', requiresBrowser, async () => {
   const { owner } = await web.asOwner()
   const { review, link } = await startReview(owner)
-  const { page } = await openAsGuest(link, { viewport: PHONE, hasTouch: true, isMobile: true })
+  const { page, visitor } = await openAsGuest(link, { viewport: PHONE, hasTouch: true, isMobile: true })
   await page.getByRole('button', { name: 'Comment', exact: true }).tap()
   await frameOf(page).getByText('Opening hours').tap()
   await page.getByLabel('Comment', { exact: true }).fill('And Sundays?')
+  await visitor.assertReadableInAllViewports()
   await page.getByRole('button', { name: 'Add comment' }).tap()
   await page.getByText('And Sundays?').waitFor()
   assert.equal((await review.get()).threads[0]!.place.text, 'Opening hours')
