@@ -66,6 +66,8 @@ function ofBody({ body, bytes, archives }: Route): ErrorCode[] {
     ...when(takesBody, 'REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'),
     ...when(body !== undefined, 'INVALID_JSON'),
     ...when(bytes !== undefined, 'SIZE_MISMATCH'),
+    // Until it is live, newer uploads of the site may end its version.
+    ...when(archives === true, 'UPLOADS_MISSING', 'UPLOAD_EXPIRED'),
   ]
 }
 
