@@ -3,8 +3,10 @@
 #
 #   curl -fsSL {base_url}/publish.sh | sh -s ./folder
 #   curl -fsSL {base_url}/publish.sh | sh -s ./folder --preview NAME
+#   curl -fsSL {base_url}/publish.sh | sh -s ./folder --create
 #
 # With --preview, the preview of SLIPWAY_SITE with this name shows the folder, and the site stays as it is; needs a key.
+# With --create, the first publish creates the site SLIPWAY_SITE; needs a key.
 # Without an account the site is new, and expires unless it is claimed. These variables change that:
 #
 #   SLIPWAY_KEY           API key: the site belongs to its account
@@ -19,7 +21,7 @@ server={server}
 
 # A function, so that an incompletely downloaded script does nothing.
 main() {
-  folder= preview=
+  folder= preview= create=
   while [ $# -gt 0 ]; do
     case $1 in
     --preview)
@@ -27,6 +29,7 @@ main() {
       preview=$2
       shift
       ;;
+    --create) create=yes ;;
     *)
       [ -z "$folder" ] || fail 2 'Name one folder: sh -s ./folder'
       folder=$1
@@ -50,6 +53,7 @@ main() {
   *[!a-z0-9-]*) fail 2 '--preview must be a name, such as pr-1' ;;
   esac
   [ -z "$preview" ] || [ -n "$site" ] || fail 2 'Set SLIPWAY_SITE to the name of the site of the preview'
+  [ -z "$create" ] || [ -n "$site" ] || fail 2 'Set SLIPWAY_SITE to the name of the site to create'
   for program in curl tar; do
     command -v "$program" >/dev/null || fail 1 "$program is not installed"
   done
@@ -144,7 +148,9 @@ upload() {
   elif [ -n "${SLIPWAY_CLAIM_TOKEN:-}" ]; then
     header "X-Slipway-Claim-Token: $SLIPWAY_CLAIM_TOKEN"
   fi
-  url="$server/$site?ifChanged=true&keepTopFolder=true${preview:+&preview=$preview}"
+  query="ifChanged=true&keepTopFolder=true${preview:+&preview=$preview}"
+  url="$server/$site?$query"
+  [ -z "$create" ] || url="$server/?name=$site&update=true&$query"
   status=$(curl -sS -T "$work/site.tar.gz" -H 'Content-Type: application/gzip' \
     -H 'X-Slipway-Client: publish.sh' --config "$work/headers" -o "$work/answer" \
     -w '%{http_code}' "$url") || fail 5 "Cannot reach $server"

@@ -91,6 +91,18 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       assert.deepEqual([(await getUrl(stdout.trim())).text, (await getUrl(url)).text], ['preview', 'live'])
     })
 
+    it(`creates the site of a name the first time, and updates it afterwards, with ${shell}`, async () => {
+      using user = new Machine(shell)
+      const key = await service.signIn(`name-${shell}@example.test`)
+      const env = { SLIPWAY_KEY: key, SLIPWAY_SITE: `bakery-${shell}` }
+      for (const content of ['one', 'two']) {
+        user.write({ 'index.html': content })
+        const { stdout, stderr } = await user.publish(service, ['.', '--create'], env)
+        assert.equal(new URL(stdout).hostname, `bakery-${shell}.localhost`, stderr)
+        assert.equal((await getUrl(stdout.trim())).text, content)
+      }
+    })
+
     const failures: [
       name: string,
       folder: string,
@@ -109,6 +121,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         /^slipway: .+\n {2}Set SLIPWAY_KEY to an API key .+, SLIPWAY_CLAIM_TOKEN\n$/,
       ],
       ['a preview without a site', '. --preview pr-1', {}, 2, /Set SLIPWAY_SITE/],
+      ['a site to create without a name', '. --create', {}, 2, /Set SLIPWAY_SITE/],
       ['a preview without a name', '. --preview', {}, 2, /--preview needs a name/],
       ['two folders', '. linked', {}, 2, /Name one folder/],
       [
