@@ -9,6 +9,8 @@ const page = (name: string) => new URL(`${name}.html`, import.meta.url).pathname
 
 const REVIEW_FRAME = new URL('review/frame.ts', import.meta.url).pathname
 
+const REVIEW_EARLY = new URL('review/early.ts', import.meta.url).pathname
+
 const ENCODERS = { br: brotliCompressSync, zst: zstdCompressSync, gz: gzipSync }
 
 /** Compresses each file beside it. Pages change before they are served. */
@@ -72,6 +74,27 @@ const prerenderFrontPage: Plugin = {
   },
 }
 
+/** Writes the page of review links, which loads the scripts of a review with those of the application. */
+const preloadReview: Plugin = {
+  name: 'preload-review',
+  writeBundle({ dir }, bundle) {
+    const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
+    const names = new Set(chunks.filter(({ name }) => name === 'review-page').map(({ fileName }) => fileName))
+    for (const name of names)
+      for (const imported of chunks.find(({ fileName }) => fileName === name)!.imports) names.add(imported)
+    const page = readFileSync(`${dir}/index.html`, 'utf8')
+    const links = [...names]
+      .filter((name) => !page.includes(name))
+      .map((name) => `<link rel="modulepreload" crossorigin href="/${name}">`)
+    const early = chunks.find(({ name }) => name === 'review-early')!.fileName
+    const script = `<script type="module" async src="/${early}"></script>`
+    writeFileSync(
+      `${dir}/review.html`,
+      page.replace('<link', (first) => script + first).replace('</head>', () => `${links.join('')}</head>`),
+    )
+  },
+}
+
 /**
  * Two pages, their scripts and styles: served by `server/web/built-site.ts` under a policy that allows nothing
  * inline. It replaces the placeholders in the pages.
@@ -85,7 +108,12 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
-      input: { index: page('index'), reference: page('reference'), 'review-frame': REVIEW_FRAME },
+      input: {
+        index: page('index'),
+        reference: page('reference'),
+        'review-frame': REVIEW_FRAME,
+        'review-early': REVIEW_EARLY,
+      },
       // One file for what most pages share: small files cost more bytes of headers than they save.
       output: {
         // `server/edge/review.ts` sends it to the reviewed pages.
@@ -105,5 +133,5 @@ export default defineConfig({
     },
   },
   worker: { format: 'es', plugins: () => [recordPackages()] },
-  plugins: [precompress, prerenderFrontPage, recordPackages(), listPackages],
+  plugins: [precompress, prerenderFrontPage, preloadReview, recordPackages(), listPackages],
 })

@@ -39,7 +39,7 @@ import type {
   UploadTarget,
 } from '../../protocol/api/publish.schema.ts'
 import type { ReportReceived, ReportRequest } from '../../protocol/api/reports.schema.ts'
-import type { OpenedReview } from '../../protocol/api/reviews.schema.ts'
+import type { Review } from '../../protocol/api/reviews.schema.ts'
 import type {
   ClaimPreview,
   ClaimResponse,
@@ -576,8 +576,8 @@ export class Slipway {
     return new SiteReview((id, call) => this.#call(id, ...([call] as never)), slug, preview)
   }
 
-  /** What the review link is about whose token this client has. */
-  openReview(): Promise<OpenedReview> {
+  /** The review of the link whose token this client has. */
+  openReview(): Promise<Review> {
     return this.#call('openReview')
   }
 

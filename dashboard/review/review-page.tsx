@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { Review } from '../../protocol/api/reviews.schema.ts'
 import { tab } from '../api/browser-storage.ts'
 import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
@@ -38,7 +39,7 @@ function readToken(): string | undefined {
 
 function LinkedReview({ token }: { token: string }) {
   const client = slipway.with({ reviewToken: token })
-  const opened = useResource(`review-link/${token}`, () => client.openReview())
+  const opened = useResource(`review/link/${token}`, async () => (await takeEarly()) ?? client.openReview())
   const { value, error, reload } = opened
   const name = value && (value.preview === null ? value.slug : `${value.preview} (${value.slug})`)
   return (
@@ -50,4 +51,11 @@ function LinkedReview({ token }: { token: string }) {
       )}
     </Page>
   )
+}
+
+/** The review that was requested while the scripts were loading; undefined for a failure, and later. */
+async function takeEarly(): Promise<Review | undefined> {
+  const response = await globalThis.earlyReview?.catch(() => undefined)
+  globalThis.earlyReview = undefined
+  return response?.ok ? response.json() : undefined
 }

@@ -208,9 +208,3 @@ export const changesQuery = object({}, { since: text('The revision that is known
 
 export const reviewRevision = named('ReviewRevision', object({ revision: text('The current revision') }))
 export type ReviewRevision = Static<typeof reviewRevision>
-
-export const openedReview = named(
-  'OpenedReview',
-  object({ slug, preview: nullable(text('The name of the preview; null for the live version')) }),
-)
-export type OpenedReview = Static<typeof openedReview>

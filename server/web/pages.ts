@@ -70,7 +70,8 @@ export async function pages(
     })
   const serveFile = (url: string, name: string) =>
     serve(url, (request) => builtSite.findResponse(name, request))
-  for (const url of Object.values(PAGE_PATHS)) if (url !== '/') serveFile(url, 'index.html')
+  for (const url of Object.values(PAGE_PATHS))
+    if (url !== '/') serveFile(url, url === PAGE_PATHS.review ? 'review.html' : 'index.html')
   for (const [url, file] of agentFiles) {
     if (url !== '/' && url !== '/docs') serve(url, async (request) => toPageResponse(file, request))
   }

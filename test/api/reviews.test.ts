@@ -151,7 +151,8 @@ describe('a review', () => {
       () => guest.archive(slug),
     ])
       assert.match(await outcome(call()), /^(UNAUTHORIZED|NOT_FOUND)$/)
-    assert.deepEqual(await guest.openReview(), { slug, preview: 'spring' })
+    const opened = await guest.openReview()
+    assert.deepEqual([opened.slug, opened.preview], [slug, 'spring'])
     assert.equal((await guest.review(slug, 'spring').get()).links, undefined)
   })
 
@@ -220,7 +221,7 @@ describe('a review', () => {
     const { id } = await begin()
     const name = `renamed-${slug}`
     await owner.client.renameSite(slug, name)
-    assert.deepEqual(await guest.openReview(), { slug: name, preview: 'spring' })
+    assert.equal((await guest.openReview()).slug, name)
     for (const known of [slug, name])
       assert.deepEqual(
         (await guest.review(known, 'spring').get()).threads.map((thread) => thread.id),

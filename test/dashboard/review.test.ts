@@ -174,6 +174,11 @@ test('a review loads at most 35 KB of script beside that of the front page', req
   await frameOf(page).getByRole('button', { name: 'Order' }).waitFor()
   const own = (await readScripts()).filter(([name]) => !shared.has(name))
   assert.ok(own.length > 0)
+  assert.match(own[0]![0], /early/, 'it requests the review first')
+  const requests = await page.evaluate(() =>
+    performance.getEntriesByType('resource').filter(({ name }) => /review\/open$|\/review$/.test(name)),
+  )
+  assert.equal(requests.length, 1, 'once')
   const bytes = own.reduce((sum, [, size]) => sum + size, 0)
   assert.ok(bytes <= 35_000, `${bytes} bytes: ${own.map((one) => one.join(' ')).join(', ')}`)
 })

@@ -2,7 +2,6 @@ import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip
 import type {
   CreatedReviewLink,
   DecisionRequest,
-  OpenedReview,
   Placements,
   PlacementsResponse,
   Review,
@@ -60,12 +59,10 @@ export class Reviews {
     this.#changes = new ReviewChanges(parts.store)
   }
 
-  /** What the link is about. */
-  async open(caller: ReviewCaller): Promise<OpenedReview> {
+  /** That of the link. */
+  async open(caller: ReviewCaller): Promise<Review> {
     const { store, clock } = this.#parts
-    const { slug, previewName } = await requireLink(store.read, caller, clock())
-    await requireReview(store.read, caller, { subject: { slug, previewName }, right: 'read', now: clock() })
-    return { slug, preview: previewName || null }
+    return this.get(caller, await requireLink(store.read, caller, clock()))
   }
 
   async get(

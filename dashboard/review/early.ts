@@ -1,0 +1,13 @@
+import type { REVIEW_TOKEN_HEADER } from '../../protocol/api/reviews.ts'
+
+// Requests the review of a link while the scripts of the page load. It imports no code, which would have to load first.
+
+declare global {
+  var earlyReview: Promise<Response> | undefined
+}
+
+const HEADER: typeof REVIEW_TOKEN_HEADER = 'x-slipway-review'
+
+const token = location.hash.slice(1)
+if (token !== '')
+  globalThis.earlyReview = fetch('/api/v1/review/open', { method: 'POST', headers: { [HEADER]: token } })
