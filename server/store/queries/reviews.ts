@@ -19,11 +19,9 @@ export class ReviewQueries extends QueryGroup {
     return reviewLinkTable.toEntityIfFound(await row.executeTakeFirst())
   }
 
-  async links({ slug, previewName }: ReviewSubject): Promise<StoredReviewLink[]> {
-    const rows = this.db.selectFrom('review_links').selectAll().where('slug', '=', slug)
-    return reviewLinkTable.toEntities(
-      await rows.where('preview_name', '=', previewName).orderBy('id').execute(),
-    )
+  async links(subject: ReviewSubject): Promise<StoredReviewLink[]> {
+    const rows = this.db.selectFrom('review_links').selectAll().where(isOf(subject)).orderBy('id')
+    return reviewLinkTable.toEntities(await rows.execute())
   }
 
   async addLink(link: StoredReviewLink): Promise<void> {
@@ -31,32 +29,27 @@ export class ReviewQueries extends QueryGroup {
   }
 
   /** Returns whether the subject had the link. */
-  async removeLink({ slug, previewName }: ReviewSubject, id: string): Promise<boolean> {
-    const row = this.db.deleteFrom('review_links').where('id', '=', id).where('slug', '=', slug)
-    return hasDeleted(row.where('preview_name', '=', previewName))
+  async removeLink(subject: ReviewSubject, id: string): Promise<boolean> {
+    const row = this.db.deleteFrom('review_links').where('id', '=', id).where(isOf(subject))
+    return hasDeleted(row)
   }
 
   /** Of this subject, or of all; returns the number. */
   async removeExpiredLinks(now: number, limit: number, subject?: ReviewSubject): Promise<number> {
     let expired = this.db.selectFrom('review_links').select('id').where('expires_at', '<=', now)
-    if (subject)
-      expired = expired.where('slug', '=', subject.slug).where('preview_name', '=', subject.previewName)
+    if (subject) expired = expired.where(isOf(subject))
     return countDeleted(this.db.deleteFrom('review_links').where('id', 'in', expired.limit(limit)))
   }
 
   /** The newest first. */
-  async threads({ slug, previewName }: ReviewSubject): Promise<StoredThread[]> {
-    const rows = this.db.selectFrom('review_threads').selectAll().where('slug', '=', slug)
-    return reviewThreadTable.toEntities(
-      await rows.where('preview_name', '=', previewName).orderBy('id', 'desc').execute(),
-    )
+  async threads(subject: ReviewSubject): Promise<StoredThread[]> {
+    const rows = this.db.selectFrom('review_threads').selectAll().where(isOf(subject)).orderBy('id', 'desc')
+    return reviewThreadTable.toEntities(await rows.execute())
   }
 
-  async thread({ slug, previewName }: ReviewSubject, id: string): Promise<StoredThread | undefined> {
-    const row = this.db.selectFrom('review_threads').selectAll().where('id', '=', id).where('slug', '=', slug)
-    return reviewThreadTable.toEntityIfFound(
-      await row.where('preview_name', '=', previewName).executeTakeFirst(),
-    )
+  async thread(subject: ReviewSubject, id: string): Promise<StoredThread | undefined> {
+    const row = this.db.selectFrom('review_threads').selectAll().where('id', '=', id).where(isOf(subject))
+    return reviewThreadTable.toEntityIfFound(await row.executeTakeFirst())
   }
 
   async addThread(thread: StoredThread): Promise<void> {
@@ -64,32 +57,28 @@ export class ReviewQueries extends QueryGroup {
   }
 
   async updateThread(id: string, change: Partial<StoredThread>): Promise<void> {
-    await this.db
-      .updateTable('review_threads')
-      .set(reviewThreadTable.toRow(change))
-      .where('id', '=', id)
-      .execute()
+    const row = this.db.updateTable('review_threads').set(reviewThreadTable.toRow(change))
+    await row.where('id', '=', id).execute()
   }
 
   async removeThread(id: string): Promise<void> {
     await this.db.deleteFrom('review_threads').where('id', '=', id).execute()
   }
 
-  /** Threads of a subject, their characters, and the id of the oldest resolved one. */
-  async size({ slug, previewName }: ReviewSubject): Promise<{ threads: number; characters: number }> {
+  /** Threads of a subject, and their characters. */
+  async size(subject: ReviewSubject): Promise<{ threads: number; characters: number }> {
     const { threads, characters } = await this.db
       .selectFrom('review_threads')
       .select((e) => [e.fn.countAll<number>().as('threads'), e.fn.sum<number>('characters').as('characters')])
-      .where('slug', '=', slug)
-      .where('preview_name', '=', previewName)
+      .where(isOf(subject))
       .executeTakeFirstOrThrow()
     return { threads: Number(threads), characters: Number(characters ?? 0) }
   }
 
-  async oldestResolved({ slug, previewName }: ReviewSubject): Promise<string | undefined> {
-    const row = this.db.selectFrom('review_threads').select('id').where('slug', '=', slug)
-    const oldest = row.where('preview_name', '=', previewName).where('status', '=', 'resolved').orderBy('id')
-    return (await oldest.limit(1).executeTakeFirst())?.id
+  async oldestResolved(subject: ReviewSubject): Promise<string | undefined> {
+    const rows = this.db.selectFrom('review_threads').select('id').where(isOf(subject))
+    const oldest = rows.where('status', '=', 'resolved').orderBy('id').limit(1)
+    return (await oldest.executeTakeFirst())?.id
   }
 
   /** Open threads of all subjects of each of these sites; sites without any are absent. */
@@ -106,13 +95,13 @@ export class ReviewQueries extends QueryGroup {
   }
 
   /** Another text after each change of a thread, and after each decision. */
-  async revision({ slug, previewName }: ReviewSubject): Promise<string> {
+  async revision(subject: ReviewSubject): Promise<string> {
     const { rows } = await sql<
       Record<'changed' | 'threads' | 'characters' | 'decision', number | string | null>
     >`
       select sum(changed_at) as changed, count(*) as threads, sum(characters) as characters,
-        (select max(id) from review_decisions where slug = ${slug} and preview_name = ${previewName}) as decision
-      from review_threads where slug = ${slug} and preview_name = ${previewName}`.execute(this.db)
+        (select max(id) from review_decisions where ${isOf(subject)}) as decision
+      from review_threads where ${isOf(subject)}`.execute(this.db)
     const { changed, threads, characters, decision } = rows[0]!
     return [changed ?? 0, threads, characters ?? 0, decision ?? ''].join('.')
   }
@@ -122,10 +111,9 @@ export class ReviewQueries extends QueryGroup {
   }
 
   /** The newest first. */
-  async decisions({ slug, previewName }: ReviewSubject, limit: number): Promise<StoredDecision[]> {
-    const rows = this.db.selectFrom('review_decisions').selectAll().where('slug', '=', slug)
-    const newest = rows.where('preview_name', '=', previewName).orderBy('id', 'desc').limit(limit)
-    return reviewDecisionTable.toEntities(await newest.execute())
+  async decisions(subject: ReviewSubject, limit: number): Promise<StoredDecision[]> {
+    const rows = this.db.selectFrom('review_decisions').selectAll().where(isOf(subject))
+    return reviewDecisionTable.toEntities(await rows.orderBy('id', 'desc').limit(limit).execute())
   }
 
   /** About this content, in every review of the site; the newest first. */
@@ -135,14 +123,15 @@ export class ReviewQueries extends QueryGroup {
     return reviewDecisionTable.toEntities(await newest.execute())
   }
 
-  async remove({ slug, previewName }: ReviewSubject): Promise<void> {
-    for (const table of REVIEW_TABLES) {
-      const rows = this.db.deleteFrom(table).where('slug', '=', slug)
-      await rows.where('preview_name', '=', previewName).execute()
-    }
+  async remove(subject: ReviewSubject): Promise<void> {
+    for (const table of REVIEW_TABLES) await this.db.deleteFrom(table).where(isOf(subject)).execute()
   }
 
   async removeOfSite(slug: string): Promise<void> {
     for (const table of REVIEW_TABLES) await this.db.deleteFrom(table).where('slug', '=', slug).execute()
   }
+}
+
+function isOf({ slug, previewName }: ReviewSubject) {
+  return sql<boolean>`slug = ${slug} and preview_name = ${previewName}`
 }
