@@ -14,21 +14,10 @@ import type {
   ThreadChange,
   ThreadRequest,
 } from '../../protocol/api/reviews.schema.ts'
+import { REVIEW_IDS } from '../../protocol/api/reviews.ts'
 import type { AnyCall } from './operation.ts'
 
 type Send = <Id extends OperationId>(id: Id, call: AnyCall) => Promise<Answer<Id>>
-
-/** The operations of a review, each with its id for the live version and for a preview. */
-const IDS = {
-  get: ['getReview', 'getPreviewReview'],
-  createLink: ['createReviewLink', 'createPreviewReviewLink'],
-  revokeLink: ['revokeReviewLink', 'revokePreviewReviewLink'],
-  createThread: ['createThread', 'createPreviewThread'],
-  addToThread: ['addToThread', 'addToPreviewThread'],
-  decide: ['decideReview', 'decidePreviewReview'],
-  place: ['reportPlacements', 'reportPreviewPlacements'],
-  wait: ['waitForReview', 'waitForPreviewReview'],
-} as const satisfies Record<string, readonly [live: OperationId, preview: OperationId]>
 
 /** The review of a preview, or of the live version of a site. */
 export class SiteReview {
@@ -83,19 +72,19 @@ export class SiteReview {
     return this.#call('wait', { query: { since }, ...(signal && { signal }) })
   }
 
-  #call<Name extends keyof typeof IDS>(
+  #call<Name extends keyof typeof REVIEW_IDS>(
     name: Name,
     call: AnyCall,
     id?: string,
-  ): Promise<Answer<(typeof IDS)[Name][0]>> {
+  ): Promise<Answer<(typeof REVIEW_IDS)[Name][0]>> {
     const preview = this.#preview
     const params = {
       slug: this.#slug,
       ...(preview !== undefined && { name: preview }),
       ...(id !== undefined && { id }),
     }
-    return this.#send(IDS[name][preview === undefined ? 0 : 1], { params, ...call }) as Promise<
-      Answer<(typeof IDS)[Name][0]>
+    return this.#send(REVIEW_IDS[name][preview === undefined ? 0 : 1], { params, ...call }) as Promise<
+      Answer<(typeof REVIEW_IDS)[Name][0]>
     >
   }
 }

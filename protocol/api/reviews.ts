@@ -1,8 +1,22 @@
+import type { OperationId } from './paths.ts'
+
 /** The token of a review link. It has no place in a URL that a server logs. */
 export const REVIEW_TOKEN_HEADER = 'x-slipway-review'
 
 /** The path of the page that a review link opens, with its token as the fragment. */
 export const REVIEW_PATH = '/review'
+
+/** The operations of a review, each with its id for the live version and for a preview. */
+export const REVIEW_IDS = {
+  get: ['getReview', 'getPreviewReview'],
+  createLink: ['createReviewLink', 'createPreviewReviewLink'],
+  revokeLink: ['revokeReviewLink', 'revokePreviewReviewLink'],
+  createThread: ['createThread', 'createPreviewThread'],
+  addToThread: ['addToThread', 'addToPreviewThread'],
+  decide: ['decideReview', 'decidePreviewReview'],
+  place: ['reportPlacements', 'reportPreviewPlacements'],
+  wait: ['waitForReview', 'waitForPreviewReview'],
+} as const satisfies Record<string, readonly [live: OperationId, preview: OperationId]>
 
 /** Maximum lengths in characters. */
 export const MAX_COMMENT_LENGTH = 5000

@@ -1,20 +1,10 @@
-import type { OperationId } from '../../protocol/api/paths.ts'
+import { REVIEW_IDS } from '../../protocol/api/reviews.ts'
 import type { Call } from '../calls.ts'
 import type { CallFixture } from './fixture.ts'
 
-const PLACE = { path: '/', selector: 'p', text: 't', before: '', after: '', width: 1, height: 1 }
+type LiveId = (typeof REVIEW_IDS)[keyof typeof REVIEW_IDS][0]
 
-/** The ids of the calls about a live version, with those about a preview. */
-const PREVIEW_IDS = {
-  getReview: 'getPreviewReview',
-  createReviewLink: 'createPreviewReviewLink',
-  revokeReviewLink: 'revokePreviewReviewLink',
-  createThread: 'createPreviewThread',
-  addToThread: 'addToPreviewThread',
-  decideReview: 'decidePreviewReview',
-  reportPlacements: 'reportPreviewPlacements',
-  waitForReview: 'waitForPreviewReview',
-} as const satisfies Partial<Record<OperationId, OperationId>>
+const PLACE = { path: '/', selector: 'p', text: 't', before: '', after: '', width: 1, height: 1 }
 
 // biome-ignore format: one row per call
 const reviewCalls = (review: `/${string}`, prepare: (f: CallFixture) => ReturnType<CallFixture['review']>) => ({
@@ -26,7 +16,7 @@ const reviewCalls = (review: `/${string}`, prepare: (f: CallFixture) => ReturnTy
   decideReview: { route: `POST ${review}/decisions`, access: 'manage site', right: 'publish', writes: true, prepare: async (f) => { const path = await prepare(f); return { path, json: { versionId: path.versionId, decision: 'approved' } } }, errors: [['VERSION_CONFLICT', { json: { versionId: 'x', decision: 'approved' } }]] },
   reportPlacements: { route: `PUT ${review}/placements`, access: 'preview site', right: 'read', writes: true, prepare: async (f) => { const path = await prepare(f); return { path, json: { versionId: path.versionId, placed: [], missing: [path.id] } } } },
   waitForReview: { route: `GET ${review}/changes`, access: 'read site', right: 'read', writes: false, prepare: async (f) => ({ path: await prepare(f), query: '?since=x' }) },
-}) as const satisfies Record<keyof typeof PREVIEW_IDS, Call>
+}) as const satisfies Record<LiveId, Call>
 
 const ofPreview = reviewCalls('/api/v1/publish/{slug}/previews/{name}/review', async (f) =>
   f.review(await f.preview()),
@@ -36,5 +26,5 @@ const ofPreview = reviewCalls('/api/v1/publish/{slug}/previews/{name}/review', a
 export const REVIEW_CALLS: Record<string, Call> = {
   openReview: { route: 'POST /api/v1/review/open', access: 'any', anonymous: true, writes: false, prepare: async (f) => ({ headers: { 'x-slipway-review': (await f.review(await f.preview())).token } }), errors: [['NOT_FOUND', { headers: { 'x-slipway-review': 'x' } }], ['NOT_FOUND', { headers: {} }]] },
   ...reviewCalls('/api/v1/publish/{slug}/review', async (f) => f.review(await f.site())),
-  ...Object.fromEntries(Object.entries(PREVIEW_IDS).map(([id, preview]) => [preview, ofPreview[id as keyof typeof PREVIEW_IDS]])),
+  ...Object.fromEntries(Object.values(REVIEW_IDS).map(([id, preview]) => [preview, ofPreview[id]])),
 }

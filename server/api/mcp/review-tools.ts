@@ -1,4 +1,5 @@
 import type { Review, ReviewThread } from '../../../protocol/api/reviews.schema.ts'
+import { REVIEW_IDS } from '../../../protocol/api/reviews.ts'
 import { object, text } from '../../../protocol/api/schema.ts'
 import { site } from './arguments.ts'
 import { ADD, type ApiClient, type Arguments, dashboardUrl, READ, type Tool } from './tool.ts'
@@ -11,12 +12,6 @@ const MAX_WORDS = 160
 
 const preview = text('Name of the preview; without it, the live version')
 const thread = text('Id of the thread, from list_feedback')
-
-/** The id of an operation for the live version, and for a preview. */
-const OPERATIONS = {
-  get: ['getReview', 'getPreviewReview'],
-  add: ['addToThread', 'addToPreviewThread'],
-} as const
 
 export const REVIEW_TOOLS: readonly Tool[] = [
   {
@@ -61,7 +56,7 @@ export const REVIEW_TOOLS: readonly Tool[] = [
     annotations: ADD,
     scope: 'publish',
     call: async (api, { thread, text, ...subject }) =>
-      describe(await callReview(api, 'add', { ...subject, id: thread }, { body: { text } })),
+      describe(await callReview(api, 'addToThread', { ...subject, id: thread }, { body: { text } })),
   },
   {
     name: 'resolve_feedback',
@@ -71,17 +66,19 @@ export const REVIEW_TOOLS: readonly Tool[] = [
     annotations: ADD,
     scope: 'publish',
     call: async (api, { thread, ...subject }) =>
-      describe(await callReview(api, 'add', { ...subject, id: thread }, { body: { status: 'resolved' } })),
+      describe(
+        await callReview(api, 'addToThread', { ...subject, id: thread }, { body: { status: 'resolved' } }),
+      ),
   },
 ]
 
 function callReview<T>(
   api: ApiClient,
-  name: keyof typeof OPERATIONS,
+  name: 'get' | 'addToThread',
   { slug, preview, id }: Arguments,
   call: { query?: Arguments; body?: Arguments } = {},
 ): Promise<T> {
-  const [live, ofPreview] = OPERATIONS[name]
+  const [live, ofPreview] = REVIEW_IDS[name]
   const params = { slug, ...(id !== undefined && { id }) }
   return preview === undefined
     ? api.call(live, { params, ...call })
