@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
@@ -16,6 +16,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { Slipway } from '../../client/sdk/slipway.ts'
+import { playReviewLoop, type ReviewCommand } from '../../test/journeys/review-loop.ts'
+import { ContextPool } from '../../test/support/browser.ts'
+import { newestCode } from '../../test/support/service.ts'
 import { build } from '../build.mjs'
 import { root } from '../root.mjs'
 import { buildPackages } from './build-packages.ts'
@@ -65,8 +69,9 @@ export async function testInstallation(log: Log): Promise<void> {
     debian.run('install', '-d', '-o', 'slipway', '-m', '0700', '/srv/backup')
     debian.run('slipway-server', 'backup', '/srv/backup')
     assert.match(debian.run('slipway-server', 'backup', 'verify', '/srv/backup'), /all are intact/)
+    await playReview(debian, port)
   })
-  log(`upgraded to ${debian.version()}: the site is served, was checked and backed up`)
+  log(`upgraded to ${debian.version()}: the site is served, was checked, backed up and reviewed`)
 
   debian.run('dpkg', '--remove', 'slipway')
   assert.deepEqual(
@@ -85,6 +90,25 @@ export async function testInstallation(log: Log): Promise<void> {
   log('removed with its data kept, and purged with them')
 
   log(`started ${tarball}, published ${await runArchive(debian, tarball, port)}`)
+}
+
+/** Plays the loop of a review with the running service and the client of the package. */
+async function playReview(debian: DebianSystem, port: number): Promise<void> {
+  const baseUrl = `http://localhost:${port}`
+  const email = 'ann@example.test'
+  const anonymous = new Slipway({ baseUrl })
+  await anonymous.requestCode(email)
+  const code = await newestCode(debian.locate('var/lib/slipway/mail'), email)
+  const { apiKey: key } = await anonymous.verifyCode(email, code)
+  const command: ReviewCommand = {
+    run: (args) => debian.runClient({ SLIPWAY_URL: baseUrl, SLIPWAY_KEY: key }, args),
+    write(page) {
+      debian.write('srv/reviewed/index.html', page)
+      return '/srv/reviewed'
+    },
+  }
+  await using browsers = await ContextPool.open('--disable-dev-shm-usage')
+  await playReviewLoop({ client: new Slipway({ baseUrl, key }), command, browsers })
 }
 
 /** Unpacks the archive and starts its program as a user that owns an empty folder only. Returns the URL of a site. */
@@ -126,7 +150,19 @@ class DebianSystem {
     this.#folder = folder
   }
 
-  readonly has = (path: string): boolean => existsSync(join(this.#folder, path))
+  readonly locate = (path: string): string => join(this.#folder, path)
+
+  readonly has = (path: string): boolean => existsSync(this.locate(path))
+
+  /** Runs the client, while this process does other things. */
+  runClient(env: Record<string, string>, args: string[]): Promise<{ code: number; stdout: string }> {
+    const options = { env: { PATH: '/usr/bin:/bin', HOME: '/root', ...env } }
+    return new Promise((resolve) => {
+      execFile('/usr/sbin/chroot', [this.#folder, 'slipway', ...args], options, (error, stdout) =>
+        resolve({ code: error === null ? 0 : Number(error.code), stdout }),
+      )
+    })
+  }
 
   run(...command: string[]): string {
     return execFileSync('chroot', [this.#folder, ...command], {
