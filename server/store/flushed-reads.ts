@@ -127,7 +127,8 @@ export class FlushedReads {
    * known which ones they have acknowledged.
    */
   untilCurrent(): Promise<unknown> | undefined {
-    if (!this.#shown.connection.isTransaction) return this.showNewest()
+    if (!this.#shown.connection.isTransaction)
+      return settlesWithin(this.#options.refreshMs, this.showNewest())
     if (this.#isCurrent) return undefined
     if (this.#foreignVersion() === this.#shownForeignVersion) {
       // Until this process can receive what was sent after an acknowledgement.

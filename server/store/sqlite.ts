@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely'
+import { Kysely, SqliteAdapter, SqliteDialect, type SqliteStatement } from 'kysely'
 import type { Ballast } from '../blobs/ballast.ts'
 import { DEADLINES, type Deadlines } from '../lib/deadlines.ts'
 import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
@@ -98,11 +98,11 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   ): Promise<Committed<T>> {
     assertNoFailedFlush()
     if (wanted !== 'unread') commits.signal.throwIfAborted()
-    await beginImmediate(writer, deadline)
     if (isCheckpointDue()) {
-      await checkpoint().finally(() => writer.exec('rollback'))
       await beginImmediate(writer, deadline)
+      await checkpoint().finally(() => writer.exec('rollback'))
     }
+    await beginImmediate(writer, deadline)
     const changed = new ChangeSet()
     const written: number[] = []
     const result = await writing.transaction().execute(async (trx) => {
@@ -444,7 +444,7 @@ function createKysely(
   return new Kysely<Schema>({
     plugins: [TURN_LIMIT],
     dialect: {
-      createAdapter: (): DirectAdapter => Object.assign(dialect.createAdapter(), { execute }),
+      createAdapter: () => new Adapter(execute),
       createIntrospector: (db) => dialect.createIntrospector(db),
       createQueryCompiler: () => dialect.createQueryCompiler(),
       createDriver() {
@@ -455,6 +455,20 @@ function createKysely(
       },
     },
   })
+}
+
+class Adapter extends SqliteAdapter implements DirectAdapter {
+  readonly execute: DirectAdapter['execute']
+
+  constructor(execute: DirectAdapter['execute']) {
+    super()
+    this.execute = execute
+  }
+
+  /** Statements are synchronous, and writes wait for each other before. A lock of Kysely would survive a failed `beforeQuery`. */
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
 }
 
 /** The transaction has begun already, or SQLite rolled it back after an error. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { closeSync, fsyncSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { DEADLINES, PATIENT } from '../../server/lib/deadlines.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
@@ -40,6 +41,26 @@ test('a loop over many rows lets other work of the process run between its state
   }
   assert.ok(await isInterrupted(read))
   assert.ok(await store.write('relaxed', {}, isInterrupted))
+})
+
+test('an error before one read refuses that one only', async (context) => {
+  await using database = await freshSqlite()
+  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  const get = StatementSync.prototype.get
+  let fails = false
+  context.mock.method(StatementSync.prototype, 'get', function (this: StatementSync, ...values: unknown[]) {
+    if (fails && this.sourceSQL === 'PRAGMA data_version')
+      throw Object.assign(new Error('disk I/O error'), { errcode: 10 })
+    return get.apply(this, values as never)
+  })
+  const reads = [() => store.read.sites.bySlug('compiled'), () => store.read.blobs.find('by the builder')]
+  for (const read of reads) {
+    await turn()
+    fails = true
+    await assert.rejects(read(), { code: 'UNAVAILABLE' })
+    fails = false
+    assert.equal(await read(), undefined)
+  }
 })
 
 test('a statement has the values of each call, and refuses a parameter that is not passed on as a value', async () => {
