@@ -32,12 +32,12 @@ import type { BlobLocation, Blobs, PutConstraints, StoredBlob } from './blobs.ts
 import { assertExpected, assertLength, type ReceivedBytes } from './constraints.ts'
 import { DamagedBlobError, type DamageReport } from './damage.ts'
 import type { DiskReserve } from './disk-reserve.ts'
-import { createObjectName, objectCreatedAt } from './object-names.ts'
+import { createObjectName, objectCreatedAt, objectHashPrefix } from './object-names.ts'
 
 /** Bodies up to this many bytes are buffered in memory and written in one call, and read and compared as a whole. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024
 
-/** An object of three encodings of this size fits into a read of Node. */
+/** Of an object with nothing else, to be read in one call of Node. */
 const MAX_READ_AT_ONCE_BYTES = 64 * 1024
 
 /** Bytes that are read and hashed at a time: the event loop waits for the hash. */
@@ -113,7 +113,9 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
 
   async function readIntact(location: BlobLocation): Promise<Buffer | undefined> {
     const { object, offset, size, hash } = location
-    const bytes = size > MAX_READ_AT_ONCE_BYTES ? await readHashed(location) : await readAtOnce(location)
+    // Others may have encodings that are much larger than this one.
+    const isWhole = objectHashPrefix(object) !== undefined && size <= MAX_READ_AT_ONCE_BYTES
+    const bytes = await (isWhole ? readAtOnce(location) : readHashed(location))
     if (!bytes) return undefined
     if (bytes.hash === hash) return bytes.content
     damage?.add({ object, start: offset, length: size, hash })
@@ -132,14 +134,9 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     }
   }
 
-  /** In one round trip to the thread pool, with the other encodings in the object. */
-  async function readAtOnce({ object, offset, size }: BlobLocation) {
-    const whole = await readFile(place(object)).catch(ignoreMissing)
-    if (!whole) return undefined
-    const part = whole.subarray(offset, offset + size)
-    const content = part.length === whole.length ? whole : Buffer.allocUnsafeSlow(part.length)
-    if (content !== whole) part.copy(content)
-    return { content, hash: hashOnce('sha256', content) }
+  async function readAtOnce({ object, size }: BlobLocation) {
+    const content = await readFile(place(object)).catch(ignoreMissing)
+    return content && { content, hash: content.length === size ? hashOnce('sha256', content) : undefined }
   }
 
   async function verify(location: BlobLocation): Promise<'intact' | 'damaged' | 'missing'> {
