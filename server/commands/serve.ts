@@ -68,25 +68,21 @@ async function startAndServe(context: CommandContext, bootId?: string): Promise<
   }
   // Before the start, which may wait for a database. The supervisor stops its workers.
   onSignals(bootId === undefined ? stop : () => undefined)
-  const options = { signal: starting.signal, log, version, deadlines, showCode: showCode(config) }
   try {
+    // Before the start, so that the supervisor and the other workers have answers.
+    const siblings = bootId === undefined ? undefined : await openChannel(() => stop('supervisor'))
     const { startService } = await import('../app.ts')
-    if (bootId === undefined) {
-      const service = await startService(config, options)
-      announce(service, context)
-      await service.preload()
-      trimHeap()
-      return await shutDown(service, await stopped, log)
-    }
-    const { WorkerChannel } = await import('./workers.ts')
-    const siblings = new WorkerChannel(() => stop('supervisor'))
+    const options = { signal: starting.signal, log, version, deadlines, showCode: showCode(config) }
     const service = await startService(config, {
       ...options,
-      bootId,
-      broadcastInvalidation: (effects) => siblings.broadcastInvalidation(effects),
-      collectMetrics: () => siblings.collectMetrics(),
+      ...(bootId !== undefined && { bootId }),
+      ...(siblings && {
+        broadcastInvalidation: (effects) => siblings.broadcastInvalidation(effects),
+        collectMetrics: () => siblings.collectMetrics(),
+      }),
     })
-    siblings.ready(service)
+    if (siblings) siblings.ready(service)
+    else announce(service, context)
     await service.preload()
     trimHeap()
     return await shutDown(service, await stopped, log)
@@ -97,6 +93,11 @@ async function startAndServe(context: CommandContext, bootId?: string): Promise<
     // The IPC channel would keep it alive, also when it could not start.
     cluster.worker?.disconnect()
   }
+}
+
+async function openChannel(onStop: () => void) {
+  const { WorkerChannel } = await import('./workers.ts')
+  return new WorkerChannel(onStop)
 }
 
 async function shutDown(service: AsyncDisposable, reason: string, log: Log): Promise<number> {

@@ -55,7 +55,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   const numbers = new Map<Worker, number>()
   const metrics = new Metrics()
   const restarts = metrics.counter('slipway_worker_restarts_total')
-  /** Pings since the last answer, of the workers that have been ready or have to stop. */
+  /** Pings since the last answer. The first start may take long: it may migrate the database. */
   const unanswered = new Map<Worker, number>()
   let stopping = false
   let nextId = 0
@@ -71,6 +71,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   function start(number: number): void {
     const worker = cluster.fork()
     numbers.set(worker, number)
+    if (everReady) unanswered.set(worker, 0)
     worker.on('message', (message: Message) => onMessage(worker, message))
     worker.on('exit', (code, signal) => {
       numbers.delete(worker)
@@ -86,7 +87,6 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   /** Counts pings, not time: a machine that was suspended has sent none. */
   function pingAll(): void {
     for (const [worker, count] of unanswered) {
-      if (!worker.isConnected()) continue
       unanswered.set(worker, count + 1)
       if (count < MAX_UNANSWERED_PINGS) send(worker, { kind: 'ping' })
       else {

@@ -6,7 +6,7 @@ import { makeLog } from '../../server/lib/log.ts'
 const PING_INTERVAL_MS = 300
 
 // Two workers under a supervisor, which ends on SIGTERM. Each prints its process id when it is ready. With the argument
-// `hang` they print it and hang before that.
+// `hang` they print it and hang before that; with `hang later` those do that replace the first two.
 if (cluster.isPrimary) {
   const supervisor = supervise({
     workers: 2,
@@ -17,7 +17,7 @@ if (cluster.isPrimary) {
   })
   process.on('SIGTERM', () => supervisor.stop())
   process.exitCode = await supervisor.ended
-} else if (process.argv[2] === 'hang') {
+} else if (process.argv[2] === 'hang' && (process.argv[3] !== 'later' || cluster.worker!.id > 2)) {
   process.on('message', () => undefined)
   console.log(`starts ${process.pid}`)
 } else {

@@ -348,6 +348,15 @@ test('a worker that hangs while it starts does not keep a service from stopping'
   assert.equal(code, 0)
 })
 
+test('a worker that hangs while it replaces another one is replaced, too', async () => {
+  using started = startSupervisor('hang', 'later')
+  const workers = [await started.waitForLine(/^ready (\d+)/), await started.waitForLine(/^ready (\d+)/)]
+  process.kill(Number(workers[0]), 'SIGKILL')
+  const hanging = await started.waitForLine(/^starts (\d+)/)
+  assert.equal(await started.waitForLine(/"worker does not respond; killing it","pid":(\d+)/), hanging)
+  assert.notEqual(await started.waitForLine(/^starts (\d+)/), hanging)
+})
+
 test('a service whose workers have all exited shuts down in order', async () => {
   using started = startSupervisor()
   const { supervisor, waitForLine } = started
