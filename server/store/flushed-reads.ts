@@ -127,20 +127,22 @@ export class FlushedReads {
    * known which ones they have acknowledged.
    */
   untilCurrent(): Promise<unknown> | undefined {
-    if (!this.#shown.connection.isTransaction)
-      return settlesWithin(this.#options.refreshMs, this.showNewest())
-    if (this.#isCurrent) return undefined
+    if (this.#shown.connection.isTransaction && this.#needsNoFlush()) return undefined
+    return settlesWithin(this.#options.refreshMs, this.showNewest())
+  }
+
+  #needsNoFlush(): boolean {
+    if (this.#isCurrent) return true
     if (this.#foreignVersion() === this.#shownForeignVersion) {
       // Until this process can receive what was sent after an acknowledgement.
       this.#isCurrent = true
       process.nextTick(() => {
         this.#isCurrent = false
       })
-      return undefined
+      return true
     }
     const since = this.#flushingSince
-    if (since !== undefined && performance.now() - since > this.#options.refreshMs) return undefined
-    return settlesWithin(this.#options.refreshMs, this.showNewest())
+    return since !== undefined && performance.now() - since > this.#options.refreshMs
   }
 
   async #showNewest(): Promise<void> {
