@@ -291,11 +291,14 @@ describe('a site', requiresBrowser, () => {
       await page.getByRole('button', { name: `Actions for ${path}` }).click()
       await page.getByRole('menuitem', { name }).click()
     }
+    const edit = async (path: string) => {
+      await act(path, 'Edit text')
+      await focusedContent(page).waitFor()
+    }
     const paths = async () => (await owner.client.details(slug)).files.map(({ path }) => path).sort()
-    await act('index.html', 'Edit text')
+    await edit('index.html')
     const dialog = page.getByRole('dialog', { name: 'Edit index.html' })
     const content = dialog.getByLabel('Content')
-    await content.and(page.locator(':focus')).waitFor()
     await page.keyboard.press('ControlOrMeta+s')
     await page.keyboard.type('<!-- New -->')
     assert.equal(await content.inputValue(), '<!-- New --><h1>Old</h1>\n<p>text</p>')
@@ -314,7 +317,7 @@ describe('a site', requiresBrowser, () => {
     await page.getByLabel('Folder', { exact: true }).fill('/notes/')
     await page.getByRole('button', { name: 'Publish 2 files' }).click()
     await page.getByText('2 files published.').waitFor()
-    await act('notes/c.txt', 'Edit text')
+    await edit('notes/c.txt')
     await page.getByLabel('Content').fill('')
     await page.getByRole('button', { name: 'Save as new version' }).click()
     await page.getByText('notes/c.txt saved.').waitFor()
@@ -323,7 +326,7 @@ describe('a site', requiresBrowser, () => {
     await page.getByText('b.bin replaced.').waitFor()
     assert.equal(await visited(`${siteUrl}b.bin`), 'bb')
     assert.deepEqual(await paths(), ['b.bin', 'index.html', 'notes/c.txt', 'notes/empty.txt'])
-    await act('index.html', 'Edit text')
+    await edit('index.html')
     const secret = makeSecret()
     await content.fill(secret)
     await page.getByRole('button', { name: 'Save as new version' }).click()
@@ -345,7 +348,7 @@ describe('a site', requiresBrowser, () => {
     await page.goto(web.url(`/sites/${slug}/files`))
     await page.getByRole('button', { name: 'Actions for index.html' }).click()
     await page.getByRole('menuitem', { name: 'Edit text' }).click()
-    await page.getByLabel('Content').fill('mine')
+    await focusedContent(page).fill('mine')
     await owner.client.publish({ slug, files: toFiles({ 'index.html': 'theirs', 'b.txt': 'bb' }) })
     await page.getByRole('button', { name: 'Save as new version' }).click()
     await page.getByText(/^You, with an API key · 2 files changed · just now$/).waitFor()
@@ -408,6 +411,11 @@ async function severalSites({ client }: Account) {
     ],
   })
   return { harbour: harbour.slug, songs: songs.slug, locked: locked.slug, pending: pending.slug }
+}
+
+/** Opening a file moves the focus into its text, and the cursor to its start, after the text is shown. */
+function focusedContent(page: Page) {
+  return page.getByLabel('Content').and(page.locator(':focus'))
 }
 
 function rows(page: Page) {
