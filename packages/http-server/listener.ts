@@ -9,7 +9,7 @@ import { CountedResponse } from './counted-response.ts'
 import { CONNECTION_DEADLINES, type ConnectionDeadlines } from './deadlines.ts'
 import { LingeringConnections } from './lingering.ts'
 import { http } from './node-http.ts'
-import { getPort, listenOn } from './ports.ts'
+import { getPort, listenOn, MAX_CONNECTIONS, SOCKETS } from './ports.ts'
 import type { ProxyProtocol } from './proxy-protocol.ts'
 import { headBytes, RequestMessage } from './request-message.ts'
 
@@ -69,7 +69,7 @@ export class Listener {
   static async open(host: string, port: number, options: ListenOptions = {}): Promise<Listener> {
     const { shared = false } = options
     const ready = Promise.withResolvers<RequestHandlers>()
-    const place = { host, port, shared }
+    const place = { host, port, shared, sockets: SOCKETS }
     const lingering = new LingeringConnections({
       deadlines: (options.deadlines ?? CONNECTION_DEADLINES).lingering,
     })
@@ -231,7 +231,7 @@ function createHttpServer(connection: ConnectionDeadlines['connection']) {
     // that follow would get a second response.
     requireHostHeader: false,
   })
-  server.maxConnections = 20_000
+  server.maxConnections = MAX_CONNECTIONS / SOCKETS
   server.setTimeout(connection.idle)
   return server
 }

@@ -1,11 +1,22 @@
-import type { AddressInfo, Server } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 
 export interface ListenAddress {
   host: string
   port: number
   /** Whether the system distributes connections over all listening processes: a crashed one then loses only its own. */
   shared: boolean
+  /** 1 by default. */
+  sockets?: number
 }
+
+/**
+ * Of an address that visitors connect to. Node accepts one connection of each in a turn of the event loop, so that the last
+ * of a thousand new clients of a busy server would wait a second.
+ */
+export const SOCKETS = 16
+
+/** Of all sockets of an address. */
+export const MAX_CONNECTIONS = 20_000
 
 const UNAVAILABLE = ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN'] as const
 
@@ -24,37 +35,61 @@ export class ListenError extends Error {
   }
 }
 
-/** Listens on every address of a host; `localhost` has the loopback addresses that exist. Port 0 picks a free one. */
+/**
+ * Listens on every address of a host; `localhost` has the loopback addresses that exist. Port 0 picks a free one. With
+ * several `sockets` each address has so many servers, where the system spreads connections over them.
+ */
 export async function listenOn<S extends Server>(place: ListenAddress, make: () => S): Promise<[S, ...S[]]> {
   const hosts = place.host === 'localhost' ? ['127.0.0.1', '::1'] : [place.host]
   const servers: S[] = []
   let { port } = place
   for (const [index, host] of hosts.entries()) {
-    const server = make()
     try {
-      await listen(server, { ...place, host, port })
+      for await (const server of listenOnAddress({ ...place, host, port }, make)) {
+        servers.push(server)
+        port = getPort(server)
+      }
     } catch (error) {
       if (index > 0 && hasNoSuchAddress(error)) continue
       for (const other of servers) other.close()
       throw toListenError(error, { ...place, host, port })
     }
-    servers.push(server)
-    port = getPort(server)
   }
   return servers as [S, ...S[]]
+}
+
+async function* listenOnAddress<S extends Server>(
+  { sockets = 1, ...place }: ListenAddress,
+  make: () => S,
+): AsyncGenerator<S> {
+  const spreads = sockets > 1
+  // Sockets that share a port do not refuse it to those of another service.
+  if (spreads && !place.shared && place.port !== 0) {
+    const probe = createServer()
+    await listen(probe, place)
+    await new Promise((resolve) => probe.close(resolve))
+  }
+  for (let { port } = place, left = sockets; left > 0; left--) {
+    const server = make()
+    const isSpread = await listen(server, { ...place, port, shared: place.shared || spreads })
+    yield server
+    if (!isSpread) return
+    port = getPort(server)
+  }
 }
 
 export function getPort(server: Server): number {
   return (server.address() as AddressInfo).port
 }
 
-function listen(server: Server, place: ListenAddress): Promise<void> {
+/** Returns whether the port is shared. */
+function listen(server: Server, place: ListenAddress): Promise<boolean> {
   const { host, port, shared } = place
-  return new Promise<void>((resolve, reject) => {
+  return new Promise<boolean>((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port, backlog: 1024, reusePort: shared, exclusive: shared }, () => {
       server.off('error', reject)
-      resolve()
+      resolve(shared)
     })
   }).catch((error: NodeJS.ErrnoException) => {
     // Where the system cannot spread connections, the supervisor distributes them.

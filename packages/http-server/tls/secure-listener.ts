@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Connections } from '../clients/connections.ts'
 import type { ListenOptions } from '../listener.ts'
 import type { Log } from '../log.ts'
-import { getPort, listenOn } from '../ports.ts'
+import { getPort, listenOn, MAX_CONNECTIONS, SOCKETS } from '../ports.ts'
 import type { ProxyProtocol } from '../proxy-protocol.ts'
 import type { ClientHello } from './client-hello.ts'
 import { type ReadSocket, type SelectedCertificate, TlsAcceptor } from './tls-acceptor.ts'
@@ -54,10 +54,10 @@ export class SecureListener {
         if (proxyProtocol) proxyProtocol.accept(raw, () => accept(raw))
         else accept(raw)
       })
-      server.maxConnections = 20_000
+      server.maxConnections = MAX_CONNECTIONS / SOCKETS
       return server
     }
-    const place = { host, port, shared }
+    const place = { host, port, shared, sockets: SOCKETS }
     return new SecureListener(await listenOn(place, make), ready, options)
   }
 
