@@ -22,7 +22,7 @@ interface RawExchangeOptions {
   methods: readonly string[]
   /** Stop after this number of responses instead of at the end of the connection. */
   count?: number
-  /** Bytes to send after `after` responses. */
+  /** Bytes to send after all pieces and `after` responses. */
   last?: { after: number; bytes: Buffer }
 }
 
@@ -44,16 +44,19 @@ export async function sendRaw(
   const over = Promise.withResolvers<RawExchange>()
   const responses: RawResponse[] = []
   let rest: Buffer = Buffer.alloc(0)
+  let arePiecesSent = false
   let isLastSent = last === undefined
+  const sendLast = () => {
+    if (isLastSent || !arePiecesSent || responses.length < last!.after) return
+    isLastSent = true
+    socket.write(last!.bytes)
+  }
   const read = (ended: boolean) => {
     try {
       rest = parseResponses(rest, responses, { methods, ended })
       if (ended && rest.length > 0)
         throw new Error(`an incomplete response: ${rest.toString('latin1', 0, 200)}`)
-      if (!isLastSent && responses.length >= last!.after) {
-        isLastSent = true
-        socket.write(last!.bytes)
-      }
+      sendLast()
       if (ended || responses.length >= count) over.resolve({ responses, closed: ended })
     } catch (error) {
       over.reject(error)
@@ -67,7 +70,10 @@ export async function sendRaw(
   socket.on('error', () => undefined)
   socket.on('close', () => read(true))
   try {
-    void sendAll(socket, pieces)
+    void sendAll(socket, pieces).then(() => {
+      arePiecesSent = true
+      sendLast()
+    })
     return await over.promise
   } finally {
     socket.destroy()
