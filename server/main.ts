@@ -1,6 +1,9 @@
 import { DEFAULT_WIDTH } from '../protocol/wrap.ts'
 import { runCommand } from './commands/run.ts'
 
+/** Time for what a command has not waited for, such as a request to a collector that does not answer. */
+const EXIT_DELAY_MS = 1000
+
 // What this process and its children create is readable by its user only, whatever the mode of the data folder.
 process.umask(0o077)
 
@@ -20,3 +23,5 @@ process.exitCode = await runCommand(process.argv.slice(2), {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, listener)
   },
 })
+
+setTimeout(() => process.exit(), EXIT_DELAY_MS).unref()

@@ -9,9 +9,6 @@ import { trimHeap } from '../lib/trim-heap.ts'
 import { formatCode, type ShowCode } from '../mail/show-code.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
-/** Time for what the end of the service has not waited for, such as a request to a collector that does not answer. */
-const EXIT_DELAY_MS = 1000
-
 type Ports = Pick<Config, 'port' | 'httpsPort' | 'internalPort'>
 
 export const serve: Command = {
@@ -22,7 +19,7 @@ export const serve: Command = {
     for (const warning of config.warnings) log.warn(warning)
     await warnOfSharedDomain(config, log)
     warnOfPlainHttp(config, log)
-    return exitAfter(config.workers > 1 ? serveWithWorkers(context) : startAndServe(context))
+    return config.workers > 1 ? serveWithWorkers(context) : startAndServe(context)
   },
 }
 
@@ -30,14 +27,8 @@ export const serve: Command = {
 export const worker: Command = {
   usage: [],
   run(context, [bootId, ports = '{}']) {
-    return exitAfter(startAndServe(context.withPorts(JSON.parse(ports) as Ports), bootId))
+    return startAndServe(context.withPorts(JSON.parse(ports) as Ports), bootId)
   },
-}
-
-async function exitAfter(serving: Promise<number>): Promise<number> {
-  const code = await serving
-  setTimeout(() => process.exit(), EXIT_DELAY_MS).unref()
-  return code
 }
 
 async function warnOfSharedDomain({ baseUrl, siteDomain }: Config, log: Log): Promise<void> {

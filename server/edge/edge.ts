@@ -199,12 +199,12 @@ export class Edge implements HttpHandler {
       if (body !== undefined) return { response, visit, body }
       if (!isReloaded && (await this.#isOutdated(content)))
         return await this.#openBody(request, await this.#reload(request), { memory, isReloaded: true })
+      reportCorruptBlob(new Error('the blob is missing or damaged'))
+      if (!content.encoding) return inline(this.#pages.internalError.for(request.headers), visit)
+      return { ...(await this.#identityFallback(request, memory)), visit }
     } catch (error) {
       return inline(this.#failure(request, error), visit)
     }
-    reportCorruptBlob(new Error('the blob is missing or damaged'))
-    if (!content.encoding) return inline(this.#pages.internalError.for(request.headers), visit)
-    return { ...(await this.#identityFallback(request, memory)), visit }
   }
 
   /** Files of the data folder need no preparation for an outage of a bucket. */

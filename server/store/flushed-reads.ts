@@ -168,8 +168,9 @@ export class FlushedReads {
     this.#next.end()
   }
 
-  /** No flush is in progress. */
+  /** A flush that a read has begun since the last one fails, which is no failure of the disk. */
   close(): void {
+    this.#failure ??= new ApiError('UNAVAILABLE', 'The database is closed.')
     for (const { connection } of [this.#shown, this.#next]) connection.close()
     closeSync(this.#log)
   }

@@ -75,9 +75,10 @@ test('what stops a start, and commands that use the data, is one line, with exit
   }
 })
 
-/** A module of the server that cannot be read, as in an incomplete installation. */
+/** A module of the server cannot be read, as in an incomplete installation, and something that was opened stays open. */
 const INCOMPLETE = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module'
+  setInterval(() => {}, 2 ** 30)
   registerHooks({
     load(url, context, next) {
       if (url.endsWith('/server/app.ts')) throw new Error('app.ts is missing')

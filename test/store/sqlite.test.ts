@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { closeSync, fsyncSync, openSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -7,6 +7,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { DEADLINES, PATIENT } from '../../server/lib/deadlines.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
+import { CommitWatch } from '../../server/store/commit-watch.ts'
+import { FlushedReads, failureFile } from '../../server/store/flushed-reads.ts'
 import type { Queries } from '../../server/store/queries.ts'
 import { FULL_LOG_BYTES, sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
 import { insertStatement, statement, updateStatement } from '../../server/store/statement.ts'
@@ -401,6 +403,24 @@ function flushMarker(path: string): void {
   fsyncSync(marker)
   closeSync(marker)
 }
+
+test('a flush that the end of a store interrupts is not a failure of the disk', async () => {
+  await using database = await freshSqlite()
+  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  await store.write('durable', {}, async () => undefined)
+  const [writer, watcher, one, other] = Array.from({ length: 4 }, () => new DatabaseSync(database.file))
+  const commits = new CommitWatch({ hangMs: PATIENT.database.hang })
+  const reads = await FlushedReads.open(
+    database.file,
+    { writer: writer!, watcher: watcher!, readers: [one!, other!] },
+    { commits, refreshMs: PATIENT.database.refresh },
+  )
+  const late = assert.rejects(reads.showNewest(), { code: 'UNAVAILABLE' })
+  reads.close()
+  await late
+  assert.ok(!existsSync(failureFile(database.file)))
+  for (const connection of [writer!, watcher!]) connection.close()
+})
 
 test('the health check of a closed store is UNAVAILABLE', async () => {
   await using database = await freshSqlite()
