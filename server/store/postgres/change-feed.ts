@@ -285,7 +285,9 @@ export class ChangeHints implements Disposable {
   #timer: NodeJS.Timeout | undefined
 
   constructor(pool: PrimaryPool, timeoutMs: number) {
-    this.#notify = () => pool.use((connection) => connection.query({ text: `notify ${CHANNEL}` }, timeoutMs))
+    // The server sends it at the end of the commit, which need not wait for a disk and a standby.
+    const text = `notify ${CHANNEL}; select set_config('synchronous_commit', 'off', true)`
+    this.#notify = () => pool.use((connection) => connection.query({ text }, timeoutMs))
   }
 
   /** In a transaction of its own: NOTIFY within a write would make all commits of the cluster wait for each other. */
