@@ -33,12 +33,18 @@ export function decoderBytes({ coding, decodedSize }: CodedContent): number {
     : DECODER_BYTES + Math.min(MAX_BROTLI_WINDOW_BYTES, 2 * decodedSize)
 }
 
-/** Decoded bytes of a body; Infinity beyond `maxBytes`, undefined for another coding. Rejects if it is unreadable. */
+export interface DecodedBody {
+  /** Decoded bytes, up to the first chunk beyond the limit or a failure. */
+  size: number
+  problem?: 'other' | 'too-large'
+}
+
+/** Decodes a body to its end, or to `maxBytes`. `other`: its bytes have another coding. Rejects if it is unreadable. */
 export async function measureDecoded(
   body: Readable,
   coding: ContentCoding,
   maxBytes: number,
-): Promise<number | undefined> {
+): Promise<DecodedBody> {
   let size = 0
   let failure: unknown
   const read = async function* () {
@@ -58,9 +64,9 @@ export async function measureDecoded(
     })
   } catch (error) {
     if (failure !== undefined) throw error
-    if (size <= maxBytes) return undefined
+    if (size <= maxBytes) return { size, problem: 'other' }
   } finally {
     body.destroy()
   }
-  return size > maxBytes ? Infinity : size
+  return size > maxBytes ? { size, problem: 'too-large' } : { size }
 }

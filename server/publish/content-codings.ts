@@ -2,7 +2,8 @@ import type { PublishWarning } from '../../protocol/api/publish.schema.ts'
 import { formatLimit, pluralize } from '../../protocol/format.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
-import { type CodedContent, type ContentCoding, measureDecoded } from '../blobs/content-coding.ts'
+import { type ContentCoding, type DecodedBody, measureDecoded } from '../blobs/content-coding.ts'
+import { Semaphore } from '../lib/semaphore.ts'
 import { ContentCodingRules } from '../site-rules/match/content-coding-rules.ts'
 import type { HeaderRule } from '../site-rules/parse/header-rule.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
@@ -10,6 +11,9 @@ import type { ManifestFile } from '../store/tables/versions.ts'
 
 /** A bomb would decode for hours, at each visit too. */
 const MAX_DECODED_BYTES = 2 ** 30
+
+/** Publishes take turns, a file each: each takes a thread that flushes need as well. */
+const decoding = new Semaphore({ running: 2, waiting: 1000 })
 
 interface CodedFiles {
   files: ManifestFile[]
@@ -20,7 +24,7 @@ interface CodingOptions {
   rules: readonly HeaderRule[]
   /** The files of the version that this one replaces. */
   present: () => Promise<readonly ManifestFile[]>
-  /** Bytes that the files can decode to, in all. */
+  /** Bytes that are decoded in all, whether a file has the coding or not. */
   maxDecodedBytes?: number
 }
 
@@ -36,7 +40,9 @@ export async function findContentCodings(
   const codings = new ContentCodingRules(rules)
   if (codings.isEmpty) return { files: [...files], warnings: [] }
   const matching = await runInSlices(matchingSteps(codings, files))
-  const known = new Map((await present()).map(({ hash, coded }) => [hash, coded]))
+  const known = new Map<string, DecodedBody>()
+  for (const { hash, coded } of await present())
+    if (coded) known.set(`${hash} ${coded.coding}`, { size: coded.decodedSize })
   const problems = new Map<HeaderRule, Problem>()
   let bytesLeft = maxDecodedBytes
   const coded: ManifestFile[] = []
@@ -47,14 +53,15 @@ export async function findContentCodings(
       continue
     }
     const { rule, coding } = found
-    const before = known.get(file.hash)
+    const key = `${file.hash} ${coding}`
     const content =
-      before?.coding === coding ? before : await decode(reader, file, { coding, maxBytes: bytesLeft })
-    bytesLeft -= typeof content === 'object' ? content.decodedSize : 0
-    if (typeof content === 'object') coded.push({ ...file, coded: content })
+      known.get(key) ?? (await decoding.run(() => decode(reader, file, { coding, maxBytes: bytesLeft })))
+    if (!content.problem || !known.has(key)) bytesLeft -= content.size
+    known.set(key, content)
+    if (!content.problem) coded.push({ ...file, coded: { coding, decodedSize: content.size } })
     else {
       coded.push(file)
-      addProblem(problems, { rule, coding, path: file.path, kind: content })
+      addProblem(problems, { rule, coding, path: file.path, kind: content.problem })
     }
   }
   return {
@@ -79,17 +86,15 @@ function* matchingSteps(
   return matching
 }
 
-/** Decoded, or why the file is served as it is. */
 async function decode(
   reader: BlobReader,
   { hash }: ManifestFile,
   { coding, maxBytes }: { coding: ContentCoding; maxBytes: number },
-): Promise<CodedContent | 'other' | 'too-large'> {
+): Promise<DecodedBody> {
+  if (maxBytes <= 0) return { size: 0, problem: 'too-large' }
   const body = await reader.read(hash!)
   if (!body) throw new Error(`The blob ${hash} is missing`)
-  const decodedSize = await measureDecoded(body, coding, maxBytes)
-  if (decodedSize === undefined) return 'other'
-  return decodedSize === Infinity ? 'too-large' : { coding, decodedSize }
+  return measureDecoded(body, coding, maxBytes)
 }
 
 interface Problem {
@@ -97,7 +102,7 @@ interface Problem {
   coding: ContentCoding
   path: string
   count: number
-  kind: 'other' | 'too-large'
+  kind: NonNullable<DecodedBody['problem']>
 }
 
 function addProblem(problems: Map<HeaderRule, Problem>, problem: Omit<Problem, 'count'>): void {

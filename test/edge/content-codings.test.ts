@@ -189,36 +189,43 @@ describe('a publish with Content-Encoding in its _headers', () => {
     )
   })
 
-  test('decodes no more than its limit, and nothing that the version before had', async () => {
-    const files = ['a', 'b'].map((path) => ({ ...toEntry(path, path), hash: path }))
+  test('decodes no more than its limit in all, each content once, and nothing that the version before had', async () => {
     const { rules } = parseHeaders('/*\n  Content-Encoding: gzip\n')
-    const read: string[] = []
     let pieces = 0
-    const small = gzipSync('a'.repeat(600))
-    const large = gzipSync(randomBytes(60_000))
-    const open = function* (hash: string) {
-      for (let piece = 0; piece < (hash === 'a' ? 1 : 100); piece++, pieces++)
-        yield hash === 'a' ? small : large
+    const bodies: Record<string, () => Iterable<Buffer>> = {
+      small: () => [gzipSync('a'.repeat(300))],
+      damaged: () => [gzipSync(randomBytes(300)).subarray(0, -8)],
+      *large() {
+        for (let piece = 0; piece < 100; piece++, pieces++) yield gzipSync(randomBytes(60_000))
+      },
     }
+    const read: string[] = []
     const reader = new BlobReader(
       {
         bytes: async () => undefined,
         read: async ({ hash }) => {
           read.push(hash)
-          return Readable.from(open(hash))
+          return Readable.from(bodies[hash]!())
         },
       },
       { find: async (hash) => ({ hash, size: 1, object: hash, offset: 0, piecesHash: null }) },
     )
-    const find = (present: ManifestFile[]) =>
-      findContentCodings(reader, files, { rules, present: async () => present, maxDecodedBytes: 1000 })
-    const first = await find([])
-    assert.deepEqual(pluck(first.files, 'coded'), [{ coding: 'gzip', decodedSize: 600 }, undefined])
-    const message =
-      'Content-Encoding is not sent for b: with the files before, the bytes decode to more than 1 kB'
+    const toFiles = (hashes: string[]) =>
+      hashes.map((hash, index) => ({ ...toEntry(`${index}`, hash), hash }))
+    const find = (hashes: string[], present: ManifestFile[]) =>
+      findContentCodings(reader, toFiles(hashes), {
+        rules,
+        present: async () => present,
+        maxDecodedBytes: 1000,
+      })
+    const first = await find(['small', 'damaged', 'damaged', 'large', 'large', 'small'], [])
+    const coded = { coding: 'gzip', decodedSize: 300 } as const
+    const none = undefined
+    assert.deepEqual(pluck(first.files, 'coded'), [coded, none, none, none, none, coded])
+    const message = 'Content-Encoding is not sent for 1 and 3 other files: the bytes are not gzip'
     assert.deepEqual(first.warnings, [{ file: '_headers', line: 1, message }])
-    await find(first.files)
-    assert.deepEqual(read, ['a', 'b', 'b'])
+    await find(['small', 'large', 'other'], first.files)
+    assert.deepEqual(read, ['small', 'damaged', 'large', 'large'])
     assert.ok(pieces < 100, `${pieces} pieces were read`)
   })
 })
