@@ -88,7 +88,7 @@ function collectParts(
   return Object.freeze({
     ...{ config, baseUrl, branding: config.branding, budget, log },
     ...{ store, blobs, mail, secret, telemetry, clock },
-    ...{ plans, quotas: new Quotas({ plans, anonymous: anonymousQuotas(config), secret, clock }) },
+    ...{ plans, quotas: new Quotas({ plans, anonymous: anonymousQuotas(config), secret, clock, log }) },
     blobReader: new BlobReader(blobs, store.read.blobs),
     addresses: new UrlBuilder({ baseUrl, siteDomain: config.siteDomain }),
   })

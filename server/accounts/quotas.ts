@@ -2,6 +2,7 @@ import { shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
 import type { QuotaDetails, QuotaName } from '../../protocol/api/errors.schema.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import { DAY_MS } from '../lib/time.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'
 import type { Queries } from '../store/queries.ts'
@@ -26,6 +27,7 @@ interface QuotasOptions {
   anonymous: AnonymousLimits
   secret: Secrets
   clock: () => number
+  log: Log
 }
 
 interface Quota {
@@ -57,7 +59,13 @@ export class Quotas {
     try {
       return await store.write('durable', scope, work)
     } catch (error) {
-      if (error instanceof AccountQuotaError) await this.#noticeRefusal(store, error)
+      if (error instanceof AccountQuotaError)
+        await this.#noticeRefusal(store, error).catch((failure: unknown) =>
+          this.#options.log.warn('an account is not notified of its quota', {
+            account: error.accountId,
+            error: failure,
+          }),
+        )
       throw error
     }
   }

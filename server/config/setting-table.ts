@@ -539,7 +539,7 @@ export const settings = {
     'SLIPWAY_SECRET_SCAN_FAILURE',
     'pass',
     ['pass', 'refuse'],
-    'What happens to a version with text files that cannot be scanned for secrets, for example of more than 16 MiB: it is published with a warning, or refused with 503.',
+    'What happens to a version with text files that cannot be scanned for secrets: it is published with a warning, or refused with 503; a file of more than 16 MiB with 403.',
   ),
   chromium: program('SLIPWAY_CHROMIUM', 'Absolute path of Chromium, with which the server draws thumbnails.'),
   chromiumSandbox: oneOf(

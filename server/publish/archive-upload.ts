@@ -52,7 +52,7 @@ export interface ArchiveRequest {
 
 const REPLACED = 'Newer uploads of this site have replaced this one before it was complete'
 
-type ArchivePublisherParts = Pick<Parts, 'store' | 'blobs' | 'clock' | 'quotas'> & {
+type ArchivePublisherParts = Pick<Parts, 'store' | 'blobs' | 'clock' | 'quotas' | 'log'> & {
   pendingVersions: PendingVersionStore
   finalizer: Finalizer
   /** An existing folder for archives that are too large for memory. */
@@ -137,9 +137,8 @@ export class ArchivePublisher {
         staged !== undefined &&
         error instanceof ApiError &&
         error.code === 'NOT_FOUND' &&
-        (await this.#isReplaced(staged))
-      if (staged) await pendingVersions.abort(staged)
-      await this.#discard(received)
+        (await this.#isReplaced(staged).catch(() => false))
+      await this.#undo(staged, received)
       throw isReplaced ? new ApiError('UPLOAD_EXPIRED', REPLACED) : error
     }
     return {
@@ -153,6 +152,18 @@ export class ArchivePublisher {
       ...(staged.changes && { changes: staged.changes }),
       ...staged.anonymous,
     }
+  }
+
+  /** Never rejects: the refusal is what the publisher has to know, and sweeps delete what is left. */
+  async #undo(staged: StagedVersion | undefined, received: readonly StoredBlob[]): Promise<void> {
+    const { pendingVersions, log } = this.#parts
+    const undone = await Promise.allSettled([
+      staged && pendingVersions.abort(staged),
+      this.#discard(received),
+    ])
+    for (const one of undone)
+      if (one.status === 'rejected')
+        log.warn('a sweep will delete a refused archive', { slug: staged?.slug, error: one.reason })
   }
 
   /** Newer uploads of the site may have ended the version before it was finalized. */

@@ -82,11 +82,11 @@ interface PromotedFiles {
   allowedSecrets: readonly string[]
 }
 
-/** The result of the transaction, or of an earlier one that did the same. */
 interface UploadedVersion extends FinalizableVersion {
   arrivals: readonly Arrival[]
 }
 
+/** The result of the transaction, or of an earlier one that did the same. */
 interface FinalizeOutcome extends FinalizableVersion {
   previousVersionId: string | null
   replayed: boolean
@@ -99,7 +99,7 @@ export class Finalizer implements AsyncDisposable {
   readonly #parts: FinalizerParts
   readonly #following = new Set<Promise<unknown>>()
   /** The finalize in progress of a version, by its id. */
-  readonly #running = new Map<string, { live: boolean; response: Promise<FinalizeResponse> }>()
+  readonly #running = new Map<string, { key: string; response: Promise<FinalizeResponse> }>()
   readonly #refusals = new Refusals()
 
   constructor(parts: FinalizerParts) {
@@ -125,7 +125,8 @@ export class Finalizer implements AsyncDisposable {
     charge: () => Promise<void> = async () => undefined,
   ): Promise<FinalizeResponse> {
     const call = { caller, slug, request }
-    const { versionId, live = true } = request
+    const { versionId } = request
+    const key = identify(call)
     const chargeOnce = once(charge)
     const found = await this.#read(call).catch(async (error: unknown) => {
       await chargeOnce()
@@ -133,10 +134,10 @@ export class Finalizer implements AsyncDisposable {
     })
     const { version } = found
     const isRepeat = version.state === 'ready' || this.#running.has(versionId)
-    if (isRepeat || this.#refusals.count(versionId) >= MAX_ANSWERED_REFUSALS) await chargeOnce()
-    let isStale = false
+    let isStale = isRepeat || this.#refusals.count(versionId) >= MAX_ANSWERED_REFUSALS
+    if (isStale) await chargeOnce()
     for (let running = this.#running.get(versionId); running; running = this.#running.get(versionId)) {
-      if (running.live === live) return { ...(await running.response), replayed: true }
+      if (running.key === key) return { ...(await running.response), replayed: true }
       await running.response.catch(() => undefined)
       isStale = true
     }
@@ -144,7 +145,7 @@ export class Finalizer implements AsyncDisposable {
     const response = this.#record(() => this.#finalize(call, isStale ? undefined : found)).finally(() =>
       this.#running.delete(versionId),
     )
-    this.#running.set(versionId, { live, response })
+    this.#running.set(versionId, { key, response })
     try {
       return await response
     } catch (error) {
@@ -171,7 +172,7 @@ export class Finalizer implements AsyncDisposable {
   }
 
   async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
-    const { store, quotas, names, addresses, blobReader } = this.#parts
+    const { store, quotas, names, addresses, blobReader, log } = this.#parts
     const found = known ?? (await this.#read(call))
     const promoted = found.version.state === 'pending' ? await this.#promote(found, call.request) : undefined
     const outcome = await quotas.write(store, { site: call.slug }, async (tx) =>
@@ -179,12 +180,15 @@ export class Finalizer implements AsyncDisposable {
     )
     const { site, version } = outcome
     const isLive = site.liveVersionId === version.id
-    const isFirst = isLive && outcome.previousVersionId === null
+    const isFirst = isLive && !outcome.unchanged && outcome.previousVersionId === null
     this.#followUp(call, outcome, isFirst)
     const [response, suggestedName] = await Promise.all([
       buildFinalizeResponse({ addresses, blobs: blobReader }, site, version, outcome),
       isFirst || (isLive && site.ownerId === null)
-        ? names.suggest({ slug: site.slug, title: site.title ?? version.title })
+        ? names.suggest({ slug: site.slug, title: site.title ?? version.title }).catch((error: unknown) => {
+            log.warn('no name could be suggested for a site', { slug: site.slug, error })
+            return undefined
+          })
         : undefined,
     ])
     return [outcome, { ...response, ...(suggestedName !== undefined && { suggestedName }) }]
@@ -357,6 +361,12 @@ export class Finalizer implements AsyncDisposable {
       .finally(() => this.#following.delete(running))
     this.#following.add(running)
   }
+}
+
+/** Concurrent requests of a version that are equal in this share one response. */
+function identify({ caller, request }: FinalizeCall): string {
+  const { live = true, ifChanged = false, allowSecrets = [], claimToken } = request
+  return JSON.stringify([caller.account?.id, claimToken, live, ifChanged, allowSecrets])
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

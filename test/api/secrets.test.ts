@@ -125,14 +125,16 @@ describe('a version with a secret', () => {
     await expectFailure(api.publish(owner.client, withSecret(secret)), 'SECRET_DETECTED')
   })
 
-  test('finalizes with the fingerprint after a refusal, without uploading again', async () => {
+  test('finalizes with the fingerprint after a refusal, without uploading again, also beside a request without', async () => {
     const contents = withSecret(makeSecret())
     const { slug, upload } = await api.create(owner.client, contents)
     await api.upload(upload, contents)
     const { versionId } = upload
     const { details } = await expectFailure(owner.client.finalize(slug, { versionId }), 'SECRET_DETECTED')
     const allowSecrets = (details as SecretFinding[]).map(({ fingerprint }) => fingerprint)
+    const refused = owner.client.finalize(slug, { versionId }).catch(({ code }) => code)
     assert.equal((await owner.client.finalize(slug, { versionId, allowSecrets })).status, 'active')
+    assert.equal(await refused, 'SECRET_DETECTED')
   })
 
   test('is not scanned in files that are not text, nor in contents that the site has', async () => {
@@ -193,13 +195,18 @@ describe('by the setting', () => {
         [patient, 'x', 17 * 2 ** 20],
       ]
       for (const [one, text, size] of texts)
-        if (onFailure === 'refuse') await assert.rejects(check(one, text, size), { code: 'SCAN_UNAVAILABLE' })
-        else
+        if (onFailure === 'refuse') {
+          const code = size === undefined ? 'SCAN_UNAVAILABLE' : 'CONTENT_REFUSED'
+          await assert.rejects(check(one, text, size), { code })
+        } else
           assert.deepEqual(await check(one, text, size), {
             warnings: [{ file: 'a.txt', message: 'not scanned for secrets' }],
             allowed: [],
           })
       await assert.rejects(check(patient, makeSecret()), { code: 'SECRET_DETECTED' })
       assert.deepEqual((await check(patient, 'x')).warnings, [])
+      const last = check(patient, 'y')
+      patient[Symbol.dispose]()
+      await assert.rejects(last, { code: 'UNAVAILABLE' }, 'what a stop interrupts is not published')
     })
 })

@@ -3,6 +3,7 @@ import { UNLIMITED } from '../../protocol/format.ts'
 import { Plans } from '../../server/accounts/plans.ts'
 import { Quotas } from '../../server/accounts/quotas.ts'
 import { readConfig } from '../../server/config/settings.ts'
+import { silentLog } from './silent-log.ts'
 
 /** The plans without any setting (spec 8). */
 export const DEFAULT_PLANS = plansWith({})
@@ -21,5 +22,6 @@ export function quotasWith(plans: Plans): Quotas {
     anonymous: { total: unlimited, network: unlimited },
     secret: 'a secret',
     clock: Date.now,
+    log: silentLog,
   })
 }

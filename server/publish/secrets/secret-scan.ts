@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { SecretFinding } from '../../../protocol/api/errors.schema.ts'
 import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
-import { pluralize } from '../../../protocol/format.ts'
+import { formatExcess, pluralize } from '../../../protocol/format.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
@@ -43,8 +43,11 @@ const PROCESS_MEMORY_MB = 128
 /** Its start takes longer than a scan. */
 const PROCESS_IDLE_TIMEOUT_MS = 5 * MINUTE_MS
 
-/** Publishes take turns, a batch each. */
-const BATCHES = { running: 1, waiting: 1000 }
+/** Publishes take turns, a batch each. The next one is read at the same time. */
+const [BATCHES, READ_BATCHES] = [
+  { running: 1, waiting: 1 },
+  { running: 2, waiting: 1000 },
+] as const
 
 const MAX_REPORTED = 50
 
@@ -60,9 +63,11 @@ const PROGRAM = fileURLToPath(new URL('./secret-process.ts', import.meta.url))
 export class SecretScan implements Disposable {
   readonly #parts: SecretScanParts
   readonly #signer: Signer
-  readonly #semaphore = new Semaphore(BATCHES)
+  readonly #reads = new Semaphore(READ_BATCHES)
+  readonly #scans = new Semaphore(BATCHES)
   #child: ChildProcess | undefined
   #idleTimer: NodeJS.Timeout | undefined
+  #isClosed = false
 
   constructor(parts: SecretScanParts) {
     this.#parts = parts
@@ -70,56 +75,70 @@ export class SecretScan implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isClosed = true
     this.#end()
   }
 
   /**
    * SECRET_DETECTED unless the fingerprints of all secrets are in `allowed`, or secrets are warnings. A failure is a
-   * warning, or SCAN_UNAVAILABLE by the setting. Returns the fingerprints that were found and are allowed.
+   * warning, or by the setting SCAN_UNAVAILABLE, and CONTENT_REFUSED for a file that is too large. Returns the fingerprints that were found and are allowed.
    */
   async check(
     files: readonly FileToScan[],
     reader: BlobReader,
     allowed: ReadonlySet<string>,
   ): Promise<{ warnings: PublishWarning[]; allowed: string[] }> {
-    const { mode, log } = this.#parts
+    const { mode, onFailure, log } = this.#parts
     if (mode === 'off') return { warnings: [], allowed: [] }
+    const texts = files.filter(isText)
+    const large = onFailure === 'refuse' && texts.find(({ size }) => size > MAX_FILE_BYTES)
+    if (large) throw tooLarge(large)
     const scan = new VersionScan(this.#signer, allowed)
-    for (const batch of toBatches(files.filter(isText))) scan.add(batch, await this.#scan(batch, reader))
+    for (const batch of toBatches(texts)) scan.add(batch, await this.#scan(batch, reader))
     const { findings, unscanned } = scan
     if (findings.length > 0) {
       log.info('secrets found in a version', { secrets: findings.length, path: findings[0]!.path })
       if (mode === 'refuse') throw secretDetected(findings)
     }
-    if (unscanned.length > 0 && this.#parts.onFailure === 'refuse') throw scanFailed(unscanned)
+    if (unscanned.length > 0 && onFailure === 'refuse') throw scanFailed(unscanned)
     return { warnings: [...findings.map(toWarning), ...describeUnscanned(unscanned)], allowed: scan.allowed }
   }
 
   /** Undefined when the batch cannot be scanned, as each file of it that cannot. */
   async #scan(batch: readonly FileToScan[], reader: BlobReader): Promise<(Found[] | null)[] | undefined> {
     if (batch.some(({ size }) => size > MAX_FILE_BYTES)) return undefined
-    const contents = await Promise.all(batch.map(({ hash }) => locate(reader, hash)))
-    return this.#semaphore.run(async () => {
-      clearTimeout(this.#idleTimer)
-      try {
-        this.#child ??= this.#start()
-        this.#child.channel?.ref()
-        this.#child.send(contents)
-        const signal = AbortSignal.timeout(this.#parts.timeoutMs ?? BATCH_TIMEOUT_MS)
-        const [found] = (await once(this.#child, 'message', { signal })) as [(Found[] | null)[]]
-        return found
-      } catch (error) {
-        this.#parts.log.warn('files could not be scanned for secrets', { path: batch[0]!.path, error })
-        this.#end()
-        return undefined
-      } finally {
-        this.#child?.channel?.unref()
-        this.#idleTimer = setTimeout(() => this.#end(), PROCESS_IDLE_TIMEOUT_MS).unref()
-      }
+    return this.#reads.run(async () => {
+      const contents = await Promise.all(batch.map(({ hash }) => locate(reader, hash)))
+      return this.#scans.run(() => this.#send(batch, contents))
     })
   }
 
+  async #send(
+    batch: readonly FileToScan[],
+    contents: readonly FileContents[],
+  ): Promise<(Found[] | null)[] | undefined> {
+    clearTimeout(this.#idleTimer)
+    try {
+      this.#child ??= this.#start()
+      this.#child.channel?.ref()
+      this.#child.send(contents)
+      const signal = AbortSignal.timeout(this.#parts.timeoutMs ?? BATCH_TIMEOUT_MS)
+      const [found] = (await once(this.#child, 'message', { signal })) as [(Found[] | null)[]]
+      return found
+    } catch (error) {
+      // Its end killed the process: that is no reason to publish files that were not scanned.
+      if (this.#isClosed) throw stopped()
+      this.#parts.log.warn('files could not be scanned for secrets', { path: batch[0]!.path, error })
+      this.#end()
+      return undefined
+    } finally {
+      this.#child?.channel?.unref()
+      this.#idleTimer = setTimeout(() => this.#end(), PROCESS_IDLE_TIMEOUT_MS).unref()
+    }
+  }
+
   #start(): ChildProcess {
+    if (this.#isClosed) throw stopped()
     // It gets nothing of the environment, which contains secrets, but the cache of Node, if there is one.
     const cache = getCompileCacheDir()
     const child = fork(PROGRAM, [], {
@@ -219,6 +238,16 @@ function describeUnscanned(paths: readonly string[]): PublishWarning[] {
   if (file === undefined) return []
   const more = others.length > 0 ? `, nor ${pluralize(others.length, 'other file')}` : ''
   return [{ file, message: `not scanned for secrets${more}` }]
+}
+
+function tooLarge({ path, size }: FileToScan): ApiError {
+  const { found, limit } = formatExcess(size, MAX_FILE_BYTES)
+  const sentence = `'${sanitizePath(path)}' has ${found}, and text is scanned for secrets up to ${limit}. Split the file, or publish without it`
+  return new ApiError('CONTENT_REFUSED', sentence, { details: { path } })
+}
+
+function stopped(): ApiError {
+  return new ApiError('UNAVAILABLE', 'The server is stopping. Try again shortly.', { retryAfterSeconds: 1 })
 }
 
 function scanFailed([path]: readonly string[]): ApiError {
