@@ -176,6 +176,11 @@ function makeServer(
     if (request?.complete && response?.writableFinished) return void Socket.prototype.destroySoon.call(socket)
     lingering.close(socket)
   }
+  // A handler has deadlines of its own. Its response begins the idle time anew.
+  server.on('timeout', (socket) => {
+    const { request, response } = lastExchange.get(socket) ?? {}
+    if (!request?.complete || response?.headersSent) socket.destroy()
+  })
   saveNodeHandler(server, { ...options, closeLast })
   void ready.then((given) => {
     handlers = given

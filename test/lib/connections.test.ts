@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -113,4 +114,31 @@ test('pending requests use the memory share of their address, and no other clien
 
   for (const socket of sockets) socket.destroy()
   while (waiting > 0 || memory.heldBytes > 0) await turn()
+})
+
+test('a connection is idle while its client is awaited, not while its request is handled', async () => {
+  const listener = await Listener.open('127.0.0.1', 0)
+  const handled: string[] = []
+  const idle = ({ socket }: IncomingMessage) => {
+    socket.emit('timeout')
+    return socket.destroyed
+  }
+  listener.serve({
+    async request(request, response) {
+      // Node notices the end of a request after its head.
+      await turn()
+      handled.push(`${request.method} ${idle(request)}`)
+      response.end('late', () => handled.push(`answered ${idle(request)}`))
+    },
+  })
+  const send = async (text: string) => {
+    const socket = connect({ port: listener.port, host: '127.0.0.1' })
+    socket.on('error', () => undefined)
+    socket.write(text)
+    await once(socket.resume(), 'close')
+  }
+  await send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabc')
+  assert.deepEqual(handled.slice(0, 3), ['GET false', 'answered true', 'POST true'])
+  await listener.drain(0)
 })
