@@ -1,9 +1,9 @@
 import { join } from 'node:path'
+import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
+import { S3Client } from '../../packages/s3-client/client.ts'
 import { whatIsMissing } from '../../scripts/test-dependencies.mjs'
-import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
-import { S3Client } from '../../server/blobs/s3/s3-client.ts'
 import { forEachConcurrent } from '../../server/lib/concurrency.ts'
-import { Metrics } from '../../server/lib/metrics.ts'
+import { COPYING_BLOBS } from '../../server/lib/deadlines.ts'
 import { startCeph } from '../../test/tools/ceph.ts'
 import { startS3Proxy } from '../../test/tools/s3-proxy.ts'
 import { type Figure, figure, type Measurement } from '../figures.ts'
@@ -63,8 +63,7 @@ async function measureTimes(ceph: Ceph, rounds: number): Promise<Figure[]> {
 async function putObjects(url: string, round: number, content: Content): Promise<number> {
   const client = new S3Client({
     bucket: parseBucketUrl(url),
-    metrics: new Metrics(),
-    clock: Date.now,
+    timeouts: COPYING_BLOBS,
     credentials: { accessKeyId: 'TESTKEY', secretAccessKey: 'TESTSECRET' },
   })
   const started = performance.now()

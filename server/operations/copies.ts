@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, rm, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
+import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import {
   type Database,
   inDataFolder,
@@ -11,7 +12,6 @@ import {
 } from '../backends.ts'
 import type { Blobs } from '../blobs/blobs.ts'
 import { DiskReserve } from '../blobs/disk-reserve.ts'
-import { parseBucketUrl } from '../blobs/s3/bucket-url.ts'
 import { assertDataFolder, type DataFolder, prepareDataFolder } from '../config/data-folder.ts'
 import { bucketUrl, readValue } from '../config/setting-types.ts'
 import { type Config, ConfigError } from '../config/settings.ts'

@@ -1,4 +1,4 @@
-import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
+import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { Metrics } from '../../server/lib/metrics.ts'

@@ -73,7 +73,7 @@ describe('a list of signed fields', () => {
     )
     assert.deepEqual(makers.sort(), [
       'packages/acme-client/jws.ts',
-      'server/blobs/s3/s3-client.ts',
+      'packages/s3-client/client.ts',
       'server/lib/tokens.ts',
     ])
   })

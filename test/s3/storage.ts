@@ -1,5 +1,5 @@
+import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
-import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'

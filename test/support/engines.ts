@@ -84,7 +84,7 @@ export async function openTestStore({ folder, ...options }: StoreOptions): Promi
 export async function openTestBlobs({ folder, clock }: StoreOptions): Promise<Blobs> {
   if (ENGINES !== 'fleet') return diskBlobs({ folder: join(folder, 'blobs'), bootId: 'test', clock })
   const { s3Blobs } = await import('../../server/blobs/s3/s3.ts')
-  const { parseBucketUrl } = await import('../../server/blobs/s3/bucket-url.ts')
+  const { parseBucketUrl } = await import('../../packages/s3-client/bucket-url.ts')
   const bucket = parseBucketUrl((await locate(folder)).blobsUrl)
   return s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog, timeouts: PATIENT.blobs })
 }

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
+import { S3Client } from '../../packages/s3-client/client.ts'
 import { program } from '../../scripts/program.mjs'
-import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
-import { S3Client } from '../../server/blobs/s3/s3-client.ts'
-import { Metrics } from '../../server/lib/metrics.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { type Daemon, startDaemon } from './daemon.ts'
 import { sharedServer } from './shared-server.ts'
 
@@ -122,9 +122,8 @@ function startGateway(config: string): Promise<Daemon> {
 async function createBucket(endpoint: string): Promise<void> {
   const client = new S3Client({
     bucket: parseBucketUrl(`s3://${BUCKET}?endpoint=${endpoint}`),
-    metrics: new Metrics(),
-    clock: Date.now,
     credentials: { accessKeyId: ACCESS_KEY, secretAccessKey: SECRET_KEY },
+    timeouts: PATIENT.blobs,
   })
   await client.send({ kind: 'create_bucket', method: 'PUT' })
 }

@@ -1,8 +1,8 @@
+import type { S3Client, S3Observer } from '../../../packages/s3-client/client.ts'
+import type { RequestOutcome } from '../../../packages/s3-client/errors.ts'
 import type { Incidents } from '../../lib/incidents.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
-import type { Bucket } from './bucket-url.ts'
-import type { HangWatch } from './hang-watch.ts'
-import type { RequestOutcome } from './s3-error.ts'
 
 /** Outcomes after which it is not known whether the bucket works. */
 const UNREACHABLE: ReadonlySet<RequestOutcome> = new Set(['connection_lost', 'timeout', 'server_error'])
@@ -18,20 +18,26 @@ const QUIET_READINGS = 10
 
 const MAX_REASON_CHARACTERS = 300
 
-export class BucketState {
+/** What the requests say of the bucket: metrics, and incidents for operators. */
+export class BucketState implements S3Observer {
+  readonly #metrics: Metrics
   #failures = 0
   #reason = ''
   #throttled = 0
   #quietReadings = QUIET_READINGS
 
-  watch(incidents: Incidents, { name, endpoint }: Bucket, hangs: Pick<HangWatch, 'isHanging'>): void {
-    const bucket = `${endpoint.host}/${name}`
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics
+  }
+
+  watch(incidents: Incidents, client: S3Client): void {
+    const bucket = `${client.bucket.endpoint.host}/${client.bucket.name}`
     incidents.watch('bucket-unreachable', (isActive) =>
-      (this.#failures >= MAX_FAILURES && !hangs.isHanging) || (isActive && this.#failures > 0)
+      (this.#failures >= MAX_FAILURES && !client.isHanging) || (isActive && this.#failures > 0)
         ? { bucket, reason: this.#reason }
         : undefined,
     )
-    incidents.watch('bucket-hangs', () => (hangs.isHanging ? { bucket } : undefined))
+    incidents.watch('bucket-hangs', () => (client.isHanging ? { bucket } : undefined))
     let seen = 0
     incidents.watch('bucket-throttles', () => {
       this.#quietReadings = this.#throttled > seen ? 0 : this.#quietReadings + 1
@@ -40,15 +46,16 @@ export class BucketState {
     })
   }
 
-  succeed(): void {
-    this.#failures = 0
+  onRetry(): void {
+    this.#metrics.counter('slipway_s3_retries_total').add()
   }
 
-  fail(outcome: RequestOutcome, error: Error): void {
+  onRequest(operation: string, outcome: RequestOutcome, error?: Error): void {
+    this.#metrics.counter('slipway_s3_requests_total', { operation, outcome }).add()
     if (outcome === 'throttled') this.#throttled++
     if (UNREACHABLE.has(outcome)) {
       this.#failures++
-      this.#reason = toPlainLine(error.message, MAX_REASON_CHARACTERS)
+      this.#reason = toPlainLine(error?.message ?? '', MAX_REASON_CHARACTERS)
     } else if (!UNSENT.has(outcome)) this.#failures = 0
   }
 }

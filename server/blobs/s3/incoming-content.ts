@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { BodyError } from '../../../packages/s3-client/errors.ts'
 import type { PutConstraints, StoredBlob } from '../blobs.ts'
 import { assertExpected, assertLength } from '../constraints.ts'
 import { hashTable, PieceHasher } from './pieces.ts'
-import { BodyError } from './s3-error.ts'
 
 /** A body that is hashed and compared with its constraints while it is read. */
 export class IncomingContent {

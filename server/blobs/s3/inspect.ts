@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
-import { Metrics } from '../../lib/metrics.ts'
+import { parseBucketUrl } from '../../../packages/s3-client/bucket-url.ts'
+import { S3Client } from '../../../packages/s3-client/client.ts'
+import { S3Error } from '../../../packages/s3-client/errors.ts'
+import { listObjects, removeObjects } from '../../../packages/s3-client/listing.ts'
+import { COPYING_BLOBS } from '../../lib/deadlines.ts'
 import { createObjectName } from '../object-names.ts'
-import { parseBucketUrl } from './bucket-url.ts'
-import { listObjects, removeObjects } from './listing.ts'
-import { S3Client } from './s3-client.ts'
-import { S3Error } from './s3-error.ts'
 
 export interface BucketFacts {
   /** What works, in the order in which it was tried. */
@@ -20,8 +20,7 @@ const CONTENT = Buffer.from('An object of slipway-server check, which deletes it
 
 export async function inspectBucket(url: string): Promise<BucketFacts> {
   const bucket = parseBucketUrl(url)
-  const options = { clock: Date.now, metrics: new Metrics(), credentials: defaultProvider() }
-  const client = new S3Client({ bucket, ...options })
+  const client = new S3Client({ bucket, credentials: defaultProvider(), timeouts: COPYING_BLOBS })
   const object = createObjectName(Date.now())
   const works: string[] = []
   let comparesHashes: boolean | undefined
@@ -33,7 +32,7 @@ export async function inspectBucket(url: string): Promise<BucketFacts> {
       'list',
       async () => {
         // The name that precedes it: the last character is a hexadecimal digit.
-        const page = await listObjects(client, bucket, { after: object.slice(0, -1), limit: 1 })
+        const page = await listObjects(client, { after: object.slice(0, -1), limit: 1 })
         if (page[0] !== object) throw new Error('the new object is not in the list')
       },
     ],
@@ -43,7 +42,7 @@ export async function inspectBucket(url: string): Promise<BucketFacts> {
         comparesHashes = await refusesWrongHash(client, object)
       },
     ],
-    ['delete', () => removeObjects(client, bucket, [object])],
+    ['delete', () => removeObjects(client, [object])],
   ]
   for (const [action, run] of actions) {
     try {

@@ -1,20 +1,24 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
+import type { Bucket } from '../../../packages/s3-client/bucket-url.ts'
+import { S3Client, type S3ClientOptions } from '../../../packages/s3-client/client.ts'
+import { BodyError, S3Error } from '../../../packages/s3-client/errors.ts'
+import { listObjects, removeObjects } from '../../../packages/s3-client/listing.ts'
+import { COPYING_BLOBS } from '../../lib/deadlines.ts'
+import { ApiError } from '../../lib/errors.ts'
 import type { Incidents } from '../../lib/incidents.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { shareResult } from '../../lib/share-result.ts'
+import { collectYoung } from '../../lib/trim-heap.ts'
 import type { BlobLocation, Blobs, ByteRange } from '../blobs.ts'
 import { DamageReport } from '../damage.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
 import { createObjectName, objectCreatedAt } from '../object-names.ts'
-import type { Bucket } from './bucket-url.ts'
+import { BucketState } from './bucket-state.ts'
 import { DiskCache } from './disk-cache.ts'
-import { listObjects, removeObjects } from './listing.ts'
 import { buildTable, hashTable, PIECE_BYTES } from './pieces.ts'
-import { S3Client, type S3ClientOptions } from './s3-client.ts'
-import { S3Error, translateError } from './s3-error.ts'
 import { Uploads } from './uploads.ts'
 import { VerifiedReader } from './verified-reader.ts'
 
@@ -49,17 +53,19 @@ const CHECK_INTERVAL_MS = 3000
 
 /** Blobs in a bucket of S3. An object is one content or several, each followed by the table of its pieces. */
 export function s3Blobs(options: S3Options): Blobs {
-  const { bucket, clock, metrics, incidents, log, reserve, timeouts, maxPutBytes } = options
+  const { bucket, clock, metrics, incidents, log, reserve, timeouts = COPYING_BLOBS, maxPutBytes } = options
   const { hasLocalDatabase = true } = options
   const { credentials = defaultProvider() } = options
-  const client = new S3Client({ bucket, clock, metrics, incidents, credentials, timeouts })
+  const observer = new BucketState(metrics)
+  const client = new S3Client({ bucket, clock, credentials, timeouts, observer, collectYoung })
+  if (incidents) observer.watch(incidents, client)
   const cache = options.cache && new DiskCache({ ...options.cache, metrics, reserve })
   const reader = new VerifiedReader({ client, cache, metrics, damage: new DamageReport({ log, metrics }) })
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
   const createName = (hash?: string) => createObjectName(clock(), hash === undefined ? {} : { hash })
   const uploads = new Uploads({ client, createName, onStored, ...(maxPutBytes ? { maxPutBytes } : {}) })
   const assertLocalSpace = async (bytes?: number) => (cache ?? reserve)?.assertSpace(bytes)
-  const check = shareResult(() => listObjects(client, bucket, { limit: 1 }), {
+  const check = shareResult(() => listObjects(client, { limit: 1 }), {
     lifetimeMs: CHECK_INTERVAL_MS,
   })
 
@@ -93,9 +99,9 @@ export function s3Blobs(options: S3Options): Blobs {
 
     verify: (location) => withS3Errors(() => reader.verify(location)),
 
-    remove: (objects) => withS3Errors(() => removeObjects(client, bucket, objects)),
+    remove: (objects) => withS3Errors(() => removeObjects(client, objects)),
 
-    list: (after) => withS3Errors(() => listObjects(client, bucket, after === undefined ? {} : { after })),
+    list: (after) => withS3Errors(() => listObjects(client, after === undefined ? {} : { after })),
 
     createdAt: objectCreatedAt,
 
@@ -180,4 +186,19 @@ async function withS3Errors<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     translateError(error)
   }
+}
+
+function translateError(error: unknown): never {
+  if (error instanceof ApiError) throw error
+  if (error instanceof BodyError) throw error.cause
+  if (error instanceof S3Error && error.isFull)
+    throw new ApiError(
+      'INSUFFICIENT_STORAGE',
+      'The storage of the server is full. Published sites stay online.',
+      { cause: error },
+    )
+  throw new ApiError('UNAVAILABLE', 'File storage is temporarily unavailable', {
+    cause: error,
+    isIsolated: true,
+  })
 }

@@ -1,21 +1,17 @@
-import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
+import type { S3Client } from '../../../packages/s3-client/client.ts'
+import { MAX_PARTS, MultipartUpload } from '../../../packages/s3-client/multipart.ts'
 import { ByteSemaphore } from '../../lib/byte-semaphore.ts'
 import type { PutConstraints, StoredBlob } from '../blobs.ts'
-import type { S3Response } from './http-exchange.ts'
 import { IncomingContent } from './incoming-content.ts'
 import { PIECE_BYTES, tableBytes } from './pieces.ts'
-import type { S3Client } from './s3-client.ts'
-import { S3Error } from './s3-error.ts'
-import { childText } from './xml.ts'
 
 /** The largest object that one request can create; AWS allows 5 GiB. */
 const MAX_PUT_BYTES = 5 * 10 ** 9
 
-/** Bytes of a part but the last: S3 requires 5 MiB, and at most 10,000 parts. */
+/** Bytes of a part but the last, which S3 allows to be smaller. */
 const MIN_PART_BYTES = 8 * 2 ** 20
-const MAX_PARTS = 10_000
 
 /** Memory for parts of all uploads of this process. */
 const MAX_BUFFERED_PART_BYTES = 128 * 2 ** 20
@@ -86,67 +82,34 @@ export class Uploads {
 
   /** One request. Its last bytes are the table, which exists only once the content is what was expected. */
   async #stream(object: string, content: IncomingContent, size: number): Promise<Received> {
-    const md5 = createHash('md5')
     let received: Received | undefined
     async function* bytes(): AsyncGenerator<Buffer> {
-      for (let chunk = await content.next(); chunk; chunk = await content.next()) {
-        md5.update(chunk)
-        yield chunk
-      }
+      for (let chunk = await content.next(); chunk; chunk = await content.next()) yield chunk
       const finished = content.finish()
-      md5.update(finished.table)
       yield finished.table
       received = finished.received
     }
     const request = { kind: 'put', method: 'PUT', object } as const
-    const response = await this.#client.upload(request, size + tableBytes(size), bytes())
-    assertStored(response, md5.digest('hex'))
+    await this.#client.upload(request, size + tableBytes(size), bytes())
     return received!
   }
 
   /** Content of unknown length, or too large for one request; `size` is its length, when it is known. */
   async #putParts(object: string, content: IncomingContent, first: Buffer[], size = 0): Promise<Received> {
     const partBytes = Math.max(MIN_PART_BYTES, Math.ceil((size + tableBytes(size)) / MAX_PARTS))
-    const about = { method: 'POST', object } as const
-    const begun = await this.#client.send({ ...about, kind: 'multipart_begin', query: { uploads: '' } })
-    const uploadId = childText(begun.body.toString(), 'UploadId') ?? ''
+    const upload = await MultipartUpload.begin(this.#client, object)
     try {
       const parts = new Parts(content, first)
-      const tags: string[] = []
-      while (!parts.isEnded)
-        tags.push(await this.#putPart({ object, uploadId, number: tags.length + 1 }, parts, partBytes))
-      const list = tags.map(
-        (tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`,
-      )
-      const body = [Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`)]
-      const completed = await this.#client.send({
-        ...about,
-        kind: 'multipart_end',
-        continues: true,
-        query: { uploadId },
-        body,
-      })
-      // An error may follow the status 200.
-      if (completed.body.includes('<Error>')) throw new S3Error(503, completed.body)
+      while (!parts.isEnded) {
+        using _memory = await this.#partMemory.acquire(partBytes)
+        await upload.put(await parts.next(partBytes))
+      }
+      await upload.complete()
       return parts.received!
     } catch (error) {
-      const request = { kind: 'multipart_abort', method: 'DELETE', object, query: { uploadId } } as const
-      await this.#client.send(request).catch(() => undefined)
+      await upload.abort()
       throw error
     }
-  }
-
-  async #putPart(
-    { object, uploadId, number }: { object: string; uploadId: string; number: number },
-    parts: Parts,
-    partBytes: number,
-  ): Promise<string> {
-    using _memory = await this.#partMemory.acquire(partBytes)
-    const body = await parts.next(partBytes)
-    const query = { partNumber: `${number}`, uploadId }
-    const request = { kind: 'put_part', method: 'PUT', object, query, body, continues: true } as const
-    const { headers } = await this.#client.send(request)
-    return headers.etag ?? ''
   }
 }
 
@@ -186,15 +149,4 @@ class Parts {
     this.received = received
     return table
   }
-}
-
-/**
- * The tag of an object is its MD5, unless it is encrypted with a key of its own or was stored in parts: the bytes may
- * have changed on their way to a server without TLS.
- */
-function assertStored({ headers }: S3Response, md5: string): void {
-  const tag = /^"?([0-9a-f]{32})"?$/i.exec(headers.etag ?? '')?.[1]
-  const encryption = headers['x-amz-server-side-encryption']
-  const isComparable = tag !== undefined && (encryption === undefined || encryption === 'AES256')
-  if (isComparable && tag.toLowerCase() !== md5) throw new Error('S3 stored other bytes than it received')
 }

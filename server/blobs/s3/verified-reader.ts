@@ -1,12 +1,12 @@
 import { hash as hashOnce } from 'node:crypto'
 import { MemoryBudget, SecondChanceCache } from '../../../packages/http-server/memory/second-chance-cache.ts'
+import type { S3Client } from '../../../packages/s3-client/client.ts'
+import { S3Error, WrongBytesError } from '../../../packages/s3-client/errors.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { BlobLocation, BlobState } from '../blobs.ts'
 import { DamagedBlobError, type DamageReport, type HashedRange } from '../damage.ts'
 import type { DiskCache } from './disk-cache.ts'
 import { HASH_BYTES, PIECE_BYTES, tableBytes } from './pieces.ts'
-import type { S3Client } from './s3-client.ts'
-import { S3Error, WrongBytesError } from './s3-error.ts'
 
 interface VerifiedReaderOptions {
   client: S3Client

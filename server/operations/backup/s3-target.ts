@@ -1,12 +1,13 @@
 import { Readable } from 'node:stream'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
-import type { Bucket } from '../../blobs/s3/bucket-url.ts'
-import { listSizes, removeObjects } from '../../blobs/s3/listing.ts'
+import type { Bucket } from '../../../packages/s3-client/bucket-url.ts'
+import { S3Client } from '../../../packages/s3-client/client.ts'
+import { BodyError, S3Error } from '../../../packages/s3-client/errors.ts'
+import { listSizes, removeObjects } from '../../../packages/s3-client/listing.ts'
 import { contentBytes } from '../../blobs/s3/pieces.ts'
-import { S3Client } from '../../blobs/s3/s3-client.ts'
-import { BodyError, S3Error } from '../../blobs/s3/s3-error.ts'
 import { Uploads } from '../../blobs/s3/uploads.ts'
-import { Metrics } from '../../lib/metrics.ts'
+import { COPYING_BLOBS } from '../../lib/deadlines.ts'
+import { collectYoung } from '../../lib/trim-heap.ts'
 import {
   type BackupTarget,
   BackupTargetError,
@@ -19,13 +20,11 @@ const READ_BYTES = 8 * 2 ** 20
 
 /** A larger file is followed by the table of its pieces, like every object that `Uploads` stores. */
 export class S3Target implements BackupTarget {
-  readonly #bucket: Bucket
   readonly #client: S3Client
 
   constructor(bucket: Bucket) {
-    this.#bucket = bucket
     const credentials = defaultProvider()
-    this.#client = new S3Client({ bucket, credentials, metrics: new Metrics(), clock: Date.now })
+    this.#client = new S3Client({ bucket, credentials, timeouts: COPYING_BLOBS, collectYoung })
   }
 
   async put(name: string, body: Readable, expected: ContentIdentity): Promise<void> {
@@ -48,18 +47,17 @@ export class S3Target implements BackupTarget {
   }
 
   async *list(folder: string): AsyncGenerator<TargetFile> {
-    const bucket = { ...this.#bucket, prefix: `${this.#bucket.prefix}${folder}/` }
     for (let after: string | undefined; ; ) {
-      const options = after === undefined ? {} : { after }
-      const page = await withS3Errors(() => listSizes(this.#client, bucket, options))
-      for (const { name, size } of page) yield { name: `${folder}/${name}`, size: contentBytes(size) }
+      const options = { folder: `${folder}/`, ...(after === undefined ? {} : { after }) }
+      const page = await withS3Errors(() => listSizes(this.#client, options))
+      for (const { name, size } of page) yield { name, size: contentBytes(size) }
       if (page.length === 0) return
       after = page.at(-1)!.name
     }
   }
 
   async remove(names: readonly string[]): Promise<void> {
-    await withS3Errors(() => removeObjects(this.#client, this.#bucket, names))
+    await withS3Errors(() => removeObjects(this.#client, names))
   }
 
   /** A request that was answered has stored its object. */

@@ -1,4 +1,4 @@
-import { parseBucketUrl } from '../../blobs/s3/bucket-url.ts'
+import { parseBucketUrl } from '../../../packages/s3-client/bucket-url.ts'
 import type { KeyOfScope } from '../../config/setting-scopes.ts'
 import { settings } from '../../config/setting-table.ts'
 import { type Config, ConfigError } from '../../config/settings.ts'

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { HangWatch } from '../../server/blobs/s3/hang-watch.ts'
-import { HttpExchanges } from '../../server/blobs/s3/http-exchange.ts'
+import { HangWatch } from '../../packages/s3-client/hang-watch.ts'
+import { HttpExchanges } from '../../packages/s3-client/http-exchange.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 
 const CHUNK = Buffer.alloc(600_000)
@@ -18,11 +18,11 @@ test('an upload fails whose connection was lost while it waited for its client',
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const exchanges = new HttpExchanges(
-    new URL(`http://127.0.0.1:${port}`),
-    5000,
-    new HangWatch({ hangMs: PATIENT.blobs.hang, probe: async () => {} }),
-  )
+  const exchanges = new HttpExchanges({
+    endpoint: new URL(`http://127.0.0.1:${port}`),
+    timeoutMs: 5000,
+    hangs: new HangWatch({ hangMs: PATIENT.blobs.hang, probe: async () => {} }),
+  })
   const headers = { 'content-length': `${3 * CHUNK.length}` }
   const upload = await exchanges.open({ method: 'PUT', path: '/object', headers }, () => new Error('refused'))
   async function* content(): AsyncGenerator<Buffer> {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Bucket } from './bucket-url.ts'
-import type { S3Client } from './s3-client.ts'
-import { S3Error } from './s3-error.ts'
+import type { S3Client } from './client.ts'
+import { S3Error } from './errors.ts'
 import { childText, childTexts, encodeText } from './xml.ts'
 
 /** Objects of one request. */
@@ -9,22 +8,25 @@ const MAX_DELETES = 1000
 const MAX_LISTED = 1000
 
 interface ListOptions {
+  /** Begins the names that are listed. */
+  folder?: string
   after?: string
   limit?: number
 }
 
 /** Names of objects that follow `after`, in byte order; fewer than `limit` only at the end. */
-export async function listObjects(client: S3Client, bucket: Bucket, options: ListOptions): Promise<string[]> {
-  return (await listSizes(client, bucket, options)).map(({ name }) => name)
+export async function listObjects(client: S3Client, options: ListOptions): Promise<string[]> {
+  return (await listSizes(client, options)).map(({ name }) => name)
 }
 
 export async function listSizes(
   client: S3Client,
-  { prefix }: Bucket,
-  { after, limit = MAX_LISTED }: ListOptions,
+  { folder = '', after, limit = MAX_LISTED }: ListOptions,
 ): Promise<{ name: string; size: number }[]> {
+  const { prefix } = client.bucket
   const startAfter = after === undefined ? {} : { 'start-after': `${prefix}${after}` }
-  const query = { 'list-type': '2', 'max-keys': `${limit}`, 'encoding-type': 'url', prefix, ...startAfter }
+  const about = { 'list-type': '2', 'max-keys': `${limit}`, 'encoding-type': 'url' }
+  const query = { ...about, prefix: `${prefix}${folder}`, ...startAfter }
   const { body } = await client.send({ kind: 'list', method: 'GET', query })
   return childTexts(body.toString(), 'Contents').map((object) => {
     const key = decodeURIComponent((childText(object, 'Key') ?? '').replaceAll('+', ' '))
@@ -33,20 +35,17 @@ export async function listSizes(
 }
 
 /** Absent objects are ignored. Rejects after all requests when one of them failed. */
-export async function removeObjects(
-  client: S3Client,
-  bucket: Bucket,
-  objects: readonly string[],
-): Promise<void> {
+export async function removeObjects(client: S3Client, objects: readonly string[]): Promise<void> {
   const failures: unknown[] = []
   for (let at = 0; at < objects.length; at += MAX_DELETES)
-    await removePage(client, bucket, objects.slice(at, at + MAX_DELETES)).catch((error: unknown) =>
+    await removePage(client, objects.slice(at, at + MAX_DELETES)).catch((error: unknown) =>
       failures.push(error),
     )
   if (failures.length > 0) throw failures[0]
 }
 
-async function removePage(client: S3Client, { prefix }: Bucket, objects: readonly string[]): Promise<void> {
+async function removePage(client: S3Client, objects: readonly string[]): Promise<void> {
+  const { prefix } = client.bucket
   const keys = objects.map((object) => `<Object><Key>${encodeText(`${prefix}${object}`)}</Key></Object>`)
   const body = Buffer.from(`<Delete><Quiet>true</Quiet>${keys.join('')}</Delete>`)
   const { body: response } = await client.send({

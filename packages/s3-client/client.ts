@@ -1,14 +1,10 @@
 import { createHash, createHmac } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { SignatureV4 } from '@smithy/signature-v4'
-import { COPYING_BLOBS, type Deadlines } from '../../lib/deadlines.ts'
-import type { Incidents } from '../../lib/incidents.ts'
-import type { Metrics } from '../../lib/metrics.ts'
-import { BucketState } from './bucket-state.ts'
 import type { Bucket } from './bucket-url.ts'
+import { isRetryable, outcomeOf, type RequestOutcome, S3Error, WrongBytesError } from './errors.ts'
 import { HangWatch } from './hang-watch.ts'
 import { HttpExchanges, type S3Response, type SignedRequest } from './http-exchange.ts'
-import { isRetryable, outcomeOf, type RequestOutcome, S3Error, WrongBytesError } from './s3-error.ts'
 
 export interface S3Request {
   /** Of the metrics: `put` and so on. */
@@ -29,13 +25,21 @@ export interface S3Request {
 
 export interface S3ClientOptions {
   bucket: Bucket
-  metrics: Metrics
-  incidents?: Incidents | undefined
-  /** Milliseconds since 1970. */
-  clock: () => number
   credentials: ConstructorParameters<typeof SignatureV4>[0]['credentials']
-  /** Those of a command by default. */
-  timeouts?: Deadlines['blobs'] | undefined
+  /** Milliseconds without a byte: of one request, and of all after which the bucket hangs. */
+  timeouts: { request: number; hang: number }
+  /** Milliseconds since 1970. */
+  clock?: () => number
+  observer?: S3Observer
+  /** Frees the buffers of streamed bodies, which V8 keeps longer than it should; called after each 16 MiB. */
+  collectYoung?: () => void
+}
+
+export interface S3Observer {
+  /** After each request that was sent or refused, with its error unless the outcome is `ok`. */
+  onRequest(kind: string, outcome: RequestOutcome, error?: Error): void
+  /** Before a request is sent again. */
+  onRetry(): void
 }
 
 const MAX_TRIES = 3
@@ -52,27 +56,30 @@ const EMPTY_HASH = createHash('sha256').digest('hex')
 const UNSIGNED = 'UNSIGNED-PAYLOAD'
 
 export class S3Client {
-  readonly #bucket: Bucket
-  readonly #metrics: Metrics
+  readonly bucket: Bucket
+  readonly #observer: S3Observer | undefined
   readonly #clock: () => number
   readonly #exchanges: HttpExchanges
   readonly #signer: SignatureV4
   readonly #budget = new RetryBudget()
-  readonly #state = new BucketState()
   readonly #hangs: HangWatch
   /** Time of the server less that of the clock: a signature is valid for 15 minutes. */
   #clockOffsetMs = 0
 
   constructor(options: S3ClientOptions) {
-    const { bucket, metrics, incidents, clock, credentials, timeouts = COPYING_BLOBS } = options
-    this.#bucket = bucket
-    this.#metrics = metrics
+    const { bucket, credentials, timeouts, clock = Date.now, observer, collectYoung } = options
+    this.bucket = bucket
+    this.#observer = observer
     this.#clock = clock
     this.#hangs = new HangWatch({ hangMs: timeouts.hang, probe: () => this.#probe() })
-    if (incidents) this.#state.watch(incidents, bucket, this.#hangs)
     const host = bucket.isPathStyle ? bucket.endpoint.host : `${bucket.name}.${bucket.endpoint.host}`
     const endpoint = new URL(`${bucket.endpoint.protocol}//${host}`)
-    this.#exchanges = new HttpExchanges(endpoint, timeouts.request, this.#hangs)
+    this.#exchanges = new HttpExchanges({
+      endpoint,
+      timeoutMs: timeouts.request,
+      hangs: this.#hangs,
+      collectYoung,
+    })
     this.#signer = new SignatureV4({
       service: 's3',
       region: bucket.region,
@@ -81,6 +88,10 @@ export class S3Client {
       uriEscapePath: false,
       applyChecksum: false,
     })
+  }
+
+  get isHanging(): boolean {
+    return this.#hangs.isHanging
   }
 
   /**
@@ -100,14 +111,29 @@ export class S3Client {
     })
   }
 
-  /** Sends a body as it arrives. A request that is refused before its body is sent again; afterwards nothing is. */
+  /**
+   * Sends a body as it arrives, and compares the MD5 of what was stored. A request that is refused before its body is
+   * sent again; afterwards nothing is.
+   */
   async upload(request: S3Request, length: number, content: AsyncIterator<Buffer>): Promise<S3Response> {
     const upload = await this.#withRetries(`${request.kind}.begin`, async () => {
       this.#admit(request)
       const signed = await this.#sign(request, { length, hash: UNSIGNED })
       return this.#exchanges.open(signed, (response) => this.#toError(response))
     })
-    return this.#count(request.kind, async () => this.#assertSuccess(await upload.send(content)))
+    const md5 = createHash('md5')
+    const hashed = {
+      async next() {
+        const result = await content.next()
+        if (!result.done) md5.update(result.value)
+        return result
+      },
+    }
+    const response = await this.#count(request.kind, async () =>
+      this.#assertSuccess(await upload.send(hashed)),
+    )
+    assertStored(response, md5.digest('hex'))
+    return response
   }
 
   /** Rejects what the bucket would not answer; returns what ends the wait for an answer. */
@@ -120,7 +146,7 @@ export class S3Client {
 
   /** The smallest request that the service needs permissions for. Any response is a sign of life. */
   async #probe(): Promise<void> {
-    const query = { 'list-type': '2', 'max-keys': '1', prefix: this.#bucket.prefix }
+    const query = { 'list-type': '2', 'max-keys': '1', prefix: this.bucket.prefix }
     const signed = await this.#sign({ kind: 'probe', method: 'GET', query }, { length: 0, hash: EMPTY_HASH })
     await this.#count('probe', async () => this.#assertSuccess(await this.#exchanges.probe(signed)))
   }
@@ -135,23 +161,20 @@ export class S3Client {
         if (error instanceof WrongBytesError) wrongBodies++
         const isLast = tries === MAX_TRIES || wrongBodies === MAX_WRONG_BODIES
         if (isLast || !isRetryable(error) || !this.#budget.take()) throw error
-        this.#metrics.counter('slipway_s3_retries_total').add()
+        this.#observer?.onRetry()
         await pause(Math.random() * MAX_FIRST_PAUSE_MS * 2 ** (tries - 1))
       }
     }
   }
 
   async #count<T>(kind: string, work: () => Promise<T>): Promise<T> {
-    let outcome: RequestOutcome = 'ok'
     try {
-      return await work()
+      const result = await work()
+      this.#observer?.onRequest(kind, 'ok')
+      return result
     } catch (error) {
-      outcome = outcomeOf(error)
-      this.#state.fail(outcome, error as Error)
+      this.#observer?.onRequest(kind, outcomeOf(error), error as Error)
       throw error
-    } finally {
-      if (outcome === 'ok') this.#state.succeed()
-      this.#metrics.counter('slipway_s3_requests_total', { operation: kind, outcome }).add()
     }
   }
 
@@ -171,7 +194,7 @@ export class S3Client {
     { method, object, query = {}, headers = {} }: S3Request,
     body: { length: number; hash: string },
   ): Promise<SignedRequest> {
-    const { name, prefix, endpoint, isPathStyle } = this.#bucket
+    const { name, prefix, endpoint, isPathStyle } = this.bucket
     const key = object === undefined ? '' : `${prefix}${object}`
     const segments = [...(isPathStyle ? [name] : []), ...(object === undefined ? [] : key.split('/'))]
     const path = `/${segments.map(escapeUri).join('/')}`
@@ -195,6 +218,17 @@ export class S3Client {
     const search = Object.entries(query).map(([key, value]) => `${escapeUri(key)}=${escapeUri(value)}`)
     return { method, path: search.length > 0 ? `${path}?${search.join('&')}` : path, headers: signed.headers }
   }
+}
+
+/**
+ * The tag of an object is its MD5, unless it is encrypted with a key of its own or was stored in parts: the bytes may
+ * have changed on their way to a server without TLS.
+ */
+function assertStored({ headers }: S3Response, md5: string): void {
+  const tag = /^"?([0-9a-f]{32})"?$/i.exec(headers.etag ?? '')?.[1]
+  const encryption = headers['x-amz-server-side-encryption']
+  const isComparable = tag !== undefined && (encryption === undefined || encryption === 'AES256')
+  if (isComparable && tag.toLowerCase() !== md5) throw new Error('S3 stored other bytes than it received')
 }
 
 class NodeSha256 {

@@ -1,9 +1,7 @@
 import type { ClientRequest, Agent as HttpAgent, IncomingHttpHeaders, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { http } from '../../../packages/http-server/node-http.ts'
-import { collectYoung } from '../../lib/trim-heap.ts'
+import { S3QueueFullError, S3TimeoutError } from './errors.ts'
 import type { HangWatch } from './hang-watch.ts'
-import { S3QueueFullError, S3TimeoutError } from './s3-error.ts'
 
 export interface S3Response {
   status: number
@@ -35,6 +33,17 @@ const COLLECTION_BYTES = 16 * 2 ** 20
 /** Exchanges whose bodies are in memory end within this many time-outs, including their wait for a connection. */
 const MAX_TIMEOUTS = 6
 
+/** Without an import, which evaluates all exports: `WebSocket` loads an HTTP client, a tenth of the start time. */
+const http = process.getBuiltinModule('node:http')
+
+interface HttpExchangesOptions {
+  endpoint: URL
+  /** The maximum time without a byte in either direction, including that to connect. */
+  timeoutMs: number
+  hangs: Hangs
+  collectYoung?: (() => void) | undefined
+}
+
 export class HttpExchanges {
   readonly #endpoint: URL
   readonly #timeoutMs: number
@@ -44,15 +53,16 @@ export class HttpExchanges {
   /** All others may be in use, or lead to a server that has gone. */
   readonly #probeAgent: HttpAgent
   readonly #hangs: Hangs
+  readonly #collectYoung: (() => void) | undefined
   #pending = 0
   #streamedBytes = 0
   #sendsContinue = false
 
-  /** `timeoutMs` is the maximum time without a byte in either direction, including that to connect. */
-  constructor(endpoint: URL, timeoutMs: number, hangs: Hangs) {
+  constructor({ endpoint, timeoutMs, hangs, collectYoung }: HttpExchangesOptions) {
     this.#endpoint = endpoint
     this.#timeoutMs = timeoutMs
     this.#hangs = hangs
+    this.#collectYoung = collectYoung
     const Agent = endpoint.protocol === 'https:' ? HttpsAgent : http.Agent
     const options = { keepAlive: true, noDelay: true, scheduling: 'lifo', timeout: timeoutMs } as const
     this.#agent = new Agent({ ...options, maxSockets: MAX_SOCKETS })
@@ -137,7 +147,7 @@ export class HttpExchanges {
     this.#streamedBytes += bytes
     if (this.#streamedBytes < COLLECTION_BYTES) return
     this.#streamedBytes = 0
-    collectYoung()
+    this.#collectYoung?.()
   }
 
   #request({ method, path, headers }: SignedRequest, agent: HttpAgent): ClientRequest {

@@ -1,4 +1,3 @@
-import { ApiError } from '../../lib/errors.ts'
 import { childText } from './xml.ts'
 
 /** Codes of a bucket or an account that holds no more bytes; `XMinioStorageFull` is that of MinIO. */
@@ -88,21 +87,6 @@ export function outcomeOf(error: unknown): RequestOutcome {
   if (error.isMissingObject) return 'not_found'
   if (error.isThrottled) return 'throttled'
   return error.status >= 500 ? 'server_error' : 'refused'
-}
-
-export function translateError(error: unknown): never {
-  if (error instanceof ApiError) throw error
-  if (error instanceof BodyError) throw error.cause
-  if (error instanceof S3Error && error.isFull)
-    throw new ApiError(
-      'INSUFFICIENT_STORAGE',
-      'The storage of the server is full. Published sites stay online.',
-      { cause: error },
-    )
-  throw new ApiError('UNAVAILABLE', 'File storage is temporarily unavailable', {
-    cause: error,
-    isIsolated: true,
-  })
 }
 
 function isNetworkError(error: unknown): boolean {

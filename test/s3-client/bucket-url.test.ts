@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseBucketUrl } from '../../server/blobs/s3/bucket-url.ts'
+import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 
 const CASES: [url: string, endpoint: string, prefix: string, isPathStyle: boolean][] = [
   ['s3://bucket?region=eu-central-1', 'https://s3.eu-central-1.amazonaws.com/', '', false],

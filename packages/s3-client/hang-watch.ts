@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { SECOND_MS } from '../../lib/time.ts'
-import { S3HangError } from './s3-error.ts'
+import { S3HangError } from './errors.ts'
 
 interface HangWatchOptions {
   /** The time without a byte of the bucket for any of the open requests after which it hangs. */
@@ -9,7 +8,7 @@ interface HangWatchOptions {
   probe(): Promise<unknown>
 }
 
-const PROBE_INTERVAL_MS = SECOND_MS
+const PROBE_INTERVAL_MS = 1000
 
 /**
  * Whether the bucket sends nothing to any request. After half of the time it gets a probe, because the open requests may

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { HangWatch } from '../../server/blobs/s3/hang-watch.ts'
-import { HttpExchanges } from '../../server/blobs/s3/http-exchange.ts'
-import { S3QueueFullError, S3TimeoutError } from '../../server/blobs/s3/s3-error.ts'
+import { S3QueueFullError, S3TimeoutError } from '../../packages/s3-client/errors.ts'
+import { HangWatch } from '../../packages/s3-client/hang-watch.ts'
+import { HttpExchanges } from '../../packages/s3-client/http-exchange.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 
 const REQUESTS = 5000
@@ -19,11 +19,11 @@ test('requests that wait for a silent server are bounded, and their deadline inc
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const exchanges = new HttpExchanges(
-    new URL(`http://127.0.0.1:${port}`),
-    100,
-    new HangWatch({ hangMs: PATIENT.blobs.hang, probe: async () => {} }),
-  )
+  const exchanges = new HttpExchanges({
+    endpoint: new URL(`http://127.0.0.1:${port}`),
+    timeoutMs: 100,
+    hangs: new HangWatch({ hangMs: PATIENT.blobs.hang, probe: async () => {} }),
+  })
   const send = () => exchanges.send({ method: 'GET', path: '/', headers: {} }, [])
   const results = await Promise.allSettled(Array.from({ length: REQUESTS }, send))
   const errors = results.map((result) => result.status === 'rejected' && result.reason)
