@@ -34,7 +34,7 @@ import { observeBlobs, observeMail, observeStore } from './operations/telemetry/
 import type { ChangeEffects } from './store/changes.ts'
 import { sqliteStore } from './store/sqlite.ts'
 import type { Store } from './store/store.ts'
-import { UNFINISHED_MOVE } from './store/tables/job-cursors.ts'
+import { UNFINISHED_MOVE } from './store/tables/jobs.ts'
 
 export interface StartOptions {
   log: Log

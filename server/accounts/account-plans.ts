@@ -2,7 +2,7 @@ import type { AccountPlan, Exceptions, LimitsChange, PlanChange } from '../../pr
 import { EXCEPTIONS } from '../../protocol/api/account.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
-import type { AuditActor } from '../store/tables/audit.ts'
+import type { AuditActor } from '../store/tables/administration.ts'
 import { noAccount } from './administrators.ts'
 import { readEmail } from './email-address.ts'
 

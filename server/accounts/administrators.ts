@@ -5,7 +5,7 @@ import { HOUR_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { WriteScope, WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
-import { type AuditActor, COMMAND_LINE } from '../store/tables/audit.ts'
+import { type AuditActor, COMMAND_LINE } from '../store/tables/administration.ts'
 import { type Caller, requireAccount } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 

@@ -5,9 +5,8 @@ import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { constantTimeEqual, hashToken } from '../lib/tokens.ts'
 import type { Queries } from '../store/queries.ts'
-import type { Account } from '../store/tables/accounts.ts'
+import type { Account, Suspension } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
-import type { Suspension } from '../store/tables/suspension.ts'
 import { assertPermitted, type Grant } from './permissions.ts'
 
 /** The address is always set; the account with a valid key or session. */

@@ -1,7 +1,7 @@
 import { NetworkSet, parseNetwork } from '../../packages/http-server/clients/network.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Store } from '../store/store.ts'
-import { BLOCKS_CHANGED, type Block } from '../store/tables/blocks.ts'
+import { BLOCKS_CHANGED, type Block } from '../store/tables/moderation.ts'
 
 interface Lists {
   networks: NetworkSet

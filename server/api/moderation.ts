@@ -2,7 +2,7 @@ import type { BlockRecord } from '../../protocol/api/admin/moderation.schema.ts'
 import { auditActor } from '../accounts/administrators.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Services } from '../services.ts'
-import type { Block } from '../store/tables/blocks.ts'
+import type { Block } from '../store/tables/moderation.ts'
 import { readPage } from './administration.ts'
 import type { Handlers } from './route.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
-import type { CountedRequestFilter } from '../store/queries/acme.ts'
+import type { CountedRequestFilter } from '../store/queries/certificates.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { hashFraction, toUrgency } from './schedule.ts'
 

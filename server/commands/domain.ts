@@ -1,4 +1,4 @@
-import { COMMAND_LINE } from '../store/tables/audit.ts'
+import { COMMAND_LINE } from '../store/tables/administration.ts'
 import { type Action, runAction } from './actions.ts'
 import type { Command } from './command.ts'
 import { readOptions, requireReason } from './options.ts'

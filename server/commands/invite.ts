@@ -1,5 +1,5 @@
 import { formatUtc } from '../../protocol/format.ts'
-import { COMMAND_LINE } from '../store/tables/audit.ts'
+import { COMMAND_LINE } from '../store/tables/administration.ts'
 import { type Command, UsageError } from './command.ts'
 
 export const invite: Command = {

@@ -1,7 +1,7 @@
 import { hostName } from '../../packages/http-server/host-name.ts'
 import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { Coalesced, READ_INTERVAL_MS } from '../lib/coalesced.ts'
-import type { StoredChallenge } from '../store/tables/acme.ts'
+import type { StoredChallenge } from '../store/tables/certificates.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { canonicalize } from './paths.ts'
 import type { EdgeResponse } from './response.ts'

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../lib/time.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
-import type { Lease } from '../store/tables/leases.ts'
+import type { Lease } from '../store/tables/nodes.ts'
 
 interface JobLeaseOptions {
   store: Store

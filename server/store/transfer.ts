@@ -1,10 +1,9 @@
 import { type Kysely, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../blobs/blobs.ts'
-import { toLocation } from './queries/blob-records.ts'
-import { toEncodingLocations, toEncodingRow } from './queries/encoding-rows.ts'
+import { toEncodingLocations, toEncodingRow, toLocation } from './queries/blob-records.ts'
 import type { Schema } from './schema.ts'
 import type { BlobEncodings } from './tables/blobs.ts'
-import { UNFINISHED_MOVE } from './tables/job-cursors.ts'
+import { UNFINISHED_MOVE } from './tables/jobs.ts'
 
 /** The tables of a database, over one connection. */
 export interface Tables extends AsyncDisposable {

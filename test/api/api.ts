@@ -21,7 +21,7 @@ import type { OperatorContext } from '../../server/app.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
-import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import {
   openOperator,
   type RunningService,

@@ -5,7 +5,7 @@ import { COMMAND_LINE_CLIENT } from '../../protocol/api/device.ts'
 import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
 import { isDurable, type Store } from '../../server/store/store.ts'
-import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { CallFixture } from '../calls/fixture.ts'
 import {
   ACCEPTED_KEYS,

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { SiteReview, Slipway, SlipwayError } from '../../client/sdk/slipway.ts'
 import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
 import { MAX_COMMENT_LENGTH, MAX_REPLIES, MAX_REVIEW_LINKS, MAX_THREADS } from '../../protocol/api/reviews.ts'
-import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { mailsTo } from './sign-in-mails.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { COMMAND_LINE_CLIENT } from '../../protocol/api/device.ts'
-import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { type Administrator, administrator } from '../api/administrator.ts'
 import type { Account, Api } from '../api/api.ts'
 import { browser } from '../api/browser.ts'

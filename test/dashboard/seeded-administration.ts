@@ -1,7 +1,7 @@
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
-import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { type Certificate, emptyCertificate } from '../../server/store/tables/certificates.ts'
 import { toFiles } from '../api/content.ts'
 import { openOperator } from '../support/service.ts'

@@ -20,7 +20,7 @@ import { Precompressor } from '../../server/publish/precompress/precompressor.ts
 import { SignedUploadUrls } from '../../server/publish/signed-uploads.ts'
 import type { StagedVersion } from '../../server/publish/stage.ts'
 import type { Account } from '../../server/store/tables/accounts.ts'
-import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { webp } from '../api/webp.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { by, type CallSpec, sweepCalls } from './call.ts'

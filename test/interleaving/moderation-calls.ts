@@ -1,4 +1,4 @@
-import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { type CallSpec, sweepCalls } from './call.ts'
 import { ANN, BLOCKED, FILE } from './fixture.ts'
 

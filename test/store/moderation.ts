@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Block } from '../../server/store/tables/blocks.ts'
+import type { Block } from '../../server/store/tables/moderation.ts'
 import { pluck } from '../support/pluck.ts'
 import type { Promises } from './contract.ts'
 import { blob, plain, reportedSite } from './rows.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { OAuthRecord } from '../../server/store/tables/oauth.ts'
+import type { OAuthRecord } from '../../server/store/tables/keys.ts'
 import type { Promises } from './contract.ts'
 import { accountRow, plain } from './rows.ts'
 

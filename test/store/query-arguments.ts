@@ -1,5 +1,5 @@
 import type { Queries } from '../../server/store/queries.ts'
-import { COMMAND_LINE } from '../../server/store/tables/audit.ts'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { emptyCertificate } from '../../server/store/tables/certificates.ts'
 import {
   accountRow,

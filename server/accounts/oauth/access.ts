@@ -2,7 +2,7 @@ import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_SECONDS, MINUTE_MS } from '../../lib/time.ts'
 import { encodeFields, hashToken } from '../../lib/tokens.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
-import type { OAuthRecord } from '../../store/tables/oauth.ts'
+import type { OAuthRecord } from '../../store/tables/keys.ts'
 
 /** The library's record of an access is a Grant. */
 export const GRANT_LIFETIME_SECONDS = 90 * DAY_SECONDS

@@ -1,7 +1,7 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import type { Durability, Store } from '../../store/store.ts'
-import type { OAuthRecord } from '../../store/tables/oauth.ts'
+import type { OAuthRecord } from '../../store/tables/keys.ts'
 import { deleteTokens, oauthIdHash, startAccess, UNUSED_GRANT_LIFETIME_MS } from './access.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 

@@ -2,7 +2,7 @@ import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { Store } from '../../store/store.ts'
-import type { CounterWindow } from '../../store/tables/counters.ts'
+import type { CounterWindow } from '../../store/tables/usage.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 
 /**

@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { Store } from '../../store/store.ts'
-import type { ActivityEntry } from '../../store/tables/activity.ts'
+import type { ActivityEntry } from '../../store/tables/figures.ts'
 
 const RECORD_INTERVAL_MS = 5 * MINUTE_MS
 

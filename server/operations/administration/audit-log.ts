@@ -2,7 +2,7 @@ import type { AuditPage } from '../../../protocol/api/admin/audit.schema.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, toIso } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
-import type { AuditEntry, AuditPosition } from '../../store/tables/audit.ts'
+import type { AuditEntry, AuditPosition } from '../../store/tables/administration.ts'
 import { decodeCursor, type PageRequest, toPage } from './page.ts'
 
 /** Longer than a year, so that yearly work can be compared. */

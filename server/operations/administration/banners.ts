@@ -4,8 +4,7 @@ import type { FieldError } from '../../../protocol/api/errors.schema.ts'
 import { validationError } from '../../lib/errors.ts'
 import { toIso } from '../../lib/time.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
-import type { AuditActor } from '../../store/tables/audit.ts'
-import { OPERATOR_SETTINGS_CHANGED } from '../../store/tables/operator-settings.ts'
+import { type AuditActor, OPERATOR_SETTINGS_CHANGED } from '../../store/tables/administration.ts'
 
 const MAX_LINK_LENGTH = 500
 

@@ -1,8 +1,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
-import type { ActivityEntry } from '../../store/tables/activity.ts'
-import type { Figures, ListKind } from '../../store/tables/figures.ts'
+import type { ActivityEntry, Figures, ListKind } from '../../store/tables/figures.ts'
 import { TOTALS_WIDTH_MS, type TotalName } from './activity.ts'
 
 const VISITS_MS = 30 * DAY_MS

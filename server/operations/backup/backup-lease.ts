@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { MINUTE_MS } from '../../lib/time.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
-import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../../store/tables/leases.ts'
+import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../../store/tables/nodes.ts'
 import { BackupError } from './target.ts'
 
 const RENEWAL_INTERVAL_MS = MINUTE_MS

@@ -4,7 +4,7 @@ import type { Config } from '../../config/settings.ts'
 import type { Log } from '../../lib/log.ts'
 import { type Secrets, Signer } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
-import type { SharedSetting } from '../../store/tables/shared-settings.ts'
+import type { SharedSetting } from '../../store/tables/nodes.ts'
 
 /** Settings that all nodes should have. Nodes start despite differences, because settings change node by node. */
 export class FleetSettings {

@@ -4,7 +4,7 @@ import { settings } from '../../config/setting-table.ts'
 import { type Config, ConfigError } from '../../config/settings.ts'
 import { hashToken, type Secrets, Signer } from '../../lib/tokens.ts'
 import type { Store } from '../../store/store.ts'
-import type { SharedSetting } from '../../store/tables/shared-settings.ts'
+import type { SharedSetting } from '../../store/tables/nodes.ts'
 
 interface SharedSettings extends Pick<Config, 'baseUrl' | 'siteDomain' | 'proxyHost' | 'blobsUrl'> {
   secret: Secrets

@@ -9,8 +9,8 @@ import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
-import type { AuditActor } from '../../store/tables/audit.ts'
-import { BLOCKS_CHANGED, type Block, type BlockKind } from '../../store/tables/blocks.ts'
+import type { AuditActor } from '../../store/tables/administration.ts'
+import { BLOCKS_CHANGED, type Block, type BlockKind } from '../../store/tables/moderation.ts'
 
 export interface BlockRequest {
   kind: BlockKind

@@ -9,7 +9,7 @@ import { deleteSite } from '../../sites/trash.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { Store, WriteTransaction } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
-import type { AuditActor } from '../../store/tables/audit.ts'
+import type { AuditActor } from '../../store/tables/administration.ts'
 import { markActed, notify } from './suspensions.ts'
 import { requireAccountOf, requirePresentSite } from './targets.ts'
 

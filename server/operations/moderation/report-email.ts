@@ -4,7 +4,7 @@ import { toPlainLine } from '../../lib/plain-line.ts'
 import type { Email } from '../../mail/mail.ts'
 import { renderEmail } from '../../mail/template.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
-import type { ReportedSite } from '../../store/tables/reports.ts'
+import type { ReportedSite } from '../../store/tables/moderation.ts'
 
 /** An email quotes at least one report of each site. */
 const MAX_QUOTED = 5

@@ -1,10 +1,9 @@
 import { noAccount } from '../../accounts/administrators.ts'
 import type { Store, WriteTransaction } from '../../store/store.ts'
-import type { Account } from '../../store/tables/accounts.ts'
-import type { AuditActor } from '../../store/tables/audit.ts'
+import type { Account, Suspension } from '../../store/tables/accounts.ts'
+import type { AuditActor } from '../../store/tables/administration.ts'
 import type { NoticeEvent } from '../../store/tables/notices.ts'
 import type { Site } from '../../store/tables/sites.ts'
-import type { Suspension } from '../../store/tables/suspension.ts'
 import { requireAccountOf, requirePresentSite } from './targets.ts'
 
 export interface Statement {

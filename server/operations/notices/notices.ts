@@ -9,7 +9,6 @@ import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
-import { counterWindow } from '../../store/tables/counters.ts'
 import {
   certificateNoticeId,
   domainNoticeId,
@@ -17,6 +16,7 @@ import {
   type Notice,
   type NoticeEvent,
 } from '../../store/tables/notices.ts'
+import { counterWindow } from '../../store/tables/usage.ts'
 import { noticeEmail } from './emails.ts'
 
 type NoticesParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'clock' | 'log'> & {

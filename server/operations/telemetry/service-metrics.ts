@@ -8,7 +8,7 @@ import { shareResult } from '../../lib/share-result.ts'
 import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Precompressor } from '../../publish/precompress/precompressor.ts'
 import type { Store } from '../../store/store.ts'
-import { BACKUP_RUN, type SweepRun } from '../../store/tables/sweep-runs.ts'
+import { BACKUP_RUN, type SweepRun } from '../../store/tables/jobs.ts'
 
 interface Parts {
   store: Store

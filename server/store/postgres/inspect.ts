@@ -1,7 +1,6 @@
 import pg from 'pg'
 import { createQueries } from '../queries.ts'
-import type { NodeReport } from '../tables/nodes.ts'
-import type { SharedSetting } from '../tables/shared-settings.ts'
+import type { NodeReport, SharedSetting } from '../tables/nodes.ts'
 import { type Cluster, parseConnectionUrl } from './connection-url.ts'
 import { createKysely } from './kysely.ts'
 

@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
 import { accountTable } from '../tables/accounts.ts'
 import { domainTable } from '../tables/domains.ts'
-import { domainId, type Figures, type ListKind } from '../tables/figures.ts'
+import { type ActivityEntry, domainId, type Figures, type ListKind } from '../tables/figures.ts'
 import { siteTable } from '../tables/sites.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup } from './query-group.ts'
 
 /** Follows every text with the same beginning. */
 const LAST_CHARACTER = '\u{10ffff}'
@@ -14,20 +14,20 @@ const MAX_OWNERS = 20
 
 const NO_FIGURES = { bytes: 0, visits: 0, sites: 0, title: null }
 
-export interface CountedFigures {
+interface CountedFigures {
   figures: Figures[]
   /** The last id that was examined; undefined at the end of the list. */
   last: string | undefined
 }
 
-export interface TableCount {
+interface TableCount {
   counts: { state: string; count: number; bytes: number }[]
   /** The last key that was examined; undefined at the end of the table. */
   last: string | undefined
 }
 
 /** A place in a list: the value that it is sorted by, and the id. */
-export interface ListPosition {
+interface ListPosition {
   value: number
   id: string
 }
@@ -368,4 +368,61 @@ export class FigureQueries extends QueryGroup {
 /** What was never counted has nothing. */
 function toCounted({ bytes, visits }: { bytes: number | null; visits: number | null }) {
   return { bytes: bytes ?? 0, visits: visits ?? 0 }
+}
+
+export class ActivityQueries extends QueryGroup {
+  /** Adds to counts. Not idempotent. */
+  async add(entries: readonly ActivityEntry[]): Promise<void> {
+    if (entries.length === 0) return
+    await this.db
+      .insertInto('activity')
+      .values(inLockOrder(entries))
+      .onConflict((c) =>
+        c
+          .columns(['width', 'at', 'name'])
+          .doUpdateSet((e) => ({ value: e('activity.value', '+', e.ref('excluded.value')) })),
+      )
+      .execute()
+  }
+
+  async set(entries: readonly ActivityEntry[]): Promise<void> {
+    if (entries.length === 0) return
+    await this.db
+      .insertInto('activity')
+      .values(inLockOrder(entries))
+      .onConflict((c) =>
+        c.columns(['width', 'at', 'name']).doUpdateSet((e) => ({ value: e.ref('excluded.value') })),
+      )
+      .execute()
+  }
+
+  /** Sums and maxima in intervals of `interval` milliseconds, by their start and name, in no order. */
+  async series(range: {
+    width: number
+    from: number
+    interval: number
+  }): Promise<{ at: number; name: string; sum: number; max: number }[]> {
+    const { width, from, interval } = range
+    const start = sql<number>`at - at % ${sql.lit(interval)}`
+    const rows = await this.db
+      .selectFrom('activity')
+      .select((e) => [start.as('start'), 'name', e.fn.sum('value').as('sum'), e.fn.max('value').as('max')])
+      .where('width', '=', width)
+      .where('at', '>=', from)
+      .groupBy([start, 'name'])
+      .execute()
+    return rows.map(({ start, name, sum, max }) => ({
+      ...{ at: Number(start), name },
+      ...{ sum: Number(sum), max: Number(max) },
+    }))
+  }
+
+  async deleteBefore(width: number, before: number): Promise<number> {
+    return countDeleted(this.db.deleteFrom('activity').where('width', '=', width).where('at', '<', before))
+  }
+}
+
+/** Concurrent statements that lock rows in a common order do not deadlock. */
+function inLockOrder(entries: readonly ActivityEntry[]): ActivityEntry[] {
+  return entries.toSorted((one, other) => one.width - other.width || (one.name < other.name ? -1 : 1))
 }

@@ -28,3 +28,12 @@ export async function hasDeleted(deletion: Change<DeleteResult>): Promise<boolea
 export async function hasUpdated(update: Change<UpdateResult>): Promise<boolean> {
   return (await update.executeTakeFirstOrThrow()).numUpdatedRows > 0n
 }
+
+/** Rows of one statement: below every engine's limit of parameters. */
+const ROWS_PER_STATEMENT = 500
+
+export function toBatches<T>(all: readonly T[], size = ROWS_PER_STATEMENT): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+    all.slice(index * size, (index + 1) * size),
+  )
+}

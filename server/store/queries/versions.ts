@@ -14,10 +14,9 @@ import {
   versionHeader,
   versionTable,
 } from '../tables/versions.ts'
-import { toBatches } from './batches.ts'
 import { BlobQueries } from './blobs.ts'
 import { containsHash } from './manifest-hashes.ts'
-import { QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup, toBatches } from './query-group.ts'
 
 const RECORD_BYTES =
   sql<number>`case when state = 'former' then 0 else octet_length(files) + coalesce(octet_length(rules), 0) end`.as(
@@ -71,7 +70,7 @@ function deleteArrivals(db: Kysely<Schema>, id: string) {
 /** Reading all manifests of a site costs as much as searching them for this many hashes. */
 const MAX_SEARCHED_HASHES = 10
 
-export interface RemovedVersion {
+interface RemovedVersion {
   hashes: string[]
   injectedDocumentHash: string | null
   uploadBytes: number
@@ -85,7 +84,7 @@ export interface KeptVersions {
   plans: { only: readonly string[] } | { except: readonly string[] }
 }
 
-export interface TakenArrival extends Arrival {
+interface TakenArrival extends Arrival {
   isReferenced: boolean
 }
 
@@ -479,4 +478,40 @@ function listNumbers(arrivals: readonly Arrival[]): number[] {
 
 function fileKey({ versionId, fileNumber }: Arrival): string {
   return `${versionId} ${fileNumber}`
+}
+
+/** A hash is that of the content of an accepted file, or also of its path and type. */
+export class ScanQueries extends QueryGroup {
+  async acceptedAmong(scanner: string, hashes: readonly string[], since: number): Promise<Set<string>> {
+    const accepted = new Set<string>()
+    for (const batch of toBatches(hashes)) {
+      const query = this.db.selectFrom('accepted_scans').select('hash').where('hash', 'in', batch)
+      const rows = await query.where('scanner', '=', scanner).where('accepted_at', '>=', since).execute()
+      for (const { hash } of rows) accepted.add(hash)
+    }
+    return accepted
+  }
+
+  /** Idempotent; a later time replaces an earlier one. */
+  async accept(scanner: string, hashes: readonly string[], now: number): Promise<void> {
+    for (const batch of toBatches(hashes))
+      await this.db
+        .insertInto('accepted_scans')
+        .values(batch.map((hash) => ({ hash, scanner, accepted_at: now })))
+        .onConflict((conflict) => conflict.columns(['hash', 'scanner']).doUpdateSet({ accepted_at: now }))
+        .execute()
+  }
+
+  async deleteBefore(acceptedAt: number, limit: number): Promise<number> {
+    const old = this.db
+      .selectFrom('accepted_scans')
+      .select(['hash', 'scanner'])
+      .where('accepted_at', '<', acceptedAt)
+      .limit(limit)
+    return countDeleted(
+      this.db
+        .deleteFrom('accepted_scans')
+        .where((e) => e(e.refTuple('hash', 'scanner'), 'in', old.$asTuple('hash', 'scanner'))),
+    )
+  }
 }

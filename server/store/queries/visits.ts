@@ -3,8 +3,7 @@ import { VISIT_NAME_KINDS, type VisitNameKind } from '../../../protocol/api/visi
 import { DAY_MS } from '../../lib/time.ts'
 import type { Schema } from '../schema.ts'
 import type { SiteVisits, VisitCounts, VisitName } from '../tables/visits.ts'
-import { toBatches } from './batches.ts'
-import { countDeleted, QueryGroup } from './query-group.ts'
+import { countDeleted, QueryGroup, toBatches } from './query-group.ts'
 
 const MAX_NAMES_PER_DAY = 1000
 const NAMES_AFTER_TRUNCATION = 500

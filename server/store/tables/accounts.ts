@@ -1,7 +1,17 @@
 import type { Exceptions, Plan } from '../../../protocol/api/account.schema.ts'
 import type { NoticeKind } from '../../../protocol/api/account.ts'
 import { type EntityOf, flag, integer, json, nullable, oneOf, Table, text } from '../table.ts'
-import type { Suspension } from './suspension.ts'
+
+/** Why the operator has taken a site, or all sites of an account, offline. */
+export interface Suspension {
+  /** For the owner. */
+  reason: string
+  /** For visitors; null for none. */
+  publicReason: string | null
+  /** For operators; null for none. */
+  note: string | null
+  since: number
+}
 
 export const accountTable = new Table({
   id: text,
@@ -25,3 +35,14 @@ export const accountTable = new Table({
 })
 
 export type Account = EntityOf<typeof accountTable>
+
+/** An address that may create an account until it expires. Signing in proves the address, so that it needs no secret. */
+export const invitationTable = new Table({
+  email: text,
+  /** The account that invited it; null for the command of the operator. */
+  invitedBy: nullable(text),
+  createdAt: integer,
+  expiresAt: integer,
+})
+
+export type Invitation = EntityOf<typeof invitationTable>

@@ -23,3 +23,8 @@ export type Figures = Omit<EntityOf<typeof figureTable>, 'kind'>
 export function domainId(domain: string, accountId: string): string {
   return `${domain} ${accountId}`
 }
+
+/** A value of an interval, which begins at `at` and has this width in milliseconds. */
+export const activityTable = new Table({ width: integer, at: integer, name: text, value: integer })
+
+export type ActivityEntry = EntityOf<typeof activityTable>

@@ -1,5 +1,6 @@
-import type { KeyScope } from '../../../protocol/api/keys.ts'
-import { type EntityOf, integer, json, nullable, oneOf, Table, text } from '../table.ts'
+import type { AccountScope, KeyScope } from '../../../protocol/api/keys.ts'
+import type { Forge } from '../../../protocol/api/trusts.ts'
+import { type EntityOf, flag, integer, json, nullable, oneOf, Table, text } from '../table.ts'
 
 export const namedKeyTable = new Table({
   keyHash: text,
@@ -17,3 +18,54 @@ export const namedKeyTable = new Table({
 })
 
 export type NamedKey = EntityOf<typeof namedKeyTable>
+
+/** A repository whose jobs get keys of one site of an account. */
+export const trustTable = new Table({
+  /** Made by `newId`. */
+  id: text,
+  accountId: text,
+  createdAt: integer,
+  forge: oneOf<Forge>(),
+  issuer: text,
+  /** In lower case. */
+  repository: text,
+  /** Null until the first exchange. */
+  repositoryId: nullable(text),
+  /** The `visitsKey` of the site, which stays when the site is renamed. */
+  site: text,
+  scope: oneOf<AccountScope>(),
+  lastUsedAt: nullable(integer),
+  // `TrustRules`.
+  workflow: nullable(text),
+  branch: nullable(text),
+  tag: nullable(text),
+  environment: nullable(text),
+  pullRequests: flag,
+})
+
+export type StoredTrust = EntityOf<typeof trustTable>
+
+export const usedTokenTable = new Table({ tokenHash: text, expiresAt: integer })
+
+export interface TrustedRepository {
+  issuer: string
+  repository: string
+  repositoryId: string
+}
+
+/** A record of OAuth: the library of the protocol defines the kinds and their payloads. */
+export const oauthRecordTable = new Table({
+  /** Of the kind and the id. Ids of codes and tokens are secrets and stored nowhere. */
+  idHash: text,
+  kind: text,
+  /** The hash of the grant that it belongs to; that of a grant itself, too. */
+  grantHash: nullable(text),
+  accountId: nullable(text),
+  payload: json<Readonly<Record<string, unknown>>>(),
+  createdAt: integer,
+  expiresAt: integer,
+  /** The first use of what can be used once. */
+  consumedAt: nullable(integer),
+})
+
+export type OAuthRecord = EntityOf<typeof oauthRecordTable>

@@ -1,8 +1,8 @@
 import type { METADATA_FIELDS } from '../../../protocol/api/publish.ts'
 import type { ApprovalRule } from '../../../protocol/api/sites.schema.ts'
 import { type EntityOf, flag, integer, json, jsonList, nullable, oneOf, Table, text } from '../table.ts'
+import type { Suspension } from './accounts.ts'
 import type { Domain } from './domains.ts'
-import type { Suspension } from './suspension.ts'
 
 /** What a publisher sets; `expiresAt` follows from the lifetime. */
 const metadata = {
@@ -70,3 +70,13 @@ export function emptySite(slug: string, now: number): Site {
     allowedSecrets: [],
   }
 }
+
+/** An address whose account may publish to a site of another account. */
+export const collaboratorTable = new Table({
+  slug: text,
+  /** Normalized as the addresses of accounts. The account may not exist yet. */
+  email: text,
+  addedAt: integer,
+})
+
+export type Collaborator = EntityOf<typeof collaboratorTable>

@@ -139,3 +139,5 @@ export const arrivalTable = new Table({
 })
 
 export type Arrival = EntityOf<typeof arrivalTable>
+
+export const acceptedScanTable = new Table({ hash: text, scanner: text, acceptedAt: integer })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Schema } from '../schema.ts'
-import type { AuditEntry, AuditPosition, AuditRecord } from '../tables/audit.ts'
-import { countDeleted, QueryGroup } from './query-group.ts'
+import type { AuditEntry, AuditPosition, AuditRecord, OperatorSettingName } from '../tables/administration.ts'
+import { countDeleted, hasDeleted, QueryGroup } from './query-group.ts'
 
 export class AuditQueries extends QueryGroup {
   /** To be called in the transaction of the change. */
@@ -55,5 +55,29 @@ function toEntry({
   return {
     ...{ id, at, actor: { accountId: actor_id, name: actor, network }, action, target },
     ...(details === null ? {} : { details: JSON.parse(details) }),
+  }
+}
+
+export class OperatorSettingQueries extends QueryGroup {
+  async find(name: OperatorSettingName): Promise<unknown> {
+    const row = await this.db
+      .selectFrom('operator_settings')
+      .select('value')
+      .where('name', '=', name)
+      .executeTakeFirst()
+    return row && JSON.parse(row.value)
+  }
+
+  async put(name: OperatorSettingName, given: object): Promise<void> {
+    const value = JSON.stringify(given)
+    await this.db
+      .insertInto('operator_settings')
+      .values({ name, value })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
+      .execute()
+  }
+
+  async remove(name: OperatorSettingName): Promise<boolean> {
+    return hasDeleted(this.db.deleteFrom('operator_settings').where('name', '=', name))
   }
 }

@@ -1,5 +1,10 @@
 import { type EntityOf, integer, nullable, Table, text } from '../table.ts'
 
+export const jobCursorTable = new Table({ job: text, position: text })
+
+/** The cursor that the target of a move has until all data are there: no service may start on it. */
+export const UNFINISHED_MOVE = 'move'
+
 /** The name of the runs of `slipway-server backup`, which are recorded with those of sweeps. */
 export const BACKUP_RUN = 'backup'
 
