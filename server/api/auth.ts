@@ -1,8 +1,10 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ERROR_CODES } from '../../protocol/api/errors.schema.ts'
 import type { OperationAccess } from '../../protocol/api/operations.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
+import { isLoopbackUrl } from '../../protocol/loopback.ts'
+import { isPrivateUrl } from '../../protocol/private-url.ts'
 import { type Administrators, mayAdminister } from '../accounts/administrators.ts'
 import { assertAccountNotSuspended, type Caller, requireAccount } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
@@ -15,9 +17,8 @@ import { ApiError } from '../lib/errors.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { hashToken, isApiKey } from '../lib/tokens.ts'
 import { readCookie } from './cookies.ts'
+import { unknownEndpoint } from './errors.ts'
 import { findInternalRequest } from './internal-requests.ts'
-import { recognizeForeignPages } from './local-pages.ts'
-import { unknownEndpoint } from './unknown-endpoint.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -317,4 +318,16 @@ export function isSameOrigin({ method, headers }: FastifyRequest, origin: string
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
   if (headers.origin === undefined) return method === 'GET' || method === 'HEAD'
   return headers.origin === origin
+}
+
+/**
+ * A service of this machine or of a private network serves visitors without a credential: a page from outside must not
+ * act in the place of the user who visits it. Pages of this machine are accepted, such as those of a development
+ * server. On a public service no request is recognized.
+ */
+export function recognizeForeignPages(baseUrl: string): (headers: IncomingHttpHeaders) => boolean {
+  if (!isPrivateUrl(baseUrl)) return () => false
+  const own = new URL(baseUrl).origin
+  return ({ origin }) =>
+    origin !== undefined && origin !== own && !(URL.canParse(origin) && isLoopbackUrl(origin))
 }

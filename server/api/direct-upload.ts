@@ -12,9 +12,8 @@ import { detectKind } from '../publish/archive/detect-kind.ts'
 import type { Services } from '../services.ts'
 import { CLIENT_HEADER } from './auth.ts'
 import { ARCHIVE_MEMORY_BYTES, reserveBody } from './bodies.ts'
-import { withClaimToken } from './claim-token.ts'
 import { publishDirectly, readArchiveRequest } from './publish.ts'
-import type { Call, Handlers } from './route.ts'
+import { type Call, type Handlers, withClaimToken } from './route.ts'
 
 /**
  * `curl -T site.zip {base_url}`: the first line of the response is the URL of the site, unless the client accepts JSON.

@@ -2,21 +2,26 @@ import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyReques
 import type { Response as InjectedResponse } from 'light-my-request'
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
-import { PROGRAM_SCOPES } from '../../protocol/api/programs.ts'
+import { PROGRAM_SCOPES, widestScope } from '../../protocol/api/programs.ts'
 import type { Branding } from '../../protocol/branding.ts'
+import { isLoopbackUrl } from '../../protocol/loopback.ts'
+import { NAME_RULE } from '../accounts/named-keys.ts'
 import { OAUTH_ROUTES, PROGRAM_GRANT_TYPES } from '../accounts/oauth/authorization-server.ts'
+import type { OAuthProblem } from '../accounts/oauth/oauth-problem.ts'
+import { programName, returnTarget } from '../accounts/oauth/programs.ts'
+import { isRedirectUri } from '../accounts/oauth/redirect-uri.ts'
 import { acceptsHtml } from '../edge/respond/negotiation.ts'
 import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
+import type { EdgeResponse } from '../edge/response.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
+import { ApiError } from '../lib/errors.ts'
+import { html } from '../lib/html.ts'
 import type { Services } from '../services.ts'
 import { sendPage } from '../web/pages.ts'
 import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
 import { readAuthorizationCookie } from './cookies.ts'
 import { RESOURCE_METADATA_PATH, RESOURCE_PATHS, unifyResources } from './mcp/resource.ts'
-import { authorizeDevice, exchangeDevice, refuse } from './oauth/device.ts'
-import { readRegistration } from './oauth/registration.ts'
-import { hasCode, isOwnRedirect, renderProblem, renderReturn } from './oauth/return-page.ts'
 import { preflight } from './unrouted.ts'
 
 /** RFC 8414. */
@@ -217,4 +222,184 @@ function send(reply: FastifyReply, { statusCode, headers, rawPayload }: Injected
     .code(statusCode)
     .headers({ 'Cache-Control': 'no-store', ...kept })
     .send(rawPayload)
+}
+
+const MAX_REDIRECT_URIS = 10
+const MAX_REDIRECT_URI_LENGTH = 512
+
+/**
+ * What the library gets, or why the registration is refused; nothing is fetched. Programs are public clients: a secret
+ * that is in many programs proves nothing. Grant and response types are replaced by those that exist (RFC 7591, 2).
+ */
+function readRegistration(body: unknown): { metadata: string } | OAuthProblem {
+  const given = parse(body)
+  if (!given) return { error: 'invalid_client_metadata', error_description: 'the body must be a JSON object' }
+  const { client_name: name, redirect_uris: uris = [], grant_types: grants } = given
+  const named = PROGRAM_GRANT_TYPES.filter((type) => Array.isArray(grants) && grants.includes(type))
+  const types = named.length > 0 ? named : PROGRAM_GRANT_TYPES
+  const redirects = types.includes('authorization_code') || (Array.isArray(uris) && uris.length > 0)
+  const problem = redirects ? findProblem(uris) : undefined
+  if (problem) return { error: 'invalid_redirect_uri', error_description: `redirect_uris ${problem}` }
+  return {
+    metadata: JSON.stringify({
+      client_name: programName(name),
+      redirect_uris: redirects ? uris : [],
+      response_types: redirects ? ['code'] : [],
+      grant_types: types,
+      application_type: 'native',
+      token_endpoint_auth_method: 'none',
+    }),
+  }
+}
+
+function findProblem(uris: unknown): string | undefined {
+  if (!Array.isArray(uris) || uris.length === 0 || uris.length > MAX_REDIRECT_URIS)
+    return `must have 1 to ${MAX_REDIRECT_URIS} URIs`
+  if (!uris.every((uri) => typeof uri === 'string' && uri.length <= MAX_REDIRECT_URI_LENGTH))
+    return `must be strings of at most ${MAX_REDIRECT_URI_LENGTH} characters`
+  const invalid = uris.find((uri) => !isRedirectUri(uri))
+  if (invalid === undefined) return undefined
+  return `has ${invalid}: expected https, http on a loopback address, or a scheme of the program followed by a slash, and no error in the query`
+}
+
+function parse(body: unknown): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(String(body))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+type DeviceServices = Pick<Services, 'deviceSignIns' | 'programs' | 'limits'>
+
+/** RFC 8628, section 3.1. */
+async function authorizeDevice(
+  { deviceSignIns, programs }: DeviceServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const form = readForm(request, ['client_id'])
+  if ('error' in form) return refuse(reply, form)
+  const { client_id: clientId = '', scope = '', machine } = form.fields
+  const client = await programs.findClient(clientId)
+  if (!client) return refuse(reply, UNKNOWN_CLIENT)
+  if (!client.grantTypes.includes(DEVICE_GRANT_TYPE)) return refuse(reply, UNAUTHORIZED_CLIENT)
+  try {
+    const codes = await deviceSignIns.start({
+      clientId,
+      program: client.name,
+      machine: machine ?? client.name,
+      scope: widestScope(scope) ?? PROGRAM_SCOPES.at(-1)!,
+      address: request.caller.address,
+    })
+    return reply.send(codes)
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'VALIDATION_ERROR')) throw error
+    return refuse(reply, { error: 'invalid_request', error_description: `machine ${NAME_RULE}` })
+  }
+}
+
+/** RFC 8628, section 3.4. A poll in time is not charged: a sign-in takes many. */
+async function exchangeDevice(
+  { deviceSignIns, limits }: DeviceServices,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const chargePoll = () => charge(limits, request, reply, 'sign-in')
+  const form = readForm(request, ['client_id', 'device_code'])
+  if ('error' in form) {
+    await chargePoll()
+    return refuse(reply, form)
+  }
+  const { client_id: clientId = '', device_code: deviceCode = '' } = form.fields
+  const result = await deviceSignIns.exchange({ clientId, deviceCode }, chargePoll)
+  return 'error' in result ? refuse(reply, result) : reply.send(result)
+}
+
+/** RFC 6749, section 3.2: each parameter at most once, and `required` ones with a value. */
+function readForm(
+  { headers, body }: FastifyRequest,
+  required: readonly string[],
+): { fields: Record<string, string | undefined> } | OAuthProblem {
+  const { 'content-type': type = '' } = headers
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type))
+    return invalidRequest('the body must be application/x-www-form-urlencoded')
+  const parameters = [...new URLSearchParams(String(body))]
+  const fields = Object.fromEntries(parameters)
+  if (Object.keys(fields).length < parameters.length) return invalidRequest('a parameter is repeated')
+  const missing = required.find((name) => !fields[name])
+  return missing === undefined ? { fields } : invalidRequest(`${missing} is required`)
+}
+
+const UNKNOWN_CLIENT: OAuthProblem = {
+  error: 'invalid_client',
+  error_description: 'client_id is unknown; register at the registration_endpoint',
+}
+
+const UNAUTHORIZED_CLIENT: OAuthProblem = {
+  error: 'unauthorized_client',
+  error_description: 'the registration does not list the grant type of devices',
+}
+
+function invalidRequest(description: string): OAuthProblem {
+  return { error: 'invalid_request', error_description: description }
+}
+
+/** RFC 6749, section 5.2. */
+function refuse(reply: FastifyReply, problem: OAuthProblem): FastifyReply {
+  return reply.code(problem.error === 'invalid_client' ? 401 : 400).send(problem)
+}
+
+/** The address of the page is a part of a request for access. */
+const HEADERS = ['Referrer-Policy', 'no-referrer', 'X-Robots-Tag', 'noindex']
+
+/** Whether a redirect leads to a page of the service, or to this device. */
+function isOwnRedirect(location: string): boolean {
+  return /^\/(?!\/)/.test(location) || (/^https?:/i.test(location) && isLoopbackUrl(location))
+}
+
+/** Whether a redirect has the code of an access that its user has allowed. */
+function hasCode(location: string): boolean {
+  const { searchParams } = new URL(location)
+  return searchParams.has('code') && !searchParams.has('error')
+}
+
+/** In place of a redirect to an address that a stranger has registered: the user decides (RFC 9700, 4.11.2). */
+function renderReturn(pages: ErrorPages, location: string): EdgeResponse {
+  const { searchParams, hash } = new URL(location)
+  const parameters = new URLSearchParams([...searchParams, ...new URLSearchParams(hash.slice(1))])
+  const target = returnTarget(location)
+  const program = html`The program at <strong>${target}</strong>`
+  const content =
+    parameters.get('error') === 'access_denied'
+      ? html`<h1>Access denied</h1>
+<p>${program} got no access to your account. Return to it?</p>`
+      : html`<h1>Invalid request</h1>
+<p>${program} sent an invalid request. Return to it?</p>
+<p>${describe(parameters)}</p>`
+  return render(
+    pages,
+    html`${content}
+<p><a href="${location}" rel="noreferrer">Return to ${target}</a></p>`,
+  )
+}
+
+function renderProblem(pages: ErrorPages, problem: string): EdgeResponse {
+  return render(
+    pages,
+    html`<h1>Invalid request</h1>
+<p>The program sent a request that cannot be answered. Return to it and connect again.</p>
+<p>${problem}</p>`,
+  )
+}
+
+function render(pages: ErrorPages, main: ReturnType<typeof html>): EdgeResponse {
+  return pages.render({ status: 400, language: 'en', title: 'Connect a program', main, headers: HEADERS })
+}
+
+function describe(parameters: URLSearchParams): string {
+  return `${parameters.get('error')}: ${parameters.get('error_description') ?? ''}`
 }

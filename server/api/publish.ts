@@ -5,25 +5,25 @@ import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { OPERATIONS, type Query } from '../../protocol/api/operations.schema.ts'
+import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import type { ArchiveResponse, PublishRequest } from '../../protocol/api/publish.schema.ts'
 import { METADATA_FIELDS } from '../../protocol/api/publish.ts'
 import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
 import { countFiles, tooManyFiles, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
-import { validationError } from '../lib/errors.ts'
+import { ApiError, validationError } from '../lib/errors.ts'
 import { type ArchiveKind, archiveKind } from '../publish/archive/archive.ts'
 import type { ContentFile } from '../publish/archive/content.ts'
 import type { ArchiveRequest } from '../publish/archive-upload.ts'
 import { contentTextBytes, hasContents, readContentFiles } from '../publish/content-files.ts'
+import type { UploadQuery } from '../publish/signed-uploads.ts'
 import type { PendingVersionStore } from '../publish/stage.ts'
 import type { Services } from '../services.ts'
 import { charge, chargeMessage } from './auth.ts'
 import { tooLarge } from './bodies.ts'
-import { withClaimToken } from './claim-token.ts'
 import { toFieldErrors } from './errors.ts'
 import { findInternalRequest } from './internal-requests.ts'
-import { readQuery } from './query.ts'
-import type { Call, Handlers } from './route.ts'
+import { type Call, type Handlers, readQuery, withClaimToken } from './route.ts'
 
 type PublishServices = Pick<
   Services,
@@ -203,4 +203,47 @@ function readInclude({ query }: FastifyRequest): IncludeOptions {
   if (!names.every((name) => INCLUDABLE.has(name)))
     throw validationError([{ field: 'include', message: 'must be dotfiles, secrets or dotfiles,secrets' }])
   return { dotfiles: names.includes('dotfiles'), secrets: names.includes('secrets') }
+}
+
+/** Spec 4.6: the bytes stream from the socket to the blobs. A bundle counts as one upload. */
+export function uploadHandlers({
+  publishService,
+  uploadLimiter,
+}: Pick<Services, 'publishService' | 'uploadLimiter'>) {
+  return {
+    uploadFile: ({ request, caller }) => {
+      const key = request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length)
+      const query = readUploadQuery(request)
+      return uploadLimiter.run(rateLimitSubnet(caller.address), () =>
+        publishService.upload(key, query, request.raw, readUploadHeaders(request)),
+      )
+    },
+    uploadBundle: ({ request, caller, params }) => {
+      const query = readUploadQuery(request)
+      return uploadLimiter.run(rateLimitSubnet(caller.address), () =>
+        publishService.uploadBundle(params, query, request.raw, readUploadHeaders(request)),
+      )
+    },
+  } satisfies Partial<Handlers>
+}
+
+/** `SignedUploadUrls` checks the signature; here that each field is present once. */
+function readUploadQuery({ validationError, query }: FastifyRequest): UploadQuery {
+  if (validationError)
+    throw new ApiError(
+      'INVALID_UPLOAD_TOKEN',
+      'The query of the upload URL is incomplete, or has a parameter twice',
+    )
+  return query as UploadQuery
+}
+
+function readUploadHeaders({ headers }: FastifyRequest): {
+  contentType: string | undefined
+  contentLength: number | undefined
+} {
+  const length = headers['content-length']
+  return {
+    contentType: headers['content-type'],
+    contentLength: length === undefined ? undefined : Number(length),
+  }
 }

@@ -11,8 +11,8 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import { type Html, html } from '../lib/html.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
 import { sendPage } from '../web/pages.ts'
+import { recognizeForeignPages } from './auth.ts'
 import { readBody } from './bodies.ts'
-import { recognizeForeignPages } from './local-pages.ts'
 
 interface ReportPageOptions {
   baseUrl: string

@@ -1,8 +1,7 @@
 import type { preHandlerAsyncHookHandler } from 'fastify'
 import type { Services } from '../services.ts'
 import { charge } from './auth.ts'
-import { withClaimToken } from './claim-token.ts'
-import type { Call, Handlers } from './route.ts'
+import { type Call, type Handlers, withClaimToken } from './route.ts'
 
 type SiteServices = Pick<Services, 'sites' | 'names' | 'trash' | 'limits' | 'collaborators' | 'visits'>
 

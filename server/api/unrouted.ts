@@ -7,7 +7,7 @@ import { formatAlternatives } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import { PUBLISH_HINT } from '../web/pages.ts'
 import { CLIENT_HEADER } from './auth.ts'
-import { unknownEndpoint } from './unknown-endpoint.ts'
+import { unknownEndpoint } from './errors.ts'
 
 /** Of requests from other origins: those of the API and of the Model Context Protocol. */
 const ALLOWED_HEADERS = `Authorization, Content-Type, ${CLAIM_TOKEN_HEADER}, ${CLIENT_HEADER}, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id`

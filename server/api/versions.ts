@@ -6,8 +6,7 @@ import type { Services } from '../services.ts'
 import type { ThumbnailTarget } from '../sites/thumbnails.ts'
 import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
-import { withClaimToken } from './claim-token.ts'
-import type { Call, Handlers } from './route.ts'
+import { type Call, type Handlers, withClaimToken } from './route.ts'
 
 type VersionServices = Pick<Services, 'versions' | 'previewLinks' | 'thumbnails' | 'limits'>
 

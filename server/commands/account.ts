@@ -1,12 +1,11 @@
 import type { LimitsChange } from '../../protocol/api/account.schema.ts'
 import { EXCEPTIONS } from '../../protocol/api/account.ts'
-import { formatAlternatives } from '../../protocol/format.ts'
+import { formatAlternatives, formatUtc } from '../../protocol/format.ts'
 import { LIMIT_SETTINGS } from '../config/plan-settings.ts'
 import { readValue } from '../config/setting-types.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
-import { type Action, runAction } from './actions.ts'
+import { type Action, readOptions, requireReason, runAction } from './actions.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
-import { readOptions, requireReason } from './options.ts'
 
 export const account: Command = {
   usage: [
@@ -104,4 +103,22 @@ function readLimits(options: string[]): LimitsChange {
 
 function toOption(limit: string): string {
   return `--${limit.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+export const invite: Command = {
+  usage: [['invite EMAIL', 'send an invitation to create an account, for 14 days; with --revoke, end it']],
+  async run(context, args) {
+    const [email, ...others] = args.filter((one) => one !== '--revoke')
+    if (!email || others.length > 0)
+      throw new UsageError('invite needs an email address, and --revoke to end it.')
+    await using data = await context.openData()
+    if (args.includes('--revoke')) {
+      await data.invitations.revoke(COMMAND_LINE, email)
+      context.print(`${email} is no longer invited.`)
+    } else {
+      const { expiresAt } = await data.invitations.invite(COMMAND_LINE, email)
+      context.print(`${email} is invited until ${formatUtc(expiresAt)}.`)
+    }
+    return 0
+  },
 }

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import { formatAlternatives } from '../../protocol/format.ts'
 import { type CommandContext, UsageError } from './command.ts'
 
@@ -17,5 +18,58 @@ export function runAction(
       throw new UsageError(`Unknown command: ${command} ${verb}. Use ${usable}.`)
     }
     return actions[verb]!(context, args)
+  }
+}
+
+const OPTIONS = {
+  reason: { type: 'string' },
+  'public-reason': { type: 'string' },
+  note: { type: 'string' },
+  for: { type: 'string' },
+  level: { type: 'string' },
+  link: { type: 'string' },
+  from: { type: 'string' },
+  until: { type: 'string' },
+  search: { type: 'string' },
+  sort: { type: 'string' },
+  limit: { type: 'string' },
+  force: { type: 'boolean' },
+  json: { type: 'boolean' },
+  mail: { type: 'string' },
+  nodes: { type: 'string' },
+} as const
+
+type OptionName = keyof typeof OPTIONS
+
+type Options = { [Name in OptionName]?: (typeof OPTIONS)[Name]['type'] extends 'string' ? string : boolean }
+
+/** Arguments and options of an action. UsageError for options that it does not take, and too many arguments. */
+export function readOptions(
+  command: string,
+  args: readonly string[],
+  { takes, operands }: { takes: readonly OptionName[]; operands: readonly string[] },
+): { values: string[]; options: Options } {
+  const { values: options, positionals: values } = parse(command, args)
+  const unknown = Object.keys(options).find((name) => !takes.includes(name as OptionName))
+  if (unknown !== undefined) throw new UsageError(`${command} does not take --${unknown}.`)
+  if (values.length !== operands.length)
+    throw new UsageError(
+      operands.length > 0
+        ? `${command} needs ${operands.join(' and ')}.`
+        : `${command} takes options only: ${values.join(' ')}`,
+    )
+  return { values, options }
+}
+
+export function requireReason(command: string, { reason }: Options): string {
+  if (reason?.trim()) return reason.trim()
+  throw new UsageError(`${command} needs --reason TEXT.`)
+}
+
+function parse(command: string, args: readonly string[]): { values: Options; positionals: string[] } {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(`${command}: ${(error as Error).message}`)
   }
 }

@@ -1,9 +1,8 @@
 import type { ScheduledBanner } from '../../protocol/api/admin/banner.schema.ts'
 import type { BannerLevel } from '../../protocol/api/banner.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
-import { type Action, runAction } from './actions.ts'
+import { type Action, readOptions, runAction } from './actions.ts'
 import type { Command } from './command.ts'
-import { readOptions } from './options.ts'
 
 export const banner: Command = {
   usage: [

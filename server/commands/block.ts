@@ -2,9 +2,8 @@ import { duration } from '../config/setting-types.ts'
 import { DAY_SECONDS, toIsoOrNull } from '../lib/time.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
 import type { Block, BlockKind } from '../store/tables/moderation.ts'
-import { type Action, runAction } from './actions.ts'
+import { type Action, readOptions, requireReason, runAction } from './actions.ts'
 import { type Command, UsageError } from './command.ts'
-import { readOptions, requireReason } from './options.ts'
 
 export const block: Command = {
   usage: [

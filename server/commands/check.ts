@@ -1,8 +1,8 @@
 import { readEmail } from '../accounts/email-address.ts'
 import { ConfigError } from '../config/settings.ts'
 import type { CheckResult } from '../operations/check/check-result.ts'
+import { readOptions } from './actions.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
-import { readOptions } from './options.ts'
 
 export const check: Command = {
   usage: [

@@ -7,9 +7,8 @@ import { formatAlternatives, formatBytes } from '../../protocol/format.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import type { ListRequest, Lists } from '../operations/administration/lists.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
-import { type Action, runAction } from './actions.ts'
+import { type Action, readOptions, requireReason, runAction } from './actions.ts'
 import { type Command, UsageError } from './command.ts'
-import { readOptions, requireReason } from './options.ts'
 
 export const site: Command = {
   usage: [
@@ -127,4 +126,22 @@ function formatSite(site: ModeratedSite): string[] {
 
 function describe(suspension: ModeratedSite['suspension']): string | null {
   return suspension && `since ${suspension.since}: ${suspension.reason}`
+}
+
+export const domain: Command = {
+  usage: [['domain release DOMAIN --reason TEXT', 'remove an active domain from its site']],
+  run: runAction('domain', { release }),
+}
+
+async function release(...[context, args]: Parameters<Action>): Promise<number> {
+  const { values, options } = readOptions('domain release', args, {
+    takes: ['reason', 'json'],
+    operands: ['a domain'],
+  })
+  const [name = ''] = values
+  const reason = requireReason('domain release', options)
+  await using data = await context.openData()
+  await data.removals.releaseDomain(COMMAND_LINE, name, reason)
+  context.print(options.json ? JSON.stringify({ domain: name }) : `${name} is removed from its site.`)
+  return 0
 }

@@ -10,15 +10,16 @@ import { formatLimit, formatUtc } from '../../../protocol/format.ts'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { describePublish } from '../../../protocol/publish-story.ts'
 import { hasContents } from '../../publish/content-files.ts'
-import { site } from './arguments.ts'
-import { project, properties } from './projection.ts'
 import {
   ADD,
   type ApiClient,
   type Arguments,
   MAX_INLINE_BYTES,
   MAX_LISTED,
+  project,
+  properties,
   REPLACE,
+  site,
   type Tool,
 } from './tool.ts'
 

@@ -1,8 +1,7 @@
 import type { Review, ReviewThread } from '../../../protocol/api/reviews.schema.ts'
 import { REVIEW_IDS } from '../../../protocol/api/reviews.ts'
 import { object, text } from '../../../protocol/api/schema.ts'
-import { site } from './arguments.ts'
-import { ADD, type ApiClient, type Arguments, dashboardUrl, READ, type Tool } from './tool.ts'
+import { ADD, type ApiClient, type Arguments, dashboardUrl, READ, site, type Tool } from './tool.ts'
 
 const LISTED_THREADS = 20
 

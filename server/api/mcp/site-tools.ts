@@ -1,12 +1,23 @@
+import type { DomainList } from '../../../protocol/api/domains.schema.ts'
+import * as domainShape from '../../../protocol/api/domains.schema.ts'
 import { bool, integer, nullable, object, text } from '../../../protocol/api/schema.ts'
 import type { SiteDetails, SiteList } from '../../../protocol/api/sites.schema.ts'
 import * as siteShape from '../../../protocol/api/sites.schema.ts'
 import { visitsFilter, visitsResponse } from '../../../protocol/api/visits.schema.ts'
 import { VISIT_RANGES } from '../../../protocol/api/visits.ts'
 import { sumSizes } from '../../../protocol/manifest/manifest.ts'
-import { site } from './arguments.ts'
-import { itemOf, project } from './projection.ts'
-import { ADD, type ApiClient, dashboardUrl, MAX_LISTED, READ, REPLACE, type Tool } from './tool.ts'
+import {
+  ADD,
+  type ApiClient,
+  dashboardUrl,
+  itemOf,
+  MAX_LISTED,
+  project,
+  READ,
+  REPLACE,
+  site,
+  type Tool,
+} from './tool.ts'
 
 const details = project(
   siteShape.siteDetails,
@@ -165,3 +176,60 @@ function toDetails(api: ApiClient, found: SiteDetails, offset = 0): object {
     dashboardUrl: dashboardUrl(api, slug),
   }
 }
+
+const domainRecord = project(
+  domainShape.domainResponse,
+  ['domain', 'siteSlug', 'status', 'records'],
+  ['reason', 'redirectsTo', 'alternate', 'nextCheckAt'],
+)
+
+const domainSummary = project(
+  domainShape.domainResponse,
+  ['domain', 'siteSlug', 'status'],
+  ['reason', 'redirectsTo'],
+)
+
+const domain = text('Such as www.example.com')
+
+export const DOMAIN_TOOLS: readonly Tool[] = [
+  {
+    name: 'list_domains',
+    title: 'List domains',
+    description: 'Lists the custom domains of the account, their sites, and why one is not active.',
+    input: object({}),
+    annotations: READ,
+    scope: 'read',
+    call: async (api) => {
+      const { domains } = await api.call<DomainList>('listDomains')
+      return { domains: domains.map(domainSummary.of) }
+    },
+  },
+  {
+    name: 'add_domain',
+    title: 'Add a domain',
+    description: 'Connects a custom domain to a site. Show the user the DNS records of the result to enter.',
+    input: object({ domain, slug: site }),
+    annotations: ADD,
+    scope: 'manage',
+    call: async (api, { domain, slug }) =>
+      domainRecord.of(await api.call('addDomain', { body: { domain, siteSlug: slug } })),
+  },
+  {
+    name: 'check_domain',
+    title: 'Check a domain',
+    description: 'Looks up the DNS records of a custom domain now: which are found, missing or wrong.',
+    input: object({ domain }),
+    annotations: { ...READ, openWorldHint: true },
+    scope: 'read',
+    call: async (api, { domain }) => domainRecord.of(await api.call('checkDomain', { params: { domain } })),
+  },
+  {
+    name: 'remove_domain',
+    title: 'Remove a domain',
+    description: 'Disconnects a custom domain from its site, which stays at its own URL.',
+    input: object({ domain }),
+    annotations: REPLACE,
+    scope: 'manage',
+    call: (api, { domain }) => api.call('removeDomain', { params: { domain } }),
+  },
+]

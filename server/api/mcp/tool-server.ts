@@ -9,18 +9,21 @@ import { ApiError, errorBody, validationError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { toFieldErrors } from '../errors.ts'
 import type { Route } from '../route.ts'
-import { findProblems, readSlug } from './arguments.ts'
-import { CallError, formatCallError } from './call-error.ts'
-import { DOMAIN_TOOLS } from './domain-tools.ts'
-import { internalClient } from './internal-client.ts'
-import { PREVIEW_TOOLS } from './preview-tools.ts'
-import { brief, withSingleTypes } from './projection.ts'
+import { CallError, formatCallError, internalClient } from './internal-client.ts'
 import { publishTools } from './publish-tools.ts'
 import { MCP_ACCOUNT_PATH } from './resource.ts'
 import { REVIEW_TOOLS } from './review-tools.ts'
-import { SITE_TOOLS } from './site-tools.ts'
-import type { ApiClient, Arguments, Tool } from './tool.ts'
-import { VERSION_TOOLS } from './version-tools.ts'
+import { DOMAIN_TOOLS, SITE_TOOLS } from './site-tools.ts'
+import {
+  type ApiClient,
+  type Arguments,
+  brief,
+  findProblems,
+  readSlug,
+  type Tool,
+  withSingleTypes,
+} from './tool.ts'
+import { PREVIEW_TOOLS, VERSION_TOOLS } from './version-tools.ts'
 
 export interface ToolServerOptions {
   baseUrl: string

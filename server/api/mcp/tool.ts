@@ -1,5 +1,6 @@
+import type { FieldError } from '../../../protocol/api/errors.schema.ts'
 import type { ProgramScope } from '../../../protocol/api/programs.ts'
-import type { Schema } from '../../../protocol/api/schema.ts'
+import { object, type Schema, text } from '../../../protocol/api/schema.ts'
 
 export type Arguments = Record<string, unknown>
 
@@ -17,7 +18,7 @@ export interface ApiClient {
   read(routeId: string, call: ApiCall, part: { offset: number; maxBytes: number }): Promise<FilePart>
 }
 
-export interface FilePart {
+interface FilePart {
   type: string
   bytes: Buffer
   isCut: boolean
@@ -57,4 +58,123 @@ export const MAX_LISTED = 50
 
 export function dashboardUrl({ baseUrl }: ApiClient, slug: unknown): string {
   return `${baseUrl}/sites/${slug}`
+}
+
+/** Contents of files are in a list. */
+const MAX_TEXT_LENGTH = 2000
+
+const MAX_PROBLEMS = 20
+
+export const site = text('The site: the first label of its URL, or the URL')
+
+/**
+ * Problems that the routes of the API do not find: names that the tool does not have, which would be ignored without a
+ * word, and texts that would become long URLs, or none.
+ */
+export function findProblems(args: Arguments, { name, input }: Tool): FieldError[] {
+  const problems: FieldError[] = []
+  for (const problem of undeclared(args, input, name)) {
+    problems.push(problem)
+    if (problems.length === MAX_PROBLEMS) return problems
+  }
+  for (const [field, value] of Object.entries(args)) {
+    if (typeof value !== 'string') continue
+    if (value.length > MAX_TEXT_LENGTH)
+      problems.push({ field, message: `must have at most ${MAX_TEXT_LENGTH} characters` })
+    if (!value.isWellFormed()) problems.push({ field, message: 'must have no half of a surrogate pair' })
+  }
+  return problems
+}
+
+function* undeclared(value: object, schema: Schema, owner: string, path = ''): Generator<FieldError> {
+  const declared = schema.properties as Record<string, Schema>
+  for (const [name, member] of Object.entries(value)) {
+    const field = path + name
+    if (!Object.hasOwn(declared, name)) {
+      const known = Object.keys(declared).join(', ')
+      yield { field: field.slice(0, 100), message: `is not an argument of ${owner}, which has ${known}` }
+      continue
+    }
+    const items = declared[name]!.items as Schema | undefined
+    if (!items?.properties || !Array.isArray(member)) continue
+    for (const [index, item] of member.entries())
+      if (typeof item === 'object' && item !== null)
+        yield* undeclared(item, items, name, `${field}[${index}].`)
+  }
+}
+
+/** From a slug, or the URL of a site, a version or a preview; undefined for a URL that is not one of this service. */
+export function readSlug(given: string, siteDomain: string): string | undefined {
+  if (!/[.:/]/.test(given)) return given
+  const url = URL.parse(given.includes('://') ? given : `https://${given}`)
+  const suffix = `.${siteDomain}`
+  if (!url?.hostname.endsWith(suffix)) return undefined
+  return url.hostname.slice(0, -suffix.length).split('--').at(-1)
+}
+
+interface Projection {
+  schema: Schema
+  /** Fields without a value are left out, so that a result is short. */
+  of(response: object): Record<string, unknown>
+}
+
+/** The fields that a result always has, then those that it may have. */
+export function project(
+  shape: Schema,
+  required: readonly string[],
+  optional: readonly string[] = [],
+): Projection {
+  return {
+    schema: object(pick(shape, ...required), pick(shape, ...optional)),
+    of: (response) =>
+      Object.fromEntries(
+        [...required, ...optional]
+          .map((name) => [name, (response as Record<string, unknown>)[name]] as const)
+          .filter(([name, value]) => required.includes(name) || !isEmpty(value)),
+      ),
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0)
+}
+
+/** Without descriptions, which are in the reference of the API: a list of tools fills a context. */
+export function brief(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema, (key, value) => (isDescription(key, value) ? undefined : value)))
+}
+
+/** Some clients translate a schema to a dialect without lists of types, and refuse the tool otherwise. */
+export function withSingleTypes(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema), (_, value) => {
+    if (!Array.isArray(value?.type)) return value
+    const { type: types, description, ...rest } = value
+    const anyOf = types.map((type: string) => (type === 'null' ? { type } : { type, ...rest }))
+    return { description, anyOf }
+  })
+}
+
+/** Whether an entry of a schema describes it. A property of this name has a schema, not a text. */
+function isDescription(key: string, value: unknown): boolean {
+  return (key === 'description' || key === 'title') && typeof value === 'string'
+}
+
+/** Throws for a property that the schema does not have. */
+function pick(shape: Schema, ...names: string[]): Record<string, Schema> {
+  const known = properties(shape)
+  return Object.fromEntries(
+    names.map((name) => {
+      const schema = known[name]
+      if (!schema) throw new TypeError(`The schema has no property ${name}`)
+      return [name, schema]
+    }),
+  )
+}
+
+export function properties(shape: Schema): Record<string, Schema> {
+  return shape.properties as Record<string, Schema>
+}
+
+export function itemOf(shape: Schema, name: string): Schema {
+  return pick(shape, name)[name]!.items as Schema
 }

@@ -1,12 +1,22 @@
 import { isUtf8 } from 'node:buffer'
+import { type PreviewList, previewList } from '../../../protocol/api/previews.schema.ts'
 import { integer, object, text } from '../../../protocol/api/schema.ts'
 import type { VersionList } from '../../../protocol/api/versions.schema.ts'
 import * as shape from '../../../protocol/api/versions.schema.ts'
 import { formatLimit } from '../../../protocol/format.ts'
-import { site } from './arguments.ts'
-import { itemOf, project } from './projection.ts'
 import { published } from './publish-tools.ts'
-import { type ApiClient, type Arguments, dashboardUrl, MAX_LISTED, READ, REPLACE, type Tool } from './tool.ts'
+import {
+  type ApiClient,
+  type Arguments,
+  dashboardUrl,
+  itemOf,
+  MAX_LISTED,
+  project,
+  READ,
+  REPLACE,
+  site,
+  type Tool,
+} from './tool.ts'
 
 /** About 12,000 tokens. */
 const MAX_READ_BYTES = 50_000
@@ -16,7 +26,7 @@ const MAX_OFFSET_BYTES = 20_000_000
 
 const DEFAULT_LISTED = 10
 
-export const version = project(
+const version = project(
   itemOf(shape.versionList, 'versions'),
   ['versionId'],
   [
@@ -91,3 +101,50 @@ function wholeCharacters(bytes: Buffer, { isFirst, isCut }: { isFirst: boolean; 
   const start = isFirst ? 0 : Math.max(0, bytes.findIndex(isStart))
   return bytes.subarray(start, isCut ? bytes.findLastIndex(isStart) : bytes.length)
 }
+
+const previewSummary = project(
+  itemOf(previewList, 'previews'),
+  ['name', 'url', 'versionId', 'expiresAt'],
+  ['publishedBy', 'message', 'fileCount', 'changes'],
+)
+
+const preview = text('Name of the preview')
+
+export const PREVIEW_TOOLS: readonly Tool[] = [
+  {
+    name: 'list_previews',
+    title: 'List previews',
+    description: 'Lists the previews of a site, which publish_site creates with the argument preview.',
+    input: object({ slug: site }),
+    annotations: READ,
+    scope: 'read',
+    call: async (api, { slug }) => {
+      const { previews } = await api.call<PreviewList>('listPreviews', { params: { slug } })
+      return { previews: previews.slice(0, MAX_LISTED).map(previewSummary.of), total: previews.length }
+    },
+  },
+  {
+    name: 'promote_preview',
+    title: 'Make a preview live',
+    description: 'Makes the version that a preview shows the live version of its site.',
+    input: object(
+      { slug: site, preview },
+      { versionId: text('VERSION_CONFLICT if the preview shows another version') },
+    ),
+    annotations: REPLACE,
+    scope: 'publish',
+    call: async (api, { slug, preview, versionId }) =>
+      published.of(
+        await api.call('promotePreview', { params: { slug, name: preview }, query: { versionId } }),
+      ),
+  },
+  {
+    name: 'delete_preview',
+    title: 'Delete a preview',
+    description: 'Deletes a preview of a site. The live site stays.',
+    input: object({ slug: site, preview }),
+    annotations: REPLACE,
+    scope: 'publish',
+    call: (api, { slug, preview }) => api.call('deletePreview', { params: { slug, name: preview } }),
+  },
+]
