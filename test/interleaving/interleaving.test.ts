@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import pg from 'pg'
 import type { WriteScope } from '../../server/store/store.ts'
 import { repeatWrites } from '../support/repeated-writes.ts'
 import { requires } from '../tools/part.ts'
@@ -7,8 +8,8 @@ import { sharedPostgres } from '../tools/postgres.ts'
 import { CALLS } from './calls.ts'
 import { LOCK_PAIRS, WITHOUT_PAIR } from './lock-pairs.ts'
 import { isSerialized, runAlone, type Wraps } from './schedules.ts'
-import { interceptStatements } from './steps.ts'
-import { World, type Wrap } from './world.ts'
+import { Call, interceptStatements, runInSteps } from './steps.ts'
+import { type Node, World, type Wrap } from './world.ts'
 import { listWrites, recordScopes, recordSites, type ScopedWrite, withoutScope } from './writes.ts'
 
 /** Writes that no call of the table reaches, by the reason. */
@@ -75,6 +76,7 @@ const KINDS = ['site', 'account', 'address', 'host', 'counter'] as const satisfi
 
 describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
   const stack = new AsyncDisposableStack()
+  let database: { url: string }
   let world: World
   let all: ReturnType<typeof runEachAlone> | undefined
   const runAll = () => {
@@ -83,7 +85,8 @@ describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
   }
 
   before(async () => {
-    const database = stack.use(await (await sharedPostgres()).createDatabase())
+    const created = stack.use(await (await sharedPostgres()).createDatabase())
+    database = created
     world = stack.use(await World.open(database.url))
   })
 
@@ -94,6 +97,49 @@ describe('concurrent calls on PostgreSQL', requires('postgres'), () => {
     using _ = interceptStatements()
     for (const [lock, { pair, ...stop }] of Object.entries(LOCK_PAIRS))
       assert.ok(await isSerialized(world, pair, stop), `${lock}: ${pair}`)
+  })
+
+  describe('the schedule of a call', () => {
+    const run = (work: (node: Node) => Promise<unknown>, most?: number) => {
+      const call = new Call('0', () => work(world.node(0)))
+      const ended = runInSteps([call], { choose: ([first]) => first!, observer: world.observer, most })
+      return { call, ended }
+    }
+
+    beforeEach(() => world.reset())
+
+    test('executes the same statements, however many ran before it', async () => {
+      using _ = interceptStatements()
+      const executed = await run(CALLS['set the banner']!.run).ended
+      assert.ok(executed.some((one) => /^0: select .* from "operator_settings"/.test(one)))
+      await world.reset()
+      assert.deepEqual(await run(CALLS['set the banner']!.run).ended, executed)
+    })
+
+    test('that waits for a session that does not wait for it ends with what it waits for', async () => {
+      using _ = interceptStatements()
+      const other = new pg.Client(database.url)
+      await other.connect()
+      await other.query('begin; lock operator_settings')
+      const { call, ended } = run(CALLS['set the banner']!.run)
+      await assert.rejects(
+        ended,
+        /after 2 statements:\n0: session \d+ executes insert into "operator_settings"/,
+      )
+      await other.end()
+      assert.notEqual(await call.outcome, 'ok')
+    })
+
+    test('that has no end ends with its next statement', async () => {
+      using _ = interceptStatements()
+      let isEnded = false
+      const { call, ended } = run(async ({ store }) => {
+        while (!isEnded) await store.read.operatorSettings.find('banner')
+      }, 9)
+      await assert.rejects(ended, /after 9 statements:\n0: .*select "value" from "operator_settings"/)
+      isEnded = true
+      assert.equal(await call.outcome, 'ok')
+    })
   })
 
   for (const kind of KINDS)

@@ -67,6 +67,20 @@ export class Call {
     return step.text
   }
 
+  /** What it waits for. */
+  describe(): string {
+    const waiting = this.waiting.map(({ text }) => `waits for its turn to execute ${text}`)
+    const executing = [...this.executing].map(({ pid, text }) => `session ${pid} executes ${text}`)
+    const steps = this.isDone ? ['has ended'] : [...executing, ...waiting]
+    return `${this.name}: ${steps.join('; ') || 'computes'}`
+  }
+
+  /** Lets it continue without turns. */
+  release(): void {
+    this.isDone = true
+    while (this.waiting.length > 0) this.next()
+  }
+
   #notify(): void {
     this.#changed.resolve()
     this.#changed = Promise.withResolvers()
@@ -82,11 +96,19 @@ function describe(error: unknown): string {
 /** Statements of the feed of changes, and of the search for the primary. */
 const BACKGROUND = /^(notify|listen|select pg_is_in_recovery)/
 
+const ENDS_TRANSACTION = /(?:^|;)(?:commit|rollback)$/
+
 const TIME_LIMITS = /set local (lock_timeout|statement_timeout|idle_in_transaction_session_timeout) = \d+/g
 const NO_TIMEOUT_MS = 2 ** 30
 
 /** A statement that takes longer may wait for a lock. */
 const MIN_LOCK_WAIT_MS = 2
+
+/** More than ten times what two of the longest calls execute. */
+const MAX_STATEMENTS = 10_000
+
+/** Connections in a transaction, with the call that they work for. */
+const transactions = new Map<PostgresClient, Call | undefined>()
 
 /**
  * Lets the statements of calls wait for their turn until it is disposed, and as long as they need on the server; all
@@ -97,6 +119,8 @@ export function interceptStatements(): Disposable {
   const pids = new WeakMap<PostgresClient, number>()
   PostgresClient.prototype.query = async function (given, timeoutMs) {
     const call = calls.getStore()
+    if (given.text.startsWith('begin')) transactions.set(this, call)
+    if (ENDS_TRANSACTION.test(given.text)) transactions.delete(this)
     if (!call || call.isDone || BACKGROUND.test(given.text))
       return query.call(this, given, timeoutMs) as never
     const pid = pids.get(this) ?? (await findPid(this))
@@ -116,24 +140,60 @@ export function interceptStatements(): Disposable {
   }
 }
 
+interface StepOptions {
+  choose: Choose
+  /** Sees the locks of the server. */
+  observer: pg.Client
+  /** Statements, of all calls. */
+  most?: number | undefined
+}
+
 /**
  * Runs calls to their end, one statement at a time. A call whose statement waits for a lock is not enabled until it has
- * the lock. Returns the executed statements, each with the name of its call.
+ * the lock. Returns the executed statements, each with the name of its call. Rejects with what each call waits for when
+ * they cannot come to an end.
  */
 export async function runInSteps(
   running: readonly Call[],
-  { choose, observer }: { choose: Choose; observer: pg.Client },
+  { choose, observer, most = MAX_STATEMENTS }: StepOptions,
 ): Promise<string[]> {
   const executed: string[] = []
-  for (;;) {
+  while (executed.length < most) {
     await settle(running, observer)
     const enabled = running.filter((call) => call.waiting.length > 0 && call.executing.size === 0)
     if (enabled.length > 0) {
       const call = choose(enabled, executed)
       executed.push(`${call.name}: ${call.next()}`)
     } else if (running.every((call) => call.isDone)) return executed
+    else if (await isStuck(running, observer)) break
     // Calls that wait for each other: the server ends one of them.
     else await Promise.race(running.filter((call) => !call.isDone).map((call) => call.changed))
+  }
+  const states = running.map((call) => call.describe())
+  const pids = running.flatMap(listPids)
+  for (const call of running) call.release()
+  await observer.query('select pg_cancel_backend(pid) from unnest($1::int[]) as pid', [pids])
+  throw new Error(`The calls do not end; after ${executed.length} statements:\n${states.join('\n')}`)
+}
+
+const BLOCKING = `
+  select pid, blocking, exists (select from pg_stat_activity as other where other.pid = any(blocking)
+    and other.pid <> all($1) and state is distinct from 'idle in transaction') as "isBusy"
+  from unnest($1::int[]) as pid, pg_blocking_pids(pid) as blocking`
+
+/** Whether the calls wait for sessions that neither wait for them nor work, as autovacuum does. */
+async function isStuck(running: readonly Call[], observer: pg.Client): Promise<boolean> {
+  const { rows } = await observer.query<{ pid: number; blocking: number[]; isBusy: boolean }>(BLOCKING, [
+    running.flatMap(listPids),
+  ])
+  if (rows.some(({ blocking, isBusy }) => blocking.length === 0 || isBusy)) return false
+  // What follows a call that has ended.
+  for (const [client, call] of transactions) if (!client.isClosed && call?.isDone !== false) return false
+  let waiting = rows
+  for (;;) {
+    const inCycles = waiting.filter(({ blocking }) => waiting.some(({ pid }) => blocking.includes(pid)))
+    if (inCycles.length === waiting.length) return waiting.length === 0
+    waiting = inCycles
   }
 }
 

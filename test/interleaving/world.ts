@@ -17,7 +17,7 @@ import { DAY_MS } from '../../server/lib/time.ts'
 import { isId } from '../../server/lib/tokens.ts'
 import { createServices } from '../../server/services.ts'
 import { postgresStore } from '../../server/store/postgres/postgres.ts'
-import type { Store } from '../../server/store/store.ts'
+import type { ChangeListener, Store } from '../../server/store/store.ts'
 import { fakeCodec, SimulatedCa } from '../certificates/simulated-ca.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -38,6 +38,8 @@ const CONFIG = readConfig({
   SLIPWAY_DRAFTS_KEPT: '1',
   SLIPWAY_PREVIEWS: '2',
   SLIPWAY_REPORT_EMAIL: 'operator@pages.test',
+  // Its process would start for each node.
+  SLIPWAY_SECRET_SCAN: 'off',
 })
 
 /** Tables whose rows do not tell what was written. */
@@ -46,8 +48,12 @@ const UNRELATED = ['applied_migrations', 'changes', 'changes_trimmed', 'feed_epo
 /** Two nodes on one database, which can be put back into the state of the fixture. */
 export class World implements AsyncDisposable {
   readonly observer: pg.Client
+  /** Their rows are what calls change. */
+  readonly tables: readonly string[]
   readonly #stores: readonly Store[]
-  readonly #tables: readonly string[]
+  /** Of the nodes since the last reset, by store: those before would repeat their work after each change. */
+  readonly #listeners: readonly Set<ChangeListener>[]
+  #nodes = new AsyncDisposableStack()
   /** Random texts of the fixture. */
   readonly #known: ReadonlySet<string>
 
@@ -59,7 +65,14 @@ export class World implements AsyncDisposable {
   ) {
     this.observer = observer
     this.#stores = stores
-    this.#tables = tables
+    this.#listeners = stores.map((store) => {
+      const listeners = new Set<ChangeListener>()
+      store.onChange(async (...change) => {
+        await Promise.all([...listeners].map((listener) => listener(...change)))
+      })
+      return listeners
+    })
+    this.tables = tables
     this.#known = new Set(known.match(RANDOM))
   }
 
@@ -84,21 +97,26 @@ export class World implements AsyncDisposable {
     return new World(observer, stores, tables, (await readRows(observer, tables)).join('\n'))
   }
 
-  /** Deletes all that calls have written. */
+  /** Deletes all that calls have written, and ends the nodes. */
   async reset(): Promise<void> {
+    for (const listeners of this.#listeners) listeners.clear()
+    await this.#nodes.disposeAsync()
+    this.#nodes = new AsyncDisposableStack()
     await this.observer.query('call fixture.reset()')
   }
 
   /** All rows, with a placeholder for what differs each time. */
   async readState(): Promise<string[]> {
     const replace = (random: string) => (this.#known.has(random) ? random : placeholder(random))
-    return (await readRows(this.observer, this.#tables)).map((row) => row.replace(RANDOM, replace)).sort()
+    return (await readRows(this.observer, this.tables)).map((row) => row.replace(RANDOM, replace)).sort()
   }
 
   /** The services of a node that has just started. Its clock stands still, and differs from that of others. */
   node(number: number, wrap: Wrap = (store) => store): Node {
     const clock = () => NOW + (number + 1) * 1000
-    const store = wrap({ ...this.#stores[number % this.#stores.length]!, clock })
+    const index = number % this.#stores.length
+    const onChange: Store['onChange'] = (listener) => void this.#listeners[index]!.add(listener)
+    const store = wrap({ ...this.#stores[index]!, clock, onChange })
     const secretBox = new SecretBox(SECRET)
     const issuing: IssuingDeps = {
       store,
@@ -132,12 +150,14 @@ export class World implements AsyncDisposable {
       version: 'test',
       budget,
     })
+    this.#nodes.use(services.precompressor)
     // The work that follows responses is a call of its own.
     services.precompressor.enqueue = () => undefined
     return { ...services, store, issuing }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#nodes.disposeAsync()
     for (const store of this.#stores) await store[Symbol.asyncDispose]()
     await this.observer.end()
   }
