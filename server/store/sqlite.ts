@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { Kysely, SqliteAdapter, SqliteDialect, type SqliteStatement } from 'kysely'
 import type { Ballast } from '../blobs/ballast.ts'
 import { DEADLINES, type Deadlines } from '../lib/deadlines.ts'
@@ -86,44 +86,78 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   /** Changes of this process that `pollChanges` must skip: listeners are notified by the write itself. */
   const own = new Set<number>()
   let polledVersion: unknown
+  const queued: QueuedWrite[] = []
   let last: Promise<unknown> = Promise.resolve()
   let checkpointBytes = FULL_LOG_BYTES
   let pollsFailSince: number | undefined
   let trimmedAt = Number.NEGATIVE_INFINITY
 
-  async function transaction<T>(
-    wanted: Durability,
-    work: (tx: WriteTransaction) => Promise<T>,
-    deadline: number,
-  ): Promise<Committed<T>> {
+  /**
+   * The writes of one turn of the event loop share a transaction of SQLite, so that the log gets pages that several of them
+   * change once, each with a savepoint: one that fails leaves nothing behind. When SQLite ends the transaction, each gets
+   * its own.
+   */
+  async function commitQueued(writes = queued.splice(0)): Promise<void> {
+    const attempt = () => transaction(writes)
+    try {
+      const ends = await (ballast ? ballast.retry(attempt, isDiskFull) : attempt())
+      for (const end of ends) end()
+    } catch (error) {
+      if (isFailedFlush(error)) reads.fail(error)
+      if (writes.length > 1) for (const write of writes) await commitQueued([write])
+      else writes[0]!.reject(error)
+    }
+  }
+
+  /** Returns what tells the callers of the writes their results. */
+  async function transaction(writes: readonly QueuedWrite[]): Promise<(() => void)[]> {
     assertNoFailedFlush()
-    if (wanted !== 'unread') commits.signal.throwIfAborted()
+    const { deadline } = writes[0]!
     if (isCheckpointDue()) {
       await beginImmediate(writer, deadline)
       await checkpoint().finally(() => writer.exec('rollback'))
     }
     await beginImmediate(writer, deadline)
-    const changed = new ChangeSet()
-    const written: number[] = []
-    const result = await writing.transaction().execute(async (trx) => {
+    try {
+      const ends: (() => void)[] = []
+      for (const write of writes) ends.push(await runWrite(write))
+      writer.exec('commit')
+      return ends
+    } finally {
+      if (writer.isTransaction) writer.exec('rollback')
+    }
+  }
+
+  async function runWrite({ durability, work, resolve, reject }: QueuedWrite): Promise<() => void> {
+    writer.exec('savepoint one_write')
+    try {
+      if (durability !== 'unread') commits.signal.throwIfAborted()
+      const changed = new ChangeSet()
       const notifyChanged: WriteTransaction['notifyChanged'] = async (name, effect) =>
         changed.add(name, effect)
-      const result = await work(Object.assign(createQueries(trx), { notifyChanged }))
+      const result = await work(Object.assign(createQueries(writing), { notifyChanged }))
+      const written: number[] = []
       const at = clock()
       for (const [name, effect] of changed.effects) {
-        written.push((await ADD_CHANGE(trx, name, effect, at))[0]!.seq)
+        written.push((await ADD_CHANGE(writing, name, effect, at))[0]!.seq)
       }
       if (changed.size > 0 && at - trimmedAt >= MINUTE_MS) {
         trimmedAt = at
-        await trx
+        await writing
           .deleteFrom('changes')
           .where('at', '<', at - CHANGES_RETENTION_MS)
           .execute()
       }
-      return result
-    })
-    for (const seq of written) own.add(seq)
-    return { result, changed, written }
+      writer.exec('release one_write')
+      return () => {
+        for (const seq of written) own.add(seq)
+        resolve({ result, changed, written })
+      }
+    } catch (error) {
+      if (!writer.isTransaction || isDiskFull(error)) throw error
+      writer.exec('rollback to one_write; release one_write')
+      return () => reject(error)
+    }
   }
 
   function assertNoFailedFlush(): void {
@@ -216,15 +250,23 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   )
   poll.unref()
 
-  async function write<T>(wanted: Durability, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    const deadline = getDeadline()
-    const attempt = () => transaction(wanted, work, deadline)
-    const queue = last.then(() => (ballast ? ballast.retry(attempt, isDiskFull) : attempt()))
-    last = queue.catch((error: unknown) => {
-      if (isFailedFlush(error)) reads.fail(error)
+  function enqueue<T>(durability: Durability, work: (tx: WriteTransaction) => Promise<T>) {
+    const { promise, resolve, reject } = Promise.withResolvers<Committed<T>>()
+    queued.push({
+      durability,
+      work,
+      deadline: getDeadline(),
+      resolve: resolve as QueuedWrite['resolve'],
+      reject,
     })
-    if (wanted === 'unread') return (await queue.catch(translateError)).result
-    const { result, changed, written } = await queue.catch(async (error: unknown) => {
+    if (queued.length === 1) last = last.then(() => nextTurn()).then(() => commitQueued())
+    return promise
+  }
+
+  async function write<T>(durability: Durability, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+    const committed = enqueue(durability, work)
+    if (durability === 'unread') return (await committed.catch(translateError)).result
+    const { result, changed, written } = await committed.catch(async (error: unknown) => {
       if (!(error instanceof ApiError && error.code === 'UNAVAILABLE')) await flush()
       translateError(error)
     })
@@ -277,6 +319,14 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   }
 }
 
+interface QueuedWrite {
+  durability: Durability
+  work(tx: WriteTransaction): Promise<unknown>
+  deadline: number
+  resolve(committed: Committed<unknown>): void
+  reject(error: unknown): void
+}
+
 interface Committed<T> {
   result: T
   changed: ChangeSet
@@ -321,7 +371,7 @@ async function openConnections(
     await beginImmediate(writer, deadline)
     const db = createKysely(() => writer)
     await (upgrade ? migrateWithCopy(db, file, upgrade) : migrate(db))
-    writer.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0')
+    writer.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY')
     const [watcher, ...readers] = [await openOne(), await openOne(), await openOne()] as const
     // A reader meets a lock only for the milliseconds in which another process recovers the log of a crashed one.
     // A read that writes would hold the lock as long as its state is shown.

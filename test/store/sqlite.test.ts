@@ -135,8 +135,8 @@ test('a database locked by another process is UNAVAILABLE, and the service conti
 test('only writes are INSUFFICIENT_STORAGE on a disk while it is full', requires('small-disk'), async () => {
   await using disk = await mountSmallDisk(4 * 2 ** 20)
   await using store = await sqliteStore({ file: join(disk.folder, 'slipway.db'), clock: Date.now })
-  const insert = (slug: string) =>
-    store.write('durable', {}, (tx) => tx.sites.insert(siteRow(slug, { description: 'x'.repeat(20_000) })))
+  const insert = (slug: string, bytes = 20_000) =>
+    store.write('durable', {}, (tx) => tx.sites.insert(siteRow(slug, { description: 'x'.repeat(bytes) })))
   await insert('before')
   for (const round of ['first', 'second']) {
     await disk.fill()
@@ -147,6 +147,9 @@ test('only writes are INSUFFICIENT_STORAGE on a disk while it is full', requires
     await disk.clear()
     await insert(`after-the-${round}`)
   }
+  const [large] = await Promise.allSettled([insert('large', 8 * 2 ** 20), insert('small')])
+  assertFailure(large!, 'INSUFFICIENT_STORAGE')
+  assert.ok(await store.read.sites.bySlug('small'))
 })
 
 test('no failed flush is acknowledged as durable, nor is any later write', requires('strace'), async () => {
