@@ -1,5 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type DisplayError, toDisplayError } from './display-error.ts'
+import { Signal } from './signal.ts'
+
+/** Counts the retries that the user requests: each loads again whatever has failed, and restarts what follows it. */
+export const retries = new Signal(0)
 
 /** Data of the server as this page knows it. */
 export interface Resource<T> {
@@ -30,10 +34,7 @@ const inFlight = new Map<string, Promise<unknown>>()
 /** The result of `load`, requested at most once per `key` and minute; nothing while the key is undefined. */
 export function useResource<T>(key: string | undefined, load: () => Promise<T>): Resource<T> {
   const [, redraw] = useState(0)
-  const state = useRef<{ error: DisplayError | undefined; loading: boolean }>({
-    error: undefined,
-    loading: false,
-  })
+  const state = useRef<Pick<Resource<T>, 'error' | 'loading'>>({ error: undefined, loading: false })
   const live = useRef(key)
   const draw = () => redraw((count) => count + 1)
 
@@ -67,8 +68,12 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
       void request(inFlight.get(key))
     // The response to another part of the page may have arrived since this one was drawn.
     else if (current !== known) draw()
+    const unsubscribe = retries.subscribe(() => {
+      if (key !== undefined && state.current.error) void request(inFlight.get(key))
+    })
     return () => {
       live.current = undefined
+      unsubscribe()
     }
   }, [key])
 

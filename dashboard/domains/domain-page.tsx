@@ -2,8 +2,9 @@ import { useEffect, useState } from 'preact/hooks'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { useAction } from '../api/action.ts'
 import type { DisplayError } from '../api/display-error.ts'
-import { invalidate } from '../api/resource.ts'
+import { invalidate, retries } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
+import { useSignal } from '../api/use-signal.ts'
 import { Page } from '../app/page.tsx'
 import { useGuardedNavigate } from '../app/use-guarded-navigate.ts'
 import { Button } from '../kit/button.tsx'
@@ -26,7 +27,7 @@ interface DomainPageProps {
 /** One domain: its DNS records until it is active with HTTPS, then its state. */
 export function DomainPage({ record, known }: DomainPageProps) {
   const { domain, siteSlug, status, reason, redirectsTo } = record
-  const error = useDomainUpdates(record, known)
+  const updates = useDomainUpdates(record, known)
   const check = useAction(async () => known.put(await slipway.checkDomain(domain)))
   const isActive = status === 'active'
   return (
@@ -43,7 +44,7 @@ export function DomainPage({ record, known }: DomainPageProps) {
         </p>
         <DomainState record={record} check={check} />
         <ErrorNotice error={check.error} />
-        <ErrorNotice error={error} />
+        <ErrorNotice {...updates} />
       </div>
       {(!isActive || reason !== null) && <DnsRecords record={record} />}
       {isActive && <Certificate record={record} />}
@@ -53,16 +54,17 @@ export function DomainPage({ record, known }: DomainPageProps) {
   )
 }
 
-/** Watches the domain while changes are expected; returns the error, if any. */
-function useDomainUpdates(record: DomainRecord, known: KnownDomains): DisplayError | undefined {
+/** Watches the domain while changes are expected; returns the error, if any, after which a retry watches again. */
+function useDomainUpdates(record: DomainRecord, known: KnownDomains) {
   const [error, show] = useState<DisplayError | undefined>(undefined)
   const { domain } = record
   const settled = isSettled(record)
+  const count = useSignal(retries)
   useEffect(() => {
     if (settled) return show(undefined)
     return watchDomain(domain, { record: known.put, removed: () => known.drop(domain), error: show })
-  }, [domain, settled])
-  return error
+  }, [domain, settled, count])
+  return { error, onRetry: () => show(undefined) }
 }
 
 /** The other one of `www` and the root domain, when it can be added. */

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { DisplayError } from '../api/display-error.ts'
+import { retries } from '../api/resource.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -38,13 +39,19 @@ interface ErrorNoticeProps {
 export function ErrorNotice({ error, onRetry, children }: ErrorNoticeProps) {
   const waits = useIsBefore(error?.retryAt)
   if (!error) return null
+  const retry = () => {
+    // The button is removed.
+    document.activeElement?.parentElement?.closest<HTMLElement>('[tabindex]')?.focus({ preventScroll: true })
+    onRetry?.()
+    retries.value++
+  }
   return (
     <Notice tone={error.code === 'RATE_LIMITED' ? 'warn' : 'wrong'} title={error.title}>
       {error.hint && <p>{error.hint}</p>}
       {children}
       {onRetry && !waits && (
         <p>
-          <Button onClick={onRetry}>Try again</Button>
+          <Button onClick={retry}>Try again</Button>
         </p>
       )}
     </Notice>

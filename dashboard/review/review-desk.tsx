@@ -19,7 +19,7 @@ import type { FromFrame, Mark } from './messages.ts'
 import { ReviewFrame } from './review-frame.tsx'
 import { rememberName, reviewerName } from './reviewer-name.ts'
 import { ThreadCard } from './thread-card.tsx'
-import { useReview, withThread } from './use-review.ts'
+import { type FollowedReview, withThread } from './use-review.ts'
 
 const WIDTHS = [
   ['Phone', 390],
@@ -45,26 +45,33 @@ const SCRIPT_TIMEOUT_MS = 5000
 const MAX_REPORTS = 50
 
 /** A reviewed version in a frame, with its threads and decisions beside it. */
-export function ReviewDesk({ api, name }: { api: SiteReview; name: string }) {
-  const review = useReview(name, api)
+export function ReviewDesk({ review }: { review: FollowedReview }) {
   // What is on screen stays when another version arrives.
   const [shown, show] = useState<Pick<Review, 'versionId' | 'frame'> | undefined>(undefined)
   // Another version begins with the same page.
   const page = useRef('/')
-  const { value, error, reload, set } = review
+  const { api, value, error, reload, set } = review
+  // A view may have ended with what failed.
+  const isRetried = useRef(false)
+  const retry = () => {
+    isRetried.current = true
+    reload()
+  }
   useEffect(() => {
-    if (value && !shown) show(value)
+    if (!value || (shown && !isRetried.current)) return
+    isRetried.current = false
+    if (!shown || shown.versionId === value.versionId) show(value)
   }, [value, shown])
   if (!value || !shown) {
     return error ? (
-      <ErrorNotice error={error} onRetry={reload} />
+      <ErrorNotice error={error} onRetry={retry} />
     ) : (
       <Loading what="the review" shape="picture" />
     )
   }
   return (
     <>
-      <ErrorNotice error={error} onRetry={reload} />
+      <ErrorNotice error={error} onRetry={retry} />
       {value.versionId !== shown.versionId && (
         <Notice title="A newer version was published.">
           <p>

@@ -1,12 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Review } from '../../protocol/api/reviews.schema.ts'
 import { tab } from '../api/browser-storage.ts'
-import { useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Page } from '../app/page.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
-import { Loading } from '../kit/skeleton.tsx'
 import { ReviewDesk } from './review-desk.tsx'
+import { useReview } from './use-review.ts'
 
 /** The token of the link, for this tab only. */
 const STORED = 'slipway.review'
@@ -39,16 +37,16 @@ function readToken(): string | undefined {
 
 function LinkedReview({ token }: { token: string }) {
   const client = slipway.with({ reviewToken: token })
-  const opened = useResource(`review/link/${token}`, async () => (await takeEarly()) ?? client.openReview())
-  const { value, error, reload } = opened
+  const review = useReview(
+    `link/${token}`,
+    async () => (await takeEarly()) ?? client.openReview(),
+    ({ slug, preview }) => client.review(slug, preview ?? undefined),
+  )
+  const { value } = review
   const name = value && (value.preview === null ? value.slug : `${value.preview} (${value.slug})`)
   return (
     <Page title={name === undefined ? 'Review' : `Review: ${name}`}>
-      <ErrorNotice error={error} onRetry={reload} />
-      {!value && !error && <Loading what="the review" shape="picture" />}
-      {value && (
-        <ReviewDesk api={client.review(value.slug, value.preview ?? undefined)} name={`link/${token}`} />
-      )}
+      <ReviewDesk review={review} />
     </Page>
   )
 }

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
+import type { SiteReview } from '../../client/sdk/slipway.ts'
 import type { Review } from '../../protocol/api/reviews.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { useAction } from '../api/action.ts'
-import { useResource } from '../api/resource.ts'
+import { type Resource, useResource } from '../api/resource.ts'
 import { slipway } from '../api/slipway.ts'
 import { Button } from '../kit/button.tsx'
 import { CopyLine } from '../kit/copy.tsx'
@@ -13,6 +14,7 @@ import { Empty, Panel } from '../kit/panel.tsx'
 import { Loading } from '../kit/skeleton.tsx'
 import { LocalTime, RelativeTime } from '../kit/time.tsx'
 import { ReviewDesk } from './review-desk.tsx'
+import { useReview } from './use-review.ts'
 
 /** The reviews of a site: of its live version and of each of its previews. */
 export function ReviewView({ site }: { site: SiteDetails }) {
@@ -32,8 +34,6 @@ export function ReviewView({ site }: { site: SiteDetails }) {
         <p>Publish a version or a preview first.</p>
       </Empty>
     )
-  const api = slipway.review(slug, chosen.value || undefined)
-  const key = `${slug}/${chosen.value}`
   return (
     <>
       <div class="review-subject">
@@ -44,15 +44,28 @@ export function ReviewView({ site }: { site: SiteDetails }) {
           onChoose={(value) => route(`/sites/${slug}/review${value && `?preview=${value}`}`)}
         />
       </div>
-      <ReviewDesk key={key} api={api} name={key} />
-      <Links key={`links of ${key}`} api={api} name={key} />
+      <OwnReview key={`${slug}/${chosen.value}`} slug={slug} preview={chosen.value} />
+    </>
+  )
+}
+
+function OwnReview({ slug, preview }: { slug: string; preview: string }) {
+  const api = slipway.review(slug, preview || undefined)
+  const review = useReview(
+    `${slug}/${preview}`,
+    () => api.get(),
+    () => api,
+  )
+  return (
+    <>
+      <ReviewDesk review={review} />
+      <Links api={api} review={review} />
     </>
   )
 }
 
 /** With which reviewers without an account comment and decide. */
-function Links({ api, name }: { api: ReturnType<typeof slipway.review>; name: string }) {
-  const review = useResource(`review/${name}`, () => api.get())
+function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
   const [url, show] = useState<string | undefined>(undefined)
   const create = useAction(async (audience: 'anyone' | 'collaborators') => {
     const { url, ...link } = await api.createLink({ audience })

@@ -10,14 +10,25 @@ const RETRY_DELAY_MS = 5000
 /** The link or the session has ended, or the reviewed version. */
 const ENDED = [401, 403, 404, 410]
 
-/** A review, and what others add to it while the page is visible. */
-export function useReview(key: string, api: SiteReview): Resource<Review> {
-  const review = useResource(`review/${key}`, () => api.get())
-  const isKnown = review.value !== undefined
+export interface FollowedReview extends Resource<Review> {
+  /** Of a known review. */
+  api: SiteReview
+}
+
+/** A review, and what others add to it while the page is visible, from its first response and after each retry. */
+export function useReview(
+  key: string,
+  load: () => Promise<Review>,
+  apiOf: (review: Review) => SiteReview,
+): FollowedReview {
+  const review = useResource(`review/${key}`, load)
+  const { value, error, loading } = review
+  const api = value && apiOf(value)
+  const isFollowed = value !== undefined && !error && !loading
   const revision = useRef<string | undefined>(undefined)
-  revision.current = review.value?.revision
+  revision.current = value?.revision
   useEffect(() => {
-    if (!isKnown) return
+    if (!isFollowed) return
     const listening = new AbortController()
     const { signal } = listening
     const follow = async () => {
@@ -25,21 +36,22 @@ export function useReview(key: string, api: SiteReview): Resource<Review> {
         if (document.visibilityState === 'hidden') await nextEvent(document, 'visibilitychange', signal)
         try {
           const known = revision.current!
-          if ((await api.wait(known, signal)).revision === known) continue
-          const value = await api.get()
+          if ((await api!.wait(known, signal)).revision === known) continue
+          const value = await api!.get()
           if (signal.aborted) return
           review.set(value)
           revision.current = value.revision
         } catch (error) {
+          if (signal.aborted) return
           if (isSlipwayError(error) && ENDED.includes(error.status)) return review.reload()
-          if (!signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS))
+          await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS))
         }
       }
     }
     void follow()
     return () => listening.abort()
-  }, [key, isKnown])
-  return review
+  }, [key, isFollowed])
+  return { ...review, api: api! }
 }
 
 function nextEvent(target: EventTarget, name: string, signal: AbortSignal): Promise<void> {

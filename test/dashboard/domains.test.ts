@@ -153,31 +153,39 @@ describe('the domains page', requiresBrowser, () => {
     await page.getByRole('textbox', { name: 'Domain' }).waitFor()
   })
 
-  testVariant('follows a domain in the foreground only, and continues after a lost connection', async () => {
-    const { page, client, slug } = await createSiteOwner()
-    await client.addDomain('www.lost.test', slug)
-    await page.clock.install()
-    const events = /\/domains\/www\.lost\.test\/events$/
-    const opened = page.waitForRequest(events)
-    await open(page, '/domains?domain=www.lost.test')
-    const stream = await opened
-    const ended = page.waitForEvent('requestfailed', (request) => request === stream)
-    await page.evaluate(show, 'hidden')
-    await page.clock.fastForward(MINUTE_MS)
-    await ended
-    await page.route(events, (route) => route.abort())
-    const failed = () => page.waitForEvent('requestfailed', (request) => events.test(request.url()))
-    const first = failed()
-    await page.evaluate(show, 'visible')
-    await first
-    const second = failed()
-    await page.clock.fastForward(5 * SECOND_MS)
-    await second
-    await page.getByText("Can't reach the server.").waitFor()
-    await page.unroute(events)
-    await page.clock.fastForward(15 * SECOND_MS)
-    await page.getByText("Can't reach the server.").waitFor({ state: 'detached' })
-  })
+  testVariant(
+    'follows a domain in the foreground only, and continues after a lost connection, also by a retry',
+    async () => {
+      const { page, client, slug } = await createSiteOwner()
+      await client.addDomain('www.lost.test', slug)
+      await page.clock.install()
+      const events = /\/domains\/www\.lost\.test\/events$/
+      const opened = page.waitForRequest(events)
+      await open(page, '/domains?domain=www.lost.test')
+      const stream = await opened
+      const ended = page.waitForEvent('requestfailed', (request) => request === stream)
+      await page.evaluate(show, 'hidden')
+      await page.clock.fastForward(MINUTE_MS)
+      await ended
+      await page.route(events, (route) => route.abort())
+      const failed = () => page.waitForEvent('requestfailed', (request) => events.test(request.url()))
+      const first = failed()
+      await page.evaluate(show, 'visible')
+      await first
+      const second = failed()
+      await page.clock.fastForward(5 * SECOND_MS)
+      await second
+      await page.getByText("Can't reach the server.").waitFor()
+      const third = failed()
+      await button(page, 'Try again').click()
+      await third
+      await page.unroute(events)
+      const reopened = page.waitForResponse(events)
+      await page.clock.fastForward(5 * SECOND_MS)
+      await reopened
+      await page.getByText("Can't reach the server.").waitFor({ state: 'detached' })
+    },
+  )
 })
 
 /** Runs in the page: sets the visibility of the tab. */

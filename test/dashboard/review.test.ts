@@ -212,6 +212,31 @@ test('a review page learns that its link was revoked', requiresBrowser, async ()
 })
 
 test(
+  'a review of a deleted site continues when the site is restored, by a retry',
+  requiresBrowser,
+  async () => {
+    const { owner } = await web.asOwner()
+    const { slug } = await startReview(owner)
+    const { client } = owner
+    const { url } = await client.review(slug).createLink()
+    const { page } = await web.asVisitor()
+    await page.goto(url)
+    await frameOf(page).getByRole('button', { name: 'Buy' }).waitFor()
+    await client.delete(slug)
+    await page.getByRole('alert').waitFor()
+    await client.undelete(slug)
+    web.service.clock.now += MINUTE_MS
+    const loaded = page.waitForEvent('framenavigated')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    await loaded
+    await client.publish({ slug, files: files('Pay') })
+    await page.getByRole('button', { name: 'Show it' }).click()
+    await frameOf(page).getByRole('button', { name: 'Pay' }).waitFor()
+  },
+)
+
+test(
   'a review shows what others write while it sends a comment, and afterwards',
   requiresBrowser,
   async () => {
