@@ -26,12 +26,12 @@ import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { accountHolder } from '../store/tables/usage.ts'
-import { assertNotBeingDeleted } from './authorization.ts'
+import { assertNotBeingDeleted, FULL_GRANT } from './authorization.ts'
 import { readEmail } from './email-address.ts'
 import { codeEmail, lockEmail, signUpClosedEmail } from './emails.ts'
+import { maySignUp } from './invitations.ts'
 import { mintKey, NAMED_KEY_WARNING, readKeyName } from './named-keys.ts'
 import { changeSwitches, readSwitches } from './notice-switches.ts'
-import { FULL_GRANT } from './permissions.ts'
 import { DEFAULT_PLAN } from './plans.ts'
 import { type Sessions, sessionId } from './session.ts'
 import {
@@ -43,8 +43,6 @@ import {
   revertCode,
   type SignInCaller,
 } from './sign-in-code.ts'
-import { maySignUp } from './sign-up.ts'
-import { describeUserAgent } from './user-agent.ts'
 
 /** Messages with codes in transit: in total, and per requesting network. A mail server may be slow. */
 const MAX_CONCURRENT_MESSAGES = { total: 64, perKey: 16 }
@@ -59,7 +57,7 @@ export interface SignInClient {
   browserTokens: readonly string[]
 }
 
-export interface SignIn {
+interface SignIn {
   email: string
   code: string
   /** From the response of `requestCode`; without it the code is compared with all codes of the address. */
@@ -298,4 +296,38 @@ function newAccount(email: string, now: number): Account {
 function deletionInProgress(): ApiError {
   const sentence = 'The account of this email address is being deleted. Use the same code again in a minute.'
   return new ApiError('UNAVAILABLE', sentence, { retryAfterSeconds: 60 })
+}
+
+/** Browsers by their distinctive token; those whose User-Agent also contains another browser's token come first. */
+const BROWSER_PATTERNS: readonly [name: string, mark: RegExp][] = [
+  ['Edge', /\b(Edg|EdgA|EdgiOS)\//],
+  ['Opera', /\b(OPR|OPT|Opera)\//],
+  ['Vivaldi', /\bVivaldi\//],
+  ['Samsung Internet', /\bSamsungBrowser\//],
+  ['Firefox', /\b(Firefox|FxiOS)\//],
+  ['Chrome', /\b(HeadlessChrome|Chrome|CriOS|Chromium)\//],
+  ['Safari', /\bVersion\/[\d.]+ .*\bSafari\//],
+  ['curl', /^curl\//],
+]
+
+const SYSTEM_PATTERNS: readonly [name: string, mark: RegExp][] = [
+  ['iPhone', /\biPhone\b/],
+  ['iPad', /\biPad\b/],
+  ['Android', /\bAndroid\b/],
+  ['ChromeOS', /\bCrOS\b/],
+  ['Windows', /\bWindows\b/],
+  ['macOS', /\bMacintosh\b/],
+  ['Linux', /\bLinux\b/],
+]
+
+const MAX_USER_AGENT_LENGTH = 512
+
+/** For example "Firefox on Windows"; null when it is unknown. */
+export function describeUserAgent(userAgent: string | undefined): string | null {
+  const header = userAgent?.slice(0, MAX_USER_AGENT_LENGTH) ?? ''
+  const [browser, system] = [BROWSER_PATTERNS, SYSTEM_PATTERNS].map(
+    (table) => table.find(([, mark]) => mark.test(header))?.[0],
+  )
+  if (browser === undefined) return system === undefined ? null : `A browser on ${system}`
+  return system === undefined ? browser : `${browser} on ${system}`
 }

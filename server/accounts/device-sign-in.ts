@@ -9,10 +9,9 @@ import { encodeFields, hashToken, newCode, newSessionToken, parseCode, Signer } 
 import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { DeviceSignIn } from '../store/tables/sign-ins.ts'
-import { assertNotBeingDeleted } from './authorization.ts'
+import { assertNotBeingDeleted, FULL_GRANT } from './authorization.ts'
 import { keyScope, mintKey, readKeyName } from './named-keys.ts'
-import type { OAuthProblem } from './oauth/oauth-problem.ts'
-import { FULL_GRANT } from './permissions.ts'
+import type { OAuthProblem } from './oauth/clients.ts'
 
 const LIFETIME_MS = 10 * MINUTE_MS
 

@@ -2,13 +2,30 @@ import type { Invitation as ListedInvitation } from '../../protocol/api/admin/in
 import type { AdminPage } from '../../protocol/api/admin/page.schema.ts'
 import type { SignUpPolicy } from '../../protocol/api/admin/policies.schema.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
-import { toIso } from '../lib/time.ts'
+import { DAY_MS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
+import type { Queries } from '../store/queries.ts'
 import type { Invitation } from '../store/tables/accounts.ts'
 import type { AuditActor } from '../store/tables/administration.ts'
 import { readEmail } from './email-address.ts'
 import { invitationEmail } from './emails.ts'
-import { INVITATION_DAYS, INVITATION_LIFETIME_MS } from './sign-up.ts'
+
+export const INVITATION_DAYS = 14
+
+const INVITATION_LIFETIME_MS = INVITATION_DAYS * DAY_MS
+
+/** An invitation counts unless sign-up is closed. */
+export async function maySignUp(
+  queries: Pick<Queries, 'invitations'>,
+  policy: SignUpPolicy,
+  { email, now }: { email: string; now: number },
+): Promise<boolean> {
+  if (policy.kind === 'open') return true
+  if (policy.kind === 'closed') return false
+  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
+  if (policy.kind === 'domains' && policy.domains.includes(domain)) return true
+  return (await queries.invitations.find(email, now)) !== undefined
+}
 
 type InvitationsParts = Pick<Parts, 'store' | 'mail' | 'baseUrl' | 'branding' | 'clock'> & {
   policy: SignUpPolicy

@@ -16,8 +16,15 @@ import type { WriteScope, WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { NamedKey } from '../store/tables/keys.ts'
 import { assertMayCreateAdminKey } from './administrators.ts'
-import { assertNotBeingDeleted, type Caller, requireAccess, requireAccount } from './authorization.ts'
-import { assertPermitted, FULL_GRANT, type Grant } from './permissions.ts'
+import {
+  assertNotBeingDeleted,
+  assertPermitted,
+  type Caller,
+  FULL_GRANT,
+  type Grant,
+  requireAccess,
+  requireAccount,
+} from './authorization.ts'
 
 /** Contract, "Keys". */
 export const MAX_NAMED_KEYS = 50

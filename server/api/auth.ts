@@ -6,11 +6,15 @@ import { pluralize } from '../../protocol/format.ts'
 import { isLoopbackUrl } from '../../protocol/loopback.ts'
 import { isPrivateUrl } from '../../protocol/private-url.ts'
 import { type Administrators, mayAdminister } from '../accounts/administrators.ts'
-import { assertAccountNotSuspended, type Caller, requireAccount } from '../accounts/authorization.ts'
+import {
+  assertAccountNotSuspended,
+  type Caller,
+  FULL_GRANT,
+  requireAccount,
+} from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import type { NamedKeys } from '../accounts/named-keys.ts'
 import type { Programs } from '../accounts/oauth/programs.ts'
-import { FULL_GRANT } from '../accounts/permissions.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import { ApiError } from '../lib/errors.ts'

@@ -13,9 +13,13 @@ import { countFiles, tooManyFiles, validateManifest } from '../../protocol/manif
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { type ArchiveKind, archiveKind } from '../publish/archive/archive.ts'
-import type { ContentFile } from '../publish/archive/content.ts'
+import {
+  type ContentFile,
+  contentTextBytes,
+  hasContents,
+  readContentFiles,
+} from '../publish/archive/content.ts'
 import type { ArchiveRequest } from '../publish/archive-upload.ts'
-import { contentTextBytes, hasContents, readContentFiles } from '../publish/content-files.ts'
 import type { UploadQuery } from '../publish/signed-uploads.ts'
 import type { PendingVersionStore } from '../publish/stage.ts'
 import type { Services } from '../services.ts'

@@ -16,8 +16,7 @@ import {
   TIME_UNITS,
   type Units,
 } from '../../protocol/quantity.ts'
-import type { KnownClient } from '../accounts/oauth/known-clients.ts'
-import { isRedirectUri } from '../accounts/oauth/redirect-uri.ts'
+import { isRedirectUri, type KnownClient } from '../accounts/oauth/clients.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
 import { findSecretProblem } from '../lib/secret-length.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'

@@ -15,16 +15,14 @@ import { AnonymousNotice } from './anonymous-notice.ts'
 import { BodyCache, MAX_BUFFERED_FILE_BYTES } from './body/body-cache.ts'
 import { preloadNewFiles } from './body/preload.ts'
 import { buildResponse } from './build-response.ts'
-import { ClientTracker } from './client-tracker.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { LiveReload } from './live-reload.ts'
 import { PasswordGate } from './password/password-gate.ts'
 import { redirectToReport } from './report-link.ts'
 import { RequestMetrics } from './request-metrics.ts'
 import { type Host, Hosts } from './resolve/host.ts'
-import type { Redirect, Resolution, ResolvedSite } from './resolve/resolution.ts'
 import type { RouteTable } from './resolve/route-table.ts'
-import { SiteResolver } from './resolve/site-resolver.ts'
+import { type Redirect, type Resolution, type ResolvedSite, SiteResolver } from './resolve/site-resolver.ts'
 import {
   BUSY,
   type ErrorPages,
@@ -43,7 +41,7 @@ import {
   withHeaders,
 } from './response.ts'
 import { ReviewFrames } from './review.ts'
-import { VisitCounter } from './visit-counter.ts'
+import { ClientTracker, VisitCounter } from './visit-counter.ts'
 
 const ERROR_NAMES = { 400: 'badRequest', 404: 'siteNotFound', 421: 'misdirected' } as const
 

@@ -1,6 +1,6 @@
 import type { RequestLike } from '../../packages/http-server/clients/client-ip.ts'
 import { hostName } from '../../packages/http-server/host-name.ts'
-import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
+import type { HttpRequest, RequestHeaders } from '../../packages/http-server/http-handler.ts'
 import { MAX_VISIT_NAME_LENGTH, type VisitNameKind } from '../../protocol/api/visits.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import {
@@ -10,10 +10,9 @@ import {
   type SiteStats,
 } from '../analytics/stats-buffer.ts'
 import type { VisitRecorder } from '../analytics/visit-recorder.ts'
-import type { ClientTracker } from './client-tracker.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { canonicalize } from './paths.ts'
-import type { ResolvedSite } from './resolve/resolution.ts'
+import type { ResolvedSite } from './resolve/site-resolver.ts'
 import { bodyBytes, type EdgeResponse, type EdgeResult } from './response.ts'
 
 interface VisitCounterOptions extends Pick<EdgeOptions, 'clientIp' | 'config'> {
@@ -141,7 +140,7 @@ const ENCODED_SLASH = /%2f/i
 const UNREADABLE = /[\p{C}\p{Zl}\p{Zp}]/u
 
 /** The host of a referring page, without its path and user information. */
-export function refererHost(referer: string): string | undefined {
+function refererHost(referer: string): string | undefined {
   const [, authority = ''] = /^https?:\/\/([^/?#\\]+)/i.exec(referer.slice(0, MAX_REFERER_LENGTH)) ?? []
   const host = hostName(authority.slice(authority.lastIndexOf('@') + 1))
   return HOST_PATTERN.test(host) ? host : undefined
@@ -158,4 +157,37 @@ const SEARCHED_CHARACTERS = 300
 
 function isBot(userAgent: string | undefined): boolean {
   return userAgent !== undefined && PROGRAMS.test(userAgent.slice(0, SEARCHED_CHARACTERS))
+}
+
+/** Characters of the User-Agent that distinguish visitors. */
+const MAX_USER_AGENT_LENGTH = 300
+
+/** The client of a connection. Repeated requests to the same site with the same headers compute nothing. */
+export class ClientTracker {
+  site: SiteStats | undefined
+  headers: RequestHeaders | undefined
+  isCounted = false
+  referrer: NamedCount | undefined
+  readonly #socket: RequestLike['socket']
+  #fingerprint: string | undefined
+
+  constructor(socket: RequestLike['socket']) {
+    this.#socket = socket
+  }
+
+  switchTo(counts: SiteStats, headers: RequestHeaders): void {
+    if (headers === this.headers && counts === this.site) return
+    if (headers !== this.headers) this.#fingerprint = undefined
+    this.site = counts
+    this.headers = headers
+    this.isCounted = false
+    this.referrer = undefined
+  }
+
+  /** Kept in memory only, until it is hashed. */
+  fingerprint(addressOf: (call: RequestLike) => string): string {
+    const headers = this.headers ?? {}
+    this.#fingerprint ??= `${addressOf({ socket: this.#socket, headers })}\n${headers['user-agent']?.slice(0, MAX_USER_AGENT_LENGTH) ?? ''}`
+    return this.#fingerprint
+  }
 }

@@ -1,28 +1,30 @@
-import type { FinalizeRequest, FinalizeResponse } from '../../protocol/api/publish.schema.ts'
+import type { FinalizeRequest, FinalizeResponse, PublishWarning } from '../../protocol/api/publish.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import {
+  assertPermitted,
   type Caller,
   isRetired,
+  publishScope,
   requireAccessTo,
   requireAccount,
   requireChangeable,
   requireClaimToken,
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
-import { assertPermitted, publishScope } from '../accounts/permissions.ts'
+import type { BlobReader } from '../blobs/blob-reader.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { trace } from '../lib/telemetry.ts'
 import type { Parts } from '../parts.ts'
+import { runInSlices } from '../site-rules/parse/slices.ts'
+import { MAX_RULE_FILE_BYTES, type ParsedRules, ruleSteps, tooLongWarning } from '../site-rules/site-rules.ts'
 import { countNewBytes, countRecord } from '../sites/blob-references.ts'
-import { buildFinalizeResponse } from '../sites/finalize-response.ts'
 import { recordFormerFiles } from '../sites/former-files.ts'
 import type { SiteNames } from '../sites/names.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, isShown, renewedPreview } from '../sites/preview.ts'
-import { describeSite } from '../sites/site-preview.ts'
 import { activateVersion, assertBaseIsCurrent, isEncodable, requireVersion } from '../sites/version.ts'
-import type { Versions } from '../sites/version-history.ts'
+import { buildFinalizeResponse, type Versions } from '../sites/version-history.ts'
 import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import type { Site } from '../store/tables/sites.ts'
@@ -34,8 +36,7 @@ import {
   type Version,
 } from '../store/tables/versions.ts'
 import { findContentCodings } from './content-codings.ts'
-import { loadDocument } from './load-document.ts'
-import { loadRules } from './load-rules.ts'
+import { describeSite, loadDocument } from './describe-version.ts'
 import { ManifestFiles } from './pending-manifest-cache.ts'
 import type { Precompressor } from './precompress/precompressor.ts'
 import type { ContentScan } from './scan/content-scan.ts'
@@ -478,4 +479,35 @@ class Refusals {
   clear(versionId: string): void {
     this.#counts.delete(versionId)
   }
+}
+
+/** Contract, "Serving" 2. The content never prevents serving the version. UNAVAILABLE when a file cannot be read. */
+async function loadRules(blobs: BlobReader, files: readonly StoredFile[]): Promise<ParsedRules> {
+  const warnings: PublishWarning[] = []
+  const leftOut = (warning: PublishWarning): undefined => void warnings.push(warning)
+  const readText = async (path: '_redirects' | '_headers'): Promise<string | undefined> => {
+    const file = files.find((one) => one.path === path)
+    if (!file) return undefined
+    if (file.size > MAX_RULE_FILE_BYTES) return leftOut(tooLongWarning(path))
+    const bytes = await blobs.bytes(file.hash!)
+    if (!bytes) throw new Error(`The blob ${file.hash} is missing`)
+    return decodeUtf8(bytes) ?? leftOut(notTextWarning(path))
+  }
+  const redirects = await readText('_redirects')
+  const headers = await readText('_headers')
+  if (redirects === undefined && headers === undefined) return { rules: null, warnings }
+  const parsed = await runInSlices(ruleSteps({ redirects, headers }))
+  return { rules: parsed.rules, warnings: [...warnings, ...parsed.warnings] }
+}
+
+function decodeUtf8(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function notTextWarning(file: string): PublishWarning {
+  return { file, message: 'file ignored: it is not UTF-8 text' }
 }

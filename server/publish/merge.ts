@@ -1,12 +1,12 @@
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { FileLimits, PublishRequest } from '../../protocol/api/publish.schema.ts'
-import { separateEmpty } from '../../protocol/manifest/empty-files.ts'
+import { EMPTY_HASH, separateEmpty } from '../../protocol/manifest/empty-files.ts'
 import { type StoredFile, validateManifest } from '../../protocol/manifest/manifest.ts'
+import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { validationError } from '../lib/errors.ts'
-import { listRequestedFiles } from './requested-files.ts'
 
 export function validateMerge({
   merge,
@@ -72,4 +72,18 @@ function withoutKeptIndex(
 ): FieldError {
   const [, list, index] = /^(files|emptyFiles)\[(\d+)\]/.exec(field) ?? []
   return { field: Number(index) >= requested[list as keyof typeof requested] ? 'files' : field, message }
+}
+
+const NO_BYTES = new Uint8Array()
+
+/** Files with bytes come first, so that their numbers are those of the request. */
+export function listRequestedFiles({
+  files,
+  emptyFiles = [],
+}: Pick<PublishRequest, 'files' | 'emptyFiles'>): FileEntry[] {
+  return [...files, ...emptyFiles.map(toEmptyFile)]
+}
+
+function toEmptyFile(path: string): FileEntry {
+  return { path, size: 0, contentType: mediaType(path, NO_BYTES), hash: EMPTY_HASH }
 }

@@ -9,8 +9,7 @@ import type {
   UploadReceipt,
 } from '../../protocol/api/publish.schema.ts'
 import { formatLimit } from '../../protocol/format.ts'
-import type { Caller } from '../accounts/authorization.ts'
-import { assertPermitted, publishScope } from '../accounts/permissions.ts'
+import { assertPermitted, type Caller, publishScope } from '../accounts/authorization.ts'
 import type { StoredBlob } from '../blobs/blobs.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'

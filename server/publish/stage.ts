@@ -14,12 +14,13 @@ import { countChanges, diffManifests } from '../../protocol/manifest/manifest-di
 import { findRemoval } from '../../protocol/manifest/removal.ts'
 import {
   assertNotBeingDeleted,
+  assertPermitted,
   type Caller,
   describePublisher,
+  publishScope,
   requirePublisher,
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
-import { assertPermitted, publishScope } from '../accounts/permissions.ts'
 import { fileLimits } from '../accounts/plans.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
@@ -43,8 +44,7 @@ import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { emptySite, type Site } from '../store/tables/sites.ts'
 import { emptyVersion, sumUploads, type Version, type VersionChanges } from '../store/tables/versions.ts'
-import { mergeManifest, needsNoFiles, validateMerge } from './merge.ts'
-import { listRequestedFiles } from './requested-files.ts'
+import { listRequestedFiles, mergeManifest, needsNoFiles, validateMerge } from './merge.ts'
 
 type PendingVersionStoreParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'plans' | 'quotas'> & {
   blocklist: Blocklist

@@ -3,9 +3,13 @@ import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import { HEAD_FIELDS, MAX_MESSAGE_LENGTH, METADATA_TEXTS, TTL_SECONDS } from '../../protocol/api/publish.ts'
 import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
+import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { SiteRight } from '../accounts/authorization.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
 import type { Site } from '../store/tables/sites.ts'
+import type { Version } from '../store/tables/versions.ts'
+import type { HeadTags } from './page-metadata/head-injection.ts'
+import type { UrlBuilder } from './urls.ts'
 
 /** `prefix` is 'viewer.' or ''. */
 export function validateMetadata(viewer: SiteMetadata, prefix: string): FieldError[] {
@@ -87,4 +91,45 @@ export function expiryEffect({ expiresAt }: Site, change: Partial<Site>): Change
 /** The password, the expiry and the rule for approvals of a site are its owner's. */
 export function requiredRight({ password, ttlSeconds, requireApproval }: MetadataRequest): SiteRight {
   return [password, ttlSeconds, requireApproval].every((value) => value === undefined) ? 'publish' : 'manage'
+}
+
+/** Metadata that the head of the root document shows. */
+export type HeadMetadata = Pick<Site, 'title' | 'description' | 'ogImagePath'>
+
+export interface HeadInjection {
+  /** The document as published. */
+  published: StoredFile & { hash: string }
+  tags: HeadTags
+}
+
+/**
+ * While this version is live: the metadata of its publish applies when it first goes live, and an Open Graph image that
+ * the version does not contain is ignored.
+ */
+export function effectiveMetadata(
+  site: HeadMetadata,
+  version: Pick<Version, 'metadata' | 'publishedAt'>,
+  files: readonly StoredFile[],
+): HeadMetadata {
+  const isFirst = version.publishedAt === null
+  const ofPublish = isFirst ? metadataChange(version.metadata, 0) : {}
+  const { title, description, ogImagePath: image } = { ...site, ...ofPublish }
+  const isLost = image !== null && !hasImage(files, image)
+  return { title, description, ogImagePath: isLost ? null : image }
+}
+
+/** Undefined without metadata, or without a root document in HTML. */
+export function findInjection(
+  site: HeadMetadata & { slug: string },
+  version: Pick<Version, 'files' | 'metadata' | 'publishedAt'>,
+  addresses: UrlBuilder,
+): HeadInjection | undefined {
+  const files = version.files
+  const { title, description, ogImagePath: path } = effectiveMetadata(site, version, files)
+  if (title === null && description === null && path === null) return undefined
+  const root = files.find((file) => file.path === 'index.html')
+  // Bytes with a content coding have no head that could be changed.
+  if (!root?.hash || root.coded || !/^text\/html\s*(;|$)/i.test(root.contentType)) return undefined
+  const image = path === null ? null : addresses.file(site.slug, path)
+  return { published: { ...root, hash: root.hash }, tags: { title, description, image } }
 }

@@ -21,9 +21,11 @@ import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
 import type { Version, VersionHeader } from '../store/tables/versions.ts'
-import { buildFinalizeResponse } from './finalize-response.ts'
 import { forgetFormerFiles } from './former-files.ts'
+import { injectionWarnings } from './page-metadata/injected-document.ts'
 import { describePreview, endPreview } from './preview.ts'
+import { findInjection } from './site-metadata.ts'
+import type { UrlBuilder } from './urls.ts'
 import { activateVersion, deleteVersions, requireFinalized, requireVersion } from './version.ts'
 import { createTar, createZip } from './version-archive.ts'
 
@@ -352,4 +354,35 @@ function repeatedLast(versions: readonly VersionHeader[], live: VersionHeader | 
     return `${isRepeated}`
   })
   return [...distinct, ...repeated]
+}
+
+/**
+ * Contract, "Finalize". The warnings are those of the version's rule files, and one when the site's metadata cannot be
+ * injected into its root document.
+ */
+export async function buildFinalizeResponse(
+  { addresses, blobs }: { addresses: UrlBuilder; blobs: BlobReader },
+  site: Site,
+  version: Version,
+  more: { previousVersionId: string | null; replayed: boolean; unchanged?: boolean },
+): Promise<FinalizeResponse> {
+  const injection = findInjection(site, version, addresses)
+  const warnings = [...version.warnings, ...(await injectionWarnings(blobs, injection))]
+  const preview = describePreview(addresses, version)
+  return {
+    success: true,
+    slug: site.slug,
+    siteUrl: addresses.site(site.slug),
+    status: site.liveVersionId ? 'active' : 'pending',
+    versionId: version.id,
+    currentVersionId: site.liveVersionId,
+    previousVersionId: more.previousVersionId,
+    previewUrl: addresses.preview(site.slug, version.id),
+    title: site.title ?? version.title,
+    ...(site.expiresAt === null ? {} : { expiresAt: toIso(site.expiresAt) }),
+    ...(preview && { preview }),
+    ...(more.replayed ? { replayed: true } : {}),
+    ...(more.unchanged ? { unchanged: true } : {}),
+    ...(warnings.length > 0 ? { warnings } : {}),
+  }
 }

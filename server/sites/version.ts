@@ -7,8 +7,7 @@ import type { Site } from '../store/tables/sites.ts'
 import type { Version } from '../store/tables/versions.ts'
 import { removeVersions } from './blob-references.ts'
 import { recordFormerFiles } from './former-files.ts'
-import { effectiveMetadata, type HeadMetadata } from './page-metadata/head-metadata.ts'
-import { expiryEffect, metadataChange } from './site-metadata.ts'
+import { effectiveMetadata, expiryEffect, type HeadMetadata, metadataChange } from './site-metadata.ts'
 
 /** NOT_FOUND unless the version belongs to the site. */
 export function requireVersion<V extends Pick<Version, 'slug' | 'state'>>(

@@ -8,7 +8,7 @@ import {
   type DeviceToken,
 } from '../../protocol/api/device.ts'
 import { DeviceSignIns } from '../../server/accounts/device-sign-in.ts'
-import type { OAuthProblem } from '../../server/accounts/oauth/oauth-problem.ts'
+import type { OAuthProblem } from '../../server/accounts/oauth/clients.ts'
 import { ApiError } from '../../server/lib/errors.ts'
 import { withMethods } from '../store/with-methods.ts'
 import { Api, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeUserAgent } from '../../server/accounts/user-agent.ts'
+import { describeUserAgent } from '../../server/accounts/account.ts'
 
 const MOZILLA = 'Mozilla/5.0'
 const WEBKIT = 'AppleWebKit/537.36 (KHTML, like Gecko)'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { FULL_GRANT } from '../../server/accounts/authorization.ts'
 import { Blocklist } from '../../server/accounts/blocklist.ts'
-import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
 import { type SweepParts, sweeps } from '../../server/jobs/jobs.ts'

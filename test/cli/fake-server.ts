@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
-import { listRequestedFiles } from '../../server/publish/requested-files.ts'
+import { listRequestedFiles } from '../../server/publish/merge.ts'
 import { sha256 } from '../api/content.ts'
 
 export interface Call {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { evaluatePreconditions, readHttpDate } from '../../server/edge/respond/conditional.ts'
+import { evaluatePreconditions, readHttpDate } from '../../server/edge/respond/file-response.ts'
 import { EdgeFixture } from './fixture.ts'
 
 const ETAG = '"0123456789abcdef"'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { RequestHeaders } from '../../packages/http-server/http-handler.ts'
-import { parseRange } from '../../server/edge/respond/ranges.ts'
+import { parseRange } from '../../server/edge/respond/file-response.ts'
 import { EdgeFixture, noise } from './fixture.ts'
 import { buildTable, getResponse, header, toStoredFile } from './responses.ts'
 

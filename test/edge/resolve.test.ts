@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { safeRedirectTarget } from '../../server/edge/password/redirect-target.ts'
+import { safeRedirectTarget } from '../../server/edge/password/form.ts'
 import { Hosts } from '../../server/edge/resolve/host.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import { buildTable, describeResponse } from './responses.ts'

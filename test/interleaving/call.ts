@@ -1,5 +1,4 @@
-import type { Caller } from '../../server/accounts/authorization.ts'
-import { FULL_GRANT } from '../../server/accounts/permissions.ts'
+import { type Caller, FULL_GRANT } from '../../server/accounts/authorization.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import type { Account } from '../../server/store/tables/accounts.ts'

@@ -40,7 +40,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/publish/scan/content-scan.ts check',
   ],
   'the decision about a request, which the library of OAuth keeps, and what follows': [
-    'server/accounts/oauth/access.ts startAccess',
+    'server/accounts/oauth/oauth-records.ts startAccess',
     'server/accounts/oauth/oauth-records.ts endAccess',
     'server/accounts/oauth/programs.ts #decideOnce',
   ],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { oauthIdHash } from '../../server/accounts/oauth/access.ts'
+import { oauthIdHash } from '../../server/accounts/oauth/oauth-records.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { type Account, Api, DAY_MS } from '../api/api.ts'
 import { Program, REDIRECT_URI, register } from './program.ts'

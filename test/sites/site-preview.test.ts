@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SiteKind } from '../../protocol/api/sites.schema.ts'
+import { describeSite } from '../../server/publish/describe-version.ts'
 import { summarizeDocument } from '../../server/sites/page-metadata/document-summary.ts'
-import { describeSite } from '../../server/sites/site-preview.ts'
 import { toManifest } from '../api/content.ts'
 
 /** The preview of a site with these files, each of one byte. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { FULL_GRANT } from '../../server/accounts/authorization.ts'
 import { mintKey } from '../../server/accounts/named-keys.ts'
-import { FULL_GRANT } from '../../server/accounts/permissions.ts'
 import { DAY_MS } from '../../server/lib/time.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { NamedKey } from '../../server/store/tables/keys.ts'

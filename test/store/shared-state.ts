@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { Accounts } from '../../server/accounts/account.ts'
-import { FULL_GRANT } from '../../server/accounts/permissions.ts'
+import { FULL_GRANT } from '../../server/accounts/authorization.ts'
 import { RateLimits } from '../../server/accounts/rate-limits.ts'
 import { Sessions } from '../../server/accounts/session.ts'
 import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'

@@ -6,10 +6,8 @@ import { PROGRAM_SCOPES } from '../../../protocol/api/programs.ts'
 import { DAY_SECONDS, HOUR_SECONDS } from '../../lib/time.ts'
 import { deriveKeys, type Secrets } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
-import { GRANT_LIFETIME_SECONDS, oauthIdHash } from './access.ts'
-import type { KnownClient } from './known-clients.ts'
-import { oauthAdapter } from './oauth-records.ts'
-import { RefreshTokens } from './refresh-tokens.ts'
+import type { KnownClient } from './clients.ts'
+import { GRANT_LIFETIME_SECONDS, oauthAdapter, oauthIdHash, RefreshTokens } from './oauth-records.ts'
 
 export const OAUTH_ROUTES = {
   authorization: '/oauth/authorize',

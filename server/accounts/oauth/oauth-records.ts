@@ -1,9 +1,89 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import type { Durability, Store } from '../../store/store.ts'
+import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
+import { DAY_MS, DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
+import { encodeFields, hashToken, newSessionToken, type Secrets, Signer } from '../../lib/tokens.ts'
+import { type Durability, INDEPENDENT, type Store } from '../../store/store.ts'
 import type { OAuthRecord } from '../../store/tables/keys.ts'
-import { deleteTokens, oauthIdHash, startAccess, UNUSED_GRANT_LIFETIME_MS } from './access.ts'
-import type { RefreshTokens } from './refresh-tokens.ts'
+
+/** The library's record of an access is a Grant. */
+export const GRANT_LIFETIME_SECONDS = 90 * DAY_SECONDS
+
+/** Time from the permission of the user to the first tokens. */
+const UNUSED_GRANT_LIFETIME_MS = 10 * MINUTE_MS
+
+/** Beyond it the oldest access ends. */
+const MAX_PROGRAMS = 50
+
+/** Records per statement, so that none holds the store for long. */
+const RECORDS_PER_STATEMENT = 100
+
+/** Ids of codes and tokens are secrets. */
+export function oauthIdHash(kind: string, id: string): string {
+  return hashToken(encodeFields([kind, id]))
+}
+
+/** An access without tokens is not listed, and ends within minutes. */
+export function hasStarted({ payload }: OAuthRecord): boolean {
+  return payload.hasStarted === true
+}
+
+/**
+ * Makes an access and its program last when the program gets its first tokens; ends the oldest access of the account
+ * beyond the limit. Does nothing when the access has ended.
+ */
+async function startAccess(
+  store: Store,
+  { grantHash, accountId }: { grantHash: string; accountId: string },
+  now: number,
+): Promise<void> {
+  const expiresAt = now + GRANT_LIFETIME_SECONDS * 1000
+  const ended = await store.write('durable', { account: accountId }, async ({ oauth }) => {
+    const grant = await oauth.find(grantHash, now)
+    if (!grant || hasStarted(grant)) return []
+    const oldest = (await oauth.list(accountId, 'Grant', now)).filter(hasStarted).slice(MAX_PROGRAMS - 1)
+    for (const { idHash } of oldest) await oauth.delete(idHash)
+    await oauth.save({ ...grant, payload: { ...grant.payload, hasStarted: true }, expiresAt })
+    const client = await oauth.find(oauthIdHash('Client', String(grant.payload.clientId)), now)
+    if (client && client.expiresAt < expiresAt) await oauth.save({ ...client, expiresAt })
+    return oldest
+  })
+  for (const { idHash } of ended) await deleteTokens(store, idHash)
+}
+
+export async function deleteTokens(store: Store, grantHash: string): Promise<void> {
+  await repeatUntilEmpty(() =>
+    store.write('relaxed', INDEPENDENT, ({ oauth }) => oauth.deleteOfGrant(grantHash, RECORDS_PER_STATEMENT)),
+  )
+}
+
+/** The hash of a grant, what distinguishes its tokens, and a MAC over both: 32 bytes each, in base64url. */
+const TOKEN = /^([\w-]{43})([\w-]{43})([\w-]{43})$/
+
+/**
+ * A token names its grant, so that it is recognized when it is not stored any more. Only a node with a secret of the
+ * service makes and recognizes tokens (docs/decisions/044-refresh-tokens.md).
+ */
+export class RefreshTokens {
+  readonly #signer: Signer
+
+  constructor(secret: Secrets) {
+    this.#signer = new Signer(secret, 'oauth refresh tokens')
+  }
+
+  /** The first token is random. One that replaces another is the same on all nodes. */
+  create(grantHash: string, replaced?: string): string {
+    const grant = Buffer.from(grantHash, 'hex').toString('base64url')
+    const id = replaced === undefined ? newSessionToken() : this.#signer.sign(['successor', replaced])
+    return grant + id + this.#signer.sign(['token', grant, id])
+  }
+
+  /** Undefined for a text that the service has not made. */
+  findGrant(token: string): string | undefined {
+    const [, grant, id, mac] = TOKEN.exec(token) ?? []
+    if (!grant || !this.#signer.verify(['token', grant, id!], mac!)) return undefined
+    return Buffer.from(grant, 'base64url').toString('hex')
+  }
+}
 
 /** Lifetime of a program without an authorization: registrations need no credential. */
 const CLIENT_LIFETIME_MS = DAY_MS

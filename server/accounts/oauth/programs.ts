@@ -13,15 +13,14 @@ import { toIso } from '../../lib/time.ts'
 import { constantTimeEqual } from '../../lib/tokens.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { OAuthRecord } from '../../store/tables/keys.ts'
-import { assertNotBeingDeleted } from '../authorization.ts'
-import type { Grant } from '../permissions.ts'
-import { deleteTokens, GRANT_LIFETIME_SECONDS, hasStarted, oauthIdHash } from './access.ts'
+import { assertNotBeingDeleted, type Grant } from '../authorization.ts'
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
   INTERACTION_LIFETIME_SECONDS,
   openAuthorizationServer,
 } from './authorization-server.ts'
+import { deleteTokens, GRANT_LIFETIME_SECONDS, hasStarted, oauthIdHash } from './oauth-records.ts'
 
 const PROGRAM_ID_LENGTH = 16
 

@@ -9,7 +9,7 @@ import * as siteShape from '../../../protocol/api/sites.schema.ts'
 import { formatLimit, formatUtc } from '../../../protocol/format.ts'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { describePublish } from '../../../protocol/publish-story.ts'
-import { hasContents } from '../../publish/content-files.ts'
+import { hasContents } from '../../publish/archive/content.ts'
 import {
   ADD,
   type ApiClient,

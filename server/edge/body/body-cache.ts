@@ -1,16 +1,18 @@
+import { Readable } from 'node:stream'
 import type { MemoryReservation } from '../../../packages/http-server/clients/client-memory.ts'
 import { type BodyReader, FULL_READ_BYTES } from '../../../packages/http-server/http-handler.ts'
 import {
   type MemoryBudget,
   SecondChanceCache,
 } from '../../../packages/http-server/memory/second-chance-cache.ts'
-import type { Blobs } from '../../blobs/blobs.ts'
+import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
+import type { Blobs, ByteRange } from '../../blobs/blobs.ts'
 import type { CodedContent } from '../../blobs/content-coding.ts'
+import { readInjected } from '../../sites/page-metadata/injected-document.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import type { BlobSlice } from '../response.ts'
 import { ChunkReader } from './chunk-reader.ts'
 import { DecodedReader } from './decoded-reader.ts'
-import { openContent, readContent, streamContent } from './read-content.ts'
 
 /** Files up to this many bytes are cached as a whole; larger ones in chunks, when these are requested again. */
 export const MAX_BUFFERED_FILE_BYTES = 256 * 1024
@@ -160,4 +162,51 @@ export function sliceRange(bytes: Buffer, { range }: BlobSlice): Buffer {
   if (!range) return bytes
   const part = bytes.subarray(range.start, range.end + 1)
   return 2 * part.length < bytes.length ? Buffer.from(part) : part
+}
+
+/** All bytes of the blob, its encoding or the injected document; as below, undefined when they are absent. */
+async function readContent(blobs: Blobs, { location, injected }: BlobSlice): Promise<Buffer | undefined> {
+  const bytes = isEmptyDocument(injected) ? NO_BYTES : location && (await blobs.bytes(location))
+  return injected ? readInjected(bytes, injected) : bytes
+}
+
+async function openContent(blobs: Blobs, { location }: BlobSlice): Promise<Readable | undefined> {
+  return location && blobs.read(location)
+}
+
+/** A stream of the bytes from `start` to `end`, inclusive; undefined when they are absent. */
+async function streamContent(
+  blobs: Blobs,
+  { location, injected }: BlobSlice,
+  { start, end }: ByteRange,
+): Promise<Readable | undefined> {
+  if (!location && !isEmptyDocument(injected)) return undefined
+  if (!injected) return blobs.read(location!, { start, end })
+  const { head, tailStart, tail, size } = injected
+  const tailOffset = size - (tail?.length ?? 0)
+  // Copies: cached chunks must not retain the whole head.
+  const ofHead = Buffer.from(head.subarray(start, end + 1))
+  const ofTail =
+    tail && end >= tailOffset
+      ? tail.subarray(Math.max(0, start - tailOffset), end + 1 - tailOffset)
+      : undefined
+  if (end < head.length) return Readable.from([ofHead])
+  if (start >= tailOffset) return Readable.from([ofTail!])
+  const shift = tailStart - head.length
+  const range = { start: Math.max(start, head.length) + shift, end: Math.min(end, tailOffset - 1) + shift }
+  // The published document is empty, or the head contains all of it.
+  if (range.start > range.end) return Readable.from([ofHead, ofTail!])
+  const body = location && (await blobs.read(location, range))
+  if (ofHead.length > 0) body?.unshift(ofHead)
+  return body && ofTail ? Readable.from(concatenate(body, ofTail)) : body
+}
+
+async function* concatenate(body: Readable, tail: Buffer): AsyncGenerator<Buffer> {
+  yield* body
+  yield tail
+}
+
+/** Whether a document is injected into an empty one, of which no object exists. */
+function isEmptyDocument(injected: BlobSlice['injected']): boolean {
+  return injected?.publishedHash === EMPTY_HASH
 }

@@ -28,3 +28,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   }
   return form.take()
 }
+
+/** Anything that a browser could read as another host becomes `/`. */
+export function safeRedirectTarget(next: string | null | undefined): string {
+  return next && /^\/(?!\/)[!-[\]-~]*$/.test(next) ? next : '/'
+}

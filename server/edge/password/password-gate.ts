@@ -5,12 +5,11 @@ import { DAY_SECONDS } from '../../lib/time.ts'
 import { Signer } from '../../lib/tokens.ts'
 import { PASSWORD_COOKIE, SECURE_PASSWORD_COOKIE, verifyPassword } from '../../sites/password.ts'
 import type { EdgeOptions } from '../edge-options.ts'
-import type { ResolvedSite } from '../resolve/resolution.ts'
+import type { ResolvedSite } from '../resolve/site-resolver.ts'
 import { PASSWORD_PATH, type PasswordProblem } from '../respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../response.ts'
 import { AttemptLimiter } from './attempt-limiter.ts'
-import { readForm } from './form.ts'
-import { safeRedirectTarget } from './redirect-target.ts'
+import { readForm, safeRedirectTarget } from './form.ts'
 
 type PasswordGateOptions = Pick<
   EdgeOptions,

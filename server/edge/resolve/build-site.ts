@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { findMarkdownStart } from '../../../protocol/manifest/root-document.ts'
-import { effectiveMetadata, findInjection } from '../../sites/page-metadata/head-metadata.ts'
+import { effectiveMetadata, findInjection } from '../../sites/site-metadata.ts'
 import type { ServedSite, ServedVersion } from '../../store/queries/serving.ts'
 import type { BlobRecords } from '../../store/tables/blobs.ts'
 import type { Site } from '../../store/tables/sites.ts'

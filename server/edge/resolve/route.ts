@@ -2,10 +2,10 @@ import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import type { RedirectMatch } from '../../site-rules/match/redirect-matcher.ts'
 import { hasVariables } from '../../site-rules/redirect-rule.ts'
 import { canonicalize, ENCODED_SLASH, toHref, toNfc } from '../paths.ts'
+import { hasExtension, isNavigation } from '../respond/negotiation.ts'
 import type { GeneratedPage } from '../respond/pages/generated-page.ts'
 import type { RedirectResponse } from '../respond/redirect-response.ts'
 import type { ServedFile } from '../respond/served-file.ts'
-import { hasExtension, isNavigation } from './navigation.ts'
 import { findFile, type NotFound, type RouteTable } from './route-table.ts'
 
 export type RouteMatch =

@@ -5,8 +5,8 @@ import {
   lockEmail,
   signUpClosedEmail,
 } from '../../accounts/emails.ts'
+import { INVITATION_DAYS } from '../../accounts/invitations.ts'
 import { findSwitch } from '../../accounts/notice-switches.ts'
-import { INVITATION_DAYS } from '../../accounts/sign-up.ts'
 import type { ServiceBranding } from '../../lib/branding.ts'
 import { DAY_MS, HOUR_MS } from '../../lib/time.ts'
 import type { Email } from '../../mail/mail.ts'

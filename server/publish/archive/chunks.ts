@@ -1,3 +1,4 @@
+import { pipeline, type Transform } from 'node:stream'
 import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 
 const EMPTY = Buffer.alloc(0)
@@ -50,5 +51,24 @@ export class ByteReader {
     const taken = this.#buffered.subarray(0, length)
     this.#buffered = this.#buffered.subarray(length)
     return taken
+  }
+}
+
+const CORRUPTION_CODES = new Set(['Z_DATA_ERROR', 'Z_BUF_ERROR', 'Z_NEED_DICT'])
+
+/** `make` is of node:zlib; throws `damage()` for invalid data. */
+export async function* decompress(
+  source: AsyncIterable<Buffer>,
+  make: () => Transform,
+  damage: () => Error,
+): AsyncGenerator<Buffer, void, undefined> {
+  const engine = make()
+  pipeline(source, engine, () => {})
+  try {
+    yield* engine
+  } catch (error) {
+    throw CORRUPTION_CODES.has((error as NodeJS.ErrnoException).code ?? '') ? damage() : error
+  } finally {
+    engine.destroy()
   }
 }

@@ -174,3 +174,10 @@ export function toRefusal(error: unknown): unknown {
 function archiveTooLarge(sentence: string): ApiError {
   return new ApiError('PAYLOAD_TOO_LARGE', sentence)
 }
+
+export function archiveError(message: string): ApiError {
+  return validationError(
+    [{ field: 'archive', message }],
+    'Create the archive again as zip, tar or tar.gz, with the Content-Type of its format, and send all of it.',
+  )
+}

@@ -1,5 +1,5 @@
 import { BLOCK_BYTES } from '../../../protocol/tar.ts'
-import { archiveError } from './archive-error.ts'
+import { archiveError } from './limits.ts'
 
 export const SPARSE_FILE_MESSAGE = 'contains a sparse file; create the archive without --sparse'
 

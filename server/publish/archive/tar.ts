@@ -3,9 +3,7 @@ import { toArchivePath } from '../../../protocol/folder/folder-selection.ts'
 import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
 import { BLOCK_BYTES } from '../../../protocol/tar.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { archiveError } from './archive-error.ts'
-import { ByteReader } from './chunks.ts'
-import { decompress } from './decompressed.ts'
+import { ByteReader, decompress } from './chunks.ts'
 import {
   type ArchiveEntry,
   bufferedEntry,
@@ -14,7 +12,7 @@ import {
   MAX_BUFFERED_FILE_BYTES,
   streamedEntry,
 } from './file.ts'
-import { type ArchiveLimits, entryError, toRefusal } from './limits.ts'
+import { type ArchiveLimits, archiveError, entryError, toRefusal } from './limits.ts'
 import {
   type PaxExtension,
   readExtension,

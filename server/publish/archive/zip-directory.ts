@@ -5,9 +5,8 @@ import { describeUnreadable, groupProblems } from '../../../protocol/folder/zip-
 import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../../protocol/manifest/paths.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
-import { archiveError } from './archive-error.ts'
 import { isFolder } from './file.ts'
-import { type ArchiveLimits, toRefusal } from './limits.ts'
+import { type ArchiveLimits, archiveError, toRefusal } from './limits.ts'
 import type { RandomAccess } from './spool.ts'
 
 export const LOCAL_HEADER_BYTES = 30

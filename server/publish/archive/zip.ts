@@ -1,6 +1,6 @@
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
 import type { ApiError } from '../../lib/errors.ts'
-import { decompress } from './decompressed.ts'
+import { decompress } from './chunks.ts'
 import {
   type ArchiveEntry,
   bufferedEntry,

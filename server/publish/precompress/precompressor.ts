@@ -7,13 +7,13 @@ import { type Encoding, shouldPrecompress } from '../../blobs/encoding.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Parts } from '../../parts.ts'
 import { releaseBlobs } from '../../sites/blob-references.ts'
-import { findInjection, type HeadInjection } from '../../sites/page-metadata/head-metadata.ts'
 import {
   type InjectedDocument,
   type InjectedDocuments,
   injectionKey,
   readInjected,
 } from '../../sites/page-metadata/injected-document.ts'
+import { findInjection, type HeadInjection } from '../../sites/site-metadata.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
 import type { Queries } from '../../store/queries.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../../store/store.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { toPlainLine } from '../../lib/plain-line.ts'
-import type { Refusal, ScannedFile, Scanner } from './scanner.ts'
+import type { Refusal, ScannedFile, Scanner } from './content-scan.ts'
 
 export type ClamdAddress = { path: string } | { host: string; port: number }
 

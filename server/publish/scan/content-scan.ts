@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
@@ -5,7 +6,29 @@ import { Semaphore } from '../../lib/semaphore.ts'
 import { DAY_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { Store } from '../../store/store.ts'
-import type { Refusal, ScannedFile, Scanner } from './scanner.ts'
+
+export interface ScannedFile {
+  path: string
+  hash: string
+  size: number
+  contentType: string
+  open(): Promise<Readable>
+}
+
+export interface Refusal {
+  /** Undefined when the scanner does not name the file. */
+  path: string | undefined
+  reason: string
+}
+
+export interface Scanner {
+  /** Identifies the scanner in stored verdicts. */
+  readonly name: string
+  /** Identifies all that the verdict depends on; 64 hexadecimal characters. */
+  identify(file: Omit<ScannedFile, 'open'>): string
+  /** The refusal of the first file that it refuses. Rejects when it fails, and when `signal` is aborted. */
+  scan(files: readonly ScannedFile[], signal: AbortSignal): Promise<Refusal | undefined>
+}
 
 type ContentScanParts = Pick<Parts, 'store' | 'clock' | 'log' | 'telemetry'> & {
   scanner: Scanner | undefined

@@ -8,7 +8,7 @@ import { parseJsonObject } from '../../lib/json-object.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 import { HOUR_MS } from '../../lib/time.ts'
 import { encodeFields, hashToken } from '../../lib/tokens.ts'
-import type { Refusal, ScannedFile, Scanner } from './scanner.ts'
+import type { Refusal, ScannedFile, Scanner } from './content-scan.ts'
 
 interface ProgramScannerOptions {
   program: string

@@ -1,6 +1,5 @@
 import type { ContentCoding } from '../../blobs/content-coding.ts'
-import { readHeaderPatterns } from '../parse/header-pattern.ts'
-import type { HeaderRule } from '../parse/header-rule.ts'
+import { type HeaderRule, readHeaderPatterns } from '../parse/header-rule.ts'
 import { canonicalPath, encodePath, type PathPattern } from '../path-pattern.ts'
 
 interface CompiledRule {

@@ -1,8 +1,13 @@
 import { hostName } from '../../../packages/http-server/host-name.ts'
-import { isSetCookie } from '../parse/header-line.ts'
-import { type HeaderPatterns, placeholderNames, readHeaderPatterns } from '../parse/header-pattern.ts'
-import { findHeaderProblem } from '../parse/header-policy.ts'
-import { type HeaderRule, headerBytes, MAX_HEADER_BYTES } from '../parse/header-rule.ts'
+import { findHeaderProblem, isSetCookie } from '../parse/header-line.ts'
+import {
+  type HeaderPatterns,
+  type HeaderRule,
+  headerBytes,
+  MAX_HEADER_BYTES,
+  placeholderNames,
+  readHeaderPatterns,
+} from '../parse/header-rule.ts'
 import {
   bytesOfNames,
   bytesOfPieces,

@@ -1,5 +1,5 @@
 import { hostName } from '../../../packages/http-server/host-name.ts'
-import { isFullAddress } from '../parse/redirect-parser.ts'
+import { isFullAddress } from '../parse/redirects-file.ts'
 import {
   bytesOfNames,
   bytesOfPieces,

@@ -1,8 +1,13 @@
 import type { DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { MAX_TITLE_LENGTH } from '../../../protocol/api/publish.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
-import { CHARSET_SCAN_BYTES, parseHead, readAttributes } from './document-head.ts'
-import { detectCharset, parseMetaCharset } from './html-charset.ts'
+import {
+  CHARSET_SCAN_BYTES,
+  detectCharset,
+  parseHead,
+  parseMetaCharset,
+  readAttributes,
+} from './document-head.ts'
 
 export { MAX_HEAD_BYTES } from './document-head.ts'
 

@@ -1,7 +1,14 @@
 import type { DefaultTreeAdapterTypes as Tree } from 'parse5'
 import { escapeHtml } from '../../lib/html.ts'
-import { type DocumentHead, MAX_HEAD_BYTES, parseHead, readAttributes } from './document-head.ts'
-import { detectCharset, isAsciiCompatible, parseMetaCharset } from './html-charset.ts'
+import {
+  type DocumentHead,
+  detectCharset,
+  isAsciiCompatible,
+  MAX_HEAD_BYTES,
+  parseHead,
+  parseMetaCharset,
+  readAttributes,
+} from './document-head.ts'
 
 /** Null leaves the tags of the document. */
 export interface HeadTags {

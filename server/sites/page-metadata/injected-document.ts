@@ -8,7 +8,7 @@ import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { MAX_CONCURRENT_LOADS } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import type { HeadInjection } from './head-metadata.ts'
+import type { HeadInjection } from '../site-metadata.ts'
 
 const MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
 

@@ -8,6 +8,7 @@ import type {
   ReviewAudience,
   ReviewDecision,
   Reviewer,
+  ReviewLink,
   ReviewRevision,
   ReviewThread,
   RevokedReviewLink,
@@ -16,19 +17,23 @@ import type {
 } from '../../../protocol/api/reviews.schema.ts'
 import { MAX_REPLIES, MAX_REVIEW_LINKS, MAX_THREADS, REVIEW_PATH } from '../../../protocol/api/reviews.ts'
 import { formatNumber } from '../../../protocol/format.ts'
+import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso } from '../../lib/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import { hashToken, isId, newId, newSessionToken } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
-import type { WriteTransaction } from '../../store/store.ts'
-import type { ReviewSubject, StoredThread } from '../../store/tables/reviews.ts'
+import type { Store, WriteTransaction } from '../../store/store.ts'
+import type {
+  ReviewSubject,
+  StoredDecision,
+  StoredReviewLink,
+  StoredThread,
+} from '../../store/tables/reviews.ts'
 import { counterWindow } from '../../store/tables/usage.ts'
 import { PreviewTokens } from '../preview-links.ts'
 import { isStorable } from '../site-metadata.ts'
 import { type ReviewAccess, type ReviewCaller, requireLink, requireReview } from './access.ts'
-import { ReviewChanges, reviewChanges } from './changes.ts'
-import { countThreads, describeDecision, describeLink, describeThread, verdictOf } from './describe.ts'
 
 /** Text of a review, so that a response with all of it has a bound. */
 const MAX_CHARACTERS = 1_000_000
@@ -383,4 +388,107 @@ async function announce(
 
 function exceeded(sentence: string, hint: string): ApiError {
   return new ApiError('QUOTA_EXCEEDED', sentence, { hint })
+}
+
+/** A thread beside the version that is shown now. */
+function describeThread(thread: StoredThread, shownId: string): ReviewThread {
+  const { id, status, versionId, place, createdAt, changedAt, comments, outdatedIn } = thread
+  return {
+    ...{ id, status, outdated: outdatedIn === shownId, versionId, place },
+    ...{ createdAt: toIso(createdAt), changedAt: toIso(changedAt) },
+    comments: comments.map(({ at, ...comment }) => ({ ...comment, createdAt: toIso(at) })),
+  }
+}
+
+function countThreads(threads: readonly ReviewThread[]): Review['counts'] {
+  const open = threads.filter(({ status }) => status === 'open')
+  const outdated = open.filter((thread) => thread.outdated).length
+  return { open: open.length - outdated, resolved: threads.length - open.length, outdated }
+}
+
+function describeDecision(stored: StoredDecision): ReviewDecision {
+  const { id, decision, versionId, contentHash, note, author, createdAt } = stored
+  return { id, decision, versionId, contentHash, note, author, createdAt: toIso(createdAt) }
+}
+
+/** The last decision about a content. */
+function verdictOf([last]: readonly StoredDecision[]): Review['decision'] {
+  return last?.decision ?? 'none'
+}
+
+function describeLink({ id, audience, createdAt, expiresAt }: StoredReviewLink): ReviewLink {
+  return { id, audience, createdAt: toIso(createdAt), expiresAt: toIsoOrNull(expiresAt) }
+}
+
+/** Below the timeouts of idle connections, here and in proxies. */
+const MAX_WAIT_MS = 25_000
+
+/** Waiting requests of a process, and of one caller. */
+const WAITING = { total: 1000, perKey: 30 }
+
+/** The name under which the changes of the reviews of a site are announced to all processes. */
+function reviewChanges(slug: string): string {
+  return `reviews of ${slug}`
+}
+
+/** Requests that wait for changes of reviews, in this process. */
+class ReviewChanges {
+  readonly #limiter = new ConcurrencyLimiter(WAITING)
+  readonly #waiting = new Map<string, Set<() => void>>()
+  #hasEnded = false
+
+  constructor({ onChange }: Pick<Store, 'onChange'>) {
+    onChange((names) => {
+      for (const name of names ?? [...this.#waiting.keys()]) this.#wake(name)
+    })
+  }
+
+  /**
+   * Resolves when `isChanged` is true, which is asked now and after each change of the site or of its reviews, and after
+   * 25 seconds. UNAVAILABLE when too many requests wait.
+   */
+  wait(
+    slug: string,
+    { caller, signal, isChanged }: { caller: string; signal: AbortSignal; isChanged(): Promise<boolean> },
+  ): Promise<void> {
+    return this.#limiter.run(caller, async () => {
+      const over = AbortSignal.any([signal, AbortSignal.timeout(MAX_WAIT_MS)])
+      for (;;) {
+        const next = this.#next(slug, over)
+        if ((await isChanged()) || over.aborted || this.#hasEnded) return next.end()
+        await next.promise
+      }
+    })
+  }
+
+  /** Answers all requests, so that the service can stop. */
+  end(): void {
+    this.#hasEnded = true
+    for (const name of [...this.#waiting.keys()]) this.#wake(name)
+  }
+
+  /** Registered before the state is read, so that no change is missed between. */
+  #next(slug: string, over: AbortSignal): { promise: Promise<void>; end(): void } {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const names = [slug, reviewChanges(slug)]
+    const end = () => {
+      over.removeEventListener('abort', end)
+      for (const name of names) {
+        const waiting = this.#waiting.get(name)
+        waiting?.delete(end)
+        if (waiting?.size === 0) this.#waiting.delete(name)
+      }
+      resolve()
+    }
+    over.addEventListener('abort', end)
+    for (const name of names) {
+      const waiting = this.#waiting.get(name) ?? new Set()
+      this.#waiting.set(name, waiting.add(end))
+    }
+    return { promise, end }
+  }
+
+  #wake(name: string): void {
+    for (const end of [...(this.#waiting.get(name) ?? [])]) end()
+  }
 }

@@ -6,7 +6,7 @@ import { baseHeaders } from '../served-file.ts'
 import type { LanguageHeaders } from './error-pages.ts'
 import { type Language, negotiateLanguage, TEXTS } from './language.ts'
 import type { VisitorTexts } from './languages/visitor-texts.ts'
-import { THEME } from './theme.ts'
+import { THEME } from './page-frame.ts'
 
 export interface PageHead {
   title: string

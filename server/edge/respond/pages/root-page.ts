@@ -1,5 +1,5 @@
 import type { RenderedMarkdown } from '../../../sites/markdown/render-markdown.ts'
-import type { HeadMetadata } from '../../../sites/page-metadata/head-metadata.ts'
+import type { HeadMetadata } from '../../../sites/site-metadata.ts'
 import { basename, decodePath, dirname, toHref } from '../../paths.ts'
 import type { Policy } from '../policy.ts'
 import { RedirectResponse } from '../redirect-response.ts'

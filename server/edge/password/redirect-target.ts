@@ -1,4 +1,0 @@
-/** Anything that a browser could read as another host becomes `/`. */
-export function safeRedirectTarget(next: string | null | undefined): string {
-  return next && /^\/(?!\/)[!-[\]-~]*$/.test(next) ? next : '/'
-}
