@@ -23,12 +23,14 @@ import { SecretBox } from './lib/secret-box.ts'
 import type { Telemetry, Tracer } from './lib/telemetry.ts'
 import type { Secrets } from './lib/tokens.ts'
 import { folderMail } from './mail/folder.ts'
-import type { Mail } from './mail/mail.ts'
-import type { ShowCode } from './mail/show-code.ts'
+import type { Mail, ShowCode } from './mail/mail.ts'
 import { checkSmtp, smtpMail } from './mail/smtp.ts'
 import type { CheckResult } from './operations/check/check-result.ts'
-import { FleetSettings } from './operations/fleet/fleet-settings.ts'
-import { assertSharedSettings, replaceSharedSettings } from './operations/fleet/shared-settings.ts'
+import {
+  assertSharedSettings,
+  FleetSettings,
+  replaceSharedSettings,
+} from './operations/fleet/fleet-settings.ts'
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
 import { observeBlobs, observeMail, observeStore } from './operations/telemetry/observe-engines.ts'
 import type { ChangeEffects } from './store/changes.ts'

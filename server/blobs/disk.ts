@@ -24,12 +24,19 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { GrowingBuffer } from '../../packages/http-server/memory/growing-buffer.ts'
-import { Coalesced } from '../lib/coalesced.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
 import { makeFolder } from '../lib/make-folder.ts'
-import type { BlobLocation, Blobs, PutConstraints, StoredBlob } from './blobs.ts'
-import { assertExpected, assertLength, type ReceivedBytes } from './constraints.ts'
+import { Coalesced } from '../lib/share-result.ts'
+import {
+  assertExpected,
+  assertLength,
+  type BlobLocation,
+  type Blobs,
+  type PutConstraints,
+  type ReceivedBytes,
+  type StoredBlob,
+} from './blobs.ts'
 import { DamagedBlobError, type DamageReport } from './damage.ts'
 import type { DiskReserve } from './disk-reserve.ts'
 import { createObjectName, objectCreatedAt, objectHashPrefix } from './object-names.ts'

@@ -2,7 +2,7 @@ import { type AcmeAccount, type AcmeAccountStore, AcmeError } from '../../packag
 import type { SecretBox } from '../lib/secret-box.ts'
 import type { Parts } from '../parts.ts'
 import { INDEPENDENT } from '../store/store.ts'
-import { accountKeyContext } from './key-contexts.ts'
+import { accountKeyContext } from './stored-keys.ts'
 
 type StoredAcmeAccountParts = Pick<Parts, 'store' | 'clock'> & {
   secretBox: SecretBox

@@ -16,9 +16,9 @@ import {
 } from './ca-rate-limits.ts'
 import { challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
 import { type CertificateCodec, type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
-import { certificateKeyContext, orderKeyContext } from './key-contexts.ts'
 import { SITES_SHARE } from './maintenance.ts'
 import { firstPlan, lifeLeft, nextDueTime, nextRetry } from './schedule.ts'
+import { certificateKeyContext, orderKeyContext } from './stored-keys.ts'
 
 type IssuanceOutcome = 'installed' | 'waiting' | 'failed' | 'unreachable' | 'paused'
 

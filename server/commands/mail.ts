@@ -51,7 +51,7 @@ async function letterhead({ baseUrl, port, siteDomain, branding }: CommandContex
 }
 
 async function writeFiles(folder: string, emails: readonly Email[], from: string): Promise<void> {
-  const { buildMessage } = await import('../mail/message.ts')
+  const { buildMessage } = await import('../mail/mail.ts')
   makeFolder(folder)
   for (const email of emails) {
     await writeFile(join(folder, `${email.kind}.eml`), await buildMessage(email, from))

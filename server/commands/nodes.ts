@@ -1,5 +1,5 @@
 import { ConfigError } from '../config/settings.ts'
-import { formatNodes } from '../operations/fleet/node-list.ts'
+import { formatNodes } from '../operations/fleet/nodes.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const nodes: Command = {

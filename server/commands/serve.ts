@@ -6,7 +6,7 @@ import type { Service } from '../app.ts'
 import type { Config } from '../config/settings.ts'
 import type { Log } from '../lib/log.ts'
 import { trimHeap } from '../lib/trim-heap.ts'
-import { formatCode, type ShowCode } from '../mail/show-code.ts'
+import { formatCode, type ShowCode } from '../mail/mail.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
 type Ports = Pick<Config, 'port' | 'httpsPort' | 'internalPort'>

@@ -18,7 +18,7 @@ import {
 } from '../../protocol/quantity.ts'
 import { isRedirectUri, type KnownClient } from '../accounts/oauth/clients.ts'
 import type { ReserveSize } from '../blobs/disk-reserve.ts'
-import { findSecretProblem } from '../lib/secret-length.ts'
+import { findSecretProblem } from '../lib/tokens.ts'
 import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
 
 const MAX_RESERVE_BYTES = 2 ** 44

@@ -1,14 +1,27 @@
 import { randomBytes } from 'node:crypto'
-import type { DeleteDomainResponse, DomainList, DomainRecord } from '../../protocol/api/domains.schema.ts'
+import type {
+  DeleteDomainResponse,
+  DomainCertificate,
+  DomainList,
+  DomainRecord,
+} from '../../protocol/api/domains.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import type { Plan, Plans } from '../accounts/plans.ts'
 import { ApiError } from '../lib/errors.ts'
+import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Domain } from '../store/tables/domains.ts'
-import { canReceiveDomains, parseDomain, parseHostName, proofName, wwwCounterpart } from './name.ts'
-import { toDomainRecord } from './record.ts'
+import {
+  canReceiveDomains,
+  parseDomain,
+  parseHostName,
+  proofEntry,
+  proofName,
+  splitName,
+  wwwCounterpart,
+} from './name.ts'
 import { newDomain, removeDomain } from './status.ts'
 import { DomainVerifier, type DomainVerifierOptions } from './verifier.ts'
 import { DomainWatchers, type DomainWatchersOptions, type WatchedBy, type WatchListener } from './watch.ts'
@@ -201,4 +214,65 @@ function domainTaken(domain: string): ApiError {
 
 function domainNotFound(): ApiError {
   return new ApiError('NOT_FOUND', 'Domain not found in this account')
+}
+
+interface RecordContext {
+  proxyHost: string
+  own: ReadonlySet<string>
+  /** Certificates of active names, when HTTPS is enabled. */
+  certificates: ReadonlyMap<string, DomainCertificate>
+}
+
+const NO_CERTIFICATE: DomainCertificate = {
+  status: 'none',
+  issuedAt: null,
+  expiresAt: null,
+  renewsAt: null,
+  problem: null,
+}
+
+/** Contract, "Domains". */
+async function toDomainRecord(
+  row: Domain,
+  { proxyHost, own, certificates }: RecordContext,
+): Promise<DomainRecord> {
+  const { label } = await splitName(row.domain)
+  const found = row.findings
+  const counterpart = await wwwCounterpart(row.domain)
+  return {
+    domain: row.domain,
+    siteSlug: row.slug,
+    status: row.status,
+    records: [
+      {
+        type: label ? 'CNAME' : 'ALIAS',
+        name: label || '@',
+        value: proxyHost,
+        found: found?.pointing ?? null,
+        right: found?.right.pointing ?? null,
+      },
+      {
+        type: 'TXT',
+        name: proofEntry(label),
+        value: row.verificationToken,
+        found: found?.texts ?? null,
+        right: found?.right.text ?? null,
+      },
+    ],
+    reason: formatReason(row),
+    redirectsTo: row.primaryDomain,
+    alternate: counterpart !== null && !own.has(counterpart) ? counterpart : null,
+    certificate: (row.status === 'active' && certificates.get(row.domain)) || NO_CERTIFICATE,
+    createdAt: toIso(row.createdAt),
+    verifiedAt: toIsoOrNull(row.verifiedAt),
+    checkedAt: toIsoOrNull(row.checkedAt),
+    nextCheckAt: toIsoOrNull(row.nextCheckAt),
+  }
+}
+
+function formatReason({ status, reason, nextCheckAt }: Domain): string | null {
+  if (reason === null && status === 'active') return null
+  const message = reason ?? 'Waiting for both DNS records'
+  if (nextCheckAt !== null) return `${message}.`
+  return `${message}. Automatic checks have stopped: check again after you add the records.`
 }

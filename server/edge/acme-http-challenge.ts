@@ -1,6 +1,6 @@
 import { hostName } from '../../packages/http-server/host-name.ts'
 import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
-import { Coalesced, READ_INTERVAL_MS } from '../lib/coalesced.ts'
+import { Coalesced, READ_INTERVAL_MS } from '../lib/share-result.ts'
 import type { StoredChallenge } from '../store/tables/certificates.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { canonicalize } from './paths.ts'

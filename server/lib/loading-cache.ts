@@ -5,9 +5,6 @@ import {
 } from '../../packages/http-server/memory/second-chance-cache.ts'
 import { type CircuitBreaker, MAX_SILENCE_MS, MAX_STALE_WAIT_MS } from './circuit-breaker.ts'
 import { ApiError } from './errors.ts'
-import { InvalidationLog } from './invalidation-log.ts'
-import { NegativeResults } from './negative-results.ts'
-import { type Reload, ReloadQueue } from './reload-queue.ts'
 import { overloaded } from './semaphore.ts'
 import { isWithin } from './time.ts'
 
@@ -385,4 +382,126 @@ function isOutdated({ hasUnknownOwner, owners, since }: Load<unknown>, log: Inva
 
 function startTimeout(ms: number): Promise<typeof TIMED_OUT> {
   return new Promise((resolve) => setTimeout(resolve, ms, TIMED_OUT).unref())
+}
+
+/** What is older than a removed record counts as invalidated. */
+const MAX_RECORDS = 1000
+
+/** The order of invalidations, for results that were read while they happened. */
+class InvalidationLog {
+  #count = 0
+  /** The number of the last invalidation by key, oldest first. */
+  readonly #numbers = new Map<string, number>()
+  #lastRemoved = 0
+
+  get count(): number {
+    return this.#count
+  }
+
+  add(key: string): void {
+    this.#numbers.delete(key)
+    this.#numbers.set(key, ++this.#count)
+    if (this.#numbers.size <= MAX_RECORDS) return
+    const [oldest, number] = this.#numbers.entries().next().value!
+    this.#numbers.delete(oldest)
+    this.#lastRemoved = number
+  }
+
+  /** Whether one of the keys was, or may have been, invalidated after that many invalidations. */
+  hasAny(keys: readonly string[], since: number): boolean {
+    return keys.some((key) => (this.#numbers.get(key) ?? this.#lastRemoved) > since)
+  }
+}
+
+const MAX_RESULTS = 10_000
+
+/** Negative results by their keys, and by the keys that own them. The oldest ones give way to further ones. */
+class NegativeResults<R extends { owners: readonly string[] }> {
+  readonly #results = new Map<string, R>()
+  readonly #owned = new Map<string, Set<string>>()
+
+  get(key: string): R | undefined {
+    return this.#results.get(key)
+  }
+
+  has(key: string): boolean {
+    return this.#results.has(key)
+  }
+
+  ownedBy(owner: string): Iterable<string> {
+    return this.#owned.get(owner) ?? []
+  }
+
+  set(key: string, result: R): void {
+    this.delete(key)
+    this.#results.set(key, result)
+    for (const owner of result.owners) {
+      const keys = this.#owned.get(owner) ?? new Set()
+      this.#owned.set(owner, keys.add(key))
+    }
+    if (this.#results.size > MAX_RESULTS) this.delete(this.#results.keys().next().value!)
+  }
+
+  delete(key: string): void {
+    const result = this.#results.get(key)
+    if (!result) return
+    this.#results.delete(key)
+    for (const owner of result.owners) {
+      const keys = this.#owned.get(owner)
+      keys?.delete(key)
+      if (keys?.size === 0) this.#owned.delete(owner)
+    }
+  }
+}
+
+interface Reload<V> {
+  key: string
+  former: V | undefined
+  /** Number of reloads since it was last used, with this one. */
+  idleReloads: number
+}
+
+interface ReloadQueueOptions<V> {
+  /** Never rejects. */
+  reload: (reload: Reload<V>) => Promise<void>
+  onCount: (change: 1 | -1) => void
+}
+
+const MAX_CONCURRENT_RELOADS = 4
+
+/** Keys that wait for a reload; further ones are loaded when they are requested. */
+const MAX_WAITING_RELOADS = 10_000
+
+/** Loads changed entries of a cache again in the background, each key once, with what it owned. */
+class ReloadQueue<V> {
+  readonly #options: ReloadQueueOptions<V>
+  readonly #waiting = new Map<string, readonly Reload<V>[]>()
+  #running = 0
+
+  constructor(options: ReloadQueueOptions<V>) {
+    this.#options = options
+  }
+
+  /** Loads after the current turn, so that the caller of the change does not wait. */
+  add(key: string, reloads: readonly Reload<V>[]): void {
+    const known = this.#waiting.get(key)
+    // Of two changes in a turn the second one finds less: what the first one has deleted.
+    if (known && known.length > reloads.length) return
+    if (!known && this.#waiting.size >= MAX_WAITING_RELOADS) return
+    if (!known) this.#options.onCount(1)
+    this.#waiting.set(key, reloads)
+    if (this.#running < MAX_CONCURRENT_RELOADS) {
+      this.#running++
+      setImmediate(() => void this.#run())
+    }
+  }
+
+  async #run(): Promise<void> {
+    for (const [key, reloads] of this.#waiting) {
+      this.#waiting.delete(key)
+      for (const reload of reloads) await this.#options.reload(reload)
+      this.#options.onCount(-1)
+    }
+    this.#running--
+  }
 }

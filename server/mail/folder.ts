@@ -4,9 +4,7 @@ import type { Ballast } from '../blobs/ballast.ts'
 import { toStorageError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
 import { makeFolder } from '../lib/make-folder.ts'
-import type { Mail } from './mail.ts'
-import { buildMessage } from './message.ts'
-import type { ShowCode } from './show-code.ts'
+import { buildMessage, type Mail, type ShowCode } from './mail.ts'
 
 interface FolderMailOptions {
   folder: string

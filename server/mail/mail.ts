@@ -1,3 +1,4 @@
+import type { SendMailOptions } from 'nodemailer'
 import { stripControlChars } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 
@@ -43,4 +44,31 @@ export interface Mail {
   /** Where sign-in codes appear: in emails, or in the terminal of the service (`log`). */
   readonly delivery: 'email' | 'log'
   send(email: Email): Promise<void>
+}
+
+/** nodemailer adds `Date` and `Message-ID`. `Auto-Submitted` keeps automatic answers away (RFC 3834). */
+export function toMessage({ to, subject, text, html, unsubscribeUrl }: Email, from: string): SendMailOptions {
+  const unsubscribe = unsubscribeUrl && {
+    'List-Unsubscribe': `<${unsubscribeUrl}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  }
+  return { from, to, subject, text, html, headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribe } }
+}
+
+export async function buildMessage(email: Email, from: string): Promise<Buffer> {
+  const { createTransport } = await import('nodemailer')
+  const transport = createTransport({ streamTransport: true, buffer: true })
+  const { message } = await transport.sendMail(toMessage(email, from))
+  return message as Buffer
+}
+
+/** Shows a sign-in code to the operator, where no mail server is configured. */
+export type ShowCode = (code: { email: string; code: string }) => void
+
+/** A box for a terminal; otherwise one plain line, which is no part of a JSON log. */
+export function formatCode({ email, code }: { email: string; code: string }, isTerminal: boolean): string {
+  const line = stripControlChars(`Sign-in code for ${email}: ${code}`)
+  if (!isTerminal) return `${line}\n`
+  const edge = '─'.repeat(line.length + 4)
+  return `\n  ┌${edge}┐\n  │  ${line}  │\n  └${edge}┘\n\n`
 }

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { DEADLINES, type Deadlines } from '../lib/deadlines.ts'
 import { ApiError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
-import { type Mail, MailDeferredError, MailRejectedError } from './mail.ts'
-import { toMessage } from './message.ts'
+import { type Mail, MailDeferredError, MailRejectedError, toMessage } from './mail.ts'
 
 const MAX_ATTEMPTS = 2
 

@@ -1,6 +1,5 @@
 import { legalLinks } from '../../protocol/branding.ts'
-import { DEFAULT_ACCENT } from '../lib/accent.ts'
-import type { ServiceBranding } from '../lib/branding.ts'
+import { DEFAULT_ACCENT, type ServiceBranding } from '../lib/branding.ts'
 import { type Html, html } from '../lib/html.ts'
 import type { Email } from './mail.ts'
 

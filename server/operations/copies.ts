@@ -79,11 +79,11 @@ async function backUpInto(
   database: Database,
   { target: to, withSecret, keep, report, ...startOptions }: BackupRun,
 ): Promise<BackupResult> {
-  const { BackupLease } = await import('./backup/backup-lease.ts')
+  const { BackupLease } = await import('./backup/backup.ts')
   const { backUp } = await import('./backup/backup.ts')
   const { pruneAfter } = await import('./backup/prune.ts')
   const { copySqlite } = await import('../store/sqlite-copy.ts')
-  const { Snapshot } = await import('../store/snapshot.ts')
+  const { Snapshot } = await import('../store/transfer.ts')
   const target = await openBackupTarget(to)
   await using stack = new AsyncDisposableStack()
   const { store, folder, secret } = database
@@ -127,8 +127,8 @@ export async function repairBackup(
   { target, hashes, ...startOptions }: RepairRun,
 ): Promise<string[]> {
   assertBackedUp(config)
-  const { BackupLease } = await import('./backup/backup-lease.ts')
-  const { repair } = await import('./backup/repair.ts')
+  const { BackupLease } = await import('./backup/backup.ts')
+  const { repair } = await import('./backup/verify.ts')
   await using stack = new AsyncDisposableStack()
   const database = await openDatabase(config, startOptions)
   const store = stack.use(database.store)
@@ -181,7 +181,7 @@ async function restoreInto(
   { target, manifest, report, ...startOptions }: RestoreRun,
 ): Promise<MoveResult> {
   const { beginRestore, toBlobSource } = await import('./backup/restore.ts')
-  const { Snapshot } = await import('../store/snapshot.ts')
+  const { Snapshot } = await import('../store/transfer.ts')
   const { move } = await import('./move.ts')
   const { claimTarget } = await import('../store/transfer.ts')
   const { database, secret, fetchDatabase, finish } = await beginRestore(target, manifest, config.data)

@@ -10,8 +10,12 @@ import {
   requireNotExpired,
 } from '../accounts/authorization.ts'
 import { releaseHolding } from '../accounts/quotas.ts'
-import { writeWithDomains } from '../domains/site-domains.ts'
-import { type DomainCertificates, removeSiteDomains, restoreSiteDomains } from '../domains/status.ts'
+import {
+  type DomainCertificates,
+  removeSiteDomains,
+  restoreSiteDomains,
+  writeWithDomains,
+} from '../domains/status.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'

@@ -1,9 +1,9 @@
 import { closeSync, fdatasync, fstatSync, openSync, realpathSync, writeFileSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { promisify } from 'node:util'
-import { Coalesced } from '../lib/coalesced.ts'
 import { ApiError } from '../lib/errors.ts'
 import { settlesWithin } from '../lib/settles-within.ts'
+import { Coalesced } from '../lib/share-result.ts'
 import type { CommitWatch } from './commit-watch.ts'
 
 const flush = promisify(fdatasync)

@@ -18,11 +18,11 @@ import { FlushedReads, failureFile } from './flushed-reads.ts'
 import { migrate } from './migrate.ts'
 import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
+import { migrateWithCopy, type UpgradeOptions } from './sqlite-copy.ts'
 import { type DirectAdapter, statement } from './statement.ts'
 import type { ChangeListener, Durability, Store, WriteTransaction } from './store.ts'
 import type { Tables } from './transfer.ts'
 import { beginTurn, endLongTurn, TURN_LIMIT } from './turn-limit.ts'
-import { migrateWithCopy, type UpgradeOptions } from './upgrade-copy.ts'
 
 interface SqliteOptions {
   file: string

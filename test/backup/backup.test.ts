@@ -10,8 +10,11 @@ import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
-import { type BackupOptions, backUp as makeBackup } from '../../server/operations/backup/backup.ts'
-import { BackupLease } from '../../server/operations/backup/backup-lease.ts'
+import {
+  BackupLease,
+  type BackupOptions,
+  backUp as makeBackup,
+} from '../../server/operations/backup/backup.ts'
 import { toContentName } from '../../server/operations/backup/file-list.ts'
 import { listBackups, putManifest, readManifest } from '../../server/operations/backup/manifest.ts'
 import { prune } from '../../server/operations/backup/prune.ts'

@@ -5,13 +5,13 @@ import { Incidents } from '../../server/lib/incidents.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import type { Secrets } from '../../server/lib/tokens.ts'
-import { FleetSettings } from '../../server/operations/fleet/fleet-settings.ts'
-import { NodeReporter } from '../../server/operations/fleet/node-reporter.ts'
 import {
   assertSharedSettings,
+  FleetSettings,
   findDifferentSettings,
   replaceSharedSettings,
-} from '../../server/operations/fleet/shared-settings.ts'
+} from '../../server/operations/fleet/fleet-settings.ts'
+import { NodeReporter } from '../../server/operations/fleet/nodes.ts'
 import { openStore } from '../store/test-database.ts'
 import { startForAllTests } from '../support/started-fixture.ts'
 import { requires } from '../tools/part.ts'

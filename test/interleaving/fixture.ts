@@ -1,5 +1,5 @@
 import { MAX_REVIEW_LINKS } from '../../protocol/api/reviews.ts'
-import { certificateKeyContext } from '../../server/certificates/key-contexts.ts'
+import { certificateKeyContext } from '../../server/certificates/stored-keys.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { encodeFields, hashToken, minIdAt, Signer } from '../../server/lib/tokens.ts'

@@ -31,7 +31,7 @@ export const LOCK_PAIRS: Record<string, { pair: Pair } & StopPoint> = {
   'server/sites/version-history.ts remove site': { pair: ['delete a version', 'delete a version'], write: 0 },
   'server/sites/site.ts updateMetadata site': { pair: ['change metadata', 'finalize'], write: 0, after: 3 },
   'server/sites/site.ts claim site': { pair: ['claim', 'claim by another account'], write: 0 },
-  'server/domains/site-domains.ts writeWithDomains site': {
+  'server/domains/status.ts writeWithDomains site': {
     pair: ['sweep expired-sites', 'sweep expired-sites'],
     write: 0,
   },
@@ -105,8 +105,8 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/sites/site.ts claim account',
   'server/sites/names.ts rename site',
   'server/sites/names.ts rename account',
-  'server/domains/site-domains.ts writeWithDomains account',
-  'server/domains/site-domains.ts writeWithDomains host',
+  'server/domains/status.ts writeWithDomains account',
+  'server/domains/status.ts writeWithDomains host',
   'server/sites/trash.ts undelete site',
   'server/sites/trash.ts undelete account',
   'server/sites/reviews/reviews.ts reportPlacements site',
@@ -125,7 +125,7 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/certificates/ari.ts refreshRenewalInfo host',
   'server/certificates/maintenance.ts requestSiteCertificates host',
   'server/certificates/maintenance.ts requestSiteCertificates authority',
-  'server/certificates/reencrypt-keys.ts reencryptCertificate host',
+  'server/certificates/stored-keys.ts reencryptCertificate host',
   'server/accounts/account.ts #mailCode address',
   'server/accounts/account.ts renewKey account',
   'server/accounts/named-keys.ts create account',

@@ -7,7 +7,7 @@ import {
   DEFAULT_ACCENT,
   deriveAccents,
   MIN_CONTRAST,
-} from '../../server/lib/accent.ts'
+} from '../../server/lib/branding.ts'
 import { Random } from '../support/random.ts'
 
 const TOKENS = readFileSync(new URL('../../dashboard/style/tokens.css', import.meta.url), 'utf8')

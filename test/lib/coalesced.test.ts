@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Coalesced } from '../../server/lib/coalesced.ts'
+import { Coalesced } from '../../server/lib/share-result.ts'
 
 test('a call has the result of a run that began after it, and runs are few, one at a time', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })

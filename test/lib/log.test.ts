@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../server/lib/errors.ts'
 import { type Log, type LogFields, makeLog } from '../../server/lib/log.ts'
-import { formatCode } from '../../server/mail/show-code.ts'
+import { formatCode } from '../../server/mail/mail.ts'
 
 function lineOf(fields: LogFields, text: boolean): string {
   const lines: string[] = []

@@ -3,8 +3,8 @@ import {
   accountKeyContext,
   certificateKeyContext,
   orderKeyContext,
-} from '../../server/certificates/key-contexts.ts'
-import { reencryptKeys } from '../../server/certificates/reencrypt-keys.ts'
+  reencryptKeys,
+} from '../../server/certificates/stored-keys.ts'
 import { SecretBox, UndecryptableError } from '../../server/lib/secret-box.ts'
 import { emptyCertificate } from '../../server/store/tables/certificates.ts'
 import { pluck } from '../support/pluck.ts'

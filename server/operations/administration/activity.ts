@@ -1,11 +1,18 @@
-import type { Activity, ActivityCounts, Totals } from '../../../protocol/api/admin/overview.schema.ts'
+import type {
+  Activity,
+  ActivityCounts,
+  Overview,
+  Totals,
+} from '../../../protocol/api/admin/overview.schema.ts'
 import type { ActivityRange } from '../../../protocol/api/admin/overview.ts'
+import type { DiskReserve } from '../../blobs/disk-reserve.ts'
 import type { Metrics, MetricsSnapshot } from '../../lib/metrics.ts'
-import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '../../lib/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { Store } from '../../store/store.ts'
 import type { ActivityEntry } from '../../store/tables/figures.ts'
+import { isSilent } from '../fleet/nodes.ts'
 
 const RECORD_INTERVAL_MS = 5 * MINUTE_MS
 
@@ -85,11 +92,7 @@ export async function pruneActivity(store: Store): Promise<number> {
   return deleted
 }
 
-export async function readActivity(
-  { activity }: Queries,
-  range: ActivityRange,
-  now: number,
-): Promise<Activity> {
+async function readActivity({ activity }: Queries, range: ActivityRange, now: number): Promise<Activity> {
   const { length, width, interval } = RANGES[range]
   const last = Math.floor(now / interval) * interval
   const from = last - length + interval
@@ -113,7 +116,7 @@ export async function readActivity(
   return { range, intervalSeconds: interval / 1000, points }
 }
 
-export async function readTotals(
+async function readTotals(
   { activity }: Queries,
   now: number,
 ): Promise<{ totals: Totals; countedAt: number | null }> {
@@ -155,4 +158,46 @@ function readCounts(snapshot: MetricsSnapshot): Map<CountName, number> {
     if (name.endsWith('_sum')) add('storeMicroseconds', value * 1e6)
   }
   return counts
+}
+
+/** Problems that are counted: more are no other message. */
+const MAX_PROBLEMS = 1000
+
+type OverviewParts = Pick<Parts, 'store' | 'budget'> & {
+  reserve: DiskReserve
+  release: string
+}
+
+export class Overviews {
+  readonly #parts: OverviewParts
+
+  constructor(parts: OverviewParts) {
+    this.#parts = parts
+  }
+
+  async show(): Promise<Overview> {
+    const { store, reserve, budget, release } = this.#parts
+    const now = store.clock()
+    const { totals, countedAt } = await readTotals(store.read, now)
+    const failing = await store.read.figures.countProblems(MAX_PROBLEMS)
+    const sweeps = await store.read.sweepRuns.list()
+    const nodes = await store.read.nodes.list()
+    return {
+      release,
+      totals,
+      countedAt: toIsoOrNull(countedAt),
+      disk: await reserve.measure(),
+      cache: { usedBytes: budget.usedBytes, limitBytes: budget.limit },
+      problems: {
+        ...failing,
+        sweeps: sweeps.filter(({ failures }) => failures > 0).length,
+        silentNodes: nodes.filter((node) => isSilent(node, now)).length,
+      },
+    }
+  }
+
+  activity(range: ActivityRange): Promise<Activity> {
+    const { store } = this.#parts
+    return readActivity(store.read, range, store.clock())
+  }
 }

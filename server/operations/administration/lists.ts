@@ -16,9 +16,8 @@ import type { Parts } from '../../parts.ts'
 import type { FigureQueries } from '../../store/queries/figures.ts'
 import type { CertificateSummary } from '../../store/tables/certificates.ts'
 import { domainId, type ListKind } from '../../store/tables/figures.ts'
-import { isSilent } from '../fleet/node-list.ts'
-import { decodeCursor, type PageRequest, toPage } from './page.ts'
-import { describeSuspension } from './suspension.ts'
+import { isSilent } from '../fleet/nodes.ts'
+import { decodeCursor, describeSuspension, type PageRequest, toPage } from './page.ts'
 
 /** What a query of `FigureQueries` returns of each row. */
 type Listed<Name extends 'sites' | 'accounts' | 'domains'> = Awaited<ReturnType<FigureQueries[Name]>>[number]

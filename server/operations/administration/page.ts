@@ -1,14 +1,17 @@
+import type { AdminSuspension } from '../../../protocol/api/admin/moderation.schema.ts'
 import { validationError } from '../../lib/errors.ts'
+import { toIso } from '../../lib/time.ts'
+import type { Suspension } from '../../store/tables/accounts.ts'
 
 /** The values of the columns that the list is sorted by, in its last row on a page. */
-export type Position = readonly (string | number)[]
+type Position = readonly (string | number)[]
 
 export interface PageRequest {
   limit: number
   cursor?: string | undefined
 }
 
-export function encodeCursor(position: Position): string {
+function encodeCursor(position: Position): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
@@ -42,4 +45,8 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+export function describeSuspension(suspension: Suspension | null): AdminSuspension | null {
+  return suspension && { ...suspension, since: toIso(suspension.since) }
 }

@@ -3,7 +3,7 @@ import { createReadStream, type Dirent, type Stats } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { assertExpected } from '../../blobs/constraints.ts'
+import { assertExpected } from '../../blobs/blobs.ts'
 import { forEachConcurrent } from '../../lib/concurrency.ts'
 import {
   type BackupTarget,

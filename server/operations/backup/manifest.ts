@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { parseJsonObject } from '../../lib/json-object.ts'
-import { findSecretProblem } from '../../lib/secret-length.ts'
-import type { SnapshotCounts } from '../../store/snapshot.ts'
+import { findSecretProblem } from '../../lib/tokens.ts'
+import type { SnapshotCounts } from '../../store/transfer.ts'
 import { type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
 
 /** Describes a complete backup, and is stored last. */

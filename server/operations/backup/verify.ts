@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import type { Blobs } from '../../blobs/blobs.ts'
+import { isDamage } from '../../blobs/damage.ts'
+import type { Store } from '../../store/store.ts'
 import { hasContent, parseFileList, StoredContents, toContentName } from './file-list.ts'
 import type { BackupManifest } from './manifest.ts'
 import type { BackupTarget, ContentIdentity } from './target.ts'
@@ -74,4 +77,37 @@ export async function hashBody(body: Readable): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of body) hash.update(chunk as Buffer)
   return hash.digest('hex')
+}
+
+interface RepairSource {
+  store: Store
+  blobs: Pick<Blobs, 'read'>
+}
+
+/**
+ * Returns the contents that were copied: each was compared with its hash before it took the place of what the target
+ * had. Call it with the lease of a backup.
+ */
+export async function repair(
+  target: BackupTarget,
+  { store, blobs }: RepairSource,
+  hashes: readonly string[],
+): Promise<string[]> {
+  const repaired: string[] = []
+  for (const hash of hashes) {
+    const location = await store.read.blobs.find(hash)
+    let body: Readable | undefined
+    try {
+      body = location && (await blobs.read(location))
+      if (!location || !body) continue
+      await target.put(toContentName(hash), body, location)
+      repaired.push(hash)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+    } finally {
+      body?.destroy()
+    }
+  }
+  await target.flush()
+  return repaired
 }

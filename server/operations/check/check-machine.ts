@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { formatBytes, formatNumber } from '../../../protocol/format.ts'
 import { type ReserveSize, reserveBytes } from '../../blobs/disk-reserve.ts'
 import type { Config } from '../../config/settings.ts'
-import { findSecretProblem } from '../../lib/secret-length.ts'
+import { findSecretProblem } from '../../lib/tokens.ts'
 import { drawPage } from '../../sites/draw-page.ts'
 import { type CheckResult, failed, ok, warning } from './check-result.ts'
 

@@ -1,7 +1,6 @@
 import { accountDeletedEmail } from '../../accounts/emails.ts'
 import { parseHostName } from '../../domains/name.ts'
-import { writeWithDomains } from '../../domains/site-domains.ts'
-import { type DomainCertificates, removeDomain } from '../../domains/status.ts'
+import { type DomainCertificates, removeDomain, writeWithDomains } from '../../domains/status.ts'
 import type { ServiceBranding } from '../../lib/branding.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Mail } from '../../mail/mail.ts'
@@ -10,8 +9,8 @@ import type { Queries } from '../../store/queries.ts'
 import type { Store, WriteTransaction } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
+import { requireAccountOf, requirePresentSite } from './moderated-sites.ts'
 import { markActed, notify } from './suspensions.ts'
-import { requireAccountOf, requirePresentSite } from './targets.ts'
 
 interface RemovalsOptions {
   store: Store

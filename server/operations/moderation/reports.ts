@@ -16,8 +16,8 @@ import type { Report, ReportedSite, ReportState } from '../../store/tables/moder
 import type { Site } from '../../store/tables/sites.ts'
 import { counterWindow } from '../../store/tables/usage.ts'
 import { decodeCursor, type PageRequest, toPage } from '../administration/page.ts'
+import { findTitle, isPresent, requirePresentSite } from './moderated-sites.ts'
 import { reportEmail } from './report-email.ts'
-import { findTitle, isPresent, requirePresentSite } from './targets.ts'
 
 type ReportsParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'clock'> & {
   limits: Pick<RateLimits, 'charge'>

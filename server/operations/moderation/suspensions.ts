@@ -4,7 +4,7 @@ import type { Account, Suspension } from '../../store/tables/accounts.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
 import type { NoticeEvent } from '../../store/tables/notices.ts'
 import type { Site } from '../../store/tables/sites.ts'
-import { requireAccountOf, requirePresentSite } from './targets.ts'
+import { requireAccountOf, requirePresentSite } from './moderated-sites.ts'
 
 export interface Statement {
   /** The owner receives it by email. */

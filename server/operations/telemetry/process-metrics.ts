@@ -1,7 +1,7 @@
+import { readdir, readFile } from 'node:fs/promises'
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import type { Metrics } from '../../lib/metrics.ts'
 import { SECOND_MS } from '../../lib/time.ts'
-import { readDescriptors } from './descriptors.ts'
 
 const DELAY_INTERVAL_MS = 15 * SECOND_MS
 
@@ -60,4 +60,10 @@ function addEventLoopDelay(metrics: Metrics): Disposable {
       delay.disable()
     },
   }
+}
+
+/** Rejects on systems other than Linux. */
+export async function readDescriptors(): Promise<{ open: number; limit: number }> {
+  const [, limit = ''] = /^Max open files +(\d+)/m.exec(await readFile('/proc/self/limits', 'utf8')) ?? []
+  return { open: (await readdir('/proc/self/fd')).length, limit: Number(limit) }
 }

@@ -4,7 +4,7 @@ import type { CircuitBreaker } from '../../lib/circuit-breaker.ts'
 import type { Incidents, ReadState } from '../../lib/incidents.ts'
 import { SECOND_MS } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
-import { readDescriptors } from './descriptors.ts'
+import { readDescriptors } from './process-metrics.ts'
 
 interface Parts {
   store: Store

@@ -1,5 +1,9 @@
 import { ApiError, diskFull } from '../../lib/errors.ts'
-import { OLD_SERVER } from './server-version.ts'
+
+/** `server_version_num` of PostgreSQL 13, the oldest version with what the migrations and the store use. */
+export const MIN_SERVER_VERSION = 130_000
+
+export const OLD_SERVER = 'version 13 or later is required'
 
 /** SQLSTATE classes of a server that cannot work now: connection, resources, operator intervention, system. */
 const UNAVAILABLE_CLASSES = new Set(['08', '53', '57', '58'])

@@ -7,9 +7,8 @@ import type { Cluster } from './connection-url.ts'
 import { ConnectionUses, type Use } from './connection-uses.ts'
 import { isConnectionLost, unavailable } from './errors.ts'
 import { PrimarySearch } from './primary-search.ts'
-import { untilAnswered } from './until-answered.ts'
 
-export interface PoolOptions {
+interface PoolOptions {
   cluster: Cluster
   maxConnections: number
   minVersion?: number | undefined
@@ -227,4 +226,27 @@ export class PrimaryPool implements AsyncDisposable {
     for (const { reject } of this.#waiting) reject(error)
     this.#waiting.clear()
   }
+}
+
+const CHECK_INTERVAL_MS = 5000
+
+/** How long the connection to a pooler is kept, whose process at the server is not known. */
+const MAX_UNKNOWN_MS = 60_000
+
+/** Resolves at the answer to the commit, or when the server no longer has the connection: it may end without a word. */
+async function untilAnswered(
+  client: PostgresClient,
+  hasProcess: (id: number) => Promise<boolean>,
+): Promise<void> {
+  const since = performance.now()
+  const check = async () => {
+    const { processId } = client
+    const isGone =
+      processId === undefined ? performance.now() - since > MAX_UNKNOWN_MS : !(await hasProcess(processId))
+    if (isGone) client.destroy()
+  }
+  const timer = setInterval(() => void check().catch(() => undefined), CHECK_INTERVAL_MS)
+  timer.unref()
+  await client.unanswered
+  clearInterval(timer)
 }

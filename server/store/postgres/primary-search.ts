@@ -4,8 +4,7 @@ import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { PostgresClient } from './client.ts'
 import type { Cluster } from './connection-url.ts'
-import { unavailable } from './errors.ts'
-import { MIN_SERVER_VERSION } from './server-version.ts'
+import { MIN_SERVER_VERSION, unavailable } from './errors.ts'
 
 interface SearchOptions {
   cluster: Cluster

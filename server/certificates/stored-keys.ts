@@ -2,7 +2,20 @@ import { generateKey } from '../../packages/acme-client/jws.ts'
 import { type SecretBox, UndecryptableError } from '../lib/secret-box.ts'
 import type { Store } from '../store/store.ts'
 import { emptyCertificate } from '../store/tables/certificates.ts'
-import { accountKeyContext, certificateKeyContext, orderKeyContext } from './key-contexts.ts'
+
+// What each encrypted key is bound to, so that one row's key cannot stand in for another's (`SecretBox`).
+
+export function certificateKeyContext(name: string): string {
+  return `certificate ${name}`
+}
+
+export function orderKeyContext(name: string): string {
+  return `order ${name}`
+}
+
+export function accountKeyContext(directory: string): string {
+  return `acme account ${directory}`
+}
 
 const NAMES_PER_READ = 100
 

@@ -1,3 +1,4 @@
+import { formatMetrics, METRICS_TYPE, type Metrics, type ProcessSnapshot } from '../../lib/metrics.ts'
 import type { InternalRoute } from './internal-server.ts'
 
 export const ON_DEMAND_TLS_PATH = '/internal/tls-allowed'
@@ -16,5 +17,18 @@ export function onDemandTls(isAllowed: (name: string) => Promise<boolean>): Inte
     const name = domain.toLowerCase().replace(/\.$/, '')
     if (more.length > 0 || !HOST_NAME_PATTERN.test(name)) return { status: 400 }
     return { status: (await isAllowed(name)) ? 200 : 404 }
+  }
+}
+
+export const METRICS_PATH = '/metrics'
+
+/** Text format of Prometheus, for this process or, with `collectAll`, for all processes of this machine. */
+export function metricsRoute(
+  metrics: Metrics,
+  collectAll: (() => Promise<ProcessSnapshot[]>) | undefined,
+): InternalRoute {
+  return async () => {
+    const processes = collectAll ? await collectAll() : [{ snapshot: await metrics.collect() }]
+    return { status: 200, headers: { 'Content-Type': METRICS_TYPE }, body: formatMetrics(processes) }
   }
 }
