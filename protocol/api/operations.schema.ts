@@ -91,13 +91,18 @@ const forSite = (scope: KeyScope) => ({ scope, reach: 'site' }) as const
 /** For keys of this scope that are not limited to sites. */
 const forAccount = (scope: KeyScope) => ({ scope, reach: 'account' }) as const
 
+/** The states of a site that refuse each change of it. */
+export const SITE_CHANGE_ERRORS = ['SITE_EXPIRED', 'SITE_SUSPENDED'] as const satisfies ErrorCode[]
+
+/** Those of a change of a site that the body names. */
+const NAMED_SITE_ERRORS = ['NOT_FOUND', 'OWNER_REQUIRED', ...SITE_CHANGE_ERRORS] as const
+
 /** Those of a publish, from its manifest until it is live. */
 const PUBLISH_ERRORS: readonly ErrorCode[] = [
-  'SITE_SUSPENDED',
+  ...SITE_CHANGE_ERRORS,
   'NAME_TAKEN',
   'VERSION_CONFLICT',
   'SITE_PENDING',
-  'SITE_EXPIRED',
   'QUOTA_EXCEEDED',
   'PAYLOAD_TOO_LARGE',
   'PREVIEW_LIMIT_REACHED',
@@ -106,7 +111,7 @@ const PUBLISH_ERRORS: readonly ErrorCode[] = [
   'SCAN_UNAVAILABLE',
 ]
 
-const REVIEW_ERRORS = ['SITE_PENDING', 'SITE_SUSPENDED', 'SITE_EXPIRED'] as const satisfies ErrorCode[]
+const REVIEW_ERRORS = ['SITE_PENDING', ...SITE_CHANGE_ERRORS] as const
 
 /** For an account with access to the site, and for the holder of a review link. */
 const FOR_REVIEWERS = {
@@ -148,11 +153,11 @@ export const OPERATIONS = {
   endSession: { tag: 'Sign-in', summary: 'Sign one browser out', answer: [200, accountShape.sessionsEndedResponse], access: forAccount('manage') },
   renewKey: { tag: 'Sign-in', summary: 'Create an API key, which replaces the earlier one', details: 'The response shows the key once; the earlier key stops working immediately.', answer: [200, accountShape.newKeyResponse], access: FOR_CREDENTIALS },
   listKeys: { tag: 'Sign-in', summary: 'List the named API keys, newest first', answer: [200, keyShape.keyList], access: forAccount('manage') },
-  createKey: { tag: 'Sign-in', summary: 'Create a named API key with a scope, optionally limited to sites and a lifetime; the response shows it once', body: keyShape.createKeyRequest, answer: [201, keyShape.createdKey], errors: ['NAME_TAKEN', 'KEY_LIMIT_REACHED', 'SIGN_IN_AGAIN', 'NOT_FOUND', 'OWNER_REQUIRED', 'SITE_SUSPENDED', 'SITE_EXPIRED'], access: FOR_CREDENTIALS },
+  createKey: { tag: 'Sign-in', summary: 'Create a named API key with a scope, optionally limited to sites and a lifetime; the response shows it once', body: keyShape.createKeyRequest, answer: [201, keyShape.createdKey], errors: ['NAME_TAKEN', 'KEY_LIMIT_REACHED', 'SIGN_IN_AGAIN', ...NAMED_SITE_ERRORS], access: FOR_CREDENTIALS },
   revokeKey: { tag: 'Sign-in', summary: 'Revoke a named API key', details: 'The key stops working immediately.', answer: [200, keyShape.keyRevokedResponse], access: forAccount('manage') },
   exchangeIdToken: { tag: 'Sign-in', summary: 'Exchange the OpenID Connect token of a CI job for a key of 15 minutes, once', details: 'An exchange counts as one request of the account, a refused one towards the limit of sign-ins of the network.', body: trustShape.exchangeRequest, answer: [200, trustShape.exchangeResponse], errors: ['INVALID_ID_TOKEN', 'NOT_TRUSTED', 'NOT_FOUND'], charge: 'handler', access: 'public' },
   listTrusts: { tag: 'Sign-in', summary: 'List the repositories whose CI jobs get keys, newest first', answer: [200, trustShape.trustList], access: forAccount('manage') },
-  createTrust: { tag: 'Sign-in', summary: 'Let CI jobs of a repository get keys of a site', body: trustShape.createTrustRequest, answer: [201, trustShape.trust], errors: ['TRUST_LIMIT_REACHED', 'NOT_FOUND', 'OWNER_REQUIRED', 'SITE_SUSPENDED', 'SITE_EXPIRED'], access: FOR_CREDENTIALS },
+  createTrust: { tag: 'Sign-in', summary: 'Let CI jobs of a repository get keys of a site', body: trustShape.createTrustRequest, answer: [201, trustShape.trust], errors: ['TRUST_LIMIT_REACHED', ...NAMED_SITE_ERRORS], access: FOR_CREDENTIALS },
   removeTrust: { tag: 'Sign-in', summary: 'Remove a trust and end its keys', answer: [200, trustShape.trustRemovedResponse], access: forAccount('manage') },
   endKey: { tag: 'Sign-in', summary: 'Revoke the API key of the request', answer: [200, accountShape.keyEndedResponse], ends: 'key', access: 'any' },
   getAuthorization: { tag: 'Sign-in', summary: 'Get what a program asks for, in the browser in which it asks', answer: [200, programShape.authorizationRequest], access: forAccount('manage') },
@@ -213,7 +218,7 @@ export const OPERATIONS = {
   reportPreviewPlacements: REVIEW.placements,
   waitForPreviewReview: REVIEW.wait,
   listDomains: { tag: 'Domains', summary: 'List your domains', answer: [200, domainShape.domainList], access: forAccount('read') },
-  addDomain: { tag: 'Domains', summary: 'Add a domain to a site', details: 'The response has the DNS records to enter.', body: domainShape.domainRequest, answer: [201, domainShape.domainResponse], errors: ['DOMAIN_TAKEN', 'DOMAINS_UNAVAILABLE', 'DOMAIN_LIMIT_REACHED', 'NOT_FOUND', 'OWNER_REQUIRED', 'SITE_SUSPENDED', 'SITE_EXPIRED'], access: forAccount('manage') },
+  addDomain: { tag: 'Domains', summary: 'Add a domain to a site', details: 'The response has the DNS records to enter.', body: domainShape.domainRequest, answer: [201, domainShape.domainResponse], errors: ['DOMAIN_TAKEN', 'DOMAINS_UNAVAILABLE', 'DOMAIN_LIMIT_REACHED', ...NAMED_SITE_ERRORS], access: forAccount('manage') },
   checkDomain: { tag: 'Domains', summary: 'Check the DNS records of a domain now', answer: [200, domainShape.domainResponse], access: forAccount('read') },
   followDomain: { tag: 'Domains', summary: 'Follow a domain: get its record now and after each change', answer: [200, 'events'], access: forAccount('read') },
   removeDomain: { tag: 'Domains', summary: 'Remove a domain', details: 'The site stays at its own URL.', answer: [200, domainShape.deleteDomainResponse], access: forAccount('manage') },

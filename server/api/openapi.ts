@@ -5,6 +5,7 @@ import {
   errorResponse,
 } from '../../protocol/api/errors.schema.ts'
 import { slug, versionId } from '../../protocol/api/fields.schema.ts'
+import { SITE_CHANGE_ERRORS } from '../../protocol/api/operations.schema.ts'
 import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import { ARCHIVE_TYPES, CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import { integer, type Schema, text } from '../../protocol/api/schema.ts'
@@ -338,7 +339,7 @@ function ofCaller({ access, method, url, headers }: Route): ErrorCode[] {
     ...when(isScoped, 'INSUFFICIENT_SCOPE'),
     ...when(isScoped && isChange && method !== 'DELETE', 'ACCOUNT_SUSPENDED'),
     ...when(isOfSite, 'SITE_EXPIRED'),
-    ...when(isOfSite && isChange, 'SITE_SUSPENDED', 'OWNER_REQUIRED'),
+    ...when(isOfSite && isChange, ...SITE_CHANGE_ERRORS, 'OWNER_REQUIRED'),
     ...when(
       headers !== undefined && CLAIM_TOKEN_HEADER in (headers.properties as object),
       'INVALID_CLAIM_TOKEN',
