@@ -7,7 +7,8 @@ import { formatBytes } from '../../protocol/format.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { logFile } from './flushed-reads.ts'
-import { type Migration, migrate } from './migrate.ts'
+import { migrate } from './migrate.ts'
+import type { Migration } from './migration.ts'
 import type { Schema } from './schema.ts'
 
 /** Pages of 4 KiB that are copied without a report of progress: 16 MiB. */

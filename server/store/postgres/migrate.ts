@@ -7,11 +7,10 @@ import {
   createIndex,
   createMigrationTables,
   findPending,
-  type LargeIndex,
-  type Migration,
   migrations,
   recordApplied,
 } from '../migrate.ts'
+import type { LargeIndex, Migration } from '../migration.ts'
 import type { Schema } from '../schema.ts'
 import type { Connection } from './client.ts'
 import { isLockTimeout } from './errors.ts'
