@@ -78,7 +78,7 @@ describe('deleting an account', () => {
 
   test('needs the address of the account, in any case and with spaces around it', async () => {
     const { email, client, request } = await api.account()
-    assertInvalid(await request('DELETE', '/api/v1/me', { email: 'other@example.com' }), 'email')
+    assertInvalid(await request('DELETE', '/api/v1/me', { json: { email: 'other@example.com' } }), 'email')
     assert.deepEqual(await client.deleteAccount(` ${email.toUpperCase()} `), { email, deleted: true })
   })
 

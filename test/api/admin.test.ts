@@ -190,6 +190,7 @@ describe('the lists of administrators', () => {
       const page = await list<Row>(key, name, { ...query, ...(cursor && { cursor }) })
       rows.push(...page.rows)
       if (page.nextCursor === null) return rows
+      assert.ok(page.rows.length > 0 && page.nextCursor !== cursor, `${name} does not advance from ${cursor}`)
       cursor = page.nextCursor
     }
   }

@@ -51,7 +51,7 @@ export interface Account {
   key: string
   client: Slipway
   /** Sends a request with the key, without the SDK. */
-  request(method: string, target: string, json?: unknown): Promise<ApiResponse>
+  request(method: string, target: string, given?: Omit<ApiRequest, 'key'>): Promise<ApiResponse>
 }
 
 /**
@@ -130,7 +130,7 @@ export class Api implements AsyncDisposable {
       email,
       key,
       client: this.client(key),
-      request: (method, target, json) => this.request(method, target, { key, json }),
+      request: (method, target, given) => this.request(method, target, { ...given, key }),
     }
   }
 

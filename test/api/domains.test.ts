@@ -134,9 +134,9 @@ describe('a name that cannot be a custom domain', () => {
   test('is refused, and so is a body without a domain and a site', async () => {
     const { slug, request } = await publisher()
     for (const domain of names)
-      assertInvalid(await request('POST', '/api/v1/domains', { domain, siteSlug: slug }), 'domain')
+      assertInvalid(await request('POST', '/api/v1/domains', { json: { domain, siteSlug: slug } }), 'domain')
     for (const [json, fields] of bodies)
-      assertInvalid(await request('POST', '/api/v1/domains', json), ...fields)
+      assertInvalid(await request('POST', '/api/v1/domains', { json }), ...fields)
     for (const [domain, why] of Object.entries({
       'nas.local': /no certificate authority certifies \.local names/,
       'wiki.corp.internal': /certifies \.internal names/,
@@ -145,7 +145,7 @@ describe('a name that cannot be a custom domain', () => {
       'a.onion': /certifies \.onion names/,
       'my_site.example.com': /without an underscore, for which there are no certificates/,
     })) {
-      const { json } = await request('POST', '/api/v1/domains', { domain, siteSlug: slug })
+      const { json } = await request('POST', '/api/v1/domains', { json: { domain, siteSlug: slug } })
       assert.match(json.details[0].message, why, domain)
     }
   })

@@ -27,8 +27,8 @@ async function findFile(slug: string, path = CSS.path) {
 function publish(json: unknown, slug?: string): Promise<ApiResponse> {
   api.pass()
   return slug === undefined
-    ? owner.request('POST', '/api/v1/publish', json)
-    : owner.request('PUT', `/api/v1/publish/${slug}`, json)
+    ? owner.request('POST', '/api/v1/publish', { json })
+    : owner.request('PUT', `/api/v1/publish/${slug}`, { json })
 }
 
 /** Every way to publish the site. Each returns its name. */

@@ -199,7 +199,7 @@ test('a pending site is deleted after a day, and not earlier', async () => {
   assert.equal((await owner.client.details(live.slug)).pendingVersionId, pending.versionId)
   api.pass(2)
   await api.sweep('abandoned')
-  const deleted = await owner.request('POST', `/api/v1/publish/${slug}/finalize`, upload)
+  const deleted = await owner.request('POST', `/api/v1/publish/${slug}/finalize`, { json: upload })
   assert.ok([404, 410].includes(deleted.status), deleted.text)
   await expectFailure(owner.client.finalize(live.slug, pending), 'NOT_FOUND')
   assert.equal(await text(live.siteUrl), sha256('live'))

@@ -284,6 +284,6 @@ describe('the list of keys', () => {
       ['expiresInSeconds', { expiresInSeconds: 0 }],
       ['expiresInSeconds', { expiresInSeconds: 1e12 }],
     ] as [field: string, change: object][])
-      assertInvalid(await owner.request('POST', '/api/v1/me/keys', { ...valid, ...change }), field)
+      assertInvalid(await owner.request('POST', '/api/v1/me/keys', { json: { ...valid, ...change } }), field)
   })
 })

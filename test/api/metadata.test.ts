@@ -17,7 +17,7 @@ const site = () =>
   api.publish(owner.client, contents, { title: 'T', description: 'D', ogImagePath: 'card.png' })
 
 const patch = (slug: string, json: unknown) =>
-  owner.request('PATCH', `/api/v1/publish/${slug}/metadata`, json)
+  owner.request('PATCH', `/api/v1/publish/${slug}/metadata`, { json })
 
 describe('a change of the metadata of a site', () => {
   const start = { title: 'T', description: 'D', ogImagePath: 'card.png', spaMode: false, hasPassword: false }

@@ -49,7 +49,10 @@ describe('a name', () => {
       assert.deepEqual([check.name, check.available], [name, reason === undefined])
       if (!reason) continue
       assert.match(check.reason!, reason)
-      assertInvalid(await owner.request('POST', '/api/v1/publish', { files: toManifest(page), name }), 'name')
+      assertInvalid(
+        await owner.request('POST', '/api/v1/publish', { json: { files: toManifest(page), name } }),
+        'name',
+      )
     }
   })
 
@@ -83,7 +86,9 @@ describe('a name', () => {
         assert.equal(archive.json.code, 'NAME_TAKEN')
       }
     assertInvalid(
-      await owner.request('PUT', `/api/v1/publish/${first}`, { files: toManifest(page), name: fresh() }),
+      await owner.request('PUT', `/api/v1/publish/${first}`, {
+        json: { files: toManifest(page), name: fresh() },
+      }),
       'name',
     )
   })

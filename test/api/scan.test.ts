@@ -144,11 +144,11 @@ describe('the program that scans files', () => {
       await api.upload(created.upload, { 'index.html': 'x' })
       const path = `/api/v1/publish/${created.slug}/finalize`
       const json = { versionId: created.upload.versionId }
-      const refused = await owner.request('POST', path, json)
+      const refused = await owner.request('POST', path, { json })
       assert.deepEqual([refused.status, refused.json.code], [503, 'SCAN_UNAVAILABLE'])
       assert.equal(refused.headers['retry-after'], '30')
       await writeFile(program, '#!/bin/sh\n', { mode: 0o755 })
-      assert.equal((await owner.request('POST', path, json)).status, 200)
+      assert.equal((await owner.request('POST', path, { json })).status, 200)
     })
 
   test('that crashes lets the version pass by a setting, and scans the files again', async () => {

@@ -299,7 +299,7 @@ describe('a trust', () => {
       ['repositoryId', { repositoryId: 'x' }],
       ['scope', { scope: 'admin' }],
     ] as const)
-      assertInvalid(await send('POST', '/api/v1/me/trusts', { ...valid, ...change }), field)
+      assertInvalid(await send('POST', '/api/v1/me/trusts', { json: { ...valid, ...change } }), field)
     for (let number = 1; number < 50; number++) await client.createTrust(request)
     await expectFailure(client.createTrust(request), 'TRUST_LIMIT_REACHED')
   })
