@@ -16,6 +16,7 @@ export const HEAD_FIELDS = [
 
 /** What a publisher sets of a site, beside its files. */
 export const METADATA_FIELDS = [...HEAD_FIELDS, 'spaMode', 'ttlSeconds'] as const
+export type MetadataField = (typeof METADATA_FIELDS)[number]
 
 /** Bounds of `ttlSeconds`. */
 export const TTL_SECONDS = { min: 60, max: 31_536_000 }

@@ -1,44 +1,56 @@
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
-import { HEAD_FIELDS, MAX_MESSAGE_LENGTH, METADATA_TEXTS, TTL_SECONDS } from '../../protocol/api/publish.ts'
-import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
+import {
+  HEAD_FIELDS,
+  MAX_MESSAGE_LENGTH,
+  METADATA_FIELDS,
+  METADATA_TEXTS,
+  type MetadataField,
+  TTL_SECONDS,
+} from '../../protocol/api/publish.ts'
+import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import type { SiteRight } from '../accounts/authorization.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
-import type { Site } from '../store/tables/sites.ts'
+import { NO_METADATA, type Site } from '../store/tables/sites.ts'
 import type { Version } from '../store/tables/versions.ts'
 import type { HeadTags } from './page-metadata/head-injection.ts'
 import type { UrlBuilder } from './urls.ts'
 
+/** Metadata that the head of the root document shows. */
+export type HeadMetadata = Pick<Site, (typeof HEAD_FIELDS)[number]>
+
+/** Why a value cannot be stored, if it cannot. */
+type Rule = (value: unknown) => string | false
+
+const TEXT_RULES = Object.fromEntries(
+  Object.entries(METADATA_TEXTS).map(([field, maxLength]): [string, Rule] => [
+    field,
+    (text) =>
+      typeof text !== 'string' || [...text].length > maxLength
+        ? `must be a string of at most ${maxLength} characters, or null`
+        : !isStorable(text) && UNSTORABLE,
+  ]),
+) as Record<keyof typeof METADATA_TEXTS, Rule>
+
+const { min: MIN_TTL, max: MAX_TTL } = TTL_SECONDS
+const RULES: Record<MetadataField, Rule> = {
+  ...TEXT_RULES,
+  ogImagePath: (path) => typeof path !== 'string' && 'must be the path of an image in the manifest, or null',
+  spaMode: (value) => typeof value !== 'boolean' && 'must be true or false',
+  ttlSeconds: (seconds) =>
+    !(Number.isInteger(seconds) && Number(seconds) >= MIN_TTL && Number(seconds) <= MAX_TTL) &&
+    `must be a whole number of seconds from ${MIN_TTL} to ${MAX_TTL} (a year), or null`,
+}
+
 /** `prefix` is 'viewer.' or ''. */
 export function validateMetadata(viewer: SiteMetadata, prefix: string): FieldError[] {
-  const problems: FieldError[] = []
-  const check = (field: keyof SiteMetadata, isInvalid: boolean, message: string) => {
-    if (viewer[field] !== undefined && viewer[field] !== null && isInvalid) {
-      problems.push({ field: prefix + field, message })
-    }
-  }
-  for (const [field, maxLength] of Object.entries(METADATA_TEXTS) as [
-    keyof typeof METADATA_TEXTS,
-    number,
-  ][]) {
-    const text: unknown = viewer[field]
-    const isInvalid = typeof text !== 'string' || [...text].length > maxLength
-    check(field, isInvalid, `must be a string of at most ${maxLength} characters, or null`)
-    check(field, !isInvalid && !isStorable(text), UNSTORABLE)
-  }
-  check(
-    'ogImagePath',
-    typeof viewer.ogImagePath !== 'string',
-    'must be the path of an image in the manifest, or null',
-  )
-  check('spaMode', typeof viewer.spaMode !== 'boolean', 'must be true or false')
-  const seconds = viewer.ttlSeconds
-  const { min, max } = TTL_SECONDS
-  const outside = !Number.isInteger(seconds) || Number(seconds) < min || Number(seconds) > max
-  check('ttlSeconds', outside, `must be a whole number of seconds from ${min} to ${max} (a year), or null`)
-  return problems
+  return METADATA_FIELDS.flatMap((field) => {
+    const value = viewer[field] ?? undefined
+    const message = value !== undefined && RULES[field](value)
+    return message ? [{ field: prefix + field, message }] : []
+  })
 }
 
 export function validateMessage(message: unknown): FieldError[] {
@@ -64,17 +76,18 @@ export function notAnImageError(field: string, path: string): FieldError {
 }
 
 /** Null leaves a field to the document. */
-export function headMetadata(site: Site): SiteDetails['viewer'] {
-  return Object.fromEntries(HEAD_FIELDS.map((field) => [field, site[field]])) as SiteDetails['viewer']
+export function headMetadata(site: HeadMetadata): HeadMetadata {
+  return Object.fromEntries(HEAD_FIELDS.map((field) => [field, site[field]])) as HeadMetadata
 }
 
 /** Absent fields are omitted. */
 export function metadataChange(viewer: MetadataRequest, now: number): Partial<Site> {
-  const { spaMode, ttlSeconds, requireApproval } = viewer
-  const head = HEAD_FIELDS.filter((field) => viewer[field] !== undefined)
+  const { ttlSeconds, requireApproval } = viewer
+  const stored = (Object.keys(NO_METADATA) as (keyof typeof NO_METADATA)[]).filter(
+    (field) => viewer[field] !== undefined,
+  )
   return {
-    ...Object.fromEntries(head.map((field) => [field, viewer[field] || null])),
-    ...(spaMode === undefined ? {} : { spaMode }),
+    ...Object.fromEntries(stored.map((field) => [field, viewer[field] || NO_METADATA[field]])),
     ...(requireApproval === undefined ? {} : { requireApproval }),
     ...(ttlSeconds === undefined ? {} : { expiresAt: ttlSeconds === null ? null : now + ttlSeconds * 1000 }),
   }
@@ -93,9 +106,6 @@ export function requiredRight({ password, ttlSeconds, requireApproval }: Metadat
   return [password, ttlSeconds, requireApproval].every((value) => value === undefined) ? 'publish' : 'manage'
 }
 
-/** Metadata that the head of the root document shows. */
-export type HeadMetadata = Pick<Site, 'title' | 'description' | 'ogImagePath'>
-
 export interface HeadInjection {
   /** The document as published. */
   published: StoredFile & { hash: string }
@@ -113,9 +123,9 @@ export function effectiveMetadata(
 ): HeadMetadata {
   const isFirst = version.publishedAt === null
   const ofPublish = isFirst ? metadataChange(version.metadata, 0) : {}
-  const { title, description, ogImagePath: image } = { ...site, ...ofPublish }
-  const isLost = image !== null && !hasImage(files, image)
-  return { title, description, ogImagePath: isLost ? null : image }
+  const head = headMetadata({ ...site, ...ofPublish })
+  const isLost = head.ogImagePath !== null && !hasImage(files, head.ogImagePath)
+  return isLost ? { ...head, ogImagePath: null } : head
 }
 
 /** Undefined without metadata, or without a root document in HTML. */
@@ -125,11 +135,12 @@ export function findInjection(
   addresses: UrlBuilder,
 ): HeadInjection | undefined {
   const files = version.files
-  const { title, description, ogImagePath: path } = effectiveMetadata(site, version, files)
-  if (title === null && description === null && path === null) return undefined
+  const head = effectiveMetadata(site, version, files)
+  if (Object.values(head).every((value) => value === null)) return undefined
   const root = files.find((file) => file.path === 'index.html')
   // Bytes with a content coding have no head that could be changed.
   if (!root?.hash || root.coded || !/^text\/html\s*(;|$)/i.test(root.contentType)) return undefined
+  const { ogImagePath: path, ...texts } = head
   const image = path === null ? null : addresses.file(site.slug, path)
-  return { published: { ...root, hash: root.hash }, tags: { title, description, image } }
+  return { published: { ...root, hash: root.hash }, tags: { ...texts, image } }
 }

@@ -153,8 +153,9 @@ export class Sites {
         const site = await requireAccess(tx, 'publish', { slug, account, now })
         const live = site.liveVersionId ? await tx.versions.byId(site.liveVersionId) : undefined
         if (!live) throw new ApiError('SITE_PENDING', 'This site has no published version to copy')
-        const version = { ...versionCopy(live, copy, versionId, now), ...describePublisher(caller) }
-        await tx.sites.insert(siteCopy({ ...site, ownerId: account.id }, copy, versionId, now), version)
+        const made = { slug: copy, versionId, now }
+        const version = versionCopy(live, { ...made, caller })
+        await tx.sites.insert(siteCopy(site, { ...made, ownerId: account.id }), version)
         await copyThumbnail(tx, live, versionId)
         const contents = separateEmpty(live.files).files.map(({ hash, size }) => ({ hash: hash!, size }))
         await tx.blobs.addReferences(
@@ -338,42 +339,42 @@ function siteStatus(site: Site): 'pending' | 'active' {
   return site.liveVersionId ? 'active' : 'pending'
 }
 
-/** A duplicate has neither password nor domains nor expiry (contract, "Sites"). */
-function siteCopy(site: Site, slug: string, versionId: string, now: number): Site {
+interface CopyOptions {
+  slug: string
+  versionId: string
+  now: number
+}
+
+/**
+ * A duplicate has the files and the metadata of the site, with the secrets in them that are declared public, but neither
+ * password nor domains nor expiry (contract, "Sites"). Each column is named here, so that a new one is decided.
+ */
+function siteCopy(
+  { title, description, ogImagePath, spaMode, allowedSecrets }: Site,
+  { slug, ownerId, versionId, now }: CopyOptions & { ownerId: string },
+): Site {
   return {
-    ...site,
-    slug,
-    claimTokenHash: null,
-    liveVersionId: versionId,
-    previousVersionId: null,
-    liveSince: now,
-    passwordHash: null,
-    createdAt: now,
-    updatedAt: now,
-    expiresAt: null,
-    renamedTo: null,
-    visitsKey: slug,
-    network: null,
+    ...{ title, description, ogImagePath, spaMode, allowedSecrets },
+    ...{ slug, ownerId, visitsKey: slug, createdAt: now, updatedAt: now },
+    ...{ liveVersionId: versionId, liveSince: now, previousVersionId: null },
+    ...{ claimTokenHash: null, network: null, passwordHash: null, expiresAt: null },
+    ...{ requireApproval: 'off', reviewKey: null, suspension: null, renamedTo: null },
+    ...{ deletedAt: null, deletionReason: null, keptUntil: null, keptDomains: [] },
   }
 }
 
-/** The encodings of its injected document are not copied, since that contains the URL. */
-function versionCopy(version: Version, slug: string, id: string, now: number): Version {
+/** As `siteCopy`. The encodings of its injected document are not copied, since that contains the URL. */
+function versionCopy(
+  version: Version,
+  { slug, versionId: id, now, caller }: CopyOptions & { caller: Caller },
+): Version {
+  const { state, files, fileCount, totalBytes, rules, warnings, preview, title, contentHash } = version
   return {
-    ...version,
-    id,
-    slug,
-    metadata: {},
-    baseVersionId: null,
-    createdAt: now,
-    publishedAt: now,
-    injectedDocumentHash: null,
-    isEncoded: false,
-    message: null,
-    thumbnailHash: null,
-    previewName: null,
-    previewUntil: null,
-    liveReload: false,
+    ...{ state, files, fileCount, totalBytes, rules, warnings, preview, title, contentHash },
+    ...{ id, slug, createdAt: now, publishedAt: now, ...describePublisher(caller) },
+    ...{ baseVersionId: null, changes: null },
+    ...{ metadata: {}, message: null, thumbnailHash: null, injectedDocumentHash: null, isEncoded: false },
+    ...{ previewName: null, previewUntil: null, liveReload: false },
   }
 }
 

@@ -7,7 +7,13 @@ import type { Site } from '../store/tables/sites.ts'
 import type { Version } from '../store/tables/versions.ts'
 import { removeVersions } from './blob-references.ts'
 import { recordFormerFiles } from './former-files.ts'
-import { effectiveMetadata, expiryEffect, type HeadMetadata, metadataChange } from './site-metadata.ts'
+import {
+  effectiveMetadata,
+  expiryEffect,
+  type HeadMetadata,
+  headMetadata,
+  metadataChange,
+} from './site-metadata.ts'
 
 /** NOT_FOUND unless the version belongs to the site. */
 export function requireVersion<V extends Pick<Version, 'slug' | 'state'>>(
@@ -41,9 +47,9 @@ export function assertBaseIsCurrent(currentVersionId: string | null, baseVersion
 /** Whether encodings of its files can be made. With metadata the root document is another one, whose size is not known yet. */
 export function isEncodable(
   { files, injectedDocumentHash }: Pick<Version, 'files' | 'injectedDocumentHash'>,
-  { title, description, ogImagePath }: HeadMetadata,
+  site: HeadMetadata,
 ): boolean {
-  const isInjected = [injectedDocumentHash, title, description, ogImagePath].some((one) => one !== null)
+  const isInjected = [injectedDocumentHash, ...Object.values(headMetadata(site))].some((one) => one !== null)
   return isInjected || files.some((file) => !file.coded && shouldPrecompress(file))
 }
 

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { METADATA_FIELDS, type MetadataField } from '../../protocol/api/publish.ts'
 import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import type { EncodingLocations } from '../../server/store/tables/blobs.ts'
 import { listObjects, recordsOf } from '../blobs/bytes.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, HOUR_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
+import { make, send } from './archive-requests.ts'
 import { type Contents, sha256 } from './content.ts'
 
 const api = await startApi({ BLOB_GRACE: '0' })
@@ -82,6 +84,67 @@ describe('a change of the metadata of a site', () => {
     const { slug } = await api.create(owner.client, contents)
     await owner.client.setMetadata(slug, { ogImagePath: 'other.svg' })
     await expectFailure(owner.client.setMetadata(slug, { ogImagePath: 'nowhere.png' }), 'VALIDATION_ERROR')
+  })
+})
+
+const FIELDS: Record<MetadataField, string | number | boolean> = {
+  title: 'T',
+  description: 'D',
+  ogImagePath: 'card.png',
+  spaMode: true,
+  ttlSeconds: 3600,
+}
+
+describe('each field that a publisher sets', () => {
+  const files = Object.entries(contents).map(([path, content]) => ({ path, content }))
+  const create = async (json: object) =>
+    (await owner.request('POST', '/api/v1/publish', { json: { files, ...json } })).json.slug
+  const ways: Record<string, (field: string, value: string | number | boolean) => Promise<string>> = {
+    json: (field, value) => create({ [field]: value }),
+    viewer: (field, value) => create({ viewer: { [field]: value } }),
+    archive: async (field, value) =>
+      (await send(api, 'tar', make('tar', contents), { query: `?${field}=${value}`, key: owner.key })).json
+        .slug,
+    patch: async (field, value) => {
+      const slug = await create({})
+      await patch(slug, { [field]: value })
+      return slug
+    },
+  }
+  const read = async (slug: string, field: string) => {
+    const { viewer, expiresAt, ...details } = await owner.client.details(slug)
+    const ttlSeconds = expiresAt === null ? null : (Date.parse(expiresAt) - api.clock.now) / 1000
+    return ({ ...details, ...viewer, ttlSeconds } as Record<string, unknown>)[field]
+  }
+
+  test('is returned however it is sent, and cleared by deletion', async () => {
+    const { store } = await api.operator()
+    for (const field of METADATA_FIELDS)
+      for (const [way, publish] of Object.entries(ways)) {
+        const slug = await publish(field, FIELDS[field])
+        assert.equal(await read(slug, field), FIELDS[field], `${field} by ${way}`)
+        await owner.client.delete(slug, { permanent: true })
+        const row: Record<string, unknown> = (await store.read.sites.bySlug(slug))!
+        assert.notEqual(row[field], FIELDS[field], `${field} after deletion`)
+      }
+  })
+
+  test('is cleared by null or an empty text, except for a switch', async () => {
+    for (const field of METADATA_FIELDS.filter((field) => typeof FIELDS[field] !== 'boolean'))
+      for (const clear of typeof FIELDS[field] === 'string' ? [null, ''] : [null]) {
+        const slug = await create({ [field]: FIELDS[field] })
+        assert.equal((await patch(slug, { [field]: clear })).status, 200)
+        assert.equal(await read(slug, field), null, field)
+      }
+  })
+
+  test('is refused when its type is wrong', async () => {
+    for (const field of METADATA_FIELDS)
+      for (const json of [{ [field]: [1] }, { viewer: { [field]: [1] } }])
+        assertInvalid(
+          await owner.request('POST', '/api/v1/publish', { json: { files, ...json } }),
+          'viewer' in json ? `viewer.${field}` : field,
+        )
   })
 })
 

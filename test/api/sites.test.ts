@@ -168,15 +168,19 @@ describe('a duplicate', () => {
     assert.equal((await owner.client.versions(slug)).versions.length, 1)
   })
 
-  test('has no password, no domain and no expiry', async () => {
+  test('has no password, no domain, no expiry and no rule or revoked link of reviews', async () => {
     const { client } = await api.account()
     const { slug, siteUrl } = await api.publish(client, { 'index.html': 'secret' }, { ttlSeconds: 3600 })
-    await client.setMetadata(slug, { password: 'open sesame' })
+    await client.setMetadata(slug, { password: 'open sesame', requireApproval: 'anyone' })
+    const { store } = await api.operator()
+    await store.write('durable', {}, (tx) => tx.sites.update(slug, { reviewKey: 'of a revoked link' }))
     await client.addDomain('www.duplicate-test.example.com', slug)
     const copy = await client.duplicate(slug)
     const details = await client.details(copy.slug)
     assert.equal(details.hasPassword, false)
     assert.equal(details.expiresAt, null)
+    assert.equal(details.requireApproval, 'off')
+    assert.equal((await store.read.sites.bySlug(copy.slug))?.reviewKey, null)
     assert.equal((await api.visit(copy.siteUrl)).text, 'secret')
     assert.equal((await api.visit(siteUrl)).status, 401)
     assert.deepEqual(pluck((await client.domains()).domains, 'siteSlug'), [slug])

@@ -1,4 +1,4 @@
-import type { METADATA_FIELDS } from '../../../protocol/api/publish.ts'
+import type { MetadataField } from '../../../protocol/api/publish.ts'
 import type { ApprovalRule } from '../../../protocol/api/sites.schema.ts'
 import { type EntityOf, flag, integer, json, jsonList, nullable, oneOf, Table, text } from '../table.ts'
 import type { Suspension } from './accounts.ts'
@@ -10,8 +10,9 @@ const metadata = {
   description: nullable(text),
   ogImagePath: nullable(text),
   spaMode: flag,
-} satisfies Record<Exclude<(typeof METADATA_FIELDS)[number], 'ttlSeconds'>, unknown>
+} satisfies Record<Exclude<MetadataField, 'ttlSeconds'>, unknown>
 
+/** What a cleared field is. */
 export const NO_METADATA = { ...new Table(metadata).nulls, spaMode: false }
 
 /**
