@@ -18,6 +18,7 @@ import {
   type Caller,
   describePublisher,
   publishScope,
+  requireAccessTo,
   requirePublisher,
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
@@ -135,7 +136,7 @@ export class PendingVersionStore {
     caller: Caller,
     { name, update, preview }: Pick<PublishRequest, 'name' | 'update' | 'preview'>,
   ): Promise<string | undefined> {
-    const { allowsAnonymous, names, store } = this.#parts
+    const { allowsAnonymous, names, store, clock } = this.#parts
     const { account } = caller
     if (!account && !allowsAnonymous)
       throw new ApiError(
@@ -144,13 +145,16 @@ export class PendingVersionStore {
       )
     if (name !== undefined && typeof name !== 'string')
       throw validationError([{ field: 'name', message: 'must be a string' }])
-    if (update && account && name !== undefined) {
-      const slug = await findByName(store.read, name, account)
-      const access = { claimToken: undefined, scope: publishScope(preview) }
-      if (slug !== undefined) return (await this.authorize(caller, slug, access)).slug
+    const isByName = update && account && name !== undefined
+    const site = isByName ? await findByName(store.read, name, account) : undefined
+    if (site) {
+      await requireAccessTo(store.read, 'publish', site, { account: account!, now: clock() })
+      await assertPermitted(store.read, caller, { scope: publishScope(preview), reach: 'site' }, site.slug)
+      return site.slug
     }
     await assertPermitted(store.read, caller, FOR_NEW_SITES)
-    if (name !== undefined) await names.assertAvailable(caller, name)
+    if (isByName) names.assertAllowed(name)
+    else if (name !== undefined) await names.assertAvailable(caller, name)
     return undefined
   }
 
@@ -162,13 +166,23 @@ export class PendingVersionStore {
     const { store, blocklist, quotas } = this.#parts
     const { name, update, ...fields } = request
     const { account } = caller
-    const slug = (await this.assertMayCreate(caller, request)) ?? name ?? newSlug()
+    let slug = (await this.assertMayCreate(caller, request)) ?? name ?? newSlug()
     await blocklist.assertFiles(request.files)
-    return quotas.write(store, { site: slug, account: account?.id ?? [] }, async (tx) =>
-      update && account && (await findByName(tx, slug, account)) !== undefined
-        ? this.#addVersion(tx, caller, slug, fields, versionId)
-        : this.#addSite(tx, caller, slug, request, versionId),
-    )
+    for (;;) {
+      const site = slug
+      const staged = await quotas.write(store, { site, account: account?.id ?? [] }, async (tx) => {
+        const found =
+          update && account && name !== undefined ? await findByName(tx, name, account) : undefined
+        const current = found?.slug ?? name ?? site
+        // Renamed since: again, with its lock.
+        if (current !== site) return current
+        return found
+          ? this.#addVersion(tx, caller, site, fields, versionId)
+          : this.#addSite(tx, caller, site, request, versionId)
+      })
+      if (typeof staged !== 'string') return staged
+      slug = staged
+    }
   }
 
   async #addSite(

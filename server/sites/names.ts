@@ -105,20 +105,21 @@ export class SiteNames {
 }
 
 /**
- * The slug of the site that a publish by name updates: of the account, or shared with it. Undefined when it creates one.
- * NAME_TAKEN for a name that the account cannot use.
+ * The site that a publish by name updates: of the account, or shared with it. Undefined when it creates one. NAME_TAKEN
+ * for a name that the account cannot use.
  */
 export async function findByName(
   queries: Queries,
   name: string,
   account: Account,
-): Promise<string | undefined> {
-  const slug = (await queries.sites.findCurrentName(name)) ?? name
-  const site = await queries.sites.bySlug(slug)
+): Promise<Site | undefined> {
+  let site = await queries.sites.bySlug(name)
+  // Each row says where the site is now: two reads of which a rename came between would miss it.
+  while (site && site.renamedTo !== null) site = await queries.sites.bySlug(site.renamedTo)
   if (!site || isReusable(site, account.id)) return undefined
   const isLost = isRetired(site) && !isInTrash(site)
   if (isLost || !(await findRole(queries, site, account))) throw nameTaken(name)
-  return slug
+  return site
 }
 
 /** Within a write that gives a name to a site of the account. NAME_TAKEN. */

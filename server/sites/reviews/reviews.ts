@@ -241,8 +241,9 @@ export class Reviews {
     const { store, clock } = this.#parts
     const { read } = store
     const wanted = { subject, right: 'read', now: clock() } as const
-    const { version } = await requireReview(read, caller, wanted)
     const threads = await read.reviews.threads(subject)
+    // Afterwards, so that a site that was renamed before the threads were read is not found.
+    const { version } = await requireReview(read, caller, wanted)
     const isMissing = new Map([
       ...missing.map((id) => [id, true] as const),
       ...placed.map((id) => [id, false] as const),
@@ -251,14 +252,16 @@ export class Reviews {
       const now = isMissing.get(id)
       return now !== undefined && now !== (outdatedIn === version.id)
     })
-    if (version.id === versionId && changed.length > 0)
-      await store.write('durable', { site: subject.slug }, async (tx) => {
-        await requireReview(tx, caller, { ...wanted, now: clock() })
-        for (const { id } of changed)
-          await tx.reviews.updateThread(id, { outdatedIn: isMissing.get(id) ? versionId : null })
-      })
-    const now = await read.reviews.threads(subject)
-    return { counts: countThreads(now.map((thread) => describeThread(thread, version.id))) }
+    const isChange = version.id === versionId && changed.length > 0
+    const current = !isChange
+      ? threads
+      : await store.write('durable', { site: subject.slug }, async (tx) => {
+          await requireReview(tx, caller, { ...wanted, now: clock() })
+          for (const { id } of changed)
+            await tx.reviews.updateThread(id, { outdatedIn: isMissing.get(id) ? versionId : null })
+          return tx.reviews.threads(subject)
+        })
+    return { counts: countThreads(current.map((thread) => describeThread(thread, version.id))) }
   }
 
   /** When the revision is another one, and after 25 seconds. */
