@@ -164,10 +164,13 @@ export async function runInSteps(
     if (enabled.length > 0) {
       const call = choose(enabled, executed)
       executed.push(`${call.name}: ${call.next()}`)
-    } else if (running.every((call) => call.isDone)) return executed
-    else if (await isStuck(running, observer)) break
+      continue
+    }
+    if (running.every((call) => call.isDone)) return executed
+    const changed = Promise.race(running.filter((call) => !call.isDone).map((call) => call.changed))
+    if (await isStuck(running, observer)) break
     // Calls that wait for each other: the server ends one of them.
-    else await Promise.race(running.filter((call) => !call.isDone).map((call) => call.changed))
+    await changed
   }
   const states = running.map((call) => call.describe())
   const pids = running.flatMap(listPids)
