@@ -505,6 +505,8 @@ const ROWS: readonly Row[] = [
   ['does not count a claimed site for its account', 'server/sites/site.ts', 'Sites.claim', 'await this.#parts.quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })', '', QUOTAS],
   ['does not count manifests of anonymous sites', 'server/sites/blob-references.ts', 'countRecord', 'ownerId === null ? versions.recordBytes(id) : 0', '0', QUOTAS],
   ['deletes the site of another first publish by name', 'server/publish/stage.ts', 'PendingVersionStore.abort', 'isNew && (await tx.versions.bySlug(slug)).length === 1', 'isNew', 'test/api/names.test.ts'],
+  ['publishes by name to a site that was renamed since', 'server/publish/stage.ts', 'PendingVersionStore.newSite', 'current !== site', 'false', 'test/interleaving/interleaving.test.ts'],
+  ['refuses the second of two first publishes by name', 'server/publish/stage.ts', 'PendingVersionStore.assertMayCreate', 'if (isByName) names', 'if (false) names', 'test/interleaving/interleaving.test.ts'],
   ['answers a name of another account as a site that does not exist', 'server/sites/names.ts', 'findByName', 'isLost || !(await findRole(queries, site, account))', 'isLost', 'test/api/names.test.ts'],
   ['scans contents that the site has', 'server/publish/finalize.ts', 'Finalizer.#promote', 'files[index]!.known !== true', 'true', 'test/api/secrets.test.ts'],
   ['does not store which secrets a site accepts', 'server/publish/finalize.ts', 'Finalizer.#commit', 'allowedSecrets.size > site.allowedSecrets.length', 'false', 'test/api/secrets.test.ts'],
