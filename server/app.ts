@@ -15,7 +15,6 @@ import { rejectAmbiguous } from '../packages/http-server/validate-request.ts'
 import type { PageSettings } from '../protocol/api/page-settings.ts'
 import { VisitRecorder } from './analytics/visit-recorder.ts'
 import { buildApi } from './api/app.ts'
-import { LazySchemaCompilers } from './api/schema-compilers.ts'
 import {
   assertSameFleet,
   type Backends,
@@ -92,8 +91,6 @@ export interface Service extends AsyncDisposable {
   invalidate(names: readonly string[], effects?: ChangeEffects): Promise<void>
   /** Learns now of the changes of other processes, for tests that make some. */
   pollChanges(): Promise<void>
-  /** What the first requests would otherwise wait for. */
-  preload(): Promise<void>
 }
 
 /**
@@ -216,7 +213,6 @@ export async function startService(config: Config, given: StartOptions): Promise
   })
   let isStopping = false
   const settings = pageSettings(config, baseUrl, startOptions.version)
-  const schemaCompilers = new LazySchemaCompilers()
   const api = await buildApi({
     ...services,
     siteDomain: config.siteDomain,
@@ -231,7 +227,6 @@ export async function startService(config: Config, given: StartOptions): Promise
     }),
     clientDownload: new ClientDownload({ baseUrl, clock }),
     agentFiles: agentFiles({ settings, clock }),
-    schemaCompilers,
     clientIp: getClientIp,
     clientMemory,
     // A test that sets the time sets it here as well; a service needs a clock that never jumps.
@@ -313,7 +308,6 @@ export async function startService(config: Config, given: StartOptions): Promise
       await invalidate(names, effects)
     },
     pollChanges: () => store.pollChanges(),
-    preload: () => schemaCompilers.compileAll(),
     [Symbol.asyncDispose]: async () => {
       const { readySeconds, drainSeconds } = config
       isStopping = true

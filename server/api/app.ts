@@ -30,7 +30,7 @@ import { assertManifestSize } from './publish.ts'
 import { reportPage } from './report-page.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes.ts'
-import type { LazySchemaCompilers } from './schema-compilers.ts'
+import { LazySchemaCompilers } from './schema-compilers.ts'
 import { followRenames } from './sites.ts'
 import { statusPage } from './status-page.ts'
 import { answerUnknown, handleUnrouted, knownMethods, readableUrl } from './unrouted.ts'
@@ -46,7 +46,6 @@ export interface ApiOptions extends Services {
   builtSite: BuiltSite
   clientDownload: ClientDownload
   agentFiles: ReadonlyMap<string, StaticFile>
-  schemaCompilers: LazySchemaCompilers
   /** Rejects while the database or the storage does not respond. */
   healthy: () => Promise<void>
   /** Rejects while the disk is too full for a publish. */
@@ -81,7 +80,7 @@ export async function buildApi(options: ApiOptions): Promise<FastifyInstance> {
     rewriteUrl: readableUrl,
     routerOptions: { maxParamLength: MAX_URL_LENGTH, ignoreTrailingSlash: false },
     exposeHeadRoutes: true,
-    schemaController: options.schemaCompilers.controller,
+    schemaController: new LazySchemaCompilers().controller,
     ajv: {
       customOptions: {
         allErrors: true,

@@ -74,7 +74,6 @@ async function startAndServe(context: CommandContext, bootId?: string): Promise<
     })
     if (siblings) siblings.ready(service)
     else announce(service, context)
-    await service.preload()
     trimHeap()
     return await shutDown(service, await stopped, log)
   } catch (error) {
