@@ -1,7 +1,7 @@
 import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan } from '../sdk/folder/scan.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
-import { isSlipwayError } from '../sdk/slipway-error.ts'
+import { FILE_CHANGED_CODES, isSlipwayError } from '../sdk/slipway-error.ts'
 import { foreignSite, loginCommand, resolveKey } from './account.ts'
 import { claimRemembered } from './claim.ts'
 import { AuthError, CliError, InterruptedError, RefusedError, UsageError } from './cli-error.ts'
@@ -351,8 +351,6 @@ interface PublishOutcome {
   files: HashedFile[]
   merged: boolean
 }
-
-const FILE_CHANGED_CODES = ['FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH'] as const
 
 /** Publishes; reads the files again when they change during the upload. */
 async function publishWithReread(

@@ -4,7 +4,8 @@ import type { ContentsRequest, FinalizeResponse } from '../../protocol/api/publi
 import { formatDuration, pluralize } from '../../protocol/format.ts'
 import { digestAll, type HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan, FoundFile } from '../sdk/folder/scan.ts'
-import { isSlipwayError } from '../sdk/slipway-error.ts'
+import { isTransient } from '../sdk/retry.ts'
+import { FILE_CHANGED_CODES, isSlipwayError } from '../sdk/slipway-error.ts'
 import { ConflictError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { FolderWatcher } from './folder/folder-watcher.ts'
@@ -42,8 +43,8 @@ interface PublishedFolder {
 }
 
 /**
- * Publishes each change of a folder until the signal aborts. A failure is printed, and the change is published later.
- * Rejects with a ConflictError when another program has published.
+ * Publishes each change of a folder until the signal aborts. A failure is printed, and the change is published later,
+ * or with the next one where waiting does not help. Rejects with a ConflictError when another program has published.
  */
 export async function watchFolder(work: CommandContext, options: WatchOptions): Promise<void> {
   const { terminal, signal, platform } = work
@@ -210,13 +211,16 @@ function report(
   printWarnings(terminal, published)
 }
 
-/** Prints a failure. One of a request is repeated after a pause; returns whether it is one. */
+/** Prints a failure. Returns true after a pause, if the same may succeed; false if another change must come first. */
 async function reportFailure(work: CommandContext, error: unknown): Promise<boolean> {
   const { terminal } = work
   const { message, hints } = describeError(error, work)
   terminal.printError(message)
   for (const hint of hints) terminal.printNote(`  ${hint}`)
-  if (!isSlipwayError(error)) return false
+  if (!isTransient(error) && !isSlipwayError(error, ...FILE_CHANGED_CODES)) {
+    terminal.printNote('  Publishing again after the next change')
+    return false
+  }
   const { retryAfterSeconds: given } = error
   // Limits are of an hour; a timer has a maximum.
   const retryAfterSeconds = given === undefined ? undefined : Math.min(given, HOUR_SECONDS)

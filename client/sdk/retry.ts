@@ -77,7 +77,7 @@ export async function withRetry<T>(
 
 /** Delay after this failure in milliseconds, or undefined when it is final. */
 function retryDelay(error: unknown, attempt: number, random: number): number | undefined {
-  if (!isSlipwayError(error) || !isTransient(error.code, error.status)) return undefined
+  if (!isTransient(error)) return undefined
   const requestedMs = (error.retryAfterSeconds ?? 0) * 1000
   if (requestedMs > MAX_RETRY_AFTER_MS) return undefined
   const doubled = Math.min(INITIAL_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS)
@@ -90,6 +90,7 @@ function isServerFault(error: unknown): boolean {
   return isSlipwayError(error) && error.status === 500
 }
 
-function isTransient(code: string, status: number): boolean {
-  return code === 'NETWORK' || TRANSIENT_STATUS.has(status)
+/** Whether the same request may succeed later, although nothing else changes. */
+export function isTransient(error: unknown): error is SlipwayError {
+  return isSlipwayError(error) && (error.code === 'NETWORK' || TRANSIENT_STATUS.has(error.status))
 }

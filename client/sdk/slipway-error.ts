@@ -14,6 +14,9 @@ export type ClientErrorCode =
   | 'ACCESS_DENIED'
   | 'EXPIRED_TOKEN'
 
+/** Errors of a file that has changed since it was read. */
+export const FILE_CHANGED_CODES = ['FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH'] as const
+
 interface SlipwayErrorOptions {
   code: ErrorCode | ClientErrorCode
   status?: number

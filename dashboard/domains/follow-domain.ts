@@ -1,3 +1,4 @@
+import { isTransient } from '../../client/sdk/retry.ts'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { type DisplayError, toDisplayError } from '../api/display-error.ts'
@@ -98,9 +99,7 @@ class DomainStream {
     const why = toDisplayError(error)
     const pause = this.#pause(began)
     if (why.code !== 'NETWORK' || this.#attempts > 1) this.#listener.error(why)
-    if (why.code === 'UNAUTHORIZED' || why.code === 'OURS') return undefined
-    const requestedMs = isSlipwayError(error) ? (error.retryAfterSeconds ?? 0) * 1000 : 0
-    return Math.max(pause, requestedMs)
+    return isTransient(error) ? Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000) : undefined
   }
 
   #pause(began: number): number {

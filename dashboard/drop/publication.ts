@@ -1,5 +1,5 @@
 import type { Progress, PublishFile } from '../../client/sdk/slipway.ts'
-import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
+import { FILE_CHANGED_CODES, isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import { stripControlChars } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { type DisplayError, toDisplayError } from '../api/display-error.ts'
@@ -305,9 +305,6 @@ function withFileName(fault: unknown, files: readonly CollectedFile[]): unknown 
     'Unzip it first, or create the ZIP again.',
   )
 }
-
-/** Errors of a file that has changed since it was read. */
-const FILE_CHANGED_CODES = ['FILE_CHANGED', 'SIZE_MISMATCH', 'HASH_MISMATCH'] as const
 
 /** Errors after which the same files fail again. */
 const NOT_REPEATED = [...FILE_CHANGED_CODES, 'SECRET_DETECTED'] as const

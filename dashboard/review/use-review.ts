@@ -1,14 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { isTransient } from '../../client/sdk/retry.ts'
 import type { SiteReview } from '../../client/sdk/slipway.ts'
-import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { Review, ReviewThread } from '../../protocol/api/reviews.schema.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 
-/** After a failure, in milliseconds. */
+/** Minimum pause after a failure. */
 const RETRY_DELAY_MS = 5000
-
-/** The link or the session has ended, or the reviewed version. */
-const ENDED = [401, 403, 404, 410]
 
 export interface FollowedReview extends Resource<Review> {
   /** Of a known review. */
@@ -43,8 +40,10 @@ export function useReview(
           revision.current = value.revision
         } catch (error) {
           if (signal.aborted) return
-          if (isSlipwayError(error) && ENDED.includes(error.status)) return review.reload()
-          await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS))
+          // The link or the session has ended, or the reviewed version.
+          if (!isTransient(error)) return review.reload()
+          const pause = Math.max(RETRY_DELAY_MS, (error.retryAfterSeconds ?? 0) * 1000)
+          await new Promise((resolve) => setTimeout(resolve, pause))
         }
       }
     }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { makeSecret } from '../api/planted-secrets.ts'
 import { getUrl, sendRequest } from '../support/http-client.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { slugOf, useRealService } from './real-cli.ts'
@@ -168,6 +169,20 @@ describe('a folder that is watched', () => {
     await until(/Error: /)
     cli.write({ 'site/index.html': 'back' })
     assert.equal((await fixture.end()).code, 0)
+  })
+
+  it('is not published again after a refusal that waiting does not change, until the next change', async () => {
+    using fixture = await watching()
+    const { cli, until, read, slug } = fixture
+    cli.write({ 'site/a.txt': makeSecret() })
+    await until(/Error: .*\n[^]*Publishing again after the next change\n/)
+    cli.write({ 'site/index.html': 'still with the secret' })
+    await until(/Error: .*\n[^]*Publishing again after the next change\n/)
+    cli.write({ 'site/a.txt': 'none' })
+    await until(/2 files changed/)
+    assert.deepEqual([await read('/', slug), await read('/a.txt', slug)], ['still with the secret', 'none'])
+    const { code, stderr } = await fixture.end()
+    assert.deepEqual([code, stderr.match(/Error: /g)?.length], [0, 2], stderr)
   })
 
   it('can be the site itself, which has no live reload', async () => {

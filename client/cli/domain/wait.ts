@@ -1,5 +1,6 @@
 import type { DomainRecord } from '../../../protocol/api/domains.schema.ts'
 import { formatDuration } from '../../../protocol/format.ts'
+import { isTransient } from '../../sdk/retry.ts'
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../../sdk/slipway-error.ts'
 import { InterruptedError } from '../cli-error.ts'
@@ -40,7 +41,8 @@ export async function waitUntilActive(
       if (work.signal.aborted) throw interrupted(work, record)
       if (isSlipwayError(error, 'RATE_LIMITED'))
         return printStopped(work, record, rateLimitMessage(work, error))
-      if (!isTransient(error) || ++failures === MAX_CONSECUTIVE_FAILURES) throw error
+      const mayPass = isTransient(error) || isSlipwayError(error, 'BAD_ANSWER')
+      if (!mayPass || ++failures === MAX_CONSECUTIVE_FAILURES) throw error
       work.terminal.draw(`${error.message}. Retrying…`)
     }
   }
@@ -143,8 +145,4 @@ function interrupted({ settings }: CommandContext, { domain }: DomainRecord): In
 
 function resumeHint(domain: string): string {
   return `${domain} becomes active automatically once its DNS records are correct.`
-}
-
-function isTransient(error: unknown): error is SlipwayError {
-  return isSlipwayError(error, 'NETWORK', 'UNAVAILABLE', 'INTERNAL', 'BAD_ANSWER')
 }
