@@ -1,19 +1,65 @@
 import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { RefusedError, UsageError } from './cli-error.ts'
 import { type CommandContext, type CommandOption, type OptionValues, stringOption } from './command.ts'
 import { parseDuration } from './duration.ts'
+import { formatLocalTime } from './terminal/time.ts'
+
+/** How people set a field of a site, and how it is shown. */
+interface Setting<Value> {
+  options: Record<string, CommandOption>
+  /** Undefined without its options. */
+  read(options: OptionValues): Value | undefined
+  heading: string
+  format(site: SiteDetails, now: number): string
+}
+
+/** An image is chosen in the dashboard, or with the API. */
+const SETTINGS: {
+  [Field in Exclude<keyof SiteMetadata, 'ogImagePath'>]-?: Setting<SiteMetadata[Field]>
+} = {
+  title: {
+    ...textOption('title', "Title in browser tabs and link previews ('' removes it)"),
+    heading: 'Title',
+    format: ({ title, viewer }) => viewer.title ?? (title === null ? 'None' : `${title} (from your HTML)`),
+  },
+  description: {
+    ...textOption('description', "Description in link previews ('' removes it)"),
+    heading: 'Description',
+    format: ({ viewer }) => viewer.description ?? '(from your HTML, if it has one)',
+  },
+  spaMode: {
+    options: {
+      spa: { type: 'boolean', help: 'Serve index.html for unknown paths (single-page apps)' },
+      'no-spa': { type: 'boolean', help: 'Return 404 for unknown paths' },
+    },
+    read(options) {
+      assertNotBoth(options, 'spa', 'no-spa')
+      return options.spa === true || (options['no-spa'] === true ? false : undefined)
+    },
+    heading: 'Single-page app',
+    format: ({ spaMode }) => (spaMode ? 'On' : 'Off'),
+  },
+  ttlSeconds: {
+    options: {
+      ttl: {
+        type: 'string',
+        value: 'TIME',
+        help: 'Delete the site after this time, such as 10m, 24h or 7d; 0 for never (needs an account)',
+      },
+    },
+    read(options) {
+      const ttl = stringOption(options, 'ttl')
+      return ttl === undefined ? undefined : parseDuration('--ttl', ttl, 'For a week: --ttl 7d') || null
+    },
+    heading: 'Expires',
+    format: ({ expiresAt }, now) => (expiresAt === null ? 'Never' : formatLocalTime(expiresAt, now)),
+  },
+}
 
 /** Options that set the metadata of a site. */
 export const METADATA_OPTIONS: Record<string, CommandOption> = {
-  title: { type: 'string', value: 'TEXT', help: "Title in browser tabs and link previews ('' removes it)" },
-  description: { type: 'string', value: 'TEXT', help: "Description in link previews ('' removes it)" },
-  spa: { type: 'boolean', help: 'Serve index.html for unknown paths (single-page apps)' },
-  'no-spa': { type: 'boolean', help: 'Return 404 for unknown paths' },
-  ttl: {
-    type: 'string',
-    value: 'TIME',
-    help: 'Delete the site after this time, such as 10m, 24h or 7d; 0 for never (needs an account)',
-  },
+  ...Object.assign({}, ...Object.values(SETTINGS).map(({ options }) => options)),
   password: {
     type: 'boolean',
     help: 'Set a password: asks, or uses SLIPWAY_SITE_PASSWORD (needs an account)',
@@ -24,16 +70,22 @@ export const METADATA_OPTIONS: Record<string, CommandOption> = {
 
 /** The metadata of these options; absent ones stay as they are. */
 export function readMetadata(options: OptionValues): SiteMetadata {
-  const title = stringOption(options, 'title')
-  const description = stringOption(options, 'description')
-  const ttl = stringOption(options, 'ttl')
-  assertNotBoth(options, 'spa', 'no-spa')
+  const values = Object.entries(SETTINGS).map(([field, { read }]) => [field, read(options)])
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined))
+}
+
+/** A row for each of them. */
+export function formatMetadata(site: SiteDetails, now: number): string[][] {
+  return Object.values(SETTINGS).map(({ heading, format }) => [heading, format(site, now)])
+}
+
+function textOption(name: string, help: string): Pick<Setting<string | null>, 'options' | 'read'> {
   return {
-    ...(title !== undefined && { title: title || null }),
-    ...(description !== undefined && { description: description || null }),
-    ...(options.spa === true && { spaMode: true }),
-    ...(options['no-spa'] === true && { spaMode: false }),
-    ...(ttl !== undefined && { ttlSeconds: parseDuration('--ttl', ttl, 'For a week: --ttl 7d') || null }),
+    options: { [name]: { type: 'string', value: 'TEXT', help } },
+    read: (options) => {
+      const text = stringOption(options, name)
+      return text === undefined ? undefined : text || null
+    },
   }
 }
 

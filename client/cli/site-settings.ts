@@ -1,10 +1,9 @@
-import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
+import type { MetadataRequest } from '../../protocol/api/sites.schema.ts'
 import { openSite } from './account.ts'
-import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
-import { METADATA_OPTIONS, readMetadata, readPassword } from './metadata-options.ts'
+import { type Command, printResult, SITE_OPTIONS, stringOption } from './command.ts'
+import { formatMetadata, METADATA_OPTIONS, readMetadata, readPassword } from './metadata-options.ts'
 import { NAME_OPTION, renameSite } from './site-name.ts'
 import { formatTable } from './terminal/table.ts'
-import { formatLocalTime } from './terminal/time.ts'
 
 /** `slipway settings` */
 export const settings: Command = {
@@ -33,19 +32,13 @@ Changes settings of a site without publishing it again. Without options it shows
     const { files: _, ...shown } = details
     printResult(work, options, shown, () => {
       if (isChange) work.terminal.printDone('Saved')
-      work.terminal.printRows(() => formatSettings(work, details))
+      work.terminal.printRows(() =>
+        formatTable([
+          ['URL', details.siteUrl],
+          ...formatMetadata(details, work.retryPolicy.now()),
+          ['Password', details.hasPassword ? 'On' : 'Off'],
+        ]),
+      )
     })
   },
-}
-
-function formatSettings({ retryPolicy }: CommandContext, details: SiteDetails): string[] {
-  const { siteUrl, title, viewer, spaMode, hasPassword, expiresAt } = details
-  return formatTable([
-    ['URL', siteUrl],
-    ['Title', viewer.title ?? (title === null ? 'None' : `${title} (from your HTML)`)],
-    ['Description', viewer.description ?? '(from your HTML, if it has one)'],
-    ['Single-page app', spaMode ? 'On' : 'Off'],
-    ['Password', hasPassword ? 'On' : 'Off'],
-    ['Expires', expiresAt === null ? 'Never' : formatLocalTime(expiresAt, retryPolicy.now())],
-  ])
 }

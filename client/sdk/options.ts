@@ -1,3 +1,4 @@
+import type { ArchiveQuery } from '../../protocol/api/publish.schema.ts'
 import type { VisitFilter } from '../../protocol/api/visits.schema.ts'
 import type { RetryPolicy } from './retry.ts'
 import type { Transport } from './transport.ts'
@@ -27,38 +28,15 @@ export interface Download {
   bytes(): AsyncIterable<Uint8Array>
 }
 
-export interface ArchiveOptions {
+/** An archive, and the fields of its publish, which the reference of the API describes. */
+export interface ArchiveOptions extends ArchiveQuery {
   contentType: 'application/zip' | 'application/x-tar' | 'application/gzip'
   /** Length of a streamed archive in bytes, if known. */
   size?: number
   /** The site to update; otherwise a new one is created. */
   slug?: string
-  /** In place of a key, to update an anonymous site. */
-  claimToken?: string
-  baseVersionId?: string
-  /** Of a new site with an owner: its slug, in place of a generated one. */
-  name?: string
-  /** A note about the version, at most 200 characters. */
-  message?: string
-  /** The name of a preview, which shows this version; the site stays as it is. `ttlSeconds` is then its lifetime. */
-  preview?: string
-  /** With `preview`: open pages of the preview reload after each update. */
-  liveReload?: boolean
-  title?: string
-  description?: string
-  ogImagePath?: string
-  spaMode?: boolean
-  ttlSeconds?: number
-  /** `false` keeps the version as a draft. */
-  live?: boolean
-  /** Drops the version if its files, rules and settings equal those of the live version. */
-  ifChanged?: boolean
   /** Files that are excluded by default. Secrets with a hidden name need `dotfiles,secrets`. */
   include?: 'dotfiles' | 'secrets' | 'dotfiles,secrets'
-  /** Lays the files over those of the live version. */
-  merge?: boolean
-  /** Keeps a top folder that all files share, as `merge` does; by default its contents are the site. */
-  keepTopFolder?: boolean
 }
 
 export interface ListOptions {

@@ -1,15 +1,10 @@
-import type { ApprovalRule, MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
+import type { MetadataRequest, SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { signedInAs } from '../api/session.ts'
 import { Signal } from '../api/signal.ts'
 import { type ExpiryChoice, toTtlSeconds, UNCHANGED_EXPIRY } from './expiry-choice.ts'
 
 /** The changed settings of a site that are not saved yet. Absent fields are unchanged. */
-export interface SettingsDraft {
-  title?: string | null
-  description?: string | null
-  ogImagePath?: string | null
-  spaMode?: boolean
-  requireApproval?: ApprovalRule
+export interface SettingsDraft extends Omit<MetadataRequest, 'ttlSeconds'> {
   /** `null` removes the password; an empty text is one that is not entered yet. */
   password?: string | null
   expiry?: ExpiryChoice
@@ -28,7 +23,10 @@ export function settingsDraft(slug: string): Signal<SettingsDraft> {
 export function changeDraft(site: SiteDetails, change: SettingsDraft): void {
   const draft = settingsDraft(site.slug)
   const fields = Object.entries({ ...draft.value, ...change })
-  draft.value = Object.fromEntries(fields.filter(([name, value]) => !isSaved(site, name, value)))
+  const saved: Record<string, unknown> = readSaved(site)
+  const isSaved = (name: string, value: unknown) =>
+    name === 'expiry' ? (value as ExpiryChoice).span === UNCHANGED_EXPIRY.span : value === saved[name]
+  draft.value = Object.fromEntries(fields.filter(([name, value]) => !isSaved(name, value)))
   confirmUnloadOfDrafts()
 }
 
@@ -65,11 +63,15 @@ export function toRequest({ expiry, ...metadata }: SettingsDraft, now: number): 
   return { ...metadata, ...(ttlSeconds !== undefined && { ttlSeconds }) }
 }
 
-function isSaved(site: SiteDetails, name: string, value: unknown): boolean {
-  if (name === 'password') return site.hasPassword ? value === '' : value === null
-  if (name === 'expiry') return (value as ExpiryChoice).span === UNCHANGED_EXPIRY.span
-  if (name === 'spaMode' || name === 'requireApproval') return value === site[name]
-  return value === site.viewer[name as keyof SiteDetails['viewer']]
+/** The saved settings, as a draft has them. */
+function readSaved({ viewer, spaMode, requireApproval, hasPassword }: SiteDetails) {
+  return {
+    ...viewer,
+    spaMode,
+    requireApproval,
+    password: hasPassword ? '' : null,
+    expiry: UNCHANGED_EXPIRY,
+  } satisfies Required<SettingsDraft>
 }
 
 /** The names of the sites with unsaved settings. */

@@ -1,4 +1,4 @@
-import { MAX_DESCRIPTION_LENGTH, MAX_TITLE_LENGTH } from '../../protocol/api/publish.ts'
+import { METADATA_TEXTS } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { MAX_PASSWORD_LENGTH } from '../../protocol/api/sites.ts'
 import { pluralize } from '../../protocol/format.ts'
@@ -69,8 +69,7 @@ export function useSettings(site: SiteDetails, onChanged: OnChanged): Settings {
 
 /** Characters, as the server counts them. */
 export const MAX_LENGTHS = {
-  title: MAX_TITLE_LENGTH,
-  description: MAX_DESCRIPTION_LENGTH,
+  ...METADATA_TEXTS,
   password: MAX_PASSWORD_LENGTH,
 }
 
@@ -83,7 +82,7 @@ export function countRemainingCharacters(field: LimitedField, text: string | nul
 
 function findErrors(draft: SettingsDraft, { hasPassword }: SiteDetails): Settings['errors'] {
   const errors: Settings['errors'] = {}
-  for (const field of ['title', 'description', 'password'] as const) {
+  for (const field of Object.keys(MAX_LENGTHS) as LimitedField[]) {
     const left = countRemainingCharacters(field, draft[field])
     if (left < 0) errors[field] = `${pluralize(-left, 'character')} over the limit of ${MAX_LENGTHS[field]}.`
   }

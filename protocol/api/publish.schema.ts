@@ -19,8 +19,8 @@ import {
   type HEAD_FIELDS,
   MAX_FILES,
   MAX_MESSAGE_LENGTH,
-  type METADATA_FIELDS,
   METADATA_TEXTS,
+  type MetadataField,
   TTL_SECONDS,
 } from './publish.ts'
 import {
@@ -60,33 +60,36 @@ const headTexts = {
 } satisfies Record<(typeof HEAD_FIELDS)[number], Schema>
 /** For null, the value of the document is used. */
 export const headFields = nullables(headTexts)
-const ttlSeconds = integer('Seconds until an owned site expires, counted from finalize', {
-  minimum: TTL_SECONDS.min,
-  maximum: TTL_SECONDS.max,
-})
-const spaMode = bool('Navigations to unknown paths get index.html')
+const metadata = {
+  ...headTexts,
+  spaMode: bool('Navigations to unknown paths get index.html'),
+  ttlSeconds: integer('Seconds until an owned site expires, counted from finalize', {
+    minimum: TTL_SECONDS.min,
+    maximum: TTL_SECONDS.max,
+  }),
+} satisfies Record<MetadataField, Schema>
 
 /** Metadata of a site. On update absent fields stay, and null clears. */
-export const metadataFields = {
-  ...headFields,
-  spaMode,
-  ttlSeconds: nullable(ttlSeconds),
-} satisfies Record<(typeof METADATA_FIELDS)[number], Schema>
+export const metadataFields = { ...nullables(metadata), spaMode: metadata.spaMode }
 export type SiteMetadata = Partial<StaticFields<typeof metadataFields>>
 
 const claimToken = text('The claim token of an anonymous site')
-const name = text('The name of a new site, chosen by the owner; its slug', { maxLength: 100 })
-const update = bool(
-  'With name: update the site of this name when it exists, create it otherwise; two first publishes make one site',
-)
-const message = text('A note about the version', { maxLength: MAX_MESSAGE_LENGTH })
-const preview = text(
-  'Publish as the preview of this name; the site stays as it is. merge, baseVersionId and ifChanged concern the version that the preview shows, or the live one while there is no such preview; ttlSeconds is the lifetime of the preview',
-  { maxLength: 100 },
-)
-const liveReload = bool('With preview: open pages of the preview reload after each update')
+/** What a JSON publish has in its body, and an archive in its query. */
+const versionFields = {
+  name: text('The name of a new site, chosen by the owner; its slug', { maxLength: 100 }),
+  update: bool(
+    'With name: update the site of this name when it exists, create it otherwise; two first publishes make one site',
+  ),
+  message: text('A note about the version', { maxLength: MAX_MESSAGE_LENGTH }),
+  preview: text(
+    'Publish as the preview of this name; the site stays as it is. merge, baseVersionId and ifChanged concern the version that the preview shows, or the live one while there is no such preview; ttlSeconds is the lifetime of the preview',
+    { maxLength: 100 },
+  ),
+  liveReload: bool('With preview: open pages of the preview reload after each update'),
+  baseVersionId: text('Refuse with VERSION_CONFLICT unless this version is live, or shown by the preview'),
+  claimToken,
+}
 const live = bool('false keeps the version as a draft; default true')
-const ifChanged = bool('Drop the version if it equals the live one')
 
 const ALLOWED_SECRETS =
   'Fingerprints from SECRET_DETECTED of secrets that may be public; the site accepts them from then on'
@@ -106,13 +109,7 @@ const publishFields = {
     'With merge: files of the live version that the new one does not have',
     { maxItems: MAX_FILES },
   ),
-  name,
-  update,
-  message,
-  preview,
-  liveReload,
-  baseVersionId: text('Refuse with VERSION_CONFLICT unless this version is live, or shown by the preview'),
-  claimToken,
+  ...versionFields,
 }
 const contentsFields = {
   live: bool('With contents: false keeps the version as a draft; default true'),
@@ -341,24 +338,17 @@ export const createResponse = either('CreateSiteResponse', newSite, publishedSit
 export const archiveQuery = object(
   {},
   {
-    ...headTexts,
-    spaMode,
-    ttlSeconds,
+    ...metadata,
+    ...versionFields,
     live,
     include: text('dotfiles, secrets, or both with a comma: files that are excluded by default'),
     merge: bool('Add the files to those of the live version'),
     keepTopFolder: bool('Keep a top folder that all files share; merge keeps it by default'),
-    name,
-    update,
-    message,
-    preview,
-    liveReload,
-    baseVersionId: text('Refuse unless this version is live, or shown by the preview'),
-    ifChanged,
+    ifChanged: bool('Drop the version if it equals the live one'),
     allowSecrets: text(`${ALLOWED_SECRETS}; separated by commas`, { maxLength: 2200 }),
-    claimToken,
   },
 )
+export type ArchiveQuery = Static<typeof archiveQuery>
 
 /** The claim token in place of the body or query: proxies log URLs, but not headers. */
 export const claimTokenHeader = object(

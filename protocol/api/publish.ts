@@ -2,11 +2,10 @@
 
 /** Maximum lengths in characters. */
 export const MAX_TITLE_LENGTH = 200
-export const MAX_DESCRIPTION_LENGTH = 500
 export const MAX_MESSAGE_LENGTH = 200
 
 /** Texts about a site that a publisher sets, with their maximum lengths in characters. */
-export const METADATA_TEXTS = { title: MAX_TITLE_LENGTH, description: MAX_DESCRIPTION_LENGTH }
+export const METADATA_TEXTS = { title: MAX_TITLE_LENGTH, description: 500 }
 
 /** What the head of a page shows of a site. */
 export const HEAD_FIELDS = [

@@ -108,8 +108,17 @@ describe('a site of an account', () => {
     assert.equal((await cli.run(['settings', ...args], { env })).code, 0)
     const { title, spaMode, hasPassword } = await client.details(slug)
     assert.deepEqual([title, spaMode, hasPassword], ['Bakery', true, true])
-    const { stdout } = await cli.run(['settings', '--no-password', '--no-spa'])
-    assert.match(stdout, /^Title +Bakery\n(?:.*\n)*Single-page app +Off\nPassword +Off\nExpires +Never$/m)
+    const { stdout } = await cli.run([
+      'settings',
+      '--no-password',
+      '--no-spa',
+      '--description',
+      'Bread\r\nand\ncakes',
+    ])
+    assert.match(
+      stdout,
+      /^Title +Bakery\nDescription +Bread and cakes\nSingle-page app +Off\nExpires +Never\nPassword +Off$/m,
+    )
     const { stdout: expiring } = await cli.run(['settings', '--ttl', '365d'])
     assert.match(expiring, /^Expires +\d+ \w{3} \d{4}, \d\d:\d\d$/m)
     assert.equal((await client.versions(slug)).versions.length, 1)

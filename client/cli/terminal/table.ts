@@ -25,10 +25,11 @@ function fitRows(rows: string[][], width: number, dispensable: readonly string[]
   return shortenTexts(fitting, Math.max(MIN_TEXT_WIDTH, width - others))
 }
 
-/** Rows in columns as wide as their widest cell. */
+/** Rows in columns as wide as their widest cell. A text of several lines becomes one. */
 export function formatTable(rows: string[][]): string[] {
-  const widths = columnWidths(rows)
-  return rows.map((row) =>
+  const cells = rows.map((row) => row.map((cell) => cell.replace(/\r?\n|\r/g, ' ')))
+  const widths = columnWidths(cells)
+  return cells.map((row) =>
     row
       .map((cell, at) => cell.padEnd(widths[at]!))
       .join(SEPARATOR)
