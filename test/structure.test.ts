@@ -113,7 +113,7 @@ const EXCEPTIONS: Record<string, string> = {
 
 /** Folders of which each file is a row of a table. */
 const ROW_FOLDERS =
-  /^server\/(api|commands|store\/queries|store\/tables|operations\/check|edge\/respond\/pages\/languages)\//
+  /^server\/(api|commands|store\/(migrations|queries|tables)|operations\/check|edge\/respond\/pages\/languages)\//
 
 const MIN_FILE_LINES = 60
 

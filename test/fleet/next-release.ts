@@ -25,13 +25,15 @@ export async function createNextRelease(): Promise<{ root: string } & AsyncDispo
   await writeFile(join(folder, 'server/store/migrations/999-next-release.ts'), MIGRATION)
   const list = join(folder, 'server/store/migrate.ts')
   const step = `{ name: '999-next-release', compatibleWith: '${newest}', up: nextRelease.up }`
-  const text = (await readFile(list, 'utf8'))
-    .replace(
-      /^import type \{ EngineName/m,
-      "import * as nextRelease from './migrations/999-next-release.ts'\n$&",
-    )
-    .replace(/^(export const migrations.*)\]$/m, `$1, ${step}]`)
-  if (!text.includes(step)) throw new Error('server/store/migrate.ts has another form')
-  await writeFile(list, text)
+  const known = 'export const migrations:'
+  const text = await readFile(list, 'utf8')
+  if (!text.includes(known)) throw new Error('server/store/migrate.ts has another form')
+  await writeFile(
+    list,
+    `import * as nextRelease from './migrations/999-next-release.ts'
+${text.replace(known, 'const released:')}
+export const migrations: readonly Migration[] = [...released, ${step}]
+`,
+  )
   return { root: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
 }

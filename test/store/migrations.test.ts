@@ -24,19 +24,19 @@ const LAST_KNOWN = migrations.at(-1)!.name
 
 /** A step of a later release that adds a column. */
 const ADDS_COLUMN: Migration = {
-  name: '901-notes',
+  name: '901-adds-column',
   compatibleWith: LAST_KNOWN,
   up: async ({ schema }) => {
-    await schema.alterTable('sites').addColumn('notes', 'text').execute()
+    await schema.alterTable('sites').addColumn('of_a_later_release', 'text').execute()
   },
 }
 
 /** A step of a later release that nodes of this one cannot run with. */
 const REMOVES_COLUMN: Migration = {
-  name: '902-no-notes',
+  name: '902-removes-column',
   compatibleWith: ADDS_COLUMN.name,
   up: async ({ schema }) => {
-    await schema.alterTable('sites').dropColumn('notes').execute()
+    await schema.alterTable('sites').dropColumn('of_a_later_release').execute()
   },
 }
 

@@ -6,29 +6,30 @@ import { makeLog } from '../../server/lib/log.ts'
 import { migrations } from '../../server/store/migrate.ts'
 import type { Migration } from '../../server/store/migration.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
+import { createNextRelease } from '../fleet/next-release.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { siteRow } from './rows.ts'
 
 const ADDS: Migration = {
-  name: '901-notes',
+  name: '901-adds-column',
   compatibleWith: migrations.at(-1)!.name,
   up: async ({ schema }) => {
-    await schema.alterTable('sites').addColumn('notes', 'text').execute()
+    await schema.alterTable('sites').addColumn('of_a_later_release', 'text').execute()
   },
 }
 
 const REMOVES: Migration = {
-  name: '902-no-notes',
+  name: '902-removes-column',
   compatibleWith: ADDS.name,
   up: async ({ schema }) => {
-    await schema.alterTable('sites').dropColumn('notes').execute()
+    await schema.alterTable('sites').dropColumn('of_a_later_release').execute()
   },
 }
 
 const INDEX: Migration = {
-  name: '903-by-notes',
+  name: '903-index',
   compatibleWith: migrations.at(-1)!.name,
   indexes: [{ name: 'sites_by_title', on: 'sites (title)' }],
 }
@@ -66,11 +67,11 @@ test('a release copies the database before it migrates it, logs that, and keeps 
   )
   assert.deepEqual(
     [migrated?.message, migrated?.release, migrated?.migrations],
-    ['migrated the database', '1.1.0', ['901-notes']],
+    ['migrated the database', '1.1.0', ['901-adds-column']],
   )
   assert.equal((await start(file, '1.2.0', [ADDS, INDEX])).length, 1, 'an index rewrites nothing')
   await start(file, '1.3.0', [ADDS, INDEX, REMOVES])
-  await start(file, '1.4.0', [ADDS, INDEX, REMOVES, { ...ADDS, name: '904-notes' }])
+  await start(file, '1.4.0', [ADDS, INDEX, REMOVES, { ...ADDS, name: '904-adds-column' }])
   assert.deepEqual(await listCopies(folder.path), ['slipway-before-1.3.0.db', 'slipway-before-1.4.0.db'])
 })
 
@@ -90,6 +91,17 @@ test('the release before runs on a migrated database, or refuses it and runs on 
   await start(file, '1.0.0')
   await using store = await sqliteStore({ file, clock: Date.now })
   assert.ok(await store.read.sites.bySlug('florist'))
+})
+
+test('this release runs on the database of the next one, to which the fleet is upgraded', async () => {
+  await using folder = await memoryFolder()
+  await using next = await createNextRelease()
+  const file = join(folder.path, 'slipway.db')
+  await start(file, '1.0.0', [], 'bakery')
+  const upgraded: { migrations: Migration[] } = await import(join(next.root, 'server/store/migrate.ts'))
+  const added = upgraded.migrations.slice(migrations.length)
+  assert.equal((await start(file, '1.1.0', added)).length, 2)
+  assert.deepEqual(await start(file, '1.0.0', [], 'florist'), [])
 })
 
 test('without room for the copy, no release starts and nothing changes', requires('small-disk'), async () => {
