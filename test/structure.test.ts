@@ -130,9 +130,7 @@ const SHORT_FILES: Record<string, string> = {
   'server/operations/internal/routes.ts': 'endpoints that the composition selects',
   'packages/http-server/validate-request.ts': 'RFC 9112, 6',
   'packages/s3-client/multipart.ts': 'one of two ways to store a stream',
-  'server/site-rules/match/content-coding-rules.ts': 'rules are matched here only',
   'server/store/postgres/tables.ts': 'PostgreSQL only',
-  'server/store/turn-limit.ts': 'a limit with a state',
 }
 
 test('a short file of the server or a package that only one other imports is a concept of its own', () => {

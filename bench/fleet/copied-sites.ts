@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { program } from '../../scripts/program.mjs'
-import { createObjectName, objectHashPrefix } from '../../server/blobs/object-names.ts'
+import { createObjectName, objectHashPrefix } from '../../server/blobs/blobs.ts'
 import { decodeTime, newId } from '../../server/lib/tokens.ts'
 import { newSlug } from '../../server/sites/slug.ts'
 

@@ -33,13 +33,15 @@ import {
   assertLength,
   type BlobLocation,
   type Blobs,
+  createObjectName,
+  objectCreatedAt,
+  objectHashPrefix,
   type PutConstraints,
   type ReceivedBytes,
   type StoredBlob,
 } from './blobs.ts'
 import { DamagedBlobError, type DamageReport } from './damage.ts'
 import type { DiskReserve } from './disk-reserve.ts'
-import { createObjectName, objectCreatedAt, objectHashPrefix } from './object-names.ts'
 
 /** Bodies up to this many bytes are buffered in memory and written in one call, and read and compared as a whole. */
 const MAX_BUFFERED_BODY_BYTES = 256 * 1024

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
 import type { Log } from '../lib/log.ts'
 import { Metrics, type MetricsSnapshot, type ProcessSnapshot } from '../lib/metrics.ts'
-import type { ChangeEffects } from '../store/changes.ts'
+import type { ChangeEffects } from '../store/store.ts'
 
 type Changes = readonly [name: string, effect: ChangeEffect][]
 

@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts'
-import { sumVersions } from '../sites/blob-references.ts'
+import { sumVersions } from '../sites/version.ts'
 import type { Store } from '../store/store.ts'
 import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/tables/usage.ts'
 

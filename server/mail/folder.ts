@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Ballast } from '../blobs/ballast.ts'
+import type { Ballast } from '../blobs/disk-reserve.ts'
 import { toStorageError } from '../lib/errors.ts'
 import { type Log, maskEmail } from '../lib/log.ts'
 import { makeFolder } from '../lib/make-folder.ts'

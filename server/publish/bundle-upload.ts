@@ -10,10 +10,9 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import { type ArchiveFile, readTar } from './archive/archive.ts'
 import { isOsMetadata } from './archive/file.ts'
-import { notPending } from './pending-manifest-cache.ts'
+import { ActiveUpload, notPending, type UploadSlots } from './pending-uploads.ts'
 import { type BundleUpload, MAX_BUNDLE_BYTES } from './signed-uploads.ts'
 import type { UploadRecorder } from './upload-recorder.ts'
-import { ActiveUpload, type UploadSlots } from './upload-slots.ts'
 
 /** Each file of the version once, and no more bytes than one request. */
 const BUNDLE_LIMITS = {

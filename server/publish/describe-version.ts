@@ -4,7 +4,7 @@ import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { findMarkdownStart } from '../../protocol/manifest/root-document.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import { findTitle } from '../sites/markdown/title.ts'
-import type { DocumentSummary } from '../sites/page-metadata/document-summary.ts'
+import type { DocumentSummary } from '../sites/page-metadata/document-head.ts'
 import type { SitePreview } from '../store/tables/versions.ts'
 
 const HTML = /^text\/html\s*(;|$)/i
@@ -21,7 +21,7 @@ export async function loadDocument(
   const document = page ?? findMarkdownStart(files)
   if (!document) return undefined
   // Loaded on first use: the parser would take part of the start time.
-  const { summarizeDocument, MAX_HEAD_BYTES } = await import('../sites/page-metadata/document-summary.ts')
+  const { summarizeDocument, MAX_HEAD_BYTES } = await import('../sites/page-metadata/document-head.ts')
   const { hash, size, contentType, path } = document
   const load = size > MAX_HEAD_BYTES ? readStart(blobs, hash!, MAX_HEAD_BYTES) : blobs.bytes(hash!)
   const bytes = await load.catch(() => undefined)

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { FinalizeRequest, FinalizeResponse, PublishWarning } from '../../protocol/api/publish.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
@@ -19,11 +20,19 @@ import { trace } from '../lib/telemetry.ts'
 import type { Parts } from '../parts.ts'
 import { runInSlices } from '../site-rules/parse/slices.ts'
 import { MAX_RULE_FILE_BYTES, type ParsedRules, ruleSteps, tooLongWarning } from '../site-rules/site-rules.ts'
-import { countNewBytes, countRecord } from '../sites/blob-references.ts'
-import { recordFormerFiles } from '../sites/former-files.ts'
 import type { SiteNames } from '../sites/names.ts'
 import { assertPreviewLimit, endPreview, findReplacedId, isShown, renewedPreview } from '../sites/preview.ts'
-import { activateVersion, assertBaseIsCurrent, isEncodable, requireVersion } from '../sites/version.ts'
+import { metadataChange } from '../sites/site-metadata.ts'
+import {
+  activateVersion,
+  assertBaseIsCurrent,
+  countNewBytes,
+  countRecord,
+  deleteVersions,
+  isEncodable,
+  recordFormerFiles,
+  requireVersion,
+} from '../sites/version.ts'
 import { buildFinalizeResponse, type Versions } from '../sites/version-history.ts'
 import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
@@ -37,11 +46,10 @@ import {
 } from '../store/tables/versions.ts'
 import { findContentCodings } from './content-codings.ts'
 import { describeSite, loadDocument } from './describe-version.ts'
-import { ManifestFiles } from './pending-manifest-cache.ts'
+import { ManifestFiles } from './pending-uploads.ts'
 import type { Precompressor } from './precompress/precompressor.ts'
 import type { ContentScan } from './scan/content-scan.ts'
 import type { SecretScan } from './secrets/secret-scan.ts'
-import { dropIfUnchanged, hashContents } from './unchanged-version.ts'
 
 /** Of one version, beyond the caller's rate limit; further requests are rejected unprocessed. */
 const MAX_ANSWERED_REFUSALS = 5
@@ -510,4 +518,65 @@ function decodeUtf8(bytes: Buffer): string | undefined {
 
 function notTextWarning(file: string): PublishWarning {
   return { file, message: 'file ignored: it is not UTF-8 text' }
+}
+
+/**
+ * Deletes a version that was never live if its files equal those of the live version and its metadata that of the site.
+ * Returns the live version if so. A preview is compared with the version that it shows, whose time begins again.
+ * `files` have all their hashes.
+ */
+async function dropIfUnchanged(
+  tx: WriteTransaction,
+  { site, version, files }: { site: Site; version: Version; files: readonly StoredFile[] },
+  now: number,
+): Promise<Version | undefined> {
+  const current = await findCurrent(tx, site, version, now)
+  // Rules are parsed from files of the version, so equal files have equal rules.
+  if (!current || !areEqual(files, current.files)) return undefined
+  await deleteVersions(tx, site.slug, { ids: [version.id], now, effect: 'outdated' })
+  // The live version may also be a preview, of which the caller knows nothing.
+  if (version.previewName === null) return { ...current, previewName: null, previewUntil: null }
+  const { previewUntil } = renewedPreview(version, now)
+  await tx.versions.update(current.id, { previewUntil })
+  return { ...current, previewUntil }
+}
+
+/** The version that visitors see, if it has the metadata of this one. */
+async function findCurrent(
+  tx: WriteTransaction,
+  site: Site,
+  version: Version,
+  now: number,
+): Promise<Version | undefined> {
+  const { previewName } = version
+  if (previewName === null) {
+    if (site.liveVersionId === null || changesMetadata(site, version, now)) return undefined
+    return tx.versions.byId(site.liveVersionId)
+  }
+  const header = await tx.versions.findPreview(site.slug, previewName)
+  if (!header || !isShown(header, now) || header.liveReload !== version.liveReload) return undefined
+  const shown = await tx.versions.byId(header.id)
+  return JSON.stringify(shown?.metadata) === JSON.stringify(version.metadata) ? shown : undefined
+}
+
+/** Equal for equal paths, bytes and content types, in any order. `files` have all their hashes. */
+function hashContents(files: readonly StoredFile[]): string {
+  const lines = files.map(({ path, hash, contentType }) => JSON.stringify([path, hash, contentType]))
+  return createHash('sha256').update(lines.sort().join('\n')).digest('hex')
+}
+
+/** A time to live counts from the publish, so a new one always changes the expiry. */
+function changesMetadata(site: Site, { metadata }: Version, now: number): boolean {
+  const change = metadataChange(metadata, now)
+  return (Object.keys(change) as (keyof Site)[]).some((field) => change[field] !== site[field])
+}
+
+/** Compares paths, bytes and content types in any order. */
+function areEqual(files: readonly StoredFile[], others: readonly StoredFile[]): boolean {
+  if (files.length !== others.length) return false
+  const byPath = new Map(others.map((file) => [file.path, file]))
+  return files.every(({ path, hash, contentType }) => {
+    const other = byPath.get(path)
+    return other?.hash === hash && other?.contentType === contentType
+  })
 }

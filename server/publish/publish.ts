@@ -16,7 +16,7 @@ import type { Parts } from '../parts.ts'
 import { findReplacedId } from '../sites/preview.ts'
 import { requireVersion } from '../sites/version.ts'
 import { BundleUploads, withPath } from './bundle-upload.ts'
-import { notInManifest, PendingManifestCache } from './pending-manifest-cache.ts'
+import { ActiveUpload, notInManifest, PendingManifestCache, UploadSlots } from './pending-uploads.ts'
 import {
   BUNDLE_CONTENT_TYPE,
   type BundleUpload,
@@ -28,7 +28,6 @@ import {
 } from './signed-uploads.ts'
 import { compareManifests, type PendingVersionStore, type StagedVersion } from './stage.ts'
 import { UploadRecorder } from './upload-recorder.ts'
-import { ActiveUpload, UploadSlots } from './upload-slots.ts'
 
 type PublishServiceParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'clock' | 'log'> & {
   pendingVersions: PendingVersionStore

@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { Arrival } from '../store/tables/versions.ts'
-import { notInManifest, notPending, type PendingManifestCache } from './pending-manifest-cache.ts'
+import { notInManifest, notPending, type PendingManifestCache } from './pending-uploads.ts'
 
 type UploadRecorderParts = Pick<Parts, 'store' | 'log'> & {
   blobs: Pick<Blobs, 'remove'>

@@ -6,8 +6,8 @@ import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { VersionHeader } from '../store/tables/versions.ts'
-import { forgetFormerOfPreview } from './former-files.ts'
 import { endPreview, isShown, previewNotFound, requirePreview } from './preview.ts'
+import { forgetFormerOfPreview } from './version.ts'
 import type { Versions } from './version-history.ts'
 
 type PreviewsParts = Pick<Parts, 'store' | 'clock'> & {

@@ -31,7 +31,6 @@ import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
 import type { Version, VersionHeader } from '../store/tables/versions.ts'
-import { countNewBytes, sumVersions } from './blob-references.ts'
 import { renameWithin, type SiteNames } from './names.ts'
 import { hashPassword } from './password.ts'
 import {
@@ -44,6 +43,7 @@ import {
   validateMetadata,
 } from './site-metadata.ts'
 import { isSlug, newSlug } from './slug.ts'
+import { countNewBytes, sumVersions } from './version.ts'
 
 type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'quotas' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }

@@ -21,8 +21,7 @@ import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { type KeptDomain, NO_METADATA, type Site } from '../store/tables/sites.ts'
-import { removeVersions } from './blob-references.ts'
-import { deleteVersions } from './version.ts'
+import { deleteVersions, removeVersions } from './version.ts'
 
 type TrashParts = Pick<Parts, 'store' | 'plans' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }

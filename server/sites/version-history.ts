@@ -21,12 +21,17 @@ import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
 import type { Version, VersionHeader } from '../store/tables/versions.ts'
-import { forgetFormerFiles } from './former-files.ts'
 import { injectionWarnings } from './page-metadata/injected-document.ts'
 import { describePreview, endPreview } from './preview.ts'
 import { findInjection } from './site-metadata.ts'
 import type { UrlBuilder } from './urls.ts'
-import { activateVersion, deleteVersions, requireFinalized, requireVersion } from './version.ts'
+import {
+  activateVersion,
+  deleteVersions,
+  forgetFormerFiles,
+  requireFinalized,
+  requireVersion,
+} from './version.ts'
 import { createTar, createZip } from './version-archive.ts'
 
 type VersionsParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'plans'> & {

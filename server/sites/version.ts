@@ -2,11 +2,19 @@ import { releaseHolding } from '../accounts/quotas.ts'
 import { shouldPrecompress } from '../blobs/encoding.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
+import { HOUR_MS } from '../lib/time.ts'
+import { newId } from '../lib/tokens.ts'
+import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import type { Site } from '../store/tables/sites.ts'
-import type { Version } from '../store/tables/versions.ts'
-import { removeVersions } from './blob-references.ts'
-import { recordFormerFiles } from './former-files.ts'
+import {
+  emptyVersion,
+  type FormerFile,
+  type FormerFiles,
+  type ManifestFile,
+  sumUploads,
+  type Version,
+} from '../store/tables/versions.ts'
 import {
   effectiveMetadata,
   expiryEffect,
@@ -102,4 +110,201 @@ export async function deleteVersions(
   }
   await tx.notifyChanged(slug, effect)
   await releaseHolding(tx, site, { bytes, sites: 0 })
+}
+
+/** The bytes of contents that a site has just begun to reference, without those that another site of its owner has. */
+export async function countNewBytes(
+  tx: WriteTransaction,
+  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
+  contents: readonly { hash: string; size: number }[],
+): Promise<number> {
+  return sumOwn(tx, { slug, ownerId }, new Map(contents.map(({ hash, size }) => [hash, size])))
+}
+
+/** Removes references to those blobs that no version of the site needs any more. Returns them. */
+export async function releaseBlobs(
+  tx: WriteTransaction,
+  slug: string,
+  { hashes, now }: { hashes: readonly string[]; now: number },
+): Promise<{ hash: string; size: number }[]> {
+  const needed = await tx.versions.neededAmong(slug, hashes)
+  const unneeded = new Set(hashes.filter((hash) => !needed.has(hash)))
+  return unneeded.size > 0 ? tx.blobs.removeReferences(slug, [...unneeded], now) : []
+}
+
+/**
+ * Removes versions and releases their blobs. Returns the bytes that the holder no longer has, which the caller
+ * releases. Injected documents do not count.
+ */
+export async function removeVersions(
+  tx: WriteTransaction,
+  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
+  { ids, now }: { ids: readonly string[]; now: number },
+): Promise<number> {
+  const counted = new Set<string>()
+  const documents: string[] = []
+  let versionBytes = 0
+  for (const id of ids) {
+    const { hashes, injectedDocumentHash, uploadBytes, recordBytes } = await tx.versions.remove(id)
+    for (const hash of hashes) counted.add(hash)
+    if (injectedDocumentHash !== null) documents.push(injectedDocumentHash)
+    versionBytes += uploadBytes + (ownerId === null ? recordBytes : 0)
+  }
+  const released = await releaseBlobs(tx, slug, { hashes: [...new Set([...counted, ...documents])], now })
+  const contents = released.filter(({ hash }) => counted.has(hash))
+  return (
+    versionBytes +
+    (await sumOwn(tx, { slug, ownerId }, new Map(contents.map(({ hash, size }) => [hash, size]))))
+  )
+}
+
+/**
+ * The manifest and the rules count for a network without an account, which could otherwise store any number of long
+ * manifests of short files. Nothing for an account.
+ */
+export async function countRecord(
+  { versions }: Queries,
+  { ownerId }: Pick<Site, 'ownerId'>,
+  id: string,
+): Promise<number> {
+  return ownerId === null ? versions.recordBytes(id) : 0
+}
+
+/** What versions count beside their contents: uploads that are not finalized, and `countRecord`. */
+export async function sumVersions(
+  queries: Queries,
+  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
+): Promise<number> {
+  const { versions } = queries
+  let sum = 0
+  for (const { id, state } of await versions.bySlug(slug)) {
+    if (state === 'pending') sum += sumUploads(state, (await versions.findFiles(id)) ?? [])
+    sum += await countRecord(queries, { ownerId }, id)
+  }
+  return sum
+}
+
+async function sumOwn(
+  tx: WriteTransaction,
+  { slug, ownerId }: Pick<Site, 'slug' | 'ownerId'>,
+  sizes: ReadonlyMap<string, number>,
+): Promise<number> {
+  const hashes = [...sizes.keys()]
+  const others =
+    ownerId === null || hashes.length === 0
+      ? undefined
+      : await tx.references.heldBeside(slug, ownerId, hashes)
+  return hashes.reduce((sum, hash) => (others?.has(hash) ? sum : sum + sizes.get(hash)!), 0)
+}
+
+/** Contract, "Serving", 4. */
+const FORMER_FILES_TTL_MS = HOUR_MS
+
+/** Beyond it, those that went away first are dropped. */
+const MAX_FORMER_FILES = 5000
+
+interface Replacement {
+  /** The version that visitors see before, if any. */
+  replacedId: string | null
+  next: Pick<Version, 'files' | 'changes'>
+  /** Null for the site itself. */
+  previewName: string | null
+}
+
+/** Call it before visitors see the next version, and before the one that it replaces is deleted. */
+export async function recordFormerFiles(
+  tx: WriteTransaction,
+  site: Site,
+  { replacedId, next, previewName }: Replacement,
+  now: number,
+): Promise<void> {
+  if (replacedId === null) return
+  const former = (await tx.versions.listFormer(site.slug)).find((one) => one.previewName === previewName)
+  const { comparedWith, removed } = next.changes ?? {}
+  const isNothingGone = comparedWith === replacedId && removed === 0
+  const replaced = isNothingGone ? [] : ((await tx.versions.findFiles(replacedId)) ?? [])
+  const paths = new Set(next.files.map(({ path }) => path))
+  const gone = replaced
+    .filter(({ path }) => !paths.has(path))
+    .map((file): FormerFile => ({ ...file, until: now + FORMER_FILES_TTL_MS }))
+  for (const { path } of gone) paths.add(path)
+  const others = former?.files.filter(({ path, until }) => until > now && !paths.has(path)) ?? []
+  if (gone.length > 0 || others.length < (former?.files.length ?? 0))
+    await setFormerFiles(
+      tx,
+      site,
+      { former, previewName, files: [...gone, ...others].slice(0, MAX_FORMER_FILES) },
+      now,
+    )
+}
+
+/** Forgets those of a preview that is deleted. */
+export async function forgetFormerOfPreview(
+  tx: WriteTransaction,
+  site: Site,
+  previewName: string,
+  now: number,
+): Promise<void> {
+  for (const former of await tx.versions.listFormer(site.slug))
+    if (former.previewName === previewName)
+      await setFormerFiles(tx, site, { former, previewName, files: [] }, now)
+}
+
+/** Forgets the files of a version that its owner deletes, except those that another version has. */
+export async function forgetFormerFiles(
+  tx: WriteTransaction,
+  site: Site,
+  versionId: string,
+  now: number,
+): Promise<void> {
+  const records = await tx.versions.listFormer(site.slug)
+  if (records.length === 0) return
+  const forgotten = await listFiles(tx, versionId)
+  for (const { id, state } of await tx.versions.bySlug(site.slug))
+    if (state === 'ready' && id !== versionId)
+      for (const file of await listFiles(tx, id)) forgotten.delete(file)
+  for (const former of records) {
+    const { previewName } = former
+    const files = former.files.filter((file) => !forgotten.has(identify(file)))
+    if (files.length < former.files.length)
+      await setFormerFiles(tx, site, { former, previewName, files }, now)
+  }
+}
+
+async function listFiles({ versions }: WriteTransaction, id: string): Promise<Set<string>> {
+  return new Set((await versions.findFiles(id))?.map(identify))
+}
+
+function identify({ path, hash }: ManifestFile): string {
+  return `${hash} ${path}`
+}
+
+/** Replaces the former files, and releases those that no version needs. */
+async function setFormerFiles(
+  tx: WriteTransaction,
+  site: Site,
+  {
+    former,
+    previewName,
+    files,
+  }: { former: FormerFiles | undefined; previewName: string | null; files: readonly FormerFile[] },
+  now: number,
+): Promise<void> {
+  const { slug } = site
+  const [last] = files
+  if (last && former) await tx.versions.update(former.id, { files, previewUntil: last.until })
+  else if (last)
+    await tx.versions.insert({
+      ...emptyVersion(newId(now), slug, now),
+      state: 'former',
+      previewName,
+      files,
+      previewUntil: last.until,
+    })
+  else if (former) await tx.versions.remove(former.id)
+  const kept = new Set(files.map(({ hash }) => hash))
+  const dropped = new Set(former?.files.flatMap(({ hash }) => (kept.has(hash) ? [] : hash!)))
+  if (dropped.size === 0) return
+  const released = await releaseBlobs(tx, slug, { hashes: [...dropped], now })
+  await releaseHolding(tx, site, { bytes: await countNewBytes(tx, site, released), sites: 0 })
 }

@@ -2,8 +2,16 @@ import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
-import { Kysely, SqliteAdapter, SqliteDialect, type SqliteStatement } from 'kysely'
-import type { Ballast } from '../blobs/ballast.ts'
+import {
+  Kysely,
+  type KyselyPlugin,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  SqliteAdapter,
+  SqliteDialect,
+  type SqliteStatement,
+} from 'kysely'
+import type { Ballast } from '../blobs/disk-reserve.ts'
 import { DEADLINES, type Deadlines } from '../lib/deadlines.ts'
 import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
 import type { Incidents } from '../lib/incidents.ts'
@@ -12,7 +20,6 @@ import { makeFolder } from '../lib/make-folder.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { settlesWithin } from '../lib/settles-within.ts'
 import { MINUTE_MS } from '../lib/time.ts'
-import { type ChangeEffects, ChangeSet, NO_EFFECTS } from './changes.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { FlushedReads, failureFile } from './flushed-reads.ts'
 import { migrate } from './migrate.ts'
@@ -20,9 +27,16 @@ import { createQueries } from './queries.ts'
 import type { Schema } from './schema.ts'
 import { migrateWithCopy, type UpgradeOptions } from './sqlite-copy.ts'
 import { type DirectAdapter, statement } from './statement.ts'
-import type { ChangeListener, Durability, Store, WriteTransaction } from './store.ts'
+import {
+  type ChangeEffects,
+  type ChangeListener,
+  ChangeSet,
+  type Durability,
+  NO_EFFECTS,
+  type Store,
+  type WriteTransaction,
+} from './store.ts'
 import type { Tables } from './transfer.ts'
-import { beginTurn, endLongTurn, TURN_LIMIT } from './turn-limit.ts'
 
 interface SqliteOptions {
   file: string
@@ -572,4 +586,32 @@ function isFailedFlush(error: unknown): boolean {
 function resultCode(error: unknown): number | undefined {
   const extended = (error as { errcode?: number } | undefined)?.errcode
   return extended === undefined ? undefined : extended & 0xff
+}
+
+/** How long the statements of a turn of the event loop may take, exceeded by at most one statement. */
+const MAX_TURN_MS = 10
+
+/** When the first statement of the current turn began, on the monotonic clock. */
+let startedAt: number | undefined
+
+function beginTurn(): void {
+  if (startedAt !== undefined) return
+  startedAt = performance.now()
+  setImmediate(() => {
+    startedAt = undefined
+  })
+}
+
+/** Lets other work run between synchronous statements: awaiting their results does not return to the event loop. */
+async function endLongTurn(): Promise<void> {
+  if (startedAt !== undefined && performance.now() - startedAt >= MAX_TURN_MS) await nextTurn()
+}
+
+const TURN_LIMIT: KyselyPlugin = {
+  transformQuery: ({ node }: PluginTransformQueryArgs) => node,
+
+  async transformResult({ result }: PluginTransformResultArgs) {
+    await endLongTurn()
+    return result
+  },
 }

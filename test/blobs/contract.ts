@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import type { Blobs, PutConstraints } from '../../server/blobs/blobs.ts'
-import { createObjectName } from '../../server/blobs/object-names.ts'
+import { type Blobs, createObjectName, type PutConstraints } from '../../server/blobs/blobs.ts'
 import { pluck } from '../support/pluck.ts'
 import {
   cutOff,

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import type { BlobLocation, Blobs } from '../../server/blobs/blobs.ts'
-import { createObjectName, objectCreatedAt } from '../../server/blobs/object-names.ts'
+import { type BlobLocation, type Blobs, createObjectName, objectCreatedAt } from '../../server/blobs/blobs.ts'
 
 /** Blobs in memory, for tests that make many of them. */
 export function memoryBlobs(clock: () => number): Blobs & { objects: ReadonlyMap<string, Buffer> } {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createObjectName, objectCreatedAt, objectHashPrefix } from '../../server/blobs/object-names.ts'
+import { createObjectName, objectCreatedAt, objectHashPrefix } from '../../server/blobs/blobs.ts'
 import { sha256 } from '../api/content.ts'
 
 test('the name of an object tells the millisecond of its creation, until the year 2100', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SiteKind } from '../../protocol/api/sites.schema.ts'
 import { describeSite } from '../../server/publish/describe-version.ts'
-import { summarizeDocument } from '../../server/sites/page-metadata/document-summary.ts'
+import { summarizeDocument } from '../../server/sites/page-metadata/document-head.ts'
 import { toManifest } from '../api/content.ts'
 
 /** The preview of a site with these files, each of one byte. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createObjectName } from '../../server/blobs/object-names.ts'
+import { createObjectName } from '../../server/blobs/blobs.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import type { BlobEncodings } from '../../server/store/tables/blobs.ts'
 import { recordsOf } from '../blobs/bytes.ts'

@@ -5,7 +5,7 @@ import { S3Client } from '../../../packages/s3-client/client.ts'
 import { S3Error } from '../../../packages/s3-client/errors.ts'
 import { listObjects, removeObjects } from '../../../packages/s3-client/listing.ts'
 import { COPYING_BLOBS } from '../../lib/deadlines.ts'
-import { createObjectName } from '../object-names.ts'
+import { createObjectName } from '../blobs.ts'
 
 export interface BucketFacts {
   /** What works, in the order in which it was tried. */

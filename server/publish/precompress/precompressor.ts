@@ -6,7 +6,6 @@ import { isDamage } from '../../blobs/damage.ts'
 import { type Encoding, shouldPrecompress } from '../../blobs/encoding.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Parts } from '../../parts.ts'
-import { releaseBlobs } from '../../sites/blob-references.ts'
 import {
   type InjectedDocument,
   type InjectedDocuments,
@@ -15,6 +14,7 @@ import {
 } from '../../sites/page-metadata/injected-document.ts'
 import { findInjection, type HeadInjection } from '../../sites/site-metadata.ts'
 import type { UrlBuilder } from '../../sites/urls.ts'
+import { releaseBlobs } from '../../sites/version.ts'
 import type { Queries } from '../../store/queries.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../../store/store.ts'
 import type { BlobEncodings } from '../../store/tables/blobs.ts'

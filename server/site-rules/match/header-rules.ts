@@ -1,4 +1,5 @@
 import { hostName } from '../../../packages/http-server/host-name.ts'
+import type { ContentCoding } from '../../blobs/content-coding.ts'
 import { findHeaderProblem, isSetCookie } from '../parse/header-line.ts'
 import {
   type HeaderPatterns,
@@ -13,9 +14,11 @@ import {
   bytesOfPieces,
   type Captures,
   canonicalPath,
+  encodePath,
   interpolate,
   interpolatedLength,
   NO_CAPTURES,
+  type PathPattern,
   percentEncoded,
   readTemplate,
   type TemplatePart,
@@ -204,4 +207,34 @@ function estimateHeaderRuleBytes(
 function bytesOfValue(value: CompiledHeader['value']): number {
   if (typeof value === 'string') return value.length
   return bytesOfPieces(value) + interpolatedLength(value, NO_CAPTURES, 1)
+}
+
+interface CompiledRule {
+  rule: HeaderRule
+  path: PathPattern
+  coding: ContentCoding | null
+}
+
+/** The lines of `_headers` about `Content-Encoding`, which belongs to files, however they are requested. */
+export class ContentCodingRules {
+  readonly #rules: CompiledRule[]
+
+  constructor(rules: readonly HeaderRule[]) {
+    this.#rules = rules.flatMap((rule) => {
+      const patterns = rule.coding === undefined ? '' : readHeaderPatterns(rule)
+      return typeof patterns === 'string' ? [] : [{ rule, path: patterns.path, coding: rule.coding! }]
+    })
+  }
+
+  get isEmpty(): boolean {
+    return this.#rules.length === 0
+  }
+
+  /** The coding of the last rule that matches the path of the file. */
+  find(path: string): { rule: HeaderRule; coding: ContentCoding } | undefined {
+    const canonical = canonicalPath(encodePath(`/${path}`))
+    if (canonical === undefined) return undefined
+    const last = this.#rules.findLast((rule) => rule.path.match(canonical))
+    return last?.coding ? { rule: last.rule, coding: last.coding } : undefined
+  }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Metrics } from '../../lib/metrics.ts'
-import { ChangeSet } from '../changes.ts'
+import { ChangeSet } from '../store.ts'
 import type { Connection } from './client.ts'
 import type { PrimaryPool } from './pool.ts'
 

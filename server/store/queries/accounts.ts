@@ -1,5 +1,5 @@
+import { QueryGroup } from '../statement.ts'
 import { type Account, accountTable, type Invitation, invitationTable } from '../tables/accounts.ts'
-import { QueryGroup } from './query-group.ts'
 
 const { toEntities, toEntityIfFound } = accountTable
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Schema } from '../schema.ts'
+import { countDeleted, hasDeleted, QueryGroup } from '../statement.ts'
 import type { AuditEntry, AuditPosition, AuditRecord, OperatorSettingName } from '../tables/administration.ts'
-import { countDeleted, hasDeleted, QueryGroup } from './query-group.ts'
 
 export class AuditQueries extends QueryGroup {
   /** To be called in the transaction of the change. */

@@ -1,12 +1,9 @@
-import { type RawBuilder, sql } from 'kysely'
-import type { BlobLocation, StoredBlob } from '../../blobs/blobs.ts'
-import { objectHashPrefix } from '../../blobs/object-names.ts'
+import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
+import { type BlobLocation, objectHashPrefix, type StoredBlob } from '../../blobs/blobs.ts'
 import type { Schema } from '../schema.ts'
-import { rowsStatement, statement } from '../statement.ts'
+import { QueryGroup, rowsStatement, statement, toBatches } from '../statement.ts'
 import type { BlobEncodings, BlobRecord } from '../tables/blobs.ts'
 import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toEncodingRow, toLocation } from './blob-records.ts'
-import { selectManifestHashes } from './manifest-hashes.ts'
-import { QueryGroup, toBatches } from './query-group.ts'
 
 type NewBlobRow = Omit<Schema['blobs'], 'unreferenced_since'> & { slug: string }
 
@@ -394,4 +391,24 @@ function isHeldByOther(order: '<>' | '<', slug: string, ownerId: string): RawBui
   return sql`(exists (select 1 from sites where sites.slug = blobs.slug and owner_id = ${ownerId} and sites.slug ${sql.raw(order)} ${slug})
     or exists (select 1 from blob_names as other
       where other.hash = blobs.hash and other.owner_id = ${ownerId} and other.slug ${sql.raw(order)} ${slug}))`
+}
+
+/** Includes injected documents. `versions` is the condition on the table of this name. */
+export function selectManifestHashes(db: Kysely<Schema>, versions: RawBuilder<unknown>): RawBuilder<string> {
+  return isPostgres(db)
+    ? sql`select file->>'hash' from versions, json_array_elements(versions.files::json) as file where ${versions}
+          union all select injected_document_hash from versions
+            where injected_document_hash is not null and ${versions}`
+    : sql`select json_extract(file.value, '$.hash') from versions, json_each(versions.files) as file where ${versions}
+          union all select injected_document_hash from versions
+            where injected_document_hash is not null and ${versions}`
+}
+
+/** Whether the manifest of a version contains a hash as such, rather than in a path. */
+export function containsHash(hash: string): RawBuilder<boolean> {
+  return sql`strpos(${sql.ref('versions.files')}, ${JSON.stringify({ hash }).slice(1, -1)}) > 0`
+}
+
+export function isPostgres(db: Kysely<Schema>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { countDeleted, QueryGroup } from '../statement.ts'
 import {
   type AcmeAccount,
   acmeAccountTable,
@@ -13,7 +14,6 @@ import {
   type TicketKey,
   toNameSet,
 } from '../tables/certificates.ts'
-import { countDeleted, QueryGroup } from './query-group.ts'
 
 export type CertificateSchedule = Pick<
   CertificateSummary,

@@ -1,7 +1,7 @@
 import type { ExpressionBuilder } from 'kysely'
 import type { Schema } from '../schema.ts'
+import { countDeleted, hasDeleted, QueryGroup } from '../statement.ts'
 import { type Domain, type DomainReservation, domainFields, reservationTable } from '../tables/domains.ts'
-import { countDeleted, hasDeleted, QueryGroup } from './query-group.ts'
 
 const { toEntities, toEntityIfFound } = domainFields
 

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
+import { countDeleted, QueryGroup } from '../statement.ts'
 import { accountTable } from '../tables/accounts.ts'
 import { domainTable } from '../tables/domains.ts'
 import { type ActivityEntry, domainId, type Figures, type ListKind } from '../tables/figures.ts'
 import { siteTable } from '../tables/sites.ts'
-import { countDeleted, QueryGroup } from './query-group.ts'
 
 /** Follows every text with the same beginning. */
 const LAST_CHARACTER = '\u{10ffff}'

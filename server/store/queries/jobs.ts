@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { QueryGroup } from '../statement.ts'
 import { type SweepRun, sweepRunTable } from '../tables/jobs.ts'
-import { QueryGroup } from './query-group.ts'
 
 /** Where jobs that read long lists continue, so that a restart does not begin again. */
 export class JobCursorQueries extends QueryGroup {

@@ -1,5 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
+import { countDeleted, QueryGroup } from '../statement.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
 import {
   type NamedKey,
@@ -10,7 +11,6 @@ import {
   type TrustedRepository,
   trustTable,
 } from '../tables/keys.ts'
-import { countDeleted, QueryGroup } from './query-group.ts'
 
 /** An account with the columns of a named key, which are null for its own key. */
 type FoundRow = Schema['accounts'] & {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { countDeleted, hasDeleted, QueryGroup } from '../statement.ts'
 import {
   type Block,
   type BlockKind,
@@ -7,7 +8,6 @@ import {
   type ReportState,
   reportTable,
 } from '../tables/moderation.ts'
-import { countDeleted, hasDeleted, QueryGroup } from './query-group.ts'
 
 export class BlockQueries extends QueryGroup {
   async list(kind?: BlockKind): Promise<Block[]> {

@@ -1,4 +1,4 @@
-import { statement } from '../statement.ts'
+import { hasUpdated, QueryGroup, statement } from '../statement.ts'
 import {
   CLOCK_TOLERANCE_MS,
   type Lease,
@@ -6,7 +6,6 @@ import {
   nodeTable,
   type SharedSetting,
 } from '../tables/nodes.ts'
-import { hasUpdated, QueryGroup } from './query-group.ts'
 
 export class NodeQueries extends QueryGroup {
   async report(node: NodeReport): Promise<void> {

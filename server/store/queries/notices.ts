@@ -1,8 +1,8 @@
 import { type Expression, sql } from 'kysely'
+import { countDeleted, QueryGroup } from '../statement.ts'
 import { type Domain, domainFields } from '../tables/domains.ts'
 import { type FailingCertificate, type Notice, noticeTable } from '../tables/notices.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
-import { countDeleted, QueryGroup } from './query-group.ts'
 
 export class NoticeQueries extends QueryGroup {
   /** Changes nothing when the event has a notice. */

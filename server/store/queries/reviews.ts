@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { countDeleted, hasDeleted, QueryGroup } from '../statement.ts'
 import {
   type ReviewSubject,
   reviewDecisionTable,
@@ -8,7 +9,6 @@ import {
   type StoredReviewLink,
   type StoredThread,
 } from '../tables/reviews.ts'
-import { countDeleted, hasDeleted, QueryGroup } from './query-group.ts'
 
 const REVIEW_TABLES = ['review_links', 'review_threads', 'review_decisions'] as const
 

@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
+import { QueryGroup } from '../statement.ts'
 import type { EntityOf } from '../table.ts'
 import type { Suspension } from '../tables/accounts.ts'
 import type { BlobRecords } from '../tables/blobs.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
 import { type FormerFile, versionTable } from '../tables/versions.ts'
 import { BLOB_RECORDS, BlobRecordLines, JOINED_WITH_BLOBS } from './blob-records.ts'
-import { selectManifestHashes } from './manifest-hashes.ts'
-import { QueryGroup } from './query-group.ts'
+import { selectManifestHashes } from './blobs.ts'
 
 const servedVersion = versionTable.pick(
   'id',

@@ -1,6 +1,7 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
 import type { Schema } from '../schema.ts'
+import { countDeleted, hasDeleted, hasUpdated, QueryGroup } from '../statement.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
 import {
   type DeviceSignIn,
@@ -12,7 +13,6 @@ import {
   signInCodeTable,
   signInSourceTable,
 } from '../tables/sign-ins.ts'
-import { countDeleted, hasDeleted, hasUpdated, QueryGroup } from './query-group.ts'
 
 const SOURCE_LIFETIME_MS = 180 * DAY_MS
 

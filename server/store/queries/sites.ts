@@ -1,9 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
-import { insertStatement, statement, updateStatement } from '../statement.ts'
+import { hasDeleted, insertStatement, QueryGroup, statement, updateStatement } from '../statement.ts'
 import { type Collaborator, collaboratorTable, emptySite, type Site, siteTable } from '../tables/sites.ts'
 import { type Version, versionTable } from '../tables/versions.ts'
-import { isPostgres } from './manifest-hashes.ts'
-import { hasDeleted, QueryGroup } from './query-group.ts'
+import { isPostgres } from './blobs.ts'
 import { VersionQueries } from './versions.ts'
 
 const { toEntities, toEntityIfFound } = siteTable

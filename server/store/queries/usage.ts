@@ -1,8 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import { statement } from '../statement.ts'
+import { countDeleted, QueryGroup, statement } from '../statement.ts'
 import { ANONYMOUS, type CounterWindow, type Holding, networkHolder } from '../tables/usage.ts'
-import { countDeleted, QueryGroup } from './query-group.ts'
 
 /** Holders of networks are those from the first to before the last. */
 const [FIRST_NETWORK, AFTER_NETWORKS] = [networkHolder(''), 'network;']

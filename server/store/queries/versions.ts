@@ -1,6 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import { insertStatement, rowsStatement, statement, updateStatement } from '../statement.ts'
+import {
+  countDeleted,
+  insertStatement,
+  QueryGroup,
+  rowsStatement,
+  statement,
+  toBatches,
+  updateStatement,
+} from '../statement.ts'
 import {
   type Arrival,
   arrivalTable,
@@ -14,9 +22,7 @@ import {
   versionHeader,
   versionTable,
 } from '../tables/versions.ts'
-import { BlobQueries } from './blobs.ts'
-import { containsHash } from './manifest-hashes.ts'
-import { countDeleted, QueryGroup, toBatches } from './query-group.ts'
+import { BlobQueries, containsHash } from './blobs.ts'
 
 const RECORD_BYTES =
   sql<number>`case when state = 'former' then 0 else octet_length(files) + coalesce(octet_length(rules), 0) end`.as(

@@ -2,8 +2,8 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { VISIT_NAME_KINDS, type VisitNameKind } from '../../../protocol/api/visits.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import type { Schema } from '../schema.ts'
+import { countDeleted, QueryGroup, toBatches } from '../statement.ts'
 import type { SiteVisits, VisitCounts, VisitName } from '../tables/visits.ts'
-import { countDeleted, QueryGroup, toBatches } from './query-group.ts'
 
 const MAX_NAMES_PER_DAY = 1000
 const NAMES_AFTER_TRUNCATION = 500
