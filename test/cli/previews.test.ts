@@ -175,9 +175,9 @@ describe('a folder that is watched', () => {
     using fixture = await watching()
     const { cli, until, read, slug } = fixture
     cli.write({ 'site/a.txt': makeSecret() })
-    await until(/Error: .*\n[^]*Publishing again after the next change\n/)
+    await until(/Error: .*\n(?:.|\n)*Publishing again after the next change\n/)
     cli.write({ 'site/index.html': 'still with the secret' })
-    await until(/Error: .*\n[^]*Publishing again after the next change\n/)
+    await until(/Error: .*\n(?:.|\n)*Publishing again after the next change\n/)
     cli.write({ 'site/a.txt': 'none' })
     await until(/2 files changed/)
     assert.deepEqual([await read('/', slug), await read('/a.txt', slug)], ['still with the secret', 'none'])

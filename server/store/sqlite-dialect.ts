@@ -1,0 +1,126 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import {
+  Kysely,
+  type KyselyPlugin,
+  type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
+  SqliteAdapter,
+  SqliteDialect,
+  type SqliteStatement,
+} from 'kysely'
+import type { Schema } from './schema.ts'
+import type { DirectAdapter } from './statement.ts'
+
+/** Longer statements have long lists of values, which rarely repeat. */
+const MAX_CACHED_SQL_LENGTH = 4000
+
+/**
+ * Kysely's own dialect over `node:sqlite`; `call` wraps every call of the latter. Its adapter executes compiled statements
+ * without the layers of Kysely, which cost as much as a small statement.
+ */
+export function createKysely(
+  connection: () => DatabaseSync,
+  call = <T>(work: () => T): T => work(),
+  beforeQuery: () => Promise<unknown> | undefined = () => undefined,
+): Kysely<Schema> {
+  const cache = new WeakMap<DatabaseSync, Map<string, SqliteStatement>>()
+  const compile = (db: DatabaseSync, sql: string): SqliteStatement => {
+    const statement = call(() => db.prepare(sql))
+    const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
+    return {
+      reader: statement.columns().length > 0,
+      all: (parameters) => call(() => statement.all(...values(parameters))),
+      run: (parameters) => call(() => statement.run(...values(parameters))),
+      iterate: (parameters) => statement.iterate(...values(parameters)) as IterableIterator<unknown>,
+    }
+  }
+  const prepare = (sql: string): SqliteStatement => {
+    const db = connection()
+    if (sql === (db.isTransaction ? 'begin' : 'rollback')) return NOOP_STATEMENT
+    beginTurn()
+    const statements = cache.get(db) ?? new Map<string, SqliteStatement>()
+    cache.set(db, statements)
+    const known = statements.get(sql)
+    if (known) return known
+    const made = compile(db, sql)
+    if (sql.length < MAX_CACHED_SQL_LENGTH) {
+      if (statements.size >= 500) statements.clear()
+      statements.set(sql, made)
+    }
+    return made
+  }
+  const dialect = new SqliteDialect({ database: { close: () => undefined, prepare } })
+  const execute: DirectAdapter['execute'] = async (sql, parameters) => {
+    await call(beforeQuery)
+    const made = prepare(sql)
+    const rows = made.reader ? made.all(parameters) : []
+    if (!made.reader) made.run(parameters)
+    await endLongTurn()
+    return rows
+  }
+  return new Kysely<Schema>({
+    plugins: [TURN_LIMIT],
+    dialect: {
+      createAdapter: () => new Adapter(execute),
+      createIntrospector: (db) => dialect.createIntrospector(db),
+      createQueryCompiler: () => dialect.createQueryCompiler(),
+      createDriver() {
+        const driver = dialect.createDriver()
+        const acquire = driver.acquireConnection.bind(driver)
+        driver.acquireConnection = () => call(beforeQuery)?.then(() => acquire()) ?? acquire()
+        return driver
+      },
+    },
+  })
+}
+
+class Adapter extends SqliteAdapter implements DirectAdapter {
+  readonly execute: DirectAdapter['execute']
+
+  constructor(execute: DirectAdapter['execute']) {
+    super()
+    this.execute = execute
+  }
+
+  /** Statements are synchronous, and writes wait for each other before. A lock of Kysely would survive a failed `beforeQuery`. */
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
+}
+
+/** The transaction has begun already, or SQLite rolled it back after an error. */
+const NOOP_STATEMENT: SqliteStatement = {
+  reader: false,
+  all: () => [],
+  run: () => ({ changes: 0, lastInsertRowid: 0 }),
+  iterate: () => [][Symbol.iterator](),
+}
+
+/** How long the statements of a turn of the event loop may take, exceeded by at most one statement. */
+const MAX_TURN_MS = 10
+
+/** When the first statement of the current turn began, on the monotonic clock. */
+let startedAt: number | undefined
+
+function beginTurn(): void {
+  if (startedAt !== undefined) return
+  startedAt = performance.now()
+  setImmediate(() => {
+    startedAt = undefined
+  })
+}
+
+/** Lets other work run between synchronous statements: awaiting their results does not return to the event loop. */
+async function endLongTurn(): Promise<void> {
+  if (startedAt !== undefined && performance.now() - startedAt >= MAX_TURN_MS) await nextTurn()
+}
+
+const TURN_LIMIT: KyselyPlugin = {
+  transformQuery: ({ node }: PluginTransformQueryArgs) => node,
+
+  async transformResult({ result }: PluginTransformResultArgs) {
+    await endLongTurn()
+    return result
+  },
+}
