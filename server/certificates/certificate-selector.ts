@@ -1,5 +1,6 @@
 import { constants, createHash } from 'node:crypto'
 import { createSecureContext, type SecureContext } from 'node:tls'
+import { challengeCertificate } from '../../packages/acme-client/x509.ts'
 import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import type { CertificateFiles, KeyPair } from '../../packages/http-server/tls/certificate-files.ts'
 import type { ClientHello } from '../../packages/http-server/tls/client-hello.ts'
@@ -14,7 +15,6 @@ import type { Store } from '../store/store.ts'
 import type { Certificate, StoredChallenge } from '../store/tables/certificates.ts'
 import { certificateKeyContext } from './stored-keys.ts'
 import type { TicketKeys } from './ticket-keys.ts'
-import { challengeCertificate } from './x509.ts'
 
 interface CertificateSelectorOptions {
   store: Store

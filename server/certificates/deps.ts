@@ -1,12 +1,18 @@
 import type { Acme } from '../../packages/acme-client/acme.ts'
 import { generateKey } from '../../packages/acme-client/jws.ts'
+import {
+  type ChainExpectation,
+  type CheckedChain,
+  certificateId,
+  checkChain,
+  createCsr,
+} from '../../packages/acme-client/x509.ts'
 import type { Dns } from '../domains/dns/dns.ts'
 import type { Log } from '../lib/log.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { DnsHook } from './dns-hook.ts'
-import { type ChainExpectation, type CheckedChain, certificateId, checkChain, createCsr } from './x509.ts'
 
 export interface IssuingDeps {
   store: Store

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSecureContext, createServer as createTlsServer, type Server as TlsServer } from 'node:tls'
 import type { ChallengeResponse, ChallengeSolver, ChallengeType } from '../../packages/acme-client/acme.ts'
-import { challengeCertificate } from '../../server/certificates/x509.ts'
+import { challengeCertificate } from '../../packages/acme-client/x509.ts'
 
 export interface Texts {
   setText(name: string, value: string): Promise<void>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import { certificateId } from '../../server/certificates/x509.ts'
+import { certificateId } from '../../packages/acme-client/x509.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { pluck } from '../support/pluck.ts'
 import { startForAllTests } from '../support/started-fixture.ts'

@@ -1,7 +1,8 @@
 import { createHash, createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
-import { generateKey } from '../../packages/acme-client/jws.ts'
-import { oneLine } from '../../packages/acme-client/response.ts'
-import { DAY_MS } from '../lib/time.ts'
+import { generateKey } from './jws.ts'
+import { oneLine } from './response.ts'
+
+const DAY_MS = 86_400_000
 
 const ES256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 

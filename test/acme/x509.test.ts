@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { generateKey } from '../../packages/acme-client/jws.ts'
-import { certificateId, checkChain, createCsr } from '../../server/certificates/x509.ts'
+import { certificateId, checkChain, createCsr } from '../../packages/acme-client/x509.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
-import { Issuer, requestedNames } from './issuer.ts'
+import { Issuer, requestedNames } from '../certificates/issuer.ts'
 
 const NOW = Date.UTC(2031, 4, 5)
 const LIFE = { notBefore: NOW - HOUR_MS, notAfter: NOW + 90 * DAY_MS }
