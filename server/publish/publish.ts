@@ -127,7 +127,7 @@ export class PublishService {
     const { versionId, path, fileNumber } = upload
     const active = new ActiveUpload(body)
     using _slot = this.#slots.take(upload, active)
-    const { slug, blob } = await this.#uploadRecorder.track(() => this.#receive(upload, body, active))
+    const { slug, blob } = await this.#receive(upload, body, active)
     await this.#uploadRecorder.add(slug, [{ ...blob, versionId, fileNumber }])
     return { path, size: blob.size, hash: blob.hash }
   }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Blobs } from '../blobs/blobs.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
@@ -29,33 +30,17 @@ interface Recorded {
 /** Unless a single bundle has more. */
 const MAX_TRANSACTION_ROWS = 1000
 
-/** A finished upload waits for others to share its transaction. */
-const COMMIT_DELAY_MS = 2
-
 /**
- * Uploads that end close together share a transaction, so that a thousand small files cost a fraction of a thousand
- * transactions; a single upload is recorded immediately.
+ * Uploads that end in one turn of the event loop, or while others are recorded, share a transaction, so that a thousand small
+ * files cost a fraction of a thousand transactions.
  */
 export class UploadRecorder {
   readonly #parts: UploadRecorderParts
   #queued: QueuedRows[] = []
-  #inFlight = 0
-  #commitTimer: NodeJS.Timeout | undefined
   #writing = false
 
   constructor(parts: UploadRecorderParts) {
     this.#parts = parts
-  }
-
-  /** Runs `receive` as an upload that others may wait for. */
-  async track<T>(receive: () => Promise<T>): Promise<T> {
-    this.#inFlight++
-    try {
-      return await receive()
-    } finally {
-      this.#inFlight--
-      if (this.#queued.length > 0) this.#scheduleFlush()
-    }
   }
 
   /**
@@ -67,21 +52,13 @@ export class UploadRecorder {
     if (rows.length === 0) return Promise.resolve()
     return new Promise((resolve, reject) => {
       this.#queued.push({ slug, rows, resolve, reject })
-      this.#scheduleFlush()
+      if (!this.#writing) void this.#flush()
     })
   }
 
-  #scheduleFlush(): void {
-    if (this.#writing) return
-    if (this.#inFlight === 0) void this.#flush()
-    else this.#commitTimer ??= setTimeout(() => void this.#flush(), COMMIT_DELAY_MS)
-  }
-
   async #flush(): Promise<void> {
-    clearTimeout(this.#commitTimer)
-    this.#commitTimer = undefined
-    if (this.#writing) return
     this.#writing = true
+    await nextTurn()
     while (this.#queued.length > 0) {
       const uploads = this.#takeQueued()
       try {
