@@ -11,6 +11,17 @@ const REVIEW_FRAME = new URL('review/frame.ts', import.meta.url).pathname
 
 const REVIEW_EARLY = new URL('review/early.ts', import.meta.url).pathname
 
+/** What most pages need. A file of its own for each module would cost more bytes of headers than it saves. */
+const KIT = [
+  /vite\/preload-helper|rolldown\/runtime|\/node_modules\/preact/,
+  /\/client\/sdk\/(?!bundle|folder|limits|publish|resume|upload\.)/,
+  /\/dashboard\/(?:api|kit)\//,
+  /\/dashboard\/app\/(?:format-time|lazy-component|page|route-focus)\./,
+  /\/dashboard\/drop\/(?:drop-box|drop-to-update|file-pickers|jobs|page-target|selection|window-drop)\./,
+  /\/dashboard\/sign-in\/email-delivery|\/dashboard\/site\/version-labels/,
+  /\/protocol\/(?:api\/(?!admin)|format|loopback|private-url)/,
+]
+
 const ENCODERS = { br: brotliCompressSync, zst: zstdCompressSync, gz: gzipSync }
 
 /** Compresses each file beside it. Pages change before they are served. */
@@ -79,18 +90,13 @@ const preloadReview: Plugin = {
   name: 'preload-review',
   writeBundle({ dir }, bundle) {
     const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
-    const names = new Set(chunks.filter(({ name }) => name === 'review-page').map(({ fileName }) => fileName))
-    for (const name of names)
-      for (const imported of chunks.find(({ fileName }) => fileName === name)!.imports) names.add(imported)
+    const pathOf = (wanted: string) => `/${chunks.find(({ name }) => name === wanted)!.fileName}`
+    const script = `<script type="module" async src="${pathOf('review-early')}"></script>`
+    const link = `<link rel="modulepreload" crossorigin href="${pathOf('review')}">`
     const page = readFileSync(`${dir}/index.html`, 'utf8')
-    const links = [...names]
-      .filter((name) => !page.includes(name))
-      .map((name) => `<link rel="modulepreload" crossorigin href="/${name}">`)
-    const early = chunks.find(({ name }) => name === 'review-early')!.fileName
-    const script = `<script type="module" async src="/${early}"></script>`
     writeFileSync(
       `${dir}/review.html`,
-      page.replace('<link', (first) => script + first).replace('</head>', () => `${links.join('')}</head>`),
+      page.replace('<link', `${script}<link`).replace('</head>', `${link}</head>`),
     )
   },
 }
@@ -114,17 +120,14 @@ export default defineConfig({
         'review-frame': REVIEW_FRAME,
         'review-early': REVIEW_EARLY,
       },
-      // One file for what most pages share: small files cost more bytes of headers than they save.
       output: {
         // `server/edge/review.ts` sends it to the reviewed pages.
         entryFileNames: ({ name }) => (name === 'review-frame' ? '[name].js' : 'assets/[name]-[hash].js'),
         codeSplitting: {
+          includeDependenciesRecursively: false,
           groups: [
-            {
-              name: 'kit',
-              test: /\/dashboard\/(?:api|app\/lazy-component|drop\/(?:drop-box|jobs|page-target)|kit|sign-in\/email-delivery)|\/protocol\/loopback/,
-              minShareCount: 2,
-            },
+            { name: 'kit', test: (id) => KIT.some((part) => part.test(id)), minShareCount: 2 },
+            { name: 'review', test: /\/dashboard\/review\/(?!early|frame\.ts|review-view)/ },
           ],
         },
       },

@@ -80,7 +80,7 @@ import {
   type SlipwayOptions,
   type VisitsOptions,
 } from './options.ts'
-import { type PublishOptions, type PublishResult, publish } from './publish.ts'
+import type { PublishOptions, PublishResult } from './publish.ts'
 import { readBytes, readJson, sendRequest } from './response.ts'
 import { defaultRetryPolicy, type RetryPolicy } from './retry.ts'
 import { SiteReview } from './review.ts'
@@ -171,7 +171,9 @@ export class Slipway {
    * concurrently; survives network errors and expired targets; resolves when the version is live (or kept as
    * a draft).
    */
-  publish(options: PublishOptions): Promise<PublishResult> {
+  async publish(options: PublishOptions): Promise<PublishResult> {
+    // Half of the code of the SDK, which most pages of the dashboard do not need.
+    const { publish } = await import('./publish.ts')
     return publish(this, options, this.#retryPolicy)
   }
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type DisplayError, toDisplayError } from './display-error.ts'
 import { Signal } from './signal.ts'
 
@@ -31,7 +31,10 @@ const cache = new Map<string, CachedValue>()
 /** Requests in progress. A change removes one, because its response may be outdated. */
 const inFlight = new Map<string, Promise<unknown>>()
 
-/** The result of `load`, requested at most once per `key` and minute; nothing while the key is undefined. */
+/**
+ * The result of `load`, requested at most once per `key` and minute; nothing while the key is undefined. What is at
+ * hand is part of the first paint.
+ */
 export function useResource<T>(key: string | undefined, load: () => Promise<T>): Resource<T> {
   const [, redraw] = useState(0)
   const state = useRef<Pick<Resource<T>, 'error' | 'loading'>>({ error: undefined, loading: false })
@@ -60,7 +63,7 @@ export function useResource<T>(key: string | undefined, load: () => Promise<T>):
   }
 
   const known = key === undefined ? undefined : cache.get(key)
-  useEffect(() => {
+  useLayoutEffect(() => {
     live.current = key
     state.current = { error: undefined, loading: false }
     const current = key === undefined ? undefined : cache.get(key)

@@ -1,3 +1,5 @@
+// With this chunk, so that a publish that begins offline waits for the network.
+import '../../client/sdk/publish.ts'
 import type { Progress, Published, PublishFile, Removal, SiteDetails } from '../../client/sdk/slipway.ts'
 import {
   isSlipwayError,

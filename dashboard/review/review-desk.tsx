@@ -47,10 +47,13 @@ const MAX_REPORTS = 50
 /** A reviewed version in a frame, with its threads and decisions beside it. */
 export function ReviewDesk({ review }: { review: FollowedReview }) {
   // What is on screen stays when another version arrives.
-  const [shown, show] = useState<Pick<Review, 'versionId' | 'frame'> | undefined>(undefined)
+  const [chosen, show] = useState<Pick<Review, 'versionId' | 'frame'> | undefined>(undefined)
   // Another version begins with the same page.
   const page = useRef('/')
   const { api, value, error, reload, set } = review
+  const first = useRef(value)
+  first.current ??= value
+  const shown = chosen ?? first.current
   // A view may have ended with what failed.
   const isRetried = useRef(false)
   const retry = () => {
@@ -58,10 +61,9 @@ export function ReviewDesk({ review }: { review: FollowedReview }) {
     reload()
   }
   useEffect(() => {
-    if (!value || (shown && !isRetried.current)) return
+    if (isRetried.current && value?.versionId === shown?.versionId) show(value)
     isRetried.current = false
-    if (!shown || shown.versionId === value.versionId) show(value)
-  }, [value, shown])
+  }, [value])
   if (!value || !shown) {
     return error ? (
       <ErrorNotice error={error} onRetry={retry} />

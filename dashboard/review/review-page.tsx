@@ -52,8 +52,8 @@ function LinkedReview({ token }: { token: string }) {
 }
 
 /** The review that was requested while the scripts were loading; undefined for a failure, and later. */
-async function takeEarly(): Promise<Review | undefined> {
-  const response = await globalThis.earlyReview?.catch(() => undefined)
+function takeEarly(): Promise<Review | undefined> | undefined {
+  const early = globalThis.earlyReview
   globalThis.earlyReview = undefined
-  return response?.ok ? response.json() : undefined
+  return early
 }

@@ -1,3 +1,5 @@
+// With this chunk: later it may be out of reach.
+import '../../client/sdk/publish.ts'
 import type { Published, PublishFile } from '../../client/sdk/slipway.ts'
 import { MAX_MESSAGE_LENGTH } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
