@@ -97,19 +97,20 @@ export const SITE_CHANGE_ERRORS = ['SITE_EXPIRED', 'SITE_SUSPENDED'] as const sa
 /** Those of a change of a site that the body names. */
 const NAMED_SITE_ERRORS = ['NOT_FOUND', 'OWNER_REQUIRED', ...SITE_CHANGE_ERRORS] as const
 
-/** Those of a publish, from its manifest until it is live. */
-const PUBLISH_ERRORS: readonly ErrorCode[] = [
-  ...SITE_CHANGE_ERRORS,
-  'NAME_TAKEN',
+const FINALIZE_ERRORS: readonly ErrorCode[] = [
   'VERSION_CONFLICT',
-  'SITE_PENDING',
   'QUOTA_EXCEEDED',
-  'PAYLOAD_TOO_LARGE',
   'PREVIEW_LIMIT_REACHED',
   'CONTENT_REFUSED',
   'SECRET_DETECTED',
   'SCAN_UNAVAILABLE',
 ]
+
+/** Those of a publish, from its manifest until it is live: with `merge`, the site may have no version. */
+const UPDATE_ERRORS: readonly ErrorCode[] = [...FINALIZE_ERRORS, 'SITE_PENDING']
+
+/** A publish by name may be an update of a site. */
+const CREATE_ERRORS: readonly ErrorCode[] = [...UPDATE_ERRORS, ...NAMED_SITE_ERRORS, 'NAME_TAKEN']
 
 const REVIEW_ERRORS = ['SITE_PENDING', ...SITE_CHANGE_ERRORS] as const
 
@@ -165,23 +166,23 @@ export const OPERATIONS = {
   listPrograms: { tag: 'Sign-in', summary: 'List the programs with access to the account, newest first', answer: [200, programShape.programList], access: forAccount('manage') },
   revokeProgram: { tag: 'Sign-in', summary: 'End the access of a program', answer: [200, programShape.programRevokedResponse], access: forAccount('manage') },
   getLimits: { tag: 'Publish', summary: 'Get the limits of the caller on the files of a site', details: 'It counts as a message to /mcp, of which 20 are allowed for each request of the hourly limit.', answer: [200, publishShape.fileLimits], charge: 'handler', access: 'any', auth: 'optional' },
-  createSite: { tag: 'Publish', summary: 'Create a site from a manifest, from contents or from an archive', details: 'A manifest gets URLs to which the files are uploaded, and nothing is live until finalizeVersion; contents and archives are live with the response. Without a key, the site expires unless it is claimed. With name and update, the first publish creates the site and each further one updates it.', body: publishShape.publishRequest, query: publishShape.archiveQuery, answer: [201, publishShape.createResponse], errors: [...PUBLISH_ERRORS, 'NOT_FOUND'], archives: true, access: FOR_CREATING, auth: 'optional' },
-  updateSite: { tag: 'Publish', summary: 'Publish a new version; files of the live version need no upload', details: 'A manifest gets URLs to which the files are uploaded, and the site stays as it is until finalizeVersion; contents and archives are live with the response.', body: publishShape.publishRequest, query: publishShape.archiveQuery, headers: publishShape.claimTokenHeader, answer: [200, publishShape.updateResponse], errors: PUBLISH_ERRORS, archives: true, access: FOR_PUBLISHING, auth: 'optional' },
-  uploadSite: { tag: 'Publish', summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', details: 'The site is live with the response: its URL as text, or JSON when Accept has application/json. Without a key, it expires unless it is claimed.', query: publishShape.archiveQuery, answer: [201, publishShape.publishedSite], errors: [...PUBLISH_ERRORS, 'NOT_FOUND'], archives: true, bytes: '*/*', access: FOR_CREATING, auth: 'optional' },
-  uploadVersion: { tag: 'Publish', summary: 'Publish a new version from an archive or a page of any type', details: 'The version is live with the response: the URL of the site as text, or JSON when Accept has application/json.', query: publishShape.archiveQuery, headers: publishShape.claimTokenHeader, answer: [200, publishShape.publishedVersion], errors: PUBLISH_ERRORS, archives: true, bytes: '*/*', access: FOR_PUBLISHING, auth: 'optional' },
+  createSite: { tag: 'Publish', summary: 'Create a site from a manifest, from contents or from an archive', details: 'A manifest gets URLs to which the files are uploaded, and nothing is live until finalizeVersion; contents and archives are live with the response. Without a key, the site expires unless it is claimed. With name and update, the first publish creates the site and each further one updates it.', body: publishShape.publishRequest, query: publishShape.archiveQuery, answer: [201, publishShape.createResponse], errors: CREATE_ERRORS, archives: true, access: FOR_CREATING, auth: 'optional' },
+  updateSite: { tag: 'Publish', summary: 'Publish a new version; files of the live version need no upload', details: 'A manifest gets URLs to which the files are uploaded, and the site stays as it is until finalizeVersion; contents and archives are live with the response.', body: publishShape.publishRequest, query: publishShape.archiveQuery, headers: publishShape.claimTokenHeader, answer: [200, publishShape.updateResponse], errors: UPDATE_ERRORS, archives: true, access: FOR_PUBLISHING, auth: 'optional' },
+  uploadSite: { tag: 'Publish', summary: 'Create a site from an archive or a page of any type; the URL may end with a file name', details: 'The site is live with the response: its URL as text, or JSON when Accept has application/json. Without a key, it expires unless it is claimed.', query: publishShape.archiveQuery, answer: [201, publishShape.publishedSite], errors: CREATE_ERRORS, archives: true, bytes: '*/*', access: FOR_CREATING, auth: 'optional' },
+  uploadVersion: { tag: 'Publish', summary: 'Publish a new version from an archive or a page of any type', details: 'The version is live with the response: the URL of the site as text, or JSON when Accept has application/json.', query: publishShape.archiveQuery, headers: publishShape.claimTokenHeader, answer: [200, publishShape.publishedVersion], errors: UPDATE_ERRORS, archives: true, bytes: '*/*', access: FOR_PUBLISHING, auth: 'optional' },
   uploadBundle: { tag: 'Publish', summary: 'Upload several files in one tar', details: 'The signed URL, from the response of a publish, is the credential.', query: publishShape.bundleQuery, answer: [200, publishShape.bundleReceipt], errors: ['INVALID_UPLOAD_TOKEN', 'CONTENT_TYPE_MISMATCH', 'HASH_MISMATCH', 'UPLOAD_EXPIRED', 'SITE_EXPIRED'], charge: 'none', access: 'public', foreignPages: true, bytes: 'application/x-tar' },
   uploadFile: { tag: 'Publish', summary: 'Upload one file to its signed URL', details: 'The signed URL, from the response of a publish, is the credential. The Content-Type is that of the file in the manifest; a range such as */* states none.', query: publishShape.uploadQuery, answer: [200, publishShape.uploadReceipt], errors: ['INVALID_UPLOAD_TOKEN', 'CONTENT_TYPE_MISMATCH', 'HASH_MISMATCH', 'UPLOAD_EXPIRED', 'SITE_EXPIRED'], charge: 'none', access: 'public', foreignPages: true, bytes: '*/*' },
   refreshUploads: { tag: 'Publish', summary: 'Get new upload URLs for the missing files', body: publishShape.refreshRequest, headers: publishShape.claimTokenHeader, answer: [200, publishShape.refreshResponse], errors: ['UPLOAD_EXPIRED'], access: FOR_PUBLISHING, auth: 'optional' },
-  finalizeVersion: { tag: 'Publish', summary: 'Make an uploaded version live, or keep it as a draft', details: 'All files change together. The first finalize of a version is not counted; one that changes nothing counts as one request.', body: publishShape.finalizeRequest, headers: publishShape.claimTokenHeader, answer: [200, publishShape.finalizeResponse], errors: [...PUBLISH_ERRORS, 'UPLOADS_MISSING'], charge: 'handler', access: FOR_PUBLISHING, auth: 'optional' },
+  finalizeVersion: { tag: 'Publish', summary: 'Make an uploaded version live, or keep it as a draft', details: 'All files change together. The first finalize of a version is not counted; one that changes nothing counts as one request.', body: publishShape.finalizeRequest, headers: publishShape.claimTokenHeader, answer: [200, publishShape.finalizeResponse], errors: [...FINALIZE_ERRORS, 'UPLOADS_MISSING'], charge: 'handler', access: FOR_PUBLISHING, auth: 'optional' },
   listSites: { tag: 'Sites', summary: 'List your sites and those that are shared with you, newest first, or the trash', query: siteShape.listQuery, answer: [200, siteShape.siteList], access: forAccount('read') },
   getSite: { tag: 'Sites', summary: 'Get the details of a site', answer: [200, siteShape.siteDetails], access: forSite('read') },
   updateMetadata: { tag: 'Sites', summary: 'Change the title, password and other settings of a site', body: siteShape.metadataRequest, answer: [200, siteShape.siteDetails], access: forSite('manage') },
   getVisits: { tag: 'Sites', summary: 'Get the visits of a site, with the most requested paths', query: visitShape.visitsQuery, answer: [200, visitShape.visitsResponse], access: forSite('read') },
   renameSite: { tag: 'Sites', summary: 'Rename a site; the former name redirects for 30 days', body: siteShape.renameRequest, answer: [200, siteShape.renameResponse], errors: ['NAME_TAKEN'], access: forSite('manage') },
   checkName: { tag: 'Sites', summary: 'Check whether a name is available', details: 'Without a key it counts towards a limit of its own, of 60 checks an hour for a network.', answer: [200, siteShape.nameCheck], charge: 'name', access: forAccount('read'), auth: 'optional' },
-  duplicateSite: { tag: 'Sites', summary: 'Copy a site to a new site, which is live immediately', answer: [201, siteShape.duplicateResponse], errors: ['SITE_PENDING', 'QUOTA_EXCEEDED', 'CONTENT_REFUSED'], access: forAccount('publish') },
+  duplicateSite: { tag: 'Sites', summary: 'Copy a site to a new site, which is live immediately', answer: [201, siteShape.duplicateResponse], errors: ['SITE_PENDING', 'QUOTA_EXCEEDED'], access: forAccount('publish') },
   deleteSite: { tag: 'Sites', summary: 'Delete a site; one of an account can be restored for 30 days by default', details: 'A site without an owner, and one that is deleted with permanent, cannot be restored. It counts as one request, except with the claim token.', body: siteShape.deleteRequest, query: siteShape.deleteQuery, headers: publishShape.claimTokenHeader, answer: [200, siteShape.deleteResponse], charge: 'handler', access: forSite('manage'), auth: 'optional' },
-  undeleteSite: { tag: 'Sites', summary: 'Restore a deleted site from the trash', answer: [200, siteShape.siteDetails], errors: ['QUOTA_EXCEEDED'], access: forSite('manage') },
+  undeleteSite: { tag: 'Sites', summary: 'Restore a deleted site from the trash', answer: [200, siteShape.siteDetails], access: forSite('manage') },
   listCollaborators: { tag: 'Sites', summary: 'List the collaborators of a site', answer: [200, collaboratorShape.collaboratorList], access: forSite('manage') },
   addCollaborator: { tag: 'Sites', summary: 'Let an account publish to a site, and notify it by email', body: collaboratorShape.collaboratorRequest, answer: [201, collaboratorShape.collaborator], errors: ['COLLABORATOR_LIMIT_REACHED'], access: FOR_CREDENTIALS },
   removeCollaborator: { tag: 'Sites', summary: 'Remove a collaborator from a site, or leave it', body: collaboratorShape.collaboratorRequest, answer: [200, collaboratorShape.removeCollaboratorResponse], access: forSite('manage') },
@@ -189,16 +190,16 @@ export const OPERATIONS = {
   previewClaim: { tag: 'Sites', summary: 'Get the site of a claim link', body: siteShape.claimPreviewRequest, answer: [200, siteShape.claimPreview], errors: ['INVALID_CLAIM_TOKEN', 'SITE_EXPIRED'], charge: 'sign-in', access: 'public' },
   listVersions: { tag: 'Versions', summary: 'List the kept versions, newest first', answer: [200, versionShape.versionList], access: forSite('read') },
   getVersion: { tag: 'Versions', summary: 'Get a version with its files and changes', answer: [200, versionShape.versionDetails], errors: ['SITE_PENDING'], access: forSite('read') },
-  restoreVersion: { tag: 'Versions', summary: 'Make a kept version live again', details: 'Nothing is uploaded; all files change together.', answer: [200, publishShape.finalizeResponse], errors: ['SITE_PENDING', 'UPLOADS_MISSING', 'CONTENT_REFUSED'], access: forSite('publish') },
+  restoreVersion: { tag: 'Versions', summary: 'Make a kept version live again', details: 'Nothing is uploaded; all files change together.', answer: [200, publishShape.finalizeResponse], errors: ['UPLOADS_MISSING'], access: forSite('publish') },
   deleteVersion: { tag: 'Versions', summary: 'Delete a version permanently', details: 'It cannot be undone.', answer: [200, versionShape.deleteVersionResponse], errors: ['VERSION_LIVE'], access: forSite('manage') },
   createPreviewLink: { tag: 'Versions', summary: 'Create a URL that shows the site without its password for 10 minutes', query: versionShape.versionQuery, answer: [200, versionShape.previewLink], errors: ['SITE_PENDING'], access: forSite('read') },
   putThumbnail: { tag: 'Versions', summary: 'Store the thumbnail of a version: WebP of at most 20,000 bytes', details: 'Pictures count as one request when they are refused or replace another.', headers: publishShape.claimTokenHeader, answer: [200, versionShape.thumbnailResponse], errors: ['SITE_PENDING', 'CONTENT_REFUSED'], charge: 'handler', bytes: 'image/webp', bodyLimit: MAX_THUMBNAIL_BYTES, access: forSite('publish'), auth: 'optional' },
-  getThumbnail: { tag: 'Versions', summary: 'Get the thumbnail of a version', query: versionShape.thumbnailQuery, answer: [200, 'bytes'], errors: ['SITE_PENDING'], charge: 'none', access: forSite('read'), auth: 'optional' },
+  getThumbnail: { tag: 'Versions', summary: 'Get the thumbnail of a version', query: versionShape.thumbnailQuery, answer: [200, 'bytes'], charge: 'none', access: forSite('read'), auth: 'optional' },
   downloadFile: { tag: 'Versions', summary: 'Download one file', query: versionShape.versionQuery, answer: [200, 'bytes'], errors: ['SITE_PENDING'], access: forSite('read') },
   downloadArchive: { tag: 'Versions', summary: 'Download a version as tar.gz or zip', query: versionShape.downloadQuery, answer: [200, 'bytes'], errors: ['SITE_PENDING'], access: forSite('read') },
   listPreviews: { tag: 'Previews', summary: 'List the previews of a site, the last changed one first', answer: [200, previewShape.previewList], access: forSite('read') },
   getPreview: { tag: 'Previews', summary: 'Get a preview', answer: [200, previewShape.preview], access: forSite('read') },
-  promotePreview: { tag: 'Previews', summary: 'Make the version of a preview live', details: 'All files of the site change together.', query: previewShape.promoteQuery, answer: [200, publishShape.finalizeResponse], errors: ['VERSION_CONFLICT', 'CONTENT_REFUSED', 'APPROVAL_REQUIRED'], access: forSite('publish') },
+  promotePreview: { tag: 'Previews', summary: 'Make the version of a preview live', details: 'All files of the site change together.', query: previewShape.promoteQuery, answer: [200, publishShape.finalizeResponse], errors: ['VERSION_CONFLICT', 'APPROVAL_REQUIRED'], access: forSite('publish') },
   deletePreview: { tag: 'Previews', summary: 'Delete a preview', details: 'Its URL ends; the site stays as it is.', answer: [200, previewShape.deletePreviewResponse], access: forSite('preview') },
   openReview: { ...FOR_REVIEWERS, summary: 'Get the review of a link', answer: [200, reviewShape.review], errors: [...REVIEW_ERRORS, 'NOT_FOUND'], access: 'any' },
   getReview: REVIEW.get,

@@ -153,7 +153,7 @@ export class Quotas {
   }
 }
 
-/** Within a write, after its other changes: subtracts what the holders no longer have. */
+/** Within a write: subtracts what the holders no longer have. */
 export async function releaseHolding(tx: WriteTransaction, site: SiteHolder, change: Holding): Promise<void> {
   if (isNothing(site, change)) return
   const { ownerId, network } = site

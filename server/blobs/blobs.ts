@@ -73,7 +73,7 @@ export interface Blobs {
   /** Memory that an open stream of `read` takes at most, in bytes. */
   readonly streamBytes: number
 
-  /** The file of this machine that has the bytes, for another process, which must compare them itself; undefined without. */
+  /** The file of this machine that has the bytes, for another process. Nothing compares them with their hash. */
   localPath?(object: string): string
 
   /** A stream of the bytes, or of a range of them; undefined when absent. */

@@ -22,7 +22,7 @@ interface CodedFiles {
 
 interface CodingOptions {
   rules: readonly HeaderRule[]
-  /** The files of the version that this one replaces. */
+  /** The files of the live version, also for a preview. */
   present: () => Promise<readonly ManifestFile[]>
   /** Bytes that are decoded in all, whether a file has the coding or not. */
   maxDecodedBytes?: number

@@ -244,7 +244,7 @@ export class Finalizer implements AsyncDisposable {
     await blocklist.assertFiles(whole)
     const reader = blobReader.including(arrived)
     await contentScan.check(whole, reader)
-    // What the site already has is public.
+    // What the site already has was scanned.
     const added = whole.filter((_, index) => files[index]!.known !== true)
     const allowed = new Set([...site.allowedSecrets, ...allowSecrets])
     const secrets = await secretScan.check(added, reader, allowed)

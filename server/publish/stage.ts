@@ -227,7 +227,10 @@ export class PendingVersionStore {
     }
   }
 
-  /** Skips files with the same bytes in the live version (spec 4.4). A merged version is based on the live one. */
+  /**
+   * Skips files with the same bytes in the live version (spec 4.4), or in the one that its preview shows. A merged
+   * version is based on the one that it replaces.
+   */
   async newVersion(
     caller: Caller,
     slug: string,

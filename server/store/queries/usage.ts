@@ -29,8 +29,9 @@ const ADD = statement(
 )
 
 /**
- * What accounts, networks and all anonymous sites hold. A write that changes what a holder has changes its row last,
- * with one `add`, which locks the row until the commit. So no two writes exceed a limit together, whatever their scopes.
+ * What accounts, networks and all anonymous sites hold. A write that takes more charges its holder last, with
+ * one `add`, which locks the row until the commit. So no two writes exceed a limit together, whatever their scopes. What a
+ * write releases, such as former files, it may subtract earlier: that needs no limit.
  */
 export class UsageQueries extends QueryGroup {
   /** What a holder has; nothing at `revision` 0 without a row. */

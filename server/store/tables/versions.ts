@@ -88,8 +88,9 @@ export function emptyVersion(id: string, slug: string, now: number): Version {
 }
 
 /**
- * A manifest entry; `known` bytes of a pending version are those of the live version at staging. With `coded`, the bytes
- * are served with their content coding, and decoded for clients that do not accept it.
+ * A manifest entry; `known` bytes of a pending version are those of the live version at staging, or of the one that its
+ * preview shows. With `coded`, the bytes are served with their content coding, and decoded for clients that do not
+ * accept it.
  */
 export interface ManifestFile extends StoredFile {
   known?: true
