@@ -4,17 +4,24 @@
 export const MAX_TITLE_LENGTH = 200
 export const MAX_MESSAGE_LENGTH = 200
 
+/** Texts about a site that the head of its pages shows. */
+const HEAD_TEXTS = { title: MAX_TITLE_LENGTH, description: 500 }
+
 /** Texts about a site that a publisher sets, with their maximum lengths in characters. */
-export const METADATA_TEXTS = { title: MAX_TITLE_LENGTH, description: 500 }
+export const METADATA_TEXTS = { ...HEAD_TEXTS }
 
 /** What the head of a page shows of a site. */
 export const HEAD_FIELDS = [
-  ...(Object.keys(METADATA_TEXTS) as (keyof typeof METADATA_TEXTS)[]),
+  ...(Object.keys(HEAD_TEXTS) as (keyof typeof HEAD_TEXTS)[]),
   'ogImagePath',
 ] as const
 
 /** What a publisher sets of a site, beside its files. */
-export const METADATA_FIELDS = [...HEAD_FIELDS, 'spaMode', 'ttlSeconds'] as const
+export const METADATA_FIELDS = [
+  ...new Set([...HEAD_FIELDS, ...(Object.keys(METADATA_TEXTS) as (keyof typeof METADATA_TEXTS)[])]),
+  'spaMode',
+  'ttlSeconds',
+] as const
 export type MetadataField = (typeof METADATA_FIELDS)[number]
 
 /** Bounds of `ttlSeconds`. */
