@@ -12,12 +12,16 @@ import type { History, SiteHistory } from '../publishing/history.ts'
 import type { Faults } from '../publishing/verifier.ts'
 import { silentLog } from '../support/silent-log.ts'
 
+/** Deletes nothing, and takes minutes: it encodes what clients have published, at the lowest priority. */
+const NOT_RUN = 'encodings'
+
 /** Acknowledged versions that must exist: the kept versions, minus those that unacknowledged changes may have pruned. */
 const MIN_VERSIONS = 8
 
 /**
  * Verifies the data folder of a stopped server: the database is consistent, every finalized version is complete, every
- * blob matches its hash, and acknowledged versions exist; then again after every sweep has run without a grace period.
+ * blob matches its hash, and acknowledged versions exist; then again after every sweep that deletes has run without a
+ * grace period.
  */
 export async function verifyDataFolder(data: string, history: History): Promise<Faults> {
   const databaseFaults = checkIntegrity(data)
@@ -25,7 +29,7 @@ export async function verifyDataFolder(data: string, history: History): Promise<
   const settings = { SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: '0' }
   await using context = await openForOperator(readConfig(settings), { log: silentLog, version: 'test' })
   const faults = await new DataFolderCheck(data, context).run(history)
-  for (const sweep of sweeps) await runOnce(sweep, context)
+  for (const sweep of sweeps) if (sweep.name !== NOT_RUN) await runOnce(sweep, context)
   return [
     ...faults,
     ...(await new DataFolderCheck(data, context).run(history)).map((fault) => `after the sweeps: ${fault}`),
