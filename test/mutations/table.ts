@@ -516,6 +516,8 @@ const ROWS: readonly Row[] = [
   ['gives each address a quota of its own', 'server/accounts/quotas.ts', 'Quotas.hashNetwork', 'shortenAddress(address)', 'address', QUOTAS],
   ['ignores the exceptions of an account', 'server/accounts/plans.ts', 'Plans.limitsOf', 'account.limits === null ? plan : { ...plan, ...account.limits }', 'plan', QUOTAS],
   ['exceeds the limit of previews', 'server/publish/finalize.ts', 'Finalizer.#commit', 'await assertPreviewLimit(tx, { slug: site.slug, name, max, now })', '', PREVIEWS],
+  ['keeps the metadata of a deleted site', 'server/sites/trash.ts', 'deleteSite', '...NO_METADATA,', '', 'test/api/metadata.test.ts'],
+  ['copies the rule for approvals of a site', 'server/sites/site.ts', 'siteCopy', "requireApproval: 'off'", "requireApproval: 'anyone'", 'test/api/sites.test.ts'],
   ['restores a site of another account', 'server/sites/trash.ts', 'findInTrash', 'site && site.ownerId === account.id && isInTrash(site)', 'site && isInTrash(site)', TRASH],
   ['keeps the bytes of an expired site in the trash', 'server/sites/trash.ts', 'Trash.remove', 'site.expiresAt ?? Infinity', 'Infinity', TRASH],
   ['tells strangers about the trash', 'server/accounts/authorization.ts', 'requireAccessTo', "role === 'owner' && isInTrash(site)", 'isInTrash(site)', TRASH],
