@@ -102,7 +102,7 @@ function Links({ api, review }: { api: SiteReview; review: Resource<Review> }) {
         </div>
       )}
       {links.length > 0 && (
-        <ul class="plain-list review-links" aria-label="Review links">
+        <ul class="plain-list stack tight review-links" aria-label="Review links">
           {links.map((link) => (
             <LinkRow key={link.id} link={link} onRevoke={() => revoke(link.id)} />
           ))}

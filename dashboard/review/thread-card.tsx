@@ -38,10 +38,12 @@ export function ThreadCard({ thread, label, isSelected, canWrite, onSelect, onCh
   return (
     <li ref={card} tabIndex={-1} class="thread stack tight" aria-current={isSelected ? 'true' : undefined}>
       <div class="panel-head">
-        <Button variant="link" label={`Show comment ${label}`} onClick={onSelect}>
-          <span class="mark">{label}</span>
-        </Button>
-        {outdated && status === 'open' && <Badge tone="warn">Outdated</Badge>}
+        <span class="choices">
+          <Button variant="link" label={`Show comment ${label}`} onClick={onSelect}>
+            <span class="mark">{label}</span>
+          </Button>
+          {outdated && status === 'open' && <Badge tone="warn">Outdated</Badge>}
+        </span>
         <Button variant="link" busy={turn.busy} disabled={!canWrite} onClick={turn}>
           {status === 'open' ? 'Resolve' : 'Reopen'}
         </Button>
