@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { rename, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
+import { forEachConcurrent } from '../../server/lib/concurrency.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { domainRow, reportedSite } from '../store/rows.ts'
@@ -276,8 +277,12 @@ describe('a blocked file', () => {
     const { slug: first, siteUrl } = await api.publish(owner.client, { 'index.html': 'same' })
     const slugs = await insertSites(api, owner, 501, 'same')
     const visits = async () => {
-      const answers = slugs.map((slug) => api.visit(siteUrl.replace(first, slug)))
-      return new Set((await Promise.all(answers)).map(({ status }) => status))
+      const statuses = new Set<number>()
+      // A service refuses more cold visits at the same time than its database answers.
+      await forEachConcurrent(20, slugs, async (slug) => {
+        statuses.add((await api.visit(siteUrl.replace(first, slug))).status)
+      })
+      return statuses
     }
     assert.deepEqual(await visits(), new Set([200]))
     const target = { kind: 'hash', value: sha256('same') }

@@ -17,6 +17,7 @@ const EMBEDDED_ONLY: Record<string, readonly string[]> = {
     'on a full disk sites can be deleted, and users can sign in',
     'uploads at the same time are refused before they use the reserve',
     'a full disk refuses uploads, keeps whole files, and serves sites',
+    'say at /status what works, to people',
   ],
   'counts open files of the blob folder': [
     'pipelined requests on one connection open one large file at a time',
