@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { COMMANDS } from '../client/cli/command-line.ts'
+import { ADMIN_VIEWS } from '../dashboard/admin/views.ts'
 import { search } from '../dashboard/docs/search.ts'
 import { formatLimit, formatNumber } from '../protocol/format.ts'
 import { errorEntries } from '../scripts/reference/errors.ts'
@@ -11,6 +12,7 @@ import { describeSettings, readConfig } from '../server/config/settings.ts'
 import { sweeps } from '../server/jobs/jobs.ts'
 import { publishLimits } from '../server/services.ts'
 import { parseRules } from '../server/site-rules/site-rules.ts'
+import { run } from './operator/program.ts'
 
 const guide = (name: string) => readFileSync(new URL(`../docs/${name}.md`, import.meta.url), 'utf8')
 
@@ -43,6 +45,26 @@ test('docs/command.md lists every command', () => {
   for (const name of Object.keys(COMMANDS)) {
     const isDescribed = rows.some((row) => row.includes(`\`slipway ${name}`))
     assert.ok(isDescribed, `docs/command.md lacks slipway ${name}`)
+  }
+})
+
+test('docs/operate.md lists the tabs of the administration, and no other', () => {
+  const rows = tableRows('operate', '| tab | route below `/api/admin/` | shows |')
+  const tabs = rows.flatMap((row) => row.split('|')[1]!.trim().split(', '))
+  assert.deepEqual([...new Set(tabs)].sort(), Object.values(ADMIN_VIEWS).sort())
+})
+
+test('the guides have every command of slipway-server', async () => {
+  const guides = globSync('docs/*.md').map((file) => readFileSync(file, 'utf8').replaceAll(/\s+/g, ' '))
+  const { lines } = await run(['help'])
+  const commands = lines.flatMap((line) => /^ {2}slipway-server ([a-z]+(?: [a-z]+)*)/.exec(line)?.[1] ?? [])
+  assert.ok(commands.length > 20)
+  for (const command of commands) {
+    const named = [`slipway-server ${command}`, `\`${command} `, `\`${command}\``]
+    assert.ok(
+      guides.some((guide) => named.some((text) => guide.includes(text))),
+      command,
+    )
   }
 })
 

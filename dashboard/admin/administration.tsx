@@ -14,42 +14,35 @@ import { PoliciesView } from './policies-view.tsx'
 import { ReportsView } from './reports-view.tsx'
 import { SitesView } from './sites-view.tsx'
 import { SweepsView } from './sweeps-view.tsx'
+import { ADMIN_VIEWS, type AdminView, adminPath } from './views.ts'
 
-interface AdminView {
-  /** The last segment of its path; the overview has none. */
-  path: string
-  name: string
-  View: ComponentType
+const VIEWS: Record<AdminView, ComponentType> = {
+  '': OverviewView,
+  reports: ReportsView,
+  sites: SitesView,
+  accounts: AccountsView,
+  domains: DomainsView,
+  blocks: BlocksView,
+  policies: PoliciesView,
+  certificates: CertificatesView,
+  sweeps: SweepsView,
+  nodes: NodesView,
+  audit: AuditView,
 }
-
-/** The pages of the administration, in their order. */
-const VIEWS: readonly AdminView[] = [
-  { path: '', name: 'Overview', View: OverviewView },
-  { path: 'reports', name: 'Reports', View: ReportsView },
-  { path: 'sites', name: 'Sites', View: SitesView },
-  { path: 'accounts', name: 'Accounts', View: AccountsView },
-  { path: 'domains', name: 'Domains', View: DomainsView },
-  { path: 'blocks', name: 'Blocks', View: BlocksView },
-  { path: 'policies', name: 'Policies', View: PoliciesView },
-  { path: 'certificates', name: 'Certificates', View: CertificatesView },
-  { path: 'sweeps', name: 'Sweeps', View: SweepsView },
-  { path: 'nodes', name: 'Nodes', View: NodesView },
-  { path: 'audit', name: 'Audit log', View: AuditView },
-]
 
 /** The pages of administrators. */
 export function Administration() {
   const { view = '' } = useRoute().params
-  const shown = VIEWS.find(({ path }) => path === view)
-  if (!shown) return <NotFoundPage />
-  const { name, View } = shown
+  if (!isAdminView(view)) return <NotFoundPage />
+  const name = ADMIN_VIEWS[view]
+  const View = VIEWS[view]
   return (
     <Page title={view === '' ? 'Administration' : `${name} · Administration`} heading="Administration">
       <div class="sided broad">
         <SideList
           label="Administration"
-          links={VIEWS.map(({ path, name }) => ({ href: toPath(path), name }))}
-          current={toPath(view)}
+          links={Object.entries(ADMIN_VIEWS).map(([path, name]) => ({ href: adminPath(path), name }))}
+          current={adminPath(view)}
         />
         <div class="stack wide">
           <View />
@@ -59,6 +52,6 @@ export function Administration() {
   )
 }
 
-function toPath(view: string): string {
-  return view === '' ? '/admin' : `/admin/${view}`
+function isAdminView(view: string): view is AdminView {
+  return Object.hasOwn(ADMIN_VIEWS, view)
 }

@@ -1,5 +1,6 @@
 import type { AdminPage } from '../../protocol/api/admin/page.schema.ts'
 import type { Answer } from '../../protocol/api/operations.schema.ts'
+import type { OperationId } from '../../protocol/api/paths.ts'
 import { type Action, useAction } from '../api/action.ts'
 import { type Resource, useResource } from '../api/resource.ts'
 import { Button } from '../kit/button.tsx'
@@ -7,14 +8,9 @@ import { ErrorNotice } from '../kit/notice.tsx'
 import { readAdmin } from './admin-client.ts'
 
 /** The operations that answer with a page of rows. */
-export type AdminList =
-  | 'listAllSites'
-  | 'listAccounts'
-  | 'listAllDomains'
-  | 'listCertificates'
-  | 'listAuditEntries'
-  | 'listInvitations'
-  | 'listReports'
+export type AdminList = {
+  [Id in OperationId]: AdminPage<never> extends Answer<Id> ? Id : never
+}[OperationId]
 
 export type RowOf<Id extends AdminList> = Answer<Id>['rows'][number]
 

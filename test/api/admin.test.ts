@@ -11,6 +11,8 @@ import type {
 } from '../../protocol/api/admin/lists.schema.ts'
 import type { Activity, Overview } from '../../protocol/api/admin/overview.schema.ts'
 import type { AdminPage } from '../../protocol/api/admin/page.schema.ts'
+import { OPERATIONS } from '../../protocol/api/operations.schema.ts'
+import { type OperationId, PATHS } from '../../protocol/api/paths.ts'
 import { FULL_GRANT } from '../../server/accounts/authorization.ts'
 import { NamedKeys } from '../../server/accounts/named-keys.ts'
 import { SweepRunRecorder } from '../../server/jobs/scheduler.ts'
@@ -177,6 +179,13 @@ describe('the audit log', () => {
 })
 
 describe('the lists of administrators', () => {
+  /** The lists whose query has a parameter, by the last segments of their paths. */
+  const listsWith = (parameter: 'q' | 'sort' | 'cursor') =>
+    Object.entries(OPERATIONS).flatMap(([id, operation]) => {
+      const isList = operation.access === 'admin' && 'query' in operation
+      if (!isList || !(parameter in (operation.query.properties as object))) return []
+      return PATHS[id as OperationId].split('/').slice(-1)
+    })
   const list = async <Row>(key: string, name: string, query: Record<string, string> = {}) => {
     const { status, json } = await api.request('GET', `/api/admin/${name}?${new URLSearchParams(query)}`, {
       key,
@@ -256,20 +265,21 @@ describe('the lists of administrators', () => {
     const [account] = (await list<AdminAccount>(key, 'accounts', { q: 'quarry@' })).rows
     assert.deepEqual([account!.email, account!.sites], [owner.email, 1])
     for (const q of ['uarry', '%', '_', '\u{10ffff}', "'", 'zzzz'])
-      for (const name of ['sites', 'accounts', 'domains', 'certificates'])
+      for (const name of listsWith('q'))
         assert.deepEqual((await list(key, name, { q })).rows, [], `${name}: ${q}`)
   })
 
   test('refuse a cursor that no list has returned, and accept that of another one', async () => {
     const { key } = await administrator(api)
-    // PostgreSQL refuses the last two as positions.
-    for (const position of ['["1","2"]', '[1.5,"x"]', '[1e300,"x"]']) {
-      const cursor = Buffer.from(position).toString('base64url')
-      assertInvalid(await api.request('GET', `/api/admin/sites?cursor=${cursor}`, { key }), 'cursor')
-    }
+    // PostgreSQL refuses the last two as positions. Of the invitations, each text is one.
+    for (const position of ['["1","2"]', '[1.5,"x"]', '[1e300,"x"]'])
+      for (const name of listsWith('cursor').filter((name) => name !== 'invitations')) {
+        const cursor = Buffer.from(position).toString('base64url')
+        assertInvalid(await api.request('GET', `/api/admin/${name}?cursor=${cursor}`, { key }), 'cursor')
+      }
     // The position of another list is a position.
-    for (const id of ['a-slug', 'a-domain an-account'])
-      for (const name of ['sites', 'accounts', 'domains']) {
+    for (const id of ['a-slug', 'a-domain an-account', '\0'])
+      for (const name of listsWith('sort')) {
         const cursor = Buffer.from(JSON.stringify([5, id])).toString('base64url')
         await list(key, name, { cursor })
       }

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
+import { ADMIN_VIEWS, adminPath } from '../../dashboard/admin/views.ts'
 import { VIEWPORTS } from '../support/browser.ts'
 import { Disk, pickFolder } from './file-drop.ts'
 import { sampleSite } from './sample-site.ts'
@@ -33,10 +34,9 @@ const PAGES: [string, string][] = [
   ['domains', '/domains'],
   ['domain', `/domains?domain=${domain}`],
   ['account', '/account'],
-  ...[
-    ...['', '/reports', '/sites', '/accounts', '/domains', '/blocks', '/policies'],
-    ...['/certificates', '/sweeps', '/nodes', '/audit'],
-  ].map((view): [string, string] => [`admin${view.replace('/', '-')}`, `/admin${view}`]),
+  ...Object.keys(ADMIN_VIEWS).map((view): [string, string] => {
+    return [adminPath(view).slice(1).replace('/', '-'), adminPath(view)]
+  }),
   ['claim', claimPath],
   ['reference', '/docs'],
 ]
