@@ -70,7 +70,6 @@ const LOG_GROWTH_BYTES = 4 * 2 ** 20
 export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   const { clock, ballast, pollIntervalMs = POLL_INTERVAL_MS } = options
   const { databaseLock, database: timeouts } = options.deadlines ?? DEADLINES
-  const getDeadline = () => performance.now() + databaseLock
   const commits = new CommitWatch({ ...options, hangMs: timeouts.hang })
   const { writer, watcher, reads } = await openConnections(options, commits)
   const writing = createKysely(() => writer)
@@ -218,10 +217,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     if (reads.shownVersion === polledVersion) return
     const { oldest, newest } = reads.connection
       .prepare('SELECT min(seq) AS oldest, max(seq) AS newest FROM changes')
-      .get() as {
-      oldest: number | null
-      newest: number | null
-    }
+      .get() as Record<'oldest' | 'newest', number | null>
     if (newest === null || newest === seen) {
       polledVersion = reads.shownVersion
       return
@@ -255,21 +251,11 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   )
   poll.unref()
 
-  function enqueue<T>(durability: Durability, work: (tx: WriteTransaction) => Promise<T>) {
-    const { promise, resolve, reject } = Promise.withResolvers<Committed<T>>()
-    queued.push({
-      durability,
-      work,
-      deadline: getDeadline(),
-      resolve: resolve as QueuedWrite['resolve'],
-      reject,
-    })
-    if (queued.length === 1) last = last.then(() => nextTurn()).then(() => commitQueued())
-    return promise
-  }
-
   async function write<T>(durability: Durability, work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
-    const committed = enqueue(durability, work)
+    const committed = new Promise<Committed<unknown>>((resolve, reject) => {
+      queued.push({ durability, work, deadline: performance.now() + databaseLock, resolve, reject })
+    }) as Promise<Committed<T>>
+    if (queued.length === 1) last = last.then(() => nextTurn()).then(() => commitQueued())
     if (durability === 'unread') return (await committed.catch(translateError)).result
     const { result, changed, written } = await committed.catch(async (error: unknown) => {
       if (!(error instanceof ApiError && error.code === 'UNAVAILABLE')) await flush()
