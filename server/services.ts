@@ -98,7 +98,11 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   const parts = collectParts(config, baseUrl, backends, options)
   const { store, clock, secret } = parts
   const injectedDocuments = new InjectedDocuments({ blobs: parts.blobReader, budget: parts.budget })
-  const markdownPages = new MarkdownPages({ ...parts, blobs: parts.blobReader })
+  const markdownPages = new MarkdownPages({
+    ...parts,
+    blobs: parts.blobReader,
+    timeoutMs: deadlines.markdown,
+  })
   const precompressor = new Precompressor({ ...parts, injectedDocuments })
   const policy = namePolicy(config, baseUrl)
   const blocklist = new Blocklist(store)
@@ -129,6 +133,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     secrets: secret,
     mode: config.secretScan,
     onFailure: config.secretScanFailure,
+    timeoutMs: deadlines.secretScan,
   })
   const finalizer = new Finalizer({
     ...parts,

@@ -33,6 +33,10 @@ export interface Deadlines extends ConnectionDeadlines {
   mail: { step: number; send: number }
   /** Drawing a thumbnail, with the start of the browser. */
   drawing: number
+  /** Rendering a Markdown document, once its thread runs. Afterwards the document is shown as text. */
+  markdown: number
+  /** Scanning a batch of files for secrets, which takes a fraction of a second, with the start of the process. */
+  secretScan: number
   /** A response of the CA, and all requests of a call. */
   authority: { request: number; call: number }
   issuerKeys: number
@@ -58,6 +62,8 @@ export const DEADLINES: Readonly<Deadlines> = Object.freeze({
   dns: 9 * SECOND_MS,
   mail: { step: 3500, send: 15 * SECOND_MS },
   drawing: 10 * SECOND_MS,
+  markdown: SECOND_MS,
+  secretScan: 10 * SECOND_MS,
   authority: { request: 30 * SECOND_MS, call: MINUTE_MS },
   issuerKeys: 5 * SECOND_MS,
   ...CONNECTION_DEADLINES,
@@ -93,6 +99,8 @@ export const PATIENT: Readonly<Deadlines> = Object.freeze({
   dns: 90 * SECOND_MS,
   mail: { step: PATIENT_MS, send: PATIENT_MS },
   drawing: PATIENT_MS,
+  markdown: PATIENT_MS,
+  secretScan: PATIENT_MS,
   authority: { request: PATIENT_MS, call: PATIENT_MS },
   issuerKeys: PATIENT_MS,
   // A service that ends waits for no client that a test has forgotten.

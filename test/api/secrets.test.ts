@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SecretFinding } from '../../protocol/api/errors.schema.ts'
 import { BlobReader } from '../../server/blobs/blob-reader.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { findSecrets } from '../../server/publish/secrets/secret-rules.ts'
 import { SecretScan } from '../../server/publish/secrets/secret-scan.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -175,6 +176,7 @@ describe('by the setting', () => {
         mode: 'refuse',
         onFailure,
         log: silentLog,
+        timeoutMs: PATIENT.secretScan,
       })
       const reader = (text: string) =>
         new BlobReader(

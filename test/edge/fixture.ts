@@ -77,6 +77,8 @@ interface FixtureOptions {
   folder?: string
   /** Opens another store than one in SQLite. */
   openStore?: () => Promise<Store>
+  /** The deadline of a rendering of Markdown. */
+  renderMs?: number
 }
 
 /** An edge on its own port with a real store and real blobs, on a clock that the test advances. */
@@ -114,6 +116,7 @@ export class EdgeFixture {
     baseUrl,
     cacheBytes = 2 ** 26,
     environment = {},
+    renderMs = PATIENT.markdown,
   }: FixtureOptions): Promise<void> {
     const clock = () => this.clock.now
     this.addresses = new UrlBuilder({ baseUrl: baseUrl ?? 'http://api.test:8080', siteDomain })
@@ -141,7 +144,7 @@ export class EdgeFixture {
       addresses: this.addresses,
       pages: DEFAULT_PAGES,
       injectedDocuments: new InjectedDocuments({ blobs: blobReader, budget }),
-      markdownPages: new MarkdownPages({ blobs: blobReader, budget, log }),
+      markdownPages: new MarkdownPages({ blobs: blobReader, budget, log, timeoutMs: renderMs }),
       clock,
       log,
       metrics,

@@ -330,9 +330,14 @@ describe('a Markdown document', () => {
   })
 
   test('that takes too long to render, is too large or not UTF-8 is shown as text', async () => {
-    for (const body of ['_a_b'.repeat(60_000), 'a'.repeat(300_000), Buffer.from([0xff, 0x41])]) {
-      const slug = await edge.publish({ 'README.md': { type: 'text/markdown', body } })
-      assert.match((await edge.get(slug)).text, /<iframe src="\/_slipway\/text"/)
+    await using hasty = await EdgeFixture.start({ renderMs: 1 })
+    for (const [fixture, body] of [
+      [hasty, '_a_b'.repeat(60_000)],
+      [edge, 'a'.repeat(300_000)],
+      [edge, Buffer.from([0xff, 0x41])],
+    ] as const) {
+      const slug = await fixture.publish({ 'README.md': { type: 'text/markdown', body } })
+      assert.match((await fixture.get(slug)).text, /<iframe src="\/_slipway\/text"/)
     }
   })
 })

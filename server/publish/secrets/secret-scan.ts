@@ -11,7 +11,7 @@ import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
+import { MINUTE_MS } from '../../lib/time.ts'
 import { type Secrets, Signer } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
 import type { FoundSecret } from './secret-rules.ts'
@@ -21,7 +21,7 @@ type SecretScanParts = Pick<Parts, 'log'> & {
   mode: 'refuse' | 'warn' | 'off'
   onFailure: 'refuse' | 'pass'
   /** For one batch. */
-  timeoutMs?: number
+  timeoutMs: number
 }
 
 type FileToScan = Pick<StoredFile, 'path' | 'size' | 'contentType'> & { hash: string }
@@ -35,9 +35,6 @@ export type Found = Omit<FoundSecret, 'value'> & { digest: string }
 /** Files that are sent to the process together, and the size of a larger one that is scanned. */
 const BATCH_BYTES = 2 ** 20
 const MAX_FILE_BYTES = 16 * 2 ** 20
-
-/** A batch of the largest size takes a fraction of a second. */
-const BATCH_TIMEOUT_MS = 10 * SECOND_MS
 
 const PROCESS_MEMORY_MB = 128
 /** Its start takes longer than a scan. */
@@ -122,7 +119,7 @@ export class SecretScan implements Disposable {
       this.#child ??= this.#start()
       this.#child.channel?.ref()
       this.#child.send(contents)
-      const signal = AbortSignal.timeout(this.#parts.timeoutMs ?? BATCH_TIMEOUT_MS)
+      const signal = AbortSignal.timeout(this.#parts.timeoutMs)
       const [found] = (await once(this.#child, 'message', { signal })) as [(Found[] | null)[]]
       return found
     } catch (error) {

@@ -4,16 +4,12 @@ import { SecondChanceCache } from '../../../packages/http-server/memory/second-c
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import { SECOND_MS } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { RenderedMarkdown } from './render-markdown.ts'
 
 /** Bounds of a document that is rendered, and of what it becomes. */
 const MAX_SOURCE_BYTES = 256 * 1024
 const MAX_HTML_CHARACTERS = 2 * 1024 * 1024
-
-/** Afterwards the document is shown as text. */
-const RENDER_TIMEOUT_MS = SECOND_MS
 
 const WORKER_MEMORY_MB = 128
 
@@ -27,6 +23,8 @@ const WORKER = new URL('./markdown-worker.ts', import.meta.url)
 
 type MarkdownPagesParts = Pick<Parts, 'budget' | 'log'> & {
   blobs: Pick<BlobReader, 'bytes'>
+  /** Of a rendering. */
+  timeoutMs: number
 }
 
 /**
@@ -76,14 +74,20 @@ export class MarkdownPages {
       workerData: source,
       resourceLimits: { maxOldGenerationSizeMb: WORKER_MEMORY_MB },
     })
+    const late = new AbortController()
+    let timer: NodeJS.Timeout | undefined
+    // On a busy machine its start takes longer than most renderings.
+    worker.once('online', () => {
+      timer = setTimeout(() => late.abort(), this.#parts.timeoutMs)
+    })
     try {
-      const signal = AbortSignal.timeout(RENDER_TIMEOUT_MS)
-      const [rendered] = (await once(worker, 'message', { signal })) as [RenderedMarkdown]
+      const [rendered] = (await once(worker, 'message', { signal: late.signal })) as [RenderedMarkdown]
       return rendered.html.length > MAX_HTML_CHARACTERS ? undefined : rendered
     } catch (error) {
       this.#parts.log.debug('a Markdown document is shown as text', { bytes: bytes.length, error })
       return undefined
     } finally {
+      clearTimeout(timer)
       await worker.terminate()
     }
   }
