@@ -1,7 +1,7 @@
 import { DEFAULT_WIDTH } from '../protocol/wrap.ts'
 import { runCommand } from './commands/run.ts'
 
-/** Time for what a command has not waited for, such as a request to a collector that does not answer. */
+/** Time for what a service has not waited for, such as a request to a collector that does not answer. */
 const EXIT_DELAY_MS = 1000
 
 // What this process and its children create is readable by its user only, whatever the mode of the data folder.
@@ -24,4 +24,6 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   },
 })
 
-setTimeout(() => process.exit(), EXIT_DELAY_MS).unref()
+// A service ends although something that it opened stays open, any other command when its output is read.
+if (['serve', 'worker'].includes(process.argv[2] ?? 'serve'))
+  setTimeout(() => process.exit(), EXIT_DELAY_MS).unref()

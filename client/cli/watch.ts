@@ -4,7 +4,7 @@ import type { ContentsRequest, FinalizeResponse } from '../../protocol/api/publi
 import { formatDuration, pluralize } from '../../protocol/format.ts'
 import { digestAll, type HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan, FoundFile } from '../sdk/folder/scan.ts'
-import { isTransient } from '../sdk/retry.ts'
+import { mayPass } from '../sdk/retry.ts'
 import { FILE_CHANGED_CODES, isSlipwayError } from '../sdk/slipway-error.ts'
 import { ConflictError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
@@ -217,7 +217,7 @@ async function reportFailure(work: CommandContext, error: unknown): Promise<bool
   const { message, hints } = describeError(error, work)
   terminal.printError(message)
   for (const hint of hints) terminal.printNote(`  ${hint}`)
-  if (!isTransient(error) && !isSlipwayError(error, ...FILE_CHANGED_CODES)) {
+  if (!mayPass(error) && !isSlipwayError(error, ...FILE_CHANGED_CODES)) {
     terminal.printNote('  Publishing again after the next change')
     return false
   }

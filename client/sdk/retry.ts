@@ -90,7 +90,12 @@ function isServerFault(error: unknown): boolean {
   return isSlipwayError(error) && error.status === 500
 }
 
-/** Whether the same request may succeed later, although nothing else changes. */
-export function isTransient(error: unknown): error is SlipwayError {
+/** Whether waiting may help: also for what another program or a proxy causes, which `withRetry` does not repeat. */
+export function mayPass(error: unknown): error is SlipwayError {
+  return isTransient(error) || isSlipwayError(error, 'BAD_ANSWER', 'INSUFFICIENT_STORAGE', 'UPLOAD_EXPIRED')
+}
+
+/** Whether the same request may succeed soon, although nothing else changes. */
+function isTransient(error: unknown): error is SlipwayError {
   return isSlipwayError(error) && (error.code === 'NETWORK' || TRANSIENT_STATUS.has(error.status))
 }

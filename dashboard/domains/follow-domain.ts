@@ -1,4 +1,4 @@
-import { isTransient } from '../../client/sdk/retry.ts'
+import { mayPass } from '../../client/sdk/retry.ts'
 import { isSlipwayError } from '../../client/sdk/slipway-error.ts'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { type DisplayError, toDisplayError } from '../api/display-error.ts'
@@ -99,7 +99,7 @@ class DomainStream {
     const why = toDisplayError(error)
     const pause = this.#pause(began)
     if (why.code !== 'NETWORK' || this.#attempts > 1) this.#listener.error(why)
-    return isTransient(error) ? Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000) : undefined
+    return mayPass(error) ? Math.max(pause, (error.retryAfterSeconds ?? 0) * 1000) : undefined
   }
 
   #pause(began: number): number {

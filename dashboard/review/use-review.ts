@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { isTransient } from '../../client/sdk/retry.ts'
+import { mayPass } from '../../client/sdk/retry.ts'
 import type { SiteReview } from '../../client/sdk/slipway.ts'
 import type { Review, ReviewThread } from '../../protocol/api/reviews.schema.ts'
 import { type Resource, useResource } from '../api/resource.ts'
@@ -24,6 +24,7 @@ export function useReview(
   const isFollowed = value !== undefined && !error && !loading
   const revision = useRef<string | undefined>(undefined)
   revision.current = value?.revision
+  const overAt = useRef(0)
   useEffect(() => {
     if (!isFollowed) return
     const listening = new AbortController()
@@ -40,10 +41,15 @@ export function useReview(
           revision.current = value.revision
         } catch (error) {
           if (signal.aborted) return
-          // The link or the session has ended, or the reviewed version.
-          if (!isTransient(error)) return review.reload()
-          const pause = Math.max(RETRY_DELAY_MS, (error.retryAfterSeconds ?? 0) * 1000)
-          await new Promise((resolve) => setTimeout(resolve, pause))
+          const isOver = !mayPass(error)
+          // The link or the session has ended, or the reviewed version, if the next response does not say otherwise.
+          const pause = isOver
+            ? overAt.current + RETRY_DELAY_MS - Date.now()
+            : Math.max(RETRY_DELAY_MS, (error.retryAfterSeconds ?? 0) * 1000)
+          if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause))
+          if (!isOver) continue
+          overAt.current = Date.now()
+          return review.reload()
         }
       }
     }

@@ -176,10 +176,10 @@ function makeServer(
     if (request?.complete && response?.writableFinished) return void Socket.prototype.destroySoon.call(socket)
     lingering.close(socket)
   }
-  // A handler has deadlines of its own. Its response begins the idle time anew.
+  // A handler has deadlines of its own. Its response begins the idle time anew. Earlier responses are sent before the last.
   server.on('timeout', (socket) => {
     const { request, response } = lastExchange.get(socket) ?? {}
-    if (!request?.complete || response?.headersSent) socket.destroy()
+    if (!request?.complete || response?.writableFinished || socket.writableLength > 0) socket.destroy()
   })
   saveNodeHandler(server, { ...options, closeLast })
   void ready.then((given) => {

@@ -213,8 +213,8 @@ export const ERROR_CODES = {
   CONTENT_REFUSED: {
     status: 403,
     meaning:
-      'The operator has blocked a file, or the scanner of the service refuses it. details.path is the path of the file.',
-    hint: 'Publish without the file, or contact the operator of the service.',
+      'The operator has blocked a file, the scanner of the service refuses it, or it is too large to be scanned. details.path is the path of the file.',
+    hint: 'Publish without the file, or a large one in parts, or contact the operator of the service.',
   },
   SECRET_DETECTED: {
     status: 422,

@@ -157,13 +157,10 @@ export class ArchivePublisher {
   /** Never rejects: the refusal is what the publisher has to know, and sweeps delete what is left. */
   async #undo(staged: StagedVersion | undefined, received: readonly StoredBlob[]): Promise<void> {
     const { pendingVersions, log } = this.#parts
-    const undone = await Promise.allSettled([
-      staged && pendingVersions.abort(staged),
-      this.#discard(received),
-    ])
-    for (const one of undone)
-      if (one.status === 'rejected')
-        log.warn('a sweep will delete a refused archive', { slug: staged?.slug, error: one.reason })
+    const report = (error: unknown) =>
+      log.warn('a sweep will delete a refused archive', { slug: staged?.slug, error })
+    if (staged) await pendingVersions.abort(staged).catch(report)
+    await this.#discard(received).catch(report)
   }
 
   /** Newer uploads of the site may have ended the version before it was finalized. */

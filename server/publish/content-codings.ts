@@ -42,28 +42,26 @@ export async function findContentCodings(
   const matching = await runInSlices(matchingSteps(codings, files))
   const known = new Map<string, DecodedBody>()
   for (const { hash, coded } of await present())
-    if (coded) known.set(`${hash} ${coded.coding}`, { size: coded.decodedSize })
-  const problems = new Map<HeaderRule, Problem>()
+    if (coded) known.set(toKey(hash, coded.coding), { size: coded.decodedSize })
   let bytesLeft = maxDecodedBytes
-  const coded: ManifestFile[] = []
-  for (const file of files) {
-    const found = matching.get(file)
-    if (found === undefined) {
-      coded.push(file)
-      continue
-    }
-    const { rule, coding } = found
-    const key = `${file.hash} ${coding}`
+  // The smallest first, so that one that decodes to more than all may have leaves the others theirs.
+  for (const [file, { coding }] of [...matching].sort(([one], [other]) => one.size - other.size)) {
+    const key = toKey(file.hash, coding)
     const content =
       known.get(key) ?? (await decoding.run(() => decode(reader, file, { coding, maxBytes: bytesLeft })))
     if (!content.problem || !known.has(key)) bytesLeft -= content.size
     known.set(key, content)
-    if (!content.problem) coded.push({ ...file, coded: { coding, decodedSize: content.size } })
-    else {
-      coded.push(file)
-      addProblem(problems, { rule, coding, path: file.path, kind: content.problem })
-    }
   }
+  const problems = new Map<HeaderRule, Problem>()
+  const coded = files.map((file): ManifestFile => {
+    const found = matching.get(file)
+    if (!found) return file
+    const { rule, coding } = found
+    const { size, problem } = known.get(toKey(file.hash, coding))!
+    if (!problem) return { ...file, coded: { coding, decodedSize: size } }
+    addProblem(problems, { rule, coding, path: file.path, kind: problem })
+    return file
+  })
   return {
     files: coded,
     warnings: [...problems.values()].map((problem) => toWarning(problem, maxDecodedBytes)),
@@ -84,6 +82,10 @@ function* matchingSteps(
     yield
   }
   return matching
+}
+
+function toKey(hash: string | undefined, coding: ContentCoding): string {
+  return `${coding} ${hash}`
 }
 
 async function decode(
@@ -120,6 +122,6 @@ function toWarning(
   const reason =
     kind === 'other'
       ? `the bytes are not ${coding}`
-      : `with the files before, the bytes decode to more than ${formatLimit(maxDecodedBytes)}`
+      : `with the smaller files, the bytes decode to more than ${formatLimit(maxDecodedBytes)}`
   return { file: '_headers', line, message: `Content-Encoding is not sent for ${names}: ${reason}` }
 }

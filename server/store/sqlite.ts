@@ -55,6 +55,9 @@ const OPEN_TIMEOUT_MS = 2 * MINUTE_MS
 
 const MAX_RETRY_DELAY_MS = 16
 
+/** After this time a transaction takes no further write: results and other processes wait for its end. */
+const MAX_SHARED_MS = 50
+
 const CHANGES_RETENTION_MS = 10 * MINUTE_MS
 
 /** Size of the log from which it is moved into the database, and by how much it grows before that is tried again. */
@@ -106,6 +109,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     try {
       const ends = await (ballast ? ballast.retry(attempt, isDiskFull) : attempt())
       for (const end of ends) end()
+      if (ends.length < writes.length) await commitQueued(writes.slice(ends.length))
     } catch (error) {
       if (isFailedFlush(error)) reads.fail(error)
       if (writes.length > 1) for (const write of writes) await commitQueued([write])
@@ -113,7 +117,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     }
   }
 
-  /** Returns what tells the callers of the writes their results. */
+  /** Returns what tells the callers of the first writes their results, of at least one. */
   async function transaction(writes: readonly QueuedWrite[]): Promise<(() => void)[]> {
     assertNoFailedFlush()
     const { deadline } = writes[0]!
@@ -124,7 +128,11 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     await beginImmediate(writer, deadline)
     try {
       const ends: (() => void)[] = []
-      for (const write of writes) ends.push(await runWrite(write))
+      const began = performance.now()
+      for (const write of writes) {
+        ends.push(await runWrite(write))
+        if (performance.now() - began > MAX_SHARED_MS) break
+      }
       writer.exec('commit')
       return ends
     } finally {

@@ -60,7 +60,8 @@ export const INDEPENDENT: WriteScope = Object.freeze({})
  *
  * - Atomic: all of a `write` or nothing. The outcome is as if the writes with a common name in their scopes had run one
  *   after another, over all nodes. An error thrown in `work` rolls it back and is rethrown.
- * - `work` may run more than once, when the engine rolled it back. Nothing outside the store happens in it.
+ * - `work` may run more than once, when the engine rolled it back. Nothing outside the store happens in it. It awaits all of
+ *   its statements: what follows them may belong to another write.
  * - Reads outside a write see committed data only, and nothing older than this process's last write. With SQLite they see
  *   what is flushed, and a write returns what is flushed.
  * - Absence is `undefined`, never an error. A text with a NUL or half a surrogate pair is absent: features store none. A write that violates a unique constraint rejects.

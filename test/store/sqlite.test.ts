@@ -407,6 +407,19 @@ function flushMarker(path: string): void {
   closeSync(marker)
 }
 
+test('a long write of a turn is committed before others of the turn run', async () => {
+  await using database = await freshSqlite()
+  await using store = await sqliteStore({ file: database.file, clock: Date.now })
+  using other = new DatabaseSync(database.file)
+  const count = () => other.prepare('select count(*) as count from sites').get()!.count
+  const long = store.write('durable', {}, async (tx) => {
+    await tx.sites.insert(siteRow('long'))
+    for (const end = performance.now() + 60; performance.now() < end; );
+  })
+  assert.equal(await store.write('durable', {}, async () => count()), 1)
+  await long
+})
+
 test('a flush that the end of a store interrupts is not a failure of the disk', async () => {
   await using database = await freshSqlite()
   await using store = await sqliteStore({ file: database.file, clock: Date.now })

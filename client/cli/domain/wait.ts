@@ -1,6 +1,6 @@
 import type { DomainRecord } from '../../../protocol/api/domains.schema.ts'
 import { formatDuration } from '../../../protocol/format.ts'
-import { isTransient } from '../../sdk/retry.ts'
+import { mayPass } from '../../sdk/retry.ts'
 import type { Slipway } from '../../sdk/slipway.ts'
 import { isSlipwayError, type SlipwayError } from '../../sdk/slipway-error.ts'
 import { InterruptedError } from '../cli-error.ts'
@@ -41,8 +41,7 @@ export async function waitUntilActive(
       if (work.signal.aborted) throw interrupted(work, record)
       if (isSlipwayError(error, 'RATE_LIMITED'))
         return printStopped(work, record, rateLimitMessage(work, error))
-      const mayPass = isTransient(error) || isSlipwayError(error, 'BAD_ANSWER')
-      if (!mayPass || ++failures === MAX_CONSECUTIVE_FAILURES) throw error
+      if (!mayPass(error) || ++failures === MAX_CONSECUTIVE_FAILURES) throw error
       work.terminal.draw(`${error.message}. Retrying…`)
     }
   }

@@ -40,10 +40,10 @@ const PROCESS_MEMORY_MB = 128
 /** Its start takes longer than a scan. */
 const PROCESS_IDLE_TIMEOUT_MS = 5 * MINUTE_MS
 
-/** Publishes take turns, a batch each. The next one is read at the same time. */
+/** Publishes take turns, a batch each. The next ones are read at the same time, from a bucket that may be slow. */
 const [BATCHES, READ_BATCHES] = [
-  { running: 1, waiting: 1 },
-  { running: 2, waiting: 1000 },
+  { running: 1, waiting: 3 },
+  { running: 4, waiting: 1000 },
 ] as const
 
 const MAX_REPORTED = 50

@@ -80,6 +80,7 @@ export class MarkdownPages {
     worker.once('online', () => {
       timer = setTimeout(() => late.abort(), this.#parts.timeoutMs)
     })
+    worker.once('exit', () => late.abort())
     try {
       const [rendered] = (await once(worker, 'message', { signal: late.signal })) as [RenderedMarkdown]
       return rendered.html.length > MAX_HTML_CHARACTERS ? undefined : rendered

@@ -256,8 +256,8 @@ export class Reviews {
     const current = !isChange
       ? threads
       : await store.write('durable', { site: subject.slug }, async (tx) => {
-          await requireReview(tx, caller, { ...wanted, now: clock() })
-          for (const { id } of changed)
+          const { version: current } = await requireReview(tx, caller, { ...wanted, now: clock() })
+          for (const { id } of current.id === versionId ? changed : [])
             await tx.reviews.updateThread(id, { outdatedIn: isMissing.get(id) ? versionId : null })
           return tx.reviews.threads(subject)
         })
