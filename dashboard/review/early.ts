@@ -1,7 +1,8 @@
 import type { Review } from '../../protocol/api/reviews.schema.ts'
 import type { REVIEW_TOKEN_HEADER } from '../../protocol/api/reviews.ts'
 
-// Requests the review of a link while the scripts of the page load; undefined for a failure. It imports no code, which would have to load first.
+// Requests the review of a link while the scripts of the page load; undefined for a failure. It imports no code, which
+// would have to load first.
 
 declare global {
   var earlyReview: Promise<Review | undefined> | undefined

@@ -78,7 +78,8 @@ export class SecretScan implements Disposable {
 
   /**
    * SECRET_DETECTED unless the fingerprints of all secrets are in `allowed`, or secrets are warnings. A failure is a
-   * warning, or by the setting SCAN_UNAVAILABLE, and CONTENT_REFUSED for a file that is too large. Returns the fingerprints that were found and are allowed.
+   * warning, or by the setting SCAN_UNAVAILABLE, and CONTENT_REFUSED for a file that is too large. Returns the fingerprints
+   * that were found and are allowed.
    */
   async check(
     files: readonly FileToScan[],
