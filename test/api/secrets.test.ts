@@ -133,9 +133,11 @@ describe('a version with a secret', () => {
     const { versionId } = upload
     const { details } = await expectFailure(owner.client.finalize(slug, { versionId }), 'SECRET_DETECTED')
     const allowSecrets = (details as SecretFinding[]).map(({ fingerprint }) => fingerprint)
-    const refused = owner.client.finalize(slug, { versionId }).catch(({ code }) => code)
+    const without = owner.client.finalize(slug, { versionId }).catch(({ code }) => code)
     assert.equal((await owner.client.finalize(slug, { versionId, allowSecrets })).status, 'active')
-    assert.equal(await refused, 'SECRET_DETECTED')
+    // A node that begins it when the version is live answers as to a repetition.
+    const answer = await without
+    assert.ok(answer === 'SECRET_DETECTED' || answer.replayed, JSON.stringify(answer))
   })
 
   test('is not scanned in files that are not text, nor in contents that the site has', async () => {
