@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import http from 'node:http'
 import { join } from 'node:path'
 import { compareEach, type Measurement } from './figures.ts'
@@ -26,26 +27,40 @@ export const comparing: Measurement = {
   onRequest: true,
   async run({ quick }) {
     await using scratch = await scratchFolder()
-    using before = checkOut(process.env.AGAINST ?? 'HEAD~1', join(scratch.path, 'tree'))
-    await using older = await startServer(join(scratch.path, 'older'), {
-      program: join(before.path, SERVER_PATH),
-    })
-    await using newer = await startServer(join(scratch.path, 'newer'))
-    const sides = [await prepare(older), await prepare(newer)] as const
-    const rounds: [Costs, Costs][] = []
-    for (let round = 0; round <= (quick ? 3 : ROUNDS); round++) {
-      const costs: [Costs, Costs] = [{ ...BATCH }, { ...BATCH }]
-      for (const kind of Object.keys(BATCH) as Kind[])
-        for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
-          costs[side][kind] = await measure(kind, sides[side])
-      if (round > 0) rounds.push(costs)
-    }
-    return compareEach(MEASURED, { unit: 'µs', names: [before.commit, 'this tree'], target: 1.1 }, rounds)
+    const before = checkOut(process.env.AGAINST ?? 'HEAD~1', scratch.path)
+    const rounds = await alternate(before.path, scratch.path, quick ? 3 : ROUNDS)
+    const names: [string, string] = [before.commit, 'this tree']
+    return compareEach(MEASURED, { unit: 'µs', names, target: MOST_TIMES }, rounds)
   },
 }
 
-type Kind = keyof typeof BATCH
+/** At most this often, relative to the commit before. */
+export const MOST_TIMES = 1.1
+
+export type Kind = keyof typeof BATCH
+export const KINDS = Object.keys(BATCH) as Kind[]
 type Costs = Record<Kind, number>
+
+/** What each batch costs the service of another tree and of this one, in turns; the data of both is below `folder`. */
+export async function alternate(
+  otherTree: string,
+  folder: string,
+  rounds: number,
+): Promise<[Costs, Costs][]> {
+  const data = await mkdtemp(join(folder, 'data-'))
+  await using older = await startServer(join(data, 'older'), { program: join(otherTree, SERVER_PATH) })
+  await using newer = await startServer(join(data, 'newer'))
+  const sides = [await prepare(older), await prepare(newer)] as const
+  const measured: [Costs, Costs][] = []
+  for (let round = 0; round <= rounds; round++) {
+    const costs: [Costs, Costs] = [{ ...BATCH }, { ...BATCH }]
+    for (const kind of KINDS)
+      for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const))
+        costs[side][kind] = await measure(kind, sides[side])
+    if (round > 0) measured.push(costs)
+  }
+  return measured
+}
 
 interface Side {
   server: ServerProcess
@@ -53,20 +68,19 @@ interface Side {
   site: Site
 }
 
-/** A tree of a commit with everything built. */
-function checkOut(commit: string, path: string): Disposable & { path: string; commit: string } {
+/** The tree of a commit in a folder of its own, with everything built. */
+export function checkOut(commit: string, folder: string): { path: string; commit: string } {
   const run = (command: string, args: string[], cwd: string) =>
     execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }).trim()
-  run('git', ['worktree', 'add', '--quiet', '--detach', path, commit], ROOT)
+  const path = join(folder, 'tree')
+  mkdirSync(path)
+  run('git', ['archive', '--format=tar', `--output=${path}.tar`, commit], ROOT)
+  run('tar', ['-xf', `${path}.tar`], path)
   const lock = (root: string) => readFileSync(join(root, 'package-lock.json'), 'utf8')
   if (lock(path) === lock(ROOT)) symlinkSync(join(ROOT, 'node_modules'), join(path, 'node_modules'))
   else run('npm', ['ci', '--no-audit', '--no-fund'], path)
   run(process.execPath, ['scripts/build-now.mjs'], path)
-  return {
-    path,
-    commit: run('git', ['rev-parse', '--short', 'HEAD'], path),
-    [Symbol.dispose]: () => void run('git', ['worktree', 'remove', '--force', path], ROOT),
-  }
+  return { path, commit: run('git', ['rev-parse', '--short', commit], ROOT) }
 }
 
 async function prepare(server: ServerProcess): Promise<Side> {

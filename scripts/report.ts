@@ -6,7 +6,7 @@ interface Ending {
   milliseconds: number
   /** Undefined when it passed. */
   failure?: string | undefined
-  note?: string
+  note?: string | undefined
 }
 
 /** Between lines about progress where the output is not a terminal. */

@@ -28,7 +28,13 @@ check each.
   npm test -- edge/cache
   SEED=7 npm test -- rules-hostile`
 
-const CHECKS: { name: string; args: [string, ...string[]]; repeat: string }[] = [
+interface Check {
+  name: string
+  args: [string, ...string[]]
+  repeat: string
+}
+
+const CHECKS: Check[] = [
   // Each checker instantiates the types of Kysely again: one takes two thirds of the CPU time of four.
   {
     name: 'types',
@@ -39,6 +45,9 @@ const CHECKS: { name: string; args: [string, ...string[]]; repeat: string }[] = 
   { name: 'regular expressions', args: ['scripts/regular-expressions.ts'], repeat: 'npm run lint' },
   { name: 'wording', args: ['scripts/wording.ts'], repeat: 'npm run lint' },
 ]
+
+/** The check of CI that has the machine alone, after all others. */
+const COSTS: Check = { name: 'costs', args: ['bench/guard.ts'], repeat: 'node bench/guard.ts' }
 
 /**
  * Folders whose files run in a process each: their top-level hooks would apply to every file of the process. A file
@@ -61,15 +70,18 @@ const durations = new TestDurations()
 const testFiles = listTestFiles()
 const groups = testGroups(await chooseFiles())
 const isWhole = parts.length === 0 && values.name === undefined
+const isCi = process.env.CI === 'true'
 const checks = isWhole ? CHECKS : []
+const lastChecks = isWhole && isCi ? [COSTS] : []
 const report = new Report({
-  strict: process.env.CI === 'true',
+  strict: isCi,
   seed,
-  total: checks.length + groups.length,
+  total: checks.length + groups.length + lastChecks.length,
 })
 for (const part of parts.filter((one) => !testFiles.some((file) => isChosen(file, [one]))))
   report.failed({ why: `no test file has ${part} in its path${suggest(part)}` })
 await runAll()
+for (const check of lastChecks) if (!stop.signal.aborted) await runCheck(check)
 if (values.name !== undefined && !stop.signal.aborted && report.isEmpty)
   report.failed({ why: `no test of these files has the title ${values.name}` })
 if (!stop.signal.aborted && values.name === undefined && (isWhole || values.record))
@@ -198,7 +210,7 @@ function splitGroup(group: TestGroup): TestGroup[] {
   return groups
 }
 
-async function runCheck({ name, args: [script, ...args], repeat }: (typeof CHECKS)[number]): Promise<void> {
+async function runCheck({ name, args: [script, ...args], repeat }: Check): Promise<void> {
   const started = performance.now()
   report.started(name)
   const child = spawn(process.execPath, [join(root, script), ...args], {
@@ -215,8 +227,8 @@ async function runCheck({ name, args: [script, ...args], repeat }: (typeof CHECK
   ])
   stop.signal.removeEventListener('abort', onStop)
   if (stop.signal.aborted) return
-  const failure = code === 0 ? undefined : `${out}${errors}`
-  report.check(name, { milliseconds: performance.now() - started, failure, repeat })
+  const ending = code === 0 ? { note: out.trim().split('\n').at(-1) } : { failure: `${out}${errors}` }
+  report.check(name, { milliseconds: performance.now() - started, ...ending, repeat })
 }
 
 async function forEachConcurrent<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
