@@ -34,6 +34,13 @@ const MAX_UNANSWERED_PINGS = 4
 const INITIAL_RESTART_DELAY_MS = 100
 const MAX_RESTART_DELAY_MS = 30_000
 
+/** How a worker ended; with an error, it was never started. */
+interface Ended {
+  code?: number
+  signal?: string
+  error?: unknown
+}
+
 interface SupervisorOptions {
   workers: number
   args: string[]
@@ -43,15 +50,16 @@ interface SupervisorOptions {
 }
 
 /**
- * Runs `workers` processes that share the port, and relays invalidations: a change is acknowledged once every other
- * worker has invalidated its caches. Collects their metrics for the worker that has to show them. Kills and restarts a
- * worker that does not answer: the system would still give it connections. Resolves with an exit code after `stop`.
+ * Runs `workers` processes that share the port, the others when the first is ready: it may migrate the database, which
+ * they would wait for. Relays invalidations: a change is acknowledged once every other worker has invalidated its caches.
+ * Collects their metrics for the worker that has to show them. Kills and restarts a worker that does not answer: the
+ * system would still give it connections. Resolves with an exit code after `stop`.
  */
 export function supervise(options: SupervisorOptions): { stop(): void; ended: Promise<number> } {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>()
   const waiting = new Map<number, { from: Worker; id: number; left: Set<Worker> }>()
   const collections = new Map<number, { processes: ProcessSnapshot[]; left: Set<Worker>; end(): void }>()
-  /** From 1: a worker has the number of the one that it replaces, so that its metrics continue those. */
+  /** All workers, from 1: one has the number of that which it replaces, so that its metrics continue those. */
   const numbers = new Map<Worker, number>()
   const metrics = new Metrics()
   const restarts = metrics.counter('slipway_worker_restarts_total')
@@ -61,27 +69,47 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   let nextId = 0
   let ready = 0
   let pause = INITIAL_RESTART_DELAY_MS
-  let everReady = false
   let exitCode = 0
 
   cluster.setupPrimary({ args: options.args })
-  for (let index = 0; index < options.workers; index++) start(index + 1)
+  start(1)
   setInterval(pingAll, options.pingIntervalMs ?? PING_INTERVAL_MS).unref()
 
   function start(number: number): void {
-    const worker = cluster.fork()
+    if (stopping) return
+    let worker: Worker
+    try {
+      worker = cluster.fork()
+    } catch (error) {
+      onEnd(number, { error })
+      return
+    }
     numbers.set(worker, number)
-    if (everReady) unanswered.set(worker, 0)
+    if (ready > 0) unanswered.set(worker, 0)
     worker.on('message', (message: Message) => onMessage(worker, message))
-    worker.on('exit', (code, signal) => {
-      numbers.delete(worker)
-      unanswered.delete(worker)
-      for (const id of [...waiting.keys()]) settle(id, worker)
-      for (const id of [...collections.keys()]) addReport(id, worker, {})
-      if (stopping) endAfterTheLast()
-      else if (everReady) restart(number, code, signal)
-      else exit(code ?? 1)
-    })
+    worker.on('exit', (code, signal) => remove(worker, { code, signal }))
+    // A process that could not be started does not exit.
+    worker.on('error', (error) => worker.process.pid === undefined && remove(worker, { error }))
+  }
+
+  function remove(worker: Worker, ended: Ended): void {
+    const number = numbers.get(worker)!
+    numbers.delete(worker)
+    unanswered.delete(worker)
+    for (const id of [...waiting.keys()]) settle(id, worker)
+    for (const id of [...collections.keys()]) addReport(id, worker, {})
+    onEnd(number, ended)
+  }
+
+  /** The first worker that could not start would fail again. */
+  function onEnd(number: number, ended: Ended): void {
+    if (stopping) endAfterTheLast()
+    else if (ready > 0) restart(number, ended)
+    else {
+      exitCode = ended.code ?? 1
+      if (ended.error) options.log.error('worker could not be started', { ...ended })
+      stop()
+    }
   }
 
   /** Counts pings, not time: a machine that was suspended has sent none. */
@@ -96,30 +124,24 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     }
   }
 
-  function restart(number: number, code: number, signal: string): void {
-    options.log.error('worker exited; restarting it', { code, signal, pause })
+  function restart(number: number, ended: Ended): void {
+    options.log.error('worker exited; restarting it', { ...ended, pause })
     restarts.add()
-    setTimeout(() => !stopping && start(number), pause)
+    setTimeout(start, pause, number)
     pause = Math.min(pause * 2, MAX_RESTART_DELAY_MS)
-  }
-
-  /** A worker that could not start would fail again. */
-  function exit(code: number): void {
-    exitCode = code
-    stop()
   }
 
   function stop(): void {
     stopping = true
     endAfterTheLast()
-    for (const worker of workers()) {
+    for (const worker of numbers.keys()) {
       if (!unanswered.has(worker)) unanswered.set(worker, 0)
       send(worker, { kind: 'stop' })
     }
   }
 
   function endAfterTheLast(): void {
-    if (workers().length === 0) end(exitCode)
+    if (numbers.size === 0) end(exitCode)
   }
 
   function onMessage(worker: Worker, message: Message): void {
@@ -131,15 +153,17 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     else if (message.kind === 'ready') {
       unanswered.set(worker, 0)
       pause = INITIAL_RESTART_DELAY_MS
-      if (++ready === options.workers && !everReady) {
-        everReady = true
-        options.onReady(message.baseUrl)
-      }
+      if (++ready === 1) for (let number = 2; number <= options.workers; number++) start(number)
+      if (ready === options.workers) options.onReady(message.baseUrl)
     }
   }
 
+  function connected(): Worker[] {
+    return [...numbers.keys()].filter((worker) => worker.isConnected())
+  }
+
   function broadcast(from: Worker, { id, changes }: { id: number; changes: Changes }): void {
-    const others = workers().filter((one) => one !== from && one.isConnected())
+    const others = connected().filter((one) => one !== from)
     const own = ++nextId
     waiting.set(own, { from, id, left: new Set(others) })
     for (const other of others) send(other, { kind: 'invalidate', id: own, changes })
@@ -158,7 +182,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
 
   /** Answers when all workers have reported, or with those that have after a second. */
   async function collect(from: Worker, { id }: { id: number }): Promise<void> {
-    const all = workers().filter((one) => one.isConnected())
+    const all = connected()
     const own = ++nextId
     const { promise: isComplete, resolve: end } = Promise.withResolvers<void>()
     const collection = { processes: [] as ProcessSnapshot[], left: new Set(all), end }
@@ -185,10 +209,6 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
 /** Sends a message; it is dropped when the other process has closed the channel, as processes that end do. */
 function send(to: Worker | NodeJS.Process, message: Message): void {
   to.send?.(message, undefined, undefined, () => undefined)
-}
-
-function workers(): Worker[] {
-  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
 }
 
 interface Sibling {

@@ -5,8 +5,9 @@ import { makeLog } from '../../server/lib/log.ts'
 /** Short, so that a test of a worker that hangs need not wait long. */
 const PING_INTERVAL_MS = 300
 
-// Two workers under a supervisor, which ends on SIGTERM. Each prints its process id when it is ready. With the argument
-// `hang` they print it and hang before that; with `hang later` those do that replace the first two.
+// Two workers under a supervisor, which ends on SIGTERM. Each prints its process id when it starts and when it is ready. With
+// the argument `hang` they hang before that; with `hang later` those do that replace the first two. On SIGUSR2 the
+// second argument becomes the program of workers, and at the next SIGUSR2 it is Node again.
 if (cluster.isPrimary) {
   const supervisor = supervise({
     workers: 2,
@@ -16,11 +17,17 @@ if (cluster.isPrimary) {
     pingIntervalMs: PING_INTERVAL_MS,
   })
   process.on('SIGTERM', () => supervisor.stop())
+  let otherPath = process.argv[3]!
+  process.on('SIGUSR2', () => {
+    ;[process.execPath, otherPath] = [otherPath, process.execPath]
+    console.log(`program ${process.execPath}`)
+  })
   process.exitCode = await supervisor.ended
 } else if (process.argv[2] === 'hang' && (process.argv[3] !== 'later' || cluster.worker!.id > 2)) {
-  process.on('message', () => undefined)
   console.log(`starts ${process.pid}`)
+  process.on('message', () => undefined)
 } else {
+  console.log(`starts ${process.pid}`)
   const keepAlive = setInterval(() => undefined, 1000)
   const channel = new WorkerChannel(() => {
     clearInterval(keepAlive)

@@ -340,12 +340,14 @@ test('a worker that does not respond is logged and replaced, and does not keep a
   assert.equal(code, 0)
 })
 
-test('a worker that hangs while it starts does not keep a service from stopping', async () => {
+test('the first worker starts alone, and does not keep a service from stopping when it hangs', async () => {
   using started = startSupervisor('hang')
-  for (let worker = 0; worker < 2; worker++) await started.waitForLine(/^starts (\d+)/)
-  started.supervisor.kill('SIGTERM')
-  const [code] = await once(started.supervisor, 'exit')
-  assert.equal(code, 0)
+  const { supervisor, waitForLine } = started
+  await waitForLine(/^starts (\d+)/)
+  supervisor.kill('SIGTERM')
+  // Others would print a line, too, before the supervisor kills them.
+  await assert.rejects(waitForLine(/^starts (\d+)/), /no line/)
+  assert.equal(supervisor.exitCode ?? (await once(supervisor, 'exit'))[0], 0)
 })
 
 test('a worker that hangs while it replaces another one is replaced, too', async () => {
@@ -367,6 +369,25 @@ test('a service whose workers have all exited shuts down in order', async () => 
   const [code] = await once(supervisor, 'exit')
   assert.equal(code, 0)
 })
+
+for (const [path, reason] of [
+  ['/missing/node', 'ENOENT'],
+  ['/dev/null/node', 'ENOTDIR'],
+] as const)
+  test(`a worker that cannot be started for ${reason} is started once it can be, while the others serve`, async () => {
+    using started = startSupervisor('', path)
+    const { supervisor, waitForLine } = started
+    const [killed] = [await waitForLine(/^ready (\d+)/), await waitForLine(/^ready (\d+)/)]
+    supervisor.kill('SIGUSR2')
+    assert.equal(await waitForLine(/^program (.+)/), path)
+    process.kill(Number(killed), 'SIGKILL')
+    await waitForLine(new RegExp(`"worker exited; restarting it","error":"Error: spawn.* (${reason})`))
+    supervisor.kill('SIGUSR2')
+    await waitForLine(/^ready (\d+)/)
+    supervisor.kill('SIGTERM')
+    const [code] = await once(supervisor, 'exit')
+    assert.equal(code, 0)
+  })
 
 test('workers end with a killed supervisor', async () => {
   using started = startSupervisor()
