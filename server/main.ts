@@ -7,12 +7,18 @@ const EXIT_DELAY_MS = 1000
 // What this process and its children create is readable by its user only, whatever the mode of the data folder.
 process.umask(0o077)
 
-// A reader such as `head` may close the pipe before the end of a list.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-})
+const isService = ['serve', 'worker'].includes(process.argv[2] ?? 'serve')
 
-process.exitCode = await runCommand(process.argv.slice(2), {
+// A service continues without its log, and a reader such as `head` may close the pipe before the end of a list. A command
+// completes its work, and fails.
+process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  if (isService || code === 'EPIPE') return
+  process.stderr.write(`slipway-server: the output cannot be written: ${message}\n`)
+  process.exitCode = 1
+})
+process.stderr.on('error', () => undefined)
+
+const exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
   execArgv: process.execArgv,
   isTerminal: process.stdout.isTTY === true,
@@ -24,6 +30,7 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   },
 })
 
+process.exitCode ||= exitCode
+
 // A service ends although something that it opened stays open, any other command when its output is read.
-if (['serve', 'worker'].includes(process.argv[2] ?? 'serve'))
-  setTimeout(() => process.exit(), EXIT_DELAY_MS).unref()
+if (isService) setTimeout(() => process.exit(), EXIT_DELAY_MS).unref()

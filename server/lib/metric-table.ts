@@ -104,6 +104,9 @@ export const METRICS = {
   slipway_emails_total: counter('Emails by outcome: sent, failed (may be sent again) or rejected.', [
     'outcome',
   ]),
+  slipway_log_failures_total: counter(
+    'Writes of the log to the standard output, and of sign-in codes to the standard error, that failed.',
+  ),
   slipway_access_log_lines_total: counter(
     'Lines of the access log: written, or dropped because the file or its reader is too slow or failed.',
     ['outcome'],

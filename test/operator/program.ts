@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { runCommand } from '../../server/commands/run.ts'
 import { PATIENT_ENVIRONMENT } from '../support/engines.ts'
@@ -38,6 +39,8 @@ interface ProgramOptions {
   root?: string
   /** Kills it. */
   signal?: AbortSignal | undefined
+  /** The file of its standard output, which is then not in `lines`. */
+  output?: string
   /** Those of production for tests of a database that does not answer; by default those of `PATIENT`. */
   deadlines?: 'production'
 }
@@ -88,10 +91,14 @@ function keepSignalHandlers(): Disposable {
 }
 
 /** Runs `slipway-server` with these arguments in a process of its own until it exits. */
-export async function runProcess(args: string[], settings: Settings = {}): Promise<Ended> {
-  const child = start(args, settings)
+export async function runProcess(
+  args: string[],
+  settings: Settings = {},
+  options: ProgramOptions = {},
+): Promise<Ended> {
+  const child = start(args, settings, options)
   const [stdout, stderr, [code]] = await Promise.all([
-    text(child.stdout!),
+    child.stdout ? text(child.stdout) : '',
     text(child.stderr!),
     once(child, 'exit'),
   ])
@@ -137,7 +144,17 @@ export class Program implements AsyncDisposable {
       this.errorLines.push(line)
       this.#notify()
     })
-    createInterface({ input: this.child.stdout! })
+    if (this.child.stdout) this.#readOutput(this.child.stdout)
+    const cancelKill = atExit(() => this.#killNow())
+    this.ended = once(this.child, 'close').then(([code]) => {
+      cancelKill()
+      options.signal?.removeEventListener('abort', kill)
+      return { code, lines: this.lines, stderr }
+    })
+  }
+
+  #readOutput(input: Readable): void {
+    createInterface({ input })
       .on('line', (line) => {
         this.lines.push(line)
         this.#notify()
@@ -146,12 +163,6 @@ export class Program implements AsyncDisposable {
         this.#closed = true
         this.#notify()
       })
-    const cancelKill = atExit(() => this.#killNow())
-    this.ended = once(this.child, 'close').then(([code]) => {
-      cancelKill()
-      options.signal?.removeEventListener('abort', kill)
-      return { code, lines: this.lines, stderr }
-    })
   }
 
   get port(): number {
@@ -246,18 +257,21 @@ export class Program implements AsyncDisposable {
 function start(
   args: string[],
   settings: Settings,
-  { modules = [], nodeArgs = [], root: tree = root, deadlines }: ProgramOptions = {},
+  { modules = [], nodeArgs = [], root: tree = root, deadlines, output }: ProgramOptions = {},
 ): ChildProcess {
   const imports = [WITH_PARENT, ...modules].flatMap((module) => ['--import', module])
-  return spawn(process.execPath, [...imports, ...nodeArgs, join(tree, SCRIPT), ...args], {
+  const stdout = output === undefined ? 'pipe' : openSync(output, 'w')
+  const child = spawn(process.execPath, [...imports, ...nodeArgs, join(tree, SCRIPT), ...args], {
     cwd: tree,
     env: {
       UV_THREADPOOL_SIZE: '16',
       ...toEnvironment(settings),
       ...(deadlines === 'production' ? {} : PATIENT_ENVIRONMENT),
     },
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    stdio: ['ignore', stdout, 'pipe', 'ipc'],
   })
+  if (typeof stdout === 'number') closeSync(stdout)
+  return child
 }
 
 function toEnvironment(settings: Settings): NodeJS.ProcessEnv {

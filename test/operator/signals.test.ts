@@ -4,8 +4,9 @@ import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { sendRequest } from '../support/http-client.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { Program } from './program.ts'
+import { lastingPort, Program, runProcess, type Settings } from './program.ts'
 import { Publisher } from './publisher.ts'
 import { beginUpload, beginVisit, LARGE } from './requests-in-progress.ts'
 
@@ -46,6 +47,40 @@ test('requests that do not end are aborted after the configured time, without a 
   assert.ok(answer === undefined || answer.status >= 400, 'an upload that did not end is not acknowledged')
   await assert.rejects(buffer(visit), 'a truncated body is detectable')
   silent.destroy()
+})
+
+for (const workers of ['1', '2'])
+  test(`a service of ${workers} processes whose log cannot be written serves, counts that, and stops in order`, async () => {
+    await using data = await memoryFolder()
+    const port = await lastingPort()
+    const internalPort = workers === '2' ? await lastingPort() : undefined
+    const settings: Settings = { DATA: data.path, PORT: `${port}`, WORKERS: workers }
+    if (internalPort !== undefined) settings.INTERNAL_PORT = `${internalPort}`
+    await using service = Program.start(settings, { output: '/dev/full' })
+    service.child.stderr!.destroy()
+    service.baseUrl = `http://localhost:${port}`
+    await waitFor(async () => {
+      assert.equal(service.child.exitCode, null)
+      return (await sendRequest(port, { path: '/ready' }).catch(() => undefined))?.status === 200
+    })
+    using publisher = new Publisher(service)
+    // Its code is written to the standard error.
+    await publisher.client.requestCode('owner@example.test')
+    const { slug } = await publisher.publish({ 'index.html': 'here' })
+    assert.equal((await sendRequest(port, { site: slug })).text, 'here')
+    if (internalPort !== undefined) {
+      const { text } = await sendRequest(internalPort, { path: '/metrics' })
+      assert.match(text, /^slipway_log_failures_total(\{.*\})? [1-9]/m)
+    }
+    assert.equal((await service.stop()).code, 0)
+  })
+
+test('a command whose output cannot be written fails, and names the reason', async () => {
+  const { code, stderr } = await runProcess(['help'], {}, { output: '/dev/full' })
+  assert.deepEqual(
+    [code, stderr],
+    [1, 'slipway-server: the output cannot be written: ENOSPC: no space left on device, write\n'],
+  )
 })
 
 /** Starts a service with a client. */

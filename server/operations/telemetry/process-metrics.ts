@@ -7,7 +7,7 @@ const DELAY_INTERVAL_MS = 15 * SECOND_MS
 
 const DELAY_RESOLUTION_MS = 20
 
-/** Dispose the result to end the timers. */
+/** Dispose the result to end the timers and to remove the listeners. */
 export function addProcessMetrics(metrics: Metrics, { version }: { version: string }): Disposable {
   metrics.addRead('slipway_build_info', () => 1, { version, node: process.versions.node })
   metrics.addRead('process_start_time_seconds', () => performance.timeOrigin / 1000)
@@ -24,7 +24,13 @@ export function addProcessMetrics(metrics: Metrics, { version }: { version: stri
     () => performance.eventLoopUtilization().active / 1000,
   )
   addDescriptors(metrics)
-  return addEventLoopDelay(metrics)
+  const added = new DisposableStack()
+  added.use(addEventLoopDelay(metrics))
+  const failures = metrics.counter('slipway_log_failures_total')
+  const count = () => failures.add()
+  for (const stream of [process.stdout, process.stderr])
+    added.adopt(stream.on('error', count), () => stream.off('error', count))
+  return added
 }
 
 function addDescriptors(metrics: Metrics): void {
