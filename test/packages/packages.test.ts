@@ -106,8 +106,13 @@ describe('the packages', requires('dpkg'), () => {
     assert.doesNotMatch(unit, /\/opt\//)
     const original = await readFile('deploy/slipway.service', 'utf8')
     const limits = (text: string) =>
-      text.split('\n').filter((line) => /^(Protect|Restrict|Private|System)/.test(line))
+      text.split('\n').filter((line) => /^(Protect|Restrict|Private|System|StartLimit)/.test(line))
     assert.deepEqual(limits(unit), limits(original))
+    assert.match(
+      unit,
+      /^\[Unit\][^[]*^StartLimitIntervalSec=0$/m,
+      'systemd restarts it however often it fails',
+    )
     const file = fetch('etc/slipway/slipway.env')
     const names = [...file.matchAll(/^#(SLIPWAY_\w+)=/gm)].map(([, name]) => name)
     assert.deepEqual(names, pluck(describeSettings(), 'name'))
