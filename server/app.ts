@@ -269,9 +269,10 @@ export async function startService(config: Config, given: StartOptions): Promise
     fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
   })
   https?.serve({ handler: edge, listener, budget, clientMemory })
-  const { precompressor, uploadLimiter } = services
+  const { precompressor, uploadLimiter, sweepList } = services
   addServiceMetrics(metrics, {
-    ...{ store, reserve, connections, clientMemory, budget, uploadLimiter, precompressor },
+    ...{ store, reserve, connections, clientMemory, budget, uploadLimiter, precompressor, sweepList },
+    backupTarget: config.backupTarget,
   })
   watchService(incidents, {
     ...{ store, blobs, reserve },

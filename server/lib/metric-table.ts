@@ -92,13 +92,14 @@ export const METRICS = {
     'Seconds until the requested certificate that expires first does; negative afterwards.',
   ),
   slipway_sweep_runs_total: counter('Runs of sweeps, the background tasks.', ['sweep', 'outcome']),
+  slipway_sweep_failures: gauge('Runs of a sweep in a row that failed, on all nodes.', ['sweep']),
   slipway_sweep_last_success_timestamp_seconds: gauge(
     'Time of the last successful run of a sweep in this process.',
     ['sweep'],
   ),
   slipway_sweep_duration_seconds: histogram('Duration of runs of sweeps.', ['sweep'], TASK_SECONDS),
   slipway_backup_last_run_timestamp_seconds: gauge(
-    'Time of the last run of `slipway-server backup`; absent before the first one.',
+    'Time of the last run of `slipway-server backup`; before the first one that of the start with SLIPWAY_BACKUP_TARGET, or absent.',
   ),
   slipway_backup_failures: gauge('Runs of `slipway-server backup` in a row that failed.'),
   slipway_emails_total: counter('Emails by outcome: sent, failed (may be sent again) or rejected.', [

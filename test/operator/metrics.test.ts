@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { METRICS, type MetricName } from '../../server/lib/metric-table.ts'
 import { tar } from '../archive/tar-file.ts'
+import { openTestStore } from '../support/engines.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -83,6 +84,23 @@ describe('the metrics of a service', () => {
       }
     }
   })
+})
+
+test('failures in a row are those of all processes, also of earlier ones, and only of sweeps that run', async () => {
+  const settings = { INTERNAL_PORT: '0', BACKUP_TARGET: '/backups' }
+  await using service = await startTestService(settings, undefined, { scheduledSweeps: [] })
+  await using store = await openTestStore({ folder: service.data, clock: () => service.clock.now })
+  for (const name of ['usage', 'usage', 'thumbnails'])
+    await store.execute('relaxed', ({ sweepRuns }) =>
+      sweepRuns.record({ name, startedAt: 1, durationMs: 1, items: 0, error: 'no' }),
+    )
+  const { get, samples } = await scrape(service.service.internalPort!)
+  assert.equal(get('slipway_sweep_failures{sweep="usage"}'), 2)
+  assert.equal(get('slipway_sweep_failures{sweep="trash"}'), 0)
+  const names = samples.map(({ labels }) => labels.sweep)
+  assert.deepEqual([names.includes('trash'), names.includes('thumbnails')], [true, false])
+  // A backup that never ran is as old as the process.
+  assert.equal(get('slipway_backup_last_run_timestamp_seconds'), get('process_start_time_seconds'))
 })
 
 describe('for Prometheus', requires('promtool'), () => {

@@ -1,6 +1,7 @@
 import type { ClientMemory } from '../../../packages/http-server/clients/client-memory.ts'
 import type { Connections } from '../../../packages/http-server/clients/connections.ts'
 import type { MemoryBudget } from '../../../packages/http-server/memory/second-chance-cache.ts'
+import type { AdminSweeps } from '../../../protocol/api/admin/lists.schema.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
 import type { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import type { Metrics } from '../../lib/metrics.ts'
@@ -18,6 +19,8 @@ interface Parts {
   budget: MemoryBudget
   uploadLimiter: ConcurrencyLimiter
   precompressor: Precompressor
+  sweepList: { show(): Promise<AdminSweeps> }
+  backupTarget: string
 }
 
 /** Validity of the results of queries of whole tables. */
@@ -36,7 +39,7 @@ export function addServiceMetrics(metrics: Metrics, parts: Parts): void {
   metrics.addRead('slipway_precompress_queue_length', () => precompressor.queueLength)
   addDisk(metrics, parts)
   addCertificates(metrics, parts)
-  addBackup(metrics, parts)
+  addRuns(metrics, parts)
 }
 
 function addDisk(metrics: Metrics, { reserve }: Parts): void {
@@ -77,16 +80,23 @@ function addCertificates(metrics: Metrics, { store }: Parts): void {
   )
 }
 
-function addBackup(metrics: Metrics, { store }: Parts): void {
-  let last: SweepRun | undefined
+/** A target in the settings without any backup counts as one of the start: otherwise no alert could notice that. */
+function addRuns(metrics: Metrics, { store, sweepList, backupTarget }: Parts): void {
+  let backup: SweepRun | undefined
   metrics.addRefresh(
     shareResult(
       async () => {
-        last = (await store.read.sweepRuns.list()).find(({ name }) => name === BACKUP_RUN)
+        backup = (await store.read.sweepRuns.list()).find(({ name }) => name === BACKUP_RUN)
+        for (const { name, failures } of (await sweepList.show()).sweeps)
+          metrics.gauge('slipway_sweep_failures', { sweep: name }).set(failures)
       },
       { lifetimeMs: QUERY_LIFETIME_MS },
     ),
   )
-  metrics.addRead('slipway_backup_last_run_timestamp_seconds', () => last && last.startedAt / 1000)
-  metrics.addRead('slipway_backup_failures', () => last?.failures)
+  const startedAt = backupTarget === '' ? undefined : performance.timeOrigin
+  metrics.addRead('slipway_backup_last_run_timestamp_seconds', () => {
+    const at = backup?.startedAt ?? startedAt
+    return at && at / 1000
+  })
+  metrics.addRead('slipway_backup_failures', () => backup?.failures)
 }
