@@ -271,7 +271,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   https?.serve({ handler: edge, listener, budget, clientMemory })
   const { precompressor, uploadLimiter, sweepList } = services
   addServiceMetrics(metrics, {
-    ...{ store, reserve, connections, clientMemory, budget, uploadLimiter, precompressor, sweepList },
+    ...{ store, reserve, connections, clientMemory, budget, uploadLimiter, precompressor, sweepList, https },
     backupTarget: config.backupTarget,
   })
   watchService(incidents, {

@@ -290,6 +290,7 @@ async function openCertificates(
 }
 
 interface CheckServiceOptions {
+  log: Log
   machines: number
   version: string
   deadlines: Readonly<Deadlines>
@@ -300,7 +301,7 @@ interface CheckServiceOptions {
 /** Checks what the settings need, without a change: for `slipway-server check`. */
 export async function checkService(
   config: Config,
-  { machines, version, deadlines, sendMail }: CheckServiceOptions,
+  { log, machines, version, deadlines, sendMail }: CheckServiceOptions,
 ): Promise<CheckResult[]> {
   const { secretPrevious, databaseUrl, smtpUrl } = config
   const { checkConfiguration } = await import('./operations/check/check.ts')
@@ -320,6 +321,7 @@ export async function checkService(
       ...machine.checkAccessLog(config),
       ...(await machine.checkChromium(config, deadlines.drawing)),
       machine.checkSecret(config),
+      ...(await checkCertificateFile(config, log)),
       ...(await checkBlobsUrl(config)),
     ],
     checkMail: smtpUrl === '' ? undefined : () => checkSmtp(smtpUrl),
@@ -344,6 +346,17 @@ async function checkAuthorityUrl(config: Config, version: string): Promise<Check
       version,
     }),
   )
+}
+
+/** The certificate file of the operator, as the service opens it. */
+async function checkCertificateFile(config: Config, log: Log): Promise<CheckResult[]> {
+  if (config.httpsPort === undefined) return []
+  const { openCertificateFiles } = await import('./certificates/https.ts')
+  const { checkValidity } = await import('./operations/check/check-machine.ts')
+  return checkValidity(Date.now(), () => {
+    using files = openCertificateFiles(config, log, () => undefined)
+    return files?.validity
+  })
 }
 
 async function checkBlobsUrl({ blobsUrl }: Config): Promise<CheckResult[]> {

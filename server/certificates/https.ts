@@ -8,7 +8,7 @@ import type { Listener } from '../../packages/http-server/listener.ts'
 import type { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import type { ProxyProtocol } from '../../packages/http-server/proxy-protocol.ts'
 import { readIntoSharedBuffer } from '../../packages/http-server/shared-buffer-read.ts'
-import { CertificateFiles } from '../../packages/http-server/tls/certificate-files.ts'
+import { CertificateFiles, type Validity } from '../../packages/http-server/tls/certificate-files.ts'
 import type { ClientHello } from '../../packages/http-server/tls/client-hello.ts'
 import { SecureListener } from '../../packages/http-server/tls/secure-listener.ts'
 import { openPort } from '../config/open-port.ts'
@@ -102,6 +102,11 @@ export class Https implements AsyncDisposable {
     return protocol === 'https:' ? Number(port || 443) : this.listeningPort
   }
 
+  /** That of the operator's certificate file; undefined without one. */
+  get fileValidity(): Validity | undefined {
+    return this.#files?.validity
+  }
+
   coversSites(): boolean {
     return this.#selector.hasCertificate(`any.${this.#options.config.siteDomain}`)
   }
@@ -164,7 +169,12 @@ export function getOwnNames(config: Config, baseUrl: string): string[] {
   return isPublic && !(isBelow && dnsHook !== '') ? [...names, hostname] : names
 }
 
-function openCertificateFiles(config: Config, log: Log, onChange: () => void): CertificateFiles | undefined {
+/** ConfigError when they cannot be used; undefined without a setting for them. */
+export function openCertificateFiles(
+  config: Config,
+  log: Log,
+  onChange: () => void,
+): CertificateFiles | undefined {
   const { tlsCertFile: certFile, tlsKeyFile: keyFile } = config
   if (certFile === '' && keyFile === '') return undefined
   try {

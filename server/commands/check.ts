@@ -39,11 +39,11 @@ async function runChecks(context: CommandContext, rest: string[]): Promise<numbe
 
 async function runAll(context: CommandContext, { machines, mail }: CheckArguments): Promise<CheckResult[]> {
   try {
-    const { config, version, deadlines } = context
+    const { config, log, version, deadlines } = context
     const { checkService } = await import('../backends.ts')
     const { sendTestEmail } = await import('./mail.ts')
     const sendMail = mail === undefined ? undefined : () => sendTestEmail(context, mail)
-    return await checkService(config, { machines, version, deadlines, sendMail })
+    return await checkService(config, { log, machines, version, deadlines, sendMail })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return error.message

@@ -89,8 +89,10 @@ export const METRICS = {
     'state',
   ]),
   slipway_certificate_expiry_seconds: gauge(
-    'Seconds until the requested certificate that expires first does; negative afterwards.',
+    'Seconds until the certificate that expires first does; negative afterwards. The source is acme, or file for SLIPWAY_TLS_CERT_FILE.',
+    ['source'],
   ),
+  slipway_certificate_lifetime_seconds: gauge('The whole lifetime of that certificate.', ['source']),
   slipway_sweep_runs_total: counter('Runs of sweeps, the background tasks.', ['sweep', 'outcome']),
   slipway_sweep_failures: gauge('Runs of a sweep in a row that failed, on all nodes.', ['sweep']),
   slipway_sweep_last_success_timestamp_seconds: gauge(

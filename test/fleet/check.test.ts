@@ -10,6 +10,7 @@ import { findDifferentSettings } from '../../server/operations/fleet/fleet-setti
 import { inspectDatabase } from '../../server/store/postgres/inspect.ts'
 import { run, type Settings } from '../operator/program.ts'
 import { openStore } from '../store/test-database.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { type Knot, startKnot } from '../tools/knot.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -54,6 +55,7 @@ describe('slipway-server check', requires('postgres', 'smtp', 'knot'), () => {
   async function check(settings: Settings, machines = MACHINES): Promise<CheckResult[]> {
     const environment = Object.entries(settings).map(([name, value]) => [`SLIPWAY_${name}`, value])
     const checks = await checkService(readConfig(Object.fromEntries(environment)), {
+      log: silentLog,
       machines,
       version: '1.2.3',
       deadlines: PATIENT,

@@ -43,7 +43,7 @@ test('a database or a disk that hangs does not hold the metrics that show it', a
 
 test('a value that is not known is no sample, and text in a label cannot begin another', async () => {
   const metrics = new Metrics()
-  metrics.addRead('slipway_certificate_expiry_seconds', () => undefined)
+  metrics.addRead('slipway_certificate_expiry_seconds', () => undefined, { source: 'file' })
   metrics.addRead('slipway_build_info', () => 1, { version: '1"} 2\n\\', node: '26' })
   metrics.addRefresh(() => Promise.reject(new Error('unreachable')))
   const text = formatMetrics([{ snapshot: await metrics.collect() }])

@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { program } from '../../scripts/program.mjs'
 import { ProbeToken } from '../../server/lib/probe-token.ts'
+import { DAY_MS } from '../../server/lib/time.ts'
 import { FakeCa } from '../acme/fake-ca.ts'
+import { Issuer } from '../certificates/issuer.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
@@ -164,6 +166,27 @@ describe('a check of one machine', () => {
       /^FAILED {2}secret: .* must have at least 32 characters$/,
     )
   })
+
+  for (const [status, message, from, until] of [
+    ['ok', /UTC$/, -1, 6],
+    ['ok', /UTC$/, -60, 30],
+    ['WARNING', /UTC: replace it/, -82, 8],
+    ['WARNING', /UTC: replace it/, -6.5, 0.5],
+    ['FAILED', /UTC: browsers refuse it/, -90, -0.1],
+    ['FAILED', /PEM/, 0, 0],
+  ] as const)
+    test(`says ${status} of a certificate file that is valid from day ${from} to ${until}`, async () => {
+      await using folder = await memoryFolder()
+      const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder.path, 'chain'), join(folder.path, 'key')]
+      const issuer = await Issuer.create()
+      const life = { notBefore: Date.now() + from * DAY_MS, notAfter: Date.now() + until * DAY_MS }
+      const { chain, key } = await issuer.issueWithKey({ names: ['*.sites.test'], ...life })
+      await writeFile(TLS_CERT_FILE, from === until ? 'no certificate' : chain)
+      await writeFile(TLS_KEY_FILE, key)
+      const settings = { HTTPS_PORT: '0', SITE_DOMAIN: 'sites.test', TLS_CERT_FILE, TLS_KEY_FILE }
+      const line = await findLine('certificate file', { ...settings, ACME_URL: 'https://127.0.0.1:1/' })
+      assert.deepEqual([line.split(' ', 1)[0], message.test(line)], [status, true], line)
+    })
 
   test('sends an email on request', requires('smtp'), async () => {
     await using smtp = await startSmtp()

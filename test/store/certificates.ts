@@ -30,10 +30,13 @@ export function storeCertificates(promises: Promises): void {
     assert.deepEqual(requested, ['future', 'none', 'older', 'soon', 'sooner', 'ordered', 'late'])
   })
 
-  promises('requested certificates are counted by their state, with the first expiry', async (open) => {
+  promises('requested certificates are counted by their state', async (open) => {
     const { read, write } = await open()
     assert.deepEqual(await read.certificates.countByState(500), {
-      ...{ valid: 0, failing: 0, pending: 0, expired: 0, notAfter: null },
+      valid: 0,
+      failing: 0,
+      pending: 0,
+      expired: 0,
     })
     await write('durable', {}, async (tx) => {
       for (const [name, change] of Object.entries({
@@ -47,7 +50,10 @@ export function storeCertificates(promises: Promises): void {
         await tx.certificates.insert(certificateRow(name, change))
     })
     assert.deepEqual(await read.certificates.countByState(500), {
-      ...{ valid: 2, failing: 1, pending: 1, expired: 1, notAfter: 500 },
+      valid: 2,
+      failing: 1,
+      pending: 1,
+      expired: 1,
     })
   })
 

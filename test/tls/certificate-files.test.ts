@@ -4,8 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { ConfigError } from '../../server/config/settings.ts'
+import { DAY_MS } from '../../server/lib/time.ts'
 import { FOREVER } from '../certificates/issuer.ts'
+import { scrape } from '../operator/scrape.ts'
 import { BASE, issuer, SecureService, SITES, UNKNOWN_NAME } from './secure-service.ts'
+
+/** Certificates have whole seconds. */
+const NOW = Math.floor(Date.now() / 1000) * 1000
 
 const NAMES = [`*.${SITES}`, BASE]
 
@@ -20,8 +25,8 @@ describe('the certificate files of the operator', () => {
   })
   afterEach(() => rm(folder, { recursive: true }))
 
-  async function put(names: readonly string[] = NAMES): Promise<void> {
-    const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names })
+  async function put(names: readonly string[] = NAMES, life = FOREVER): Promise<void> {
+    const { chain, key } = await issuer.issueWithKey({ ...life, names })
     await writeFile(certFile, chain)
     await writeFile(keyFile, key)
   }
@@ -113,6 +118,28 @@ describe('the certificate files of the operator', () => {
     pollFiles()
     assert.equal(await service.namesFor(name), SITE_NAMES)
     assert.equal(errorCount(), 4)
+    await rm(certFile)
+    pollFiles()
+    assert.equal(errorCount(), 5, 'the last error again, after files that were right')
+  })
+
+  test('have their expiry in the metrics, also after they were replaced', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    const days = async () => {
+      const { get } = await scrape(service.running.service.internalPort!)
+      return ['expiry', 'lifetime'].map(
+        (what) => get(`slipway_certificate_${what}_seconds{source="file"}`) / 86_400,
+      )
+    }
+    const putFor = (from: number, until: number) =>
+      put(NAMES, { notBefore: NOW + from * DAY_MS, notAfter: NOW + until * DAY_MS })
+    await putFor(-2, 5)
+    await using service = await start({ INTERNAL_PORT: '0' })
+    service.running.clock.now = NOW
+    assert.deepEqual(await days(), [5, 7])
+    await putFor(0, 90)
+    t.mock.timers.tick(10_000)
+    assert.deepEqual(await days(), [90, 90])
   })
 
   describe('the service refuses to start, with an error that names both settings, with', () => {

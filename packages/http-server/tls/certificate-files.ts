@@ -8,6 +8,12 @@ export interface KeyPair {
   key: string
 }
 
+/** Milliseconds since 1970. */
+export interface Validity {
+  notBefore: number
+  notAfter: number
+}
+
 interface CertificateFilesOptions {
   certFile: string
   keyFile: string
@@ -49,6 +55,11 @@ export class CertificateFiles implements Disposable {
     return this.#pair
   }
 
+  get validity(): Validity {
+    const { validFromDate, validToDate } = this.#leaf
+    return { notBefore: validFromDate.getTime(), notAfter: validToDate.getTime() }
+  }
+
   /** Also an IP address, as the host of a URL. */
   covers(name: string): boolean {
     const known = this.#coversCache.get(name)
@@ -64,23 +75,29 @@ export class CertificateFiles implements Disposable {
   }
 
   reloadIfChanged(): void {
-    const { log, onChange } = this.#options
     try {
       const stamp = this.#readStamp()
-      if (stamp === this.#stamp) return
-      const { pair, leaf } = this.#read()
-      this.#stamp = stamp
-      this.#pair = pair
-      this.#leaf = leaf
-      this.#coversCache.clear()
-      log.info('certificate files reloaded', { until: leaf.validTo })
-      onChange()
+      if (stamp !== this.#stamp) this.#reload(stamp)
+      this.#lastError = ''
     } catch (error) {
       const { message } = error as Error
       if (message === this.#lastError) return
       this.#lastError = message
-      log.error('certificate files changed but are invalid; keeping the previous ones', { error })
+      this.#options.log.error('certificate files changed but are invalid; keeping the previous ones', {
+        error,
+      })
     }
+  }
+
+  #reload(stamp: string): void {
+    const { log, onChange } = this.#options
+    const { pair, leaf } = this.#read()
+    this.#stamp = stamp
+    this.#pair = pair
+    this.#leaf = leaf
+    this.#coversCache.clear()
+    log.info('certificate files reloaded', { until: leaf.validTo })
+    onChange()
   }
 
   #readStamp(): string {

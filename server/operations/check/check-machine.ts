@@ -2,9 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
 import { open, rm, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { Validity } from '../../../packages/http-server/tls/certificate-files.ts'
 import { formatBytes, formatNumber } from '../../../protocol/format.ts'
 import { type ReserveSize, reserveBytes } from '../../blobs/disk-reserve.ts'
 import type { Config } from '../../config/settings.ts'
+import { DAY_MS, formatUtc } from '../../lib/time.ts'
 import { findSecretProblem } from '../../lib/tokens.ts'
 import { drawPage } from '../../sites/draw-page.ts'
 import { type CheckResult, failed, ok, warning } from './check-result.ts'
@@ -110,6 +112,27 @@ export function checkAccessLog({ accessLog: path }: Config): CheckResult[] {
   }
   const advice = 'create its folder, owned by the user of the service'
   return [failed(name, `SLIPWAY_ACCESS_LOG: the user of this process cannot write to ${path}: ${advice}`)]
+}
+
+/** A certificate that is valid for less than both should have been replaced; some are valid for days only. */
+const LATE_RENEWAL_MS = 10 * DAY_MS
+const LATE_RENEWAL_PART = 1 / 8
+
+/** Whether the certificate file of the operator can be used, and for how long: nothing here renews it. */
+export function checkValidity(now: number, read: () => Validity | undefined): CheckResult[] {
+  const name = 'certificate file'
+  try {
+    const life = read()
+    if (life === undefined) return []
+    const left = life.notAfter - now
+    const found = `SLIPWAY_TLS_CERT_FILE is valid until ${formatUtc(life.notAfter)}`
+    if (left <= 0) return [failed(name, `${found}: browsers refuse it; replace it`)]
+    return left < Math.min(LATE_RENEWAL_MS, (life.notAfter - life.notBefore) * LATE_RENEWAL_PART)
+      ? [warning(name, `${found}: replace it, or find out why its renewal fails`)]
+      : [ok(name, found)]
+  } catch (error) {
+    return [failed(name, (error as Error).message)]
+  }
 }
 
 export function checkSecret({ secret, data }: Config): CheckResult {

@@ -1,6 +1,7 @@
 import type { ClientMemory } from '../../../packages/http-server/clients/client-memory.ts'
 import type { Connections } from '../../../packages/http-server/clients/connections.ts'
 import type { MemoryBudget } from '../../../packages/http-server/memory/second-chance-cache.ts'
+import type { Validity } from '../../../packages/http-server/tls/certificate-files.ts'
 import type { AdminSweeps } from '../../../protocol/api/admin/lists.schema.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
 import type { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
@@ -21,7 +22,11 @@ interface Parts {
   precompressor: Precompressor
   sweepList: { show(): Promise<AdminSweeps> }
   backupTarget: string
+  https: { fileValidity: Validity | undefined } | undefined
 }
+
+/** The position after which the list of certificates has those that were issued. */
+const NOT_ISSUED = { notAfter: 1, name: '' }
 
 /** Validity of the results of queries of whole tables. */
 const QUERY_LIFETIME_MS = MINUTE_MS
@@ -60,24 +65,32 @@ function addDisk(metrics: Metrics, { reserve }: Parts): void {
 }
 
 /** Counts by state, so that the number of series does not depend on the number of domains. */
-function addCertificates(metrics: Metrics, { store }: Parts): void {
-  let firstExpiry: number | undefined
+function addCertificates(metrics: Metrics, { store, https }: Parts): void {
+  let issued: Validity | undefined
   metrics.addRefresh(
     shareResult(
       async () => {
-        const { valid, expired, pending, failing, notAfter } = await store.read.certificates.countByState(
-          store.clock(),
-        )
-        for (const [state, count] of Object.entries({ valid, expired, pending, failing }))
+        const { certificates } = store.read
+        for (const [state, count] of Object.entries(await certificates.countByState(store.clock())))
           metrics.gauge('slipway_certificates', { state }).set(count)
-        firstExpiry = notAfter ?? undefined
+        issued = (await certificates.page({ limit: 1, after: NOT_ISSUED }))[0] as Validity | undefined
       },
       { lifetimeMs: QUERY_LIFETIME_MS },
     ),
   )
-  metrics.addRead('slipway_certificate_expiry_seconds', () =>
-    firstExpiry === undefined ? undefined : (firstExpiry - store.clock()) / 1000,
-  )
+  const sources = { acme: () => issued, file: () => https?.fileValidity }
+  for (const [source, read] of Object.entries(sources)) {
+    const expiry = () => {
+      const life = read()
+      return life && (life.notAfter - store.clock()) / SECOND_MS
+    }
+    const lifetime = () => {
+      const life = read()
+      return life && (life.notAfter - life.notBefore) / SECOND_MS
+    }
+    metrics.addRead('slipway_certificate_expiry_seconds', expiry, { source })
+    metrics.addRead('slipway_certificate_lifetime_seconds', lifetime, { source })
+  }
 }
 
 /** A target in the settings without any backup counts as one of the start: otherwise no alert could notice that. */

@@ -34,8 +34,6 @@ interface CertificateCounts {
   /** Never issued. */
   pending: number
   expired: number
-  /** Expiry of the first that expires; null when none was issued. */
-  notAfter: number | null
 }
 
 /**
@@ -153,20 +151,17 @@ export class CertificateQueries extends QueryGroup {
         sql<string>`case when not_after is null then 'pending' when not_after <= ${now} then 'expired'
           when failures > 0 then 'failing' else 'valid' end`.as('state'),
         sql<number>`count(*)`.as('count'),
-        sql<number | null>`min(not_after)`.as('not_after'),
       ])
       // Written literally, because it must match a partial index.
       .where(sql<boolean>`unused_since is null`)
       .groupBy('state')
       .execute()
     const count = (state: string) => Number(rows.find((row) => row.state === state)?.count ?? 0)
-    const expiries = rows.map((row) => row.not_after).filter((at) => at !== null)
     return {
       valid: count('valid'),
       failing: count('failing'),
       pending: count('pending'),
       expired: count('expired'),
-      notAfter: expiries.length === 0 ? null : Math.min(...expiries.map(Number)),
     }
   }
 
