@@ -134,7 +134,6 @@ export async function startService(config: Config, given: StartOptions): Promise
   const { metrics } = telemetry
   const { clock } = store
   const visitRecorder = config.visits === 'on' ? new VisitRecorder({ store, clock, log }) : undefined
-  if (visitRecorder) stack.use(visitRecorder)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, {
     ...startOptions,
@@ -145,6 +144,8 @@ export async function startService(config: Config, given: StartOptions): Promise
   stack.use(services.finalizer)
   await services.banners.refresh()
   stack.use(new Scheduler(services, given.scheduledSweeps ?? sweeps))
+  // Writes its counts before the sweeps end, for which a stop may have no time left.
+  if (visitRecorder) stack.use(visitRecorder)
   stack.use(new ActivityRecorder({ store, metrics: telemetry.metrics, log }))
   const reporter =
     database &&

@@ -9,6 +9,8 @@ interface JobLeaseOptions {
   holder: string
   /** Interval between two runs over all nodes. */
   intervalMs: number
+  /** Ends the job when its process stops. */
+  signal?: AbortSignal
 }
 
 /** A node that crashed delays its job for this time. */
@@ -25,8 +27,9 @@ export class LeaseLostError extends Error {
 }
 
 /**
- * The lease of a running job: renewed until the job ends, and then kept until the next run is due. `store` is the one
- * for the job: no write succeeds in it after another node has acquired the lease.
+ * The lease of a running job: renewed until the job ends, and then kept until the next run is due, unless the job was
+ * ended. `store` is the one for the job: no write succeeds in it after another node has acquired the lease, and neither a
+ * read nor a write begins after the signal, so that the job ends at its next step.
  */
 export class JobLease implements AsyncDisposable {
   readonly store: Store
@@ -66,19 +69,31 @@ export class JobLease implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const { store, clock, intervalMs } = this.#options
-    const until = Math.max(this.startedAt + MIN_INTERVAL_PART * intervalMs, clock())
+    const { store, clock, intervalMs, signal } = this.#options
+    const dueAt = signal?.aborted ? 0 : this.startedAt + MIN_INTERVAL_PART * intervalMs
+    const until = Math.max(dueAt, clock())
     if (this.#lease.until !== until)
       await store.execute('relaxed', ({ leases }) => leases.extend({ ...this.#lease, until }))
   }
 
   #fence(store: Store): Store {
-    const write: Store['write'] = (durability, scope, work) =>
-      store.write(durability, scope, async (tx) => {
+    const { signal } = this.#options
+    const write: Store['write'] = async (durability, scope, work) => {
+      signal?.throwIfAborted()
+      return store.write(durability, scope, async (tx) => {
         if (!(await tx.leases.extend(this.#renewed()))) throw new LeaseLostError(this.#lease.name)
         return work(tx)
       })
-    return { ...store, write, execute: (durability, statement) => write(durability, INDEPENDENT, statement) }
+    }
+    return {
+      ...store,
+      get read() {
+        signal?.throwIfAborted()
+        return store.read
+      },
+      write,
+      execute: (durability, statement) => write(durability, INDEPENDENT, statement),
+    }
   }
 
   #renewed(): Lease {

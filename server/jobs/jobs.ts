@@ -61,6 +61,8 @@ export interface Sweep {
 /** Recent changes, or everything (by hand). */
 export interface SweepScope {
   since: number
+  /** Ends the sweep when its process stops. Its store does that too, at its next use. */
+  signal?: AbortSignal
 }
 
 /** Items per transaction, so that none holds the store for long. */

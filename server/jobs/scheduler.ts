@@ -20,7 +20,8 @@ const MAX_JITTER_MS = 10 * SECOND_MS
 
 /**
  * Runs every sweep at its interval on the node that holds its lease. A node that was refused a lease attempts it again
- * when it ends. A failed sweep is logged and counted, and runs again at its next interval.
+ * when it ends. A failed sweep is logged and counted, and runs again at its next interval. Disposal ends running sweeps at
+ * their next step; another process runs them again.
  */
 export class Scheduler implements AsyncDisposable {
   readonly #options: SweepParts
@@ -31,7 +32,7 @@ export class Scheduler implements AsyncDisposable {
   readonly #runs: SweepRunRecorder
   #hasReportedOthers = false
   readonly #failures = new Map<string, number>()
-  #stopped = false
+  readonly #stop = new AbortController()
 
   constructor(options: SweepParts, table: readonly Sweep[]) {
     this.#options = options
@@ -41,13 +42,13 @@ export class Scheduler implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped = true
+    this.#stop.abort()
     for (const timer of this.#timers) clearTimeout(timer)
     await Promise.allSettled(this.#running)
   }
 
   #schedule(sweep: Sweep, milliseconds: number): void {
-    if (this.#stopped) return
+    if (this.#stop.signal.aborted) return
     const timer = setTimeout(() => {
       this.#timers.splice(this.#timers.indexOf(timer), 1)
       const run = this.#tick(sweep).finally(() => this.#running.delete(run))
@@ -77,6 +78,7 @@ export class Scheduler implements AsyncDisposable {
           name: sweep.name,
           holder: this.#holder,
           intervalMs,
+          signal: this.#stop.signal,
         })
         if (!(lease instanceof JobLease)) return this.#waitForLease(sweep, lease)
         this.#refused.delete(sweep.name)
@@ -84,7 +86,7 @@ export class Scheduler implements AsyncDisposable {
         await this.#run(sweep, { ...this.#options, store: held.store }, held.startedAt)
       }
     } catch (error) {
-      this.#logFailure(sweep, error)
+      if (!this.#isStop(error)) this.#logFailure(sweep, error)
     }
     return intervalMs
   }
@@ -95,20 +97,26 @@ export class Scheduler implements AsyncDisposable {
     const { metrics } = telemetry
     const { name } = sweep
     const beganAt = performance.now()
-    const run = () => sweep.run(options, { since })
+    const run = () => sweep.run(options, { since, signal: this.#stop.signal })
     const record = (items: number, error: string | null) => {
       const durationMs = Math.round(performance.now() - beganAt)
       metrics.histogram('slipway_sweep_duration_seconds', { sweep: name }).observe(durationMs / 1000)
       return this.#runs.record({ name, startedAt, durationMs, items, error })
     }
     const count = await trace(telemetry, { name: `sweep ${name}` }, run).catch(async (error: Error) => {
-      await record(0, error instanceof LeaseLostError ? null : error.message.slice(0, MAX_MESSAGE_LENGTH))
+      if (!this.#isStop(error))
+        await record(0, error instanceof LeaseLostError ? null : error.message.slice(0, MAX_MESSAGE_LENGTH))
       throw error
     })
     await record(count, null)
     metrics.counter('slipway_sweep_runs_total', { sweep: name, outcome: 'ok' }).add()
     metrics.gauge('slipway_sweep_last_success_timestamp_seconds', { sweep: name }).set(clock() / 1000)
     if (count > 0) options.log.info('sweep finished', { sweep: sweep.name, count })
+  }
+
+  #isStop(error: unknown): boolean {
+    const { aborted, reason } = this.#stop.signal
+    return aborted && error === reason
   }
 
   #waitForLease({ name, intervalSeconds }: Sweep, { until }: Lease): number {

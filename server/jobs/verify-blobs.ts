@@ -31,7 +31,10 @@ const MAX_AHEAD_MS = 7 * DAY_MS
  * Compares blobs and encodings with their hashes, in order, from where an earlier run ended: the part of the daily
  * share that is due, or everything when it runs by hand. Logs damaged and missing ones, and returns their number.
  */
-export async function verifyBlobs(options: VerifyOptions, { since }: { since: number }): Promise<number> {
+export async function verifyBlobs(
+  options: VerifyOptions,
+  { since, signal }: { since: number; signal?: AbortSignal },
+): Promise<number> {
   const { store, clock, config } = options
   const now = clock()
   const isByHand = since === 0
@@ -41,6 +44,7 @@ export async function verifyBlobs(options: VerifyOptions, { since }: { since: nu
     const page = await store.read.blobs.list(after, RECORDS_PER_PAGE)
     for (const record of page) {
       if (usedUntil >= now) break
+      signal?.throwIfAborted()
       found += await verifyRecord(options, record)
       if (!isByHand) usedUntil += DAY_MS * shareOf(record, after, config.verifyDaily)
       after = record.hash

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { openForOperator } from '../../server/app.ts'
+import type { Blobs } from '../../server/blobs/blobs.ts'
 import { readConfig } from '../../server/config/settings.ts'
 import { type Sweep, type SweepParts, sweeps } from '../../server/jobs/jobs.ts'
 import { Scheduler } from '../../server/jobs/scheduler.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { type LogFields, makeLog } from '../../server/lib/log.ts'
+import { repeatUntilEmpty } from '../../server/lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
-import { siteRow, versionRow } from '../store/rows.ts'
+import { siteRow, storedBlob, versionRow } from '../store/rows.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 // Scheduled sweeps, on timers and a clock that the test controls.
@@ -172,6 +175,57 @@ test('stopping waits for the running sweep', async () => {
   await stopping
   assert.ok(ended)
 })
+
+/** Each calls `onStep` in its steps. */
+const LONG_SWEEPS: Record<
+  string,
+  (onStep: () => void, ...given: Parameters<Sweep['run']>) => Promise<number>
+> = {
+  async reads(onStep, { store }) {
+    for (; ; onStep()) await store.read.jobCursors.find('long')
+  },
+  writes: (onStep, { store }) =>
+    repeatUntilEmpty(async () => {
+      onStep()
+      await store.execute('relaxed', ({ jobCursors }) => jobCursors.set('long', 'here'))
+      return 1
+    }),
+  async 'reads files'(onStep, parts, scope) {
+    const { signal } = scope
+    await parts.store.write('relaxed', {}, (tx) => tx.blobs.add('bakery', [storedBlob(1), storedBlob(2)]))
+    const verify: Blobs['verify'] = async () => {
+      if (signal!.aborted) throw new Error('another file is read')
+      onStep()
+      await once(signal!, 'abort')
+      return 'intact'
+    }
+    const verification = sweeps.find(({ name }) => name === 'verification')!
+    const config = { ...parts.config, verifyDaily: { bytes: 1e15 } }
+    return verification.run({ ...parts, config, blobs: { ...parts.blobs, verify } }, scope)
+  },
+}
+
+for (const [what, run] of Object.entries(LONG_SWEEPS))
+  test(`a stop ends a daily sweep that ${what} at its next step, and another process runs it again`, async () => {
+    await using data = await memoryFolder()
+    const begun = Promise.withResolvers<void>()
+    const sweep: Sweep = {
+      ...{ name: 'long', intervalSeconds: DAY_MS / SECOND_MS, description: '' },
+      run: (...given) => run(begun.resolve, ...given),
+    }
+    await using fixture = await startSchedules(data.path, 10 * DAY_MS, { table: [sweep] })
+    fixture.tick(MINUTE_MS)
+    await begun.promise
+    await fixture.stop()
+    assert.deepEqual(fixture.log, [])
+    const { store, now } = fixture
+    assert.deepEqual(await store.read.sweepRuns.list(), [], 'neither a success nor a failure')
+    const next = { name: 'long', holder: 'another process', until: now + MINUTE_MS }
+    const { holder } = await store.execute('relaxed', ({ leases }) =>
+      leases.acquireOrFind(next, now, now + DAY_MS),
+    )
+    assert.equal(holder, next.holder)
+  })
 
 interface Line extends LogFields {
   level: string

@@ -86,10 +86,10 @@ async function countTables(store: Store): Promise<Partial<Record<TotalName, numb
   }
 }
 
-async function countTable({ read }: Store, table: 'versions' | 'blobs') {
+async function countTable(store: Store, table: 'versions' | 'blobs') {
   const sums = new Map<string, { count: number; bytes: number }>()
   for (let after: string | undefined = ''; after !== undefined; ) {
-    const { counts, last } = await read.figures.countRows(table, after, ROWS_PER_PAGE)
+    const { counts, last } = await store.read.figures.countRows(table, after, ROWS_PER_PAGE)
     for (const { state, count, bytes } of counts) {
       const sum = sums.get(state) ?? { count: 0, bytes: 0 }
       sums.set(state, { count: sum.count + count, bytes: sum.bytes + bytes })

@@ -121,7 +121,8 @@ export class Reports {
     const sites = await this.#findDue(store)
     if (sites.length === 0 || !(await this.#claimEmail(store))) return 0
     await mail.send(reportEmail({ to, sites, addresses, branding }))
-    for (const { slug, reports } of sites) await this.#recordEmail(store, slug, reports)
+    // Also when the job has ended since.
+    for (const { slug, reports } of sites) await this.#recordEmail(this.#parts.store, slug, reports)
     return 1
   }
 
