@@ -130,7 +130,8 @@ export class Chromium extends EventEmitter implements AsyncDisposable {
     const call = Promise.withResolvers<unknown>()
     const id = ++this.#calls
     this.#pending.set(id, call)
-    this.#stream(3).write(`${JSON.stringify({ id, method, params, sessionId: this.#sessionId })}\0`)
+    if (this.#child.pid !== undefined)
+      this.#stream(3).write(`${JSON.stringify({ id, method, params, sessionId: this.#sessionId })}\0`)
     return call.promise as Promise<Result>
   }
 
@@ -167,6 +168,14 @@ export class Chromium extends EventEmitter implements AsyncDisposable {
 
   #watch(): void {
     let output = Buffer.alloc(0)
+    const onEnd = (reason: Error) => {
+      this.end(reason)
+      this.#closed.resolve()
+    }
+    this.#child.once('error', onEnd)
+    this.#child.once('close', (code, signal) => onEnd(describeExit(code ?? signal, output.toString())))
+    // It may have no streams either, as when no file descriptor is left.
+    if (this.#child.pid === undefined) return
     this.#stream(2).on('data', (chunk: Buffer) => {
       output = Buffer.concat([output, chunk]).subarray(-MAX_OUTPUT_BYTES)
     })
@@ -182,12 +191,6 @@ export class Chromium extends EventEmitter implements AsyncDisposable {
       }, OUTPUT_DRAIN_MS)
       this.#child.once('close', () => clearTimeout(last))
     })
-    const onEnd = (reason: Error) => {
-      this.end(reason)
-      this.#closed.resolve()
-    }
-    this.#child.once('error', onEnd)
-    this.#child.once('close', (code, signal) => onEnd(describeExit(code ?? signal, output.toString())))
   }
 
   /** Messages end with a null byte. */

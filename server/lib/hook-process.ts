@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 
 interface HookProcessOptions {
   program: string
@@ -31,10 +32,12 @@ const MAX_OUTPUT_LINES = 10
 export const OUTPUT_DRAIN_MS = 500
 
 /** Runs a program in a process group of its own, so that its children end with it. Rejects when it cannot be run. */
-export function runHook(options: HookProcessOptions): Promise<HookRun> {
+export async function runHook(options: HookProcessOptions): Promise<HookRun> {
   const { program, args = [], environment: env, input, timeoutMs, killDelayMs = KILL_DELAY_MS } = options
   const stdin = input === undefined ? 'ignore' : 'pipe'
   const child = spawn(program, [...args], { stdio: [stdin, 'pipe', 'pipe'], detached: true, env })
+  // It may have no streams either, as when no file descriptor is left.
+  if (child.pid === undefined) throw (await once(child, 'error'))[0]
   // A program may exit without reading its input.
   child.stdin?.on('error', () => undefined)
   child.stdin?.end(input)
