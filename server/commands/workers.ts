@@ -85,7 +85,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
       return
     }
     numbers.set(worker, number)
-    if (ready > 0) unanswered.set(worker, 0)
+    if (ready >= options.workers) unanswered.set(worker, 0)
     worker.on('message', (message: Message) => onMessage(worker, message))
     worker.on('exit', (code, signal) => remove(worker, { code, signal }))
     // A process that could not be started does not exit.
