@@ -12,7 +12,7 @@ const isService = ['serve', 'worker'].includes(process.argv[2] ?? 'serve')
 // A service continues without its log, and a reader such as `head` may close the pipe before the end of a list. A command
 // completes its work, and fails.
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-  if (isService || code === 'EPIPE') return
+  if (isService || code === 'EPIPE' || process.exitCode === 1) return
   process.stderr.write(`slipway-server: the output cannot be written: ${message}\n`)
   process.exitCode = 1
 })

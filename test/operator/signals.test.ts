@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { writeEmptyDatabase } from '../support/engines.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -75,8 +76,10 @@ for (const workers of ['1', '2'])
     assert.equal((await service.stop()).code, 0)
   })
 
-test('a command whose output cannot be written fails, and names the reason', async () => {
-  const { code, stderr } = await runProcess(['help'], {}, { output: '/dev/full' })
+test('a command whose output cannot be written fails, and names the reason once', async () => {
+  await using data = await memoryFolder()
+  await writeEmptyDatabase(data.path)
+  const { code, stderr } = await runProcess(['sweep', 'all'], { DATA: data.path }, { output: '/dev/full' })
   assert.deepEqual(
     [code, stderr],
     [1, 'slipway-server: the output cannot be written: ENOSPC: no space left on device, write\n'],

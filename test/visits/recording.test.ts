@@ -7,9 +7,10 @@ import { DAY_MS } from '../../server/lib/time.ts'
 import { toFiles } from '../api/content.ts'
 import { Program } from '../operator/program.ts'
 import { Publisher } from '../operator/publisher.ts'
-import { dumpDatabase } from '../support/engines.ts'
+import { dumpDatabase, openTestStore } from '../support/engines.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { summarize } from './counted-service.ts'
 
@@ -52,6 +53,25 @@ test('workers recognize the same visitor, and their counts survive a restart', a
     visitors: 1,
     paths: { '/': 200 },
   })
+})
+
+test('a stop writes the counts before it waits for a background task', async () => {
+  await using folder = await memoryFolder()
+  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()]
+  const run = () => {
+    begun.resolve()
+    return held.promise
+  }
+  const scheduledSweeps = [{ name: 'long', intervalSeconds: 1, description: '', run }]
+  const running = await startTestService({ DATA: folder.path }, undefined, { scheduledSweeps })
+  const { slug } = await running.client().publish({ files: FILES })
+  await sendVisit(running.port, slug)
+  await begun.promise
+  const stopping = running[Symbol.asyncDispose]()
+  await using store = await openTestStore({ folder: folder.path, clock: Date.now })
+  await waitFor(async () => (await store.read.visits.sitesWithVisits('', 9)).length === 1)
+  held.resolve(0)
+  await stopping
 })
 
 test('neither the address nor the User-Agent of a visitor is in any file or in the log', async () => {
