@@ -55,7 +55,9 @@ test('workers recognize the same visitor, and their counts survive a restart', a
   })
 })
 
-test('a stop writes the counts before it waits for a background task', async () => {
+test('a stop writes the counts before it waits for a background task', async (t) => {
+  // They are also written every ten seconds.
+  t.mock.timers.enable({ apis: ['setInterval'] })
   await using folder = await memoryFolder()
   const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()]
   const run = () => {
