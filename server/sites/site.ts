@@ -371,8 +371,8 @@ function versionCopy(
   const { state, files, fileCount, totalBytes, rules, warnings, preview, title, contentHash } = version
   return {
     ...{ state, files, fileCount, totalBytes, rules, warnings, preview, title, contentHash },
-    ...{ id, slug, createdAt: now, publishedAt: now, ...describePublisher(caller) },
-    ...{ baseVersionId: null, changes: null },
+    ...{ id, slug, createdAt: now, publishedAt: now, lastLiveAt: now },
+    ...{ ...describePublisher(caller), baseVersionId: null, changes: null },
     ...{ metadata: {}, message: null, thumbnailHash: null, injectedDocumentHash: null, isEncoded: false },
     ...{ previewName: null, previewUntil: null, liveReload: false },
   }

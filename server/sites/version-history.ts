@@ -251,7 +251,7 @@ export class Versions {
   }
 
   /**
-   * Versions that were live are ordered by the time when they first were, drafts by their creation. Versions that only
+   * Versions that were live are ordered by the time when they last went live, drafts by their creation. Versions that only
    * repeat the files of a newer one go first: publishing the same files many times evicts no others.
    */
   #findOld(
@@ -264,7 +264,7 @@ export class Versions {
     )
     const published = others
       .filter(({ publishedAt }) => publishedAt !== null)
-      .sort((a, b) => b.publishedAt! - a.publishedAt!)
+      .sort((a, b) => b.lastLiveAt! - a.lastLiveAt!)
     const live = newestFirst.find(({ id }) => id === liveVersionId)
     const old = repeatedLast(published, live).slice(limits.versionsKept - (live ? 1 : 0))
     const drafts = others

@@ -87,6 +87,7 @@ export async function activateVersion(
   await tx.versions.update(version.id, {
     ...change,
     isEncoded: !isEncodable(version, activated),
+    lastLiveAt: now,
     ...(first ? { publishedAt: now, baseVersionId: site.liveVersionId } : {}),
   })
   await tx.notifyChanged(site.slug, expiryEffect(site, activated))

@@ -212,6 +212,7 @@ const SITES = `
     base_version_id text,
     created_at bigint not null,
     published_at bigint,
+    last_live_at bigint,
     metadata text not null,
     files text not null,
     rules text,

@@ -26,6 +26,8 @@ export const versionTable = new Table({
   baseVersionId: nullable(text),
   createdAt: integer,
   publishedAt: nullable(integer),
+  /** When it went live last, by a publish or a restore. */
+  lastLiveAt: nullable(integer),
   isEncoded: flag,
   /** The account that staged it, null for none, and its credential. */
   publishedBy: nullable(text),
