@@ -488,9 +488,12 @@ export class Slipway {
     return this.#call('getVersion', { params: { slug, versionId } })
   }
 
-  /** Makes a kept version live again. */
-  restore(slug: string, versionId: string): Promise<FinalizeResponse> {
-    return this.#call('restoreVersion', { params: { slug, versionId } })
+  /**
+   * Makes a kept version live again; `previous` is the one that the live version replaced, and repeated, an earlier one.
+   * VERSION_CONFLICT when `baseVersionId` is not live.
+   */
+  restore(slug: string, versionId: string, baseVersionId?: string): Promise<FinalizeResponse> {
+    return this.#call('restoreVersion', { params: { slug, versionId }, query: { baseVersionId } })
   }
 
   /** Deletes a version permanently; VERSION_LIVE for the live one. */

@@ -1,23 +1,18 @@
-import { toDisplayError } from '../api/display-error.ts'
+import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { slipway } from '../api/slipway.ts'
 import { showToast } from '../kit/toast.tsx'
-import { undoVersion } from './undo-version.ts'
+import { describeFailure, undoVersion } from './undo-version.ts'
 
-/** Makes the published version before the live one live again, and offers to undo that. */
-export async function rollBack(slug: string, onRestored: () => void): Promise<void> {
+/** Makes the version that the live one replaced live again, unless another went live since; offers to undo that. */
+export async function rollBack(
+  { slug, currentVersionId }: Pick<SiteDetails, 'slug' | 'currentVersionId'>,
+  onRestored: () => void,
+): Promise<void> {
   try {
-    const { versions } = await slipway.versions(slug)
-    const older = versions.slice(versions.findIndex(({ current }) => current) + 1)
-    const previous = older.find(({ publishedAt }) => publishedAt !== null)
-    if (!previous) return showToast('No earlier version is saved.')
-    const { versionId } = previous
-    const { previousVersionId } = await slipway.restore(slug, versionId)
+    const restored = await slipway.restore(slug, 'previous', currentVersionId ?? undefined)
     onRestored()
-    showToast(
-      'Rolled back to the previous version.',
-      undoVersion({ slug, versionId, previousVersionId, onRestored }),
-    )
+    showToast('Rolled back to the previous version.', undoVersion({ ...restored, onRestored }))
   } catch (error) {
-    showToast(`Couldn't roll back. ${toDisplayError(error).title}`)
+    showToast(describeFailure('roll back', error))
   }
 }

@@ -77,7 +77,7 @@ export function SiteActions({ site, onRestored }: SiteActionsProps) {
   usePageCommands([
     ...(isLive ? liveCommands(siteUrl) : []),
     ...(canChange ? changeCommands(pickers) : []),
-    ...(canChange && isLive ? [undoCommand(slug, onRestored)] : []),
+    ...(canChange && isLive ? [undoCommand(site, onRestored)] : []),
     ...pageOptions(site),
   ])
   const items: MenuItem[] = []
@@ -130,8 +130,8 @@ function pageOptions({ slug, role, suspension }: SiteDetails): PaletteOption[] {
   return pages
 }
 
-function undoCommand(slug: string, onRestored: () => void): PaletteOption {
-  const undo = () => rollBack(slug, onRestored)
+function undoCommand(site: SiteDetails, onRestored: () => void): PaletteOption {
+  const undo = () => rollBack(site, onRestored)
   return { key: 'undo', name: 'Undo the last publish', icon: 'restore', target: undo }
 }
 

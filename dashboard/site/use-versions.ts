@@ -32,11 +32,11 @@ export function useVersions(
     known.current = currentVersionId
   }, [currentVersionId])
 
-  const restore = async (versionId: string): Promise<string | null> => {
+  const restore = async (versionId: string, baseVersionId?: string): Promise<string | null> => {
     const before = versions.value
     versions.set((known) => withLive(known, versionId))
     try {
-      const { previousVersionId } = await slipway.restore(slug, versionId)
+      const { previousVersionId } = await slipway.restore(slug, versionId, baseVersionId)
       invalidate('sites')
       onRestored()
       return previousVersionId

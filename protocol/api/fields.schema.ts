@@ -9,6 +9,8 @@ export const email = text('Email address', { maxLength: 254 })
 export const slug = text('The name of the site, such as amber-harbor-k7x3m2')
 export const siteUrl = text('The URL of the site')
 export const versionId = text('Identifier of a version')
+/** In place of a version to restore: the one that the live version replaced. */
+export const PREVIOUS_VERSION = 'previous'
 /** Of a site. */
 export const status = text('`pending` before the first version is live', { enum: ['pending', 'active'] })
 

@@ -81,4 +81,8 @@ export const downloadQuery = object(
     format: text('zip; default tar.gz', { enum: ['zip'] }),
   },
 )
+export const restoreQuery = object(
+  {},
+  { baseVersionId: text('Refuse with VERSION_CONFLICT unless this version is live') },
+)
 export const versionQuery = object({}, { versionId: text('A kept version; the live one by default') })

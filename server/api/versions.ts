@@ -14,7 +14,8 @@ export function versionHandlers({ versions, previewLinks, thumbnails, limits }: 
   return {
     listVersions: ({ account, params }) => versions.list(account, params.slug),
     getVersion: ({ account, params }) => versions.details(account, params.slug, params.versionId),
-    restoreVersion: ({ account, params }) => versions.restore(account, params.slug, params.versionId),
+    restoreVersion: ({ account, params, query }) =>
+      versions.restore(account, params.slug, params.versionId, query.baseVersionId),
     deleteVersion: ({ account, params }) => versions.remove(account, params.slug, params.versionId),
     createPreviewLink: ({ account, params, query }) =>
       previewLinks.create(account, params.slug, query.versionId),

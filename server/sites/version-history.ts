@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { FileChanges } from '../../protocol/api/fields.schema.ts'
+import { type FileChanges, PREVIOUS_VERSION } from '../../protocol/api/fields.schema.ts'
 import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import type {
   DeleteVersionResponse,
@@ -27,6 +27,7 @@ import { findInjection } from './site-metadata.ts'
 import type { UrlBuilder } from './urls.ts'
 import {
   activateVersion,
+  assertBaseIsCurrent,
   deleteVersions,
   forgetFormerFiles,
   requireFinalized,
@@ -131,21 +132,24 @@ export class Versions {
     }
   }
 
-  /** Immediately and without uploading. `which` finds the version within the transaction, after the authorization. */
+  /** Immediately and without uploading. VERSION_CONFLICT when the live version is not the base. */
   async restore(
     account: Account,
     slug: string,
-    which: string | ((queries: Queries) => Promise<string>),
+    which: RestoredVersion,
+    baseVersionId?: string,
   ): Promise<FinalizeResponse> {
     const { site, version, restored } = await this.#parts.store.write(
       'durable',
       { site: slug },
       async (tx) => {
         const now = this.#parts.clock()
-        const found = await requireRestorable(tx, account, { slug, which }, now)
-        const isLive = found.site.liveVersionId === found.version.id
-        const restored = isLive ? found.site : await activateVersion(tx, found.site, found.version, { now })
-        return { ...found, restored }
+        const site = await requireAccess(tx, 'publish', { slug, account, now })
+        const { version, previousVersionId } = await requireRestorable(tx, site, which)
+        if (site.liveVersionId === version.id) return { site, version, restored: site }
+        assertBaseIsCurrent(site.liveVersionId, baseVersionId ?? null)
+        const restored = await activateVersion(tx, site, version, { now, previousVersionId })
+        return { site, version, restored }
       },
     )
     this.#parts.precompressor.enqueue(slug, version.id)
@@ -321,32 +325,57 @@ async function findAuthors(queries: Queries, versions: readonly VersionHeader[])
   return new Map((await queries.accounts.byIds([...ids])).map(({ id, email }) => [id, email]))
 }
 
-/** What the version replaced, or would replace now; the newest older one where that is not known or not kept. */
+/** What the version replaced, or would replace now; the one that went live before it where that is not kept. */
 function findBase(
-  newestFirst: readonly VersionHeader[],
-  site: Site,
-  { id, publishedAt, baseVersionId }: VersionHeader,
+  versions: readonly VersionHeader[],
+  { liveVersionId }: Site,
+  version: VersionHeader,
 ): VersionHeader | undefined {
-  const replacedId = baseVersionId ?? (publishedAt === null ? site.liveVersionId : null)
+  const { publishedAt, baseVersionId } = version
+  return findReplaced(versions, version, baseVersionId ?? (publishedAt === null ? liveVersionId : null))
+}
+
+function findReplaced(
+  versions: readonly VersionHeader[],
+  { publishedAt: before }: VersionHeader,
+  replacedId: string | null,
+): VersionHeader | undefined {
+  const earlier = versions.filter(
+    ({ publishedAt }) => before !== null && publishedAt !== null && publishedAt < before,
+  )
   return (
-    newestFirst.find((version) => version.id === replacedId) ?? newestFirst.find((version) => version.id < id)
+    versions.find(({ id }) => id === replacedId) ??
+    earlier.sort((a, b) => b.publishedAt! - a.publishedAt!).at(0)
   )
 }
 
-/** The version is one that can become live. */
+/** An id, or PREVIOUS_VERSION. The function finds the id within the transaction, after the authorization. */
+type RestoredVersion = string | ((queries: Queries) => Promise<string>)
+
+/**
+ * The version can become live. When it is the one that the live version replaced, the one that it replaced itself comes
+ * next: repeated rollbacks go further back.
+ */
 async function requireRestorable(
   queries: Queries,
-  account: Account,
-  { slug, which }: { slug: string; which: string | ((queries: Queries) => Promise<string>) },
-  now: number,
-): Promise<{ site: Site; version: Version }> {
-  const site = await requireAccess(queries, 'publish', { slug, account, now })
-  const versionId = typeof which === 'string' ? which : await which(queries)
-  const version = requireVersion(await queries.versions.byId(versionId), slug)
+  site: Site,
+  which: RestoredVersion,
+): Promise<{ version: Version; previousVersionId: string | null }> {
+  const { slug, liveVersionId } = site
+  const ready = await listReady(queries, slug)
+  const live = ready.find(({ id }) => id === liveVersionId)
+  const previous = live && findReplaced(ready, live, site.previousVersionId)
+  const wanted = typeof which === 'string' ? which : await which(queries)
+  if (wanted === PREVIOUS_VERSION && !previous)
+    throw new ApiError('NOT_FOUND', 'No version that was live earlier is kept')
+  const id = wanted === PREVIOUS_VERSION ? previous!.id : wanted
+  const version = requireVersion(await queries.versions.byId(id), slug)
   if (version.state === 'pending') {
     throw new ApiError('UPLOADS_MISSING', 'This version was never finalized. Finalize it to make it live.')
   }
-  return { site, version }
+  const isBack = previous?.id === id
+  const next = isBack ? (findReplaced(ready, previous, previous.baseVersionId)?.id ?? null) : liveVersionId
+  return { version, previousVersionId: next }
 }
 
 /** Puts those with the files of the live version, or of an earlier one in the list, last. */

@@ -70,7 +70,11 @@ export async function activateVersion(
   tx: WriteTransaction,
   site: Site,
   version: Version,
-  { now, change = {} }: { now: number; change?: Partial<Version> },
+  {
+    now,
+    change = {},
+    previousVersionId = site.liveVersionId,
+  }: { now: number; change?: Partial<Version>; previousVersionId?: string | null },
 ): Promise<Site> {
   const first = version.publishedAt === null
   const replacement = { replacedId: site.liveVersionId, next: version, previewName: null }
@@ -79,7 +83,7 @@ export async function activateVersion(
     ...(first ? metadataChange(version.metadata, now) : {}),
     ...effectiveMetadata(site, version, version.files),
     liveVersionId: version.id,
-    previousVersionId: site.liveVersionId,
+    previousVersionId,
     liveSince: now,
     updatedAt: now,
   }

@@ -68,6 +68,41 @@ describe('restoring', () => {
     assert.equal(upload.uploads.length, 0, 'the restored version is the one that updates are compared with')
   })
 
+  test('goes back from version to version, whichever was created first or was undone', async () => {
+    const { slug, siteUrl } = await siteWith(1)
+    const publish = (content: string, preview?: string) =>
+      api.publish(owner.client, { 'index.html': content }, { slug, ...(preview && { preview }) })
+    const back = async () => {
+      api.pass()
+      return owner.client.restore(slug, 'previous').then(
+        () => text(siteUrl),
+        ({ code }) => code,
+      )
+    }
+    await publish('bad')
+    assert.equal(await back(), '0')
+    await publish('promoted', 'pr-42')
+    await publish('1')
+    api.pass()
+    const { versionId } = await owner.client.promote(slug, 'pr-42')
+    await publish('bad, too')
+    assert.deepEqual(await Array.fromAsync([1, 2, 3, 4], back), ['promoted', '1', '0', 'NOT_FOUND'])
+    await owner.client.restore(slug, versionId)
+    assert.equal(await back(), '0')
+  })
+
+  test('is refused when another version went live since the base, but not when it is repeated', async () => {
+    const { slug, siteUrl, ids } = await siteWith(3)
+    const [first, second, third] = ids as [string, string, string]
+    for (const target of [first, 'previous']) {
+      const refusal = await expectFailure(owner.client.restore(slug, target, second), 'VERSION_CONFLICT')
+      assert.deepEqual(refusal.details, { currentVersionId: third })
+    }
+    assert.equal((await owner.client.restore(slug, first, third)).versionId, first)
+    assert.equal((await owner.client.restore(slug, first, third)).replayed, true)
+    assert.equal(await text(siteUrl), '0')
+  })
+
   test('is refused for pending versions and those of another site', async () => {
     const [{ slug }, other] = [await siteWith(1), await siteWith(1)]
     const { upload } = await api.update(owner.client, slug, { 'index.html': 'pending' })
@@ -143,16 +178,14 @@ describe('what changed in a version', () => {
   })
 
   test('is relative to the previous kept version, when the one that it replaced was deleted', async () => {
-    const { slug, ids } = await publishVersions(
-      { 'a.txt': '1' },
-      { 'a.txt': '2', 'b.txt': '2' },
-      { 'a.txt': '3' },
-    )
+    const { slug, ids } = await publishVersions({ 'a.txt': '1' }, { 'a.txt': '2', 'b.txt': '2' })
+    await api.publish(owner.client, { 'draft.txt': 'never live' }, { slug, live: false })
+    const { versionId } = await api.publish(owner.client, { 'a.txt': '3' }, { slug })
     const oldest = await owner.client.version(slug, ids[0]!)
     assert.deepEqual([oldest.changes, oldest.comparedWith, oldest.added], [null, null, []])
     await owner.client.restore(slug, ids[0]!)
     await owner.client.deleteVersion(slug, ids[1]!)
-    const { comparedWith, changes } = await owner.client.version(slug, ids[2]!)
+    const { comparedWith, changes } = await owner.client.version(slug, versionId)
     assert.deepEqual([comparedWith, changes], [ids[0], { added: 0, changed: 1, removed: 0 }])
   })
 

@@ -50,7 +50,7 @@ describe('the tools for programs', () => {
     const { versions } = await owner.call('list_versions', { slug })
     const ids = versions.map(({ versionId }: { versionId: string }) => versionId)
     assert.deepEqual(ids, [updated.versionId, created.versionId])
-    await owner.call('restore_version', { slug, versionId: created.versionId })
+    await owner.call('restore_version', { slug, versionId: 'previous' })
     assert.equal(await visit(siteUrl, '/a.css'), 'a{}')
     assert.equal((await owner.call('read_file', { slug, path: 'a.css' })).content, 'a{}')
     await owner.call('set_metadata', { slug, title: 'Two' })

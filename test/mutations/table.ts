@@ -379,7 +379,7 @@ const ROWS: readonly Row[] = [
   ['replaces a site by a drop without a question', 'protocol/manifest/removal.ts', 'removesMuch', 'index || files > liveFiles / 2', 'false', 'test/dashboard/drop.test.ts'],
   ['loses unsaved settings without a question', 'dashboard/site/settings-draft.ts', 'confirmUnloadOfDrafts', "if (findUnsavedSites().length > 0) addEventListener('beforeunload', confirmUnload)", 'if (findUnsavedSites().length > 0) return', 'test/dashboard/settings.test.ts'],
   ['offers domains that cannot work', 'server/domains/name.ts', 'canReceiveDomains', '!/(^|\\.)localhost$/.test(proxyHost)', 'true', 'test/api/domains.test.ts'],
-  ['undoes a version that another one has replaced', 'dashboard/site/undo-version.ts', 'undoVersion', 'if (currentVersionId !== versionId)', 'if (false)', 'test/dashboard/versions.test.ts'],
+  ['undoes a version that another one has replaced', 'dashboard/site/undo-version.ts', 'undoVersion', 'await restore(previousVersionId, versionId)', 'await restore(previousVersionId, undefined as never)', 'test/dashboard/versions.test.ts'],
   ['emails the deletion of a site that was restored', 'server/operations/notices/notices.ts', 'Notices.#claim', 'if (site?.deletedAt === null) return undefined', '', 'test/api/session.test.ts'],
   ['refuses sign-in codes in full-width characters', 'server/lib/tokens.ts', 'parseCode', "typed.normalize('NFKC')", 'typed', SIGN_IN],
   ['counts removed files of an update as unchanged', 'dashboard/drop/delivery.ts', 'compare', "mode === 'merge' ? 0 : live.length - known.length", '0', 'test/dashboard/drop.test.ts'],

@@ -74,7 +74,10 @@ export const VERSION_TOOLS: readonly Tool[] = [
     name: 'restore_version',
     title: 'Restore a version',
     description: 'Makes an earlier version or a draft of a site live.',
-    input: object({ slug: site, versionId: text('From list_versions') }),
+    input: object({
+      slug: site,
+      versionId: text('From list_versions, or previous: what the live one replaced'),
+    }),
     annotations: REPLACE,
     scope: 'publish',
     call: async (api, { slug, versionId }) =>

@@ -25,6 +25,7 @@ export const siteTable = new Table({
   ownerId: nullable(text),
   claimTokenHash: nullable(text),
   liveVersionId: nullable(text),
+  /** What a rollback makes live: the version that the live one replaced, or an earlier one after a rollback. */
   previousVersionId: nullable(text),
   liveSince: nullable(integer),
   ...metadata,
