@@ -55,9 +55,10 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
   let isDue = watcher.watch(scanOrThrow(folder, options.plan).folders)
   while (isDue || (await watcher.next())) {
     isDue = false
+    const found = await scanPublishable(work, options.plan)
+    if (found === undefined) return
     const startedAt = performance.now()
     try {
-      const found = scanOrThrow(folder, options.plan)
       isDue = watcher.watch(found.folders)
       const change = await published.compare(found)
       if (change !== undefined) {
@@ -76,6 +77,23 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
     await pause(work, Math.max(0, MIN_INTERVAL_MS - (performance.now() - startedAt)))
     if (signal.aborted) return
   }
+}
+
+/** Repeats a scan that fails, as the watchers of a deleted folder report no change. Undefined when the signal aborts. */
+async function scanPublishable(work: CommandContext, plan: PublishPlan): Promise<FolderScan | undefined> {
+  let reported: string | undefined
+  while (!work.signal.aborted) {
+    try {
+      return scanOrThrow(plan.folder, plan)
+    } catch (error) {
+      const isVanished = isVanishedFile(error, plan.folder)
+      const { message } = describeError(error, work)
+      if (!isVanished && message !== reported) await reportFailure(work, error)
+      if (!isVanished) reported = message
+      await pause(work, isVanished ? MIN_INTERVAL_MS : RETRY_MS)
+    }
+  }
+  return undefined
 }
 
 /** What differs from the published files. */

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { main } from '../../client/cli/main.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
 import { SiteMemory } from '../../client/cli/state/site-memory.ts'
@@ -92,12 +93,13 @@ export class CliHarness implements Disposable {
   }
 }
 
-/** Pauses that take no time. */
+/** Pauses that take no time, in which other work continues. */
 export function recordPauses(pauses: number[]): Pick<RetryPolicy, 'wait'> {
   return {
     async wait(milliseconds, signal) {
       signal?.throwIfAborted()
       pauses.push(milliseconds)
+      await setImmediate()
     },
   }
 }

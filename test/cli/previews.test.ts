@@ -165,10 +165,29 @@ describe('a folder that is watched', () => {
     assert.equal(await read('/'), 'again')
     const { expiresAt, createdAt } = await client.preview(slug, 'pr-1')
     assert.equal(Date.parse(expiresAt) - Date.parse(createdAt), 3_600_000)
-    rmSync(join(cli.cwd, 'site'), { recursive: true })
-    await until(/Error: /)
-    cli.write({ 'site/index.html': 'back' })
     assert.equal((await fixture.end()).code, 0)
+  })
+
+  it('is published when it was deleted and made again, immediately or after a while', async () => {
+    using fixture = await watching('--preview', 'pr-1')
+    const { cli, until, read } = fixture
+    const build = (content: string) =>
+      cli.write({ 'site/index.html': content, 'site/sub/page.html': content })
+    const clean = () => rmSync(join(cli.cwd, 'site'), { recursive: true })
+    for (const round of ['first', 'second']) {
+      clean()
+      build(round)
+      await until(/2 files changed/)
+    }
+    clean()
+    await until(/Error: /)
+    build('third')
+    await until(/2 files changed/)
+    cli.write({ 'site/sub/page.html': 'changed' })
+    await until(/1 file changed/)
+    assert.deepEqual([await read('/'), await read('/sub/page.html')], ['third', 'changed'])
+    const { code, stderr } = await fixture.end()
+    assert.deepEqual([code, stderr.match(/Error: /g)?.length], [0, 1], stderr)
   })
 
   it('is not published again after a refusal that waiting does not change, until the next change', async () => {

@@ -1,4 +1,4 @@
-import { type FSWatcher, watch } from 'node:fs'
+import { type FSWatcher, statSync, watch } from 'node:fs'
 import { RefusedError } from '../cli-error.ts'
 
 /** Programs write several files in a row: a change is reported when no further one follows for this time. */
@@ -18,6 +18,7 @@ interface FolderWatcherOptions {
 export class FolderWatcher implements Disposable {
   readonly #isRecursive: boolean
   readonly #signal: AbortSignal
+  /** By the path and the identity of the folder: one that was made again needs another watcher. */
   readonly #watchers = new Map<string, FSWatcher>()
   #failure: unknown
   #changedAt: number | undefined
@@ -35,14 +36,16 @@ export class FolderWatcher implements Disposable {
    * new ones, in which files may have changed before. Throws a RefusedError when the system watches no more folders.
    */
   watch(folders: readonly string[]): boolean {
-    const wanted = new Set(this.#isRecursive ? folders.slice(0, 1) : folders)
-    for (const [folder, watcher] of this.#watchers) {
-      if (wanted.has(folder)) continue
+    const wanted = new Map(
+      (this.#isRecursive ? folders.slice(0, 1) : folders).map((folder) => [identify(folder), folder]),
+    )
+    for (const [key, watcher] of this.#watchers) {
+      if (wanted.has(key)) continue
       watcher.close()
-      this.#watchers.delete(folder)
+      this.#watchers.delete(key)
     }
-    const added = [...wanted].filter((folder) => !this.#watchers.has(folder))
-    for (const folder of added) this.#add(folder)
+    const added = [...wanted].filter(([key]) => !this.#watchers.has(key))
+    for (const [key, folder] of added) this.#add(key, folder)
     return added.length > 0
   }
 
@@ -69,12 +72,15 @@ export class FolderWatcher implements Disposable {
     this.#watchers.clear()
   }
 
-  #add(folder: string): void {
+  #add(key: string, folder: string): void {
     try {
       const watcher = watch(folder, { recursive: this.#isRecursive }, this.#onChange)
-      // A folder that was deleted; the change of its parent is reported as well.
-      watcher.on('error', () => watcher.close())
-      this.#watchers.set(folder, watcher)
+      watcher.on('error', () => {
+        watcher.close()
+        this.#watchers.delete(key)
+        this.#onChange()
+      })
+      this.#watchers.set(key, watcher)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw toWatchError(error)
     }
@@ -92,6 +98,12 @@ export class FolderWatcher implements Disposable {
   }
 
   readonly #stop = (): void => this.#wake?.()
+}
+
+/** The number of a deleted folder may be that of the next one. */
+function identify(folder: string): string {
+  const { dev, ino, birthtimeMs } = statSync(folder, { throwIfNoEntry: false }) ?? {}
+  return [dev, ino, birthtimeMs, folder].join(' ')
 }
 
 function toWatchError(error: unknown): unknown {
