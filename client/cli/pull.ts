@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -6,7 +6,8 @@ import { createGunzip } from 'node:zlib'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { formatFileCount } from '../../protocol/format.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
-import { linkTarget } from '../sdk/folder/scan.ts'
+import { digestAll } from '../sdk/folder/digest.ts'
+import { linkTarget, scan } from '../sdk/folder/scan.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'
 import { RefusedError } from './cli-error.ts'
@@ -28,7 +29,7 @@ site. Every file is verified against its SHA-256 before it replaces another one,
 link in the folder, or one that leads there.`,
   options: {
     version: { type: 'string', value: 'ID', help: 'Another saved version; the start of its id is enough' },
-    force: { type: 'boolean', help: 'Write into a folder that is not empty, and replace files in it' },
+    force: { type: 'boolean', help: 'Write into a folder with other files, and replace files in it' },
     ...SITE_OPTIONS,
   },
   async run(work, options, [operand]) {
@@ -37,10 +38,10 @@ link in the folder, or one that leads there.`,
     const folder = resolve(cwd, operand ?? slug)
     if (linkTarget(folder) !== undefined)
       throw new RefusedError(`Refusing to write through the symbolic link ${folder}`)
-    if (options.force !== true) assertEmpty(folder)
     const typed = stringOption(options, 'version')
     const versionId = await resolveVersionOrLive(work, slipway, { slug, typed })
     const { files } = await slipway.version(slug, versionId)
+    if (options.force !== true) await assertReplaceable(folder, files)
     const wanted = files.filter(({ path }) => isWritablePath(path, platform))
     const writer = new FolderWriter({ ...placeOf(folder, cwd), signal })
     for (const { path } of wanted) writer.check(path)
@@ -70,14 +71,16 @@ function placeOf(folder: string, cwd: string): { base: string; folder: string[] 
   return isBelow ? { base: cwd, folder: names } : { base: folder, folder: [] }
 }
 
-function assertEmpty(folder: string): void {
-  try {
-    if (readdirSync(folder).length === 0) return
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
-    throw error
-  }
-  throw new RefusedError(`${folder} isn't empty`, 'To replace files in it: --force')
+/** Throws a RefusedError unless the folder is absent, is empty, or has only files of the version, as after a cut-off pull. */
+async function assertReplaceable(folder: string, files: readonly FileEntry[]): Promise<void> {
+  if (!existsSync(folder) || readdirSync(folder).length === 0) return
+  const found = scan(folder, { mode: 'merge', secrets: true })
+  const hashes = new Map(files.map(({ path, hash }) => [path, hash]))
+  const isPulled =
+    found.excluded.length + found.misnamed.length === 0 &&
+    found.files.every(({ local }) => hashes.has(local)) &&
+    (await digestAll(found.files)).every(({ hash }, index) => hash === hashes.get(found.files[index]!.local))
+  if (!isPulled) throw new RefusedError(`${folder} isn't empty`, 'To replace files in it: --force')
 }
 
 /** The next publish of a folder replaces the live version that was downloaded into it. */

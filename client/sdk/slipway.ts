@@ -622,12 +622,13 @@ export class Slipway {
     id: Id,
     ...[call]: Call<Id>
   ): Promise<Download> {
-    const incoming = await sendRequest(this.#send, this.#request(id, call), this.#retryPolicy.now)
+    const request = this.#request(id, call)
+    const incoming = await sendRequest(this.#send, request, this.#retryPolicy.now)
     const length = incoming.header('content-length')
     return {
       contentType: incoming.header('content-type'),
       size: length === null ? null : Number(length),
-      bytes: incoming.bytes,
+      bytes: () => readBytes(incoming, request),
     }
   }
 

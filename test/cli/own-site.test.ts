@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { concat, padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
+import { sha256 } from '../api/content.ts'
 import { startForEachTest } from '../support/started-fixture.ts'
 import { CliHarness } from './cli-harness.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
@@ -236,6 +237,32 @@ describe('the site of this folder', () => {
     }
     serveArchive(['fine.txt'], { members: 10_000 })
     assert.match((await fixture.cli.run(['pull', 'copy', '--force'], keyed)).stderr, /longer than the files/)
+  })
+
+  it('is downloaded by the same command after the connection was lost, but not between other files', async () => {
+    const { cli } = fixture
+    fixture.remember('otter')
+    serveArchive(['a.txt', 'b.txt'], { hash: sha256('x') })
+    const respond = fixture.server.intercept
+    fixture.server.intercept = (call, request, response) => {
+      if (!call.path.includes('/archive')) return respond(call, request, response)
+      response.write(gzipSync(tarHeader('a.txt', 1)), () => response.destroy())
+      return true
+    }
+    const lost = await cli.run(['pull', 'copy'], keyed)
+    assert.deepEqual([lost.code, /The connection to \S+ was lost/.test(lost.stderr)], [5, true], lost.stderr)
+    fixture.server.intercept = respond
+    const rows: [files: Record<string, string>, code: number][] = [
+      [{ 'a.txt': 'x' }, 0],
+      [{ 'a.txt': 'other' }, 6],
+      [{ 'a.txt': 'x', 'mine.txt': 'x' }, 6],
+      [{ 'a.txt': 'x', '.env': 'x' }, 6],
+    ]
+    for (const [at, [files, code]] of rows.entries()) {
+      for (const [path, content] of Object.entries(files)) cli.write({ [`copy${at}/${path}`]: content })
+      assert.equal((await cli.run(['pull', `copy${at}`], keyed)).code, code, JSON.stringify(files))
+    }
+    assert.deepEqual(readdirSync(join(cli.cwd, 'copy0')), ['a.txt', 'b.txt'])
   })
 
   it('is not downloaded through links, and replaces a link by the file', async () => {

@@ -74,7 +74,7 @@ describe('a site of an account', () => {
     }
   })
 
-  it('can be downloaded, into a folder that is empty or with --force, with every byte verified', async () => {
+  it('can be downloaded, into a folder without other files or with --force, with every byte verified', async () => {
     using fixture = await startOwned('one', 'two')
     const { cli, slug, runJson } = fixture
     const { code, stdout, stderr } = await cli.run(['pull'])
@@ -83,6 +83,8 @@ describe('a site of an account', () => {
     for (const [path, text] of Object.entries({ ...FILES, 'site/index.html': 'two' })) {
       assert.equal(read(path.replace('site/', '')), text)
     }
+    assert.equal((await cli.run(['pull'])).code, 0)
+    cli.write({ [`${slug}/index.html`]: 'mine' })
     const again = await runJson('pull', slug)
     assert.deepEqual([again.exit, again.json.code], [6, 'REFUSED'])
     const first = (await runJson('versions')).json.versions.at(-1)
