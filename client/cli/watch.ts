@@ -210,7 +210,8 @@ async function publishAgain(
 
 /** A file that was deleted after its folder was read. */
 function isVanishedFile(error: unknown, folder: string): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT' && existsSync(folder)
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } }
+  return [code, cause?.code].includes('ENOENT') && existsSync(folder)
 }
 
 function report(

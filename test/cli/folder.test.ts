@@ -82,7 +82,7 @@ describe('scanning a folder', () => {
     assert.throws(() => scan(cli.cwd), /\.slipwayignore is not a file in this folder of at most 32 kB/)
   })
 
-  it('does not read through a link that has come in place of a file or a folder since the scan', async () => {
+  it('reports a link that has come in place of a file or a folder since the scan, and one that was deleted', async () => {
     using outside = new CliHarness()
     const large = Buffer.alloc(1_100_000)
     outside.write({ 'a.txt': 'private', 'large.bin': large })
@@ -97,10 +97,16 @@ describe('scanning a folder', () => {
       const { files } = scan(cli.cwd)
       const [file] = await digestAll(files)
       rmSync(join(cli.cwd, path), { recursive: true })
+      await assert.rejects(digestAll(files), { code: 'FILE_CHANGED', message: /disappeared/ })
       symlinkSync(join(outside.cwd, target), join(cli.cwd, path))
       await assert.rejects(digestAll(files), { code: 'FILE_CHANGED', message: /has become a link/ })
       if (path === 'a.txt') assert.throws(() => file!.open(), { code: 'FILE_CHANGED' })
     }
+  })
+
+  it('leaves out a file that is deleted during the scan', { skip: process.platform !== 'linux' }, () => {
+    // The list of open files has that of the list itself.
+    assert.deepEqual(scan('/proc/self/fdinfo').misnamed, [])
   })
 
   it('publishes a single file as a site, unless the rules of its folder exclude it', () => {

@@ -30,8 +30,8 @@ export type HashedFile = PublishFile & { hash: string }
 
 /**
  * Reads and hashes every file. Sizes are those of the bytes that were read. Rejects with the error of the
- * operating system, with FILE_CHANGED when a link has replaced a file or its folder since the scan, or with the signal's
- * reason.
+ * operating system, with FILE_CHANGED when a file or its folder has disappeared or become a link since the scan, or with the
+ * signal's reason.
  */
 export async function digestAll(files: FoundFile[], options: DigestOptions = {}): Promise<HashedFile[]> {
   assertNoNewLinks(files)
@@ -93,37 +93,32 @@ interface ReadFile {
 }
 
 function publishFile({ path, source }: FoundFile, { size, hash, start }: ReadFile): HashedFile {
-  const open = () => (size <= MAX_BUFFERED_FILE_BYTES ? readSmall(path, source) : readLarge(path, source))
+  const open = () =>
+    size <= MAX_BUFFERED_FILE_BYTES
+      ? readWhole(path, source)
+      : readChunks(path, source, MAX_BUFFERED_FILE_BYTES / 4)
   return { path, size, contentType: mediaType(path, start), hash, open }
 }
 
-function readSmall(path: string, source: string): Uint8Array {
-  try {
-    return readWhole(path, source)
-  } catch (error) {
-    throw fileDisappeared(path, error)
-  }
-}
-
-async function* readLarge(path: string, source: string): AsyncIterable<Uint8Array> {
-  try {
-    yield* readChunks(path, source, MAX_BUFFERED_FILE_BYTES / 4)
-  } catch (error) {
-    throw fileDisappeared(path, error)
-  }
-}
-
-/** Throws FILE_CHANGED when a folder of the files has become a link, or is behind one. */
+/** Throws FILE_CHANGED when a folder of the files has disappeared, has become a link, or is behind one. */
 function assertNoNewLinks(files: FoundFile[]): void {
   const folders = new Map(files.map(({ path, source }) => [dirname(source), path]))
-  for (const [folder, path] of folders) if (realpathSync.native(folder) !== folder) throw fileChanged(path)
+  for (const [folder, path] of folders) if (realPath(folder, path) !== folder) throw fileChanged(path, 'link')
+}
+
+function realPath(folder: string, path: string): string {
+  try {
+    return realpathSync.native(folder)
+  } catch (error) {
+    throw toReadError(path, error)
+  }
 }
 
 function readWhole(path: string, source: string): Buffer {
   try {
     return readFileSync(source, { flag: READ_FLAGS as unknown as string })
   } catch (error) {
-    throw isLink(error) ? fileChanged(path, error) : error
+    throw toReadError(path, error)
   }
 }
 
@@ -131,25 +126,19 @@ async function* readChunks(path: string, source: string, highWaterMark: number):
   try {
     yield* createReadStream(source, { highWaterMark, flags: READ_FLAGS as unknown as string })
   } catch (error) {
-    throw isLink(error) ? fileChanged(path, error) : error
+    throw toReadError(path, error)
   }
 }
 
-function isLink(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ELOOP'
+/** FILE_CHANGED for a file that has disappeared or has become a link; any other error as it is. */
+function toReadError(path: string, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ELOOP') return fileChanged(path, 'link', error)
+  return code === 'ENOENT' ? fileChanged(path, 'gone', error) : error
 }
 
-function fileChanged(path: string, cause?: unknown): SlipwayError {
-  const message = `${path} has become a link while it was being published`
+function fileChanged(path: string, what: 'link' | 'gone', cause?: unknown): SlipwayError {
+  const happened = what === 'link' ? 'has become a link' : 'disappeared'
+  const message = `${path} ${happened} while it was being published`
   return new SlipwayError(message, { code: 'FILE_CHANGED', details: { path }, cause })
-}
-
-/** Reports that a file has disappeared; passes any other error on. */
-function fileDisappeared(path: string, error: unknown): unknown {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error
-  return new SlipwayError(`${path} disappeared while it was being published`, {
-    code: 'FILE_CHANGED',
-    details: { path },
-    cause: error,
-  })
 }

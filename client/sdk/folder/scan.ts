@@ -187,7 +187,12 @@ class FolderWalker {
       const inside = join(source, entry.name)
       // What is excluded by its own path is listed by that.
       if (isLinked && this.#findExclusion(inside, entry.isDirectory())) continue
-      this.#entry(entry, inside, prefix + entry.name, above)
+      try {
+        this.#entry(entry, inside, prefix + entry.name, above)
+      } catch (error) {
+        // It was deleted since the folder was read.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || exists(inside)) throw error
+      }
     }
   }
 
