@@ -1,8 +1,9 @@
-import { once } from 'node:events'
+import { on } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { SecondChanceCache } from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
+import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { Parts } from '../../parts.ts'
 import type { RenderedMarkdown } from './render-markdown.ts'
@@ -44,7 +45,7 @@ export class MarkdownPages {
 
   /**
    * Undefined when the document is not UTF-8 or beyond the bounds, so that it is shown as text. UNAVAILABLE when it
-   * cannot be read, or when too many documents are waiting.
+   * cannot be read, when no worker starts, or when too many documents are waiting.
    */
   async get({ hash, size }: Pick<StoredFile, 'hash' | 'size'>): Promise<RenderedMarkdown | undefined> {
     if (hash === undefined || size > MAX_SOURCE_BYTES) return undefined
@@ -76,15 +77,16 @@ export class MarkdownPages {
     })
     const late = new AbortController()
     let timer: NodeJS.Timeout | undefined
-    // On a busy machine its start takes longer than most renderings.
-    worker.once('online', () => {
-      timer = setTimeout(() => late.abort(), this.#parts.timeoutMs)
-    })
+    const messages = on(worker, 'message', { signal: late.signal })
     worker.once('exit', () => late.abort())
     try {
-      const [rendered] = (await once(worker, 'message', { signal: late.signal })) as [RenderedMarkdown]
+      await messages.next()
+      // A result that arrived while other work delayed the timer is received before it.
+      timer = setTimeout(() => setImmediate(() => late.abort()), this.#parts.timeoutMs)
+      const [rendered] = (await messages.next()).value as [RenderedMarkdown]
       return rendered.html.length > MAX_HTML_CHARACTERS ? undefined : rendered
     } catch (error) {
+      if (timer === undefined) throw workerFailed(error)
       this.#parts.log.debug('a Markdown document is shown as text', { bytes: bytes.length, error })
       return undefined
     } finally {
@@ -92,6 +94,12 @@ export class MarkdownPages {
       await worker.terminate()
     }
   }
+}
+
+/** Nothing that the document causes: it must not be kept as the result. */
+function workerFailed(cause: unknown): ApiError {
+  const sentence = 'The document could not be rendered. Try again shortly.'
+  return new ApiError('UNAVAILABLE', sentence, { cause, isIsolated: true })
 }
 
 function decodeUtf8(bytes: Buffer): string | undefined {
