@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { formatFileCount } from '../../protocol/format.ts'
+import { caseCollisions } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { digestAll } from '../sdk/folder/digest.ts'
 import { linkTarget, scan } from '../sdk/folder/scan.ts'
@@ -45,6 +46,9 @@ link in the folder, or one that leads there.`,
     const wanted = files.filter(({ path }) => isWritablePath(path, platform))
     const writer = new FolderWriter({ ...placeOf(folder, cwd), signal })
     for (const { path } of wanted) writer.check(path)
+    const collisions = caseCollisions(wanted.map(({ path }) => ({ path, local: path })))
+    if (collisions.length > 0 && writer.foldsCase())
+      throw new RefusedError(`${folder} can't hold files whose names differ only in case`, ...collisions)
     await download(work, slipway, { slug, versionId, writer, files: wanted, maxBytes: maxTarBytes(files) })
     if (options.version === undefined) rememberPulled(work, { slug, server, folder, versionId })
     const skipped = files.filter((file) => !wanted.includes(file)).map(({ path }) => path)

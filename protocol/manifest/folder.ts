@@ -2,6 +2,7 @@ import type { FileLimits } from '../api/publish.schema.ts'
 import { describeFileCount, describeSize, describeTotal } from './excess.ts'
 import { sumSizes } from './manifest.ts'
 import { findCollisions, NOT_UTF8, sanitizePath, validatePath } from './paths.ts'
+import { normalizeNfc } from './unicode.ts'
 
 /** The name and size of a file. */
 export interface NamedFile {
@@ -48,17 +49,38 @@ export function validateFile(
   return problem && `${sanitizePath(path)}: ${problem}`
 }
 
-/** Paths that differ only in case: valid, but case-insensitive file systems cannot hold both. */
-export function caseCollisions(files: readonly NamedFile[]): string[] {
+/** Files and folders that differ only in case: valid, but case-insensitive file systems cannot hold both. */
+export function caseCollisions(files: readonly Pick<NamedFile, 'path' | 'local'>[]): string[] {
+  // In this order, what is in a folder follows it, whatever its spelling.
+  const sorted = files
+    .map(({ path, local }) => ({ path, local, key: `${foldCase(path)}/` }))
+    .sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)))
   const groups = new Map<string, Set<string>>()
-  for (const { path, local } of files) {
-    const folded = path.toLowerCase()
-    groups.set(folded, (groups.get(folded) ?? new Set()).add(local))
+  for (const [at, { path, local }] of sorted.entries()) {
+    const before = sorted[at - 1]
+    if (before === undefined || path === before.path) continue
+    const start = path.lastIndexOf('/', commonLength(path, before.path) - 1) + 1
+    const [name, other] = [path, before.path].map((one) => /^[^/]*/.exec(one.slice(start))![0])
+    if (name === other || foldCase(name!) !== foldCase(other!)) continue
+    const depth = path.slice(0, start).split('/').length
+    const names = [local, before.local].map((one) => one.split('/').slice(0, depth).join('/'))
+    const key = foldCase(path.slice(0, start) + name)
+    groups.set(key, new Set([...(groups.get(key) ?? []), ...names]))
   }
-  const sentences = [...groups.values()].flatMap((names) =>
-    names.size > 1 ? `${[...names].sort().join(' and ')} differ only in case` : [],
+  return truncateList(
+    [...groups.values()].map((names) => `${[...names].sort().join(' and ')} differ only in case`),
   )
-  return truncateList(sentences)
+}
+
+function commonLength(a: string, b: string): number {
+  let length = 0
+  while (length < a.length && a[length] === b[length]) length++
+  return length
+}
+
+/** In upper case first: a long s (U+017F) is an s for macOS and Windows. */
+function foldCase(name: string): string {
+  return normalizeNfc(name).toUpperCase().toLowerCase()
 }
 
 /** At most ten sentences, and how many there are beyond. */

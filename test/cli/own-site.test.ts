@@ -216,12 +216,14 @@ describe('the site of this folder', () => {
 
   it('is not written outside its folder or over the files of git by an archive of the server', async () => {
     fixture.remember('otter')
-    serveArchive(['../escaped.txt', '.git/hooks/post-checkout', 'a/.GIT/config', '/etc/passwd', 'fine.txt'])
+    const paths = ['../escaped.txt', '.git/hooks/post-checkout', 'a/.GIT/config', '/etc/passwd']
+    // On this file system, the last two are different files.
+    serveArchive([...paths, 'Fine.txt', 'fine.txt'])
     const { code, stderr } = await fixture.cli.run(['pull', 'copy'], keyed)
     assert.equal(code, 0)
     assert.match(stderr, /Skipped unsafe paths: \.\.\/escaped\.txt, \.git\/hooks/)
     assert.deepEqual(readdirSync(fixture.cli.cwd).sort(), ['.slipway', 'copy'])
-    assert.deepEqual(readdirSync(join(fixture.cli.cwd, 'copy')), ['fine.txt'])
+    assert.deepEqual(readdirSync(join(fixture.cli.cwd, 'copy')), ['Fine.txt', 'fine.txt'])
     const records = Buffer.from(`${'0'.repeat(20)}1 path=x\n`)
     const endless: [archive: Uint8Array, message: RegExp][] = [
       [tarHeader('fine.txt', 1), /incomplete or invalid/],

@@ -36,7 +36,24 @@ describe('files that the service would refuse', () => {
 
   it('names that differ only in case cause a warning', () => {
     assert.deepEqual(validateFolder(found('A.txt', 'a.txt')), [])
-    assert.deepEqual(caseCollisions(found('A.txt', 'a.txt')), ['A.txt and a.txt differ only in case'])
+    const cases: [paths: string[], collisions: string[]][] = [
+      [['A.txt', 'a.txt'], ['A.txt and a.txt']],
+      [['a/X', 'a/x', 'a/y', 'b/X'], ['a/X and a/x']],
+      [['Img/a.png', 'b.txt', 'img/A.png', 'img/deep/c.png'], ['Img and img']],
+      [['IMG', 'img.txt', 'img/a.png'], ['IMG and img']],
+      [['E\u0301', '\u00e9'], ['E\u0301 and \u00e9']],
+      [['s', '\u017f'], ['s and \u017f']],
+      [
+        ['a', 'A', 'a.b', 'A.b'],
+        ['A.b and a.b', 'A and a'],
+      ],
+      [['ab', 'a/b', 'Ac'], []],
+    ]
+    for (const [paths, collisions] of cases)
+      assert.deepEqual(
+        caseCollisions(found(...paths)),
+        collisions.map((names) => `${names} differ only in case`),
+      )
   })
 
   it('are the same in a folder and in the manifest of its files', () => {

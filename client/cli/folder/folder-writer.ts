@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createWriteStream, lstatSync, renameSync, rmSync } from 'node:fs'
+import { createWriteStream, existsSync, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { FileEntry } from '../../../protocol/api/fields.schema.ts'
@@ -67,6 +67,20 @@ export class FolderWriter {
     const target = join(this.#base, ...names)
     if (lstatSync(target, { throwIfNoEntry: false })?.isDirectory())
       throw new RefusedError(`Refusing to replace the folder ${target} by a file`)
+  }
+
+  /** Whether names that differ only in case are one file. Creates the folder. */
+  foldsCase(): boolean {
+    const folder = join(this.#base, ...this.#folder)
+    makeFolder(folder)
+    const name = `.slipway-${randomUUID()}`
+    const probe = join(folder, name)
+    writeFileSync(probe, '', { flag: 'wx' })
+    try {
+      return existsSync(join(folder, name.toUpperCase()))
+    } finally {
+      rmSync(probe, { force: true })
+    }
   }
 
   /**
