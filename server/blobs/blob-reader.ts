@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { EMPTY_HASH } from '../../protocol/manifest/empty-files.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { BlobLocation, Blobs, ByteRange, StoredBlob } from './blobs.ts'
-import { DamagedBlobError } from './damage.ts'
+import { isDamage } from './damage.ts'
 
 export interface BlobIndex {
   find(hash: string): Promise<BlobLocation | undefined>
@@ -53,7 +53,7 @@ export class BlobReader {
     if (!location) return undefined
     const readAt = (place: BlobLocation) =>
       read(place).catch((cause: unknown) => {
-        if (cause instanceof DamagedBlobError) throw cause
+        if (isDamage(cause)) throw cause
         const message = 'File storage is temporarily unavailable'
         throw new ApiError('UNAVAILABLE', message, { isIsolated: true, cause })
       })

@@ -53,7 +53,8 @@ export interface ByteRange {
  * - Races: any number of processes and nodes may put, commit and read concurrently. `remove` may be called for any
  *   object without a row, at any time, repeatedly.
  * - In every operation a full disk or bucket is INSUFFICIENT_STORAGE and other errors of the engine are UNAVAILABLE;
- *   neither leaves anything readable behind. A stream of `read` fails with an error of the engine.
+ *   neither leaves anything readable behind. A file of a disk that cannot be read is an UnreadableFileError, also in a
+ *   stream of `read`.
  * - Reserve: an engine on a local disk keeps part of it free for the database and for everything that frees space:
  *   `put` and `putTogether` reject with INSUFFICIENT_STORAGE rather than touch it. Other operations are not affected.
  */

@@ -1,4 +1,7 @@
+import { createReadStream } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import { hostname } from 'node:os'
+import type { Readable } from 'node:stream'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
@@ -18,11 +21,40 @@ export class DamagedBlobError extends ApiError {
   }
 }
 
-/** Whether an error of a copied blob means that its source has other bytes. */
+/** The bytes of one file cannot be read, because of a bad sector or its permissions. Others of its storage may be. */
+export class UnreadableFileError extends ApiError {
+  constructor(message: string, cause?: unknown) {
+    super('UNAVAILABLE', message, { isIsolated: true, cause })
+  }
+}
+
+/** Codes of a process or a machine that cannot open any file now. */
+const BUSY_CODES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN'])
+
+/** Whether an error of the operating system is of the file that was opened or read, and not of the process. */
+export function isUnreadable(error: unknown): boolean {
+  const { code = '', syscall } = error as NodeJS.ErrnoException
+  return (syscall === 'open' || syscall === 'read') && !BUSY_CODES.has(code)
+}
+
+/** A stream of the bytes of a file, which it closes; `translate` gets the errors of reading. */
+export function streamFile(
+  handle: FileHandle,
+  options: { highWaterMark: number; start?: number; end?: number },
+  translate: (error: Error) => Error,
+): Readable {
+  const stream = createReadStream('', { fd: handle, ...options })
+  const destroy = stream.destroy.bind(stream)
+  stream.destroy = (error) => destroy(error && translate(error))
+  return stream
+}
+
+/** Whether an error of a copied blob means that its source has other bytes, or cannot read them. */
 export function isDamage(error: unknown): boolean {
   const { code } = error as Partial<ApiError>
   return (
     error instanceof DamagedBlobError ||
+    error instanceof UnreadableFileError ||
     (error instanceof ApiError && (code === 'HASH_MISMATCH' || code === 'SIZE_MISMATCH'))
   )
 }
@@ -42,10 +74,14 @@ export class DamageReport {
     for (const found of ['read', 'sweep']) metrics.counter('slipway_damaged_files_total', { found })
   }
 
-  add(range: HashedRange): void {
+  add(range: HashedRange, error?: unknown): void {
     this.#metrics.counter('slipway_damaged_files_total', { found: 'read' }).add()
     if (this.#logged.size >= MAX_LOGGED_OBJECTS || this.#logged.has(range.object)) return
     this.#logged.add(range.object)
-    this.#log.error('a stored file is damaged', { node: hostname(), ...range })
+    this.#log.error('a stored file is damaged', {
+      node: hostname(),
+      ...range,
+      ...(error !== undefined && { error }),
+    })
   }
 }

@@ -1,14 +1,5 @@
 import { createHash, hash as hashOnce, randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  constants,
-  createReadStream,
-  fstatSync,
-  fsync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, fsync, fsyncSync, openSync, readdirSync } from 'node:fs'
 import {
   access,
   type FileHandle,
@@ -40,7 +31,14 @@ import {
   type ReceivedBytes,
   type StoredBlob,
 } from './blobs.ts'
-import { DamagedBlobError, type DamageReport } from './damage.ts'
+import {
+  DamagedBlobError,
+  type DamageReport,
+  type HashedRange,
+  isUnreadable,
+  streamFile,
+  UnreadableFileError,
+} from './damage.ts'
 import type { DiskReserve } from './disk-reserve.ts'
 
 /** Bodies up to this many bytes are buffered in memory and written in one call, and read and compared as a whole. */
@@ -121,14 +119,31 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
   }
 
   async function readIntact(location: BlobLocation): Promise<Buffer | undefined> {
-    const { object, offset, size, hash } = location
+    const { object, size, hash } = location
     // Others may have encodings that are much larger than this one.
     const isWhole = objectHashPrefix(object) !== undefined && size <= MAX_READ_AT_ONCE_BYTES
-    const bytes = await (isWhole ? readAtOnce(location) : readHashed(location))
+    const bytes = await withReadErrors(location, isWhole ? readAtOnce : readHashed)
     if (!bytes) return undefined
     if (bytes.hash === hash) return bytes.content
-    damage?.add({ object, start: offset, length: size, hash })
+    damage?.add(toRange(location))
     throw new DamagedBlobError()
+  }
+
+  async function withReadErrors<T>(
+    location: BlobLocation,
+    read: (location: BlobLocation) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await read(location)
+    } catch (error) {
+      throw translateReadError(location, error as Error)
+    }
+  }
+
+  function translateReadError(location: BlobLocation, error: Error): Error {
+    if (!isUnreadable(error)) return error
+    damage?.add(toRange(location), error)
+    return new UnreadableFileError('File storage is temporarily unavailable', error)
   }
 
   async function readHashed(location: BlobLocation) {
@@ -149,15 +164,16 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
   }
 
   async function verify(location: BlobLocation): Promise<'intact' | 'damaged' | 'missing'> {
-    const handle = await open(place(location.object)).catch(ignoreMissing)
-    if (!handle) return 'missing'
+    let handle: FileHandle | undefined
     try {
+      handle = await open(place(location.object)).catch(ignoreMissing)
+      if (!handle) return 'missing'
       return (await hashPart(handle, location)) === location.hash ? 'intact' : 'damaged'
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EIO') return 'damaged'
+      if (isUnreadable(error)) return 'damaged'
       throw error
     } finally {
-      await handle.close()
+      await handle?.close()
     }
   }
 
@@ -270,14 +286,14 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
           const bytes = await readIntact(location)
           return bytes && Readable.from(end < start ? [] : [bytes.subarray(start, end + 1)])
         }
-        const handle = await open(place(object)).catch(ignoreMissing)
+        const handle = await withReadErrors(location, () => open(place(object)).catch(ignoreMissing))
         if (!handle) return undefined
         if (end < start) {
           await handle.close()
           return Readable.from([])
         }
-        const range = { start: offset + start, end: offset + end }
-        return createReadStream('', { fd: handle, highWaterMark: READ_CHUNK_BYTES, ...range })
+        const options = { highWaterMark: READ_CHUNK_BYTES, start: offset + start, end: offset + end }
+        return streamFile(handle, options, (error) => translateReadError(location, error))
       }),
 
     verify: (location) => withStorageErrors(() => verify(location)),
@@ -361,6 +377,10 @@ class Shards {
   markFlushed(shards: readonly string[]): void {
     for (const shard of shards) this.#flushed.add(shard)
   }
+}
+
+function toRange({ object, offset, size, hash }: BlobLocation): HashedRange {
+  return { object, start: offset, length: size, hash }
 }
 
 function locate(contents: readonly Buffer[], object: string): BlobLocation[] {

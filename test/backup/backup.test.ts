@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
@@ -379,25 +379,70 @@ describe('a backup', () => {
     await assert.rejects(restore(target, await newFolder()), new RegExp(sha256('text 7')))
   })
 
-  test('without a file that the service has lost is made, and names it', async () => {
+  test('without a file that the service has lost or cannot read is made, and names it', async () => {
     const target = await newFolder()
     await using operator = await openOperator(service, SETTINGS)
+    const large = deterministicBytes(2, 2 ** 20 + 1)
+    const contents = ['lost', 'cut off', 'changed', 'a folder', 'a loop', large]
     const { slug: damaged } = await service
       .client(key)
-      .publish({ files: toFiles({ 'a.txt': 'lost', 'b.txt': 'cut off', 'c.txt': 'changed' }) })
-    const place = async (text: string) => {
-      const { object } = (await operator.store.read.blobs.find(sha256(text)))!
-      return join(data, 'blobs', object.slice(0, 2), object)
-    }
-    await rm(await place('lost'))
-    await writeFile(await place('cut off'), 'cut')
-    await writeFile(await place('changed'), 'CHANGED')
-    const hashes = ['lost', 'cut off', 'changed'].map(sha256).sort()
+      .publish({ files: toFiles(Object.fromEntries(contents.map((content, at) => [`${at}.bin`, content]))) })
+    const places = await Promise.all(
+      contents.map(async (content) => {
+        const { object } = (await operator.store.read.blobs.find(sha256(content)))!
+        return join(data, 'blobs', object.slice(0, 2), object)
+      }),
+    )
+    const [lost, cutOff, changed, folder, loop, largeFolder] = places as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ]
+    for (const place of places) await rm(place)
+    await writeFile(cutOff, 'cut')
+    await writeFile(changed, 'CHANGED')
+    // Errors when they are read, and when one is opened.
+    for (const place of [folder, largeFolder]) await mkdir(place)
+    await symlink(loop, loop)
+    const hashes = contents.map(sha256).sort()
     assert.deepEqual((await backUp(data, target)).damaged.toSorted(), hashes)
+    const sweep = sweeps.find(({ name }) => name === 'verification')!
+    assert.equal(await runOnce(sweep, operator), hashes.length)
     const restored = await newFolder({ exists: false })
     assert.deepEqual((await restore(target, restored)).damaged.toSorted(), hashes)
     await assertServes(restored, slug)
+    for (const place of places.filter((place) => place !== lost)) await rm(place, { recursive: true })
     await service.client(key).delete(damaged, { permanent: true })
+  })
+
+  test(
+    'with a file that its disk cannot read is compared and restored but for this file',
+    requires('strace'),
+    async () => {
+      const target = await copyMade()
+      const hash = sha256('text 4')
+      const restored = await newFolder({ exists: false })
+      {
+        const path = join(target, toContentName(hash))
+        await using _ = await attachStrace(process.pid, ['-P', path, '-e', 'inject=read,pread64:error=EIO'])
+        assert.deepEqual((await verifyBackup(target)).damaged, [hash])
+        assert.deepEqual((await restore(target, restored)).damaged, [hash])
+      }
+      await assertServes(restored, slug)
+    },
+  )
+
+  test('of a disk that was disconnected is not reported as damaged', async () => {
+    const target = await copyMade()
+    for (let number = 0; number < 101; number++) {
+      const path = join(target, toContentName(sha256(`text ${number}`)))
+      await rm(path)
+      await symlink(path, path)
+    }
+    await assert.rejects(verifyBackup(target), /The backup target cannot be used \(ELOOP/)
   })
 
   test('with lost or changed files is found, and one with lost files is not restored', async () => {
@@ -427,17 +472,20 @@ describe('a backup', () => {
       return { code, output: lines.join('\n') }
     }
     const path = (hash: string) => join(target, toContentName(hash))
-    const [turned, removed, large] = ['0.txt', '1.txt', 'large.bin'].map((name) => sha256(CONTENTS[name]!))
+    const [turned, removed, loop, large] = ['0.txt', '1.txt', '2.txt', 'large.bin'].map((name) =>
+      sha256(CONTENTS[name]!),
+    )
     const damage = async () => {
       await writeFile(path(turned!), 'text O')
-      await rm(path(removed!))
+      for (const hash of [removed!, loop!]) await rm(path(hash))
+      await symlink(path(loop!), path(loop!))
       await writeFile(path(large!), Buffer.alloc(CONTENTS['large.bin']!.length))
     }
     await damage()
     const found = await slipway('verify', target)
-    assert.deepEqual([found.code, found.output.includes('1 missing, 2 damaged.')], [1, true])
+    assert.deepEqual([found.code, found.output.includes('1 missing, 3 damaged.')], [1, true])
     const repaired = await slipway('verify', target, '--repair')
-    assert.deepEqual([repaired.code, repaired.output.match(/copied again/g)?.length], [0, 3])
+    assert.deepEqual([repaired.code, repaired.output.match(/copied again/g)?.length], [0, 4])
     assert.match((await slipway('verify', target)).output, /all are intact/)
 
     await damage()
@@ -448,7 +496,7 @@ describe('a backup', () => {
     assert.equal(partly.code, 1)
     assert.ok(partly.output.includes(`${turned} is damaged; the service does not have it.`))
     assert.equal(await readFile(path(turned!), 'utf8'), 'text O', 'it keeps what it had')
-    assert.match(partly.output, /1 missing, 2 damaged, 2 repaired/)
+    assert.match(partly.output, /1 missing, 3 damaged, 3 repaired/)
     await writeFile(join(data, 'blobs', object.slice(0, 2), object), 'text 0')
   })
 

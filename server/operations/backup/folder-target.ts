@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, type Dirent, type Stats } from 'node:fs'
+import type { Dirent, Stats } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { assertExpected } from '../../blobs/blobs.ts'
+import { isUnreadable, streamFile } from '../../blobs/damage.ts'
 import { forEachConcurrent } from '../../lib/concurrency.ts'
 import {
   type BackupTarget,
   BackupTargetError,
   type ContentIdentity,
   type TargetFile,
+  toTargetError,
+  unreadableInTarget,
   withTargetErrors,
 } from './target.ts'
 
@@ -17,11 +20,15 @@ const MAX_CONCURRENT_STATS = 16
 
 const READ_CHUNK_BYTES = 256 * 1024
 
+/** With more of them the disk has failed, or was disconnected. */
+const MAX_UNREADABLE_FILES = 100
+
 /** Only its owner can read the folder. */
 export class FolderTarget implements BackupTarget {
   readonly #folder: string
   /** Folders with names that a power cut may still remove. */
   readonly #unflushed = new Set<string>()
+  #unreadable = 0
 
   private constructor(folder: string) {
     this.#folder = folder
@@ -55,10 +62,16 @@ export class FolderTarget implements BackupTarget {
   }
 
   async read({ name }: TargetFile): Promise<Readable | undefined> {
-    return withTargetErrors(async () => {
-      const handle = await open(join(this.#folder, name)).catch(ignoreMissing)
-      return handle && createReadStream('', { fd: handle, highWaterMark: READ_CHUNK_BYTES })
-    })
+    const translate = (error: Error) =>
+      isUnreadable(error) && ++this.#unreadable <= MAX_UNREADABLE_FILES
+        ? unreadableInTarget(name, error)
+        : toTargetError(error)
+    const handle = await open(join(this.#folder, name))
+      .catch(ignoreMissing)
+      .catch((error: Error) => {
+        throw translate(error)
+      })
+    return handle && streamFile(handle, { highWaterMark: READ_CHUNK_BYTES }, translate)
   }
 
   async *list(folder: string): AsyncGenerator<TargetFile> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { isDamage } from '../../blobs/damage.ts'
 import { parseJsonObject } from '../../lib/json-object.ts'
 import { findSecretProblem } from '../../lib/tokens.ts'
 import type { SnapshotCounts } from '../../store/transfer.ts'
@@ -93,8 +94,12 @@ async function readSmall(target: BackupTarget, name: string): Promise<Buffer | u
   for await (const file of target.list(FOLDER)) {
     if (file.name !== name) continue
     if (file.size > MAX_MANIFEST_BYTES) throw damagedManifest(name)
-    const body = await target.read(file)
-    return body && buffer(body)
+    try {
+      const body = await target.read(file)
+      return body && (await buffer(body))
+    } catch (error) {
+      throw isDamage(error) ? damagedManifest(name) : error
+    }
   }
   return undefined
 }

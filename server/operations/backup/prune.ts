@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { CONTENTS, parseFileList, toContentName } from './file-list.ts'
 import { type BackupManifest, listBackups, readManifest, removeManifests } from './manifest.ts'
 import { BackupError, type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
-import { hashBody, openContent } from './verify.ts'
+import { compareContent, openContent } from './verify.ts'
 
 export interface PruneResult {
   backups: number
@@ -71,8 +71,7 @@ export async function prune(target: BackupTarget, keep: number): Promise<PruneRe
 
 /** Compares the list with its hash first: its files would be deleted in place of others. */
 async function openList(target: BackupTarget, { time, list }: BackupManifest): Promise<Readable> {
-  const compared = await openContent(target, list)
-  if (!compared || (await hashBody(compared)) !== list.hash)
+  if ((await compareContent(target, list)) !== 'intact')
     throw new BackupTargetError(
       `has lost or changed the list of files of the backup ${time}: no backup was deleted`,
     )

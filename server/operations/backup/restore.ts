@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
+import { isDamage } from '../../blobs/damage.ts'
 import { makeFolder } from '../../lib/make-folder.ts'
 import type { BlobSource } from '../move.ts'
 import type { BackupManifest } from './manifest.ts'
@@ -89,12 +90,12 @@ async function fetchDatabase(
   { time, database }: BackupManifest,
   path: string,
 ): Promise<void> {
-  const body = await openContent(target, database)
   const hash = createHash('sha256')
   let bytes = 0
   const failed = new BackupTargetError(`has a damaged database in the backup ${time}. Restore another backup`)
-  if (!body) throw failed
   try {
+    const body = await openContent(target, database)
+    if (!body) throw failed
     await pipeline(
       body,
       async function* (chunks: AsyncIterable<Buffer>) {
@@ -114,7 +115,7 @@ async function fetchDatabase(
       createWriteStream(path, { mode: 0o600 }),
     )
   } catch (error) {
-    if (!String((error as NodeJS.ErrnoException).code).startsWith('ZSTD_')) throw error
+    if (!String((error as NodeJS.ErrnoException).code).startsWith('ZSTD_') && !isDamage(error)) throw error
     throw failed
   }
   if (hash.digest('hex') !== database.hash || bytes !== database.bytes) throw failed

@@ -10,9 +10,9 @@ import { COPYING_BLOBS } from '../../lib/deadlines.ts'
 import { collectYoung } from '../../lib/trim-heap.ts'
 import {
   type BackupTarget,
-  BackupTargetError,
   type ContentIdentity,
   type TargetFile,
+  unreadableInTarget,
   withTargetErrors,
 } from './target.ts'
 
@@ -67,7 +67,7 @@ export class S3Target implements BackupTarget {
     yield first
     for (let at = first.length; at < size; ) {
       const part = await withS3Errors(() => this.#readPart(name, at, size))
-      if (!part?.length) throw new BackupTargetError(`has lost ${name}`)
+      if (!part?.length) throw unreadableInTarget(name)
       yield part
       at += part.length
     }

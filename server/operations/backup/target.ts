@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { UnreadableFileError } from '../../blobs/damage.ts'
 
 export interface TargetFile {
   /** With slashes between folders. */
@@ -17,7 +18,7 @@ export interface BackupTarget {
   /** Replaces a file of the same name. Rejects with the error of `body`, also when it has other bytes. */
   put(name: string, body: Readable, expected: ContentIdentity): Promise<void>
 
-  /** The bytes of a file of this size; undefined when it is absent. */
+  /** The bytes of a file of this size; undefined when it is absent. UnreadableFileError, also of the stream. */
   read(file: TargetFile): Promise<Readable | undefined>
 
   /** Includes folders in the folder; in the byte order of names. */
@@ -50,17 +51,25 @@ export async function withTargetErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof BackupTargetError) throw error
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'INSUFFICIENT_STORAGE')
-      throw new BackupTargetError(
-        'is full: make room there, and run the command again. It continues, and earlier backups are complete',
-        error,
-      )
-    const reason = ((error as Error).cause as Error | undefined)?.message ?? message
-    throw new BackupTargetError(
-      `cannot be used (${reason}): run the command again when it works. It continues, and earlier backups are complete`,
+    throw toTargetError(error)
+  }
+}
+
+export function toTargetError(error: unknown): BackupTargetError {
+  if (error instanceof BackupTargetError) return error
+  const { code, message, cause } = error as NodeJS.ErrnoException
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'INSUFFICIENT_STORAGE')
+    return new BackupTargetError(
+      'is full: make room there, and run the command again. It continues, and earlier backups are complete',
       error,
     )
-  }
+  const reason = (cause as Error | undefined)?.message ?? message
+  return new BackupTargetError(
+    `cannot be used (${reason}): run the command again when it works. It continues, and earlier backups are complete`,
+    error,
+  )
+}
+
+export function unreadableInTarget(name: string, cause?: unknown): UnreadableFileError {
+  return new UnreadableFileError(`The backup target cannot read ${name}.`, cause)
 }

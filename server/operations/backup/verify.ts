@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import type { Blobs } from '../../blobs/blobs.ts'
+import type { BlobState, Blobs } from '../../blobs/blobs.ts'
 import { isDamage } from '../../blobs/damage.ts'
 import type { Store } from '../../store/store.ts'
 import { hasContent, parseFileList, StoredContents, toContentName } from './file-list.ts'
@@ -30,9 +30,8 @@ export async function verify(
 ): Promise<VerifyResult> {
   const result: VerifyResult = { files: 0, bytes: 0, missing: [], damaged: [] }
   const check = async (identity: ContentIdentity) => {
-    const body = await openContent(target, identity)
-    if (!body) result.missing.push(identity.hash)
-    else if ((await hashBody(body)) !== identity.hash) result.damaged.push(identity.hash)
+    const state = await compareContent(target, identity)
+    if (state !== 'intact') result[state].push(identity.hash)
     result.files++
     result.bytes += identity.size
     report(result)
@@ -73,10 +72,18 @@ async function openList(
   return parseFileList((await openContent(target, list))!)
 }
 
-export async function hashBody(body: Readable): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of body) hash.update(chunk as Buffer)
-  return hash.digest('hex')
+/** Reads a content and compares it with its hash. */
+export async function compareContent(target: BackupTarget, identity: ContentIdentity): Promise<BlobState> {
+  try {
+    const body = await openContent(target, identity)
+    if (!body) return 'missing'
+    const hash = createHash('sha256')
+    for await (const chunk of body) hash.update(chunk as Buffer)
+    return hash.digest('hex') === identity.hash ? 'intact' : 'damaged'
+  } catch (error) {
+    if (isDamage(error)) return 'damaged'
+    throw error
+  }
 }
 
 interface RepairSource {
