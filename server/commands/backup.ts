@@ -1,5 +1,4 @@
 import { formatBytes, formatDuration, formatNumber, pluralize } from '../../protocol/format.ts'
-import { DAY_MS } from '../lib/time.ts'
 import type { BackupProgress } from '../operations/backup/backup.ts'
 import type { ListedBackup } from '../operations/backup/manifest.ts'
 import { BackupError } from '../operations/backup/target.ts'
@@ -97,15 +96,14 @@ async function verifyBackup(context: CommandContext, args: string[]): Promise<nu
   const { json, repair, parts: of = 1, values } = parseOptions(args, 'backup verify', allowed)
   const { openBackupTarget } = await import('../operations/copies.ts')
   const { readManifest } = await import('../operations/backup/manifest.ts')
-  const { verify } = await import('../operations/backup/verify.ts')
+  const { partOfDay, verify } = await import('../operations/backup/verify.ts')
   const { time, rest } = takeTime(values)
   const target = await openBackupTarget(chooseTarget(rest, config.backupTarget))
   const manifest = await readManifest(target, time)
   const printProgress = progressPrinter(context, json)
   const report = ({ files, bytes }: VerifyResult) =>
     printProgress(() => `${pluralize(files, 'file')}, ${formatBytes(bytes)} compared`)
-  const part = { number: Math.floor(Date.now() / DAY_MS) % of, of }
-  const result = await verify(target, manifest, report, part)
+  const result = await verify(target, manifest, report, partOfDay(new Date(), of))
   const { files, bytes, missing, damaged } = result
   const lost = [...missing, ...damaged]
   const { repairBackup } = await import('../operations/copies.ts')

@@ -18,7 +18,7 @@ import {
 import { toContentName } from '../../server/operations/backup/file-list.ts'
 import { listBackups, putManifest, readManifest } from '../../server/operations/backup/manifest.ts'
 import { prune } from '../../server/operations/backup/prune.ts'
-import { verify } from '../../server/operations/backup/verify.ts'
+import { partOfDay, verify } from '../../server/operations/backup/verify.ts'
 import { type BackupRun, backUpData, openBackupTarget, restoreData } from '../../server/operations/copies.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
@@ -509,6 +509,20 @@ describe('a backup', () => {
     const all = (await verify(opened, manifest, () => undefined)).files - 2
     assert.equal(counts[0]! + counts[1]! + counts[2]!, all)
     assert.ok(counts.every((count) => count > all / 6))
+  })
+
+  test('has each of its parts verified by a daily timer, however long its delay and the backup take', (t) => {
+    const zone = process.env.TZ
+    t.after(() => {
+      if (zone === undefined) delete process.env.TZ
+      else process.env.TZ = zone
+    })
+    for (const TZ of ['UTC', 'Europe/Berlin', 'America/St_Johns']) {
+      process.env.TZ = TZ
+      const nights = Array.from({ length: 30 }, (_, day) => new Date(2026, 9, 10 + day, 0, day % 2 ? 90 : 1))
+      const numbers = new Set(nights.map((night) => partOfDay(night, 30).number))
+      assert.equal(numbers.size, 30, TZ)
+    }
   })
 
   test('is restored into an empty folder only, which a second run continues to fill', async () => {

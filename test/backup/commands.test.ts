@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -92,6 +93,25 @@ describe('slipway-server backup', () => {
       /backup \S+ is complete, but earlier ones could not be deleted.*damaged manifest/,
     )
     assert.equal((await run(['backup', 'list'], settings)).lines.length, 3)
+  })
+
+  test('of the timer verifies also after a backup that failed, and fails when one of both does', async () => {
+    const unit = await readFile(
+      new URL('../../deploy/debian/slipway-backup.service', import.meta.url),
+      'utf8',
+    )
+    const [, script] = /^ExecStart=\/bin\/sh -c '(.*)'$/m.exec(unit)!
+    for (const [made, verified, code] of [
+      [0, 0, 0],
+      [1, 0, 1],
+      [0, 1, 1],
+      [1, 1, 1],
+    ] as const) {
+      const stub = `run() { echo "$*"; [ "$2" = verify ] && return ${verified}; return ${made}; }`
+      const command = script!.replaceAll('/usr/bin/slipway-server', 'run').replaceAll('$$', '$')
+      const { status, stdout } = spawnSync('/bin/sh', ['-c', `${stub}; ${command}`], { encoding: 'utf8' })
+      assert.deepEqual([status, stdout], [code, 'backup\nbackup verify --parts 30 --repair\n'])
+    }
   })
 
   test('says what lacks room when the disk of the data folder is full', requires('small-disk'), async () => {

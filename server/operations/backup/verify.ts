@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { BlobState, Blobs } from '../../blobs/blobs.ts'
 import { isDamage } from '../../blobs/damage.ts'
+import { DAY_MS } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
 import { hasContent, parseFileList, StoredContents, toContentName } from './file-list.ts'
 import type { BackupManifest } from './manifest.ts'
@@ -19,6 +20,12 @@ export interface VerifyResult {
 export interface FilePart {
   number: number
   of: number
+}
+
+/** Another part on each day of the local calendar, by which timers run. */
+export function partOfDay(now: Date, of: number): FilePart {
+  const days = Date.UTC(now.getFullYear(), now.getMonth(), now.getDate()) / DAY_MS
+  return { number: days % of, of }
 }
 
 /** Reads all that a backup has, or only a part of its files, and compares it with its hashes. */
