@@ -18,6 +18,8 @@ export function progressPrinter(context: CommandContext, isOff: boolean): (descr
 export interface BackupArguments {
   json: boolean
   withoutSecret: boolean
+  /** Accepts a target whose newest backup is of another service. */
+  otherService: boolean
   repair: boolean
   /** Into how many parts the files are divided, of which one is verified. */
   parts?: number
@@ -37,9 +39,10 @@ const RESTORE_OPTIONS = {
 export function parseOptions(
   args: readonly string[],
   command: string,
-  allowed: readonly string[] = ['--keep', '--without-secret', '--json'],
+  allowed: readonly string[] = ['--keep', '--without-secret', '--other-service', '--json'],
 ): BackupArguments {
-  const parsed: BackupArguments = { json: false, withoutSecret: false, repair: false, values: [] }
+  const flags = { json: false, withoutSecret: false, otherService: false, repair: false }
+  const parsed: BackupArguments = { ...flags, values: [] }
   const rest = [...args]
   for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
     if (!arg.startsWith('--')) parsed.values.push(arg)
@@ -47,6 +50,7 @@ export function parseOptions(
       throw new UsageError(`${command} takes only ${allowed.join(', ')}: ${arg}`)
     else if (arg === '--json') parsed.json = true
     else if (arg === '--without-secret') parsed.withoutSecret = true
+    else if (arg === '--other-service') parsed.otherService = true
     else if (arg === '--repair') parsed.repair = true
     else if (arg === '--keep') parsed.keep = parseNumber(rest.shift(), '--keep needs a number of backups')
     else if (arg === '--parts') parsed.parts = parseNumber(rest.shift(), '--parts needs a number of days')

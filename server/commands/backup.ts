@@ -10,7 +10,7 @@ export const backup: Command = {
   usage: [
     [
       'backup [TARGET] [--keep N]',
-      'copy the database and all files of a running service to a folder or a bucket; further options: --without-secret, --json',
+      'copy the database and all files of a running service to a folder or a bucket; further options: --without-secret, --json; --other-service for a target with backups of another service',
     ],
     ['backup list [TARGET]', 'list the backups of a target'],
     [
@@ -32,13 +32,22 @@ const SUBCOMMANDS: Record<string, Run> = { list, verify: verifyBackup }
 /** Exit code 1 when the service has lost or damaged files. */
 async function create(context: CommandContext, args: string[]): Promise<number> {
   const { config, log, version, deadlines } = context
-  const { json, withoutSecret, keep = config.backupKeep, values } = parseOptions(args, 'backup')
+  const { json, withoutSecret, otherService, keep = config.backupKeep, values } = parseOptions(args, 'backup')
   const target = chooseTarget(values, config.backupTarget)
   const { backUpData } = await import('../operations/copies.ts')
   const printProgress = progressPrinter(context, json)
   const startedAt = performance.now()
   const made = await backUpData(config, {
-    ...{ target, log, version, deadlines, keep, withSecret: !withoutSecret, signal: abortOnSignals(context) },
+    ...{
+      target,
+      log,
+      version,
+      deadlines,
+      keep,
+      withSecret: !withoutSecret,
+      otherService,
+      signal: abortOnSignals(context),
+    },
     report: (progress) => printProgress(() => describeProgress(progress)),
   })
   const { time, counts, copiedFiles, copiedBytes, damaged, pruned } = made
@@ -73,7 +82,7 @@ async function list(context: CommandContext, args: string[]): Promise<number> {
   const { openBackupTarget } = await import('../operations/copies.ts')
   const { listManifests } = await import('../operations/backup/manifest.ts')
   const target = await openBackupTarget(chooseTarget(values, config.backupTarget))
-  const listed = await listManifests(target)
+  const listed = await Array.fromAsync(listManifests(target))
   if (json) context.print(JSON.stringify(listed.map(toRow)))
   else {
     if (listed.length === 0) context.print('The target has no complete backup.')
@@ -85,8 +94,8 @@ async function list(context: CommandContext, args: string[]): Promise<number> {
 
 function toRow(one: ListedBackup) {
   if ('problem' in one) return one
-  const { time, release, counts, damaged, secret } = one.manifest
-  return { time, release, counts, damaged: damaged.length, hasSecret: secret !== undefined }
+  const { time, release, service, counts, damaged, secret } = one.manifest
+  return { time, release, service, counts, damaged: damaged.length, hasSecret: secret !== undefined }
 }
 
 /** Exit code 1 when files are missing or damaged, and not repaired. */

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, rm, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
@@ -20,7 +20,7 @@ import { toStorageError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { type Secrets, Signer } from '../lib/tokens.ts'
 import { isOpenElsewhere, sqliteStore, sqliteTables } from '../store/sqlite.ts'
-import type { Store } from '../store/store.ts'
+import { INDEPENDENT, type Store } from '../store/store.ts'
 import { BACKUP_RUN } from '../store/tables/jobs.ts'
 import type { Tables } from '../store/transfer.ts'
 import type { BackupOptions, BackupProgress } from './backup/backup.ts'
@@ -56,6 +56,8 @@ export async function moveData(
 export interface BackupRun extends StartOptions, Pick<BackupOptions, 'report'> {
   target: string
   withSecret: boolean
+  /** Accepts a target whose newest backup is of another service. */
+  otherService?: boolean
   /** Backups that the target keeps; 0 keeps all. */
   keep: number
 }
@@ -77,16 +79,18 @@ type BackupResult = BackupManifest & BackupProgress & { pruned: PruneResult | un
 async function backUpInto(
   config: Config,
   database: Database,
-  { target: to, withSecret, keep, report, ...startOptions }: BackupRun,
+  { target: to, withSecret, otherService, keep, report, ...startOptions }: BackupRun,
 ): Promise<BackupResult> {
-  const { BackupLease } = await import('./backup/backup.ts')
-  const { backUp } = await import('./backup/backup.ts')
+  const { BackupLease, backUp } = await import('./backup/backup.ts')
+  const { assertNewestOf } = await import('./backup/manifest.ts')
   const { pruneAfter } = await import('./backup/prune.ts')
   const { copySqlite } = await import('../store/sqlite-copy.ts')
   const { Snapshot } = await import('../store/transfer.ts')
   const target = await openBackupTarget(to)
   await using stack = new AsyncDisposableStack()
   const { store, folder, secret } = database
+  const service = await identify(store)
+  if (!otherService) await assertNewestOf(target, service)
   const blobs = await openBlobsOf(config, database, startOptions)
   const lease = stack.use(await BackupLease.acquire(store))
   const workFolder = join(config.data, 'backup')
@@ -108,12 +112,24 @@ async function backUpInto(
     lease,
     workFolder,
     release: startOptions.version,
+    service,
     secret: withSecret ? [secret].flat()[0] : undefined,
     report,
   })
   // Within the lease: another backup would lose the files that it has copied.
   await lease.assertHeld()
   return { ...made, pruned: await pruneAfter(target, made, keep) }
+}
+
+/** The id of the service: it stays with its data when they are restored or moved. */
+function identify(store: Store): Promise<string> {
+  return store.write('durable', INDEPENDENT, async ({ operatorSettings }) => {
+    const known = (await operatorSettings.find('service')) as { id: string } | undefined
+    if (known) return known.id
+    const id = randomUUID()
+    await operatorSettings.put('service', { id })
+    return id
+  })
 }
 
 interface RepairRun extends StartOptions {

@@ -58,9 +58,9 @@ function configOf(data: string) {
 function backUp(
   data: string,
   target: string,
-  { report = () => undefined, withSecret = true, keep = 0, ...startOptions }: Partial<BackupRun> = {},
+  { report = () => undefined, withSecret = true, keep = 0, ...options }: Partial<BackupRun> = {},
 ) {
-  return backUpData(configOf(data), { ...SURROUNDINGS, ...startOptions, target, withSecret, keep, report })
+  return backUpData(configOf(data), { ...SURROUNDINGS, ...options, target, withSecret, keep, report })
 }
 
 async function restore(
@@ -178,13 +178,13 @@ describe('a backup', () => {
     assert.equal(third.copiedFiles, 0)
 
     const opened = await openBackupTarget(target)
-    assert.equal((await prune(opened, 2)).backups, 1)
+    assert.equal((await prune(opened, 2, third.service)).backups, 1)
     assert.deepEqual(await listBackups(opened), [third.time, second.time])
     for (const time of await listBackups(opened)) {
       const { missing, damaged } = await verifyBackup(target, time)
       assert.deepEqual([missing, damaged], [[], []])
     }
-    await prune(opened, 1)
+    await prune(opened, 1, third.service)
     await assert.rejects(stat(join(target, toContentName(sha256('new')))), { code: 'ENOENT' })
     const restored = await newFolder({ exists: false })
     await restore(target, restored)
@@ -245,6 +245,24 @@ describe('a backup', () => {
     const [, made] = await listBackups(await openBackupTarget(target))
     assert.match(made!, /^2030/)
     assert.equal((await readManifest(await openBackupTarget(target))).time, later.time)
+  })
+
+  test('of another service does not replace those of a target, and restored data continue theirs', async () => {
+    const target = await copyMade()
+    const empty = await newFolder({ exists: false })
+    await (await startTestService({ DATA: empty, SECRET }))[Symbol.asyncDispose]()
+    const [, ...earlier] = [await backUp(data, target), ...(await listBackups(await openBackupTarget(made)))]
+    await assert.rejects(backUp(empty, target, { keep: 1 }), /is of another service.*backup --other-service$/)
+
+    const other = await backUp(empty, target, { keep: 1, otherService: true })
+    assert.deepEqual([other.counts.sites, other.pruned?.backups], [0, 0])
+    const again = await backUp(empty, target, { keep: 1 })
+    assert.equal(again.pruned?.backups, 1, 'its own')
+    await assert.rejects(backUp(data, target), /is of another service/)
+    const restored = await newFolder({ exists: false })
+    await restore(target, restored, { time: earlier[0]! })
+    await assertServes(restored, slug)
+    assert.equal((await backUp(restored, await copyMade(), { keep: 1 })).pruned?.backups, 1)
   })
 
   test('that lost its lease is not completed', async () => {
@@ -368,7 +386,7 @@ describe('a backup', () => {
     assert.ok((await backUp(data, target)).copiedFiles >= FILES)
     assert.equal((await backUp(data, target)).copiedFiles, 0)
     const opened = await openBackupTarget(target)
-    await prune(opened, 1)
+    await prune(opened, 1, (await readManifest(opened)).service)
     assert.equal((await listBackups(opened)).length, 1)
     const { missing, damaged } = await verifyBackup(target)
     assert.deepEqual([missing, damaged], [[], []])
@@ -457,10 +475,10 @@ describe('a backup', () => {
     await assert.rejects(restore(target, folder), new RegExp(`has lost files .*${sha256('text 5')}`, 's'))
     assert.deepEqual(await readdir(folder), [])
     const opened = await openBackupTarget(target)
-    const { list } = await readManifest(opened)
+    const { list, service: own } = await readManifest(opened)
     const listed = await readFile(join(target, toContentName(list.hash)))
     await writeFile(join(target, toContentName(list.hash)), listed.fill(0, 0, 32))
-    await assert.rejects(prune(opened, 1), /no backup was deleted/)
+    await assert.rejects(prune(opened, 1, own), /no backup was deleted/)
     assert.equal((await backUp(data, target)).copiedFiles, 1, 'the next backup repairs it')
     assert.deepEqual((await verifyBackup(target)).missing, [])
   })

@@ -51,7 +51,8 @@ describe('slipway-server backup', () => {
   test('uses the target of the settings, and lists, compares and restores what it made', async () => {
     await using folder = await memoryFolder()
     const settings = { DATA: data, BACKUP_TARGET: folder.path, BACKUP_KEEP: '1', LOG: 'warn' }
-    for (const _ of [1, 2]) assert.equal((await run(['backup'], settings)).code, 0)
+    for (const args of [[], ['--other-service']])
+      assert.equal((await run(['backup', ...args], settings)).code, 0)
     const { lines } = await run(['backup', 'list', '--json'], settings)
     const listed = JSON.parse(lines[0]!)
     assert.deepEqual([listed.length, listed[0].hasSecret], [1, true])

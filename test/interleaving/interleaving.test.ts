@@ -52,6 +52,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/operations/backup/backup.ts Symbol.asyncDispose',
     'server/operations/backup/backup.ts acquire',
     'server/operations/backup/backup.ts assertHeld',
+    'server/operations/copies.ts identify',
     'server/operations/copies.ts recordRun',
     'server/publish/precompress/precompressor.ts #acquireLease',
   ],

@@ -33,6 +33,7 @@ export interface BackupOptions {
   lease: BackupLease
   workFolder: string
   release: string
+  service: string
   secret: string | undefined
   signal?: AbortSignal | undefined
   report(progress: BackupProgress): void
@@ -54,7 +55,7 @@ export async function backUp(options: BackupOptions): Promise<BackupManifest & B
 }
 
 async function copyAll(options: BackupOptions): Promise<BackupManifest & BackupProgress> {
-  const { target, database, snapshot, at, lease, workFolder, release, secret } = options
+  const { target, database, snapshot, at, lease, workFolder, release, service, secret } = options
   const copied = await copyFiles(options)
   const compressed = join(workFolder, 'slipway.db.zst')
   const { size: bytes } = await stat(database)
@@ -68,6 +69,7 @@ async function copyAll(options: BackupOptions): Promise<BackupManifest & BackupP
     format: FORMAT,
     time: toBackupTime(at),
     release,
+    service,
     database: { ...identity, bytes },
     list: copied.list,
     counts: { ...(await snapshot.count()), files: copied.progress.files, bytes: copied.bytes },

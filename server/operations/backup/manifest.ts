@@ -5,7 +5,7 @@ import { isDamage } from '../../blobs/damage.ts'
 import { parseJsonObject } from '../../lib/json-object.ts'
 import { findSecretProblem } from '../../lib/tokens.ts'
 import type { SnapshotCounts } from '../../store/transfer.ts'
-import { type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
+import { BackupError, type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
 
 /** Describes a complete backup, and is stored last. */
 export interface BackupManifest {
@@ -13,6 +13,8 @@ export interface BackupManifest {
   /** In the form of the name of the backup: `2026-11-23T10-32-02.123Z`. */
   time: string
   release: string
+  /** The id of the service; absent in backups of earlier releases. */
+  service?: string
   /** Compressed with Zstandard. `bytes` is its size when it is decompressed. */
   database: ContentIdentity & { bytes: number }
   /** Lists all other contents. */
@@ -73,17 +75,26 @@ export async function readManifest(target: BackupTarget, time?: string): Promise
 export type ListedBackup = { time: string } & ({ manifest: BackupManifest } | { problem: string })
 
 /** All complete backups, the newest first, also those whose manifest is damaged or of a newer release. */
-export async function listManifests(target: BackupTarget): Promise<ListedBackup[]> {
-  const listed: ListedBackup[] = []
+export async function* listManifests(target: BackupTarget): AsyncGenerator<ListedBackup> {
   for (const time of await listBackups(target)) {
     try {
-      listed.push({ time, manifest: await readManifest(target, time) })
+      yield { time, manifest: await readManifest(target, time) }
     } catch (error) {
       if (!(error instanceof UnusableManifestError)) throw error
-      listed.push({ time, problem: error.message })
+      yield { time, problem: error.message }
     }
   }
-  return listed
+}
+
+/** BackupError when the newest backup that names its service is of another one: it would not be restored any more. */
+export async function assertNewestOf(target: BackupTarget, service: string): Promise<void> {
+  for await (const one of listManifests(target)) {
+    if (!('manifest' in one) || one.manifest.service === undefined) continue
+    if (one.manifest.service === service) return
+    throw new BackupError(
+      `The newest backup in the target, ${one.time}, is of another service. Nothing was copied. Check SLIPWAY_DATA, and whether the disk of the data folder is mounted. If this service is to use the target from now on, run once: slipway-server backup --other-service`,
+    )
+  }
 }
 
 export async function removeManifests(target: BackupTarget, times: readonly string[]): Promise<void> {
@@ -120,11 +131,20 @@ function parseManifest(bytes: Buffer, time: string): BackupManifest {
 }
 
 function isManifest(given: object): given is BackupManifest {
-  const { format, release, database, list, counts, damaged, secret = '' }: Partial<BackupManifest> = given
+  const {
+    format,
+    release,
+    service = '',
+    database,
+    list,
+    counts,
+    damaged,
+    secret = '',
+  }: Partial<BackupManifest> = given
   return (
     format === FORMAT &&
     isRelease(release) &&
-    typeof secret === 'string' &&
+    [service, secret].every((one) => typeof one === 'string') &&
     [database, list].every(isIdentity) &&
     [database?.bytes, ...COUNTS.map((name) => counts?.[name])].every(isCount) &&
     Array.isArray(damaged)

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { CONTENTS, parseFileList, toContentName } from './file-list.ts'
-import { type BackupManifest, listBackups, readManifest, removeManifests } from './manifest.ts'
+import { type BackupManifest, listBackups, listManifests, removeManifests } from './manifest.ts'
 import { BackupError, type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
 import { compareContent, openContent } from './verify.ts'
 
@@ -19,7 +19,7 @@ const NAMES_PER_REQUEST = 1000
  */
 export async function pruneAfter(
   target: BackupTarget,
-  { time }: BackupManifest,
+  { time, service }: BackupManifest,
   keep: number,
 ): Promise<PruneResult | undefined> {
   const [newest] = await listBackups(target)
@@ -29,7 +29,7 @@ export async function pruneAfter(
     )
   if (keep === 0) return undefined
   try {
-    return await prune(target, keep)
+    return await prune(target, keep, service)
   } catch (error) {
     if (!(error instanceof BackupError)) throw error
     throw new BackupError(
@@ -40,19 +40,25 @@ export async function pruneAfter(
 }
 
 /**
- * Also keeps the contents of these backups. Removes nothing when the manifest or the list of one of them cannot be
- * read: it may be that of the last backup that can be restored.
+ * Keeps the newest backups of this service, all of other ones, and the contents of these. Removes nothing when the
+ * manifest or the list of one of them cannot be read: it may be that of the last backup that can be restored.
  */
-export async function prune(target: BackupTarget, keep: number): Promise<PruneResult> {
-  const times = await listBackups(target)
+export async function prune(target: BackupTarget, keep: number, service?: string): Promise<PruneResult> {
   const kept: BackupManifest[] = []
-  for (const time of times.slice(0, keep)) kept.push(await readManifest(target, time))
+  const removed: string[] = []
+  let own = 0
+  for await (const one of listManifests(target)) {
+    const isOther = 'manifest' in one && ![undefined, service].includes(one.manifest.service)
+    if (!isOther && ++own > keep) removed.push(one.time)
+    else if ('problem' in one) throw new BackupError(one.problem)
+    else kept.push(one.manifest)
+  }
   using named = new NamesOfLists()
   for (const manifest of kept) named.add(await openList(target, manifest))
-  await removeManifests(target, times.slice(keep))
+  await removeManifests(target, removed)
   await target.flush()
   const roots = new Set(kept.flatMap(({ database, list }) => [database, list].map(({ hash }) => hash)))
-  const result: PruneResult = { backups: Math.max(0, times.length - keep), files: 0, bytes: 0 }
+  const result: PruneResult = { backups: removed.length, files: 0, bytes: 0 }
   let unnamed: string[] = []
   const remove = async () => {
     await target.remove(unnamed)

@@ -46,7 +46,8 @@ export type AuditPosition = Pick<AuditEntry, 'at' | 'id'>
 /** What the operator has set while the service runs, as JSON. */
 export const operatorSettingTable = new Table({ name: text, value: text })
 
-export type OperatorSettingName = 'banner'
+/** `service` is the id by which backups know their service: it stays with the data. */
+export type OperatorSettingName = 'banner' | 'service'
 
 /** The name in change notifications that stands for these settings. No site and no domain has it. */
 export const OPERATOR_SETTINGS_CHANGED = '_settings'
