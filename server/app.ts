@@ -50,7 +50,7 @@ import type { Tracer } from './lib/telemetry.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { AccessLog } from './operations/access-log/access-log.ts'
 import { ActivityRecorder } from './operations/administration/activity.ts'
-import { FleetSettings } from './operations/fleet/fleet-settings.ts'
+import { FleetSettings, type UsedSettings } from './operations/fleet/fleet-settings.ts'
 import { NodeReporter } from './operations/fleet/nodes.ts'
 import { type InternalRoute, InternalServer } from './operations/internal/internal-server.ts'
 import { METRICS_PATH, metricsRoute, ON_DEMAND_TLS_PATH, onDemandTls } from './operations/internal/routes.ts'
@@ -103,7 +103,7 @@ export async function startService(config: Config, given: StartOptions): Promise
   const { log } = given
   const tracer = await openTracer(config, given)
   if (tracer) stack.use(tracer)
-  const startOptions = { ...given, tracer }
+  const startOptions = { ...given, tracer, createsSecret: true }
   const clientMemory = new ClientMemory({
     totalBytes: config.clientMemoryBytes,
     perNetworkBytes: Math.ceil(config.clientMemoryBytes / 4),
@@ -129,6 +129,10 @@ export async function startService(config: Config, given: StartOptions): Promise
   if (!database) {
     stack.use(backends.store)
     stack.use(backends.ballast.start())
+    // For commands, which must not begin with others. A full disk must not stop the start.
+    await makeSettingsShared(config, backends).catch((error: unknown) =>
+      log.warn('the settings could not be stored for commands', { error }),
+    )
   }
   const { store, blobs, reserve, telemetry, incidents } = backends
   const { metrics } = telemetry
@@ -330,16 +334,16 @@ export async function startService(config: Config, given: StartOptions): Promise
 
 /**
  * Opens the services for a command of the operator, beside a running service or without one. ConfigError when its
- * settings are not those of the other nodes, unless the command is about that.
+ * settings are not those of the other nodes, or of the service, of those that it uses.
  */
 export async function openForOperator(
   config: Config,
   startOptions: StartOptions,
-  { acceptsOtherSettings = false } = {},
+  { uses = 'identity' }: { uses?: UsedSettings | 'none' } = {},
 ): Promise<OperatorContext & AsyncDisposable> {
   const baseUrl = config.baseUrl || `http://localhost:${config.port}`
   const database = await openDatabase(config, startOptions)
-  if (!acceptsOtherSettings) await assertSameFleet(config, database)
+  if (uses !== 'none') await assertSameFleet(config, database, uses)
   const backends = await openBackends(config, baseUrl, startOptions, database)
   const budget = new MemoryBudget(config.cacheBytes)
   const services = createServices(config, baseUrl, backends, { ...startOptions, budget })

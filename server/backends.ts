@@ -26,9 +26,11 @@ import type { Mail, ShowCode } from './mail/mail.ts'
 import { checkSmtp, smtpMail } from './mail/smtp.ts'
 import type { CheckResult } from './operations/check/check-result.ts'
 import {
+  assertServiceSettings,
   assertSharedSettings,
   FleetSettings,
   replaceSharedSettings,
+  type UsedSettings,
 } from './operations/fleet/fleet-settings.ts'
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
 import { observeBlobs, observeMail, observeStore } from './operations/telemetry/observe-engines.ts'
@@ -51,6 +53,8 @@ export interface StartOptions {
   broadcastInvalidation?: (effects: ChangeEffects) => Promise<void>
   /** The sweeps that run by schedule: all, except in tests that run each of them themselves. */
   scheduledSweeps?: readonly Sweep[]
+  /** Whether a data folder without a secret gets one. */
+  createsSecret?: boolean
   tracer?: Tracer | undefined
   collectMetrics?: () => Promise<ProcessSnapshot[]>
   /** Others than in production, for tests. */
@@ -110,7 +114,7 @@ async function assertMoved({ read }: Store): Promise<void> {
 
 /** Also opens one that has only a part of the data of a service. */
 export async function openAnyDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
-  const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret))
+  const folder = inDataFolder(config, () => prepareDataFolder(config.data, config.secret, startOptions))
   const { secretPrevious } = config
   const secret: Secrets = secretPrevious === '' ? folder.secret : [folder.secret, secretPrevious]
   const metrics = new Metrics()
@@ -124,20 +128,24 @@ export async function openAnyDatabase(config: Config, startOptions: StartOptions
   return { secret, telemetry, incidents, folder, store, ballast }
 }
 
-/** Closes the database when this node does not belong to its fleet. */
-export async function assertSameFleet(config: Config, { store, secret }: Database): Promise<void> {
-  if (config.databaseUrl === '') return
+/** Closes the database when this node does not belong to its fleet, or a command has other settings than the service. */
+export async function assertSameFleet(
+  config: Config,
+  { store, secret }: Database,
+  uses: UsedSettings = 'identity',
+): Promise<void> {
+  const isNode = config.databaseUrl !== '' && uses !== 'storage'
   try {
-    await assertSharedSettings(store, { ...config, secret })
+    if (isNode) await assertSharedSettings(store, { ...config, secret })
+    if (!isNode || uses === 'all') await assertServiceSettings(store, { config, secret, uses })
   } catch (error) {
     await store[Symbol.asyncDispose]()
     throw error
   }
 }
 
-/** Makes the settings of this node those of the fleet: nodes with others do not start, or warn. */
+/** Makes the settings of this node those of the fleet, or of the data folder: nodes with others do not start, or warn. */
 export async function makeSettingsShared(config: Config, { store, secret }: Database): Promise<void> {
-  if (config.databaseUrl === '') return
   await replaceSharedSettings(store, { ...config, secret })
   await new FleetSettings(config, secret).store(store)
 }
@@ -251,6 +259,7 @@ export function inDataFolder<T>({ data }: Config, prepare: () => T): T {
   try {
     return prepare()
   } catch (error) {
+    if (error instanceof ConfigError) throw error
     throw new ConfigError(
       `SLIPWAY_DATA=${JSON.stringify(data)} is not allowed: it must be a folder that can be written (${(error as Error).message})`,
     )

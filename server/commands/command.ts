@@ -6,6 +6,7 @@ import { type Config, readConfig } from '../config/settings.ts'
 import { readSettingsFiles } from '../config/settings-file.ts'
 import { type Deadlines, readDeadlines } from '../lib/deadlines.ts'
 import { type Log, makeLog } from '../lib/log.ts'
+import type { UsedSettings } from '../operations/fleet/fleet-settings.ts'
 
 export interface Command {
   /** Lines of the help: the arguments, and what the command does with them. */
@@ -74,11 +75,11 @@ export class CommandContext {
   }
 
   /** The services of the database, or of an existing data folder: a wrong SLIPWAY_DATA creates nothing. */
-  async openData(options?: { acceptsOtherSettings: boolean }) {
+  async openData(uses: UsedSettings | 'none' = 'identity') {
     const { config, log, version, deadlines } = this
     if (config.databaseUrl === '') assertDataFolder(config.data)
     const { openForOperator } = await import('../app.ts')
-    return openForOperator(config, { log, version, deadlines }, options)
+    return openForOperator(config, { log, version, deadlines }, { uses })
   }
 }
 

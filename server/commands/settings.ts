@@ -32,7 +32,7 @@ async function shareSettings(context: CommandContext, [verb, ...options]: string
     throw new UsageError(`Unknown command: settings ${verb}. Use settings, or settings share.`)
   if (options.some((option) => option !== '--discard-lost-keys'))
     throw new UsageError(`settings share takes only --discard-lost-keys: ${options.join(' ')}`)
-  await using data = await context.openData({ acceptsOtherSettings: true })
+  await using data = await context.openData('none')
   const discardsLostKeys = options.length > 0
   const { encrypted, discarded } = await data.shareSettings({ discardsLostKeys })
   if (context.config.databaseUrl !== '')

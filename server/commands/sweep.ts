@@ -18,7 +18,7 @@ async function runSweeps(context: CommandContext, [name]: string[]): Promise<num
     const problem = name === undefined ? 'The name of a sweep is missing.' : `Unknown sweep: ${name}.`
     throw new UsageError(`${problem} Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`)
   }
-  await using data = await context.openData()
+  await using data = await context.openData('all')
   for (const one of chosen) context.print(`${one.name}: ${await runOnce(one, data)}`)
   return 0
 }

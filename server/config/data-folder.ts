@@ -20,8 +20,15 @@ const DATABASE = 'slipway.db'
 /** What a restored copy may have made readable by other users. */
 const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs', 'cache', 'mail', 'spool']
 
-/** Creates the folder. Safe when two processes do it concurrently. */
-export function prepareDataFolder(folder: string, givenSecret: string): DataFolder {
+/**
+ * Creates the folder. Safe when two processes do it concurrently. Commands do not replace a secret that is missing: that
+ * of the service may be in settings that they were started without.
+ */
+export function prepareDataFolder(
+  folder: string,
+  givenSecret: string,
+  { createsSecret = false } = {},
+): DataFolder {
   const spool = join(folder, 'spool')
   makeFolder(spool, 0o700)
   for (const path of [folder, ...PRIVATE.map((name) => join(folder, name))]) restrictAccess(path)
@@ -31,7 +38,7 @@ export function prepareDataFolder(folder: string, givenSecret: string): DataFold
     cache: join(folder, 'cache'),
     mail: join(folder, 'mail'),
     spool,
-    secret: givenSecret || readOrCreateSecret(folder),
+    secret: givenSecret || readSecret(folder, createsSecret || !existsSync(join(folder, DATABASE))),
   }
 }
 
@@ -56,10 +63,14 @@ function restrictAccess(path: string): void {
 }
 
 /** The secret in its file; linking a complete file into place lets only one of several processes create it. */
-function readOrCreateSecret(folder: string): string {
+function readSecret(folder: string, isCreated: boolean): string {
   const file = join(folder, 'secret')
   const known = readIfExists(file)
   if (known !== undefined) return assertSecret(file, known)
+  if (!isCreated)
+    throw new ConfigError(
+      `${file} is missing. Run the command with the settings of the service: SLIPWAY_SECRET.`,
+    )
   const draft = `${file}.${process.pid}.${randomBytes(4).toString('hex')}`
   writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true })
   try {

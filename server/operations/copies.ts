@@ -3,6 +3,7 @@ import { mkdir, rm, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import {
+  assertSameFleet,
   type Database,
   inDataFolder,
   openAnyDatabase,
@@ -66,7 +67,7 @@ export interface BackupRun extends StartOptions, Pick<BackupOptions, 'report'> {
 export async function backUpData(config: Config, run: BackupRun): Promise<BackupResult> {
   assertBackedUpHere(config, run.target)
   await using stack = new AsyncDisposableStack()
-  const database = await openDatabase(config, run)
+  const database = await openServiceDatabase(config, run)
   const { store } = database
   stack.use(store)
   return await recordRun({ store, log: run.log }, () =>
@@ -146,7 +147,7 @@ export async function repairBackup(
   const { BackupLease } = await import('./backup/backup.ts')
   const { repair } = await import('./backup/verify.ts')
   await using stack = new AsyncDisposableStack()
-  const database = await openDatabase(config, startOptions)
+  const database = await openServiceDatabase(config, startOptions)
   const store = stack.use(database.store)
   const blobs = await openBlobsOf(config, database, startOptions)
   stack.use(await BackupLease.acquire(store))
@@ -226,6 +227,13 @@ async function restoreInto(
   return result
 }
 
+/** ConfigError when this command would copy another secret or other files than those of the service. */
+async function openServiceDatabase(config: Config, startOptions: StartOptions): Promise<Database> {
+  const database = await openDatabase(config, startOptions)
+  await assertSameFleet(config, database, 'storage')
+  return database
+}
+
 async function openStorage(
   config: Config,
   startOptions: StartOptions,
@@ -233,7 +241,7 @@ async function openStorage(
 ): Promise<Storage & { secret: Secrets; clock: () => number } & AsyncDisposable> {
   await using stack = new AsyncDisposableStack()
   if (config.databaseUrl === '') await assertClosed(config, isSource ? 'source' : 'target')
-  const open = isSource ? openDatabase : openAnyDatabase
+  const open = isSource ? openServiceDatabase : openAnyDatabase
   const database = await open(config, startOptions)
   const { folder, store, secret } = database
   const { clock } = stack.use(store)

@@ -107,6 +107,11 @@ export class Api implements AsyncDisposable {
     return this.running.port
   }
 
+  /** Of a command beside the service. */
+  get settings(): Record<string, string> {
+    return this.running.settings
+  }
+
   get data(): string {
     return this.running.data
   }

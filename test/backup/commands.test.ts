@@ -50,7 +50,7 @@ describe('slipway-server backup', () => {
 
   test('uses the target of the settings, and lists, compares and restores what it made', async () => {
     await using folder = await memoryFolder()
-    const settings = { DATA: data, BACKUP_TARGET: folder.path, BACKUP_KEEP: '1', LOG: 'warn' }
+    const settings = { DATA: data, SECRET, BACKUP_TARGET: folder.path, BACKUP_KEEP: '1', LOG: 'warn' }
     for (const args of [[], ['--other-service']])
       assert.equal((await run(['backup', ...args], settings)).code, 0)
     const { lines } = await run(['backup', 'list', '--json'], settings)
@@ -64,7 +64,7 @@ describe('slipway-server backup', () => {
 
   test('with a damaged manifest is listed beside the others, and no earlier one is deleted in its place', async () => {
     await using folder = await memoryFolder()
-    const settings = { DATA: data, BACKUP_TARGET: folder.path, LOG: 'warn' }
+    const settings = { DATA: data, SECRET, BACKUP_TARGET: folder.path, LOG: 'warn' }
     for (const _ of [1, 2]) assert.equal((await run(['backup'], settings)).code, 0)
     const [damaged] = await listBackups(await openBackupTarget(folder.path))
     const path = join(folder.path, 'backups', `${damaged}.json`)
@@ -118,7 +118,7 @@ describe('slipway-server backup', () => {
   test('says what lacks room when the disk of the data folder is full', requires('small-disk'), async () => {
     await using disk = await mountSmallDisk(16 * 2 ** 20)
     await using target = await memoryFolder()
-    const settings = { DATA: join(disk.folder, 'data'), BACKUP_TARGET: target.path, LOG: 'warn' }
+    const settings = { DATA: join(disk.folder, 'data'), SECRET, BACKUP_TARGET: target.path, LOG: 'warn' }
     await cp(data, settings.DATA, { recursive: true })
     const full = /The disk of \S+ has too little free space besides SLIPWAY_DISK_RESERVE\. Make room there/
     const refused = await run(['backup'], { ...settings, DISK_RESERVE: '16MB' })

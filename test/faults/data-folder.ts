@@ -27,7 +27,11 @@ export async function verifyDataFolder(data: string, history: History): Promise<
   const databaseFaults = checkIntegrity(data)
   if (databaseFaults.length > 0) return databaseFaults
   const settings = { SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: '0' }
-  await using context = await openForOperator(readConfig(settings), { log: silentLog, version: 'test' })
+  await using context = await openForOperator(
+    readConfig(settings),
+    { log: silentLog, version: 'test' },
+    { uses: 'none' },
+  )
   const faults = await new DataFolderCheck(data, context).run(history)
   for (const sweep of sweeps) if (sweep.name !== NOT_RUN) await runOnce(sweep, context)
   return [

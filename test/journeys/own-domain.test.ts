@@ -99,7 +99,7 @@ describe('a custom domain', requires('knot', 'unbound', 'pebble', 'curl', 'chrom
     await enter(added.records, 'example.test')
     const active = await until('www.example.test', ({ certificate }) => certificate.status === 'active')
     assert.deepEqual([active.status, active.reason], ['active', null])
-    const { code, lines } = await runProgram(['certificates'], { DATA: api.data })
+    const { code, lines } = await runProgram(['certificates'], api.settings)
     const ends = active.certificate.expiresAt!.slice(0, 16).replace('T', ' ')
     assert.match(lines[1]!, new RegExp(`^www\\.example\\.test +${ends} `))
     assert.deepEqual([code, lines.length], [0, 2])

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { readFile, rm } from 'node:fs/promises'
+import { execFile, spawnSync } from 'node:child_process'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestService } from '../support/service.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { run, runProcess } from './program.ts'
 
 test('an invalid setting does not stop commands that print help', async () => {
@@ -136,6 +137,65 @@ for (const proxyProtocol of ['off', 'private'])
     await stopped
     assert.equal(await check(), 1, 'no response')
   })
+
+test('a command with other settings than the service that ran last changes nothing, and names them', async () => {
+  await using folder = await memoryFolder()
+  await using target = await memoryFolder()
+  const data = join(folder.path, 'data')
+  const own = { DATA: data, SECRET: 'a secret of thirty-two characters', BASE_URL: 'https://slipway.example' }
+  const serve = async (settings: Record<string, string>) => {
+    await using service = await startTestService(settings)
+    return service.settings
+  }
+  const settings = await serve({ ...own, VERSIONS_KEPT: '100' })
+  const { SECRET: _secret, ...withoutSecret } = settings
+  const { BASE_URL: _baseUrl, ...withoutBaseUrl } = settings
+  const { VERSIONS_KEPT: _versionsKept, ...withoutVersions } = settings
+  const other = { ...settings, SECRET: 'another secret than the service has' }
+  const sweep = ['sweep', 'old-versions']
+  const backup = ['backup', target.path]
+  for (const [args, given, refusal] of [
+    [sweep, settings, ''],
+    [sweep, withoutVersions, 'The service has other values of SLIPWAY_VERSIONS_KEPT.'],
+    [sweep, withoutSecret, `${join(data, 'secret')} is missing.`],
+    [sweep, other, 'The service has other values of SLIPWAY_SECRET.'],
+    [['certificates'], withoutBaseUrl, 'The service has other values of SLIPWAY_BASE_URL.'],
+    [['certificates'], withoutVersions, ''],
+    [backup, withoutSecret, `${join(data, 'secret')} is missing.`],
+    [backup, other, 'The service has other values of SLIPWAY_SECRET.'],
+    [['move', '--to-data', target.path], other, 'The service has other values of SLIPWAY_SECRET.'],
+    [backup, { ...withoutVersions, BASE_URL: '' }, ''],
+  ] as const) {
+    const { code, stderr } = await run([...args], given)
+    const expected = refusal && `slipway-server: ${refusal}`
+    assert.deepEqual(
+      [code, stderr.slice(0, expected.length || undefined)],
+      [refusal ? 1 : 0, expected],
+      `${args}`,
+    )
+  }
+  assert.ok(!(await readdir(data)).includes('secret'), 'no command creates one')
+  await serve({ ...own, VERSIONS_KEPT: '50' })
+  assert.equal((await run(sweep, settings)).code, 1)
+  assert.equal((await run(sweep, { ...settings, VERSIONS_KEPT: '50' })).code, 0)
+})
+
+test('the script for a clone runs commands with the settings of the service', async () => {
+  await using folder = await memoryFolder()
+  const root = join(import.meta.dirname, '..', '..')
+  const file = join(folder.path, 'slipway.env')
+  await writeFile(file, 'SLIPWAY_VERSIONS_KEPT=100\n')
+  const script = (await readFile(join(root, 'deploy', 'slipway-server'), 'utf8'))
+    .replaceAll('/opt/slipway', root)
+    .replaceAll('/etc/slipway.env', file)
+    .replace(/^if .*runuser.*?^fi$/ms, '')
+  const { stdout } = spawnSync('/bin/sh', ['-c', script, 'slipway-server', 'settings'], {
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: folder.path },
+    encoding: 'utf8',
+  })
+  assert.match(stdout, /^SLIPWAY_VERSIONS_KEPT +10 +100 /m)
+  assert.match(stdout, /^SLIPWAY_DATA +\S+ +\/var\/lib\/slipway /m)
+})
 
 test('the settings of the container, which include secrets, are neither committed nor copied into the image', async () => {
   for (const file of ['.gitignore', 'deploy/Dockerfile.dockerignore']) {

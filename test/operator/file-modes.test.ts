@@ -45,7 +45,7 @@ test('neither the data folder nor a file in it is readable by other users, even 
   }
   for (const name of ['slipway.db', 'secret']) await chmod(join(folder.path, name), 0o644)
   for (const name of ['.', 'blobs', 'spool']) await chmod(join(folder.path, name), 0o750)
-  assert.equal((await run(['sweep', 'sign-ins'], { DATA: folder.path, LOG: 'silent' })).code, 0)
+  assert.equal((await run(['certificates'], { DATA: folder.path, LOG: 'silent' })).code, 0)
   assert.deepEqual(await openToOthers(folder.path), [])
 })
 

@@ -11,7 +11,7 @@ const api = await startApi()
 
 /** Runs a command beside the service; its output, of a command with `--json` parsed. */
 async function command(...args: string[]) {
-  const { code, lines, stderr } = await run(args, { DATA: api.data, BASE_URL: api.baseUrl })
+  const { code, lines, stderr } = await run(args, api.settings)
   assert.equal(code, 0, `${args}: ${stderr}`)
   return args.includes('--json') ? JSON.parse(lines.at(-1)!) : lines.join('\n')
 }
@@ -56,7 +56,7 @@ test('the operator stops abuse from the command line while the service runs, and
   assert.match(await command('block', 'hash', 'list'), new RegExp(`^${hash}  \\d{4}-.*  malware$`))
   await command('block', 'hash', 'remove', hash)
   await becomes(200)
-  const refused = await run(['block', 'network', 'add', '10.0.0.0/8', '--reason', 'x'], { DATA: api.data })
+  const refused = await run(['block', 'network', 'add', '10.0.0.0/8', '--reason', 'x'], api.settings)
   assert.deepEqual([refused.code, /local network/.test(refused.stderr)], [1, true])
   await command('site', 'delete', slug, '--reason', 'phishing')
   await becomes(404)
@@ -78,14 +78,11 @@ test('what publishers choose neither begins a line nor controls the terminal of 
   const shown = await command('site', 'show', slug)
   assert.doesNotMatch(shown, /[^\P{C}\n]/u)
   assert.deepEqual(shown.match(/^owner .*$/gm), [`owner            ${owner.email}`])
-  const { code, lines } = await run(['site', 'show', slug, '--json'], {
-    DATA: api.data,
-    BASE_URL: api.baseUrl,
-  })
+  const { code, lines } = await run(['site', 'show', slug, '--json'], api.settings)
   assert.deepEqual([code, JSON.parse(lines[0]!).title], [0, title])
   assert.doesNotMatch(lines[0]!, /\p{C}/u)
   for (const args of [[title], ['site', 'show', title]]) {
-    const { stderr } = await run(args, { DATA: api.data })
+    const { stderr } = await run(args, api.settings)
     assert.ok(stderr.includes('\\u001b]0;x\\u0007Bank'), stderr)
     assert.doesNotMatch(stderr, /[^\P{C}\n]/u)
   }
@@ -103,6 +100,6 @@ test('the operator sets, shows and ends a message to all users from the command 
   )
   await command('banner', 'clear')
   assert.deepEqual(await command('banner', 'show', '--json'), { banner: null })
-  const refused = await run(['banner', 'set', 'x', '--level', 'urgent'], { DATA: api.data })
+  const refused = await run(['banner', 'set', 'x', '--level', 'urgent'], api.settings)
   assert.deepEqual([refused.code, /level: must be one of info, warning/.test(refused.stderr)], [1, true])
 })

@@ -99,7 +99,9 @@ describe('a move', () => {
     const back = await move(shared, { data: last.path })
     assert.equal(back.files, files)
     await assertServes(last.path, slugs)
-    await using context = await openForOperator(configOf({ data: last.path }), SURROUNDINGS)
+    await using context = await openForOperator(configOf({ data: last.path }), SURROUNDINGS, {
+      uses: 'storage',
+    })
     const { store, blobs } = context
     const site = (await store.read.sites.bySlug(slugs[0]!))!
     const records = await recordsOf(store.read, [site.liveVersionId!])
@@ -153,7 +155,9 @@ describe('a move', () => {
     }
     const { damaged } = await move({ data: source.path }, { data: target.path })
     assert.deepEqual(damaged, [])
-    await using context = await openForOperator(configOf({ data: target.path }), SURROUNDINGS)
+    await using context = await openForOperator(configOf({ data: target.path }), SURROUNDINGS, {
+      uses: 'storage',
+    })
     assert.equal((await context.store.read.sites.bySlug(slugs[1]!))?.deletionReason, 'deleted')
     const kept = await context.store.read.versions.bySlug(slugs[0]!)
     assert.deepEqual(kept.map(({ state }) => state).sort(), ['former', 'ready', 'ready', 'ready'])
@@ -209,7 +213,9 @@ describe('a move', () => {
     await using source = await copyOriginal()
     await using target = await memoryFolder()
     {
-      await using context = await openForOperator(configOf({ data: source.path }), SURROUNDINGS)
+      await using context = await openForOperator(configOf({ data: source.path }), SURROUNDINGS, {
+        uses: 'storage',
+      })
       const { object } = (await context.store.read.blobs.find(sha256('draft')))!
       await rm(join(source.path, 'blobs', object.slice(0, 2), object))
     }
@@ -229,7 +235,7 @@ describe('a move', () => {
 
 /** The number of objects without those that are to be deleted. */
 async function countObjects(data: string): Promise<number> {
-  await using context = await openForOperator(configOf({ data }), SURROUNDINGS)
+  await using context = await openForOperator(configOf({ data }), SURROUNDINGS, { uses: 'storage' })
   await runOnce(sweeps.find(({ name }) => name === 'blobs')!, context)
   return (await listObjects(context.blobs)).length
 }

@@ -59,7 +59,8 @@ test('settings are not shared while a key has an unknown secret, unless it is lo
     await using _ = await startTestService({ DATA: folder.path, SECRET: NEW })
   }
   const config = readConfig({ SLIPWAY_DATA: folder.path, SLIPWAY_SECRET: NEW })
-  await using context = await openForOperator(config, { log: silentLog, version: 'test', deadlines: PATIENT })
+  const surroundings = { log: silentLog, version: 'test', deadlines: PATIENT }
+  await using context = await openForOperator(config, surroundings, { uses: 'none' })
   const directory = 'https://ca.example/directory'
   const key = new SecretBox(OLD).encrypt('key', accountKeyContext(directory))
   await context.store.write('durable', { authority: directory }, ({ acme }) =>

@@ -30,7 +30,6 @@ test(
       SMTP_URL: 'smtp://127.0.0.1:1',
       BASE_URL: `http://localhost:${port}`,
       BLOB_GRACE: '0',
-      PROXY_HOST: 'domains.slipway-test.net',
     }
     const running = stack.use(await startServiceWithInternals({ ...settings, PORT: `${port}` }))
     const { service, operator } = running
@@ -43,7 +42,7 @@ test(
     )
 
     const DATA = stack.use(await memoryFolder()).path
-    const collector = stack.use(Program.start({ ...settings, DATA }, { args: ['sweep', 'blobs'] }))
+    const collector = stack.use(Program.start({ ...service.settings, DATA }, { args: ['sweep', 'blobs'] }))
     const deleting = await stopBeforeDeletion(proxy, collector)
     await publish()
     // Minutes later the lease of the stopped collector has ended, and another one does its work.

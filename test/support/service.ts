@@ -18,6 +18,8 @@ export interface RunningService extends AsyncDisposable {
   baseUrl: string
   port: number
   data: string
+  /** The settings of a command beside it. */
+  settings: Record<string, string>
   /** Parsed log lines. */
   log: Record<string, unknown>[]
   /** The clock of the service in milliseconds, which tests can set. */
@@ -90,6 +92,7 @@ export async function startTestService(
     baseUrl: service.baseUrl,
     port: service.port,
     data,
+    settings: { ...given, PORT: `${service.port}` },
     log,
     clock,
     client,
@@ -122,7 +125,7 @@ export async function openOperator(
   const config = readConfig(Object.fromEntries(given.map(([name, value]) => [`SLIPWAY_${name}`, value])))
   const options = { log: silentLog, version: 'test', clock: () => clock.now, deadlines: PATIENT }
   // A service without a base URL has one with its port, which is not that of its settings.
-  return openForOperator(...(await withEngines(config, options)), { acceptsOtherSettings: true })
+  return openForOperator(...(await withEngines(config, options)), { uses: 'none' })
 }
 
 /** The newest code that was emailed to an address, from the folder of the emails. */

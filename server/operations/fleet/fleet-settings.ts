@@ -43,12 +43,18 @@ export class FleetSettings {
 
   /** Other nodes then compare their settings with these. */
   async store(store: Store): Promise<void> {
-    const stored = new Map((await store.read.sharedSettings.list()).map((one) => [one.name, one.fingerprint]))
-    const own = [...this.#own]
-      .map(([name, [fingerprint]]) => ({ name, fingerprint }))
-      .filter(({ name, fingerprint }) => stored.get(name) !== fingerprint)
-    if (own.length > 0) await store.execute('durable', (queries) => queries.sharedSettings.replace(own))
+    await replaceDifferent(
+      store,
+      [...this.#own].map(([name, [fingerprint]]) => ({ name, fingerprint })),
+    )
   }
+}
+
+async function replaceDifferent(store: Store, own: readonly SharedSetting[]): Promise<void> {
+  const stored = new Map((await store.read.sharedSettings.list()).map((one) => [one.name, one.fingerprint]))
+  const different = own.filter(({ name, fingerprint }) => stored.get(name) !== fingerprint)
+  if (different.length > 0)
+    await store.execute('durable', (queries) => queries.sharedSettings.replace(different))
 }
 
 /** Does not depend on the order of the fields in objects. */
@@ -98,8 +104,29 @@ export function compareSharedSettings(stored: readonly SharedSetting[], settings
 
 /** All nodes must have these settings from their next start on. */
 export async function replaceSharedSettings(store: Store, settings: SharedSettings): Promise<void> {
-  const own = fingerprints(settings).map(toStored)
-  await store.execute('durable', (queries) => queries.sharedSettings.replace(own))
+  await replaceDifferent(store, fingerprints(settings).map(toStored))
+}
+
+/** What a command uses: where and how data are stored, also the domains, or also limits, lifetimes and so on. */
+export type UsedSettings = 'storage' | 'identity' | 'all'
+
+const STORAGE: readonly string[] = [settings.secret.name, settings.blobsUrl.name]
+
+/** ConfigError when the service that ran last on these data had other settings than a command, of those that it uses. */
+export async function assertServiceSettings(
+  store: Store,
+  { config, secret, uses }: { config: Config; secret: Secrets; uses: UsedSettings },
+): Promise<void> {
+  const stored = await store.read.sharedSettings.list()
+  const identity = compareSharedSettings(stored, { ...config, secret })
+  const different = uses === 'storage' ? identity.filter((name) => STORAGE.includes(name)) : identity
+  // The fingerprints of the others are signed with the secret.
+  if (uses === 'all' && !identity.includes(settings.secret.name))
+    different.push(...new FleetSettings(config, secret).findDifferent(stored))
+  if (different.length === 0) return
+  throw new ConfigError(
+    `The service has other values of ${different.join(', ')}. Run the command with the settings of the service, or restart the service with these first.`,
+  )
 }
 
 interface Fingerprint {
