@@ -38,16 +38,8 @@ async function create(context: CommandContext, args: string[]): Promise<number> 
   const printProgress = progressPrinter(context, json)
   const startedAt = performance.now()
   const made = await backUpData(config, {
-    ...{
-      target,
-      log,
-      version,
-      deadlines,
-      keep,
-      withSecret: !withoutSecret,
-      otherService,
-      signal: abortOnSignals(context),
-    },
+    ...{ target, log, version, deadlines, keep, otherService, withSecret: !withoutSecret },
+    signal: abortOnSignals(context),
     report: (progress) => printProgress(() => describeProgress(progress)),
   })
   const { time, counts, copiedFiles, copiedBytes, damaged, pruned } = made

@@ -24,11 +24,7 @@ const PRIVATE = [DATABASE, 'slipway.db-wal', 'slipway.db-shm', 'secret', 'blobs'
  * Creates the folder. Safe when two processes do it concurrently. Commands do not replace a secret that is missing: that
  * of the service may be in settings that they were started without.
  */
-export function prepareDataFolder(
-  folder: string,
-  givenSecret: string,
-  { createsSecret = false } = {},
-): DataFolder {
+export function prepareDataFolder(folder: string, given: string, { createsSecret = false } = {}): DataFolder {
   const spool = join(folder, 'spool')
   makeFolder(spool, 0o700)
   for (const path of [folder, ...PRIVATE.map((name) => join(folder, name))]) restrictAccess(path)
@@ -38,7 +34,7 @@ export function prepareDataFolder(
     cache: join(folder, 'cache'),
     mail: join(folder, 'mail'),
     spool,
-    secret: givenSecret || readSecret(folder, createsSecret || !existsSync(join(folder, DATABASE))),
+    secret: given || readSecret(folder, createsSecret || !existsSync(join(folder, DATABASE))),
   }
 }
 

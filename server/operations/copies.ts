@@ -198,9 +198,8 @@ async function restoreInto(
   { target, manifest, report, ...startOptions }: RestoreRun,
 ): Promise<MoveResult> {
   const { beginRestore, toBlobSource } = await import('./backup/restore.ts')
-  const { Snapshot } = await import('../store/transfer.ts')
+  const { claimTarget, Snapshot } = await import('../store/transfer.ts')
   const { move } = await import('./move.ts')
-  const { claimTarget } = await import('../store/transfer.ts')
   const { database, secret, fetchDatabase, finish } = await beginRestore(target, manifest, config.data)
   await using stack = new AsyncDisposableStack()
   const targetConfig = { ...config, secret }

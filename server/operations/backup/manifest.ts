@@ -5,7 +5,13 @@ import { isDamage } from '../../blobs/damage.ts'
 import { parseJsonObject } from '../../lib/json-object.ts'
 import { findSecretProblem } from '../../lib/tokens.ts'
 import type { SnapshotCounts } from '../../store/transfer.ts'
-import { BackupError, type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
+import {
+  BackupError,
+  type BackupTarget,
+  BackupTargetError,
+  type ContentIdentity,
+  type TargetFile,
+} from './target.ts'
 
 /** Describes a complete backup, and is stored last. */
 export interface BackupManifest {
@@ -53,22 +59,18 @@ export async function putManifest(target: BackupTarget, manifest: BackupManifest
 
 /** The times of complete backups, the newest first. */
 export async function listBackups(target: BackupTarget): Promise<string[]> {
-  const times: string[] = []
-  for await (const { name } of target.list(FOLDER)) {
-    const time = name.slice(FOLDER.length + 1, -'.json'.length)
-    if (TIME.test(time) && name === toName(time)) times.push(time)
-  }
-  return times.sort().reverse()
+  return (await listFiles(target)).map(toTime)
 }
 
 /** The manifest of this time, or of the newest backup. BackupTargetError when there is none. */
 export async function readManifest(target: BackupTarget, time?: string): Promise<BackupManifest> {
-  const [newest] = time === undefined ? await listBackups(target) : [time]
-  if (newest === undefined) throw new BackupTargetError('has no complete backup')
-  const bytes = TIME.test(newest) ? await readSmall(target, toName(newest)) : undefined
-  if (bytes === undefined)
-    throw new BackupTargetError(`has no backup ${newest}; \`slipway-server backup list\` lists those it has`)
-  return parseManifest(bytes, newest)
+  const file = (await listFiles(target)).find((one) => time === undefined || toTime(one) === time)
+  if (file) return readFile(target, file)
+  throw new BackupTargetError(
+    time === undefined
+      ? 'has no complete backup'
+      : `has no backup ${time}; \`slipway-server backup list\` lists those it has`,
+  )
 }
 
 /** `problem` says why the backup cannot be restored. */
@@ -76,9 +78,10 @@ export type ListedBackup = { time: string } & ({ manifest: BackupManifest } | { 
 
 /** All complete backups, the newest first, also those whose manifest is damaged or of a newer release. */
 export async function* listManifests(target: BackupTarget): AsyncGenerator<ListedBackup> {
-  for (const time of await listBackups(target)) {
+  for (const file of await listFiles(target)) {
+    const time = toTime(file)
     try {
-      yield { time, manifest: await readManifest(target, time) }
+      yield { time, manifest: await readFile(target, file) }
     } catch (error) {
       if (!(error instanceof UnusableManifestError)) throw error
       yield { time, problem: error.message }
@@ -101,18 +104,19 @@ export async function removeManifests(target: BackupTarget, times: readonly stri
   await target.remove(times.map(toName))
 }
 
-async function readSmall(target: BackupTarget, name: string): Promise<Buffer | undefined> {
-  for await (const file of target.list(FOLDER)) {
-    if (file.name !== name) continue
-    if (file.size > MAX_MANIFEST_BYTES) throw damagedManifest(name)
-    try {
-      const body = await target.read(file)
-      return body && (await buffer(body))
-    } catch (error) {
-      throw isDamage(error) ? damagedManifest(name) : error
-    }
+async function listFiles(target: BackupTarget): Promise<TargetFile[]> {
+  const files = await Array.fromAsync(target.list(FOLDER))
+  return files.filter((file) => TIME.test(toTime(file)) && file.name === toName(toTime(file))).reverse()
+}
+
+async function readFile(target: BackupTarget, file: TargetFile): Promise<BackupManifest> {
+  try {
+    const body = file.size > MAX_MANIFEST_BYTES ? undefined : await target.read(file)
+    if (body) return parseManifest(await buffer(body), toTime(file))
+  } catch (error) {
+    if (!isDamage(error)) throw error
   }
-  return undefined
+  throw damagedManifest(file.name)
 }
 
 /** UnusableManifestError when a program or a person has changed it, or a newer release wrote it. */
@@ -131,23 +135,14 @@ function parseManifest(bytes: Buffer, time: string): BackupManifest {
 }
 
 function isManifest(given: object): given is BackupManifest {
-  const {
-    format,
-    release,
-    service = '',
-    database,
-    list,
-    counts,
-    damaged,
-    secret = '',
-  }: Partial<BackupManifest> = given
+  const { service = '', secret = '', database, counts, ...more }: Partial<BackupManifest> = given
   return (
-    format === FORMAT &&
-    isRelease(release) &&
+    more.format === FORMAT &&
+    isRelease(more.release) &&
     [service, secret].every((one) => typeof one === 'string') &&
-    [database, list].every(isIdentity) &&
+    [database, more.list].every(isIdentity) &&
     [database?.bytes, ...COUNTS.map((name) => counts?.[name])].every(isCount) &&
-    Array.isArray(damaged)
+    Array.isArray(more.damaged)
   )
 }
 
@@ -171,4 +166,8 @@ function damagedManifest(name: string): UnusableManifestError {
 
 function toName(time: string): string {
   return `${FOLDER}/${time}.json`
+}
+
+function toTime({ name }: TargetFile): string {
+  return name.slice(FOLDER.length + 1, -'.json'.length)
 }
