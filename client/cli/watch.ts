@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import type { FileContent } from '../../protocol/api/fields.schema.ts'
 import type { ContentsRequest, FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import { formatDuration, pluralize } from '../../protocol/format.ts'
+import { listContents } from '../../protocol/manifest/manifest.ts'
 import { digestAll, type HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan, FoundFile } from '../sdk/folder/scan.ts'
 import { mayPass } from '../sdk/retry.ts'
-import { FILE_CHANGED_CODES, isSlipwayError } from '../sdk/slipway-error.ts'
+import { FILE_CHANGED_CODES, isSlipwayError, type SlipwayError } from '../sdk/slipway-error.ts'
 import { ConflictError } from './cli-error.ts'
 import type { CommandContext } from './command.ts'
 import { FolderWatcher } from './folder/folder-watcher.ts'
@@ -62,6 +64,7 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
       isDue = watcher.watch(found.folders)
       const change = await published.compare(found)
       if (change !== undefined) {
+        published.expect(change)
         const done = await publishChange(work, options, { ...change, baseVersionId: published.versionId })
         published.apply(change, done.versionId)
         rememberLive(work, options.plan, done, true)
@@ -71,7 +74,7 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
     } catch (error) {
       if (signal.aborted) return
       isDue = isSlipwayError(error, ...OUTDATED_CODES)
-        ? await publishAgain(work, options, published)
+        ? recognizeOwn(work, options, published, error) || (await publishAgain(work, options, published))
         : isVanishedFile(error, folder) || (await reportFailure(work, error))
     }
     await pause(work, Math.max(0, MIN_INTERVAL_MS - (performance.now() - startedAt)))
@@ -103,9 +106,13 @@ interface FolderChange {
   stamps: ReadonlyMap<string, string>
 }
 
+type Content = Pick<HashedFile, 'path' | 'hash' | 'contentType'>
+
 /** The published files with the state of each on the disk, so that only files that may have changed are read. */
 class PublishedFiles {
-  readonly #hashes = new Map<string, string>()
+  readonly #files = new Map<string, Content>()
+  /** Changes of which no response was received, by the content hash of their versions. */
+  readonly #expected = new Map<string, FolderChange>()
   /** The states of files that were empty: a program may be about to write them. */
   #emptied: ReadonlyMap<string, string> = new Map()
   #stamps: ReadonlyMap<string, string> = new Map()
@@ -117,8 +124,22 @@ class PublishedFiles {
 
   replace({ files, versionId }: PublishedFolder): void {
     this.versionId = versionId
-    this.#hashes.clear()
-    for (const { path, hash } of files) this.#hashes.set(path, hash)
+    this.#expected.clear()
+    this.#files.clear()
+    for (const file of files) this.#files.set(file.path, file)
+  }
+
+  /** Remembers a change that is sent. */
+  expect(change: FolderChange): void {
+    this.#expected.set(hashContents(applyChange(new Map(this.#files), change)), change)
+  }
+
+  /** Applies a change that was sent, if a version with this content hash is what it makes. */
+  recognize(contentHash: string, versionId: string): boolean {
+    const change = this.#expected.get(contentHash)
+    if (change === undefined) return false
+    this.apply(change, versionId)
+    return true
   }
 
   /** Whether files were empty in the last comparison and may be written soon. */
@@ -132,14 +153,14 @@ class PublishedFiles {
     const candidates = files.filter(({ path }) => stamps.get(path) !== this.#stamps.get(path))
     const present = new Set(files.map(({ path }) => path))
     const differing = (await digestAll(candidates)).filter(
-      ({ path, hash }) => this.#hashes.get(path) !== hash,
+      ({ path, hash }) => this.#files.get(path)?.hash !== hash,
     )
     const isEmptied = ({ path, size }: HashedFile) =>
       size === 0 && this.#emptied.get(path) !== stamps.get(path)
     const changed = differing.filter((file) => !isEmptied(file))
     const emptied = differing.filter(isEmptied)
     this.#emptied = new Map(emptied.map(({ path }) => [path, stamps.get(path)!]))
-    const removed = [...this.#hashes.keys()].filter((path) => !present.has(path))
+    const removed = [...this.#files.keys()].filter((path) => !present.has(path))
     for (const { path } of emptied) stamps.delete(path)
     if (changed.length === 0 && removed.length === 0) {
       this.#stamps = stamps
@@ -148,12 +169,24 @@ class PublishedFiles {
     return { changed, removed, stamps }
   }
 
-  apply({ changed, removed, stamps }: FolderChange, versionId: string): void {
+  apply(change: FolderChange, versionId: string): void {
     this.versionId = versionId
-    for (const { path, hash } of changed) this.#hashes.set(path, hash)
-    for (const path of removed) this.#hashes.delete(path)
-    this.#stamps = stamps
+    this.#expected.clear()
+    applyChange(this.#files, change)
+    this.#stamps = change.stamps
   }
+}
+
+function applyChange(files: Map<string, Content>, { changed, removed }: FolderChange): Map<string, Content> {
+  for (const file of changed) files.set(file.path, file)
+  for (const path of removed) files.delete(path)
+  return files
+}
+
+function hashContents(files: ReadonlyMap<string, Content>): string {
+  return createHash('sha256')
+    .update(listContents([...files.values()]))
+    .digest('hex')
 }
 
 function stampOf({ source }: FoundFile): string {
@@ -190,6 +223,21 @@ async function publishChange(
   })
   const request: ContentsRequest = { ...fields, files: await Promise.all(files) }
   return client.publishContents(request, slug)
+}
+
+/** Whether the version of a conflict is that of a change of which no response was received: it counts as published. */
+function recognizeOwn(
+  { siteMemory, terminal }: CommandContext,
+  { plan, site }: WatchOptions,
+  published: PublishedFiles,
+  { details }: SlipwayError,
+): boolean {
+  const { currentVersionId, contentHash } = (details ?? {}) as Record<string, unknown>
+  if (typeof currentVersionId !== 'string' || typeof contentHash !== 'string') return false
+  if (!published.recognize(contentHash, currentVersionId)) return false
+  if (plan.live) siteMemory.setLiveVersion(site.slug, plan.server, currentVersionId)
+  terminal.printDone('The last change was published')
+  return true
 }
 
 /** Publishes the whole folder; returns whether changes have to be published again. Rejects with a ConflictError. */

@@ -145,7 +145,7 @@ export const ERROR_CODES = {
   VERSION_CONFLICT: {
     status: 409,
     meaning:
-      'The live version, or the one that the preview shows, is not baseVersionId. details.currentVersionId is that version.',
+      'The live version, or the one that the preview shows, is not baseVersionId. details.currentVersionId is that version, and details.contentHash is equal for versions with equal files.',
     hint: 'Check the current version, then publish again with its ID as baseVersionId.',
   },
   ALREADY_CLAIMED: {

@@ -55,6 +55,12 @@ export function tooManyFiles(manifest: ManifestFields, max: number): FieldError 
   return { field: 'files', message: describeFileCount(countFiles(manifest), max, paths) }
 }
 
+/** The text whose SHA-256 is the content hash of a version: equal for equal paths, bytes and content types, in any order. */
+export function listContents(files: readonly Pick<StoredFile, 'path' | 'hash' | 'contentType'>[]): string {
+  const lines = files.map(({ path, hash, contentType }) => JSON.stringify([path, hash, contentType]))
+  return lines.sort().join('\n')
+}
+
 /** The sum of the sizes in bytes. */
 export function sumSizes(files: readonly { size: number }[]): number {
   return files.reduce((sum, file) => sum + file.size, 0)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FinalizeRequest, FinalizeResponse, PublishWarning } from '../../protocol/api/publish.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
-import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import { listContents, type StoredFile } from '../../protocol/manifest/manifest.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
 import {
   assertPermitted,
@@ -266,7 +266,7 @@ export class Finalizer implements AsyncDisposable {
         warnings: [...secrets.warnings, ...warnings, ...coded.warnings],
         preview: describeSite(whole, document?.icons),
         title: document?.title ?? null,
-        contentHash: hashContents(whole),
+        contentHash: createHash('sha256').update(listContents(whole)).digest('hex'),
       },
       arrived,
       allowedSecrets: secrets.allowed,
@@ -348,7 +348,7 @@ export class Finalizer implements AsyncDisposable {
     const { baseVersionId, previewName } = version
     if (baseVersionId === null) return
     const replacedId = await findReplacedId(queries, site, previewName, this.#parts.clock())
-    assertBaseIsCurrent(replacedId, baseVersionId)
+    await assertBaseIsCurrent(queries, replacedId, baseVersionId)
   }
 
   /** A failure is logged, and a sweep repeats the work. The first live version replaces no other one. */
@@ -557,12 +557,6 @@ async function findCurrent(
   if (!header || !isShown(header, now) || header.liveReload !== version.liveReload) return undefined
   const shown = await tx.versions.byId(header.id)
   return JSON.stringify(shown?.metadata) === JSON.stringify(version.metadata) ? shown : undefined
-}
-
-/** Equal for equal paths, bytes and content types, in any order. `files` have all their hashes. */
-function hashContents(files: readonly StoredFile[]): string {
-  const lines = files.map(({ path, hash, contentType }) => JSON.stringify([path, hash, contentType]))
-  return createHash('sha256').update(lines.sort().join('\n')).digest('hex')
 }
 
 /** A time to live counts from the publish, so a new one always changes the expiry. */

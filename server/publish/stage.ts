@@ -268,7 +268,7 @@ export class PendingVersionStore {
       await assertPreviewLimit(tx, { slug, name, max, now })
     }
     const replacedId = await findReplacedId(tx, site, name, now)
-    assertBaseIsCurrent(replacedId, request.baseVersionId ?? null)
+    await assertBaseIsCurrent(tx, replacedId, request.baseVersionId ?? null)
     const { live, replaced } = await findManifests(tx, site.liveVersionId, replacedId)
     const files = request.merge
       ? mergeManifest(request, requireReplaced(replaced), this.limitsFor(caller))

@@ -147,7 +147,7 @@ export class Versions {
         const site = await requireAccess(tx, 'publish', { slug, account, now })
         const { version, previousVersionId } = await requireRestorable(tx, site, which)
         if (site.liveVersionId === version.id) return { site, version, restored: site }
-        assertBaseIsCurrent(site.liveVersionId, baseVersionId ?? null)
+        await assertBaseIsCurrent(tx, site.liveVersionId, baseVersionId ?? null)
         const restored = await activateVersion(tx, site, version, { now, previousVersionId })
         return { site, version, restored }
       },

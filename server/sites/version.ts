@@ -42,13 +42,21 @@ export function requireFinalized<V extends { state: Version['state'] }>(version:
   return version
 }
 
-/** VERSION_CONFLICT when a publish was based on another version than the one that it replaces. */
-export function assertBaseIsCurrent(currentVersionId: string | null, baseVersionId: string | null): void {
+/**
+ * VERSION_CONFLICT when a publish was based on another version than the one that it replaces. Its content hash lets the
+ * publisher recognize its own version, of which it did not receive the response.
+ */
+export async function assertBaseIsCurrent(
+  { versions }: Queries,
+  currentVersionId: string | null,
+  baseVersionId: string | null,
+): Promise<void> {
   if (baseVersionId === null || baseVersionId === currentVersionId) return
+  const current = currentVersionId === null ? undefined : await versions.header(currentVersionId)
   throw new ApiError(
     'VERSION_CONFLICT',
     'Another version was published after the version that your update is based on',
-    { details: { currentVersionId } },
+    { details: { currentVersionId, ...(current && { contentHash: current.contentHash }) } },
   )
 }
 

@@ -96,7 +96,7 @@ describe('restoring', () => {
     const [first, second, third] = ids as [string, string, string]
     for (const target of [first, 'previous']) {
       const refusal = await expectFailure(owner.client.restore(slug, target, second), 'VERSION_CONFLICT')
-      assert.deepEqual(refusal.details, { currentVersionId: third })
+      assert.partialDeepStrictEqual(refusal.details, { currentVersionId: third })
     }
     assert.equal((await owner.client.restore(slug, first, third)).versionId, first)
     assert.equal((await owner.client.restore(slug, first, third)).replayed, true)

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { makeSecret } from '../api/planted-secrets.ts'
 import { getUrl, sendRequest } from '../support/http-client.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { TcpProxy } from '../tools/tcp-proxy.ts'
 import { slugOf, useRealService } from './real-cli.ts'
 
 const FILES = { 'site/index.html': 'live', 'site/a.txt': 'a' }
@@ -93,8 +94,14 @@ describe('a folder that is watched', () => {
 
   /** Publishes with --watch; `until` waits for a line on stderr after what it has returned before. */
   async function watching(...args: string[]) {
+    return watchAs('owner', undefined, ...args)
+  }
+
+  /** As the owner of the site or without an account, over this port of loopback. */
+  async function watchAs(publisher: 'owner' | 'anonymous', port: number | undefined, ...args: string[]) {
     const fixture = start(FILES)
-    const client = await fixture.signIn()
+    if (port !== undefined) fixture.cli.env.SLIPWAY_URL = `http://localhost:${port}`
+    const client = publisher === 'owner' ? await fixture.signIn() : fixture.service.client()
     const published = await fixture.cli.run(['publish', 'site'])
     const stop = new AbortController()
     let stderr = ''
@@ -213,6 +220,34 @@ describe('a folder that is watched', () => {
     assert.equal((await fixture.end()).code, 0)
     assert.equal((await cli.run(['publish', 'site', '--watch', '--json'])).code, 2)
   })
+
+  for (const [what, publisher, args] of [
+    ['site', 'owner', []],
+    ['site without an owner', 'anonymous', []],
+    ['preview', 'owner', ['--preview', 'pr-1']],
+  ] as const) {
+    it(`continues with its ${what} when the response to a publish was lost, and the folder has changed since`, async () => {
+      using fixture = start(FILES)
+      await using proxy = await TcpProxy.open(fixture.service.port)
+      using watched = await watchAs(publisher, proxy.port, ...args)
+      const { cli, until, read, end, slug } = watched
+      // The transport repeats the request, to which the response is lost as well.
+      let losses = 2
+      proxy.onBytes = (direction, _bytes, connection) => {
+        if (direction === 'toServer' || losses === 0) return
+        losses--
+        cli.write({ 'site/a.txt': 'later' })
+        connection.cut()
+      }
+      cli.write({ 'site/index.html': 'lost' })
+      await until(/Error: /)
+      await until(/The last change was published/)
+      await until(/1 file changed/)
+      const label = args.length > 0 ? `pr-1--${slug}` : slug
+      assert.deepEqual([await read('/', label), await read('/a.txt', label)], ['lost', 'later'])
+      assert.deepEqual([losses, (await end()).code], [0, 0])
+    })
+  }
 
   type Conflict = [name: string, args: string[], change: Record<string, string | undefined>]
   const conflicts: Conflict[] = [
