@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, rm } from 'node:fs/promises'
+import { cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { openForOperator, startService } from '../../server/app.ts'
@@ -209,18 +209,22 @@ describe('a move', () => {
     await assert.rejects(move(shared, { data: target.path }), inUse('source'))
   })
 
-  test('reports a file that the source has lost, and moves all others', async () => {
+  test('reports files that the source has lost or cannot read, and moves all others', async () => {
     await using source = await copyOriginal()
     await using target = await memoryFolder()
     {
       await using context = await openForOperator(configOf({ data: source.path }), SURROUNDINGS, {
         uses: 'storage',
       })
-      const { object } = (await context.store.read.blobs.find(sha256('draft')))!
-      await rm(join(source.path, 'blobs', object.slice(0, 2), object))
+      for (const text of ['draft', 'text 0']) {
+        const { object } = (await context.store.read.blobs.find(sha256(text)))!
+        const path = join(source.path, 'blobs', object.slice(0, 2), object)
+        await rm(path)
+        if (text !== 'draft') await mkdir(path)
+      }
     }
     const { files, ofFiles, damaged } = await move({ data: source.path }, { data: target.path })
-    assert.deepEqual([damaged, files], [[sha256('draft')], ofFiles - 1])
+    assert.deepEqual([damaged.toSorted(), files], [['draft', 'text 0'].map(sha256).sort(), ofFiles - 2])
     await assertServes(target.path, slugs)
   })
 
