@@ -178,6 +178,8 @@ test('a command with other settings than the service that ran last changes nothi
   await serve({ ...own, VERSIONS_KEPT: '50' })
   assert.equal((await run(sweep, settings)).code, 1)
   assert.equal((await run(sweep, { ...settings, VERSIONS_KEPT: '50' })).code, 0)
+  assert.equal((await run(['settings', 'share'], settings)).code, 0)
+  assert.equal((await run(sweep, settings)).code, 0)
 })
 
 test('the script for a clone runs commands with the settings of the service', async () => {

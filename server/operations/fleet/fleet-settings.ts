@@ -125,7 +125,7 @@ export async function assertServiceSettings(
     different.push(...new FleetSettings(config, secret).findDifferent(stored))
   if (different.length === 0) return
   throw new ConfigError(
-    `The service has other values of ${different.join(', ')}. Run the command with the settings of the service, or restart the service with these first.`,
+    `The service has other values of ${different.join(', ')}. Run the command with the settings of the service. If these are right, restart the service with them, or run \`slipway-server settings share\`.`,
   )
 }
 
