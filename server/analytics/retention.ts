@@ -36,13 +36,18 @@ export async function pruneVisits(options: VisitSweepOptions): Promise<number> {
   return salts + visitors + old
 }
 
-/** Deletes rarely requested names of the day before, and all counts of deleted sites. Reads all visited sites. */
+/**
+ * Deletes rarely requested names of the two days before, because a stop may have ended the run of the first, and all counts
+ * of deleted sites. Reads all visited sites.
+ */
 export async function truncateVisits(options: VisitSweepOptions): Promise<number> {
   const today = Math.floor(options.clock() / DAY_MS) * DAY_MS
-  return (await truncateYesterday(options, today - DAY_MS)) + (await deleteVisitsOfDeletedSites(options))
+  const names =
+    (await truncateDay(options, today - 2 * DAY_MS)) + (await truncateDay(options, today - DAY_MS))
+  return names + (await deleteVisitsOfDeletedSites(options))
 }
 
-async function truncateYesterday({ store }: VisitSweepOptions, day: number): Promise<number> {
+async function truncateDay({ store }: VisitSweepOptions, day: number): Promise<number> {
   let folded = 0
   for (let after = ''; ; ) {
     const slugs = await store.read.visits.visitedOn(day, after, SITES_PER_QUERY)

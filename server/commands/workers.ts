@@ -34,6 +34,8 @@ const MAX_UNANSWERED_PINGS = 4
 const INITIAL_RESTART_DELAY_MS = 100
 const MAX_RESTART_DELAY_MS = 30_000
 
+const NOT_STARTED = 'worker could not be started'
+
 /** How a worker ended; with an error, it was never started. */
 interface Ended {
   code?: number
@@ -59,7 +61,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   const { promise: ended, resolve: end } = Promise.withResolvers<number>()
   const waiting = new Map<number, { from: Worker; id: number; left: Set<Worker> }>()
   const collections = new Map<number, { processes: ProcessSnapshot[]; left: Set<Worker>; end(): void }>()
-  /** All workers, from 1: one has the number of that which it replaces, so that its metrics continue those. */
+  /** All workers, from 1: a replacement has the number of the worker that it replaces, so that its metrics continue those. */
   const numbers = new Map<Worker, number>()
   const metrics = new Metrics()
   const restarts = metrics.counter('slipway_worker_restarts_total')
@@ -107,7 +109,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     else if (ready > 0) restart(number, ended)
     else {
       exitCode = ended.code ?? 1
-      if (ended.error) options.log.error('worker could not be started', { ...ended })
+      if (ended.error) options.log.error(NOT_STARTED, { ...ended })
       stop()
     }
   }
@@ -125,7 +127,10 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   }
 
   function restart(number: number, ended: Ended): void {
-    options.log.error('worker exited; restarting it', { ...ended, pause })
+    options.log.error(ended.error ? `${NOT_STARTED}; trying again` : 'worker exited; restarting it', {
+      ...ended,
+      pause,
+    })
     restarts.add()
     setTimeout(start, pause, number)
     pause = Math.min(pause * 2, MAX_RESTART_DELAY_MS)

@@ -374,15 +374,18 @@ async function discardStrayObjects(parts: SweepParts, { since }: SweepScope): Pr
     withRow += old.length - strays.length
     waiting.push(...strays)
     const isAllowed = discarded + waiting.length <= withRow
-    await store.write('relaxed', INDEPENDENT, async (tx) => {
-      if (isAllowed) await tx.blobs.discard(waiting, clock() + config.blobGrace * 1000)
-      await tx.jobCursors.set(STRAYS_CURSOR, after)
-    })
+    const isLast = after === undefined || (!isAllowed && waiting.length >= MAX_WAITING_STRAYS)
+    // A run that ends before finds those that wait again.
+    if (isAllowed || isLast)
+      await store.write('relaxed', INDEPENDENT, async (tx) => {
+        if (isAllowed) await tx.blobs.discard(waiting, clock() + config.blobGrace * 1000)
+        await tx.jobCursors.set(STRAYS_CURSOR, after)
+      })
     if (isAllowed) {
       discarded += waiting.length
       waiting = []
     }
-    if (after !== undefined && waiting.length < MAX_WAITING_STRAYS) continue
+    if (!isLast) continue
     if (waiting.length > 0) log.warn(TOO_MANY_STRAYS, { objects: waiting.length, withRow })
     return discarded
   }

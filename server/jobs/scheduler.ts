@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts'
 import type { SweepRun } from '../store/tables/jobs.ts'
 import type { Lease } from '../store/tables/nodes.ts'
 import { JobLease, LeaseLostError } from './job-lease.ts'
-import type { Sweep, SweepParts, SweepScope } from './jobs.ts'
+import type { Sweep, SweepParts } from './jobs.ts'
 
 /** A scheduled run covers this more than its interval, so that a late run misses nothing. */
 const LOOKBACK_MS = HOUR_MS
@@ -86,7 +86,7 @@ export class Scheduler implements AsyncDisposable {
         await this.#run(sweep, { ...this.#options, store: held.store }, held.startedAt)
       }
     } catch (error) {
-      if (!this.#isStop(error)) this.#logFailure(sweep, error)
+      if (!this.#isStop(firstError(error))) this.#logFailure(sweep, error)
     }
     return intervalMs
   }
@@ -139,10 +139,24 @@ export class Scheduler implements AsyncDisposable {
   }
 }
 
-/** Runs a sweep now, over all data. */
-export function runOnce(sweep: Sweep, options: SweepParts): Promise<number> {
-  const scope: SweepScope = { since: 0 }
-  return sweep.run(options, scope)
+/** Runs a sweep now, over all data, and records that as the scheduler does. */
+export async function runOnce(sweep: Sweep, options: SweepParts): Promise<number> {
+  const runs = new SweepRunRecorder(options)
+  const [startedAt, beganAt] = [options.clock(), performance.now()]
+  const record = (items: number, error: string | null) =>
+    runs.record({
+      name: sweep.name,
+      startedAt,
+      durationMs: Math.round(performance.now() - beganAt),
+      items,
+      error,
+    })
+  const count = await sweep.run(options, { since: 0 }).catch(async (error: Error) => {
+    await record(0, error.message.slice(0, MAX_MESSAGE_LENGTH))
+    throw error
+  })
+  await record(count, null)
+  return count
 }
 
 /** Soon after the start, with jitter. */
@@ -188,6 +202,10 @@ export class SweepList {
   constructor(options: SweepParts, table: readonly Sweep[]) {
     this.#store = options.store
     this.#sweeps = table.filter((sweep) => sweep.isEnabled?.(options) ?? true)
+  }
+
+  get names(): string[] {
+    return this.#sweeps.map(({ name }) => name)
   }
 
   async show(): Promise<AdminSweeps> {

@@ -399,6 +399,9 @@ describe('the overview of administrators', () => {
     const { failures, failedAt, lastRun } = await find()
     assert.deepEqual([failures, lastRun?.items, lastRun?.error], [0, 3, null])
     assert.equal(failedAt, new Date(run.startedAt).toISOString())
+    for (const error of ['full', 'full']) await runs.record({ ...run, items: 0, error })
+    await api.sweep('blobs')
+    assert.equal((await find()).failures, 0, 'also when a command ran it')
   })
 
   test('has the certificates with their renewals, the first to expire first', async () => {

@@ -173,6 +173,7 @@ describe('a check of one machine', () => {
     ['WARNING', /UTC: replace it/, -82, 8],
     ['WARNING', /UTC: replace it/, -6.5, 0.5],
     ['FAILED', /UTC: browsers refuse it/, -90, -0.1],
+    ['FAILED', /but only from .* UTC: browsers refuse it/, 1, 90],
     ['FAILED', /PEM/, 0, 0],
   ] as const)
     test(`says ${status} of a certificate file that is valid from day ${from} to ${until}`, async () => {

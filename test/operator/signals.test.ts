@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
@@ -50,13 +51,18 @@ test('requests that do not end are aborted after the configured time, without a 
   silent.destroy()
 })
 
-for (const workers of ['1', '2'])
-  test(`a service of ${workers} processes whose log cannot be written serves, counts that, and stops in order`, async () => {
+for (const [workers, what] of [
+  ['1', 'one process'],
+  ['2', 'two workers'],
+] as const)
+  test(`a service of ${what} whose log cannot be written serves, counts that, and stops in order`, async () => {
     await using data = await memoryFolder()
     const port = await lastingPort()
-    const internalPort = workers === '2' ? await lastingPort() : undefined
-    const settings: Settings = { DATA: data.path, PORT: `${port}`, WORKERS: workers }
-    if (internalPort !== undefined) settings.INTERNAL_PORT = `${internalPort}`
+    const internalPort = await lastingPort()
+    const settings: Settings = {
+      ...{ DATA: data.path, WORKERS: workers },
+      ...{ PORT: `${port}`, INTERNAL_PORT: `${internalPort}` },
+    }
     await using service = Program.start(settings, { output: '/dev/full' })
     service.child.stderr!.destroy()
     service.baseUrl = `http://localhost:${port}`
@@ -69,17 +75,16 @@ for (const workers of ['1', '2'])
     await publisher.client.requestCode('owner@example.test')
     const { slug } = await publisher.publish({ 'index.html': 'here' })
     assert.equal((await sendRequest(port, { site: slug })).text, 'here')
-    if (internalPort !== undefined) {
-      const { text } = await sendRequest(internalPort, { path: '/metrics' })
-      assert.match(text, /^slipway_log_failures_total(\{.*\})? [1-9]/m)
-    }
+    const { text } = await sendRequest(internalPort, { path: '/metrics' })
+    assert.match(text, /^slipway_log_failures_total(\{.*\})? [1-9]/m)
     assert.equal((await service.stop()).code, 0)
   })
 
 test('a command whose output cannot be written fails, and names the reason once', async () => {
   await using data = await memoryFolder()
   await writeEmptyDatabase(data.path)
-  const { code, stderr } = await runProcess(['sweep', 'all'], { DATA: data.path }, { output: '/dev/full' })
+  const settings = { DATA: data.path, SECRET: randomBytes(32).toString('hex') }
+  const { code, stderr } = await runProcess(['sweep', 'all'], settings, { output: '/dev/full' })
   assert.deepEqual(
     [code, stderr],
     [1, 'slipway-server: the output cannot be written: ENOSPC: no space left on device, write\n'],

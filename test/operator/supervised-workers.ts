@@ -9,6 +9,7 @@ const PING_INTERVAL_MS = 300
 // the argument `hang` they hang before that; with `hang later` those do that replace the first two. On SIGUSR2 the
 // second argument becomes the program of workers, and at the next SIGUSR2 it is Node again.
 if (cluster.isPrimary) {
+  cluster.on('fork', ({ id }) => console.log(`forks ${id}`))
   const supervisor = supervise({
     workers: 2,
     args: process.argv.slice(2),

@@ -126,6 +126,10 @@ export function checkValidity(now: number, read: () => Validity | undefined): Ch
     if (life === undefined) return []
     const left = life.notAfter - now
     const found = `SLIPWAY_TLS_CERT_FILE is valid until ${formatUtc(life.notAfter)}`
+    if (now < life.notBefore)
+      return [
+        failed(name, `${found}, but only from ${formatUtc(life.notBefore)}: browsers refuse it until then`),
+      ]
     if (left <= 0) return [failed(name, `${found}: browsers refuse it; replace it`)]
     return left < Math.min(LATE_RENEWAL_MS, (life.notAfter - life.notBefore) * LATE_RENEWAL_PART)
       ? [warning(name, `${found}: replace it, or find out why its renewal fails`)]

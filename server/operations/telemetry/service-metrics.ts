@@ -2,7 +2,6 @@ import type { ClientMemory } from '../../../packages/http-server/clients/client-
 import type { Connections } from '../../../packages/http-server/clients/connections.ts'
 import type { MemoryBudget } from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { Validity } from '../../../packages/http-server/tls/certificate-files.ts'
-import type { AdminSweeps } from '../../../protocol/api/admin/lists.schema.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
 import type { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import type { Metrics } from '../../lib/metrics.ts'
@@ -20,7 +19,7 @@ interface Parts {
   budget: MemoryBudget
   uploadLimiter: ConcurrencyLimiter
   precompressor: Precompressor
-  sweepList: { show(): Promise<AdminSweeps> }
+  sweepList: { names: readonly string[] }
   backupTarget: string
   https: { fileValidity: Validity | undefined } | undefined
 }
@@ -95,21 +94,21 @@ function addCertificates(metrics: Metrics, { store, https }: Parts): void {
 
 /** A target in the settings without any backup counts as one of the start: otherwise no alert could notice that. */
 function addRuns(metrics: Metrics, { store, sweepList, backupTarget }: Parts): void {
-  let backup: SweepRun | undefined
+  let runs: ReadonlyMap<string, SweepRun> | undefined
   metrics.addRefresh(
     shareResult(
       async () => {
-        backup = (await store.read.sweepRuns.list()).find(({ name }) => name === BACKUP_RUN)
-        for (const { name, failures } of (await sweepList.show()).sweeps)
-          metrics.gauge('slipway_sweep_failures', { sweep: name }).set(failures)
+        runs = new Map((await store.read.sweepRuns.list()).map((run) => [run.name, run]))
+        for (const name of sweepList.names)
+          metrics.gauge('slipway_sweep_failures', { sweep: name }).set(runs.get(name)?.failures ?? 0)
       },
       { lifetimeMs: QUERY_LIFETIME_MS },
     ),
   )
   const startedAt = backupTarget === '' ? undefined : performance.timeOrigin
   metrics.addRead('slipway_backup_last_run_timestamp_seconds', () => {
-    const at = backup?.startedAt ?? startedAt
+    const at = runs && (runs.get(BACKUP_RUN)?.startedAt ?? startedAt)
     return at && at / 1000
   })
-  metrics.addRead('slipway_backup_failures', () => backup?.failures)
+  metrics.addRead('slipway_backup_failures', () => runs?.get(BACKUP_RUN)?.failures)
 }
