@@ -135,7 +135,7 @@ export class CertificateManager implements AsyncDisposable {
   async #maintain(): Promise<void> {
     const now = this.#deps.clock()
     if (isWithin(MAINTENANCE_INTERVAL_MS, this.#maintainedAt, now)) return
-    await maintain(this.#deps)
+    await maintain(this.#deps, this.#maintainedAt === Number.NEGATIVE_INFINITY)
     this.#maintainedAt = now
     this.#coveredUntil = 0
   }

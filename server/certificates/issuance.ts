@@ -246,7 +246,8 @@ export class Issuance {
     const retry = await this.#write('relaxed', name, async (tx) => {
       const certificate = await tx.certificates.findSummary(name)
       if (!certificate || !(await holdsLease(tx, attempt))) return undefined
-      const plan = nextRetry(error, { certificate, now, caIsReachable })
+      const hasOwner = (await tx.domains.active(name)) !== undefined
+      const plan = nextRetry(error, { certificate, now, caIsReachable, hasOwner })
       const dueAt = certificate.unusedSince === null ? plan.changes.dueAt : null
       const isReplaced = plan.changes.orderUrl === null && attempt.mayBeIssued
       const hasRenewalInfo = certificate.hasRenewalInfo && !isReplaced

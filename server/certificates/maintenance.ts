@@ -58,11 +58,13 @@ export async function releaseCertificate(tx: WriteTransaction, name: string, now
     await tx.certificates.update(name, { dueAt: null, unusedSince: now, problem: null })
 }
 
-export async function maintain({ store, clock, own }: IssuingDeps): Promise<void> {
+/** At a start, own names that failed are due: the operator may have corrected the cause. */
+export async function maintain({ store, clock, own }: IssuingDeps, isStart: boolean): Promise<void> {
   await store.write('relaxed', { host: own }, async (tx) => {
     for (const name of own) {
       const certificate = await tx.certificates.findSummary(name)
       if (!certificate || certificate.unusedSince !== null) await requestCertificate(tx, name, clock())
+      else if (isStart && certificate.failures > 0) await tx.certificates.update(name, { dueAt: clock() })
     }
   })
   await store.write('relaxed', INDEPENDENT, async (tx) => {

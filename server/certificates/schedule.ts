@@ -122,9 +122,14 @@ interface RetryInput {
   certificate: CertificateSummary
   now: number
   caIsReachable: boolean
+  /** Whether retries may end: the owner of a custom domain can request one, those of the service's own names cannot. */
+  hasOwner: boolean
 }
 
-export function nextRetry(error: unknown, { certificate, now, caIsReachable }: RetryInput): RetryPlan {
+export function nextRetry(
+  error: unknown,
+  { certificate, now, caIsReachable, hasOwner }: RetryInput,
+): RetryPlan {
   const problem = formatProblem(error)
   if (!(error instanceof AcmeError)) return planAfterFailure({ certificate, problem, now, keepsOrder: true })
   switch (error.kind) {
@@ -138,9 +143,14 @@ export function nextRetry(error: unknown, { certificate, now, caIsReachable }: R
     case 'timeout':
       return planAfterFailure({ certificate, problem, now, keepsOrder: true })
     case 'challenge-failed':
-      return { ...planAfterFailure({ certificate, problem, now, mayEnd: true }), countsAsFailure: true }
+      return { ...planAfterFailure({ certificate, problem, now, mayEnd: hasOwner }), countsAsFailure: true }
     case 'rejected':
-      return planAfterFailure({ certificate, problem, now, mayEnd: error.type === 'rejectedIdentifier' })
+      return planAfterFailure({
+        certificate,
+        problem,
+        now,
+        mayEnd: hasOwner && error.type === 'rejectedIdentifier',
+      })
   }
 }
 
@@ -196,7 +206,7 @@ function planAfterFailure({
   const failures = certificate.failures + 1
   const order = keepsOrder && failures % MAX_TRIES_PER_ORDER !== 0 ? {} : NO_ORDER
   if (mayEnd && isTerminal(failures, certificate.notAfter, now)) {
-    const lastProblem = `${problem.replace(/\.$/, '')}. Retries ended after a week; remove the domain and add it again`
+    const lastProblem = `${problem.replace(/\.$/, '')}. Retries ended after a week; to retry, run: slipway domains check ${certificate.name}`
     return { changes: { ...order, failures, problem: lastProblem, dueAt: null }, countsAsFailure: false }
   }
   const dueAt = retryTime(failures, certificate.notAfter, certificate.name, now)

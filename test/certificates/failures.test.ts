@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { AcmeError } from '../../packages/acme-client/acme.ts'
 import type { CaaRecord } from '../../server/domains/dns/dns.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
+import { siteRow } from '../store/rows.ts'
 import { activate, activateMany, deactivate, NAME, startActive, startIssuing } from './fixture.ts'
 
 test('two concurrent nodes place one order for a name', async () => {
@@ -110,7 +111,9 @@ test('retries end after a week of failures, with that reason, and restart when t
   for (let tries = 0; tries < 30 && (await issuing.row()).dueAt !== null; tries++)
     await issuing.next(certificates)
   assert.ok(time.now - started >= 7 * DAY_MS && time.now - started < 9 * DAY_MS)
-  assert.match((await issuing.row()).problem!, /^nothing was found .* Retries ended after a week/)
+  const lastProblem =
+    /^nothing was found .* Retries ended after a week; to retry, run: slipway domains check www\.example\.test$/
+  assert.match((await issuing.row()).problem!, lastProblem)
   const { renewsAt } = (await certificates.statuses([NAME])).get(NAME)!
   assert.equal(renewsAt, null)
   time.now += 30 * DAY_MS
@@ -120,6 +123,32 @@ test('retries end after a week of failures, with that reason, and restart when t
   ca.before = () => undefined
   await store.write('durable', {}, (tx) => certificates.request(tx, NAME))
   assert.equal(await certificates.runDue(), 1)
+})
+
+test('names of the service are retried daily without an end, and its own also at each start', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const [own, site] = ['slipway.test', 'blog.sites.test']
+  const deps = { own: [own], sites: { domain: 'sites.test', perWeek: 40 } }
+  await store.write('durable', {}, (tx) =>
+    tx.sites.insert(siteRow('blog', { ownerId: 'ann', liveVersionId: 'v' })),
+  )
+  ca.before = (step, names) => {
+    if (step === 'authorize') throw ca.failValidation(names)
+  }
+  const certificates = issuing.node(deps)
+  for (const end = time.now + 20 * DAY_MS; time.now < end; time.now += 15 * MINUTE_MS)
+    await certificates.runDue()
+  for (const name of [own, site]) {
+    const { failures, dueAt } = await issuing.row(name)
+    assert.ok(failures > 15 && dueAt! - time.now <= 1.1 * DAY_MS, name)
+  }
+  ca.before = () => undefined
+  assert.equal(await certificates.runDue(), 0, 'it waits')
+  assert.equal(await issuing.node(deps).runDue(), 1)
+  assert.ok((await issuing.served(own))!.fits)
+  assert.equal(await issuing.next(certificates, site), 1)
+  assert.deepEqual(ca.limits.passed, [])
 })
 
 test('a Retry-After of a day pauses all names and nodes, without failures of names', async () => {

@@ -122,7 +122,7 @@ const SUMMARY: CertificateSummary = {
 }
 
 // biome-ignore format: one row for each error
-const RETRIES: [error: string, AcmeErrorKind, Partial<CertificateSummary>, expected: { after: number | null; keepsOrder: boolean; counts?: true; pauses?: true }][] = [
+const RETRIES: [error: string, AcmeErrorKind, Partial<CertificateSummary>, expected: { after: number | null; keepsOrder: boolean; counts?: true; pauses?: true; hasOwner?: false }][] = [
   ['the CA is unreachable', 'unreachable', {}, { after: 3 * MINUTE_MS, keepsOrder: true }],
   ['the CA is unreachable for this name again', 'unreachable', { problem: 'as before' }, { after: MINUTE_MS, keepsOrder: true }],
   ['the order takes long', 'timeout', {}, { after: MINUTE_MS, keepsOrder: true }],
@@ -130,15 +130,22 @@ const RETRIES: [error: string, AcmeErrorKind, Partial<CertificateSummary>, expec
   ['the CA limits requests', 'rate-limited', {}, { after: HOUR_MS, keepsOrder: true, pauses: true }],
   ['a challenge fails', 'challenge-failed', {}, { after: MINUTE_MS, keepsOrder: false, counts: true }],
   ['a challenge fails for a week', 'challenge-failed', { failures: 10 }, { after: null, keepsOrder: false, counts: true }],
+  ['a challenge of the service\'s own name fails for a week', 'challenge-failed', { failures: 10 }, { after: DAY_MS, keepsOrder: false, counts: true, hasOwner: false }],
   ['a challenge fails for a week, with a valid certificate', 'challenge-failed', { failures: 10, notAfter: NOW + 30 * DAY_MS }, { after: DAY_MS, keepsOrder: false, counts: true }],
   ['a challenge fails for a week, with an expired certificate', 'challenge-failed', { failures: 10, notAfter: NOW - 1 }, { after: null, keepsOrder: false, counts: true }],
   ['the CA rejects the order', 'rejected', { failures: 1 }, { after: 10 * MINUTE_MS, keepsOrder: false }],
   ['the CA rejects the order for a week', 'rejected', { failures: 10 }, { after: DAY_MS, keepsOrder: false }],
 ]
-for (const [what, kind, change, { after, keepsOrder, counts = false, pauses = false }] of RETRIES) {
+for (const [
+  what,
+  kind,
+  change,
+  { after, keepsOrder, counts = false, pauses = false, hasOwner = true },
+] of RETRIES) {
   test(`when ${what}, the name is retried ${after === null ? 'on request' : `after ${after / MINUTE_MS} minutes`}`, () => {
     const error = new AcmeError(kind, 'no')
-    const plan = nextRetry(error, { certificate: { ...SUMMARY, ...change }, now: NOW, caIsReachable: true })
+    const certificate = { ...SUMMARY, ...change }
+    const plan = nextRetry(error, { certificate, now: NOW, caIsReachable: true, hasOwner })
     const { dueAt, orderUrl } = plan.changes
     if (after === null) assert.equal(dueAt, null)
     else assert.ok(dueAt! - NOW >= after && dueAt! - NOW <= Math.max(1.1 * after, 5 * MINUTE_MS), `${dueAt}`)

@@ -364,7 +364,7 @@ export const CALLS: Record<string, CallSpec> = {
   'maintain certificates': {
     changes: ['shop.test', 'orders'],
     isDivisible: true,
-    run: ({ issuing }) => maintain(issuing),
+    run: ({ issuing }) => maintain(issuing, true),
   },
   'encrypt keys again': {
     changes: ['shop.test'],
