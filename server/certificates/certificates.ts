@@ -140,7 +140,10 @@ export class CertificateManager implements AsyncDisposable {
     this.#coveredUntil = 0
   }
 
-  /** After the CA was unreachable, first one name, then ten at a time; stops when the CA is unreachable or limits. */
+  /**
+   * After the CA was unreachable, first one name, each time another one because the CA may fail for a name only; then
+   * ten at a time. Stops when the CA is unreachable or limits.
+   */
   async #processAll(certificates: readonly CertificateSummary[]): Promise<number> {
     const { clock } = this.#deps
     const began = clock()
@@ -152,15 +155,17 @@ export class CertificateManager implements AsyncDisposable {
       if (outcome === 'installed') issued++
       if (outcome === 'unreachable' || outcome === 'paused') continues = false
     }
-    const alone = this.#breaker.failures > 0 ? 1 : 0
-    for (const certificate of certificates.slice(0, alone)) await processNext(certificate)
-    await forEachConcurrent(MAX_CONCURRENT_NAMES, certificates.slice(alone), processNext)
+    const { failures } = this.#breaker
+    const probe = failures > 0 ? certificates[failures % certificates.length] : undefined
+    if (probe) await processNext(probe)
+    const others = certificates.filter((certificate) => certificate !== probe)
+    await forEachConcurrent(MAX_CONCURRENT_NAMES, others, processNext)
     return issued
   }
 
   async #process(name: string) {
     try {
-      const outcome = await this.#issuance.process(name, { caIsReachable: this.#breaker.failures === 0 })
+      const outcome = await this.#issuance.process(name, this.#breaker.failures)
       if (outcome === 'unreachable') this.#openBreaker()
       else if (outcome !== 'waiting') this.#breaker.failures = 0
       return outcome

@@ -81,8 +81,8 @@ export class Issuance {
     this.#deps = { codec: x509Codec, ...deps }
   }
 
-  /** Unless another node holds the lease. `caIsReachable`: the CA last succeeded for any name. Throws store errors. */
-  async process(name: string, { caIsReachable }: { caIsReachable: boolean }): Promise<IssuanceOutcome> {
+  /** Unless another node holds the lease. `outages`: consecutive failures to reach the CA. Throws store errors. */
+  async process(name: string, outages: number): Promise<IssuanceOutcome> {
     const attempt = await this.#acquire(name)
     if (!attempt) return 'waiting'
     this.#attempts.add(attempt)
@@ -91,7 +91,7 @@ export class Issuance {
       while (state !== 'installed' && state !== 'waiting') state = await this.#steps[state](attempt)
       return state
     } catch (error) {
-      return await this.#scheduleRetry(attempt, error, caIsReachable)
+      return await this.#scheduleRetry(attempt, error, outages)
     } finally {
       this.#attempts.delete(attempt)
     }
@@ -234,11 +234,7 @@ export class Issuance {
     } satisfies Partial<Certificate>
   }
 
-  async #scheduleRetry(
-    attempt: IssuanceAttempt,
-    error: unknown,
-    caIsReachable: boolean,
-  ): Promise<IssuanceOutcome> {
+  async #scheduleRetry(attempt: IssuanceAttempt, error: unknown, outages: number): Promise<IssuanceOutcome> {
     if (this.#stopped || error instanceof LeaseLostError) return 'waiting'
     const { clock, log } = this.#deps
     const { name } = attempt
@@ -247,7 +243,7 @@ export class Issuance {
       const certificate = await tx.certificates.findSummary(name)
       if (!certificate || !(await holdsLease(tx, attempt))) return undefined
       const hasOwner = (await tx.domains.active(name)) !== undefined
-      const plan = nextRetry(error, { certificate, now, caIsReachable, hasOwner })
+      const plan = nextRetry(error, { certificate, now, outages, hasOwner })
       const dueAt = certificate.unusedSince === null ? plan.changes.dueAt : null
       const isReplaced = plan.changes.orderUrl === null && attempt.mayBeIssued
       const hasRenewalInfo = certificate.hasRenewalInfo && !isReplaced

@@ -121,23 +121,25 @@ interface RetryPlan {
 interface RetryInput {
   certificate: CertificateSummary
   now: number
-  caIsReachable: boolean
+  /** Consecutive failures to reach the CA before this one, of any name. */
+  outages: number
   /** Whether retries may end: the owner of a custom domain can request one, those of the service's own names cannot. */
   hasOwner: boolean
 }
 
-export function nextRetry(
-  error: unknown,
-  { certificate, now, caIsReachable, hasOwner }: RetryInput,
-): RetryPlan {
+export function nextRetry(error: unknown, { certificate, now, outages, hasOwner }: RetryInput): RetryPlan {
   const problem = formatProblem(error)
   if (!(error instanceof AcmeError)) return planAfterFailure({ certificate, problem, now, keepsOrder: true })
   switch (error.kind) {
     case 'unreachable':
       // The CA is unreachable for this name only, repeatedly.
-      if (caIsReachable && certificate.problem !== null)
+      if (outages === 0 && certificate.problem !== null)
         return planAfterFailure({ certificate, problem, now, keepsOrder: true })
-      return { changes: { problem, dueAt: planSoon(certificate.name, now) }, countsAsFailure: false }
+      return {
+        // The CA may fail for this order only.
+        changes: { ...orderAfter(outages + 1), problem, dueAt: planSoon(certificate.name, now) },
+        countsAsFailure: false,
+      }
     case 'rate-limited':
       return planAfterRateLimit(error, certificate, now)
     case 'timeout':
@@ -204,13 +206,17 @@ function planAfterFailure({
   mayEnd = false,
 }: FailedAttempt): RetryPlan {
   const failures = certificate.failures + 1
-  const order = keepsOrder && failures % MAX_TRIES_PER_ORDER !== 0 ? {} : NO_ORDER
+  const order = keepsOrder ? orderAfter(failures) : NO_ORDER
   if (mayEnd && isTerminal(failures, certificate.notAfter, now)) {
     const lastProblem = `${problem.replace(/\.$/, '')}. Retries ended after a week; to retry, run: slipway domains check ${certificate.name}`
     return { changes: { ...order, failures, problem: lastProblem, dueAt: null }, countsAsFailure: false }
   }
   const dueAt = retryTime(failures, certificate.notAfter, certificate.name, now)
   return { changes: { ...order, failures, problem, dueAt }, countsAsFailure: false }
+}
+
+function orderAfter(tries: number): Partial<Certificate> {
+  return tries % MAX_TRIES_PER_ORDER === 0 ? NO_ORDER : {}
 }
 
 function planAfterRateLimit(error: AcmeError, certificate: CertificateSummary, now: number): RetryPlan {

@@ -215,6 +215,36 @@ test('an unavailable CA is probed with one name, and issuance resumes within min
   assert.ok(time.now - back <= 12 * MINUTE_MS)
 })
 
+test('a CA that fails for some names delays no other', async () => {
+  await using issuing = await startActive({ renewalInformation: false })
+  const { ca, store, time, certificates } = issuing
+  await certificates.runDue()
+  const first = (await issuing.served())!
+  const [bad, worse] = ['www.bad.test', 'www.worse.test']
+  ca.before = (_step, [name]) => {
+    if (name === bad || name === worse) throw new AcmeError('unreachable', 'the CA responds with 503')
+  }
+  const { renewAt } = await issuing.row()
+  time.now = renewAt! - 2 * HOUR_MS
+  for (const name of [bad, worse]) await activate(store, certificates, name)
+  for (const end = time.now + 3 * HOUR_MS; time.now < end; time.now += 10 * SECOND_MS)
+    await certificates.runDue()
+  assert.notEqual((await issuing.served())!.id, first.id)
+  for (const name of [bad, worse]) assert.ok((await issuing.row(name)).failures > 0, name)
+})
+
+test('an order for which the CA fails is replaced, also when no other name is due', async () => {
+  await using issuing = await startActive()
+  const { ca, time, certificates } = issuing
+  ca.before = (step) => {
+    if (step !== 'order' && ca.ordered.get(NAME) === 1)
+      throw new AcmeError('unreachable', 'the CA responds with 503')
+  }
+  for (const end = time.now + HOUR_MS; time.now < end; time.now += 10 * SECOND_MS) await certificates.runDue()
+  assert.ok((await issuing.served())!.fits)
+  assert.equal(ca.requests.order, 2)
+})
+
 test('a chain that does not match is not used; the old one remains, and the record has the reason', async () => {
   await using issuing = await startActive()
   const { ca, time, certificates } = issuing

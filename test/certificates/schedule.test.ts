@@ -122,9 +122,10 @@ const SUMMARY: CertificateSummary = {
 }
 
 // biome-ignore format: one row for each error
-const RETRIES: [error: string, AcmeErrorKind, Partial<CertificateSummary>, expected: { after: number | null; keepsOrder: boolean; counts?: true; pauses?: true; hasOwner?: false }][] = [
+const RETRIES: [error: string, AcmeErrorKind, Partial<CertificateSummary>, expected: { after: number | null; keepsOrder: boolean; counts?: true; pauses?: true; hasOwner?: false; outages?: number }][] = [
   ['the CA is unreachable', 'unreachable', {}, { after: 3 * MINUTE_MS, keepsOrder: true }],
   ['the CA is unreachable for this name again', 'unreachable', { problem: 'as before' }, { after: MINUTE_MS, keepsOrder: true }],
+  ['the CA is unreachable for the third time in a row', 'unreachable', { problem: 'as before' }, { after: 3 * MINUTE_MS, keepsOrder: false, outages: 2 }],
   ['the order takes long', 'timeout', {}, { after: MINUTE_MS, keepsOrder: true }],
   ['the order takes long for the third time', 'timeout', { failures: 2 }, { after: 100 * MINUTE_MS, keepsOrder: false }],
   ['the CA limits requests', 'rate-limited', {}, { after: HOUR_MS, keepsOrder: true, pauses: true }],
@@ -140,12 +141,12 @@ for (const [
   what,
   kind,
   change,
-  { after, keepsOrder, counts = false, pauses = false, hasOwner = true },
+  { after, keepsOrder, counts = false, pauses = false, hasOwner = true, outages = 0 },
 ] of RETRIES) {
   test(`when ${what}, the name is retried ${after === null ? 'on request' : `after ${after / MINUTE_MS} minutes`}`, () => {
     const error = new AcmeError(kind, 'no')
     const certificate = { ...SUMMARY, ...change }
-    const plan = nextRetry(error, { certificate, now: NOW, caIsReachable: true, hasOwner })
+    const plan = nextRetry(error, { certificate, now: NOW, outages, hasOwner })
     const { dueAt, orderUrl } = plan.changes
     if (after === null) assert.equal(dueAt, null)
     else assert.ok(dueAt! - NOW >= after && dueAt! - NOW <= Math.max(1.1 * after, 5 * MINUTE_MS), `${dueAt}`)
