@@ -360,11 +360,12 @@ async function checkAuthorityUrl(config: Config, version: string): Promise<Check
 /** The certificate file of the operator, as the service opens it. */
 async function checkCertificateFile(config: Config, log: Log): Promise<CheckResult[]> {
   if (config.httpsPort === undefined) return []
-  const { openCertificateFiles } = await import('./certificates/https.ts')
-  const { checkValidity } = await import('./operations/check/check-machine.ts')
-  return checkValidity(Date.now(), () => {
+  const { findUncoveredHost, openCertificateFiles } = await import('./certificates/https.ts')
+  const machine = await import('./operations/check/check-machine.ts')
+  return machine.checkCertificateFile(Date.now(), () => {
     using files = openCertificateFiles(config, log, () => undefined)
-    return files?.validity
+    const problem = files && config.baseUrl !== '' ? findUncoveredHost(files, config.baseUrl) : undefined
+    return files && { ...files.validity, problem }
   })
 }
 

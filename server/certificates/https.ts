@@ -72,7 +72,11 @@ export class Https implements AsyncDisposable {
     this.#listener = listener
     this.#options = options
     this.#base = new URL(baseUrl)
-    this.#files = openCertificateFiles(config, log, () => this.#selector.invalidateFiles())
+    this.#files = openCertificateFiles(config, log, () => {
+      this.#selector.invalidateFiles()
+      this.#warnUncovered()
+    })
+    this.#warnUncovered()
     this.#tickets = new TicketKeys({ store, secretBox, clock, log })
     this.#selector = new CertificateSelector({
       store,
@@ -115,6 +119,12 @@ export class Https implements AsyncDisposable {
   coversService(): boolean {
     const { protocol, hostname } = this.#base
     return protocol === 'https:' && this.#selector.hasCertificate(hostname)
+  }
+
+  #warnUncovered(): void {
+    const { config, log } = this.#options
+    const problem = this.#files && findUncoveredHost(this.#files, this.#base.href)
+    if (problem) log.warn('certificate file lacks a name', { file: config.tlsCertFile, problem })
   }
 
   serve({ handler, listener, budget, clientMemory }: ServeOptions): void {
@@ -167,6 +177,13 @@ export function getOwnNames(config: Config, baseUrl: string): string[] {
   const names = dnsHook === '' ? [] : [`*.${siteDomain}`]
   const isPublic = protocol === 'https:' && hostname.includes('.') && isIP(hostname) === 0
   return isPublic && !(isBelow && dnsHook !== '') ? [...names, hostname] : names
+}
+
+/** The service orders no certificate for the host of {base_url} when there are files. */
+export function findUncoveredHost(files: CertificateFiles, baseUrl: string): string | undefined {
+  const { protocol, hostname } = new URL(baseUrl)
+  if (protocol !== 'https:' || files.covers(hostname)) return undefined
+  return `it is not for ${hostname}, the host of SLIPWAY_BASE_URL: the dashboard and the API have no HTTPS`
 }
 
 /** ConfigError when they cannot be used; undefined without a setting for them. */

@@ -9,7 +9,7 @@ import { program } from '../../scripts/program.mjs'
 import { ProbeToken } from '../../server/lib/probe-token.ts'
 import { DAY_MS } from '../../server/lib/time.ts'
 import { FakeCa } from '../acme/fake-ca.ts'
-import { Issuer } from '../certificates/issuer.ts'
+import { FOREVER, Issuer } from '../certificates/issuer.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
@@ -151,6 +151,30 @@ describe('a check of one machine', () => {
     )
     assert.match(await findLine('access log', { ACCESS_LOG: data }), /^FAILED/)
     assert.match(await findLine('access log', { ACCESS_LOG: join(data, 'access.log') }), /^ok/)
+  })
+
+  test('fails when the certificate files are invalid, and warns when they lack the host of the service', async () => {
+    await using folder = await memoryFolder()
+    const [TLS_CERT_FILE, TLS_KEY_FILE] = [join(folder.path, 'chain.pem'), join(folder.path, 'key.pem')]
+    const settings = {
+      ...{ TLS_CERT_FILE, TLS_KEY_FILE, HTTPS_PORT: '0' },
+      ...{ BASE_URL: 'https://slipway.example', SITE_DOMAIN: 'sites.test' },
+    }
+    const issuer = await Issuer.create()
+    for (const [names, after, expected] of [
+      [['*.sites.test', 'slipway.example'], '', /^ok {6}certificate file: .* is valid until/],
+      [['*.sites.test'], '', /^WARNING certificate file: .* not for slipway\.example/],
+      [
+        ['*.sites.test'],
+        issuer.root.slice(0, 300),
+        /^FAILED {2}certificate file: .* does not contain only valid/,
+      ],
+    ] as const) {
+      const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names })
+      await writeFile(TLS_CERT_FILE, chain + after)
+      await writeFile(TLS_KEY_FILE, key)
+      assert.match(await findLine('certificate file', settings), expected)
+    }
   })
 
   test('fails when other users can read the secret, and when it is short', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
@@ -13,6 +13,11 @@ import { BASE, issuer, SecureService, SITES, UNKNOWN_NAME } from './secure-servi
 const NOW = Math.floor(Date.now() / 1000) * 1000
 
 const NAMES = [`*.${SITES}`, BASE]
+
+/** What a copy that was interrupted leaves of an intermediate certificate. */
+const TRUNCATED = issuer.root.slice(0, 300)
+
+const isWarning = (line: Record<string, unknown>) => line.message === 'certificate file lacks a name'
 
 describe('the certificate files of the operator', () => {
   let folder: string
@@ -86,8 +91,11 @@ describe('the certificate files of the operator', () => {
       [await service.namesFor(name), await service.namesFor(deepName)],
       [SITE_NAMES, UNKNOWN_NAME],
     )
+    assert.deepEqual(service.running.log.filter(isWarning), [])
     await put([`*.${SITES}`, `*.b.${SITES}`])
     pollFiles()
+    const [warning] = service.running.log.filter(isWarning)
+    assert.match(String(warning!.problem), /^it is not for slipway\.example, the host of SLIPWAY_BASE_URL/)
     const both = `DNS:*.${SITES}, DNS:*.b.${SITES}`
     assert.deepEqual([await service.namesFor(name), await service.namesFor(deepName)], [both, both])
     await put([`*.${SITES}`])
@@ -115,12 +123,18 @@ describe('the certificate files of the operator', () => {
     assert.equal(errorCount(), 4)
 
     await put()
+    await appendFile(certFile, TRUNCATED)
+    for (let time = 0; time < 3; time++) pollFiles()
+    assert.equal(await service.namesFor(name), `DNS:*.${SITES}`)
+    assert.equal(errorCount(), 5)
+
+    await put()
     pollFiles()
     assert.equal(await service.namesFor(name), SITE_NAMES)
-    assert.equal(errorCount(), 4)
+    assert.equal(errorCount(), 5)
     await rm(certFile)
     pollFiles()
-    assert.equal(errorCount(), 5, 'the last error again, after files that were right')
+    assert.equal(errorCount(), 6, 'the last error again, after files that were right')
   })
 
   test('have their expiry in the metrics, also after they were replaced', async (t) => {
@@ -150,11 +164,14 @@ describe('the certificate files of the operator', () => {
         const { key } = await issuer.issueWithKey({ ...FOREVER, names: NAMES })
         await writeFile(keyFile, key)
       },
+      'a truncated certificate after the first': () => appendFile(certFile, TRUNCATED),
       'an empty file': () => writeFile(certFile, ''),
       'a certificate for other names': () => put(['*.elsewhere.test', SITES]),
     }
     const reasons: Record<string, () => string> = {
       'an invalid certificate': () => `(${certFile} does not contain a certificate in PEM)`,
+      'a truncated certificate after the first': () =>
+        `(${certFile} does not contain only valid certificates in PEM)`,
       'an invalid key': () => `(${keyFile} does not contain a private key in PEM)`,
     }
     for (const [what, spoil] of Object.entries(spoilers))

@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { createSecureContext } from 'node:tls'
 import type { Log } from '../log.ts'
 
 export interface KeyPair {
@@ -118,6 +119,8 @@ export class CertificateFiles implements Disposable {
       throw new Error(`the key in ${keyFile} is not that of the certificate in ${certFile}`)
     if (leaf.checkHost(covering.host, { subject: 'never' }) === undefined)
       throw new Error(`the certificate in ${certFile} is not for ${covering.name}`)
+    // X509Certificate reads only the leaf.
+    parse(certFile, 'only valid certificates', () => createSecureContext({ cert: pair.chain, key: pair.key }))
     return { pair, leaf }
   }
 }

@@ -118,8 +118,12 @@ export function checkAccessLog({ accessLog: path }: Config): CheckResult[] {
 const LATE_RENEWAL_MS = 10 * DAY_MS
 const LATE_RENEWAL_PART = 1 / 8
 
+interface CertificateFile extends Validity {
+  problem: string | undefined
+}
+
 /** Whether the certificate file of the operator can be used, and for how long: nothing here renews it. */
-export function checkValidity(now: number, read: () => Validity | undefined): CheckResult[] {
+export function checkCertificateFile(now: number, read: () => CertificateFile | undefined): CheckResult[] {
   const name = 'certificate file'
   try {
     const life = read()
@@ -131,6 +135,7 @@ export function checkValidity(now: number, read: () => Validity | undefined): Ch
         failed(name, `${found}, but only from ${formatUtc(life.notBefore)}: browsers refuse it until then`),
       ]
     if (left <= 0) return [failed(name, `${found}: browsers refuse it; replace it`)]
+    if (life.problem) return [warning(name, `SLIPWAY_TLS_CERT_FILE: ${life.problem}`)]
     return left < Math.min(LATE_RENEWAL_MS, (life.notAfter - life.notBefore) * LATE_RENEWAL_PART)
       ? [warning(name, `${found}: replace it, or find out why its renewal fails`)]
       : [ok(name, found)]
