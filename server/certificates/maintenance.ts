@@ -31,8 +31,8 @@ export async function requestCertificate(tx: WriteTransaction, name: string, now
 export const SITES_SHARE = 'sites'
 
 /**
- * For sites that changed since a time, while the budget has room: so the queue stays short, and names without a site
- * are never requested. Returns whether all of these sites had a certificate.
+ * For sites that changed since a time, while the budget has room or when they still have a valid one: so the queue stays
+ * short, and names without a site are never requested. Returns whether all of these sites had a certificate.
  */
 export async function requestSiteCertificates(
   { store, clock, sites }: IssuingDeps,
@@ -44,9 +44,13 @@ export async function requestSiteCertificates(
   if (names.length === 0) return true
   await store.write('relaxed', { host: names, ...BUDGET_SCOPE }, async (tx) => {
     const now = clock()
-    if (!(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))) return
-    for (const name of names)
-      if (!(await tx.certificates.findSummary(name))) await requestCertificate(tx, name, now)
+    for (const name of names) {
+      const certificate = await tx.certificates.findSummary(name)
+      if (certificate?.unusedSince === null) continue
+      const isValid = (certificate?.notAfter ?? 0) > now
+      if (isValid || (await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now)))
+        await requestCertificate(tx, name, now)
+    }
   })
   return false
 }
@@ -63,7 +67,7 @@ export async function maintain({ store, clock, own }: IssuingDeps, isStart: bool
   await store.write('relaxed', { host: own }, async (tx) => {
     for (const name of own) {
       const certificate = await tx.certificates.findSummary(name)
-      if (!certificate || certificate.unusedSince !== null) await requestCertificate(tx, name, clock())
+      if (certificate?.unusedSince !== null) await requestCertificate(tx, name, clock())
       else if (isStart && certificate.failures > 0) await tx.certificates.update(name, { dueAt: clock() })
     }
   })

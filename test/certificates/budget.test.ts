@@ -148,6 +148,18 @@ test('sites of accounts get certificates of their own within the budget, and nam
   assert.ok((await issuing.served())!.fits, 'a custom domain has a budget of its own')
   assert.notEqual((await issuing.row('site-49.sites.test')).unusedSince, null)
   assert.equal((await issuing.row('site-48.sites.test')).unusedSince, null)
+
+  await store.write('durable', {}, async (tx) => {
+    await tx.sites.update('site-49', { deletedAt: null, updatedAt: time.now })
+    await tx.sites.rename('site-48', 'renamed', time.now)
+  })
+  await pass(2 * HOUR_MS)
+  assert.equal(await certificates.repairNames(store), 0, 'the former name redirects')
+  assert.deepEqual(
+    [(await issuing.row('site-49.sites.test')).unusedSince, ca.ordered.get('site-49.sites.test')],
+    [null, 1],
+    'a restored site keeps its certificate',
+  )
   await pass(7 * DAY_MS)
   assert.ok(ca.certificates > 45, 'the next week')
 })

@@ -84,7 +84,7 @@ export class SecureService implements AsyncDisposable {
   }
 
   /** Writes as another process does, and invalidates the caches of this one immediately. */
-  async change(names: readonly string[], work: (tx: WriteTransaction) => Promise<void>): Promise<void> {
+  async change(names: readonly string[], work: (tx: WriteTransaction) => Promise<unknown>): Promise<void> {
     await this.store.write('durable', {}, async (tx) => {
       await work(tx)
       for (const name of names) await tx.notifyChanged(name)

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
+import type { WriteTransaction } from '../../server/store/store.ts'
 import { hello } from './build-client-hello.ts'
 import { SecureService, SITES, UNKNOWN_NAME, untilClosed } from './secure-service.ts'
 
@@ -46,8 +47,12 @@ describe('a service with HTTPS', () => {
     assert.equal((await own.secure(host)).body.toString(), 'home')
     for (const name of [`unknown.${SITES}`, `${site.versionId}--${site.slug}.${SITES}`, SITES])
       assert.equal(await own.namesFor(name), UNKNOWN_NAME, name)
-    await own.change([site.slug, host], (tx) => tx.sites.update(site.slug, { deletedAt: 1 }))
-    assert.equal(await own.namesFor(host), UNKNOWN_NAME, 'deleted')
+    const change = (work: (tx: WriteTransaction) => Promise<unknown>) => own.change([site.slug, host], work)
+    await change((tx) => tx.sites.rename(site.slug, 'new-name', 1))
+    assert.equal(await own.namesFor(host), `DNS:${host}`, 'it redirects')
+    assert.equal((await own.secure(host)).headers.location, `https://new-name.${SITES}/`)
+    await change((tx) => tx.sites.endRedirects(1))
+    assert.equal(await own.namesFor(host), UNKNOWN_NAME, 'its redirect has ended')
   })
 
   describe('a handshake is refused, without a write, for a name', () => {

@@ -26,6 +26,9 @@ export interface NamesPage {
   next: string | undefined
 }
 
+/** Of a site, or of its former name that redirects. */
+const IS_SERVED = sql<boolean>`(deleted_at is null or renamed_to is not null)`
+
 interface CertificateCounts {
   /** Not expired, without a failed renewal. */
   valid: number
@@ -67,7 +70,7 @@ export class CertificateQueries extends QueryGroup {
       .selectAll()
       .where('name', '=', name)
       .where(({ exists, selectFrom }) =>
-        exists(selectFrom('sites').select('slug').where('slug', '=', slug).where('deleted_at', 'is', null)),
+        exists(selectFrom('sites').select('slug').where('slug', '=', slug).where(IS_SERVED)),
       )
       .executeTakeFirst()
     return certificateTable.toEntityIfFound(row)
@@ -212,18 +215,22 @@ export class CertificateQueries extends QueryGroup {
     return toPage(rows, limit, ({ certificate }) => certificate === null)
   }
 
-  /** Of live sites with an owner, newest first. Without `changedSince`, all sites are read when none is missing. */
+  /**
+   * Hosts of live sites with an owner, without a requested certificate: those that had one first, then the newest.
+   * Without `changedSince`, all sites are read when none is missing.
+   */
   async missingSites(siteDomain: string, limit: number, changedSince = 0): Promise<string[]> {
+    const name = sql<string>`sites.slug || ${`.${siteDomain}`}`
     const rows = await this.db
       .selectFrom('sites')
-      .select(sql<string>`sites.slug || ${`.${siteDomain}`}`.as('name'))
+      .leftJoin('certificates', (join) => join.on('certificates.name', '=', name))
+      .select(name.as('name'))
       .where('deleted_at', 'is', null)
       .where('owner_id', 'is not', null)
       .where('live_version_id', 'is not', null)
       .$if(changedSince > 0, (sites) => sites.where('updated_at', '>=', changedSince))
-      .where(
-        sql<boolean>`not exists (select 1 from certificates where name = sites.slug || ${`.${siteDomain}`})`,
-      )
+      .where((e) => e.or([e('certificates.name', 'is', null), e('unused_since', 'is not', null)]))
+      .orderBy((e) => e('certificates.name', 'is', null))
       .orderBy('created_at', 'desc')
       .limit(limit)
       .execute()
@@ -232,7 +239,7 @@ export class CertificateQueries extends QueryGroup {
 
   /**
    * Among the next `limit` names with a requested certificate after that one, those that are neither active domains,
-   * nor among `others`, nor hosts of sites below `siteDomain` that are not deleted.
+   * nor among `others`, nor hosts below `siteDomain` of sites or of redirects from their former names.
    */
   async unneeded(
     after: string,
@@ -251,7 +258,7 @@ export class CertificateQueries extends QueryGroup {
         // The slug is computed from the name, so that the primary key finds the site; not a negative length of it.
         sql<string | null>`(select slug from sites
           where slug = substr(certificates.name, 1, abs(length(certificates.name) - ${suffix.length}))
-          and slug || ${suffix} = certificates.name and deleted_at is null)`.as('site'),
+          and slug || ${suffix} = certificates.name and ${IS_SERVED})`.as('site'),
       ])
       .where('unused_since', 'is', null)
       .where('name', '>', after)
