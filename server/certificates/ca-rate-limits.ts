@@ -11,12 +11,12 @@ import { hashFraction, toUrgency } from './schedule.ts'
 const MAX_ORDERS = { relaxed: 100, first: 200, urgent: 270 } as const
 const ORDERS_WINDOW_MS = 3 * HOUR_MS
 
-/** Orders of one account in 3 hours: a tenth of those for names without a certificate. */
+/** Orders of one account, or for all sites, in 3 hours: a tenth of those for names without a certificate. */
 const MAX_ORDERS_OF_ACCOUNT = 20
 
 /** Orders for names of one registrable domain in 7 days, of the 50 that large CAs publish. */
 const MAX_ORDERS_OF_ROOT = 40
-const ROOT_WINDOW_MS = 7 * DAY_MS
+export const ROOT_WINDOW_MS = 7 * DAY_MS
 
 /** Renewals with ARI do not count at the CA but are bounded here. */
 const MAX_RENEWALS = 2700
@@ -38,8 +38,8 @@ const MAX_PAUSE_MS = DAY_MS
 export interface Share {
   accountId: string
   root: string
-  /** In 7 days; by default fewer than large CAs allow. */
-  maxOfRoot?: number
+  /** Of a site of the service: the orders for all sites in 7 days. */
+  ofSites?: number
 }
 
 interface OrderRequest {
@@ -84,6 +84,11 @@ export async function reserve(
   const by = share && { accountId: share.accountId, root: share.root }
   await tx.acme.countRequest({ id: randomUUID(), kind, names: certificateNames(name), at: now, ...by })
   return undefined
+}
+
+/** The sites of one owner can use a quarter of the orders for all sites. */
+export function maxOrdersOfOwner(ofSites: number): number {
+  return Math.ceil(ofSites / 4)
 }
 
 /** Whether a share has room for another first certificate. */
@@ -155,9 +160,20 @@ function getLimits({ name, isRenewal, lifeLeft, share }: OrderRequest, now: numb
   return [failures, certificates, orders, ...limitsOfShare(share)]
 }
 
-function limitsOfShare({ accountId, root, maxOfRoot = MAX_ORDERS_OF_ROOT }: Share): RateLimit[] {
+function limitsOfShare({ accountId, root, ofSites }: Share): RateLimit[] {
+  const kind = 'order'
+  const limits = [
+    { counted: { kind, accountId }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
+    { counted: { kind, root }, max: ofSites ?? MAX_ORDERS_OF_ROOT, windowMs: ROOT_WINDOW_MS },
+  ] satisfies RateLimit[]
+  if (ofSites === undefined) return limits
   return [
-    { counted: { kind: 'order', accountId }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
-    { counted: { kind: 'order', root }, max: maxOfRoot, windowMs: ROOT_WINDOW_MS },
+    ...limits,
+    { counted: { kind, root }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
+    {
+      counted: { kind, accountId, root },
+      max: maxOrdersOfOwner(ofSites),
+      windowMs: ROOT_WINDOW_MS,
+    },
   ]
 }

@@ -16,7 +16,6 @@ import {
 } from './ca-rate-limits.ts'
 import { challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
 import { type CertificateCodec, type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
-import { SITES_SHARE } from './maintenance.ts'
 import { firstPlan, lifeLeft, nextDueTime, nextRetry } from './schedule.ts'
 import { certificateKeyContext, orderKeyContext } from './stored-keys.ts'
 
@@ -300,8 +299,10 @@ export class Issuance {
   async #findShare(tx: WriteTransaction, name: string): Promise<Share | undefined> {
     const { own, sites } = this.#deps
     if (own.includes(name)) return undefined
-    if (sites && name.endsWith(`.${sites.domain}`))
-      return { accountId: SITES_SHARE, root: sites.domain, maxOfRoot: sites.perWeek }
+    if (sites && name.endsWith(`.${sites.domain}`)) {
+      const site = await tx.sites.bySlug(name.slice(0, -sites.domain.length - 1))
+      return { accountId: site?.ownerId ?? '', root: sites.domain, ofSites: sites.perWeek }
+    }
     const owner = await tx.domains.active(name)
     return owner && { accountId: owner.accountId, root: (await splitName(name)).root }
   }

@@ -2,7 +2,7 @@ import { DAY_MS } from '../lib/time.ts'
 import type { NamesPage } from '../store/queries/certificates.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { emptyCertificate } from '../store/tables/certificates.ts'
-import { BUDGET_SCOPE, hasRoom, prune } from './ca-rate-limits.ts'
+import { BUDGET_SCOPE, hasRoom, maxOrdersOfOwner, prune, ROOT_WINDOW_MS } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'
 
@@ -27,12 +27,9 @@ export async function requestCertificate(tx: WriteTransaction, name: string, now
   await tx.certificates.update(name, { dueAt: retry, unusedSince: null })
 }
 
-/** All sites share the orders of single certificates. */
-export const SITES_SHARE = 'sites'
-
 /**
- * For sites that changed since a time, while the budget has room or when they still have a valid one: so the queue stays
- * short, and names without a site are never requested. Returns whether all of these sites had a certificate.
+ * For sites that changed since a time, while the budget has room: so the queue stays short, and names without a site
+ * are never requested. Returns whether all of these sites had a certificate, or their owners no room.
  */
 export async function requestSiteCertificates(
   { store, clock, sites }: IssuingDeps,
@@ -40,17 +37,18 @@ export async function requestSiteCertificates(
 ): Promise<boolean> {
   if (!sites) return true
   const { domain, perWeek } = sites
-  const names = await store.read.certificates.missingSites(domain, SITES_PER_RUN, changedSince)
-  if (names.length === 0) return true
-  await store.write('relaxed', { host: names, ...BUDGET_SCOPE }, async (tx) => {
+  const owners = { changedSince, maxOfOwner: maxOrdersOfOwner(perWeek), since: clock() - ROOT_WINDOW_MS }
+  const missing = await store.read.certificates.missingSites(domain, SITES_PER_RUN, owners)
+  if (missing.length === 0) return true
+  const host = missing.map(({ name }) => name)
+  await store.write('relaxed', { host, ...BUDGET_SCOPE }, async (tx) => {
     const now = clock()
-    for (const name of names) {
-      const certificate = await tx.certificates.findSummary(name)
-      if (certificate?.unusedSince === null) continue
-      const isValid = (certificate?.notAfter ?? 0) > now
-      if (isValid || (await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now)))
+    for (const { name, ownerId } of missing)
+      if (
+        !(await tx.certificates.findSummary(name)) &&
+        (await hasRoom(tx, { accountId: ownerId, root: domain, ofSites: perWeek }, now))
+      )
         await requestCertificate(tx, name, now)
-    }
   })
   return false
 }
@@ -80,7 +78,8 @@ export async function maintain({ store, clock, own }: IssuingDeps, isStart: bool
 }
 
 /**
- * For a job with its store: schedules names that no event has scheduled, such as domains from before HTTPS was enabled.
+ * For a job with its store: schedules names that no event has scheduled, such as domains from before HTTPS was enabled,
+ * or restored sites.
  * Returns how many names were changed.
  */
 export async function repairNames({ clock, own, sites }: IssuingDeps, store: Store): Promise<number> {
@@ -101,7 +100,14 @@ export async function repairNames({ clock, own, sites }: IssuingDeps, store: Sto
           if (!(await tx.domains.active(name))) await releaseCertificate(tx, name, clock())
       }),
   )
-  return missing + unneeded
+  const restored = await repairInPages(
+    (after) => store.read.certificates.released(after, PAGE_SIZE, sites?.domain ?? ''),
+    (names) =>
+      store.write('relaxed', { host: names }, async (tx) => {
+        for (const name of names) await requestCertificate(tx, name, clock())
+      }),
+  )
+  return missing + unneeded + restored
 }
 
 async function repairInPages(

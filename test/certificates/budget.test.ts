@@ -123,7 +123,8 @@ test('sites of accounts get certificates of their own within the budget, and nam
   const live = { ownerId: 'ann', liveVersionId: 'v' }
   await store.write('durable', {}, async (tx) => {
     for (let number = 0; number < 50; number++) {
-      await tx.sites.insert(siteRow(`site-${number}`, { ...live, createdAt: number }))
+      const ownerId = `owner-${number % 5}`
+      await tx.sites.insert(siteRow(`site-${number}`, { ...live, ownerId, createdAt: number }))
       await tx.sites.insert(siteRow(`anonymous-${number}`, { ...live, ownerId: null }))
     }
     await tx.sites.insert(siteRow('pending', { ...live, liveVersionId: null }))
@@ -154,7 +155,8 @@ test('sites of accounts get certificates of their own within the budget, and nam
     await tx.sites.rename('site-48', 'renamed', time.now)
   })
   await pass(2 * HOUR_MS)
-  assert.equal(await certificates.repairNames(store), 0, 'the former name redirects')
+  assert.equal(await certificates.repairNames(store), 1)
+  assert.equal((await issuing.row('site-48.sites.test')).unusedSince, null, 'the former name redirects')
   assert.deepEqual(
     [(await issuing.row('site-49.sites.test')).unusedSince, ca.ordered.get('site-49.sites.test')],
     [null, 1],
@@ -162,6 +164,27 @@ test('sites of accounts get certificates of their own within the budget, and nam
   )
   await pass(7 * DAY_MS)
   assert.ok(ca.certificates > 45, 'the next week')
+})
+
+test('an account uses at most a quarter of the certificates of sites', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node({ sites: { domain: 'sites.test', perWeek: 40 } })
+  const insert = (name: string, ownerId: string, createdAt: number) =>
+    store.write('durable', {}, (tx) =>
+      tx.sites.insert(siteRow(name, { ownerId, liveVersionId: 'v', createdAt, updatedAt: time.now })),
+    )
+  for (let number = 0; number < 20; number++) await insert(`many-${number}`, 'greedy', 1000 + number)
+  await certificates.runDue()
+  for (let number = 0; number < 12; number++) await insert(`one-${number}`, `owner-${number}`, number)
+  for (let run = 0; run < 4; run++) await certificates.runDue()
+  const countOf = (prefix: string) => [...ca.ordered.keys()].filter((name) => name.startsWith(prefix)).length
+  assert.deepEqual([countOf('many'), countOf('one')], [10, 10], 'twenty in three hours')
+  for (const end = time.now + 5 * DAY_MS; time.now < end; time.now += HOUR_MS) await certificates.runDue()
+  assert.deepEqual([countOf('many'), countOf('one')], [10, 12])
+  await insert('late', 'late', 0)
+  await certificates.runDue()
+  assert.ok((await issuing.served('late.sites.test'))!.fits)
 })
 
 test('a site that changes after all others have certificates gets one, too, and no other site is read again', async (t) => {
@@ -180,6 +203,6 @@ test('a site that changes after all others have certificates gets one, too, and 
   await store.write('durable', {}, (tx) => tx.sites.update('claimed', change))
   await certificates.runDue()
   assert.deepEqual([...ca.ordered.keys()].sort(), ['claimed.sites.test', 'first.sites.test'])
-  const since = missingSites.mock.calls.map((call) => call.arguments[2])
+  const since = missingSites.mock.calls.map((call) => call.arguments[2].changedSince)
   assert.deepEqual(since, [time.now - MINUTE_MS])
 })

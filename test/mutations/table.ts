@@ -174,7 +174,7 @@ const ROWS: readonly Row[] = [
   ['has response modes that send forms to an address of a stranger', 'server/api/oauth.ts', 'authorizationTarget', "parameters.set('response_mode', 'unsupported')", '', OAUTH],
   ['lets a program overwrite a version without showing whose it is', 'server/api/mcp/tool-server.ts', 'callTool', 'account ? await describeConflict(error, args, api) : error', 'error', MCP_TOOLS],
   // Emails and certificates of single sites
-  ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'requestSiteCertificates', '(await hasRoom(tx, { accountId: SITES_SHARE, root: domain, maxOfRoot: perWeek }, now))', 'true', 'test/certificates/budget.test.ts'],
+  ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'requestSiteCertificates', '(await hasRoom(tx, { accountId: ownerId, root: domain, ofSites: perWeek }, now))', 'true', 'test/certificates/budget.test.ts'],
   ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', 'CertificateQueries.findOfSite', "selectFrom('sites').select('slug').where('slug', '=', slug).where(IS_SERVED)", "selectFrom('sites').select('slug').where('slug', '=', slug)", 'test/tls/service.test.ts'],
   ['sends two emails about one event', 'server/operations/notices/notices.ts', 'Notices.#claim', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
   ['allows a program by the second of two fast clicks', 'dashboard/app/decision.tsx', 'Decision', '!isSettled', 'false', 'test/dashboard/authorize.test.ts'],
@@ -191,7 +191,7 @@ const ROWS: readonly Row[] = [
   ['begins a write without its locks', 'server/store/postgres/writer.ts', 'beginMessage', '...locks.map((key) => `select pg_advisory_xact_lock(${key})`)', '', 'test/store/postgres.test.ts'],
   ['scans all notices for each failing domain', 'server/store/queries/notices.ts', 'NoticeQueries.failingDomains', "`'domain-fails ' || domains.account_id || ' ' || domains.domain || ' ' || domains.failing_since`", "`'domain-fails ' || account_id || ' ' || domains.domain || ' ' || domains.failing_since`", 'test/store/query-plans.test.ts'],
   ['searches strays in all arrivals', 'server/store/migrations/001-baseline.ts', 'arrivals', 'create index arrivals_by_object on arrivals (object)', 'create index arrivals_by_object on arrivals (size)', 'test/store/query-plans.test.ts'],
-  ['cuts the names of certificates to a negative length', 'server/store/queries/certificates.ts', 'CertificateQueries.unneeded', 'abs(length(certificates.name)', '(length(certificates.name)', 'test/store/postgres.test.ts'],
+  ['cuts the names of certificates to a negative length', 'server/store/queries/certificates.ts', 'CertificateQueries.#withUsers', 'abs(length(certificates.name)', '(length(certificates.name)', 'test/store/postgres.test.ts'],
   ['deletes a site without naming its domains', 'server/domains/status.ts', 'writeWithDomains', '{ ...scope, host }', 'scope', 'test/interleaving/interleaving.test.ts'],
   ['accepts an archive whose first files may be deleted', 'server/publish/archive-upload.ts', 'store', 'if (clock() > endsAt) throw tooLong()', '', 'test/api/archives.test.ts'],
   ['records uploads beside a finalize', 'server/publish/upload-recorder.ts', 'UploadRecorder.#recordWithin', "write('unread', scope,", "write('relaxed', {},", 'test/interleaving/interleaving.test.ts'],

@@ -216,25 +216,30 @@ export class CertificateQueries extends QueryGroup {
   }
 
   /**
-   * Hosts of live sites with an owner, without a requested certificate: those that had one first, then the newest.
+   * Live sites without a certificate, newest first, of owners with fewer than `maxOfOwner` orders for sites since then.
    * Without `changedSince`, all sites are read when none is missing.
    */
-  async missingSites(siteDomain: string, limit: number, changedSince = 0): Promise<string[]> {
+  async missingSites(
+    siteDomain: string,
+    limit: number,
+    { changedSince = 0, maxOfOwner, since }: { changedSince?: number; maxOfOwner: number; since: number },
+  ): Promise<{ name: string; ownerId: string }[]> {
     const name = sql<string>`sites.slug || ${`.${siteDomain}`}`
-    const rows = await this.db
+    return await this.db
       .selectFrom('sites')
-      .leftJoin('certificates', (join) => join.on('certificates.name', '=', name))
-      .select(name.as('name'))
+      .select([name.as('name'), sql<string>`owner_id`.as('ownerId')])
       .where('deleted_at', 'is', null)
       .where('owner_id', 'is not', null)
       .where('live_version_id', 'is not', null)
       .$if(changedSince > 0, (sites) => sites.where('updated_at', '>=', changedSince))
-      .where((e) => e.or([e('certificates.name', 'is', null), e('unused_since', 'is not', null)]))
-      .orderBy((e) => e('certificates.name', 'is', null))
+      .where(sql<boolean>`not exists (select 1 from certificates where name = ${name})`)
+      .where(
+        sql<boolean>`(select count(*) from acme_requests where kind = 'order' and account_id = sites.owner_id
+          and root = ${siteDomain} and at > ${since}) < ${maxOfOwner}`,
+      )
       .orderBy('created_at', 'desc')
       .limit(limit)
       .execute()
-    return rows.map((row) => row.name)
   }
 
   /**
@@ -246,8 +251,29 @@ export class CertificateQueries extends QueryGroup {
     limit: number,
     { others, siteDomain = '' }: { others: readonly string[]; siteDomain?: string | undefined },
   ): Promise<NamesPage> {
+    const rows = await this.#withUsers(after, limit, siteDomain).where('unused_since', 'is', null).execute()
+    return toPage(
+      rows,
+      limit,
+      ({ name, domain, site }) => domain === null && site === null && !others.includes(name),
+    )
+  }
+
+  /** Among the next `limit` names with a released certificate after that one, those of sites that are served again. */
+  async released(after: string, limit: number, siteDomain: string): Promise<NamesPage> {
+    const rows = await this.#withUsers(after, limit, siteDomain)
+      .where('unused_since', 'is not', null)
+      .execute()
+    return toPage(rows, limit, ({ site }) => site !== null)
+  }
+
+  async deleteUnused(before: number): Promise<number> {
+    return countDeleted(this.db.deleteFrom('certificates').where('unused_since', '<', before))
+  }
+
+  #withUsers(after: string, limit: number, siteDomain: string) {
     const suffix = `.${siteDomain}`
-    const rows = await this.db
+    return this.db
       .selectFrom('certificates')
       .leftJoin('domains', (join) =>
         join.onRef('domains.domain', '=', 'certificates.name').on('status', '=', 'active'),
@@ -260,20 +286,9 @@ export class CertificateQueries extends QueryGroup {
           where slug = substr(certificates.name, 1, abs(length(certificates.name) - ${suffix.length}))
           and slug || ${suffix} = certificates.name and ${IS_SERVED})`.as('site'),
       ])
-      .where('unused_since', 'is', null)
       .where('name', '>', after)
       .orderBy('name')
       .limit(limit)
-      .execute()
-    return toPage(
-      rows,
-      limit,
-      ({ name, domain, site }) => domain === null && site === null && !others.includes(name),
-    )
-  }
-
-  async deleteUnused(before: number): Promise<number> {
-    return countDeleted(this.db.deleteFrom('certificates').where('unused_since', '<', before))
   }
 
   #summaries() {
