@@ -195,6 +195,28 @@ describe('TLS handshakes', () => {
     assert.equal(handshakes.refused.busy, 5)
   })
 
+  test('handshakes of many networks that take all places give them up after two seconds at most', async () => {
+    const networks = MAX_HANDSHAKES / 2
+    addresses = Array.from(
+      { length: MAX_HANDSHAKES },
+      (_, index) => `2001:db8:0:${(index % networks).toString(16)}::1`,
+    )
+    for (let index = 0; index < MAX_HANDSHAKES; index++) await client(Buffer.of(22))
+    await waitFor(() => handshakes.count === MAX_HANDSHAKES)
+    mock.timers.tick(1000)
+    addresses = ['198.51.100.1']
+    await untilClosed(await client())
+    mock.timers.tick(1000)
+    for (let index = 0; index < 5; index++) {
+      addresses = ['198.51.100.1']
+      open.add(await handshake(port, { servername: NAME, ca: certificate.cert }))
+      await waitFor(() => secured.length === index + 1)
+      await client(Buffer.of(22))
+      await waitFor(() => handshakes.count === MAX_HANDSHAKES)
+    }
+    assert.equal(handshakes.refused.busy, 6)
+  })
+
   test('clients that disconnect during a handshake leave no state behind', async () => {
     const held = Promise.withResolvers<SelectedCertificate>()
     choose = ({ serverName }) => (serverName === 'held.test' ? held.promise : choice)

@@ -34,8 +34,12 @@ export interface TlsAcceptorOptions {
 const MAX_HANDSHAKES = 1000
 const MAX_HANDSHAKES_PER_ADDRESS = 250
 
-/** When all places are taken, an address with this many times the handshakes of another one loses one. */
+/**
+ * When all places are taken, an address with this many times the handshakes of another one loses one; else the oldest
+ * of all ends that has taken at least a second, since clients of many networks may take the places.
+ */
 const FAIRNESS_RATIO = 4
+const SLOW_TICKS = 2
 
 const HANDSHAKE_TIMEOUT_MS = 10_000
 const TICK_INTERVAL_MS = 1000
@@ -91,14 +95,17 @@ export class TlsAcceptor {
     for (const raw of this.#inFlight.keys()) raw.destroy()
   }
 
-  /** Whether an address with this many handshakes may start one, perhaps in the place of a busier address. */
+  /** Whether an address with this many handshakes may start one, perhaps in the place of another one. */
   #admit(ofAddress: number): boolean {
     if (this.#inFlight.size < MAX_HANDSHAKES) return true
     const [fullest, fullestCount] = [...this.#countByAddress].reduce((one, other) =>
       other[1] > one[1] ? other : one,
     )
-    if (fullestCount < FAIRNESS_RATIO * (ofAddress + 1)) return false
-    const [oldest] = this.#inFlight.entries().find(([, { address }]) => address === fullest)!
+    const isFuller = fullestCount >= FAIRNESS_RATIO * (ofAddress + 1)
+    const [oldest, { began }] = this.#inFlight
+      .entries()
+      .find(([, { address }]) => !isFuller || address === fullest)!
+    if (!isFuller && this.#ticks - began < SLOW_TICKS) return false
     this.refused.busy++
     this.#done(oldest)
     oldest.destroy()
