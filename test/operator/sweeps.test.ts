@@ -241,6 +241,28 @@ test('an owner gets one email about each expiring site, failing domain and faili
   assert.match(about(/^unrenewed/).html, /The CA says &#60;no&#62;/)
 })
 
+test('each activation of a domain gets an email about its certificate, also that of another owner', async () => {
+  await using folder = await emptyFolder(NOW)
+  await addEvents(folder)
+  const name = 'unrenewed.example'
+  const { store, data, sweep } = folder
+  const recipients = async () => {
+    await sweep('emails')
+    const emails = await sentEmails(data)
+    return emails.filter(({ subject }) => subject.startsWith(name)).map(({ to }) => to)
+  }
+  assert.deepEqual(await recipients(), ['ann@example.test'])
+  const row = (await store.read.domains.active(name))!
+  await store.write('durable', {}, (tx) => tx.domains.update(row, { verifiedAt: row.verifiedAt! + 1 }))
+  assert.deepEqual(await recipients(), ['ann@example.test', 'ann@example.test'])
+  await store.write('durable', {}, async (tx) => {
+    await tx.accounts.insert(accountRow('cid'))
+    await tx.domains.remove('ann', name)
+    await tx.domains.insert({ ...row, accountId: 'cid' })
+  })
+  assert.deepEqual((await recipients()).sort(), ['ann@example.test', 'ann@example.test', 'cid@example.test'])
+})
+
 test('an email that cannot be sent is tried five times, at growing intervals', async () => {
   await using folder = await emptyFolder(NOW)
   await addEvents(folder)

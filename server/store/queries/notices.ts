@@ -74,13 +74,14 @@ export class NoticeQueries extends QueryGroup {
   }
 
   async failingCertificates(since: number, limit: number): Promise<FailingCertificate[]> {
-    const id = sql<string>`'certificate-fails ' || name || ' ' || coalesce(not_after, 0)`
+    const id = sql<string>`'certificate-fails ' || domains.account_id || ' ' || name || ' ' || coalesce(verified_at, 0) || ' ' || coalesce(not_after, 0)`
     return await this.db
       .selectFrom('certificates')
       .innerJoin('domains', 'domains.domain', 'certificates.name')
       .select([
         'domains.domain',
         'domains.account_id as accountId',
+        'domains.verified_at as verifiedAt',
         sql<string>`problem`.as('problem'),
         'not_after as notAfter',
       ])

@@ -55,6 +55,8 @@ export type Notice = EntityOf<typeof noticeTable>
 export interface FailingCertificate {
   domain: string
   accountId: string
+  /** When the account proved the domain. */
+  verifiedAt: number | null
   problem: string
   notAfter: number | null
 }
@@ -71,6 +73,6 @@ export function domainNoticeId({
   return `domain-fails ${accountId} ${domain} ${failingSince}`
 }
 
-export function certificateNoticeId({ domain, notAfter }: FailingCertificate): string {
-  return `certificate-fails ${domain} ${notAfter ?? 0}`
+export function certificateNoticeId({ accountId, domain, verifiedAt, notAfter }: FailingCertificate): string {
+  return `certificate-fails ${accountId} ${domain} ${verifiedAt ?? 0} ${notAfter ?? 0}`
 }
