@@ -186,7 +186,15 @@ describe('what an operator takes away', () => {
     await store.write('durable', {}, (tx) => tx.domains.insert(row))
     await call('DELETE', `domains/${domain}`, REASON)
     assert.deepEqual((await owner.client.domains()).domains, [])
-    assert.equal(await store.read.domains.reservation(domain, api.clock.now), undefined)
+    const reservation = () => store.read.domains.reservation(domain, api.clock.now)
+    assert.equal(await reservation(), undefined)
+
+    await store.write('durable', {}, (tx) => tx.domains.insert(row))
+    await owner.client.removeDomain(domain)
+    assert.notEqual(await reservation(), undefined)
+    await call('DELETE', `domains/${domain}`, REASON)
+    assert.equal(await reservation(), undefined, 'its owner had removed it')
+    await assert.rejects(call('DELETE', `domains/${domain}`, REASON), /NOT_FOUND/)
   })
 })
 

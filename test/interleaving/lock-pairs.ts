@@ -117,6 +117,7 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/domains/domain.ts add host',
   'server/domains/domain.ts add site',
   'server/domains/domain.ts remove account',
+  'server/operations/moderation/removals.ts releaseDomain account',
   'server/domains/verifier.ts conclude host',
   'server/domains/verifier.ts conclude account',
   'server/domains/verifier.ts conclude site',

@@ -51,21 +51,30 @@ export class Removals {
     })
   }
 
-  /** Any account can add the domain again. NOT_FOUND. */
+  /** Any account can add the domain again, also one that was removed and is reserved. NOT_FOUND. */
   async releaseDomain(actor: AuditActor, typed: string, reason: string): Promise<void> {
     const { store, clock, certificates } = this.#options
     const domain = parseHostName(typed)
-    await store.write('durable', { host: domain }, async (tx) => {
-      const now = clock()
-      const row = await tx.domains.active(domain)
-      if (!row) throw new ApiError('NOT_FOUND', `No site has the domain ${domain}`)
-      await removeDomain(tx, row, now, certificates)
-      await tx.domains.releaseReservation(domain)
-      const { accountId, slug } = row
-      const event = { kind: 'domain-released', domain, slug, reason } as const
-      await notify(tx, { accountId, subject: domain, event, now })
-      await tx.audit.add({ at: now, actor, action: 'domain.release', target: domain, details: { reason } })
-    })
+    const find = async ({ domains }: Queries) =>
+      (await domains.active(domain)) ?? (await domains.reservation(domain, clock()))
+    for (let isReleased = false; !isReleased; ) {
+      const account = (await find(store.read))?.accountId
+      if (account === undefined)
+        throw new ApiError('NOT_FOUND', `No site has the domain ${domain}, and no account has it reserved`)
+      isReleased = await store.write('durable', { host: domain, account }, async (tx) => {
+        const now = clock()
+        const held = await find(tx)
+        if (held?.accountId !== account) return false
+        if ('slug' in held) {
+          await removeDomain(tx, held, now, certificates)
+          const event = { kind: 'domain-released', domain, slug: held.slug, reason } as const
+          await notify(tx, { accountId: account, subject: domain, event, now })
+        }
+        await tx.domains.releaseReservation(domain)
+        await tx.audit.add({ at: now, actor, action: 'domain.release', target: domain, details: { reason } })
+        return true
+      })
+    }
   }
 
   /** Also deletes all of its sites; returns its email address. LAST_ADMINISTRATOR. See `requireAccountOf`. */
