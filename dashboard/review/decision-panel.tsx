@@ -54,13 +54,16 @@ export function DecisionPanel({ review, versionId, canWrite, onDecide }: Decisio
           <Button
             key={verdict}
             variant={verdict === 'approved' ? 'main' : 'plain'}
-            disabled={!canWrite}
+            disabled={!canWrite || !review.mayDecide}
             onClick={() => ask(verdict)}
           >
             {VERBS[verdict]}
           </Button>
         ))}
       </div>
+      {!review.mayDecide && (
+        <p class="quiet small">This link is for comments. For a decision, ask the owner for another link.</p>
+      )}
       {asked && (
         <Confirm
           title={`${VERBS[asked]}: version ${shortId(versionId)}`}

@@ -117,7 +117,7 @@ interface LinkRowProps {
   onRevoke: () => unknown
 }
 
-function LinkRow({ link: { id, audience, createdAt, expiresAt }, onRevoke }: LinkRowProps) {
+function LinkRow({ link: { id, audience, createdBy, createdAt, expiresAt }, onRevoke }: LinkRowProps) {
   return (
     <li class="choices">
       <span>
@@ -125,6 +125,7 @@ function LinkRow({ link: { id, audience, createdAt, expiresAt }, onRevoke }: Lin
         <span class="quiet small">
           {' · Created '}
           <RelativeTime at={createdAt} />
+          {createdBy && <bdi> by {createdBy}</bdi>}
           {' · '}
           {expiresAt === null ? (
             'Ends with the preview'

@@ -128,7 +128,7 @@ const FOR_REVIEWERS = {
 // biome-ignore format: a table reads best a row a line
 const REVIEW = {
   get: { ...FOR_REVIEWERS, summary: 'Get a review: what is shown, its threads and decisions', query: reviewShape.reviewQuery, answer: [200, reviewShape.review], access: forSite('read') },
-  createLink: { tag: 'Reviews', summary: 'Create a link with which reviewers without an account comment and decide', details: 'The response shows the URL once. It ends with the preview.', body: reviewShape.reviewLinkRequest, answer: [201, reviewShape.createdReviewLink], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'], access: forSite('publish') },
+  createLink: { tag: 'Reviews', summary: 'Create a link with which reviewers without an account comment and decide', details: 'The response shows the URL once. It ends with the preview. That of a key with an expiry, a list of sites or a scope below `manage` ends with the key; below `manage`, its holders comment and do not decide.', body: reviewShape.reviewLinkRequest, answer: [201, reviewShape.createdReviewLink], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'], access: forSite('publish') },
   revokeLink: { tag: 'Reviews', summary: 'End a review link and what it shows', answer: [200, reviewShape.revokedReviewLink], errors: ['SITE_PENDING'], access: forSite('publish') },
   createThread: { ...FOR_REVIEWERS, summary: 'Comment on a place of a page', body: reviewShape.threadRequest, answer: [201, reviewShape.thread], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'] },
   addToThread: { ...FOR_REVIEWERS, summary: 'Reply to a thread, resolve it or open it again', body: reviewShape.threadChange, answer: [200, reviewShape.thread], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'] },

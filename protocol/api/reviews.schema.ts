@@ -90,6 +90,9 @@ export type ReviewAudience = Static<typeof audience>
 const linkFields = {
   id: text('Its id'),
   audience,
+  createdBy: nullable(
+    text('Email address of its creator; it ends when this account has no more access to the site'),
+  ),
   createdAt: time('Creation'),
   expiresAt: nullable(time('Expiry; null when it ends with the preview')),
 }
@@ -114,7 +117,12 @@ export const reviewLinkRequest = named(
 )
 export const createdReviewLink = named(
   'CreatedReviewLink',
-  object({ ...linkFields, url: text('Shown once. Anyone with it can comment and decide') }),
+  object({
+    ...linkFields,
+    url: text(
+      'Shown once. Anyone with it can comment; with that of a key of scope `manage` or a session also decide',
+    ),
+  }),
 )
 export type CreatedReviewLink = Static<typeof createdReviewLink>
 
@@ -145,6 +153,7 @@ export const review = named(
         expiresAt: time('When this URL ends'),
       }),
       role: reviewerRole,
+      mayDecide: bool('Whether the caller may approve, or request changes'),
       decision: text('About the content that is shown now', {
         enum: ['none', 'approved', 'changes-requested'],
       }),

@@ -38,6 +38,15 @@ export async function assertPermitted(
   if (!site || !grant.sites.includes(site.visitsKey)) throw otherSite(access, grant.sites.length)
 }
 
+/** Whether the credential may give access that outlives it. */
+export function givesLastingAccess({ scope, sites, expiresAt }: Grant): boolean {
+  return mayManage(scope) && sites === null && expiresAt === null
+}
+
+export function mayManage(scope: KeyScope): boolean {
+  return rank(scope) >= rank('manage')
+}
+
 /** A publish with the name of a preview leaves the site as it is. */
 export function publishScope(previewName: string | null | undefined): KeyScope {
   return typeof previewName === 'string' ? 'preview' : 'publish'

@@ -128,6 +128,8 @@ const VALUES: Record<string, string | number> = {
   after: 'Opening hours',
   revision: `${VERSION}.1795367051000.1.240.`,
   contentHash: 'b633a587c652d02386c4f16f8c6f6aab7352d97f16367c3c40576214372dd628',
+  'ReviewLink.createdBy': 'you@example.com',
+  'CreatedReviewLink.createdBy': 'you@example.com',
   'CreatedReviewLink.url': 'https://slipway.example.net/review#TOKEN',
   changedAt: '2026-11-22T16:04:11.000Z',
   'Preview.name': 'pr-42',

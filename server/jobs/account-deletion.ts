@@ -6,6 +6,7 @@ import { type DomainCertificates, writeWithDomains } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import type { Parts } from '../parts.ts'
+import { endReviewsOf } from '../sites/reviews/access.ts'
 import { deleteSite } from '../sites/trash.ts'
 import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
@@ -97,7 +98,7 @@ export class AccountDeletion {
       // Another process has completed it.
       if (!account || account.deletionStartedAt === null) return true
       const remaining = await findSites(tx, id)
-      if (remaining.length === 0) await deleteEmptyAccount(tx, account)
+      if (remaining.length === 0) await deleteEmptyAccount(tx, account, this.#parts.clock())
       await this.#deleteSites(
         tx,
         remaining.filter((slug) => slugs.includes(slug)),
@@ -125,11 +126,12 @@ async function findSites(queries: Queries, accountId: string): Promise<string[]>
   return [...sites, ...trashed].map(({ slug }) => slug)
 }
 
-async function deleteEmptyAccount(tx: WriteTransaction, account: Account): Promise<void> {
+async function deleteEmptyAccount(tx: WriteTransaction, account: Account, now: number): Promise<void> {
   // Reservations protect a returning owner; this one does not return.
   await tx.domains.releaseReservations(account.id)
   await tx.notices.deleteOfAccount(account.id)
-  await tx.collaborators.removeEmail(account.email)
+  for (const slug of await tx.collaborators.removeEmail(account.email))
+    await endReviewsOf(tx, account, { slug, now })
   for (const key of counterKeys(account.id)) await tx.counters.delete(key)
   await tx.usage.remove(accountHolder(account.id))
   await tx.accounts.remove(account.id)

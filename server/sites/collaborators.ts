@@ -12,6 +12,7 @@ import type { Parts } from '../parts.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
+import { endReviewsOf } from './reviews/access.ts'
 
 /** Each invitation is an email to an address that the account chooses. */
 const MAX_INVITATIONS_PER_DAY = 20
@@ -58,15 +59,21 @@ export class Collaborators {
     })
   }
 
-  /** The owner removes any collaborator, a collaborator only itself. NOT_FOUND for an address that is none. */
+  /**
+   * The owner removes any collaborator, a collaborator only itself, with the review links that it created. NOT_FOUND for
+   * an address that is none.
+   */
   async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
     const { store, clock } = this.#parts
     const email = readEmail(typed)
     await store.write('durable', { site: slug }, async (tx) => {
+      const now = clock()
       const right = email === account.email ? 'remove' : 'delete'
-      await requireAccess(tx, right, { slug, account, now: clock() })
-      if (await tx.collaborators.remove(slug, email)) return
-      throw new ApiError('NOT_FOUND', 'The site has no collaborator with this address')
+      await requireAccess(tx, right, { slug, account, now })
+      if (!(await tx.collaborators.remove(slug, email)))
+        throw new ApiError('NOT_FOUND', 'The site has no collaborator with this address')
+      const removed = await tx.accounts.byEmail(email)
+      if (removed) await endReviewsOf(tx, removed, { slug, now })
     })
     return { slug, email, removed: true }
   }

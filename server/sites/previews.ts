@@ -1,6 +1,6 @@
 import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.schema.ts'
 import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
-import { requireAccess } from '../accounts/authorization.ts'
+import { findRole, requireAccess } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
@@ -83,14 +83,17 @@ export class Previews {
   }
 }
 
-/** Exactly this content was approved by those whose approval counts, and no changes were requested since. */
+/** Exactly this content was approved by one whose approval counts now, and no changes were requested since. */
 async function requireApproval(queries: Queries, slug: string, contentHash: string): Promise<void> {
-  const { requireApproval: rule } = (await queries.sites.bySlug(slug))!
+  const site = (await queries.sites.bySlug(slug))!
+  const { requireApproval: rule } = site
   if (rule === 'off') return
   const decisions = await queries.reviews.decisionsAbout(slug, contentHash, MAX_DECISIONS)
-  for (const { decision, author } of decisions) {
+  for (const { decision, accountId } of decisions) {
     if (decision === 'changes-requested') break
-    if (rule === 'anyone' || author.role !== 'guest') return
+    if (rule === 'anyone') return
+    const reviewer = accountId === null ? undefined : await queries.accounts.byId(accountId)
+    if (reviewer && (await findRole(queries, site, reviewer))) return
   }
   const [last] = decisions
   const whose = rule === 'anyone' ? 'an approval' : 'the approval of a collaborator'

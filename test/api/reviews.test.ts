@@ -16,12 +16,13 @@ const PLACE = {
   ...{ width: 360, height: 640 },
 }
 
-/** A live site with the preview `spring`, which is shared with a colleague. */
-async function reviewed({ contents = { 'index.html': 'spring' } } = {}) {
+/** A live site with the preview `spring`, which is shared with colleagues. */
+async function reviewed({ contents = { 'index.html': 'spring' }, people = [colleague] } = {}) {
   const { slug } = await api.publish(owner.client, { 'index.html': 'live' })
   const { versionId } = await api.publish(owner.client, contents, { slug, preview: 'spring' })
-  const collaborator = { slug, email: colleague.email, addedAt: api.clock.now }
-  await store.write('durable', { site: slug }, (tx) => tx.collaborators.add(collaborator))
+  await store.write('durable', { site: slug }, async (tx) => {
+    for (const { email } of people) await tx.collaborators.add({ slug, email, addedAt: api.clock.now })
+  })
   const review = owner.client.review(slug, 'spring')
   const begin = () => review.createThread({ versionId, place: PLACE, text: 'too small' })
   return { slug, versionId, review, begin }
@@ -61,6 +62,7 @@ describe('a review', () => {
     ['the owner', 'ok', 'ok'],
     ['a collaborator', 'ok', 'ok'],
     ['the holder of a link', 'ok', 'UNAUTHORIZED'],
+    ['the holder of a link of a collaborator', 'ok', 'UNAUTHORIZED'],
     ['an account with a link', 'ok', 'NOT_FOUND'],
     ['a collaborator with a link for collaborators', 'ok', 'ok'],
     ['the holder of a link for collaborators', 'UNAUTHORIZED', 'UNAUTHORIZED'],
@@ -71,11 +73,33 @@ describe('a review', () => {
     ['the holder of a link to the live version', 'NOT_FOUND', 'UNAUTHORIZED'],
     ['the holder of a link to another site', 'NOT_FOUND', 'UNAUTHORIZED'],
     ['the owner with the token of a revoked link', 'NOT_FOUND', 'ok'],
+    ['the holder of a link of a former collaborator', 'NOT_FOUND', 'UNAUTHORIZED'],
+    ['the holder of a link of a deleted account', 'NOT_FOUND', 'UNAUTHORIZED'],
+    ['the holder of a link of a suspended account', 'NOT_FOUND', 'UNAUTHORIZED'],
+    ['the holder of a link of a revoked key', 'NOT_FOUND', 'UNAUTHORIZED'],
     ['another account', 'NOT_FOUND', 'NOT_FOUND'],
     ['a caller without anything', 'UNAUTHORIZED', 'UNAUTHORIZED'],
   ]
 
-  async function clients({ slug, review }: Awaited<ReturnType<typeof reviewed>>) {
+  /** Holders of links whose creators have no more access. */
+  async function holdersOfEnded(slug: string, former: readonly [Account, Account, Account]) {
+    const [left, deleted, suspended] = former
+    const { id, apiKey } = await owner.client.createKey({ name: `links of ${slug}`, scope: 'publish' })
+    const creators = [...former.map(({ client }) => client), api.client(apiKey)]
+    const tokens = creators.map(async (client) => (await linked(client.review(slug, 'spring'))).reviewToken)
+    const guests = (await Promise.all(tokens)).map((token) => guestOf(token))
+    await owner.client.removeCollaborator(slug, left.email)
+    await deleted.client.deleteAccount(deleted.email)
+    const { suspensions } = await api.operator()
+    await suspensions.suspendAccount(COMMAND_LINE, suspended.email, { reason: 'a reason' })
+    await owner.client.revokeKey(id)
+    return guests
+  }
+
+  async function clients(
+    { slug, review }: Awaited<ReturnType<typeof reviewed>>,
+    former: readonly [Account, Account, Account],
+  ) {
     const other = await reviewed()
     await api.publish(owner.client, { 'index.html': 'autumn' }, { slug, preview: 'autumn' })
     const expired = await linked(review, { expiresInSeconds: 60 })
@@ -91,6 +115,7 @@ describe('a review', () => {
       owner.client,
       colleague.client,
       guestOf(anyone),
+      guestOf(await tokenOf(colleague.client.review(slug, 'spring'))),
       guestOf(anyone, stranger.client),
       guestOf(people, colleague.client),
       guestOf(people),
@@ -101,15 +126,18 @@ describe('a review', () => {
       guestOf(await tokenOf(owner.client.review(slug))),
       guestOf(await tokenOf(other.review)),
       guestOf(revoked.reviewToken, owner.client),
+      ...(await holdersOfEnded(slug, former)),
       stranger.client,
       api.anonymous,
     ]
   }
 
   test('is for the people of its site and for holders of its links, and for them only', async () => {
-    const site = await reviewed()
+    const former = [await api.account(), await api.account(), await api.account()] as const
+    const site = await reviewed({ people: [colleague, ...former] })
     const { slug, versionId, review, begin } = site
-    const all = await clients(site)
+    const all = await clients(site, former)
+    const kept = new Set((await review.get()).links!.map(({ id }) => id))
     for (const [index, [who, reviewing, linking]] of CALLERS.entries()) {
       const mine = all[index]!.review(slug, 'spring')
       const { id } = await begin()
@@ -134,8 +162,7 @@ describe('a review', () => {
       const after = await review.get()
       if (reviewing !== 'ok')
         assert.deepEqual([after.threads, after.decisions], [before.threads, before.decisions], who)
-      for (const { id } of after.links!)
-        if (after.links!.length > 12) await review.revokeLink(id).catch(() => undefined)
+      for (const { id } of after.links!) if (!kept.has(id)) await review.revokeLink(id)
     }
   })
 
@@ -177,6 +204,47 @@ describe('a review', () => {
     await review.revokeLink(link.id)
     assert.equal((await api.visit(frame.url)).status, 404)
   })
+
+  for (const [what, end] of [
+    ['removed', ({ email }: Account, slug: string) => owner.client.removeCollaborator(slug, email)],
+    ['gone', ({ client, email }: Account) => client.deleteAccount(email)],
+  ] as const)
+    test(`shows nothing more in frames that a collaborator opened who is ${what}, and lists no link of them`, async () => {
+      const former = await api.account()
+      const { slug, review } = await reviewed({ people: [former] })
+      const { link } = await linked(former.client.review(slug, 'spring'))
+      assert.equal(link.createdBy, former.email)
+      assert.deepEqual(
+        (await review.get()).links!.map(({ createdBy }) => createdBy),
+        [former.email],
+      )
+      const { frame } = await former.client.review(slug, 'spring').get()
+      assert.equal((await api.visit(frame.url)).status, 200)
+      await end(former, slug)
+      assert.equal((await api.visit(frame.url)).status, 404)
+      assert.deepEqual((await review.get()).links, [])
+      assert.equal((await api.visit((await review.get()).frame.url)).status, 200)
+    })
+
+  for (const [what, key, decides] of [
+    ['publish', { scope: 'publish' }, false],
+    ['publish for an hour', { scope: 'publish', expiresInSeconds: 3600 }, false],
+    ['manage for an hour', { scope: 'manage', expiresInSeconds: 3600 }, true],
+    ['manage for all', { scope: 'manage' }, true],
+  ] as const)
+    test(`has links of a key of scope ${what}, ${decides ? 'with' : 'without'} which guests decide`, async () => {
+      const { slug, versionId } = await reviewed()
+      const { apiKey, expiresAt } = await owner.client.createKey({ name: `${what} ${slug}`, ...key })
+      const { link, reviewToken } = await linked(api.client(apiKey).review(slug, 'spring'))
+      assert.equal(link.expiresAt, expiresAt)
+      const guest = guestOf(reviewToken).review(slug, 'spring')
+      await guest.createThread({ versionId, place: PLACE, text: 'a', name: 'Ann' })
+      assert.equal((await guest.get()).mayDecide, decides)
+      const decision = outcome(guest.decide({ decision: 'approved', versionId, name: 'Ann' }))
+      assert.equal(await decision, decides ? 'ok' : 'INSUFFICIENT_SCOPE')
+      api.pass(2 * HOUR_MS)
+      assert.equal(await outcome(guest.get()), expiresAt === null ? 'ok' : 'NOT_FOUND')
+    })
 
   test('is closed to holders of links while its site is suspended, without the reason, and after its end', async () => {
     const { slug, review } = await reviewed()
@@ -415,6 +483,18 @@ describe('a site that requires approval', () => {
         guest: guestOf((await linked(review)).reviewToken).review(slug, 'spring'),
       }
       for (const [decision, who] of steps) await by[who].decide({ decision, versionId, name: 'Ann' })
+      assert.equal(await outcome(owner.client.promote(slug, 'spring')), promotes ? 'ok' : 'APPROVAL_REQUIRED')
+    })
+
+  for (const [rule, promotes] of [
+    ['anyone', true],
+    ['collaborators', false],
+  ] as const)
+    test(`${promotes ? 'promotes' : 'does not promote'} after an approval of a former collaborator (${rule})`, async () => {
+      const { slug, versionId } = await reviewed()
+      await owner.client.setMetadata(slug, { requireApproval: rule })
+      await colleague.client.review(slug, 'spring').decide({ decision: 'approved', versionId })
+      await owner.client.removeCollaborator(slug, colleague.email)
       assert.equal(await outcome(owner.client.promote(slug, 'spring')), promotes ? 'ok' : 'APPROVAL_REQUIRED')
     })
 

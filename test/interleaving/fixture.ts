@@ -216,7 +216,7 @@ async function insertReview(tx: WriteTransaction): Promise<void> {
   for (let number = 0; number < MAX_REVIEW_LINKS - 1; number++)
     await tx.reviews.addLink({
       ...{ id: `link ${number}`, ...REVIEWED, tokenHash: `link ${number}`, audience: 'anyone' },
-      ...{ createdBy: ANN.id, createdAt: NOW - HOUR_MS, expiresAt: null },
+      ...{ createdBy: ANN.id, keyHash: null, createdAt: NOW - HOUR_MS, expiresAt: null },
     })
 }
 

@@ -58,6 +58,7 @@ const reviewer = { name: 'n', role: 'guest' } as const
 const place = { path: '/', selector: 'h1', text: 't', before: '', after: '', width: 1, height: 1 }
 const reviewLink = {
   ...{ id: 'n', ...reviewed, tokenHash: 'n', createdBy: 'id 7', createdAt: 1, expiresAt: 1 },
+  keyHash: null,
   audience: 'anyone',
 } as const
 const reviewThread = {
@@ -67,6 +68,7 @@ const reviewThread = {
 const reviewDecision = {
   ...{ id: 'n', ...reviewed, versionId: 'n', contentHash: 'n', note: null, author: reviewer, createdAt: 1 },
   decision: 'approved',
+  accountId: null,
 } as const
 const schedule = { renewAt: 1, informationAt: 1, dueAt: 1, hasRenewalInfo: true }
 const visit = {
@@ -354,6 +356,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     links: [reviewed],
     addLink: [reviewLink],
     removeLink: [reviewed, 'id 7'],
+    removeLinksBy: ['id 7', 'slug 7'],
     removeExpiredLinks: [50, 100],
     threads: [reviewed],
     thread: [reviewed, 'id 7'],

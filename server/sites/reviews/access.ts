@@ -2,15 +2,20 @@ import type { ReviewerRole } from '../../../protocol/api/reviews.schema.ts'
 import { REVIEW_TOKEN_HEADER } from '../../../protocol/api/reviews.ts'
 import {
   type Caller,
+  FULL_GRANT,
   findRole,
+  type Grant,
+  mayManage,
   requireAccess,
   requireAccount,
   requireNotExpired,
   type SiteRight,
 } from '../../accounts/authorization.ts'
 import { ApiError } from '../../lib/errors.ts'
-import { hashToken } from '../../lib/tokens.ts'
+import { hashToken, newId } from '../../lib/tokens.ts'
 import type { Queries } from '../../store/queries.ts'
+import type { WriteTransaction } from '../../store/store.ts'
+import type { Account } from '../../store/tables/accounts.ts'
 import type { ReviewSubject, StoredReviewLink } from '../../store/tables/reviews.ts'
 import type { Site } from '../../store/tables/sites.ts'
 import type { VersionHeader } from '../../store/tables/versions.ts'
@@ -28,6 +33,8 @@ export interface ReviewAccess {
   role: ReviewerRole
   /** That the caller has; of a guest always. */
   link: StoredReviewLink | undefined
+  /** As the credential of the caller may; for a guest that of the creator of the link. */
+  mayDecide: boolean
 }
 
 interface Wanted {
@@ -38,8 +45,8 @@ interface Wanted {
 
 /**
  * The one place that decides who may use a review. A token takes precedence: NOT_FOUND for a link that was revoked, has
- * expired or is about something else. Without one, as for other calls about the site. SITE_PENDING without a live version,
- * NOT_FOUND for a preview that has ended.
+ * expired or is about something else, and when its creator has no more access to the site. Without one, as for other
+ * calls about the site. SITE_PENDING without a live version, NOT_FOUND for a preview that has ended.
  */
 export async function requireReview(
   queries: Queries,
@@ -47,19 +54,44 @@ export async function requireReview(
   { subject, right, now }: Wanted,
 ): Promise<ReviewAccess> {
   const { slug } = subject
-  const { reviewToken } = caller
+  const { reviewToken, grant } = caller
   if (reviewToken === undefined) {
     const account = requireAccount(caller, NEEDS_LINK_OR_KEY)
     const site = await requireAccess(queries, right, { slug, account, now })
     const role = site.ownerId === account.id ? 'owner' : 'collaborator'
-    return { site, role, link: undefined, version: await requireShown(queries, site, subject, now) }
+    const mayDecide = mayManage(grant!.scope)
+    return {
+      site,
+      role,
+      link: undefined,
+      mayDecide,
+      version: await requireShown(queries, site, subject, now),
+    }
   }
   const link = await requireLink(queries, caller, now)
   if (link.slug !== slug || link.previewName !== subject.previewName) throw linkEnded()
   const site = await requireSiteOf(queries, link, now)
+  const creator = await requireCreator(queries, link)
   const role = await findReviewerRole(queries, site, caller, link)
+  const { scope } = role === 'guest' ? creator : grant!
   const version = await requireShown(queries, site, subject, now)
-  return { site, role, link, version }
+  return { site, role, link, mayDecide: mayManage(scope), version }
+}
+
+/** Ends the links to all reviews of a site that an account created, and what all links to them show. */
+export async function endReviewsOf(
+  tx: WriteTransaction,
+  { id }: Pick<Account, 'id'>,
+  { slug, now }: { slug: string; now: number },
+): Promise<void> {
+  await tx.reviews.removeLinksBy(id, slug)
+  await endFrames(tx, slug, now)
+}
+
+/** Ends what the links to all reviews of a site show; those who may open it again. */
+export async function endFrames(tx: WriteTransaction, slug: string, now: number): Promise<void> {
+  await tx.sites.update(slug, { reviewKey: newId(now) })
+  await tx.notifyChanged(slug)
 }
 
 /** NOT_FOUND unless the caller has the token of a link that works. */
@@ -72,6 +104,22 @@ export async function requireLink(
     reviewToken === undefined ? undefined : await queries.reviews.linkByToken(hashToken(reviewToken))
   if (!link || (link.expiresAt !== null && link.expiresAt <= now)) throw linkEnded()
   return link
+}
+
+/**
+ * The scope of the credential that created the link. NOT_FOUND when that has ended, and for an account that is deleted or
+ * suspended; `endReviewsOf` ends the links of those who have no more access.
+ */
+async function requireCreator(
+  queries: Queries,
+  { createdBy, keyHash }: StoredReviewLink,
+): Promise<Pick<Grant, 'scope'>> {
+  const account = await queries.accounts.byId(createdBy)
+  if (account?.deletionStartedAt !== null || account.suspension) throw linkEnded()
+  if (keyHash === null) return FULL_GRANT
+  const key = (await queries.keys.find(keyHash))?.key
+  if (!key) throw linkEnded()
+  return key
 }
 
 /** For visitors, so that a suspension hides the site from all holders of links. */

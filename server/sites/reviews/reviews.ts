@@ -17,6 +17,7 @@ import type {
 } from '../../../protocol/api/reviews.schema.ts'
 import { MAX_REPLIES, MAX_REVIEW_LINKS, MAX_THREADS, REVIEW_PATH } from '../../../protocol/api/reviews.ts'
 import { formatNumber } from '../../../protocol/format.ts'
+import { givesLastingAccess, requireAccount, requireKeyHash } from '../../accounts/authorization.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
@@ -33,7 +34,7 @@ import type {
 import { counterWindow } from '../../store/tables/usage.ts'
 import { PreviewTokens } from '../preview-links.ts'
 import { isStorable } from '../site-metadata.ts'
-import { type ReviewAccess, type ReviewCaller, requireLink, requireReview } from './access.ts'
+import { endFrames, type ReviewAccess, type ReviewCaller, requireLink, requireReview } from './access.ts'
 
 /** Text of a review, so that a response with all of it has a bound. */
 const MAX_CHARACTERS = 1_000_000
@@ -78,7 +79,8 @@ export class Reviews {
     const { store, addresses, clock } = this.#parts
     const { read } = store
     const now = clock()
-    const { site, version, role, link } = await requireReview(read, caller, { subject, right: 'read', now })
+    const access = await requireReview(read, caller, { subject, right: 'read', now })
+    const { site, version, role, link, mayDecide } = access
     const { slug, previewName } = subject
     const threads = (await read.reviews.threads(subject)).map((thread) => describeThread(thread, version.id))
     const contentHash = version.contentHash!
@@ -90,7 +92,7 @@ export class Reviews {
       (path === undefined || place.path === path) &&
       (status === undefined || status === (found === 'open' && outdated ? 'outdated' : found))
     return {
-      ...{ slug, preview: previewName || null, title: site.title ?? version.title, role },
+      ...{ slug, preview: previewName || null, title: site.title ?? version.title, role, mayDecide },
       url: previewName === '' ? addresses.site(slug) : addresses.preview(slug, previewName),
       ...{ versionId: version.id, contentHash },
       frame: { url: addresses.preview(slug, grant), expiresAt: toIso(until) },
@@ -99,11 +101,14 @@ export class Reviews {
       counts: countThreads(threads),
       threads: threads.filter(isWanted),
       revision: await this.#revision(read, subject, version.id),
-      ...(role !== 'guest' && { links: (await read.reviews.links(subject)).map(describeLink) }),
+      ...(role !== 'guest' && { links: await describeLinks(read, await read.reviews.links(subject)) }),
     }
   }
 
-  /** The token is shown once. QUOTA_EXCEEDED beyond 20 links of a review. */
+  /**
+   * The token is shown once. A key that may not give lasting access creates a link that ends with it. QUOTA_EXCEEDED
+   * beyond 20 links of a review.
+   */
   async createLink(
     caller: ReviewCaller,
     subject: ReviewSubject,
@@ -111,6 +116,8 @@ export class Reviews {
   ): Promise<CreatedReviewLink> {
     const { store, addresses, clock } = this.#parts
     const token = newSessionToken()
+    const account = requireAccount(caller)
+    const grant = caller.grant!
     const link = await store.write('durable', { site: subject.slug }, async (tx) => {
       const now = clock()
       await requireReview(tx, withoutToken(caller), { subject, right: 'publish', now })
@@ -119,16 +126,18 @@ export class Reviews {
         throw exceeded(`A review can have at most ${MAX_REVIEW_LINKS} links`, 'Revoke one of them.')
       const { audience = 'anyone', expiresInSeconds } = request
       const lifetime = expiresInSeconds === undefined ? undefined : expiresInSeconds * SECOND_MS
-      const end = lifetime ?? (subject.previewName === '' ? DEFAULT_LIFETIME_MS : undefined)
+      const end = lifetime ?? (subject.previewName === '' ? DEFAULT_LIFETIME_MS : Number.POSITIVE_INFINITY)
+      const expiresAt = Math.min(now + end, grant.expiresAt ?? Number.POSITIVE_INFINITY)
       const created = {
         ...{ id: newId(now), ...subject, tokenHash: hashToken(token), audience },
-        ...{ createdBy: caller.account!.id, createdAt: now },
-        expiresAt: end === undefined ? null : now + end,
+        ...{ createdBy: account.id, createdAt: now },
+        keyHash: givesLastingAccess(grant) ? null : requireKeyHash(caller),
+        expiresAt: Number.isFinite(expiresAt) ? expiresAt : null,
       }
       await tx.reviews.addLink(created)
       return created
     })
-    return { ...describeLink(link), url: `${addresses.base}${REVIEW_PATH}#${token}` }
+    return { ...describeLink(link, account.email), url: `${addresses.base}${REVIEW_PATH}#${token}` }
   }
 
   /** With all that it shows: frames of the site's reviews end and are opened again by those who may. */
@@ -139,8 +148,7 @@ export class Reviews {
       await requireReview(tx, withoutToken(caller), { subject, right: 'remove', now })
       if (!(await tx.reviews.removeLink(subject, id)))
         throw new ApiError('NOT_FOUND', 'The review has no such link')
-      await tx.sites.update(subject.slug, { reviewKey: newId(now) })
-      await tx.notifyChanged(subject.slug)
+      await endFrames(tx, subject.slug, now)
     })
     return { id, revoked: true }
   }
@@ -203,7 +211,10 @@ export class Reviews {
     })
   }
 
-  /** About exactly the version that the reviewer saw: VERSION_CONFLICT when another one is shown now. */
+  /**
+   * About exactly the version that the reviewer saw: VERSION_CONFLICT when another one is shown now. INSUFFICIENT_SCOPE for
+   * a guest with the link of a key that may not decide.
+   */
   async decide(
     caller: ReviewCaller,
     subject: ReviewSubject,
@@ -211,7 +222,8 @@ export class Reviews {
   ): Promise<ReviewDecision> {
     assertWords({ note, name })
     return this.#write(caller, subject, async (tx, access, now) => {
-      const { version } = access
+      const { version, role } = access
+      if (!access.mayDecide) throw linkMayNotDecide()
       if (version.id !== versionId)
         throw new ApiError('VERSION_CONFLICT', 'Another version is shown by now', {
           details: { currentVersionId: version.id },
@@ -224,6 +236,7 @@ export class Reviews {
         // Decisions follow one another also within a millisecond.
         id: last && last.createdAt >= now ? newId(last.createdAt + 1) : newId(now),
         ...{ ...subject, versionId, contentHash: version.contentHash!, decision },
+        accountId: role === 'guest' ? null : caller.account!.id,
         ...{ note: note || null, author, createdAt: Math.max(now, (last?.createdAt ?? 0) + 1) },
       }
       await tx.reviews.addDecision(made)
@@ -389,6 +402,13 @@ async function announce(
   await tx.notices.add({ id, accountId: site.ownerId, event, createdAt: now })
 }
 
+function linkMayNotDecide(): ApiError {
+  return new ApiError('INSUFFICIENT_SCOPE', 'This link was created with a key that may not decide', {
+    details: { requiredScope: 'manage' },
+    hint: 'Ask the owner of the site for a link from its page Review.',
+  })
+}
+
 function exceeded(sentence: string, hint: string): ApiError {
   return new ApiError('QUOTA_EXCEEDED', sentence, { hint })
 }
@@ -419,8 +439,17 @@ function verdictOf([last]: readonly StoredDecision[]): Review['decision'] {
   return last?.decision ?? 'none'
 }
 
-function describeLink({ id, audience, createdAt, expiresAt }: StoredReviewLink): ReviewLink {
-  return { id, audience, createdAt: toIso(createdAt), expiresAt: toIsoOrNull(expiresAt) }
+function describeLink(
+  { id, audience, createdAt, expiresAt }: StoredReviewLink,
+  createdBy: string | null,
+): ReviewLink {
+  return { id, audience, createdBy, createdAt: toIso(createdAt), expiresAt: toIsoOrNull(expiresAt) }
+}
+
+async function describeLinks(queries: Queries, links: readonly StoredReviewLink[]): Promise<ReviewLink[]> {
+  const creators = await queries.accounts.byIds([...new Set(links.map(({ createdBy }) => createdBy))])
+  const emails = new Map(creators.map(({ id, email }) => [id, email]))
+  return links.map((link) => describeLink(link, emails.get(link.createdBy) ?? null))
 }
 
 /** Below the timeouts of idle connections, here and in proxies. */

@@ -246,6 +246,7 @@ const SITES = `
     token_hash text not null unique,
     audience text not null,
     created_by text not null,
+    key_hash text,
     created_at bigint not null,
     expires_at bigint
   );
@@ -276,6 +277,7 @@ const SITES = `
     decision text not null,
     note text,
     author text not null,
+    account_id text,
     created_at bigint not null
   );
   create index review_decisions_by_slug on review_decisions (slug, preview_name, id);

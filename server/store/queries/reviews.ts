@@ -34,6 +34,12 @@ export class ReviewQueries extends QueryGroup {
     return hasDeleted(row)
   }
 
+  /** Those to all subjects of the site. */
+  async removeLinksBy(accountId: string, slug: string): Promise<void> {
+    const rows = this.db.deleteFrom('review_links').where('slug', '=', slug)
+    await rows.where('created_by', '=', accountId).execute()
+  }
+
   /** Of this subject, or of all; returns the number. */
   async removeExpiredLinks(now: number, limit: number, subject?: ReviewSubject): Promise<number> {
     let expired = this.db.selectFrom('review_links').select('id').where('expires_at', '<=', now)

@@ -280,7 +280,9 @@ export class CollaboratorQueries extends QueryGroup {
     await this.db.deleteFrom('collaborators').where('slug', '=', slug).execute()
   }
 
-  async removeEmail(email: string): Promise<void> {
-    await this.db.deleteFrom('collaborators').where('email', '=', email).execute()
+  /** Returns the slugs of the sites that had the address. */
+  async removeEmail(email: string): Promise<string[]> {
+    const rows = this.db.deleteFrom('collaborators').where('email', '=', email).returning('slug')
+    return (await rows.execute()).map(({ slug }) => slug)
   }
 }

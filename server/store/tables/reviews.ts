@@ -22,6 +22,8 @@ export const reviewLinkTable = new Table({
   audience: oneOf<ReviewAudience>(),
   /** The account that created it. */
   createdBy: text,
+  /** The key that created it, and with which it ends; null for a credential that may give lasting access. */
+  keyHash: nullable(text),
   createdAt: integer,
   /** Null when it ends with the preview. */
   expiresAt: nullable(integer),
@@ -59,6 +61,8 @@ export const reviewDecisionTable = new Table({
   decision: oneOf<ReviewDecision['decision']>(),
   note: nullable(text),
   author: json<Reviewer>(),
+  /** Null of a guest. */
+  accountId: nullable(text),
   createdAt: integer,
 })
 export type StoredDecision = EntityOf<typeof reviewDecisionTable>
