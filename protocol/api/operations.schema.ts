@@ -134,7 +134,7 @@ const REVIEW = {
   addToThread: { ...FOR_REVIEWERS, summary: 'Reply to a thread, resolve it or open it again', body: reviewShape.threadChange, answer: [200, reviewShape.thread], errors: [...REVIEW_ERRORS, 'QUOTA_EXCEEDED'] },
   decide: { ...FOR_REVIEWERS, summary: 'Approve the version that is shown, or request changes', body: reviewShape.decisionRequest, answer: [201, reviewShape.decision], errors: [...REVIEW_ERRORS, 'VERSION_CONFLICT'], access: forSite('manage') },
   placements: { ...FOR_REVIEWERS, summary: 'Report which threads the pages of a version have a place for', body: reviewShape.placementsRequest, answer: [200, reviewShape.placementsResponse] },
-  wait: { ...FOR_REVIEWERS, summary: 'Wait up to 25 seconds until the review has changed', query: reviewShape.changesQuery, answer: [200, reviewShape.reviewRevision], access: forSite('read') },
+  wait: { ...FOR_REVIEWERS, charge: 'handler', summary: 'Wait up to 25 seconds until the review has changed', details: 'With a key or a session it counts as a message to /mcp, of which 20 are allowed for each request of the hourly limit.', query: reviewShape.changesQuery, answer: [200, reviewShape.reviewRevision], access: forSite('read') },
 } as const
 
 /** Every operation, by its id; protocol/api/paths.ts has their methods and paths. */

@@ -107,7 +107,7 @@ export function admit(app: FastifyInstance, options: AdmissionOptions): void {
     // An administrator in a blocked network can end the block.
     if (access !== 'admin') await options.blocklist.assertCaller(caller.address)
     const credential = access === 'public' || internal ? undefined : readCredential(request, options.baseUrl)
-    const chargeOne = () => charge(limits, request, reply, kind)
+    const chargeOne = () => chargeRequest(limits, request, reply, kind)
     const admitCaller = async () => {
       try {
         if (credential) await authenticate(request, credential, options)
@@ -145,7 +145,7 @@ function completeAdmission(app: FastifyInstance, limits: AdmissionOptions['limit
   app.addHook('onError', async (request, reply) => {
     if (!request.isUncharged) return
     const kind = request.routeOptions.config.charge === 'sign-in' ? 'sign-in' : 'api'
-    await charge(limits, request, reply, kind)
+    await chargeRequest(limits, request, reply, kind)
   })
 }
 
@@ -238,20 +238,37 @@ async function authenticate(
   }
 }
 
-/** RATE_LIMITED beyond the limit. */
+/** For handlers to which their route leaves the charge, and for each further message of a batch. RATE_LIMITED. */
 export async function charge(
   limits: RateLimits,
   request: FastifyRequest,
   reply: FastifyReply,
   kind: LimitKind = 'api',
 ): Promise<void> {
+  if (kind !== 'message') assertLeftToHandler(request)
+  await chargeRequest(limits, request, reply, kind)
+}
+
+async function chargeRequest(
+  limits: RateLimits,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  kind: LimitKind,
+): Promise<void> {
   request.isUncharged = false
   await applyCharge(reply, { limits, caller: request.caller, kind })
 }
 
 /** Counts a message of the caller, like those to `/mcp`, of which the headers say nothing. RATE_LIMITED. */
-export async function chargeMessage(limits: RateLimits, { caller }: FastifyRequest): Promise<void> {
+export async function chargeMessage(limits: RateLimits, request: FastifyRequest): Promise<void> {
+  assertLeftToHandler(request)
+  const { caller } = request
   assertAdmitted(caller, 'message', await limits.charge(caller, 'message'))
+}
+
+/** A route that charges before its handler would charge twice. */
+function assertLeftToHandler({ routeOptions: { config } }: FastifyRequest): void {
+  if (config.charge !== 'handler') throw new Error('The route does not leave the charge to its handler')
 }
 
 /** An anonymous site accepts updates with its claim token, and nothing else before it has an owner. */

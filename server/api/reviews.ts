@@ -22,9 +22,10 @@ export function reviewHandlers({ reviews, limits }: Pick<Services, 'reviews' | '
     reviews.reportPlacements(callerOf(call), subjectOf(call), call.body)
   const wait = async (call: Call<'waitForReview'>) => {
     const { request, reply, caller, query } = call
-    // An open page waits 144 times an hour.
+    // A client that waits sends 144 an hour.
     if (caller.account) await chargeMessage(limits, request)
     else await charge(limits, request, reply, 'review')
+    if (request.validationError) throw request.validationError
     const closed = new AbortController()
     reply.raw.once('close', () => closed.abort())
     return reviews.wait(callerOf(call), subjectOf(call), { since: query.since, signal: closed.signal })

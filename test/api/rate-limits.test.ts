@@ -184,6 +184,22 @@ describe('with a key', () => {
     assert.deepEqual([second.json.limits.requestsPerHour, second.json.usage.requestsThisHour], [60, 60])
   })
 
+  test('waiting for a review costs an account no request, and a guest one of the requests of its network', async () => {
+    const { key, client } = await api.account()
+    const { slug } = await api.publish(client, { 'index.html': 'a' })
+    const review = `/api/v1/publish/${slug}/review`
+    const { json: link } = await api.request('POST', `${review}/links`, { key, json: {} })
+    const token = { 'x-slipway-review': new URL(link.url).hash.slice(1), 'x-forwarded-for': newAddress() }
+    const wait = (request: ApiRequest) => api.request('GET', `${review}/changes?since=x`, request)
+    const before = readRemaining(await getAccount(key))
+    for (let round = 1; round <= 3; round++) {
+      assert.equal((await wait({ key })).status, 200)
+      assert.equal(readRemaining(await wait({ headers: token })), 1000 - round)
+    }
+    assert.equal((await api.request('GET', `${review}/changes?since=1&since=2`, { key })).status, 400)
+    assert.equal(readRemaining(await getAccount(key)), before - 1)
+  })
+
   test('never keeps a key or a session from ending, and the next request with it is charged to the address', async () => {
     const account = await api.account()
     while ((await getAccount(account.key)).status === 200);

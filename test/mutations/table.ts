@@ -591,6 +591,7 @@ const ROWS: readonly Row[] = [
   ['trusts every branch that names an environment', 'server/accounts/trusts/job.ts', 'matchesRules', 'rules.environment !== null && job.isProtected', 'rules.environment !== null', TRUSTS],
   ['accepts a token of last year', 'server/accounts/trusts/id-tokens.ts', 'IdTokens.verify', 'maxTokenAge: MAX_AGE_SECONDS,', '', TRUSTS],
   ['charges nothing for refused exchanges', 'server/api/account.ts', 'exchangeIdToken', 'if (!request.caller.account) await chargeAddress()', '', TRUSTS],
+  ['charges an account a request each time that it waits for a review', 'server/api/reviews.ts', 'reviewHandlers', 'await chargeMessage(limits, request)', 'await charge(limits, request, reply)', RATES],
   ['charges nothing for the keys of jobs', 'server/accounts/trusts/trusts.ts', 'Trusts.issueKey', 'await charge(account)', '', TRUSTS],
   ['waits for a first job without limit', 'server/accounts/trusts/trusts.ts', 'isFor', 'now - trust.createdAt < FIRST_USE_MS', 'true', TRUSTS],
   ['trusts jobs that pull requests of forks cause', 'server/accounts/trusts/job.ts', 'readGitHubRef', 'BRANCH_EVENTS.has(event) ? findRef(ref, BRANCHES) : undefined', 'findRef(ref, BRANCHES)', TRUSTS],
