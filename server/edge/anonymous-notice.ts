@@ -3,7 +3,7 @@ import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
 import { NOTICE_COOKIE, SECURE_NOTICE_COOKIE } from '../site-rules/parse/header-line.ts'
 import type { EdgeOptions } from './edge-options.ts'
-import { readForm, safeRedirectTarget } from './password/form.ts'
+import { isOwnForm, readForm, safeRedirectTarget } from './password/form.ts'
 import { isPageRequest } from './respond/negotiation.ts'
 import { type ErrorPages, NOTICE_PATH } from './respond/pages/error-pages.ts'
 import type { EdgeResponse } from './response.ts'
@@ -63,11 +63,4 @@ export class AnonymousNotice {
   #cookieName(isSecure: boolean): string {
     return isSecure || this.#isSecure ? SECURE_NOTICE_COOKIE : NOTICE_COOKIE
   }
-}
-
-/** Browsers send Fetch Metadata over HTTPS only, and the origin of a form always. */
-function isOwnForm({ host }: HttpRequest, { headers }: IncomingMessage): boolean {
-  const { origin, 'sec-fetch-site': site } = headers
-  if (site !== undefined) return site === 'same-origin'
-  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)
 }

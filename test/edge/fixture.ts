@@ -349,12 +349,19 @@ export class EdgeFixture {
   }
 
   /** Posts the password form. */
-  async submitPassword(slug: string, password: string, next = '/'): Promise<HttpResponse> {
-    return this.post(slug, new URLSearchParams({ password, next }).toString())
+  async submitPassword(
+    slug: string,
+    password: string,
+    next = '/',
+    headers: Record<string, string> = {},
+  ): Promise<HttpResponse> {
+    return this.post(slug, new URLSearchParams({ password, next }).toString(), headers)
   }
 
-  async post(slug: string, body: string, type = FORM): Promise<HttpResponse> {
-    return this.get(slug, '/_slipway/password', { method: 'POST', body, headers: { 'content-type': type } })
+  async post(slug: string, body: string, headers: Record<string, string> = {}): Promise<HttpResponse> {
+    return this.get(slug, '/_slipway/password', {
+      ...{ method: 'POST', body, headers: { 'content-type': FORM, ...headers } },
+    })
   }
 
   request(host: string, path: string, { headers, ...more }: RequestOptions = {}): Promise<HttpResponse> {

@@ -267,10 +267,11 @@ describe('an invalid form', () => {
   test('of another type is refused', async () => {
     const slug = await locked()
     for (const type of ['multipart/form-data; boundary=x', 'application/json', 'text/plain', '']) {
-      assert.equal((await edge.post(slug, '{}', type)).status, 415)
+      assert.equal((await edge.post(slug, '{}', { 'content-type': type })).status, 415)
     }
     const form = `password=${encodeURIComponent(PASSWORD)}`
-    assert.equal((await edge.post(slug, form, `${FORM.toUpperCase()}; charset=utf-8`)).status, 303)
+    const type = { 'content-type': `${FORM.toUpperCase()}; charset=utf-8` }
+    assert.equal((await edge.post(slug, form, type)).status, 303)
   })
 
   test('is a 404 or a 410 where there is no site', async () => {
@@ -321,6 +322,26 @@ describe('the form', () => {
 })
 
 describe('wrong passwords', () => {
+  test('of a page of another site show the form and are no attempts, so that it locks no visitor out', async () => {
+    const slug = await locked()
+    const send = (headers: Record<string, string>, password = 'wrong') =>
+      edge.submitPassword(slug, password, '/', headers)
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      // Over HTTP, without Fetch Metadata.
+      { origin: 'http://another.test' },
+      { origin: 'null' },
+    ]) {
+      for (let count = 0; count < 6; count++) assert.equal((await send(headers)).status, 401)
+      const { status, headers: sent } = await send(headers, PASSWORD)
+      assert.deepEqual([status, sent['set-cookie']], [401, undefined])
+    }
+    const own = { 'sec-fetch-site': 'same-origin', origin: `http://${edge.host(slug)}` }
+    for (let count = 0; count < 5; count++) assert.equal((await send(own)).status, 401)
+    assert.equal((await send(own, PASSWORD)).status, 429)
+  })
+
   test('are accepted five times a minute from an address; then even the right one has to wait', async () => {
     const slug = await locked()
     await guess(slug, 5)

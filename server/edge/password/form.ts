@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
 import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 
 const MAX_FORM_BYTES = 4096
@@ -27,6 +28,13 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
     form.append(chunk)
   }
   return form.take()
+}
+
+/** Whether no page of another site has sent it. Browsers send Fetch Metadata over HTTPS only, and the origin of a form always. */
+export function isOwnForm({ host }: HttpRequest, { headers }: IncomingMessage): boolean {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (site !== undefined) return site === 'same-origin'
+  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)
 }
 
 /** Anything that a browser could read as another host becomes `/`. */

@@ -9,7 +9,7 @@ import type { ResolvedSite } from '../resolve/site-resolver.ts'
 import { PASSWORD_PATH, type PasswordProblem } from '../respond/pages/error-pages.ts'
 import type { EdgeResponse } from '../response.ts'
 import { AttemptLimiter } from './attempt-limiter.ts'
-import { readForm, safeRedirectTarget } from './form.ts'
+import { isOwnForm, readForm, safeRedirectTarget } from './form.ts'
 
 type PasswordGateOptions = Pick<
   EdgeOptions,
@@ -63,7 +63,10 @@ export class PasswordGate {
     return this.#form({ site, request, next })
   }
 
-  /** Handles a posted form: a cookie and a redirect to the requested page, or the form again. */
+  /**
+   * Handles a posted form: a cookie and a redirect to the requested page, or the form again. A form of another site is no
+   * attempt: its visitors' networks would use up those of the site.
+   */
   async submit(message: IncomingMessage, site: ResolvedSite, request: HttpRequest): Promise<EdgeResponse> {
     const form = await readForm(message)
     if (form === 413) return this.#options.pages.formTooLarge.for(request.headers)
@@ -72,6 +75,7 @@ export class PasswordGate {
     const password = form.get('password')
     if (site.passwordHash === null) return seeOther(next)
     const posted = { site, request, next }
+    if (!isOwnForm(request, message)) return this.#form(posted)
     if (!password) return this.#form(posted, 'missing')
     return this.#semaphore.run(() => this.#verify(message, posted, password, site.passwordHash!))
   }
