@@ -326,11 +326,11 @@ function readCredential(request: FastifyRequest, baseUrl: string): Credential | 
   return value && isSameOrigin(request, new URL(baseUrl).origin) ? { kind: 'session', value } : undefined
 }
 
-/** True for an image or a prefetch, not for a navigation of the user (Fetch Metadata, 2.1 to 2.4; `Sec-Purpose`). */
-function isOfOtherPage({ headers }: FastifyRequest): boolean {
-  const { 'sec-fetch-site': site = 'none', 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
+/** Also for a form or a window that a page opens; not for a link that the user follows (Fetch Metadata, 2.1 to 2.4). */
+function isOfOtherPage({ method, headers }: FastifyRequest): boolean {
+  const { 'sec-fetch-site': site = 'none', 'sec-fetch-dest': destination, 'sec-fetch-user': user } = headers
   if (site === 'none' || site === 'same-origin') return false
-  return mode !== 'navigate' || destination !== 'document' || headers['sec-purpose'] !== undefined
+  return user !== '?1' || destination !== 'document' || !SAFE_METHODS.has(method)
 }
 
 /** By `Sec-Fetch-Site` and `Origin`; a request that changes something must come from the service's own pages. */

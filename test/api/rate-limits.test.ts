@@ -456,24 +456,34 @@ describe('signing in', () => {
 
 test('a page of another origin does not use up the sign-in requests of the network of its visitor', async () => {
   const address = newAddress()
-  const ask = (headers: Record<string, string>) =>
-    api.request('GET', '/oauth/authorize', { headers: { 'x-forwarded-for': address, ...headers } })
+  const send = (method: string, path: string, headers: Record<string, string>) =>
+    api.request(method, path, { headers: { 'x-forwarded-for': address, ...headers } })
+  const ask = (headers: Record<string, string>) => send('GET', '/oauth/authorize', headers)
   const remainingAfter = async (headers: Record<string, string>) => readRemaining(await ask(headers))
   const own = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }
-  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+  const opened = {
+    'sec-fetch-site': 'cross-site',
+    'sec-fetch-mode': 'navigate',
+    'sec-fetch-dest': 'document',
+  }
+  const link = { ...opened, 'sec-fetch-user': '?1' }
   assert.deepEqual(
     [await remainingAfter({}), await remainingAfter(own), await remainingAfter(link)],
     [59, 58, 57],
   )
   for (const [used, headers] of [
-    { ...link, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
-    { ...link, 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' },
+    opened,
+    { ...opened, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
+    { ...opened, 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' },
     { ...link, 'sec-fetch-dest': 'iframe' },
     { ...link, 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'iframe' },
-    { ...link, 'sec-purpose': 'prefetch' },
+    { ...opened, 'sec-purpose': 'prefetch' },
   ].entries())
     assert.equal(await remainingAfter(headers), 59 - used)
-  for (let used = 5; used < 60; used++) await ask({ ...link, 'sec-fetch-dest': 'iframe' })
+  // A form in a window that the page opens, also after a click.
+  const form = { ...link, 'content-type': 'application/x-www-form-urlencoded' }
+  assert.equal(readRemaining(await send('POST', '/api/auth/agent/request-code', form)), 53)
+  for (let used = 7; used < 60; used++) await ask({ ...link, 'sec-fetch-dest': 'iframe' })
   assert.equal((await ask({ ...link, 'sec-fetch-dest': 'iframe' })).status, 429)
   assert.equal(await remainingAfter(own), 56)
 })

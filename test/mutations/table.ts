@@ -613,6 +613,8 @@ const ROWS: readonly Row[] = [
   ['publishes an archive for a key that ended while it arrived', 'server/publish/archive-upload.ts', 'ArchivePublisher.#publish', 'await request.confirmCaller()', '', KEYS],
   ['stores a thumbnail for a key that ended while it arrived', 'server/api/versions.ts', 'readThumbnail', 'await request.confirmCaller()', '', KEYS],
   ['reads bodies that cannot be parsed without a charge (finalize, deletion, sign-out)', 'server/api/auth.ts', 'completeAdmission', 'if (!request.isUncharged) return', 'return', RATES],
+  ['lets a form of any page use up the sign-in requests of its visitors', 'server/api/auth.ts', 'isOfOtherPage', ' || !SAFE_METHODS.has(method)', '', RATES],
+  ['lets a window of any page use up the sign-in requests of its visitors', 'server/api/auth.ts', 'isOfOtherPage', "user !== '?1' || ", '', RATES],
   ['lets any page use up the sign-in requests of its visitors', 'server/accounts/rate-limits.ts', 'RateLimits.#budget', "caller.isOfOtherPage ? ' of other pages' : ''", "''", RATES],
   ['keeps a key valid at the rate limit', 'server/api/auth.ts', 'admit', 'caller.signedInWith === ends', 'false', RATES],
   ['admits requests beyond the rate limit', 'server/accounts/rate-limits.ts', 'RateLimits.#toStatus', 'admitted: count <= limit', 'admitted: true', RATES],
