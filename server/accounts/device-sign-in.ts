@@ -56,6 +56,7 @@ export class DeviceSignIns {
       deviceSignIns.add({
         ...{ ...names, scope, network: networkOf(address), createdAt: now, expiresAt: now + LIFETIME_MS },
         ...{ intervalMs: POLL_INTERVAL_MS, polledAt: null, state: 'pending', accountId: null },
+        allowedBy: null,
         deviceHash: hashDeviceCode(clientId, deviceCode),
         userCodeHash: this.#codes.sign([userCode]),
       }),
@@ -114,10 +115,14 @@ export class DeviceSignIns {
     }
   }
 
-  /** Allows or refuses what a user code asks for, once. */
-  async decide(account: Account, typed: string, allowed: boolean): Promise<DeviceDecisionResponse> {
+  /** Allows or refuses what a user code asks for, once. The key can be fetched while the credential `allowedBy` is valid. */
+  async decide(
+    account: Account,
+    typed: string,
+    { allowed, allowedBy }: { allowed: boolean; allowedBy: string },
+  ): Promise<DeviceDecisionResponse> {
     const hashes = await this.#hashes(account, typed)
-    const decision = { state: allowed ? 'approved' : 'denied', accountId: account.id } as const
+    const decision = { state: allowed ? 'approved' : 'denied', accountId: account.id, allowedBy } as const
     const isDecided = await this.#parts.store.execute('durable', ({ deviceSignIns }) =>
       deviceSignIns.decide(hashes, decision, this.#parts.clock()),
     )
@@ -150,13 +155,14 @@ export class DeviceSignIns {
   }
 
   async #createKey(
-    { deviceHash, machine, scope, accountId }: DeviceSignIn,
+    { deviceHash, machine, scope, accountId, allowedBy }: DeviceSignIn,
     now: number,
   ): Promise<DeviceToken | OAuthProblem> {
     const account = await this.#parts.store.read.accounts.byId(accountId!)
     if (!account) return EXPIRED
     const created = await this.#parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
+      if ((await tx.keys.valid([allowedBy!], now)).length === 0) return undefined
       if (!(await tx.deviceSignIns.remove(deviceHash))) return undefined
       return mintKey(tx, { accountId: account.id, name: machine, grant: { ...FULL_GRANT, scope } }, now)
     })

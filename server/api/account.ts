@@ -143,12 +143,13 @@ export function credentialHandlers({
     exchangeIdToken: (call) => exchangeIdToken(call, { trusts, limits }),
     getDeviceRequest: ({ account, body, caller }) =>
       deviceSignIns.describe(account, body.userCode, caller.address),
-    decideDeviceRequest: ({ account, body }) => deviceSignIns.decide(account, body.userCode, body.allow),
+    decideDeviceRequest: ({ account, body, credentialHash: allowedBy }) =>
+      deviceSignIns.decide(account, body.userCode, { allowed: body.allow, allowedBy }),
     getAuthorization: ({ params, request }) =>
       programs.describe(params.id, readAuthorizationCookie(request, baseUrl)),
-    decideAuthorization: ({ account, params, body, request }) => {
+    decideAuthorization: ({ account, params, body, request, credentialHash: allowedBy }) => {
       const cookie = readAuthorizationCookie(request, baseUrl)
-      return programs.decide(account, { id: params.id, cookie, allow: body.allow })
+      return programs.decide(account, { id: params.id, cookie, allow: body.allow, allowedBy })
     },
     listPrograms: ({ account }) => programs.list(account),
     revokeProgram: ({ account, params }) => programs.revoke(account, params.id),

@@ -34,16 +34,13 @@ const RETRY_FIELD = 'retry: 30000\n'
  * Server-sent events (WHATWG HTML, 9.2): `domain` with the record, now and after every change, and `gone` with the name
  * after its removal. Charged as one request.
  */
-async function followDomain(
-  { request, reply, account, caller, params: { domain } }: Call<'followDomain'>,
-  domains: Services['domains'],
-): Promise<FastifyReply> {
+async function followDomain(call: Call<'followDomain'>, domains: Services['domains']): Promise<FastifyReply> {
+  const { request, reply, account, caller, params } = call
   reply.headers(HEADERS)
   if (request.method === 'HEAD') return reply.send()
-  const { keyHash, address } = caller
-  const events = new EventWriter(domain)
-  const reader = { account, sessionToken: request.sessionToken, keyHash, address }
-  events.once('close', await domains.watch(reader, domain, events))
+  const events = new EventWriter(params.domain)
+  const reader = { account, credentialHash: call.credentialHash, address: caller.address }
+  events.once('close', await domains.watch(reader, params.domain, events))
   return reply.send(events)
 }
 

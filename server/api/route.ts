@@ -4,7 +4,8 @@ import type { Answer, Body, Operation, Parameters, Query } from '../../protocol/
 import type { OperationId } from '../../protocol/api/paths.ts'
 import { CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import type { Schema } from '../../protocol/api/schema.ts'
-import { type Caller, requireAccount } from '../accounts/authorization.ts'
+import { type Caller, requireAccount, requireKeyHash } from '../accounts/authorization.ts'
+import { hashToken } from '../lib/tokens.ts'
 import type { Account } from '../store/tables/accounts.ts'
 
 export interface Route extends Omit<Operation, 'body'> {
@@ -49,6 +50,12 @@ export class Call<Id extends OperationId> {
   /** UNAUTHORIZED without one. */
   get account(): Account {
     return requireAccount(this.request.caller)
+  }
+
+  /** Of its session or key, as the store has it. */
+  get credentialHash(): string {
+    const { sessionToken, caller } = this.request
+    return sessionToken === undefined ? requireKeyHash(caller) : hashToken(sessionToken)
   }
 }
 

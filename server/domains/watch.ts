@@ -2,7 +2,6 @@ import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HOUR_MS, isWithin, MINUTE_MS } from '../lib/time.ts'
-import { hashToken } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { Domain } from '../store/tables/domains.ts'
@@ -10,8 +9,8 @@ import { nextWatchedCheck } from './schedule.ts'
 
 export interface WatchedBy {
   account: Account
-  sessionToken: string | undefined
-  keyHash: string | undefined
+  /** Of a key or a session. */
+  credentialHash: string
   address: string
 }
 
@@ -38,8 +37,7 @@ interface DomainWatcher {
   account: Account
   /** See `rateLimitSubnet`. */
   network: string
-  sessionHash: string | undefined
-  keyHash: string | undefined
+  credentialHash: string
   domain: string
   since: number
   lastSent: string
@@ -87,7 +85,7 @@ export class DomainWatchers {
    * watcher's credential is no longer valid. RATE_LIMITED and UNAVAILABLE when there are too many watchers.
    */
   async watch(
-    { account, sessionToken, keyHash, address }: WatchedBy,
+    { account, credentialHash, address }: WatchedBy,
     row: Domain,
     listener: WatchListener,
   ): Promise<() => void> {
@@ -99,8 +97,7 @@ export class DomainWatchers {
     const watcher: DomainWatcher = {
       account,
       network: rateLimitSubnet(address),
-      sessionHash: sessionToken === undefined ? undefined : hashToken(sessionToken),
-      keyHash,
+      credentialHash,
       domain: row.domain,
       since: now,
       lastSent: JSON.stringify(record),
@@ -178,21 +175,10 @@ export class DomainWatchers {
     const { store, clock } = this.#options
     const rows = await store.read.accounts.byIds([...new Set(watchers.map(({ account }) => account.id))])
     const accounts = new Map(rows.map((row) => [row.id, row]))
-    const hashes = watchers.flatMap(({ sessionHash }) => sessionHash ?? [])
-    const sessions = new Set(await store.read.signIns.openSessions(hashes, clock()))
-    const keys = new Set(
-      await store.read.keys.valid(
-        watchers.flatMap(({ keyHash }) => keyHash ?? []),
-        clock(),
-      ),
-    )
-    return ({ account, sessionHash, keyHash }) => {
-      const now = accounts.get(account.id)
-      if (!now || now.deletionStartedAt !== null) return false
-      return sessionHash === undefined
-        ? keyHash !== undefined && keys.has(keyHash)
-        : sessions.has(sessionHash)
-    }
+    const hashes = watchers.map(({ credentialHash }) => credentialHash)
+    const valid = new Set(await store.read.keys.valid(hashes, clock()))
+    return ({ account, credentialHash }) =>
+      accounts.get(account.id)?.deletionStartedAt === null && valid.has(credentialHash)
   }
 
   #send(watcher: DomainWatcher, record: DomainRecord | undefined, now: number): void {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import * as oauth from 'oauth4webapi'
+import type { Slipway } from '../../client/sdk/slipway.ts'
 import {
   COMMAND_LINE_CLIENT,
   DEVICE_GRANT_TYPE,
@@ -23,6 +24,13 @@ const start = async (at = api, asked: DeviceAuthorizationRequest = ASKED) => {
   const { device_code: deviceCode, user_code: userCode } = await at.anonymous.requestDeviceCode(asked)
   return { deviceCode, userCode }
 }
+/** An account, and what may have allowed a device in its name. */
+interface Mine {
+  client: Slipway
+  sessionId: string
+  keyId: string
+}
+
 const exchange = (deviceCode: string, at = api) => at.anonymous.exchangeDeviceCode(CLIENT, deviceCode)
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -92,6 +100,28 @@ describe('a sign-in of a program', () => {
     )
     assert.equal(await sweep, 0)
   })
+
+  for (const [what, end] of [
+    ['the browser was signed out', (mine: Mine) => mine.client.endSession(mine.sessionId)],
+    ['all other browsers were signed out', (mine: Mine) => mine.client.endOtherSessions()],
+    ['the key was revoked', (mine: Mine) => mine.client.revokeKey(mine.keyId)],
+  ] as const)
+    test(`gives nothing when ${what} that allowed it, before the program has fetched the key`, async () => {
+      const { client, email } = await api.account()
+      const { headers } = await browser(api, { email })
+      const [session] = (await client.sessions()).sessions
+      const { id: keyId, apiKey } = await client.createKey({ name: 'stolen', scope: 'manage' })
+      const { deviceCode, userCode } = await start()
+      const allowing = what === 'the key was revoked' ? { key: apiKey } : { headers }
+      const json = { userCode, allow: true }
+      assert.equal(
+        (await api.request('POST', '/api/v1/me/device/decision', { ...allowing, json })).status,
+        200,
+      )
+      await end({ client, sessionId: session!.id, keyId })
+      await expectFailure(exchange(deviceCode), 'EXPIRED_TOKEN')
+      assert.ok(!(await client.keys()).keys.some(({ name }) => name === ASKED.machine))
+    })
 
   test('is the device grant of OAuth, at the addresses of the metadata, for programs that are registered for it', async () => {
     const insecure = { [oauth.allowInsecureRequests]: true }

@@ -89,7 +89,7 @@ test('one network with many accounts cannot exhaust the limit of domain watchers
   let accounts = 0
   const watch = (address: string) => {
     const account = { id: `account${accounts++}` } as Account
-    const by = { account, sessionToken: undefined, keyHash: account.id, address }
+    const by = { account, credentialHash: account.id, address }
     return following.watch(by, row, new RecordingListener())
   }
   const stop = await watch('2001:db8::1')
@@ -114,7 +114,7 @@ describe('a watched domain', needsDns, () => {
   const watch = async (domains: DomainService, { account }: TestUser, domain: string) => {
     const listener = new RecordingListener()
     // Each account has its own network.
-    const by = { account, sessionToken: undefined, keyHash: account.keyHash!, address: account.id }
+    const by = { account, credentialHash: account.keyHash!, address: account.id }
     const stop = await domains.watch(by, domain, listener)
     return { listener, stop }
   }

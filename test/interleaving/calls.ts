@@ -437,7 +437,7 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'allow a device': {
     changes: ['devices', 'counters'],
-    run: ({ deviceSignIns }) => deviceSignIns.decide(ANN, CODE, true),
+    run: ({ deviceSignIns }) => deviceSignIns.decide(ANN, CODE, { allowed: true, allowedBy: hashToken(KEY) }),
   },
   'fetch the key of a device': {
     changes: ['devices', 'keys'],

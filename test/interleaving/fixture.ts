@@ -151,6 +151,7 @@ async function insertSignIns(tx: WriteTransaction): Promise<void> {
       userCodeHash: new Signer(SECRET, 'device codes').sign([state === 'pending' ? CODE : 'another']),
       ...{ createdAt: NOW, expiresAt: NOW + MINUTE_MS, intervalMs: 5000, polledAt: null },
       accountId: state === 'approved' ? ANN.id : null,
+      allowedBy: state === 'approved' ? hashToken(KEY) : null,
     })
   await tx.signIns.addCode({
     attemptHash: hashToken(ATTEMPT),

@@ -42,6 +42,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/accounts/oauth/oauth-records.ts startAccess',
     'server/accounts/oauth/oauth-records.ts endAccess',
     'server/accounts/oauth/programs.ts #decideOnce',
+    'server/accounts/oauth/programs.ts decide',
   ],
   'a lease, whose tests are in test/store and test/backup': [
     'server/jobs/job-lease.ts #fence',

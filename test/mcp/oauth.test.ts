@@ -21,7 +21,7 @@ const SECRET = 'a secret that the nodes have in common'
 /** Of the storage alone. */
 const STORAGE = {
   refreshTokens: new RefreshTokens(SECRET),
-  alreadyUsed: () => new Error('used before'),
+  invalidGrant: () => new Error('used before'),
 }
 
 describe('the authorization of programs', () => {
@@ -504,16 +504,30 @@ describe('the authorization of programs', () => {
     assert.deepEqual([await names(), await statusOf(token)], [[first], 200])
     // The limit counts those with tokens.
     const { store } = await api.operator()
-    const { id: accountId } = (await store.read.accounts.byEmail(own.email))!
+    const { id: accountId, keyHash: allowedBy } = (await store.read.accounts.byEmail(own.email))!
     for (let index = 1; index <= 50; index++) {
       const clock = () => api.clock.now + index
       const adapter = (kind: string) => oauthAdapter(kind, { ...STORAGE, store, clock })
-      await adapter('Grant').upsert(`of ${index}`, { accountId, clientId: program.clientId }, 60)
+      await adapter('Grant').upsert(`of ${index}`, { accountId, clientId: program.clientId, allowedBy }, 60)
       await adapter('RefreshToken').upsert(`token ${index}`, { accountId, grantId: `of ${index}` }, 60)
       if (index >= 49)
         assert.deepEqual([(await names()).length, (await names()).includes(first!)], [50, index === 49])
     }
     assert.equal(await statusOf(token), 401)
+  })
+
+  test('a code gives no tokens when the key that allowed the access was revoked', async () => {
+    const own = await api.account()
+    const { id, apiKey } = await own.client.createKey({ name: 'stolen', scope: 'manage' })
+    const [before, after] = [await program.code(apiKey), await program.code(apiKey)]
+    const { access_token: token } = (await (await program.exchange(before)).json()) as Tokens
+    await own.client.revokeKey(id)
+    const refused = await program.exchange(after)
+    assert.deepEqual(
+      [refused.status, ((await refused.json()) as { error: string }).error],
+      [400, 'invalid_grant'],
+    )
+    assert.deepEqual([(await own.client.programs()).programs.length, await statusOf(token)], [1, 200])
   })
 
   test('an access lasts from its first tokens, as does the registration of its program', async () => {

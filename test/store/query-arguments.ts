@@ -45,7 +45,7 @@ const oauthRecord = {
 const session = { tokenHash: 'n', accountId: 'id 7', createdAt: 1, expiresAt: 1, browser: null }
 const deviceSignIn = {
   ...{ deviceHash: 'n', userCodeHash: 'n', program: 'p', machine: 'm', network: 'n' },
-  ...{ createdAt: 1, expiresAt: 1, intervalMs: 1, polledAt: null, accountId: null },
+  ...{ createdAt: 1, expiresAt: 1, intervalMs: 1, polledAt: null, accountId: null, allowedBy: null },
   scope: 'manage',
   state: 'pending',
 } as const
@@ -127,7 +127,11 @@ export const QUERY_ARGUMENTS: Arguments = {
     add: [deviceSignIn],
     find: ['device_hash 7'],
     findPending: [['user_code_hash 7', 'user_code_hash 8'], 1],
-    decide: [['user_code_hash 7', 'user_code_hash 8'], { state: 'approved', accountId: 'id 7' }, 1],
+    decide: [
+      ['user_code_hash 7', 'user_code_hash 8'],
+      { state: 'approved', accountId: 'id 7', allowedBy: 'n' },
+      1,
+    ],
     recordPoll: ['device_hash 7', 1],
     setInterval: ['device_hash 7', 1],
     remove: ['device_hash 7'],
@@ -148,7 +152,6 @@ export const QUERY_ARGUMENTS: Arguments = {
     dropSources: ['email 7'],
     addSession: [session],
     session: ['token_hash 7', 1],
-    openSessions: [['token_hash 7'], 1],
     deleteSession: ['token_hash 7'],
     listSessions: ['id 7', 1],
     trimSessions: ['id 7', 49],

@@ -47,11 +47,11 @@ export async function openAuthorizationServer(
   options: AuthorizationServerOptions,
 ): Promise<AuthorizationServer> {
   const { Provider, errors } = await import('oidc-provider')
-  const alreadyUsed = () => new errors.InvalidGrant('it was used before')
+  const invalidGrant = (reason: string) => new errors.InvalidGrant(reason)
   const refreshTokens = new RefreshTokens(options.secret)
   const provider = new Provider(options.baseUrl, {
     ...settings(options),
-    adapter: (kind: string) => oauthAdapter(kind, { ...options, refreshTokens, alreadyUsed }),
+    adapter: (kind: string) => oauthAdapter(kind, { ...options, refreshTokens, invalidGrant }),
   })
   // The forwarded protocol and host are those of the base URL, which the caller sets.
   provider.proxy = true

@@ -29,17 +29,18 @@ export function hasStarted({ payload }: OAuthRecord): boolean {
 
 /**
  * Makes an access and its program last when the program gets its first tokens; ends the oldest access of the account
- * beyond the limit. Does nothing when the access has ended.
+ * beyond the limit. Does nothing when the access has ended; returns false when the credential that allowed it has.
  */
 async function startAccess(
   store: Store,
   { grantHash, accountId }: { grantHash: string; accountId: string },
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const expiresAt = now + GRANT_LIFETIME_SECONDS * 1000
-  const ended = await store.write('durable', { account: accountId }, async ({ oauth }) => {
+  const ended = await store.write('durable', { account: accountId }, async ({ oauth, keys }) => {
     const grant = await oauth.find(grantHash, now)
     if (!grant || hasStarted(grant)) return []
+    if ((await keys.valid([String(grant.payload.allowedBy)], now)).length === 0) return undefined
     const oldest = (await oauth.list(accountId, 'Grant', now)).filter(hasStarted).slice(MAX_PROGRAMS - 1)
     for (const { idHash } of oldest) await oauth.delete(idHash)
     await oauth.save({ ...grant, payload: { ...grant.payload, hasStarted: true }, expiresAt })
@@ -47,7 +48,8 @@ async function startAccess(
     if (client && client.expiresAt < expiresAt) await oauth.save({ ...client, expiresAt })
     return oldest
   })
-  for (const { idHash } of ended) await deleteTokens(store, idHash)
+  for (const { idHash } of ended ?? []) await deleteTokens(store, idHash)
+  return ended !== undefined
 }
 
 export async function deleteTokens(store: Store, grantHash: string): Promise<void> {
@@ -104,16 +106,16 @@ interface OAuthRecordsOptions {
   store: Store
   clock: () => number
   refreshTokens: RefreshTokens
-  alreadyUsed: () => Error
+  invalidGrant: (reason: string) => Error
 }
 
 /**
- * Over all processes, a record with `consume` is used once: a second use rejects with `alreadyUsed`. For a minute after
+ * Over all processes, a record with `consume` is used once: a second use rejects with `invalidGrant`. For a minute after
  * the first use, a refresh token counts as unused.
  */
 export function oauthAdapter(
   kind: string,
-  { store, clock, refreshTokens, alreadyUsed }: OAuthRecordsOptions,
+  { store, clock, refreshTokens, invalidGrant }: OAuthRecordsOptions,
 ): Adapter {
   const durability: Durability = DURABLE_KINDS.has(kind) ? 'durable' : 'relaxed'
   // A browser stays signed in to the dashboard only, so that each authorization is confirmed there.
@@ -130,7 +132,9 @@ export function oauthAdapter(
       const grantId = kind === 'Grant' ? id : payload.grantId
       const grantHash = grantId === undefined ? null : oauthIdHash('Grant', grantId)
       const isFirstToken = kind === 'RefreshToken' && !payload.rotations
-      if (isFirstToken && grantHash && accountId) await startAccess(store, { grantHash, accountId }, now)
+      const mayStart =
+        !isFirstToken || !grantHash || !accountId || (await startAccess(store, { grantHash, accountId }, now))
+      if (!mayStart) throw invalidGrant('the sign-in of the user has ended')
       const record: OAuthRecord = {
         idHash: oauthIdHash(kind, id),
         kind,
@@ -160,7 +164,7 @@ export function oauthAdapter(
       const record = await find(id)
       if (record && mayRepeat(record)) return
       await endAccess(store, record?.grantHash, now)
-      throw alreadyUsed()
+      throw invalidGrant('it was used before')
     },
     async destroy(id) {
       await store.execute(durability, ({ oauth }) => oauth.delete(oauthIdHash(kind, id)))

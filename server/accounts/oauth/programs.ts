@@ -108,12 +108,20 @@ export class Programs {
     }
   }
 
-  /** Once: ALREADY_DECIDED after that. See also `describe`. */
+  /**
+   * Once: ALREADY_DECIDED after that. The program gets its first tokens while the credential `allowedBy` is valid. See also
+   * `describe`.
+   */
   async decide(
     account: Account,
-    { id, cookie, allow }: { id: string; cookie: string | undefined; allow: boolean },
+    {
+      id,
+      cookie,
+      allow,
+      allowedBy,
+    }: { id: string; cookie: string | undefined; allow: boolean; allowedBy: string },
   ): Promise<AuthorizationResult> {
-    const { resource } = this.#options
+    const { resource, store, clock } = this.#options
     const { provider } = await this.server()
     const interaction = await this.#interaction(id, cookie)
     await this.#decideOnce(account, id)
@@ -121,6 +129,9 @@ export class Programs {
       const grant = new provider.Grant({ accountId: account.id, clientId: interaction.params.client_id })
       grant.addResourceScope(resource, scopesUpTo(widest(interaction.params.scope)))
       const grantId = await grant.save()
+      const saved = (await store.read.oauth.find(oauthIdHash('Grant', grantId), clock()))!
+      const record = { ...saved, payload: { ...saved.payload, allowedBy } }
+      await store.execute('durable', ({ oauth }) => oauth.save(record))
       interaction.result = { login: { accountId: account.id, remember: false }, consent: { grantId } }
     } else interaction.result = { error: 'access_denied', error_description: 'The user denied access' }
     await interaction.persist()

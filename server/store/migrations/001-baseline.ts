@@ -72,6 +72,7 @@ const ACCOUNTS = `
     polled_at bigint,
     state text not null,
     account_id text,
+    allowed_by text,
     network text not null,
     scope text not null
   );

@@ -46,7 +46,7 @@ export class KeyQueries extends QueryGroup {
     }
   }
 
-  /** Those of these hashes that belong to a key that is valid at `now`, named or not. */
+  /** Those of these hashes that belong to a key, named or not, or to a session, that is valid at `now`. */
   async valid(hashes: readonly string[], now: number): Promise<string[]> {
     if (hashes.length === 0) return []
     const own = this.db.selectFrom('accounts').select('key_hash').where('key_hash', 'in', hashes)
@@ -55,7 +55,12 @@ export class KeyQueries extends QueryGroup {
       .select('key_hash')
       .where('key_hash', 'in', hashes)
       .where((e) => e.or([e('expires_at', 'is', null), e('expires_at', '>', now)]))
-    const rows = await own.unionAll(named).execute()
+    const sessions = this.db
+      .selectFrom('sessions')
+      .select('token_hash as key_hash')
+      .where('token_hash', 'in', hashes)
+      .where('expires_at', '>', now)
+    const rows = await own.unionAll(named).unionAll(sessions).execute()
     return rows.flatMap(({ key_hash }) => key_hash ?? [])
   }
 

@@ -155,17 +155,6 @@ export class SignInQueries extends QueryGroup {
     return row && { account: accountTable.toEntity(row), createdAt: row.signed_in_at }
   }
 
-  async openSessions(tokenHashes: readonly string[], now: number): Promise<string[]> {
-    if (tokenHashes.length === 0) return []
-    const rows = await this.db
-      .selectFrom('sessions')
-      .select('token_hash')
-      .where('token_hash', 'in', [...tokenHashes])
-      .where('expires_at', '>', now)
-      .execute()
-    return rows.map((row) => row.token_hash)
-  }
-
   async deleteSession(tokenHash: string): Promise<void> {
     await this.db.deleteFrom('sessions').where('token_hash', '=', tokenHash).execute()
   }
@@ -276,13 +265,13 @@ export class DeviceSignInQueries extends QueryGroup {
   /** Decides a pending sign-in that is valid at `now`; returns whether there was one. */
   async decide(
     userCodeHashes: readonly string[],
-    { state, accountId }: Pick<DeviceSignIn, 'state' | 'accountId'>,
+    { state, accountId, allowedBy }: Pick<DeviceSignIn, 'state' | 'accountId' | 'allowedBy'>,
     now: number,
   ): Promise<boolean> {
     return hasUpdated(
       this.db
         .updateTable('device_sign_ins')
-        .set({ state, account_id: accountId })
+        .set({ state, account_id: accountId, allowed_by: allowedBy })
         .where('user_code_hash', 'in', userCodeHashes)
         .where('state', '=', 'pending')
         .where('expires_at', '>', now),

@@ -57,6 +57,8 @@ export const deviceSignInTable = new Table({
   state: oneOf<'pending' | 'approved' | 'denied'>(),
   /** The account that approved or denied it. */
   accountId: nullable(text),
+  /** The hash of the key or session that did so. */
+  allowedBy: nullable(text),
 })
 
 export type DeviceSignIn = EntityOf<typeof deviceSignInTable>
