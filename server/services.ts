@@ -34,6 +34,7 @@ import { ThumbnailDrawer } from './jobs/thumbnail-drawer.ts'
 import { removeAbandonedFolders } from './lib/chromium.ts'
 import { ConcurrencyLimiter } from './lib/concurrency-limiter.ts'
 import { DEADLINES } from './lib/deadlines.ts'
+import { MissLimiter } from './lib/miss-limiter.ts'
 import { SECOND_MS } from './lib/time.ts'
 import { Overviews } from './operations/administration/activity.ts'
 import { AuditLog } from './operations/administration/audit-log.ts'
@@ -235,6 +236,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     secretBox,
     certificates,
     limits,
+    credentialLookups: new MissLimiter({ clock: monotonicClock, metrics: parts.telemetry.metrics }),
     uploadLimiter: new ConcurrencyLimiter({
       total: config.uploadsAtOnce,
       perKey: Math.ceil(config.uploadsAtOnce / 4),

@@ -18,6 +18,7 @@ import type { Programs } from '../accounts/oauth/programs.ts'
 import type { LimitKind, RateLimitStatus, RateLimits } from '../accounts/rate-limits.ts'
 import type { Sessions } from '../accounts/session.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { MissLimiter } from '../lib/miss-limiter.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { hashToken, isApiKey } from '../lib/tokens.ts'
 import { readCookie } from './cookies.ts'
@@ -70,6 +71,7 @@ interface AdmissionOptions {
   programs: Programs
   blocklist: Blocklist
   limits: RateLimits
+  credentialLookups: MissLimiter
   baseUrl: string
   clock: () => number
   clientIp: (request: IncomingMessage) => string
@@ -215,27 +217,32 @@ function readClient({ headers }: FastifyRequest): Pick<Caller, 'client'> {
 async function authenticate(
   request: FastifyRequest,
   credential: Credential,
-  { namedKeys, programs, sessions, limits, clock }: AdmissionOptions,
+  options: AdmissionOptions,
 ): Promise<void> {
   const { caller } = request
-  const { kind, value } = credential
-  request.admission = { credential, at: clock() }
+  const hash = hashToken(credential.value)
+  request.admission = { credential, at: options.clock() }
   caller.account = undefined
-  if (kind === 'session') {
-    const session = await sessions.find(value)
-    if (!session) return
-    caller.account = session.account
-    caller.signedInAt = session.createdAt
-    caller.signedInWith = 'dashboard'
-    caller.grant = FULL_GRANT
-    request.sessionToken = value
-  } else if (request.routeOptions.config.programs && !isApiKey(value)) {
-    const found = await programs.find(value)
-    if (found) Object.assign(caller, found, { signedInWith: 'key' })
-  } else {
-    const found = limits.findFlooding(hashToken(value)) ?? (await namedKeys.find(value))
-    if (found) Object.assign(caller, found, { signedInWith: 'key' })
-  }
+  const find = () => findCaller(request, credential, options)
+  const found =
+    options.limits.findFlooding(hash) ??
+    (await options.credentialLookups.run(hash, caller.address, find, (result) => result === undefined))
+  if (!found) return
+  Object.assign(caller, { signedInWith: 'key' }, found)
+  if (credential.kind === 'session') request.sessionToken = credential.value
+}
+
+async function findCaller(
+  { routeOptions: { config } }: FastifyRequest,
+  { kind, value }: Credential,
+  { namedKeys, programs, sessions }: AdmissionOptions,
+): Promise<Partial<Caller> | undefined> {
+  if (kind === 'key')
+    return config.programs && !isApiKey(value) ? programs.find(value) : namedKeys.find(value)
+  const session = await sessions.find(value)
+  if (!session) return undefined
+  const { account, createdAt: signedInAt } = session
+  return { account, signedInAt, signedInWith: 'dashboard', grant: FULL_GRANT }
 }
 
 /** For handlers to which their route leaves the charge, and for each further message of a batch. RATE_LIMITED. */

@@ -142,7 +142,7 @@ export const METRICS = {
   slipway_breaker_open: reported(gauge('Whether lookups do not wait for the database, because it fails.')),
   slipway_breaker_openings_total: reported(counter('How often that began.')),
   slipway_lookups_refused_total: reported(
-    counter('Lookups of names that do not exist, refused at their limit.'),
+    counter('Lookups of names and credentials that do not exist, refused at their limit.'),
   ),
   slipway_s3_requests_total: reported(
     counter('Requests to the bucket, by operation and outcome.', ['operation', 'outcome']),

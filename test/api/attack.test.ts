@@ -17,6 +17,27 @@ import { type ObjectWatch, watchObjects } from './pending-version.ts'
 
 const api = startForAllTests(() => Api.start())
 
+test('unknown keys and sessions of one network have a limit, and known ones and other networks are not affected', async () => {
+  await using guessed = await Api.start({ RATE_ANONYMOUS: '1000', TRUSTED_PROXIES: '1' })
+  const [one, other] = [await guessed.account(), await guessed.account()]
+  const read = async (address: string, credential: { key?: string; headers?: Record<string, string> }) => {
+    const headers = { 'x-forwarded-for': address, ...credential.headers }
+    return (await guessed.request('GET', '/api/v1/me', { ...credential, headers })).status
+  }
+  assert.equal(await read('192.0.2.1', one), 200)
+  const guesses: number[] = []
+  for (let number = 100; number < 220; number++) {
+    const text = `${number}`.repeat(15).slice(2)
+    const session = { headers: { cookie: `__Host-slipway=${text}` } }
+    guesses.push(await read('192.0.2.1', number % 2 === 0 ? { key: `sl_live_${text}` } : session))
+  }
+  assert.deepEqual(
+    [guesses.filter((status) => status === 401).length, guesses.filter((status) => status === 503).length],
+    [100, 20],
+  )
+  assert.deepEqual([await read('192.0.2.1', one), await read('192.0.2.2', other)], [200, 200])
+})
+
 describe('a client that disconnects', () => {
   for (const path of ['files/b.bin', 'archive'])
     test(`at any stage of a download of ${path} leaves no file open`, async (t) => {

@@ -145,6 +145,8 @@ test('on a service of this machine, pages of other origins change nothing withou
 describe('a call is refused to those without the right to it, then succeeds, and its response is documented:', () => {
   for (const [id, call] of Object.entries(CALLS))
     test(call.route, async () => {
+      // A network can send a limited number of unknown keys a second.
+      api.pass(1000)
       const request = await call.prepare(fixture)
       await using ofSite = await keyOfSite(call, request)
       await assertRefusals(call, request, ofSite)
