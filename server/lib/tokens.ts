@@ -12,7 +12,7 @@ export function newApiKey(): string {
 }
 
 export function isApiKey(text: string): boolean {
-  return text.startsWith('sl_')
+  return /^sl_live_[0-9a-f]{32}$/.test(text)
 }
 
 /** A claim token in UUID format (spec 2.4). */

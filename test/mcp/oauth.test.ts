@@ -263,6 +263,8 @@ describe('the authorization of programs', () => {
     await adapter('Grant').upsert('grant', { accountId }, 60)
     for (const [token, aud, status] of [
       ['ours', `${api.baseUrl}/mcp`, 200],
+      // As a random token may begin.
+      ['sl_live_ours', `${api.baseUrl}/mcp`, 200],
       ['theirs', 'https://other.example/mcp', 401],
     ] as const) {
       await adapter('AccessToken').upsert(token, { accountId, aud, scope: 'manage', grantId: 'grant' }, 60)

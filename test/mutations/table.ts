@@ -167,6 +167,7 @@ const ROWS: readonly Row[] = [
   ['hides from pages of other origins how to ask for access', 'server/api/auth.ts', 'module', ', WWW-Authenticate', '', OAUTH],
   ['asks users for more than a tool needs', 'server/api/mcp/mcp.ts', 'challenge', 'scopesUpTo(scope)', "scopesUpTo('manage')", OAUTH],
   ['accepts tokens of programs for the whole API', 'server/api/auth.ts', 'findCaller', 'config.programs && !isApiKey(value)', '!isApiKey(value)', OAUTH],
+  ['takes a token of a program that begins with sl_ for a key', 'server/lib/tokens.ts', 'isApiKey', '/^sl_live_[0-9a-f]{32}$/', '/^sl_/', OAUTH],
   ['lets a program do more than its user allowed', 'server/accounts/oauth/programs.ts', 'Programs.find', '{ scope: widest(scope), sites: null, expiresAt: found.record.expiresAt }', "{ scope: 'manage', sites: null, expiresAt: found.record.expiresAt }", OAUTH],
   ['fetches addresses of a registration', 'server/api/oauth.ts', 'readRegistration', 'metadata: JSON.stringify({', 'metadata: JSON.stringify({ ...given,', 'test/mcp/registrations.test.ts'],
   ['sends browsers to an address of a stranger before their users allow it', 'server/api/oauth.ts', 'authorize', '(!isBeginning && hasCode(location))', 'hasCode(location)', OAUTH],
