@@ -59,14 +59,8 @@ export async function requireReview(
     const account = requireAccount(caller, NEEDS_LINK_OR_KEY)
     const site = await requireAccess(queries, right, { slug, account, now })
     const role = site.ownerId === account.id ? 'owner' : 'collaborator'
-    const mayDecide = mayManage(grant!.scope)
-    return {
-      site,
-      role,
-      link: undefined,
-      mayDecide,
-      version: await requireShown(queries, site, subject, now),
-    }
+    const version = await requireShown(queries, site, subject, now)
+    return { site, role, link: undefined, mayDecide: mayManage(grant!.scope), version }
   }
   const link = await requireLink(queries, caller, now)
   if (link.slug !== slug || link.previewName !== subject.previewName) throw linkEnded()
