@@ -202,6 +202,23 @@ test(
   },
 )
 
+test(
+  'a link of a key of scope publish is for comments, and the owner sees who created it',
+  requiresBrowser,
+  async () => {
+    const { owner, page: own } = await web.asOwner()
+    const { slug } = await startReview(owner)
+    const { apiKey } = await owner.client.createKey({ name: 'ci', scope: 'publish' })
+    const { url } = await owner.client.with({ key: apiKey }).review(slug, 'spring').createLink()
+    const { page } = await openAsGuest(url)
+    await page.getByText('This link is for comments.').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Approve' }).isDisabled())
+    await own.goto(web.url(`/sites/${slug}/review?preview=spring`))
+    const links = own.getByRole('list', { name: 'Review links' })
+    await links.getByText(`by ${owner.email}`).first().waitFor()
+  },
+)
+
 test('a review page learns that its link was revoked', requiresBrowser, async () => {
   const { owner } = await web.asOwner()
   const { review, link } = await startReview(owner)
