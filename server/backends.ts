@@ -295,7 +295,14 @@ async function openCertificates(
   const { siteCertificates: perWeek, siteDomain: domain } = config
   const hasWildcard = hook !== undefined || config.tlsCertFile !== ''
   const sites = perWeek === undefined || hasWildcard ? undefined : { domain, perWeek }
-  return new CertificateManager({ ...parts, acme, hook, own: ownNames(config, parts.baseUrl), sites })
+  return new CertificateManager({
+    ...parts,
+    acme,
+    directory,
+    hook,
+    own: ownNames(config, parts.baseUrl),
+    sites,
+  })
 }
 
 interface CheckServiceOptions {

@@ -53,7 +53,7 @@ interface OrderRequest {
 }
 
 interface RateLimit {
-  counted: CountedRequestFilter
+  counted: Omit<CountedRequestFilter, 'directory'>
   max: number
   windowMs: number
   spreadMs?: number
@@ -64,25 +64,32 @@ export function certificateNames(name: string): string[] {
   return name.startsWith('*.') ? [name, name.slice(2)] : [name]
 }
 
+/** A write about the requests at a CA. */
+export interface CaWrite {
+  tx: WriteTransaction
+  directory: string
+}
+
 /** The scope of writes that count orders, or decide by their number. */
 export const BUDGET_SCOPE = { authority: 'orders' } as const
 
 /** Across all nodes, within limits of CAs. Undefined if the order is reserved, else the time of the next attempt. */
 export async function reserve(
-  tx: WriteTransaction,
+  { tx, directory }: CaWrite,
   request: OrderRequest,
   now: number,
 ): Promise<number | undefined> {
   let time = now
   for (const { counted, max, windowMs, spreadMs = 0 } of getLimits(request, now)) {
-    const oldest = await tx.acme.nthLatestRequest(counted, max, now - windowMs)
+    const oldest = await tx.acme.nthLatestRequest({ ...counted, directory }, max, now - windowMs)
     if (oldest !== undefined) time = Math.max(time, Math.round(oldest + windowMs + spreadMs))
   }
   if (time > now) return time
   const { name, isRenewal, share } = request
   const kind = isRenewal ? 'renewal' : 'order'
   const by = share && { accountId: share.accountId, root: share.root }
-  await tx.acme.countRequest({ id: randomUUID(), kind, names: certificateNames(name), at: now, ...by })
+  const names = certificateNames(name)
+  await tx.acme.countRequest({ id: randomUUID(), directory, kind, names, at: now, ...by })
   return undefined
 }
 
@@ -92,32 +99,34 @@ export function maxOrdersOfOwner(ofSites: number): number {
 }
 
 /** Whether a share has room for another first certificate. */
-export async function hasRoom(tx: WriteTransaction, share: Share, now: number): Promise<boolean> {
+export async function hasRoom({ tx, directory }: CaWrite, share: Share, now: number): Promise<boolean> {
   for (const { counted, max, windowMs } of limitsOfShare(share))
-    if ((await tx.acme.nthLatestRequest(counted, max, now - windowMs)) !== undefined) return false
+    if ((await tx.acme.nthLatestRequest({ ...counted, directory }, max, now - windowMs)) !== undefined)
+      return false
   return true
 }
 
 /** Once per order, before the certificate is requested. */
 export async function countCertificate(
-  tx: WriteTransaction,
+  { tx, directory }: CaWrite,
   name: string,
   order: string,
   now: number,
 ): Promise<void> {
   const id = `certificate ${order}`
-  await tx.acme.countRequest({ id, kind: 'certificate', names: certificateNames(name), at: now })
+  await tx.acme.countRequest({ id, directory, kind: 'certificate', names: certificateNames(name), at: now })
 }
 
 /** Once per order. */
 export async function countFailure(
-  tx: WriteTransaction,
+  { tx, directory }: CaWrite,
   name: string,
   order: string,
   now: number,
 ): Promise<void> {
   await tx.acme.countRequest({
     id: `failure ${order}`,
+    directory,
     kind: 'failure',
     names: certificateNames(name),
     at: now,
@@ -125,9 +134,9 @@ export async function countFailure(
 }
 
 /** At most for a day. */
-export async function pauseCa(tx: WriteTransaction, until: number, now: number): Promise<void> {
+export async function pauseCa({ tx, directory }: CaWrite, until: number, now: number): Promise<void> {
   const at = Math.min(until, now + MAX_PAUSE_MS)
-  await tx.acme.countRequest({ id: randomUUID(), kind: 'pause', names: [], at })
+  await tx.acme.countRequest({ id: randomUUID(), directory, kind: 'pause', names: [], at })
 }
 
 export async function prune(tx: WriteTransaction, now: number): Promise<void> {

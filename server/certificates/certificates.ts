@@ -116,14 +116,15 @@ export class CertificateManager implements AsyncDisposable {
   }
 
   async #runBatch(): Promise<number> {
-    const { store, clock } = this.#deps
+    const { store, clock, directory } = this.#deps
     await this.#maintain()
     const now = clock()
     if (this.#isPaused(now)) return 0
     if (await requestSiteCertificates(this.#deps, this.#coveredUntil - MAX_WRITE_MS)) this.#coveredUntil = now
     let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: true })
     if (due.length === 0) return 0
-    const paused = (await store.read.acme.nthLatestRequest({ kind: 'pause' }, 1, now)) !== undefined
+    const paused =
+      (await store.read.acme.nthLatestRequest({ kind: 'pause', directory }, 1, now)) !== undefined
     if (paused) due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: false })
     const { order = [], renewalInfo = [] } = Object.groupBy(due, (certificate) =>
       needsOrder(certificate, now) ? 'order' : 'renewalInfo',

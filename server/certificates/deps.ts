@@ -17,6 +17,8 @@ import type { DnsHook } from './dns-hook.ts'
 export interface IssuingDeps {
   store: Store
   acme: Acme
+  /** Identifies the CA. */
+  directory: string
   /** For the CAA records of names that are not the service's own. */
   dns: Pick<Dns, 'caa'>
   /** Encrypts keys: a certificate's with the context `certificate <name>`, an order's with `order <name>`. */

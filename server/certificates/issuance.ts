@@ -175,10 +175,12 @@ export class Issuance {
   }
 
   async #finalize(attempt: IssuanceAttempt): Promise<IssuanceState> {
-    const { acme, clock, codec } = this.#deps
+    const { acme, clock, codec, directory } = this.#deps
     const { name, certificate, order } = attempt
     if (!isRenewal(certificate))
-      await this.#whileLeased(attempt, 'relaxed', (tx) => countCertificate(tx, name, order!.url, clock()))
+      await this.#whileLeased(attempt, 'relaxed', (tx) =>
+        countCertificate({ tx, directory }, name, order!.url, clock()),
+      )
     attempt.mayBeIssued = true
     attempt.order = await acme.finalize(order!, await codec.request(certificateNames(name), attempt.key!))
     return 'issued'
@@ -235,7 +237,7 @@ export class Issuance {
 
   async #scheduleRetry(attempt: IssuanceAttempt, error: unknown, outages: number): Promise<IssuanceOutcome> {
     if (this.#stopped || error instanceof LeaseLostError) return 'waiting'
-    const { clock, log } = this.#deps
+    const { clock, log, directory } = this.#deps
     const { name } = attempt
     const now = clock()
     const retry = await this.#write('relaxed', name, async (tx) => {
@@ -248,8 +250,9 @@ export class Issuance {
       const hasRenewalInfo = certificate.hasRenewalInfo && !isReplaced
       const challengeType = this.#nextChallengeType(attempt, error)
       await tx.certificates.update(name, { ...plan.changes, hasRenewalInfo, challengeType, dueAt })
-      if (plan.countsAsFailure) await countFailure(tx, name, attempt.order?.url ?? randomUUID(), now)
-      if (plan.pauseUntil !== undefined) await pauseCa(tx, plan.pauseUntil, now)
+      if (plan.countsAsFailure)
+        await countFailure({ tx, directory }, name, attempt.order?.url ?? randomUUID(), now)
+      if (plan.pauseUntil !== undefined) await pauseCa({ tx, directory }, plan.pauseUntil, now)
       await tx.leases.release(leaseName(name), attempt.holder)
       return { ...plan, dueAt }
     })
@@ -288,10 +291,12 @@ export class Issuance {
   /** When the limits are reached the name waits and its order is dropped. */
   async #reserve(tx: WriteTransaction, certificate: Certificate): Promise<boolean> {
     const { name } = certificate
-    const now = this.#deps.clock()
+    const { clock, directory } = this.#deps
+    const now = clock()
     const share = await this.#findShare(tx, name)
     const left = lifeLeft(certificate.notBefore, certificate.notAfter, now)
-    const dueAt = await reserve(tx, { name, isRenewal: isRenewal(certificate), lifeLeft: left, share }, now)
+    const request = { name, isRenewal: isRenewal(certificate), lifeLeft: left, share }
+    const dueAt = await reserve({ tx, directory }, request, now)
     if (dueAt !== undefined) await tx.certificates.update(name, { dueAt, orderUrl: null, orderKey: null })
     return dueAt === undefined
   }

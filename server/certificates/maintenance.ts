@@ -32,12 +32,13 @@ export async function requestCertificate(tx: WriteTransaction, name: string, now
  * are never requested. Returns whether all of these sites had a certificate, or their owners no room.
  */
 export async function requestSiteCertificates(
-  { store, clock, sites }: IssuingDeps,
+  { store, clock, sites, directory }: IssuingDeps,
   changedSince = 0,
 ): Promise<boolean> {
   if (!sites) return true
   const { domain, perWeek } = sites
-  const owners = { changedSince, maxOfOwner: maxOrdersOfOwner(perWeek), since: clock() - ROOT_WINDOW_MS }
+  const maxOfOwner = maxOrdersOfOwner(perWeek)
+  const owners = { changedSince, maxOfOwner, directory, since: clock() - ROOT_WINDOW_MS }
   const missing = await store.read.certificates.missingSites(domain, SITES_PER_RUN, owners)
   if (missing.length === 0) return true
   const host = missing.map(({ name }) => name)
@@ -46,7 +47,7 @@ export async function requestSiteCertificates(
     for (const { name, ownerId } of missing)
       if (
         !(await tx.certificates.findSummary(name)) &&
-        (await hasRoom(tx, { accountId: ownerId, root: domain, ofSites: perWeek }, now))
+        (await hasRoom({ tx, directory }, { accountId: ownerId, root: domain, ofSites: perWeek }, now))
       )
         await requestCertificate(tx, name, now)
   })
@@ -60,8 +61,17 @@ export async function releaseCertificate(tx: WriteTransaction, name: string, now
     await tx.certificates.update(name, { dueAt: null, unusedSince: now, problem: null })
 }
 
-/** At a start, own names that failed are due: the operator may have corrected the cause. */
-export async function maintain({ store, clock, own }: IssuingDeps, isStart: boolean): Promise<void> {
+/**
+ * At a start, own names that failed are due: the operator may have corrected the cause. So are all names that wait, if
+ * the last order was placed at another CA.
+ */
+export async function maintain(
+  { store, clock, own, directory }: IssuingDeps,
+  isStart: boolean,
+): Promise<void> {
+  const last = isStart ? await store.read.acme.lastDirectory() : undefined
+  if (last !== undefined && last !== directory)
+    await store.write('relaxed', BUDGET_SCOPE, (tx) => tx.certificates.restartOrders(clock()))
   await store.write('relaxed', { host: own }, async (tx) => {
     for (const name of own) {
       const certificate = await tx.certificates.findSummary(name)

@@ -21,8 +21,10 @@ function earliestOrder(
   name: string,
   { renewal: isRenewal = false, left: lifeLeft = 0, share }: OrderOptions = {},
 ) {
-  const { store, time } = issuing
-  return store.write('relaxed', {}, (tx) => reserve(tx, { name, isRenewal, lifeLeft, share }, time.now))
+  const { store, time, parts } = issuing
+  return store.write('relaxed', {}, (tx) =>
+    reserve({ tx, directory: parts.directory }, { name, isRenewal, lifeLeft, share }, time.now),
+  )
 }
 
 /** More than the CA accepts in three hours. */
@@ -61,12 +63,15 @@ test('renewals that can wait leave budget for names without a certificate, and b
 
 test('the budget is four certificates for the same names in 7 days, and four failures of a name in an hour', async () => {
   await using issuing = await startIssuing()
-  const { store, time } = issuing
+  const { store, time, parts } = issuing
+  const { directory } = parts
   const start = time.now
   for (let order = 0; order < 4; order++, time.now += HOUR_MS) {
     assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
     const count = () =>
-      store.write('relaxed', {}, (tx) => countCertificate(tx, '*.sites.test', `order/${order}`, time.now))
+      store.write('relaxed', {}, (tx) =>
+        countCertificate({ tx, directory }, '*.sites.test', `order/${order}`, time.now),
+      )
     await count()
     await count()
   }
@@ -79,7 +84,9 @@ test('the budget is four certificates for the same names in 7 days, and four fai
 
   const failing = time.now
   for (let order = 0; order < 4; order++, time.now += MINUTE_MS)
-    await store.write('relaxed', {}, (tx) => countFailure(tx, NAME, `order/f${order}`, time.now))
+    await store.write('relaxed', {}, (tx) =>
+      countFailure({ tx, directory }, NAME, `order/f${order}`, time.now),
+    )
   assert.equal(await earliestOrder(issuing, NAME, { renewal: true }), failing + HOUR_MS)
   assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
 })

@@ -5,6 +5,7 @@ import type { CaaRecord } from '../../server/domains/dns/dns.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { siteRow } from '../store/rows.ts'
 import { activate, activateMany, deactivate, NAME, startActive, startIssuing } from './fixture.ts'
+import { SimulatedCa } from './simulated-ca.ts'
 
 test('two concurrent nodes place one order for a name', async () => {
   await using issuing = await startIssuing()
@@ -173,6 +174,33 @@ test('a Retry-After of a day pauses all names and nodes, without failures of nam
   for (const name of names) assert.equal((await issuing.row(name)).failures, 0)
   time.now = until + MINUTE_MS
   assert.equal(await other.runDue(), names.length)
+})
+
+test('a start with another CA orders what waits for the former one, within limits of its own', async () => {
+  await using issuing = await startIssuing()
+  const { ca, store, time } = issuing
+  const certificates = issuing.node()
+  const [refused, ...names] = [NAME, ...Array.from({ length: 30 }, (_, number) => `www.many-${number}.test`)]
+  ca.before = (step, [name]) => {
+    if (step === 'authorize' && name === refused) throw ca.failValidation([refused])
+  }
+  await activate(store, certificates, refused)
+  await certificates.runDue()
+  while ((await issuing.row(refused)).dueAt !== null) await issuing.next(certificates, refused)
+  ca.before = (step) => {
+    if (step === 'finalize')
+      throw new AcmeError('rate-limited', 'too many new orders (300) from this account', {
+        notBefore: time.now + 2 * DAY_MS,
+      })
+  }
+  for (const name of names) await activate(store, certificates, name, 'ann')
+  for (let run = 0; run < 5; run++) await certificates.runDue()
+  const other = new SimulatedCa({ clock: () => time.now, life: 90 * DAY_MS })
+  const deps = { acme: other, directory: 'https://other.example/directory' }
+  assert.equal(await issuing.node(deps).runDue(), 21)
+  assert.ok((await issuing.served(refused))!.fits, 'its retries had ended')
+  assert.equal(await issuing.node(deps).runDue(), 0, 'the limit of the account')
+  assert.equal(await certificates.runDue(), 0, 'the former CA')
 })
 
 test('a limit for one name delays only that name', async () => {

@@ -31,6 +31,7 @@ export async function startIssuing(options: Partial<Omit<SimulatedCaOptions, 'cl
   const parts: IssuingDeps = {
     store,
     acme: ca,
+    directory: 'https://ca.example/directory',
     dns: noCaa,
     secretBox,
     clock,

@@ -69,6 +69,7 @@ export async function simulate(options: SimulationOptions): Promise<Simulated> {
     new CertificateManager({
       store,
       acme: ca,
+      directory: 'https://ca.example/directory',
       dns: noCaa,
       secretBox: new SecretBox('a secret of thirty-two characters'),
       clock,

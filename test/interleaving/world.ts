@@ -120,6 +120,7 @@ export class World implements AsyncDisposable {
     const issuing: IssuingDeps = {
       store,
       acme: new SimulatedCa({ clock, life: 90 * DAY_MS }),
+      directory: 'https://ca.example/directory',
       dns: fixedDns,
       secretBox,
       clock,

@@ -176,7 +176,7 @@ const ROWS: readonly Row[] = [
   ['has response modes that send forms to an address of a stranger', 'server/api/oauth.ts', 'authorizationTarget', "parameters.set('response_mode', 'unsupported')", '', OAUTH],
   ['lets a program overwrite a version without showing whose it is', 'server/api/mcp/tool-server.ts', 'callTool', 'account ? await describeConflict(error, args, api) : error', 'error', MCP_TOOLS],
   // Emails and certificates of single sites
-  ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'requestSiteCertificates', '(await hasRoom(tx, { accountId: ownerId, root: domain, ofSites: perWeek }, now))', 'true', 'test/certificates/budget.test.ts'],
+  ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'requestSiteCertificates', '(await hasRoom({ tx, directory }, { accountId: ownerId, root: domain, ofSites: perWeek }, now))', 'true', 'test/certificates/budget.test.ts'],
   ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', 'CertificateQueries.findOfSite', "selectFrom('sites').select('slug').where('slug', '=', slug).where(IS_SERVED)", "selectFrom('sites').select('slug').where('slug', '=', slug)", 'test/tls/service.test.ts'],
   ['sends two emails about one event', 'server/operations/notices/notices.ts', 'Notices.#claim', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
   ['allows a program by the second of two fast clicks', 'dashboard/app/decision.tsx', 'Decision', '!isSettled', 'false', 'test/dashboard/authorize.test.ts'],

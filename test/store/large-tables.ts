@@ -123,6 +123,7 @@ const VALUES: Record<string, Record<string, string>> = {
   },
   acme_challenges: { type: `'http-01'` },
   acme_requests: {
+    directory: `'d'`,
     kind: `(array['order','renewal','certificate','failure'])[1 + i % 4]`,
     account_id: `'id ' || i % 1250`,
     root: `'root ' || i`,

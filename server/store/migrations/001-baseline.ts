@@ -409,6 +409,7 @@ const DOMAINS = `
 
   create table acme_requests (
     id text primary key,
+    directory text not null,
     kind text not null,
     names text not null,
     at bigint not null,

@@ -168,6 +168,16 @@ export class CertificateQueries extends QueryGroup {
     }
   }
 
+  /** Names that wait for an order, also those whose retries have ended, are due now, and their pending orders dropped. */
+  async restartOrders(now: number): Promise<void> {
+    await this.db
+      .updateTable('certificates')
+      .set({ due_at: now, order_url: null, order_key: null })
+      .where('unused_since', 'is', null)
+      .where((e) => e.or([e('renew_at', 'is', null), e('renew_at', '<=', now)]))
+      .execute()
+  }
+
   async names(after: string, limit: number): Promise<string[]> {
     const query = this.db.selectFrom('certificates').select('name').where('name', '>', after)
     return (await query.orderBy('name').limit(limit).execute()).map(({ name }) => name)
@@ -222,7 +232,12 @@ export class CertificateQueries extends QueryGroup {
   async missingSites(
     siteDomain: string,
     limit: number,
-    { changedSince = 0, maxOfOwner, since }: { changedSince?: number; maxOfOwner: number; since: number },
+    {
+      changedSince = 0,
+      maxOfOwner,
+      directory,
+      since,
+    }: { changedSince?: number; maxOfOwner: number; directory: string; since: number },
   ): Promise<{ name: string; ownerId: string }[]> {
     const name = sql<string>`sites.slug || ${`.${siteDomain}`}`
     return await this.db
@@ -235,7 +250,7 @@ export class CertificateQueries extends QueryGroup {
       .where(sql<boolean>`not exists (select 1 from certificates where name = ${name})`)
       .where(
         sql<boolean>`(select count(*) from acme_requests where kind = 'order' and account_id = sites.owner_id
-          and root = ${siteDomain} and at > ${since}) < ${maxOfOwner}`,
+          and directory = ${directory} and root = ${siteDomain} and at > ${since}) < ${maxOfOwner}`,
       )
       .orderBy('created_at', 'desc')
       .limit(limit)
@@ -312,8 +327,8 @@ const REQUEST_KINDS: CountedRequest['kind'][] = ['order', 'renewal', 'certificat
 
 type Owner = Pick<CountedRequest, 'accountId' | 'root'>
 
-/** Selects requests: with `names` only those for exactly this set, with `accountId` or `root` only their orders. */
-export type CountedRequestFilter = Pick<CountedRequest, 'kind'> &
+/** Selects requests at a CA: with `names` only those for exactly this set, with `accountId` or `root` only their orders. */
+export type CountedRequestFilter = Pick<CountedRequest, 'kind' | 'directory'> &
   Partial<Pick<CountedRequest, 'names'> & { accountId: string; root: string }>
 
 export class AcmeQueries extends QueryGroup {
@@ -390,7 +405,7 @@ export class AcmeQueries extends QueryGroup {
 
   /** The time of the `count`th newest of these requests after `since`, from 1; undefined when there are fewer. */
   async nthLatestRequest(
-    { kind, names, accountId, root }: CountedRequestFilter,
+    { kind, directory, names, accountId, root }: CountedRequestFilter,
     count: number,
     since: number,
   ): Promise<number | undefined> {
@@ -398,6 +413,7 @@ export class AcmeQueries extends QueryGroup {
       .selectFrom('acme_requests')
       .select('at')
       .where('kind', '=', kind)
+      .where('directory', '=', directory)
       .where('at', '>', since)
       .$if(names !== undefined, (query) => query.where('names', '=', toNameSet(names!)))
       .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId!))
@@ -407,6 +423,12 @@ export class AcmeQueries extends QueryGroup {
       .limit(1)
       .executeTakeFirst()
     return row?.at
+  }
+
+  /** The CA of the last order; undefined without a recent one. */
+  async lastDirectory(): Promise<string | undefined> {
+    const orders = this.db.selectFrom('acme_requests').select('directory').where('kind', '=', 'order')
+    return (await orders.orderBy('at', 'desc').limit(1).executeTakeFirst())?.directory
   }
 
   async deleteRequests(before: number): Promise<number> {

@@ -87,6 +87,8 @@ const nameSet: Column<readonly string[], string> = {
  */
 export const acmeRequestTable = new Table({
   id: text,
+  /** Of the CA. */
+  directory: text,
   kind: oneOf<'order' | 'renewal' | 'certificate' | 'failure' | 'pause'>(),
   /** A set: their order does not matter. Empty for a pause. */
   names: nameSet,
