@@ -263,7 +263,7 @@ export async function startService(config: Config, given: StartOptions): Promise
       if (isStopping) response.shouldKeepAlive = false
       const isAmbiguous = rejectAmbiguous(request, response)
       if (!isAmbiguous && (edge.servesHost(request.headers.host) || isChallenge(request.url ?? '')))
-        return handleNodeRequest(edge, request, response)
+        return handleNodeRequest(edge, request, response, log)
       serviceRequests.handle(request, response, () => {
         if (isAmbiguous) return
         if (sendsHsts && isTls(request.socket)) response.setHeader(...HSTS)
@@ -271,7 +271,7 @@ export async function startService(config: Config, given: StartOptions): Promise
         api.routing(request, response)
       })
     },
-    fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget }) : undefined,
+    fastPath: config.fastPath === 'on' ? new Http1FastPath({ handler: edge, clock, budget, log }) : undefined,
   })
   https?.serve({ handler: edge, listener, budget, clientMemory })
   const { precompressor, uploadLimiter, sweepList } = services

@@ -121,21 +121,14 @@ export class Edge implements HttpHandler {
       : this.#serve(host, request)
   }
 
-  respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
-    const { method } = message
-    if (method === 'POST' && request.target.path === NOTICE_PATH && this.#notice)
-      return this.#notice.accept(request, message)
-    const isForm = request.target.path === PASSWORD_PATH
-    if (isForm && method === 'POST') return this.#submitPassword(request, message)
-    if (isForm)
-      return Promise.resolve(
-        method === 'OPTIONS'
-          ? PASSWORD_OPTIONS_RESPONSE
-          : this.#pages.formMethodNotAllowed.for(request.headers),
-      )
-    return method === 'OPTIONS'
-      ? this.#optionsResponse(request)
-      : Promise.resolve(this.#pages.methodNotAllowed.for(request.headers))
+  async respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
+    try {
+      return await this.#respondToMethod(request, message)
+    } catch (error) {
+      // A client that disconnects before the form is complete is not an error.
+      if (message.destroyed && !message.complete) return this.#pages.badRequest.for(request.headers)
+      return this.#failure(request, error)
+    }
   }
 
   errorResponse(status: keyof typeof ERROR_NAMES | 503): EdgeResponse {
@@ -236,38 +229,39 @@ export class Edge implements HttpHandler {
     return uncounted(frames.admit(response, request))
   }
 
+  async #respondToMethod(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
+    const { method } = message
+    if (method === 'POST' && request.target.path === NOTICE_PATH && this.#notice)
+      return this.#notice.accept(request, message)
+    const isForm = request.target.path === PASSWORD_PATH
+    if (isForm && method === 'POST') return this.#submitPassword(request, message)
+    if (isForm)
+      return method === 'OPTIONS'
+        ? PASSWORD_OPTIONS_RESPONSE
+        : this.#pages.formMethodNotAllowed.for(request.headers)
+    return method === 'OPTIONS'
+      ? this.#optionsResponse(request)
+      : this.#pages.methodNotAllowed.for(request.headers)
+  }
+
   async #submitPassword(request: HttpRequest, message: IncomingMessage): Promise<EdgeResponse> {
-    try {
-      const resolution = await this.#siteResolver.resolve(
-        this.#hosts.read(request.host),
-        request.isSecure,
-        request,
-      )
-      return (
-        this.#notServable(resolution, request) ??
-        (await this.#gate.submit(message, resolution as ResolvedSite, request))
-      )
-    } catch (error) {
-      // A client that disconnects before the form is complete is not an error.
-      if (message.destroyed && !message.complete) return this.#pages.badRequest.for(request.headers)
-      return this.#failure(request, error)
-    }
+    const resolution = await this.#resolve(request)
+    return (
+      this.#notServable(resolution, request) ??
+      this.#gate.submit(message, resolution as ResolvedSite, request)
+    )
   }
 
   /** The response to OPTIONS for any path, with the site's `_headers`, which a preflight needs. */
   async #optionsResponse(request: HttpRequest): Promise<EdgeResponse> {
-    try {
-      const resolution = await this.#siteResolver.resolve(
-        this.#hosts.read(request.host),
-        request.isSecure,
-        request,
-      )
-      const isOpen =
-        resolution.kind === 'site' && !this.#isExpired(resolution) && resolution.passwordHash === null
-      return (isOpen && resolution.table?.headers?.apply(OPTIONS_RESPONSE, request)) || OPTIONS_RESPONSE
-    } catch (error) {
-      return this.#failure(request, error)
-    }
+    const resolution = await this.#resolve(request)
+    const isOpen =
+      resolution.kind === 'site' && !this.#isExpired(resolution) && resolution.passwordHash === null
+    return (isOpen && resolution.table?.headers?.apply(OPTIONS_RESPONSE, request)) || OPTIONS_RESPONSE
+  }
+
+  #resolve(request: HttpRequest): Resolution | Promise<Resolution> {
+    return this.#siteResolver.resolve(this.#hosts.read(request.host), request.isSecure, request)
   }
 
   #serve(host: Host, request: HttpRequest): EdgeResult | Promise<EdgeResult> {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { accountRow, suspension } from '../store/rows.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { EdgeFixture, FORM, type RequestOptions } from './fixture.ts'
 
 const CONTENT = 'the content of the site'
@@ -256,6 +258,23 @@ describe('the notice before anonymous sites', () => {
     }
     const { text } = await edge.get(slug, '/_slipway/notice?next=/', { headers: BROWSER })
     assert.match(text, /published without an account/)
+  })
+
+  test('answers 400 to a form that its client does not send to its end, like that of a password', async (t) => {
+    const slug = await edge.publish(files)
+    await edge.setPassword(slug, 'open sesame')
+    edge.logged.length = 0
+    const { mock } = t.mock.method(edge.edge, 'respondToMethod')
+    for (const path of ['/_slipway/notice', '/_slipway/password']) {
+      const client = connect(edge.port, '127.0.0.1')
+      const head = `POST ${path} HTTP/1.1\r\nHost: ${edge.host(slug)}\r\nContent-Type: ${FORM}\r\n`
+      client.write(`${head}Content-Length: 100\r\n\r\nnext`)
+      await waitFor(() => mock.callCount() === 1)
+      client.destroy()
+      assert.equal((await mock.calls[0]!.result!).status, 400)
+      mock.resetCalls()
+    }
+    assert.deepEqual(edge.logged, [])
   })
 
   test('sets a cookie over HTTPS that sibling sites cannot set', async () => {

@@ -9,6 +9,7 @@ import { handleNodeRequest } from '../../packages/http-server/http1/node-handler
 import { Listener, type RequestHandlers } from '../../packages/http-server/listener.ts'
 import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import { EdgeFixture, noise } from '../edge/fixture.ts'
+import { pluck } from '../support/pluck.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { findHeader, sendRaw } from './raw-http.ts'
 
@@ -31,13 +32,14 @@ describe('the HTTP/1 fast path', () => {
 
   beforeEach(async () => {
     mock.timers.enable({ apis: ['setInterval'] })
+    const { log } = edge.options
     const budget = new MemoryBudget(8 * MIB)
-    fastPath = new Http1FastPath({ handler: edge.edge, clock: () => edge.clock.now, budget })
+    fastPath = new Http1FastPath({ handler: edge.edge, clock: () => edge.clock.now, budget, log })
     listener = await Listener.open('127.0.0.1', 0)
     parsed = 0
     const request: RequestHandlers['request'] = (incoming, response) => {
       parsed++
-      handleNodeRequest(edge.edge, incoming, response)
+      handleNodeRequest(edge.edge, incoming, response, log)
     }
     listener.serve({ request, fastPath })
   })
@@ -94,6 +96,26 @@ describe('the HTTP/1 fast path', () => {
       if (path in bodies) assert.ok(body.equals(bodies[path as keyof typeof bodies]), path)
     }
     assert.deepEqual(counts(), { fast: paths.length, fallbacks: 0 })
+  })
+
+  test('closes only its connection when the handler fails to answer a request, on the fast path or not', async (t) => {
+    const cases = [
+      ['respond', get('/a.txt'), 0],
+      ['openBody', get('/big.bin'), 0],
+      ['respond', get('/a.txt', 'TE: trailers\r\n'), 1],
+      ['openBody', get('/big.bin', 'TE: trailers\r\n'), 2],
+      ['respondToMethod', Buffer.from(`DELETE / HTTP/1.1\r\nHost: ${host}\r\n\r\n`), 3],
+    ] as const
+    for (const [method, request, fallbacks] of cases) {
+      edge.logged.length = 0
+      const failing = t.mock.method(edge.edge, method, () => Promise.reject(new Error('a bug')))
+      const { responses, closed } = await sendRaw(to(), [request], { methods: [] })
+      failing.mock.restore()
+      assert.deepEqual([responses, closed, fastPath.fallbacks], [[], true, fallbacks])
+      assert.deepEqual(pluck(edge.logged, 'message'), ['HTTP/1 request failed'])
+    }
+    const { responses } = await sendRaw(to(), [get('/a.txt', 'Connection: close\r\n')], { methods: [] })
+    assert.equal(responses[0]?.status, 200)
   })
 
   test('closes idle connections, unused ones sooner', async () => {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { findSendQueue, type SendQueue } from '../clients/send-queue.ts'
 import type { ConnectionPool } from '../connection-pool.ts'
 import type { HttpHandler, HttpResponse, HttpResult } from '../http-handler.ts'
+import type { Log } from '../log.ts'
 import { pipeBody, writableSink } from '../pipe-body.ts'
 import { type readIntoSharedBuffer, splitForParser } from '../shared-buffer-read.ts'
 import { isCovered } from '../tls/covered-hosts.ts'
@@ -14,6 +15,7 @@ export interface FastPathContext {
   /** When it closes, each connection closes after its next response. */
   readonly pool: Pick<ConnectionPool<FastPathConnection>, 'ticks' | 'isClosing'>
   readonly read: typeof readIntoSharedBuffer
+  readonly log: Log | undefined
   responses: number
 }
 
@@ -153,7 +155,10 @@ export class FastPathConnection {
     if (!(result instanceof Promise) && this.#send(request, result)) return true
     this.#busy = true
     this.#socket.pause()
-    void this.#awaitResponse(request, result)
+    this.#awaitResponse(request, result).catch((error: unknown) => {
+      this.#fastPath.log?.error('HTTP/1 request failed', { error })
+      this.#socket.destroy()
+    })
     return false
   }
 

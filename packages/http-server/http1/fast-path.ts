@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { ConnectionPool } from '../connection-pool.ts'
 import type { HttpHandler } from '../http-handler.ts'
+import type { Log } from '../log.ts'
 import type { MemoryBudget } from '../memory/second-chance-cache.ts'
 import { readIntoSharedBuffer, takeBuffered } from '../shared-buffer-read.ts'
 import { FastPathConnection, type FastPathContext } from './connection.ts'
@@ -12,6 +13,7 @@ interface Http1FastPathOptions {
   clock: () => number
   budget: MemoryBudget
   read?: typeof readIntoSharedBuffer
+  log?: Log
 }
 
 /**
@@ -23,14 +25,16 @@ export class Http1FastPath implements FastPathContext {
   readonly handler: HttpHandler
   readonly serializer: ResponseSerializer
   readonly read: typeof readIntoSharedBuffer
+  readonly log: Log | undefined
   readonly pool = new ConnectionPool<FastPathConnection>()
   responses = 0
   /** Connections passed to Node's parser. */
   fallbacks = 0
 
-  constructor({ handler, clock, budget, read = readIntoSharedBuffer }: Http1FastPathOptions) {
+  constructor({ handler, clock, budget, read = readIntoSharedBuffer, log }: Http1FastPathOptions) {
     this.handler = handler
     this.read = read
+    this.log = log
     this.serializer = new ResponseSerializer({ clock, budget })
   }
 

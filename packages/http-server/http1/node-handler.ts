@@ -10,6 +10,7 @@ import type {
   ResultWithBody,
 } from '../http-handler.ts'
 import { isTls } from '../is-tls.ts'
+import type { Log } from '../log.ts'
 import { pipeBody, writableSink } from '../pipe-body.ts'
 import { readTarget } from '../request-target.ts'
 
@@ -20,11 +21,12 @@ interface Exchange {
   response: ServerResponse
 }
 
-/** Handles a request that Node's parser has read. Never throws. */
+/** Handles a request that Node's parser has read. Never throws: an error of the handler ends the connection. */
 export function handleNodeRequest(
   handler: HttpHandler,
   request: IncomingMessage,
   response: ServerResponse,
+  log?: Log,
 ): void {
   const target = readTarget(request)
   const isHead = request.method === 'HEAD'
@@ -40,23 +42,28 @@ export function handleNodeRequest(
   }
   const exchange = { handler, httpRequest, request, response }
   if (!target) sendUncounted(exchange, handler.errorResponse(400))
-  else if (isRead) serveExchange(exchange)
-  else void handler.respondToMethod(httpRequest, request).then((found) => sendUncounted(exchange, found))
+  else
+    serveExchange(exchange).catch((error: unknown) => {
+      log?.error('HTTP/1 request failed', { error })
+      request.socket.destroy()
+    })
 }
 
-function serveExchange(exchange: Exchange): void {
-  const { handler, httpRequest } = exchange
+async function serveExchange(exchange: Exchange): Promise<void> {
+  const { handler, httpRequest, request } = exchange
+  if (httpRequest.method !== undefined)
+    return sendUncounted(exchange, await handler.respondToMethod(httpRequest, request))
   const result = handler.respond(httpRequest)
-  if (result === undefined) sendUncounted(exchange, handler.errorResponse(404))
-  else if (result instanceof Promise) void result.then((later) => fetchAndSend(exchange, later))
-  else fetchAndSend(exchange, result)
+  if (result === undefined) return sendUncounted(exchange, handler.errorResponse(404))
+  return fetchAndSend(exchange, result instanceof Promise ? await result : result)
 }
 
-function fetchAndSend(exchange: Exchange, result: HttpResult): void {
+async function fetchAndSend(exchange: Exchange, result: HttpResult): Promise<void> {
   const { response } = result
   const body = exchange.handler.peekBody(response)
-  if (!response.content || body || exchange.httpRequest.isHead) send(exchange, result, body)
-  else void openBody(exchange, result).then((found) => found && stream(exchange, found))
+  if (!response.content || body || exchange.httpRequest.isHead) return send(exchange, result, body)
+  const found = await openBody(exchange, result)
+  if (found) await stream(exchange, found)
 }
 
 /** Pipelined requests may arrive together; their files are opened one after another, as they are sent. */
@@ -69,14 +76,14 @@ async function openBody(
   return response.destroyed ? undefined : handler.openBody(httpRequest, result, memory)
 }
 
-function stream(exchange: Exchange, result: ResultWithBody): void {
+async function stream(exchange: Exchange, result: ResultWithBody): Promise<void> {
   const { response } = exchange
   const { body } = result
-  if (body === undefined || Buffer.isBuffer(body)) return void send(exchange, result, body)
-  if (response.destroyed) return void body.close()
+  if (body === undefined || Buffer.isBuffer(body)) return send(exchange, result, body)
+  if (response.destroyed) return body.close()
   sendHead(exchange, result)
   const sink = writableSink(response, findSendQueue(response.socket))
-  void pipeBody(body, sink).then((isWhole) => isWhole && response.end())
+  if (await pipeBody(body, sink)) response.end()
 }
 
 function sendUncounted(exchange: Exchange, response: HttpResponse): void {
