@@ -12,7 +12,7 @@ import { type SpanOptions, trace } from '../lib/telemetry.ts'
 import { type ChangeEffects, NO_EFFECTS } from '../store/store.ts'
 import { AcmeHttpChallenges, isChallenge, isValidation } from './acme-http-challenge.ts'
 import { AnonymousNotice } from './anonymous-notice.ts'
-import { BodyCache, MAX_BUFFERED_FILE_BYTES } from './body/body-cache.ts'
+import { BodyCache, discard, MAX_BUFFERED_FILE_BYTES } from './body/body-cache.ts'
 import { preloadNewFiles } from './body/preload.ts'
 import { buildResponse } from './build-response.ts'
 import type { EdgeOptions } from './edge-options.ts'
@@ -185,7 +185,10 @@ export class Edge implements HttpHandler {
     try {
       const opening = this.#bodies.open(content, memory, reportCorruptBlob)
       const plain = await this.#plainInstead(request, content, opening)
-      if (plain) return { ...plain, visit }
+      if (plain) {
+        void discard(opening)
+        return { ...plain, visit }
+      }
       const body = await opening.catch(undefinedIfDamaged)
       if (body !== undefined) return { response, visit, body }
       if (!isReloaded && (await this.#isOutdated(content)))

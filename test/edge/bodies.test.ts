@@ -12,9 +12,11 @@ import type { BlobLocation, Blobs } from '../../server/blobs/blobs.ts'
 import type { ContentCoding } from '../../server/blobs/content-coding.ts'
 import { BodyCache } from '../../server/edge/body/body-cache.ts'
 import type { BlobSlice } from '../../server/edge/response.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
 import { sha256 } from '../api/content.ts'
 import { MIB } from '../support/units.ts'
-import { EdgeFixture, noise, type RequestOptions } from './fixture.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { EdgeFixture, gate, noise, type RequestOptions } from './fixture.ts'
 
 describe('the bodies of files', () => {
   const edge = EdgeFixture.shared()
@@ -126,6 +128,46 @@ describe('the bodies of files', () => {
     socket.destroy()
     for (const stream of opened) if (!stream.destroyed) await once(stream, 'close')
     assert.equal(edge.logged.length, 0)
+  })
+
+  test('an encoding that arrives after the file was sent in its place is closed', async (t) => {
+    const held = gate()
+    const names = Array.from({ length: 256 }, (_, index) => `${index}.bin`)
+    const files = Object.fromEntries(names.map((name) => [name, noise(10)]))
+    const slug = await edge.publish(
+      { ...files, 'a.js': 'plain' },
+      {},
+      { encoded: { 'a.js': { br: 'encoded' } } },
+    )
+    Object.assign(edge.options, { deadlines: { ...PATIENT, encodedBody: 10 } })
+    edge.forgetAll()
+    t.after(() => {
+      Object.assign(edge.options, { deadlines: PATIENT })
+      edge.forgetAll()
+    })
+    const get = (headers = {}) => edge.get(slug, '/a.js', { headers })
+    assert.equal((await get()).text, 'plain')
+    const { bytes, read } = edge.blobs
+    let reads = 0
+    edge.blobs.bytes = async (location) => {
+      reads++
+      await held.opened
+      return bytes.call(edge.blobs, location)
+    }
+    const late = Promise.withResolvers<Readable>()
+    edge.blobs.read = async (location, range) => {
+      await held.opened
+      const body = await read.call(edge.blobs, location, range)
+      late.resolve(body!)
+      return body
+    }
+    const others = Promise.all(names.map((name) => edge.get(slug, `/${name}`)))
+    await waitFor(() => reads === names.length)
+    assert.equal((await get({ 'accept-encoding': 'br' })).text, 'plain')
+    held.open()
+    await once(await late.promise, 'close')
+    await others
+    Object.assign(edge.blobs, { bytes, read })
   })
 
   test('large files are sent completely in small reads when there is no memory for read-ahead', async () => {

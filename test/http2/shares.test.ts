@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
-import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
+import { ClientMemory, type MemoryReservation } from '../../packages/http-server/clients/client-memory.ts'
+import type { HttpRequest, HttpResult } from '../../packages/http-server/http-handler.ts'
 import { CODE, TYPE } from '../../packages/http-server/http2/frame.ts'
 import { sha256 } from '../api/content.ts'
 import { noise } from '../edge/fixture.ts'
@@ -169,6 +170,24 @@ test('unread downloads are reset when the share is exhausted, and clients at oth
   assert.equal(await other.status(1), 200)
   for (const { socket } of [client, other]) socket.destroy()
   await waitFor(() => clientMemory.heldBytes === 0)
+})
+
+test('the memory of a body is released when its response has ended, even by a handler that does not', async (t) => {
+  await using upstream = await startWithUpstream({ total: MIB, each: MIB })
+  const { edge, clientMemory } = upstream.fixture
+  const slug = await edge.publish({ 'big.bin': noise(400_000) })
+  t.mock.method(
+    edge.edge,
+    'openBody',
+    async (_request: HttpRequest, _: HttpResult, memory: MemoryReservation) => {
+      assert.ok(memory.resize(100_000))
+      const body = Buffer.from('x')
+      return { response: { status: 200, headers: ['Content-Length', '1'], body }, body }
+    },
+  )
+  const client = await upstream.fixture.open(getFrame(1, edge.host(slug), '/big.bin'))
+  assert.equal(await client.status(1), 200)
+  await waitFor(() => clientMemory.heldBytes < 100_000)
 })
 
 test('a header block beyond the share of its client ends the connection', async () => {

@@ -6,6 +6,7 @@ import { after, afterEach, beforeEach, describe, mock, test } from 'node:test'
 import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls'
 import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import { Connections } from '../../packages/http-server/clients/connections.ts'
+import type { HttpHandler } from '../../packages/http-server/http-handler.ts'
 import { Http1FastPath } from '../../packages/http-server/http1/fast-path.ts'
 import { handleNodeRequest } from '../../packages/http-server/http1/node-handler.ts'
 import { Listener } from '../../packages/http-server/listener.ts'
@@ -26,6 +27,15 @@ const certificate = await selfSigned('sites.test')
 const edge = await EdgeFixture.start()
 after(() => edge[Symbol.asyncDispose]())
 const host = edge.host(await edge.publish({ 'big.bin': BIG, 'whole.bin': WHOLE }))
+
+/** Responds with other bytes than those for which it takes memory. */
+const leakMemory: HttpHandler['openBody'] = async (_request, _result, memory) => {
+  assert.ok(memory!.resize(100_000))
+  return {
+    response: { status: 200, headers: ['Content-Length', `${WHOLE.length}`], body: WHOLE },
+    body: WHOLE,
+  }
+}
 
 /** Unix sockets have small buffers, unlike loopback TCP. */
 const WAYS = [
@@ -154,6 +164,14 @@ for (const [index, { way, hasFastPath, encrypted }] of WAYS.entries()) {
       assert.ok(memory.heldBytes <= 640 * KIB, `${memory.heldBytes} bytes are held`)
       socket.destroy()
       await waitFor(() => ours.destroyed && memory.heldBytes === 0)
+    })
+
+    test('hold nothing for a body whose response has ended, even if its memory was not released', async (t) => {
+      t.mock.method(edge.edge, 'openBody', leakMemory)
+      const { socket } = await reader('192.0.2.1', 'big.bin')
+      await take(socket, WHOLE.length)
+      await waitFor(() => memory.heldBytes === 0)
+      assert.equal(socket.destroyed, false)
     })
   })
 }

@@ -189,7 +189,8 @@ export class FastPathConnection {
 
   async #streamBody(request: ParsedRequest, wanted: HttpResult): Promise<void> {
     const { handler } = this.#fastPath
-    const result = await handler.openBody(request, wanted, this.#queue?.reserve())
+    using memory = this.#queue?.reserve()
+    const result = await handler.openBody(request, wanted, memory)
     const { response, body } = result
     if (!this.#socket.destroyed) handler.count(request, result, this.#client)
     if (body === undefined || Buffer.isBuffer(body)) return void this.#write(response, body, false)

@@ -59,21 +59,13 @@ async function serveExchange(exchange: Exchange): Promise<void> {
 }
 
 async function fetchAndSend(exchange: Exchange, result: HttpResult): Promise<void> {
-  const { response } = result
-  const body = exchange.handler.peekBody(response)
-  if (!response.content || body || exchange.httpRequest.isHead) return send(exchange, result, body)
-  const found = await openBody(exchange, result)
-  if (found) await stream(exchange, found)
-}
-
-/** Pipelined requests may arrive together; their files are opened one after another, as they are sent. */
-async function openBody(
-  { handler, httpRequest, response }: Exchange,
-  result: HttpResult,
-): Promise<ResultWithBody | undefined> {
+  const { handler, httpRequest, response } = exchange
+  const body = handler.peekBody(result.response)
+  if (!result.response.content || body || httpRequest.isHead) return send(exchange, result, body)
+  // Pipelined requests may arrive together; their files are opened one after another, as they are sent.
   if (!response.socket && !response.destroyed) await once(response, 'socket').catch(() => undefined)
-  const memory = findSendQueue(response.socket)?.reserve()
-  return response.destroyed ? undefined : handler.openBody(httpRequest, result, memory)
+  using memory = findSendQueue(response.socket)?.reserve()
+  if (!response.destroyed) await stream(exchange, await handler.openBody(httpRequest, result, memory))
 }
 
 async function stream(exchange: Exchange, result: ResultWithBody): Promise<void> {

@@ -162,7 +162,8 @@ export class Responder {
     this.#openBodies ??= new Semaphore(OPEN_BODIES)
     await this.#openBodies.run(async () => {
       if (stream.closed) return
-      const result = await handler.openBody(request, wanted, this.#reserve(request))
+      using memory = this.#reserve(request)
+      const result = await handler.openBody(request, wanted, memory)
       const { response, body } = result
       if (!stream.closed) handler.count(request, result, this.#client)
       if (body === undefined || Buffer.isBuffer(body)) {

@@ -137,6 +137,12 @@ export class BodyCache {
   }
 }
 
+/** For a body that is not sent. */
+export async function discard(opening: ReturnType<BodyCache['open']>): Promise<void> {
+  const body = await opening.catch(() => undefined)
+  if (body && !Buffer.isBuffer(body)) body.close()
+}
+
 async function begin<R extends ChunkReader | DecodedReader>(reader: R): Promise<R | undefined> {
   let isThere = false
   try {

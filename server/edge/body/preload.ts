@@ -2,7 +2,7 @@ import { ENCODINGS } from '../../blobs/encoding.ts'
 import { forEachConcurrent } from '../../lib/concurrency.ts'
 import type { RouteTable } from '../resolve/route-table.ts'
 import type { Representation, ServedFile } from '../respond/served-file.ts'
-import { type BodyCache, MAX_BUFFERED_FILE_BYTES } from './body-cache.ts'
+import { type BodyCache, discard, MAX_BUFFERED_FILE_BYTES } from './body-cache.ts'
 
 const MAX_FILES = 32
 const MAX_BYTES = 4 * 2 ** 20
@@ -20,9 +20,7 @@ export async function preloadNewFiles(
   after: RouteTable,
 ): Promise<void> {
   const files = findNewFiles(bodies, before, after)
-  await forEachConcurrent(MAX_CONCURRENT_FILES, files, async (file) => {
-    await bodies.open(file).catch(() => undefined)
-  })
+  await forEachConcurrent(MAX_CONCURRENT_FILES, files, (file) => discard(bodies.open(file)))
 }
 
 function findNewFiles(bodies: BodyCache, before: RouteTable, after: RouteTable): Representation[] {
