@@ -12,14 +12,14 @@ export const sweeps: Command = {
 
 async function runSweeps(context: CommandContext, [name]: string[]): Promise<number> {
   const { sweeps } = await import('../jobs/jobs.ts')
-  const { runOnce } = await import('../jobs/scheduler.ts')
+  const { runByHand } = await import('../jobs/scheduler.ts')
   const chosen = sweeps.filter((one) => name === 'all' || one.name === name)
   if (chosen.length === 0) {
     const problem = name === undefined ? 'The name of a sweep is missing.' : `Unknown sweep: ${name}.`
     throw new UsageError(`${problem} Use one of ${sweeps.map((one) => one.name).join(', ')}, all.`)
   }
   await using data = await context.openData('all')
-  for (const one of chosen) context.print(`${one.name}: ${await runOnce(one, data)}`)
+  for (const one of chosen) context.print(`${one.name}: ${await runByHand(one, data)}`)
   return 0
 }
 

@@ -34,8 +34,6 @@ const MAX_UNANSWERED_PINGS = 4
 const INITIAL_RESTART_DELAY_MS = 100
 const MAX_RESTART_DELAY_MS = 30_000
 
-const NOT_STARTED = 'worker could not be started'
-
 /** How a worker ended; with an error, it was never started. */
 interface Ended {
   code?: number
@@ -109,7 +107,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     else if (ready > 0) restart(number, ended)
     else {
       exitCode = ended.code ?? 1
-      if (ended.error) options.log.error(NOT_STARTED, { ...ended })
+      if (ended.error) options.log.error('worker could not be started', { ...ended })
       stop()
     }
   }
@@ -127,10 +125,13 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   }
 
   function restart(number: number, ended: Ended): void {
-    options.log.error(ended.error ? `${NOT_STARTED}; trying again` : 'worker exited; restarting it', {
-      ...ended,
-      pause,
-    })
+    options.log.error(
+      ended.error ? 'worker could not be started; trying again' : 'worker exited; restarting it',
+      {
+        ...ended,
+        pause,
+      },
+    )
     restarts.add()
     setTimeout(start, pause, number)
     pause = Math.min(pause * 2, MAX_RESTART_DELAY_MS)

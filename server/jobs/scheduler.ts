@@ -139,8 +139,13 @@ export class Scheduler implements AsyncDisposable {
   }
 }
 
-/** Runs a sweep now, over all data, and records that as the scheduler does. */
-export async function runOnce(sweep: Sweep, options: SweepParts): Promise<number> {
+/** Runs a sweep now, over all data. */
+export function runOnce(sweep: Sweep, options: SweepParts): Promise<number> {
+  return sweep.run(options, { since: 0 })
+}
+
+/** The same for the operator, recorded as the scheduler does. */
+export async function runByHand(sweep: Sweep, options: SweepParts): Promise<number> {
   const runs = new SweepRunRecorder(options)
   const [startedAt, beganAt] = [options.clock(), performance.now()]
   const record = (items: number, error: string | null) =>
@@ -151,7 +156,7 @@ export async function runOnce(sweep: Sweep, options: SweepParts): Promise<number
       items,
       error,
     })
-  const count = await sweep.run(options, { since: 0 }).catch(async (error: Error) => {
+  const count = await runOnce(sweep, options).catch(async (error: Error) => {
     await record(0, error.message.slice(0, MAX_MESSAGE_LENGTH))
     throw error
   })

@@ -19,7 +19,7 @@ import type { Plan } from '../../protocol/api/account.schema.ts'
 import type { CreateResponse, UpdateResponse, UploadPlan } from '../../protocol/api/publish.schema.ts'
 import type { OperatorContext } from '../../server/app.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
-import { runOnce } from '../../server/jobs/scheduler.ts'
+import { runByHand } from '../../server/jobs/scheduler.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import {
@@ -226,7 +226,7 @@ export class Api implements AsyncDisposable {
 
   /** Does what `slipway-server sweep NAME` does, and waits until the service has learned of it. */
   async sweep(name: string): Promise<number> {
-    const found = await runOnce(sweeps.find((sweep) => sweep.name === name)!, await this.operator())
+    const found = await runByHand(sweeps.find((sweep) => sweep.name === name)!, await this.operator())
     await this.running.service.pollChanges()
     return found
   }

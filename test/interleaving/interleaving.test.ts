@@ -21,7 +21,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/accounts/device-sign-in.ts #slowDown',
     'server/accounts/oauth/oauth-records.ts oauthAdapter',
     'server/analytics/retention.ts deleteVisitsOfDeletedSites',
-    'server/analytics/retention.ts truncateYesterday',
+    'server/analytics/retention.ts truncateDay',
     'server/analytics/visit-recorder.ts #getSalt',
     'server/certificates/issuance.ts stop',
     'server/edge/password/attempt-limiter.ts reset',
