@@ -94,8 +94,7 @@ describe('the certificate files of the operator', () => {
     assert.deepEqual(service.running.log.filter(isWarning), [])
     await put([`*.${SITES}`, `*.b.${SITES}`])
     pollFiles()
-    const [warning] = service.running.log.filter(isWarning)
-    assert.match(String(warning!.problem), /^it is not for slipway\.example, the host of SLIPWAY_BASE_URL/)
+    assert.equal(service.running.log.filter(isWarning).length, 1)
     const both = `DNS:*.${SITES}, DNS:*.b.${SITES}`
     assert.deepEqual([await service.namesFor(name), await service.namesFor(deepName)], [both, both])
     await put([`*.${SITES}`])
@@ -154,6 +153,13 @@ describe('the certificate files of the operator', () => {
     await putFor(0, 90)
     t.mock.timers.tick(10_000)
     assert.deepEqual(await days(), [90, 90])
+  })
+
+  test('that lack the host of the service are named in a warning at the start', async () => {
+    await put([`*.${SITES}`])
+    await using service = await start()
+    const [warning] = service.running.log.filter(isWarning)
+    assert.match(String(warning!.problem), /^it is not for slipway\.example, the host of SLIPWAY_BASE_URL/)
   })
 
   describe('the service refuses to start, with an error that names both settings, with', () => {
