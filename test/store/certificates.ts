@@ -30,6 +30,20 @@ export function storeCertificates(promises: Promises): void {
     assert.deepEqual(requested, ['future', 'none', 'older', 'soon', 'sooner', 'ordered', 'late'])
   })
 
+  promises('the first certificate to expire is one that is renewed, also an expired one', async (open) => {
+    const { read, write } = await open()
+    assert.equal(await read.certificates.nextToExpire(), undefined)
+    const add = (name: string, change: Partial<Certificate>) =>
+      write('durable', {}, (tx) => tx.certificates.insert(certificateRow(name, { notBefore: 1, ...change })))
+    await add('abandoned', { notAfter: 100, failures: 11 })
+    await add('pending', { dueAt: 5, notBefore: null })
+    await add('unused', { notAfter: 200, dueAt: 5, unusedSince: 3 })
+    assert.equal(await read.certificates.nextToExpire(), undefined)
+    await add('later', { notAfter: 400, dueAt: 5 })
+    await add('expired', { notAfter: 300, dueAt: 5, failures: 11 })
+    assert.deepEqual(await read.certificates.nextToExpire(), { notBefore: 1, notAfter: 300 })
+  })
+
   promises('requested certificates are counted by their state', async (open) => {
     const { read, write } = await open()
     assert.deepEqual(await read.certificates.countByState(500), {

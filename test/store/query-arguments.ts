@@ -271,6 +271,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     requested: [],
     page: [{ limit: 50, after: { notAfter: 100, name: 'domain 7' } }],
     countByState: [5e11],
+    nextToExpire: [],
     due: [50, 100, { withOrders: true }],
     names: ['domain 7', 100],
     insert: [emptyCertificate('new')],

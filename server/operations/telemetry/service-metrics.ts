@@ -24,9 +24,6 @@ interface Parts {
   https: { fileValidity: Validity | undefined } | undefined
 }
 
-/** The position after which the list of certificates has those that were issued. */
-const NOT_ISSUED = { notAfter: 1, name: '' }
-
 /** Validity of the results of queries of whole tables. */
 const QUERY_LIFETIME_MS = MINUTE_MS
 
@@ -72,7 +69,7 @@ function addCertificates(metrics: Metrics, { store, https }: Parts): void {
         const { certificates } = store.read
         for (const [state, count] of Object.entries(await certificates.countByState(store.clock())))
           metrics.gauge('slipway_certificates', { state }).set(count)
-        issued = (await certificates.page({ limit: 1, after: NOT_ISSUED }))[0] as Validity | undefined
+        issued = await certificates.nextToExpire()
       },
       { lifetimeMs: QUERY_LIFETIME_MS },
     ),

@@ -178,6 +178,22 @@ export class CertificateQueries extends QueryGroup {
       .execute()
   }
 
+  /** The validity of the first to expire of those that are renewed: not of names whose retries have ended. */
+  async nextToExpire(): Promise<{ notBefore: number; notAfter: number } | undefined> {
+    const [certificate] = certificateSummary.toEntities(
+      await this.#summaries()
+        .where('unused_since', 'is', null)
+        .where('due_at', 'is not', null)
+        // As the index has it; greater than 0 once issued.
+        .where(sql<boolean>`coalesce(not_after, 0) > 0`)
+        .orderBy(sql`coalesce(not_after, 0)`)
+        .orderBy('name')
+        .limit(1)
+        .execute(),
+    )
+    return certificate && { notBefore: certificate.notBefore!, notAfter: certificate.notAfter! }
+  }
+
   async names(after: string, limit: number): Promise<string[]> {
     const query = this.db.selectFrom('certificates').select('name').where('name', '>', after)
     return (await query.orderBy('name').limit(limit).execute()).map(({ name }) => name)
