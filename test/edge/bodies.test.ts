@@ -170,6 +170,23 @@ describe('the bodies of files', () => {
     Object.assign(edge.blobs, { bytes, read })
   })
 
+  test('a large file that is closed before it is read leaves nothing open, also with text added to it', async () => {
+    const size = 400_000
+    const opened: Readable[] = []
+    const read: Blobs['read'] = async () => {
+      opened.push(Readable.from([noise(size)]))
+      return opened.at(-1)
+    }
+    const bodies = new BodyCache({ blobs: blobsWith({ read }), budget: new MemoryBudget(MIB) })
+    const head = Buffer.from('head')
+    const ends = { head, tailStart: 0, tail: Buffer.from('tail') }
+    const injected = { ...ends, hash: 'x', publishedHash: 'x', size: size + 8 }
+    for (const slice of [toSlice('x', size), { ...toSlice('x', injected.size), injected }])
+      ((await bodies.open(slice)) as BodyReader).close()
+    for (const body of opened) if (!body.closed) await once(body, 'close')
+    assert.equal(opened.length, 2)
+  })
+
   test('large files are sent completely in small reads when there is no memory for read-ahead', async () => {
     const bytes = noise(400_000)
     let open = 0

@@ -204,7 +204,9 @@ async function streamContent(
   if (range.start > range.end) return Readable.from([ofHead, ofTail!])
   const body = location && (await blobs.read(location, range))
   if (ofHead.length > 0) body?.unshift(ofHead)
-  return body && ofTail ? Readable.from(concatenate(body, ofTail)) : body
+  if (!body || !ofTail) return body
+  // A generator that has not started does not end what it reads.
+  return Readable.from(concatenate(body, ofTail)).once('close', () => body.destroy())
 }
 
 async function* concatenate(body: Readable, tail: Buffer): AsyncGenerator<Buffer> {
