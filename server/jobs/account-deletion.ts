@@ -12,13 +12,12 @@ import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { accountHolder } from '../store/tables/usage.ts'
+import { listDue, processEach } from './process-each.ts'
 
 /** Sites per write, so that none holds the store for long. */
 const SITES_PER_TRANSACTION = 25
 const FILES_PER_TRANSACTION = 2000
 const RECORDS_PER_TRANSACTION = 100
-
-const ACCOUNTS_PER_QUERY = 100
 
 type AccountDeletionParts = Pick<Parts, 'store' | 'clock'> & {
   certificates?: DomainCertificates | undefined
@@ -60,7 +59,7 @@ export class AccountDeletion {
       await record?.(tx)
     })
     try {
-      await this.#deleteInSteps(account, store)
+      await this.#deleteInSteps(account.id, store)
     } catch (cause) {
       const sentence = 'The account is closed. The rest of its data will be deleted within minutes.'
       throw new ApiError('UNAVAILABLE', sentence, { cause, retryAfterSeconds: 60 })
@@ -70,26 +69,22 @@ export class AccountDeletion {
 
   /** For a job with its store; returns how many deletions were completed. */
   async resume(store: Store): Promise<number> {
-    const left = await store.read.accounts.beingDeleted(ACCOUNTS_PER_QUERY)
-    const failures: unknown[] = []
-    // A deletion that fails must not block the others.
-    for (const account of left)
-      await this.#deleteInSteps(account, store).catch((error: unknown) => failures.push(error))
-    if (failures.length > 0) throw failures[0]
-    return left.length
+    const find = async (limit: number) => (await store.read.accounts.beingDeleted(limit)).map(({ id }) => id)
+    return processEach(listDue(find), async (id) => {
+      await this.#deleteInSteps(id, store)
+      return 1
+    })
   }
 
-  async #deleteInSteps(account: Account, store: Store): Promise<void> {
+  async #deleteInSteps(id: string, store: Store): Promise<void> {
     await repeatUntilEmpty(() =>
-      store.write('relaxed', INDEPENDENT, ({ oauth }) =>
-        oauth.deleteOfAccount(account.id, RECORDS_PER_TRANSACTION),
-      ),
+      store.write('relaxed', INDEPENDENT, ({ oauth }) => oauth.deleteOfAccount(id, RECORDS_PER_TRANSACTION)),
     )
-    while (!(await this.#deleteNext(account, store)));
+    while (!(await this.#deleteNext(id, store)));
   }
 
   /** Deletes some of the sites, or the account when it has none left; returns whether the account is deleted. */
-  async #deleteNext({ id }: Account, store: Store): Promise<boolean> {
+  async #deleteNext(id: string, store: Store): Promise<boolean> {
     const slugs = await findSites(store.read, id)
     const scope = { account: id, site: slugs }
     const find = ({ domains }: Queries) => domains.byAccount(id)

@@ -26,6 +26,7 @@ import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../store/tables/nodes.ts'
 import type { Site } from '../store/tables/sites.ts'
 import { COUNTER_RETENTION_MS } from '../store/tables/usage.ts'
 import type { AccountDeletion } from './account-deletion.ts'
+import { listDue, processEach } from './process-each.ts'
 import type { ThumbnailDrawer } from './thumbnail-drawer.ts'
 import { recountUsage } from './usage-recount.ts'
 import { VERIFY_INTERVAL_SECONDS, verifyBlobs } from './verify-blobs.ts'
@@ -268,53 +269,52 @@ export const sweeps: readonly Sweep[] = [
 
 async function deleteExpiredSites(parts: SweepParts): Promise<number> {
   const { store, clock } = parts
-  return repeatUntilEmpty(async () => {
-    const expired = await store.read.sites.expired(clock(), ITEMS_PER_TRANSACTION)
-    return deleteSites(parts, expired, 'expired', async (tx, slug) => {
-      const site = await tx.sites.bySlug(slug)
-      return site?.deletedAt === null && site.expiresAt !== null && site.expiresAt <= clock()
-    })
+  const find = async (limit: number) => listSlugs(await store.read.sites.expired(clock(), limit))
+  return deleteSites(parts, find, 'expired', async (tx, slug) => {
+    const site = await tx.sites.bySlug(slug)
+    return site?.deletedAt === null && site.expiresAt !== null && site.expiresAt <= clock()
   })
 }
 
 async function emptyTrash(parts: SweepParts): Promise<number> {
   const { store, clock } = parts
-  return repeatUntilEmpty(async () => {
-    const overdue = await store.read.sites.overdueInTrash(clock(), ITEMS_PER_TRANSACTION)
-    return deleteSites(parts, overdue, 'deleted', async (tx, slug) => {
-      const { keptUntil = null } = (await tx.sites.bySlug(slug)) ?? {}
-      return keptUntil !== null && keptUntil <= clock()
-    })
+  const find = async (limit: number) => listSlugs(await store.read.sites.overdueInTrash(clock(), limit))
+  return deleteSites(parts, find, 'deleted', async (tx, slug) => {
+    const { keptUntil = null } = (await tx.sites.bySlug(slug)) ?? {}
+    return keptUntil !== null && keptUntil <= clock()
   })
 }
 
 async function deleteAbandoned(parts: SweepParts): Promise<number> {
   const { store, clock, config } = parts
   const before = clock() - config.pendingLifetime * 1000
-  const sites = await repeatUntilEmpty(async () => {
-    const abandoned = await store.read.sites.abandoned(before, ITEMS_PER_TRANSACTION)
-    return deleteSites(parts, abandoned, 'abandoned', (tx, slug) => tx.sites.isAbandoned(slug, before))
-  })
-  const versions = await repeatUntilEmpty(async () => {
-    const abandoned = await store.read.versions.abandoned(before, ITEMS_PER_TRANSACTION)
-    for (const { id, slug } of abandoned) {
+  const findSites = async (limit: number) => listSlugs(await store.read.sites.abandoned(before, limit))
+  const findVersions = async (limit: number) =>
+    (await store.read.versions.abandoned(before, limit)).map(({ id }) => id)
+  let deleted = 0
+  try {
+    deleted += await deleteSites(parts, findSites, 'abandoned', (tx, slug) =>
+      tx.sites.isAbandoned(slug, before),
+    )
+  } finally {
+    deleted += await processEach(listDue(findVersions), async (id) => {
+      const slug = (await store.read.versions.header(id))?.slug ?? []
       await store.write('durable', { site: slug }, async (tx) => {
-        if ((await tx.versions.header(id))?.state === 'pending')
-          await deleteVersions(tx, slug, { ids: [id], now: clock(), effect: 'outdated' })
+        const version = await tx.versions.header(id)
+        if (version?.state === 'pending')
+          await deleteVersions(tx, version.slug, { ids: [id], now: clock(), effect: 'outdated' })
       })
-    }
-    return abandoned.length
-  })
-  return sites + versions
+      return 1
+    })
+  }
+  return deleted
 }
 
 async function pruneVersions({ versions, store }: SweepParts, { since }: SweepScope): Promise<number> {
-  return repeatUntilEmpty(async () => {
-    let dropped = 0
-    for (const slug of await versions.findPrunable(since, ITEMS_PER_TRANSACTION))
-      dropped += await versions.prune(slug, store)
-    return dropped
-  })
+  return processEach(
+    listDue((limit) => versions.findPrunable(since, limit)),
+    (slug) => versions.prune(slug, store),
+  )
 }
 
 /** An upload may be recorded while its version is finalized or deleted. */
@@ -447,17 +447,21 @@ async function releaseExpiredReservations({ store, clock }: SweepParts): Promise
 /** Deletes sites for which `isStillDue` holds within the transaction: a concurrent publish wins. */
 async function deleteSites(
   { store, clock, certificates }: SweepParts,
-  sites: readonly Site[],
+  findDue: (limit: number) => Promise<string[]>,
   reason: 'deleted' | 'expired' | 'abandoned',
   isStillDue: (tx: WriteTransaction, slug: string) => Promise<boolean>,
 ): Promise<number> {
-  for (const { slug } of sites) {
+  return processEach(listDue(findDue), async (slug) => {
     const find = ({ domains }: Queries) => domains.bySite(slug)
     await writeWithDomains(store, { scope: { site: slug }, find }, async (tx) => {
       if (await isStillDue(tx, slug)) await deleteSite(tx, slug, reason, clock(), certificates)
     })
-  }
-  return sites.length
+    return 1
+  })
+}
+
+function listSlugs(sites: readonly Site[]): string[] {
+  return sites.map(({ slug }) => slug)
 }
 
 function takeRandom<Item>(items: Item[], count: number): Item[] {

@@ -2,6 +2,7 @@ import type { Log } from '../lib/log.ts'
 import { sumVersions } from '../sites/version.ts'
 import type { Store } from '../store/store.ts'
 import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/tables/usage.ts'
+import { processEach } from './process-each.ts'
 
 interface UsageRecountOptions {
   store: Store
@@ -16,28 +17,33 @@ const HOLDERS_PER_PAGE = 100
 const MAX_ATTEMPTS = 3
 
 /** Corrects what was counted otherwise. Returns the number of corrections. */
-export async function recountUsage(options: UsageRecountOptions): Promise<number> {
-  const { store, log } = options
-  let corrections = 0
-  const recount = async (holder: string, sites: HeldSites) => {
-    const difference = await recountHolder(store, holder, sites)
-    if (difference === undefined) return
-    corrections++
-    log.warn('usage was not counted correctly: corrected', { holder, ...difference })
+export async function recountUsage({ store, log }: UsageRecountOptions): Promise<number> {
+  try {
+    return await processEach(listHolders(store), async (holder) => {
+      const which = heldBy(holder)
+      const difference = which ? await recountHolder(store, holder, which) : await correctAnonymous(store)
+      if (difference === undefined) return 0
+      log.warn('usage was not counted correctly: corrected', { holder, ...difference })
+      return 1
+    })
+  } finally {
+    await removeEmptyNetworks(store)
   }
+}
+
+/** All anonymous sites last: they are the sum of their networks. */
+async function* listHolders(store: Store): AsyncGenerator<string> {
   for await (const id of listPages((after) => store.read.accounts.ids(after, HOLDERS_PER_PAGE)))
-    await recount(accountHolder(id), { ownerId: id })
-  for await (const holder of listPages((after) =>
-    store.read.usage.listNetworks(after || networkHolder(''), HOLDERS_PER_PAGE),
-  ))
-    await recount(holder, { network: holder.slice(networkHolder('').length) })
-  const difference = await correctAnonymous(store)
-  if (difference !== undefined) {
-    corrections++
-    log.warn('usage was not counted correctly: corrected', { holder: ANONYMOUS, ...difference })
-  }
-  await removeEmptyNetworks(store)
-  return corrections
+    yield accountHolder(id)
+  yield* listPages((after) => store.read.usage.listNetworks(after || networkHolder(''), HOLDERS_PER_PAGE))
+  yield ANONYMOUS
+}
+
+/** Undefined for all anonymous sites. */
+function heldBy(holder: string): HeldSites | undefined {
+  const [account, network] = [accountHolder(''), networkHolder('')]
+  if (holder.startsWith(account)) return { ownerId: holder.slice(account.length) }
+  return holder.startsWith(network) ? { network: holder.slice(network.length) } : undefined
 }
 
 /** What was counted too much, after its correction; undefined when nothing was, or the holder changes all the time. */

@@ -12,6 +12,7 @@ import { runOnce } from '../../server/jobs/scheduler.ts'
 import type { DailyShare } from '../../server/jobs/verify-blobs.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'
+import type { Store } from '../../server/store/store.ts'
 import { keep, listObjects } from '../blobs/bytes.ts'
 import { accountRow, certificateRow, domainRow, siteRow, versionRow } from '../store/rows.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -64,6 +65,43 @@ test('an abandoned site is deleted behind any number of older drafts', async () 
   assert.equal(await deletionReason('staged-again'), null)
   assert.equal(await folder.sweep('abandoned'), 0)
 })
+
+const failingDeletions = {
+  'expired-sites': { site: { expiresAt: 1000 } },
+  trash: { site: { deletedAt: 500, deletionReason: 'deleted', keptUntil: 1000 } },
+  abandoned: { version: { state: 'pending' } },
+  'old-versions': { site: { liveVersionId: 'live' }, version: { state: 'ready' } },
+} as const
+
+for (const [name, rows] of Object.entries(failingDeletions)) {
+  test(`the sweep ${name} completes for other sites when one fails`, async () => {
+    await using folder = await emptyFolder(300 * DAY_MS)
+    const { context, store } = folder
+    const stuck = Array.from({ length: 40 }, (_, number) => `stuck-${number}`)
+    await store.write('durable', {}, async (tx) => {
+      for (const [createdAt, slug] of [...stuck, 'other'].entries()) {
+        await tx.sites.insert(siteRow(slug, { createdAt, ...('site' in rows && rows.site) }))
+        if ('version' in rows)
+          await tx.versions.insert(versionRow(`of-${slug}`, slug, { createdAt, ...rows.version }))
+      }
+    })
+    const broken: Store = {
+      ...store,
+      write: (durability, scope, work) => {
+        if (stuck.some((slug) => [scope.site].flat().includes(slug))) throw new Error('this site is broken')
+        return store.write(durability, scope, work)
+      },
+    }
+    const sweep = sweeps.find((one) => one.name === name)!
+    await assert.rejects(sweep.run({ ...context, store: broken }, { since: 0 }), /this site is broken/)
+    assert.deepEqual(await store.read.versions.bySlug('other'), [])
+    const { deletedAt, keptUntil } = (await store.read.sites.bySlug('other'))!
+    assert.deepEqual([deletedAt, keptUntil], [name === 'old-versions' ? null : folder.clock.now, null])
+    await folder.sweep(name)
+    assert.deepEqual(await store.read.versions.bySlug('stuck-0'), [])
+    assert.equal(await folder.sweep(name), 0)
+  })
+}
 
 test('a blob without references is deleted after the grace period, not before', async () => {
   await using folder = await emptyFolder(DAY_MS)
