@@ -103,6 +103,9 @@ export function storeQueries(promises: Promises): void {
         await tx.versions.insert(versionRow('v4', 'another-site', { files: [file(blob('elsewhere'))] }))
         const pending = { state: 'pending', files: staged.map((hash) => file(hash)) } as const
         await tx.versions.insert(versionRow('v5', 'a-site', pending))
+        // More than a page.
+        for (let number = 0; number < 12; number++)
+          await tx.versions.insert(versionRow(`w${number}`, 'a-site', { state: 'pending' }))
       })
       const found = async (...hashes: string[]) => {
         const needed = await read.versions.neededAmong('a-site', hashes)

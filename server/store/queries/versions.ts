@@ -73,8 +73,10 @@ function deleteArrivals(db: Kysely<Schema>, id: string) {
   return db.deleteFrom('arrivals').where('version_id', '=', id).returningAll().returning(IS_REFERENCED)
 }
 
-/** Reading all manifests of a site costs as much as searching them for this many hashes. */
+/** Reading manifests costs as much as searching them for this many hashes. */
 const MAX_SEARCHED_HASHES = 10
+
+const MANIFESTS_PER_QUERY = 10
 
 interface RemovedVersion {
   hashes: string[]
@@ -225,24 +227,31 @@ export class VersionQueries extends QueryGroup {
     return Number(row.previews)
   }
 
+  /** Also other hashes of the versions. In pages, because a site may have many long manifests. */
   async neededAmong(slug: string, hashes: readonly string[]): Promise<Set<string>> {
-    const manifests = this.db
-      .selectFrom('versions')
-      .select(['files', 'injected_document_hash'])
-      .where('slug', '=', slug)
+    const ofSite = this.db.selectFrom('versions').where('slug', '=', slug).orderBy('id', 'desc')
+    const columns = ['files', 'injected_document_hash'] as const
     // Versions of a site have most of their files in common.
-    const newest = await manifests.where('state', '=', 'ready').orderBy('id', 'desc').limit(1).execute()
+    const newest = await ofSite.select(columns).where('state', '=', 'ready').limit(1).execute()
     const needed = new Set(newest.flatMap(listHashes))
-    const others = hashes.filter((hash) => !needed.has(hash))
-    if (others.length > MAX_SEARCHED_HASHES) return new Set((await manifests.execute()).flatMap(listHashes))
-    for (const hash of await this.#searchManifests(slug, others)) needed.add(hash)
+    let others = hashes.filter((hash) => !needed.has(hash))
+    const rows = others.length === 0 ? [] : await ofSite.select('id').execute()
+    for (const page of toBatches(rows, MANIFESTS_PER_QUERY)) {
+      if (others.length === 0) break
+      const ids = page.map(({ id }) => id)
+      const found =
+        others.length > MAX_SEARCHED_HASHES
+          ? (await ofSite.select(columns).where('id', 'in', ids).execute()).flatMap(listHashes)
+          : await this.#searchManifests(ids, others)
+      for (const hash of found) needed.add(hash)
+      others = others.filter((hash) => !needed.has(hash))
+    }
     return needed
   }
 
-  async #searchManifests(slug: string, hashes: readonly string[]) {
-    if (hashes.length === 0) return []
+  async #searchManifests(ids: readonly string[], hashes: readonly string[]) {
     const searches = hashes.map(
-      (hash) => sql`select ${hash} as hash where exists (select 1 from versions where slug = ${slug}
+      (hash) => sql`select ${hash} as hash where exists (select 1 from versions where id in (${sql.join(ids)})
         and (${containsHash(hash)} or injected_document_hash = ${hash}))`,
     )
     const { rows } = await sql<{ hash: string }>`${sql.join(searches, sql` union all `)}`.execute(this.db)
