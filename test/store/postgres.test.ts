@@ -170,10 +170,10 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     await run(database.address, trim)
     await store.pollChanges()
     assert.deepEqual(notified, [['read']])
-    // In one transaction: the store polls in intervals as well.
+    // In one transaction, because the store polls in intervals as well: while another transaction is older, each poll notices.
     await run(database.address, `begin; insert into changes (name) values ('missed'); ${trim}; commit`)
     await store.pollChanges()
-    assert.deepEqual(notified.slice(1), [undefined])
+    assert.deepEqual(new Set(notified.slice(1)), new Set([undefined]))
   })
 
   test('after crash recovery, a change of another node with the transaction id of a lost own change is noticed', async () => {
