@@ -229,7 +229,7 @@ const finalizeFields = {
   status,
   versionId,
   currentVersionId: nullable(text('The live version')),
-  previousVersionId: nullable(text('The version that was live before')),
+  previousVersionId: nullable(text('The version that was live before; null when a restore is repeated')),
   previewUrl: text('The preview URL of this version; never indexed'),
   title: nullable(text('The title of the site, or of its start page')),
 }

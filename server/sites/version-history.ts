@@ -159,7 +159,8 @@ export class Versions {
       restored,
       version,
       {
-        previousVersionId: replayed ? site.previousVersionId : site.liveVersionId,
+        // After a step back, the site's previous version is an older one than what this restore replaced.
+        previousVersionId: replayed ? null : site.liveVersionId,
         replayed,
       },
     )
