@@ -333,7 +333,7 @@ function findBase(
   version: VersionHeader,
 ): VersionHeader | undefined {
   const { publishedAt, baseVersionId } = version
-  return findReplaced(versions, version, baseVersionId ?? (publishedAt === null ? liveVersionId : null))
+  return findReplaced(versions, version, publishedAt === null ? liveVersionId : baseVersionId)
 }
 
 function findReplaced(

@@ -190,6 +190,21 @@ describe('what changed in a version', () => {
     assert.deepEqual([comparedWith, changes], [ids[0], { added: 0, changed: 1, removed: 0 }])
   })
 
+  test('is relative to the live version in a draft or preview, also when the one that it was based on was deleted', async () => {
+    const { slug, ids } = await publishVersions({ 'a.txt': '1', 'b.txt': '1' })
+    const merge = (more: object) =>
+      api.publish(owner.client, { 'a.txt': '2' }, { slug, merge: true, ...more })
+    const draft = await merge({ live: false })
+    await merge({ preview: 'pr-1' })
+    const preview = await merge({ preview: 'pr-1' })
+    const live = await api.publish(owner.client, { 'a.txt': '2' }, { slug })
+    await owner.client.deleteVersion(slug, ids[0]!)
+    for (const { versionId } of [draft, preview]) {
+      const { comparedWith, added } = await owner.client.version(slug, versionId)
+      assert.deepEqual([comparedWith, added], [live.versionId, ['b.txt']])
+    }
+  })
+
   test('is relative to the version that it replaced, also when one between was undone', async () => {
     const { slug, ids } = await publishVersions({ 'a.txt': '1' }, { 'a.txt': '1', 'undone.txt': '2' })
     await owner.client.restore(slug, ids[0]!)
