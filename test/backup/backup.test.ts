@@ -437,17 +437,17 @@ describe('a backup', () => {
   })
 
   test(
-    'with a file that its disk cannot read is compared and restored but for this file',
+    'with files that its disk cannot read is compared and restored but for these files, however many',
     requires('strace'),
     async () => {
       const target = await copyMade()
-      const hash = sha256('text 4')
+      const hashes = Array.from({ length: 101 }, (_, at) => sha256(`text ${at + 20}`)).sort()
       const restored = await newFolder({ exists: false })
       {
-        const path = join(target, toContentName(hash))
-        await using _ = await attachStrace(process.pid, ['-P', path, '-e', 'inject=read,pread64:error=EIO'])
-        assert.deepEqual((await verifyBackup(target)).damaged, [hash])
-        assert.deepEqual((await restore(target, restored)).damaged, [hash])
+        const paths = hashes.flatMap((hash) => ['-P', join(target, toContentName(hash))])
+        await using _ = await attachStrace(process.pid, [...paths, '-e', 'inject=read,pread64:error=EIO'])
+        assert.deepEqual((await verifyBackup(target)).damaged, hashes)
+        assert.deepEqual((await restore(target, restored)).damaged.toSorted(), hashes)
       }
       await assertServes(restored, slug)
     },
@@ -455,7 +455,7 @@ describe('a backup', () => {
 
   test('of a disk that was disconnected is not reported as damaged', async () => {
     const target = await copyMade()
-    for (let number = 0; number < 101; number++) {
+    for (let number = 0; number < 250; number++) {
       const path = join(target, toContentName(sha256(`text ${number}`)))
       await rm(path)
       await symlink(path, path)

@@ -20,7 +20,7 @@ const MAX_CONCURRENT_STATS = 16
 
 const READ_CHUNK_BYTES = 256 * 1024
 
-/** With more of them the disk has failed, or was disconnected. */
+/** With more of them in a row, the disk has failed or was disconnected. */
 const MAX_UNREADABLE_FILES = 100
 
 /** Only its owner can read the folder. */
@@ -28,6 +28,7 @@ export class FolderTarget implements BackupTarget {
   readonly #folder: string
   /** Folders with names that a power cut may still remove. */
   readonly #unflushed = new Set<string>()
+  /** Since a file was read to its end. */
   #unreadable = 0
 
   private constructor(folder: string) {
@@ -71,7 +72,12 @@ export class FolderTarget implements BackupTarget {
       .catch((error: Error) => {
         throw translate(error)
       })
-    return handle && streamFile(handle, { highWaterMark: READ_CHUNK_BYTES }, translate)
+    return (
+      handle &&
+      streamFile(handle, { highWaterMark: READ_CHUNK_BYTES }, translate).once('end', () => {
+        this.#unreadable = 0
+      })
+    )
   }
 
   async *list(folder: string): AsyncGenerator<TargetFile> {
