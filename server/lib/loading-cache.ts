@@ -6,7 +6,7 @@ import {
 import { type CircuitBreaker, MAX_SILENCE_MS, MAX_STALE_WAIT_MS } from './circuit-breaker.ts'
 import { ApiError } from './errors.ts'
 import { overloaded } from './semaphore.ts'
-import { isWithin } from './time.ts'
+import { isWithin, SECOND_MS } from './time.ts'
 
 export type GetOwner<V> = (key: string, make?: () => Promise<V>) => Promise<V>
 
@@ -43,6 +43,8 @@ interface Kept<V> {
 interface LoadedEntry<V> extends Kept<V> {
   key: string
   loadedAt: number
+  /** When a use of it loads it again in the background, because a better value was not loaded. */
+  improveAt: number | undefined
   idleReloads: number
 }
 
@@ -103,7 +105,8 @@ const TIMED_OUT = Symbol('timed out')
  * - Concurrent requests for a key share one load. When the key or an owner of it is invalidated during a load,
  *   callers that were waiting receive its result but it is not cached, and later callers receive that of a new load.
  * - An invalidated entry that is in use is loaded again immediately, with what it owns, so that the source may be
- *   unreachable by the next request. Absence is remembered as well.
+ *   unreachable by the next request. Absence is remembered as well. Where that fails, each use of an improvable entry
+ *   tries it again, at most once a second.
  * - An entry is stale after `markStale`, when it is outdated, and while the source does not notify of changes. Requests
  *   then wait for a load, and receive the old value when it fails, for as long as the breaker allows since the last
  *   notification and since the entry became stale. While the source does not notify of changes they wait for
@@ -142,7 +145,10 @@ export class LoadingCache<V extends object> {
       kept.used = true
       for (let { owner } = kept; owner; owner = owner.owner) owner.used = true
       slot.entry = kept
-      if (this.#isFresh(kept.value)) return kept.value.value
+      if (this.#isFresh(kept.value)) {
+        if (kept.value.improveAt !== undefined) this.#improve(kept)
+        return kept.value.value
+      }
     } else {
       const negative = this.#findNegative(slot.key)
       if (!negative) return undefined
@@ -176,6 +182,7 @@ export class LoadingCache<V extends object> {
         value.epoch = OUTDATED
         value.outdatedAt ??= this.#options.breaker.now()
       }
+      if (effect === 'improvable') value.improveAt = this.#options.breaker.now() + SECOND_MS
     }
     for (const owned of this.#negatives.ownedBy(key)) {
       const idleReloads = (this.#findNegative(owned)?.idleReloads ?? MAX_IDLE_RELOADS) + 1
@@ -195,6 +202,18 @@ export class LoadingCache<V extends object> {
     if (this.peek(key) === undefined) this.#reloads.add(key, [{ key, former: undefined, idleReloads: 1 }])
   }
 
+  #improve(entry: CacheEntry<LoadedEntry<V>>): void {
+    const now = this.#options.breaker.now()
+    if (entry.value!.improveAt! > now) return
+    const reloads: Reload<V>[] = []
+    for (let at: typeof entry | undefined = entry; at?.value?.improveAt !== undefined; at = at.owner) {
+      const { key, value } = at.value
+      at.value.improveAt = now + SECOND_MS
+      reloads.unshift({ key, former: value, idleReloads: 1 })
+    }
+    this.#reloads.add(entry.value!.key, reloads)
+  }
+
   markStale(): void {
     this.#epochEnds.push(this.#options.breaker.now())
     this.#loads.clear()
@@ -206,6 +225,8 @@ export class LoadingCache<V extends object> {
       for (let attempt = 1; attempt <= MAX_RELOAD_ATTEMPTS; attempt++) {
         const load = this.#loads.get(key) ?? this.#startLoad(key, false, { idleReloads })
         const value = await load.result
+        // The source failed.
+        if (value === former) return
         if (!load.isStored) continue
         if (former && value) this.#options.onReplace?.(former, value)
         return
@@ -362,10 +383,10 @@ export class LoadingCache<V extends object> {
       })
       return
     }
-    // An entry is stale when its owner is.
-    const { epoch = this.#epochEnds.length, outdatedAt } = owner?.value ?? {}
+    // An entry is stale or improvable when its owner is.
+    const { epoch = this.#epochEnds.length, outdatedAt, improveAt } = owner?.value ?? {}
     const loadedAt = Math.min(load.loadedAt, owner?.value?.loadedAt ?? load.loadedAt)
-    const entry = { key, value, epoch, outdatedAt, loadedAt, idleReloads }
+    const entry = { key, value, epoch, outdatedAt, improveAt, loadedAt, idleReloads }
     const kept = this.#cache.find(key)
     // What it owns is as stale as it was, and can be used while the source is unreachable.
     if (owner === null) this.#cache.delete(key)

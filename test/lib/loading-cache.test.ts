@@ -304,6 +304,38 @@ describe('an entry that changes', () => {
       assert.equal(outcome, expected)
     })
 
+  test('is improved by a later request when that failed, one attempt a second', async () => {
+    const { cache, state, settled } = await makeChanged()
+    state.isAway = true
+    state.version = 1
+    cache.invalidate('key', 'improvable')
+    await settled()
+    const request = async (ahead: number) => {
+      time.now += ahead
+      state.loads = 0
+      for (let count = 0; count < 3; count++) assert.ok(cache.peek('key'))
+      await settled()
+      return [cache.peek('key')?.version, state.loads]
+    }
+    assert.deepEqual(await request(999), [0, 0])
+    assert.deepEqual(await request(1), [0, 1])
+    state.isAway = false
+    assert.deepEqual(await request(1000), [1, 1])
+    assert.deepEqual(await request(1000), [1, 0])
+  })
+
+  test('is improved by the next request when it was not used for long', async () => {
+    const { cache, state, settled } = await makeChanged()
+    for (state.version = 1; state.version < 20; state.version++) {
+      cache.invalidate('key', 'improvable')
+      await settled()
+    }
+    time.now += 1000
+    assert.equal(cache.peek('key')?.version, 10)
+    await settled()
+    assert.equal(cache.peek('key')?.version, 20)
+  })
+
   test('is loaded again ten times without a request, and then when it is requested', async () => {
     const { cache, state, settled } = await makeChanged()
     for (let change = 0; change < 20; change++) {
@@ -332,6 +364,28 @@ describe('a cache entry with an owner', () => {
     open()
     while (breaker.reloads > 0) await setImmediate()
     assert.equal(cache.peek('a.site')?.owner?.version, 2)
+  })
+
+  test('is improved with its owner, however many others that one owns', async () => {
+    let version = 0
+    const breaker = makeBreaker({ clock: () => time.now })
+    const cache = makeOwned({ loadSite: () => ({ version }), limit: 1_000_000, breaker })
+    const keys = Array.from({ length: 200 }, (_, index) => `${index}.site`)
+    const versions = async () => {
+      const found = keys.map((key) => cache.peek(key)?.owner?.version)
+      while (breaker.reloads > 0) await setImmediate()
+      return [...new Set(found)]
+    }
+    for (const key of keys) await cache.get(key)
+    const { run } = breaker
+    breaker.run = () => Promise.reject(new ApiError('UNAVAILABLE', 'away'))
+    version = 1
+    cache.invalidate('site', 'improvable')
+    assert.deepEqual(await versions(), [0])
+    breaker.run = run
+    time.now += 1000
+    assert.deepEqual(await versions(), [0])
+    assert.deepEqual(await versions(), [1])
   })
 
   test('that is a negative result is loaded again with its owner, whenever that changes, but not without end', async () => {
