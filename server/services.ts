@@ -236,7 +236,10 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     secretBox,
     certificates,
     limits,
-    credentialLookups: new MissLimiter({ clock: monotonicClock, metrics: parts.telemetry.metrics }),
+    credentialLookups: new MissLimiter({
+      ...{ clock: monotonicClock, metrics: parts.telemetry.metrics },
+      forgets: true,
+    }),
     uploadLimiter: new ConcurrencyLimiter({
       total: config.uploadsAtOnce,
       perKey: Math.ceil(config.uploadsAtOnce / 4),

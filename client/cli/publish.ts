@@ -108,7 +108,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     },
     review: {
       type: 'boolean',
-      help: 'Print a link with which reviewers comment on this preview or site and approve it (needs an account)',
+      help: 'Print a link with which reviewers comment on this preview or site, and with a key of scope manage approve it (needs an account)',
     },
     open: { type: 'boolean', help: 'Open the site in the browser' },
     'dry-run': {
@@ -143,9 +143,9 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     const outcome = await applyName(work, plan, reached)
     const skipped = found.excluded
     const remembered = work.siteMemory.find(folder, plan.server)?.slug === outcome.published.slug
-    const reviewUrl =
+    const review =
       options.review === true ? await createReviewLink(work, plan, outcome.published.slug) : undefined
-    const reported = { ...outcome, ...summary, live: plan.live, skipped, remembered, startedAt, reviewUrl }
+    const reported = { ...outcome, ...summary, live: plan.live, skipped, remembered, startedAt, review }
     report(work, reported, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
     if (options.open === true) await browse(publishedUrl(outcome, plan.live), work)
@@ -292,9 +292,9 @@ function assertCanReview(work: CommandContext, options: OptionValues, plan: Publ
   throw new AuthError('Reviews need an account', `First: ${hint}`)
 }
 
-async function createReviewLink(work: CommandContext, plan: PublishPlan, slug: string): Promise<string> {
+async function createReviewLink(work: CommandContext, plan: PublishPlan, slug: string) {
   const { server, key, preview } = plan
-  return (await work.connect(server, key).review(slug, preview).createLink()).url
+  return work.connect(server, key).review(slug, preview).createLink()
 }
 
 /** Throws an AuthError when the plan is a preview of a site without an owner. */

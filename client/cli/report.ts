@@ -1,3 +1,4 @@
+import type { CreatedReviewLink } from '../../protocol/api/reviews.schema.ts'
 import {
   formatBytes,
   formatDuration,
@@ -58,7 +59,7 @@ interface PublishSummary extends ResumableResult {
   /** Start in milliseconds. */
   startedAt: number
   /** With which others review it. */
-  reviewUrl?: string | undefined
+  review?: CreatedReviewLink | undefined
 }
 
 /** Prints the result of a publish: only the address on stdout, everything else on stderr. */
@@ -81,7 +82,12 @@ export function report(
   printWarnings(terminal, published)
   const address = publishedUrl(summary, live)
   printResult({ terminal }, options, toJson(summary), () => terminal.print(address))
-  if (summary.reviewUrl !== undefined) terminal.printNote(`Review: ${summary.reviewUrl}`)
+  if (summary.review) {
+    const { url, expiresAt } = summary.review
+    terminal.printNote(
+      `Review: ${url}${expiresAt === null ? '' : ` (until ${formatLocalTime(expiresAt, retryPolicy.now())})`}`,
+    )
+  }
   if (!live && (preview || !published.unchanged))
     terminal.printNote(`Make it live: ${suggestNextStep(summary, program)}`)
   for (const line of describeStory(summary, program, retryPolicy.now())) terminal.printNote(line)
@@ -119,13 +125,13 @@ function describeUpload({ published, files }: PublishSummary): string {
     : ` (${formatNumber(uploaded)} uploaded, ${formatBytes(uploadedBytes)})`
 }
 
-function toJson({ published, site, files, live, skipped, reviewUrl }: PublishSummary) {
+function toJson({ published, site, files, live, skipped, review }: PublishSummary) {
   const { slug, siteUrl, versionId, previewUrl, preview, unchanged, changes, warnings } = published
   const { title, suggestedName } = published
   const { claimUrl, expiresAt = published.expiresAt } = site
   const bytes = sumSizes(files)
   const about = { slug, siteUrl, title, versionId, previewUrl, live, files: files.length, bytes }
-  const others = { suggestedName, claimUrl, expiresAt, reviewUrl, warnings, skipped }
+  const others = { suggestedName, claimUrl, expiresAt, reviewUrl: review?.url, warnings, skipped }
   return { ...about, preview, unchanged, changes, ...others }
 }
 

@@ -249,7 +249,7 @@ export const OPERATIONS = {
   suspendAccount: { tag: 'Administration', summary: 'Take all sites of an account offline, present and future ones', body: moderationShape.suspensionRequest, answer: [200, moderationShape.accountModerated], errors: ['LAST_ADMINISTRATOR'], access: 'admin' },
   resumeAccount: { tag: 'Administration', summary: 'End the suspension of an account', answer: [200, moderationShape.accountModerated], access: 'admin' },
   removeAccount: { tag: 'Administration', summary: 'Delete an account with all its sites permanently', details: 'It cannot be undone.', body: moderationShape.moderationReason, answer: [200, moderationShape.accountModerated], errors: ['LAST_ADMINISTRATOR'], access: 'admin' },
-  releaseDomain: { tag: 'Administration', summary: 'Remove an active domain from its site', body: moderationShape.moderationReason, answer: [200, moderationShape.domainReleased], access: 'admin' },
+  releaseDomain: { tag: 'Administration', summary: 'Remove an active domain from its site, or end the reservation of a removed one', body: moderationShape.moderationReason, answer: [200, moderationShape.domainReleased], access: 'admin' },
   listBlocks: { tag: 'Administration', summary: 'List the blocked networks and files', answer: [200, moderationShape.blockList], access: 'admin' },
   addBlock: { tag: 'Administration', summary: 'Block a network of callers, or a file wherever it is published', body: moderationShape.blockRequest, answer: [201, moderationShape.block], access: 'admin' },
   removeBlock: { tag: 'Administration', summary: 'End a block', body: moderationShape.blockTarget, answer: [200, moderationShape.blockTarget], access: 'admin' },

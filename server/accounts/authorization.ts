@@ -92,8 +92,8 @@ export interface Caller {
   grant?: Grant
   signedInAt?: number
   keyHash?: string
-  /** See `isOfOtherPage`. */
-  isOfOtherPage?: boolean
+  /** What a page of another origin has requested without the user. */
+  ofOtherPage?: 'content' | 'window' | undefined
 }
 
 export function describePublisher({ account, signedInWith, client }: Caller) {

@@ -154,7 +154,7 @@ export class RateLimits {
         review: REVIEW_REQUESTS_PER_HOUR,
       }
       const limit = limits[kind]
-      const origin = caller.isOfOtherPage ? ' of other pages' : ''
+      const origin = caller.ofOtherPage ? ` of other pages, ${caller.ofOtherPage}` : ''
       return { key: `${kind}${origin}:${rateLimitSubnet(caller.address)}`, limit }
     }
     if (caller.account && caller.signedInWith === 'dashboard')

@@ -160,12 +160,11 @@ async function confirmCaller(request: FastifyRequest, options: AdmissionOptions)
 }
 
 function anonymousCaller(request: FastifyRequest, address: string): Caller {
-  const isOfPage = isOfOtherPage(request)
   return {
     account: undefined,
     address,
     signedInWith: 'anonymous',
-    isOfOtherPage: isOfPage,
+    ofOtherPage: readOtherPage(request),
     ...readClient(request),
   }
 }
@@ -333,11 +332,15 @@ function readCredential(request: FastifyRequest, baseUrl: string): Credential | 
   return value && isSameOrigin(request, new URL(baseUrl).origin) ? { kind: 'session', value } : undefined
 }
 
-/** Also for a form or a window that a page opens; not for a link that the user follows (Fetch Metadata, 2.1 to 2.4). */
-function isOfOtherPage({ method, headers }: FastifyRequest): boolean {
+/**
+ * Also for a form that a page sends; not for a link that the user follows (Fetch Metadata, 2.1 to 2.4). Windows that a page
+ * opens are counted apart, because Safari does not send `Sec-Fetch-User`.
+ */
+function readOtherPage({ method, headers }: FastifyRequest): Caller['ofOtherPage'] {
   const { 'sec-fetch-site': site = 'none', 'sec-fetch-dest': destination, 'sec-fetch-user': user } = headers
-  if (site === 'none' || site === 'same-origin') return false
-  return user !== '?1' || destination !== 'document' || !SAFE_METHODS.has(method)
+  if (site === 'none' || site === 'same-origin') return undefined
+  if (destination !== 'document' || !SAFE_METHODS.has(method)) return 'content'
+  return user === '?1' ? undefined : 'window'
 }
 
 /** By `Sec-Fetch-Site` and `Origin`; a request that changes something must come from the service's own pages. */

@@ -169,20 +169,20 @@ function getLimits({ name, isRenewal, lifeLeft, share }: OrderRequest, now: numb
   return [failures, certificates, orders, ...limitsOfShare(share)]
 }
 
+/** Those of sites do not depend on the domains of their owner: otherwise one owner's would keep the sites of others waiting. */
 function limitsOfShare({ accountId, root, ofSites }: Share): RateLimit[] {
   const kind = 'order'
-  const limits = [
-    { counted: { kind, accountId }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
-    { counted: { kind, root }, max: ofSites ?? MAX_ORDERS_OF_ROOT, windowMs: ROOT_WINDOW_MS },
-  ] satisfies RateLimit[]
-  if (ofSites === undefined) return limits
+  const inWindow = (counted: RateLimit['counted']): RateLimit => ({
+    ...{ counted, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
+  })
+  const ofRoot = {
+    counted: { kind, root },
+    max: ofSites ?? MAX_ORDERS_OF_ROOT,
+    windowMs: ROOT_WINDOW_MS,
+  } as const
+  if (ofSites === undefined) return [inWindow({ kind, accountId }), ofRoot]
   return [
-    ...limits,
-    { counted: { kind, root }, max: MAX_ORDERS_OF_ACCOUNT, windowMs: ORDERS_WINDOW_MS },
-    {
-      counted: { kind, accountId, root },
-      max: maxOrdersOfOwner(ofSites),
-      windowMs: ROOT_WINDOW_MS,
-    },
+    ...[inWindow({ kind, root }), ofRoot],
+    { counted: { kind, accountId, root }, max: maxOrdersOfOwner(ofSites), windowMs: ROOT_WINDOW_MS },
   ]
 }

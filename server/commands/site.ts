@@ -129,7 +129,9 @@ function describe(suspension: ModeratedSite['suspension']): string | null {
 }
 
 export const domain: Command = {
-  usage: [['domain release DOMAIN --reason TEXT', 'remove an active domain from its site']],
+  usage: [
+    ['domain release DOMAIN --reason TEXT', 'remove an active domain from its site, or end a reservation'],
+  ],
   run: runAction('domain', { release }),
 }
 
@@ -142,6 +144,6 @@ async function release(...[context, args]: Parameters<Action>): Promise<number> 
   const reason = requireReason('domain release', options)
   await using data = await context.openData()
   await data.removals.releaseDomain(COMMAND_LINE, name, reason)
-  context.print(options.json ? JSON.stringify({ domain: name }) : `${name} is removed from its site.`)
+  context.print(options.json ? JSON.stringify({ domain: name }) : `Any account can add ${name} now.`)
   return 0
 }

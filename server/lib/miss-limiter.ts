@@ -25,6 +25,8 @@ interface MissLimiterOptions {
   metrics: Metrics
   total?: Rate
   perNetwork?: Rate
+  /** A name that is no longer found is limited like others. */
+  forgets?: boolean
 }
 
 const TOTAL: Rate = { perSecond: 100, burst: 200 }
@@ -54,8 +56,16 @@ export class MissLimiter {
   readonly #byNetwork = new Map<string, Network>()
   readonly #reserve = new Semaphore(MAX_RESERVED)
   readonly #known = new Set<string>()
+  readonly #forgets: boolean
 
-  constructor({ clock, metrics, total = TOTAL, perNetwork = PER_NETWORK }: MissLimiterOptions) {
+  constructor({
+    clock,
+    metrics,
+    total = TOTAL,
+    perNetwork = PER_NETWORK,
+    forgets = false,
+  }: MissLimiterOptions) {
+    this.#forgets = forgets
     this.#clock = clock
     this.#metrics = metrics
     this.#totalRate = total
@@ -81,7 +91,11 @@ export class MissLimiter {
     lookup: () => Promise<T>,
     isMiss: (found: T) => boolean,
   ): Promise<T> {
-    if (this.#known.has(name)) return lookup()
+    if (this.#known.has(name)) {
+      const found = await lookup()
+      if (this.#forgets && isMiss(found)) this.#known.delete(name)
+      return found
+    }
     const { buckets, isReserved } = this.#take(rateLimitSubnet(address))
     const found = await (isReserved ? this.#reserve.run(lookup) : lookup())
     if (isMiss(found)) return found

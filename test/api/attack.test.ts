@@ -36,6 +36,8 @@ test('unknown keys and sessions of one network have a limit, and known ones and 
     [100, 20],
   )
   assert.deepEqual([await read('192.0.2.1', one), await read('192.0.2.2', other)], [200, 200])
+  await one.client.deleteAccount(one.email)
+  assert.deepEqual([await read('192.0.2.1', one), await read('192.0.2.1', one)], [401, 503], 'ended')
 })
 
 describe('a client that disconnects', () => {

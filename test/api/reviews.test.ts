@@ -92,7 +92,10 @@ describe('a review', () => {
     await deleted.client.deleteAccount(deleted.email)
     const { suspensions } = await api.operator()
     await suspensions.suspendAccount(COMMAND_LINE, suspended.email, { reason: 'a reason' })
+    const countLinks = async () => (await owner.client.review(slug, 'spring').get()).links!.length
+    const before = await countLinks()
     await owner.client.revokeKey(id)
+    assert.equal(await countLinks(), before - 1, 'the link of the key is not listed')
     return guests
   }
 

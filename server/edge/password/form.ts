@@ -30,11 +30,16 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return form.take()
 }
 
-/** Whether no page of another site has sent it. Browsers send Fetch Metadata over HTTPS only, and the origin of a form always. */
+/**
+ * Whether no page of another site has sent it. Browsers send Fetch Metadata over HTTPS only, and the origin of a form
+ * always. A proxy may send the host without its port.
+ */
 export function isOwnForm({ host }: HttpRequest, { headers }: IncomingMessage): boolean {
   const { origin, 'sec-fetch-site': site } = headers
   if (site !== undefined) return site === 'same-origin'
-  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)
+  if (origin === undefined) return true
+  const sender = URL.parse(origin)
+  return sender !== null && (sender.host === host || sender.hostname === host)
 }
 
 /** Anything that a browser could read as another host becomes `/`. */

@@ -75,8 +75,7 @@ export class PasswordGate {
     const password = form.get('password')
     if (site.passwordHash === null) return seeOther(next)
     const posted = { site, request, next }
-    if (!isOwnForm(request, message)) return this.#form(posted)
-    if (!password) return this.#form(posted, 'missing')
+    if (!isOwnForm(request, message) || !password) return this.#form(posted, 'missing')
     return this.#semaphore.run(() => this.#verify(message, posted, password, site.passwordHash!))
   }
 

@@ -19,8 +19,23 @@ export class ReviewQueries extends QueryGroup {
     return reviewLinkTable.toEntityIfFound(await row.executeTakeFirst())
   }
 
+  /** Without those whose key has ended. */
   async links(subject: ReviewSubject): Promise<StoredReviewLink[]> {
-    const rows = this.db.selectFrom('review_links').selectAll().where(isOf(subject)).orderBy('id')
+    const rows = this.db
+      .selectFrom('review_links')
+      .selectAll()
+      .where(isOf(subject))
+      .where(({ or, eb, exists, selectFrom }) =>
+        or([
+          eb('key_hash', 'is', null),
+          exists(
+            selectFrom('named_keys')
+              .select('id')
+              .whereRef('named_keys.key_hash', '=', 'review_links.key_hash'),
+          ),
+        ]),
+      )
+      .orderBy('id')
     return reviewLinkTable.toEntities(await rows.execute())
   }
 
