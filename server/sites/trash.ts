@@ -124,6 +124,7 @@ export async function deleteSite(
   const bytes = await removeVersions(tx, site, { ids: versions.map(({ id }) => id), now })
   await tx.collaborators.removeOfSite(slug)
   await tx.reviews.removeOfSite(slug)
+  await tx.reports.markActed([site.visitsKey], now)
   await releaseHosts(tx, slug, now, certificates)
   await tx.sites.update(slug, {
     liveVersionId: null,

@@ -391,6 +391,22 @@ describe('reports of visitors', () => {
     await call('DELETE', `sites/${slug}/suspension`)
     await report(siteUrl)
     assert.equal((await find('open', slug)).count, 6)
+    await call('PUT', `accounts/${owner.email}/suspension`, REASON)
+    await report(siteUrl)
+    assert.equal((await find('acted', slug)).count, 7)
+  })
+
+  test('of a site that is deleted need no decision, and can be opened again and dismissed', async () => {
+    api.pass(HOUR_MS)
+    const { owner, slug, siteUrl } = await publishedSite()
+    await report(siteUrl)
+    await owner.client.delete(slug)
+    await owner.client.delete(slug, { permanent: true })
+    await find('acted', slug)
+    for (const state of ['open', 'dismissed']) {
+      await call('PUT', `reports/${slug}`, { state })
+      await find(state, slug)
+    }
   })
 
   describe('reach the operator by email', () => {

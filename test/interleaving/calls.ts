@@ -267,7 +267,7 @@ export const CALLS: Record<string, CallSpec> = {
     run: ({ trash }) => trash.remove(by(ANN), 'bakery'),
   },
   'delete a site permanently': {
-    changes: ['bakery', 'shop.test', 'new.test', 'blobs', 'usage'],
+    changes: ['bakery', 'shop.test', 'new.test', 'blobs', 'usage', 'reports'],
     run: ({ trash }) => trash.remove(by(ANN), 'bakery', { permanent: true }),
   },
   'delete a site without an owner': {
@@ -517,6 +517,7 @@ export const CALLS: Record<string, CallSpec> = {
       'invitations',
       'counters',
       'notices',
+      'reports',
       'administrators',
     ],
     isDivisible: true,

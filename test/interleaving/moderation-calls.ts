@@ -27,14 +27,14 @@ export const MODERATION_CALLS: Record<string, CallSpec> = {
     run: ({ suspensions }) => suspensions.resumeSite(COMMAND_LINE, 'suspended'),
   },
   'suspend an account': {
-    changes: ['ann', 'notices'],
+    changes: ['ann', 'notices', 'reports'],
     isDivisible: true,
     async run({ suspensions }) {
       await suspensions.suspendAccount(COMMAND_LINE, ANN.id, STATEMENT)
     },
   },
   'suspend an account and resume it': {
-    changes: ['ann', 'notices'],
+    changes: ['ann', 'notices', 'reports'],
     isDivisible: true,
     async run({ suspensions }) {
       await suspensions.suspendAccount(COMMAND_LINE, ANN.id, STATEMENT)
@@ -59,7 +59,7 @@ export const MODERATION_CALLS: Record<string, CallSpec> = {
   'delete an account as an operator': {
     changes: [
       ...(['ann', 'keys', 'trusts', 'domains of ann', 'bakery', 'cafe', 'trashed'] as const),
-      ...(['notices', 'administrators'] as const),
+      ...(['notices', 'reports', 'administrators'] as const),
     ],
     isDivisible: true,
     async run({ removals }) {

@@ -382,6 +382,7 @@ export const QUERY_ARGUMENTS: Arguments = {
   reports: {
     find: ['site 7'],
     put: [reportedSite('new')],
+    markActed: [['site 7'], 100],
     list: ['open', { limit: 20, before: { lastAt: 500, site: 's' } }],
     unmailed: [50, 100],
     deleteBefore: [50, 100],

@@ -10,7 +10,7 @@ import type { Store, WriteTransaction } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
 import { requireAccountOf, requirePresentSite } from './moderated-sites.ts'
-import { markActed, notify } from './suspensions.ts'
+import { notify } from './suspensions.ts'
 
 interface RemovalsOptions {
   store: Store
@@ -42,9 +42,8 @@ export class Removals {
     const find = ({ domains }: Queries) => domains.bySite(slug)
     await writeWithDomains(store, { scope: { site: slug }, find }, async (tx) => {
       const now = clock()
-      const { visitsKey, title, ownerId } = await requirePresentSite(tx, slug)
+      const { title, ownerId } = await requirePresentSite(tx, slug)
       await deleteSite(tx, slug, 'deleted', now, certificates)
-      await markActed(tx, visitsKey, now)
       const event = { kind: 'site-removed', slug, title, reason } as const
       await notify(tx, { accountId: ownerId, subject: slug, event, now })
       await tx.audit.add({ at: now, actor, action: 'site.delete', target: slug, details: { reason } })

@@ -16,7 +16,7 @@ import type { Report, ReportedSite, ReportState } from '../../store/tables/moder
 import type { Site } from '../../store/tables/sites.ts'
 import { counterWindow } from '../../store/tables/usage.ts'
 import { decodeCursor, type PageRequest, toPage } from '../administration/page.ts'
-import { findTitle, isPresent, requirePresentSite } from './moderated-sites.ts'
+import { findTitle, isPresent } from './moderated-sites.ts'
 import { reportEmail } from './report-email.ts'
 
 type ReportsParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'clock'> & {
@@ -71,7 +71,9 @@ export class Reports {
       const site = await tx.sites.bySlug(slug)
       if (!site || site.deletedAt !== null) throw unknownSite()
       const known = await tx.reports.find(site.visitsKey)
-      await tx.reports.put(withReport(known, site, report))
+      const owner = site.ownerId === null ? undefined : await tx.accounts.byId(site.ownerId)
+      const isOnline = !(site.suspension ?? owner?.suspension)
+      await tx.reports.put(withReport(known, site, { report, isOnline }))
     })
   }
 
@@ -96,8 +98,8 @@ export class Reports {
     const { store, clock } = this.#parts
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
-      const { visitsKey } = await requirePresentSite(tx, slug)
-      const known = await tx.reports.find(visitsKey)
+      const site = await tx.sites.bySlug(slug)
+      const known = await tx.reports.find(site?.visitsKey ?? slug)
       if (!known) throw new ApiError('NOT_FOUND', `The site ${slug} has no reports`)
       if (known.state === state) return
       await tx.reports.put({ ...known, state, decidedAt: now })
@@ -202,7 +204,11 @@ export class Reports {
   }
 }
 
-function withReport(known: ReportedSite | undefined, site: Site, report: Report): ReportedSite {
+function withReport(
+  known: ReportedSite | undefined,
+  site: Site,
+  { report, isOnline }: { report: Report; isOnline: boolean },
+): ReportedSite {
   const { at } = report
   if (!known) {
     const none = { decidedAt: null, mailedCount: 0, mailedAt: null }
@@ -218,7 +224,7 @@ function withReport(known: ReportedSite | undefined, site: Site, report: Report)
   }
   // Also a draft or a preview, at their addresses.
   const hasChanged = known.decidedAt !== null && site.updatedAt > known.decidedAt
-  const isOpen = hasChanged || (known.state === 'acted' && site.suspension === null)
+  const isOpen = hasChanged || (known.state === 'acted' && isOnline)
   return {
     ...known,
     ...(isOpen && { state: 'open' }),

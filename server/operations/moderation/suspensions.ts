@@ -15,8 +15,8 @@ export interface Statement {
   note?: string | undefined
 }
 
-/** One write invalidates the caches of this many sites. */
-const SITES_PER_WRITE = 500
+/** One write locks, and invalidates the caches of, this many sites. */
+const SITES_PER_WRITE = 100
 
 /**
  * Each action is one durable write with its entry in the audit log; repeating it changes the reason. All nodes apply it
@@ -41,7 +41,7 @@ export class Suspensions {
     await this.#changeSite(actor, slug, undefined)
   }
 
-  /** All sites of the account are offline, also later ones. Returns its email address. See `requireAccountOf`. */
+  /** All sites of the account are offline, also later ones; open reports are acted on. Returns its email address. See `requireAccountOf`. */
   async suspendAccount(actor: AuditActor, target: string, statement: Statement): Promise<string> {
     return this.#changeAccount(actor, target, statement)
   }
@@ -58,7 +58,7 @@ export class Suspensions {
       if (!statement && !site.suspension) return
       await tx.sites.update(slug, { suspension: toSuspension(statement, site, now) })
       await tx.notifyChanged(slug)
-      if (statement) await markActed(tx, site.visitsKey, now)
+      if (statement) await tx.reports.markActed([site.visitsKey], now)
       const { title, ownerId } = site
       const kind = statement ? 'site-suspended' : 'site-resumed'
       const event = { kind, slug, title, reason: statement?.reason ?? null } as const
@@ -83,17 +83,20 @@ export class Suspensions {
       const action = statement ? 'account.suspend' : 'account.resume'
       await tx.audit.add({ at: now, actor, action, target: email, details: describe(statement) })
     })
-    await this.#invalidateSitesOf(found)
+    await this.#changeSitesOf(found, statement !== undefined)
     return email
   }
 
   /** After the write, so that an account with many sites does not hold the store; a repeated action completes it. */
-  async #invalidateSitesOf({ id }: Account): Promise<void> {
+  async #changeSitesOf({ id }: Account, isSuspended: boolean): Promise<void> {
     let after: { at: number; slug: string } | undefined
     do {
       const sites = await this.#store.read.sites.byOwner(id, { limit: SITES_PER_WRITE, after })
-      await this.#store.write('durable', {}, async (tx) => {
-        for (const { slug } of sites) await tx.notifyChanged(slug)
+      const slugs = sites.map(({ slug }) => slug)
+      await this.#store.write('durable', { site: slugs }, async (tx) => {
+        for (const slug of slugs) await tx.notifyChanged(slug)
+        const keys = sites.map(({ visitsKey }) => visitsKey)
+        if (isSuspended) await tx.reports.markActed(keys, this.#clock())
       })
       const last = sites.length === SITES_PER_WRITE ? sites.at(-1) : undefined
       after = last && { at: last.createdAt, slug: last.slug }
@@ -116,12 +119,6 @@ function describe(statement: Statement | undefined): Record<string, string> {
   return Object.fromEntries(
     Object.entries(statement ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined),
   )
-}
-
-/** Within the write of an action on a reported site. */
-export async function markActed(tx: WriteTransaction, site: string, now: number): Promise<void> {
-  const reports = await tx.reports.find(site)
-  if (reports?.state === 'open') await tx.reports.put({ ...reports, state: 'acted', decidedAt: now })
 }
 
 /** Notifies the owner by email; anonymous sites have none. */

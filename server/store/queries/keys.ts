@@ -129,7 +129,7 @@ export class TrustQueries extends QueryGroup {
     return trustTable.toEntities(await rows.orderBy('id', 'desc').execute())
   }
 
-  /** Those for a repository, by its name or its id, of all accounts, of one site or of all, oldest first. */
+  /** Those for a repository, by its name or its id, of all accounts, of one present site or of all, oldest first. */
   async find(
     { issuer, repository, repositoryId }: TrustedRepository,
     { site, limit }: { site?: string | undefined; limit: number },
@@ -139,6 +139,14 @@ export class TrustQueries extends QueryGroup {
       .selectAll()
       .where(({ or, eb }) => or([eb('repository', '=', repository), eb('repository_id', '=', repositoryId)]))
       .where('issuer', '=', issuer)
+      .where(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('sites')
+            .select('slug')
+            .whereRef('visits_key', '=', 'trusts.site')
+            .where('deleted_at', 'is', null),
+        ),
+      )
     if (site !== undefined) rows = rows.where('site', '=', site)
     return trustTable.toEntities(await rows.orderBy('id').limit(limit).execute())
   }

@@ -61,6 +61,17 @@ export class ReportQueries extends QueryGroup {
       .execute()
   }
 
+  /** Open ones of these sites, with an action on them or with their deletion. */
+  async markActed(sites: readonly string[], now: number): Promise<void> {
+    if (sites.length === 0) return
+    await this.db
+      .updateTable('reports')
+      .set({ state: 'acted', decided_at: now })
+      .where('site', 'in', sites)
+      .where('state', '=', 'open')
+      .execute()
+  }
+
   /** Those in a state, the last reported site first. `before` is the last one of the page before. */
   async list(
     state: ReportState,
