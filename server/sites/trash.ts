@@ -131,6 +131,11 @@ export async function deleteSite(
     previousVersionId: null,
     ...NO_METADATA,
     passwordHash: null,
+    reviewKey: null,
+    network: null,
+    allowedSecrets: [],
+    // Of an expired site it shows that, to its publisher.
+    ...(reason === 'deleted' && { claimTokenHash: null }),
     deletedAt: now,
     deletionReason: reason,
     updatedAt: now,

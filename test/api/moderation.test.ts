@@ -402,10 +402,10 @@ describe('reports of visitors', () => {
     await report(siteUrl)
     await owner.client.delete(slug)
     await owner.client.delete(slug, { permanent: true })
-    await find('acted', slug)
+    assert.ok(await find('acted', slug))
     for (const state of ['open', 'dismissed']) {
       await call('PUT', `reports/${slug}`, { state })
-      await find(state, slug)
+      assert.ok(await find(state, slug))
     }
   })
 

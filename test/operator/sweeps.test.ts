@@ -103,6 +103,24 @@ for (const [name, rows] of Object.entries(failingDeletions)) {
   })
 }
 
+for (const [name, rows, claimTokenHash] of [
+  ['expired-sites', { expiresAt: 1000 }, 'a token'],
+  ['trash', failingDeletions.trash.site, null],
+] as const)
+  test(`the sweep ${name} deletes what the row of a site has about its network, secrets and reviews`, async () => {
+    await using folder = await emptyFolder(300 * DAY_MS)
+    const { store } = folder
+    const known = { network: 'a network', allowedSecrets: ['a secret'], reviewKey: 'a key' }
+    await store.write('durable', {}, (tx) =>
+      tx.sites.insert(siteRow('deleted', { ...known, claimTokenHash: 'a token', ...rows })),
+    )
+    await folder.sweep(name)
+    const { network, allowedSecrets, reviewKey, ...site } = (await store.read.sites.bySlug('deleted'))!
+    assert.deepEqual([network, allowedSecrets, reviewKey], [null, [], null])
+    assert.equal(site.claimTokenHash, claimTokenHash)
+    assert.equal((await store.read.usage.find('network:a network')).sites, -1)
+  })
+
 test('a blob without references is deleted after the grace period, not before', async () => {
   await using folder = await emptyFolder(DAY_MS)
   const { blobs, clock, store, sweep } = folder
