@@ -77,17 +77,3 @@ export function signUpClosedEmail(o: ServiceEmail): Email {
   }
   return renderEmail(content, o.branding)
 }
-
-export function accountDeletedEmail(o: ServiceEmail & { reason: string }): Email {
-  const content = {
-    kind: 'account-deleted',
-    to: o.to,
-    subject: 'Your account was deleted',
-    blocks: [
-      `The operator of ${o.baseUrl} has deleted your account with all of its sites permanently.`,
-      `The reason: ${o.reason}`,
-    ],
-    footer: `You receive this email because you had an account at ${o.baseUrl}.`,
-  }
-  return renderEmail(content, o.branding)
-}

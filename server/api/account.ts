@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Me } from '../../protocol/api/account.schema.ts'
 import type { SignInClient } from '../accounts/account.ts'
-import { assertAccountNotSuspended, requireKeyHash } from '../accounts/authorization.ts'
+import { requireKeyHash } from '../accounts/authorization.ts'
 import { readSwitches } from '../accounts/notice-switches.ts'
 import { SESSION_TTL_SECONDS, sessionId } from '../accounts/session.ts'
 import { DAY_SECONDS, toIso } from '../lib/time.ts'
@@ -69,8 +69,6 @@ export function accountHandlers(services: AccountServices) {
     getAccount: (call) => describeAccount(call, services),
     updateAccount: ({ account, body }) => accounts.changeNotices(account, body),
     deleteAccount: async ({ account, body, request, reply }) => {
-      // Its address could create an account again, which would not be suspended.
-      assertAccountNotSuspended(account)
       const answer = await accountDeletion.deleteAccount(account, body.email)
       if (request.sessionToken) endCookie(reply, baseUrl)
       return answer

@@ -1,10 +1,12 @@
 import type { DeleteAccountResponse } from '../../protocol/api/account.schema.ts'
 import { administratorScope, assertNotLast } from '../accounts/administrators.ts'
+import { assertAccountNotSuspended } from '../accounts/authorization.ts'
 import { readEmail } from '../accounts/email-address.ts'
 import { counterKeys } from '../accounts/rate-limits.ts'
 import { type DomainCertificates, writeWithDomains } from '../domains/status.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
+import type { AccountRemoval } from '../operations/moderation/removals.ts'
 import type { Parts } from '../parts.ts'
 import { endReviewsOf } from '../sites/reviews/access.ts'
 import { deleteSite } from '../sites/trash.ts'
@@ -36,12 +38,12 @@ export class AccountDeletion {
 
   /**
    * VALIDATION_ERROR unless `typed` is the address of the account, LAST_ADMINISTRATOR for the only administrator of the
-   * service. `record` adds to the write that closes it. Returns when all is deleted.
+   * service, ACCOUNT_SUSPENDED for a suspended one without a `removal`. Returns when all is deleted.
    */
   async deleteAccount(
     account: Account,
     typed: string,
-    record?: (tx: WriteTransaction) => Promise<void>,
+    removal?: AccountRemoval,
   ): Promise<DeleteAccountResponse> {
     const { store, clock } = this.#parts
     if (readEmail(typed) !== account.email)
@@ -50,13 +52,18 @@ export class AccountDeletion {
       ])
     const scope = { ...administratorScope(account), address: account.email }
     await store.write('durable', scope, async (tx) => {
+      const current = await tx.accounts.byId(account.id)
+      // Its address could create an account again, which would not be suspended.
+      if (current && !removal) assertAccountNotSuspended(current)
       await assertNotLast(tx, account)
+      if (current?.deletionStartedAt === null)
+        await addNotice(tx, account, { at: clock(), reason: removal?.reason ?? null })
       await tx.accounts.markBeingDeleted(account.id, clock())
       await tx.signIns.deleteSessions(account.id)
       await tx.trusts.deleteOfAccount(account.id)
       await tx.signIns.dropCodes(account.email)
       await tx.signIns.dropSources(account.email)
-      await record?.(tx)
+      await removal?.record(tx)
     })
     try {
       await this.#deleteInSteps(account.id, store)
@@ -119,6 +126,15 @@ async function findSites(queries: Queries, accountId: string): Promise<string[]>
   const trashed = await queries.sites.byOwner(accountId, { ...page, trash: true })
   const sites = await queries.sites.byOwner(accountId, page)
   return [...sites, ...trashed].map(({ slug }) => slug)
+}
+
+async function addNotice(
+  tx: WriteTransaction,
+  { id: accountId, email: to }: Account,
+  { at, reason }: { at: number; reason: string | null },
+): Promise<void> {
+  const event = { kind: 'account-deleted', to, at, reason } as const
+  await tx.notices.add({ id: `account-deleted ${accountId}`, accountId, event, createdAt: at })
 }
 
 async function deleteEmptyAccount(tx: WriteTransaction, account: Account, now: number): Promise<void> {

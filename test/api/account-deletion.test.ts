@@ -18,7 +18,7 @@ import { make } from './archive-requests.ts'
 import { browser } from './browser.ts'
 import { sha256 } from './content.ts'
 import { watchObjects } from './pending-version.ts'
-import { codeFor } from './sign-in-mails.ts'
+import { codeFor, mailsTo } from './sign-in-mails.ts'
 import { insertSites } from './stored-sites.ts'
 
 const api = await startApi()
@@ -132,6 +132,22 @@ describe('a deletion that a power failure interrupts', () => {
     assert.match(message, /is closed.* will be deleted/)
   }
 
+  for (const when of ['before', 'after'])
+    test(`is announced to its owner with one email, that is sent ${when} it is completed`, async () => {
+      const account = await api.account()
+      await insertSites(api, account, 30, `announced-${when}`)
+      await interrupted(account)
+      if (when === 'after') await api.sweep('leaving')
+      await api.sweep('emails')
+      await api.sweep('leaving')
+      await api.sweep('emails')
+      const mails = await mailsTo(api, account.email)
+      assert.equal(mails.filter((mail) => mail.includes('Subject: Your account was deleted')).length, 1)
+      const { store } = await api.operator()
+      const notices = await store.read.notices.due(Number.MAX_SAFE_INTEGER, 1000)
+      assert.deepEqual(notices, [])
+    })
+
   test('has invalidated all credentials, and the next sweep completes it', async () => {
     const account = await api.account()
     const signedIn = await browser(api, account)
@@ -194,6 +210,17 @@ describe('a deletion that a power failure interrupts', () => {
     assert.equal(await findAccount(other), undefined)
     assert.equal(await api.sweep('leaving'), 1)
   })
+})
+
+test('an account that was suspended since the call began is not deleted by its owner', async () => {
+  const account = await api.account()
+  const row = (await findAccount(account))!
+  const { store } = await api.operator()
+  const suspension = { reason: 'a reason', publicReason: null, note: null, since: api.clock.now }
+  await store.write('durable', {}, (tx) => tx.accounts.setSuspension(row.id, suspension))
+  const deletion = new AccountDeletion({ store, clock: () => api.clock.now })
+  await assert.rejects(deletion.deleteAccount(row, account.email), { code: 'ACCOUNT_SUSPENDED' })
+  assert.equal((await findAccount(account))?.deletionStartedAt, null)
 })
 
 describe('a request that was in progress when its account was deleted', () => {

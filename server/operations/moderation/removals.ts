@@ -1,9 +1,6 @@
-import { accountDeletedEmail } from '../../accounts/emails.ts'
 import { parseHostName } from '../../domains/name.ts'
 import { type DomainCertificates, removeDomain, writeWithDomains } from '../../domains/status.ts'
-import type { ServiceBranding } from '../../lib/branding.ts'
 import { ApiError } from '../../lib/errors.ts'
-import type { Mail } from '../../mail/mail.ts'
 import { deleteSite } from '../../sites/trash.ts'
 import type { Queries } from '../../store/queries.ts'
 import type { Store, WriteTransaction } from '../../store/store.ts'
@@ -17,15 +14,14 @@ interface RemovalsOptions {
   clock: () => number
   certificates?: DomainCertificates | undefined
   accountDeletion: {
-    deleteAccount(
-      account: Account,
-      typed: string,
-      record: (tx: WriteTransaction) => Promise<void>,
-    ): Promise<unknown>
+    deleteAccount(account: Account, typed: string, removal: AccountRemoval): Promise<unknown>
   }
-  mail: Mail
-  baseUrl: string
-  branding: ServiceBranding
+}
+
+/** Of an operator; `record` adds to the write that closes the account. */
+export interface AccountRemoval {
+  reason: string
+  record(tx: WriteTransaction): Promise<void>
 }
 
 /** What operators take away permanently; the reason is in the audit log and in an email to the owner. */
@@ -78,14 +74,14 @@ export class Removals {
 
   /** Also deletes all of its sites; returns its email address. LAST_ADMINISTRATOR. See `requireAccountOf`. */
   async deleteAccount(actor: AuditActor, target: string, reason: string): Promise<string> {
-    const { store, clock, accountDeletion, mail, baseUrl, branding } = this.#options
+    const { store, clock, accountDeletion } = this.#options
     const account = await requireAccountOf(store.read, target)
     const { email } = account
-    await accountDeletion.deleteAccount(account, email, (tx) =>
-      tx.audit.add({ at: clock(), actor, action: 'account.delete', target: email, details: { reason } }),
-    )
-    // The notices of the account are deleted with it. A failure is logged; the account is deleted in any case.
-    await mail.send(accountDeletedEmail({ to: email, reason, baseUrl, branding })).catch(() => undefined)
+    await accountDeletion.deleteAccount(account, email, {
+      reason,
+      record: (tx) =>
+        tx.audit.add({ at: clock(), actor, action: 'account.delete', target: email, details: { reason } }),
+    })
     return email
   }
 }

@@ -56,6 +56,7 @@ const CONTENTS: { [Kind in NoticeEvent['kind']]: Describe<EventOf<Kind>> } = {
   'site-removed': siteModerated,
   'account-suspended': accountModerated,
   'account-resumed': accountModerated,
+  'account-deleted': accountDeleted,
   'domain-released': domainReleased,
   'limit-reached': limitReached,
   review: reviewed,
@@ -245,6 +246,24 @@ function accountModerated(
       'You can sign in, read, download and delete your sites. You cannot publish.',
       reviewAccount(addresses),
     ],
+  }
+}
+
+function accountDeleted({ at, reason }: EventOf<'account-deleted'>, { base }: UrlBuilder): Content {
+  const blocks =
+    reason === null
+      ? [
+          `Your account at ${base} was deleted on ${formatUtc(at)}, with all of its sites. It cannot be restored.`,
+          `Wasn't it you? Another person had a session of your account, or one of its keys. Notify the operator of ${base}.`,
+        ]
+      : [
+          `The operator of ${base} has deleted your account with all of its sites permanently.`,
+          `The reason: ${reason}`,
+        ]
+  return {
+    subject: 'Your account was deleted',
+    blocks,
+    reason: `You receive this email because you had an account at ${base}.`,
   }
 }
 

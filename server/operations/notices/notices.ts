@@ -57,6 +57,8 @@ const MAX_DEFERRED = 3
 const RETENTION_MS = 90 * DAY_MS
 const ROWS_PER_STATEMENT = 500
 
+type Recipient = Pick<Account, 'id' | 'email'>
+
 /** `done` also if the email was refused permanently, `deferred` if the mail server accepts it later, else `failed`. */
 type SendOutcome = 'done' | 'deferred' | 'failed'
 
@@ -78,9 +80,11 @@ export class Notices {
     let sent = 0
     let deferred = 0
     for (const notice of await store.read.notices.due(clock(), NOTICES_PER_RUN)) {
-      const account = await this.#claim(notice.id, store)
-      if (!account) continue
-      const outcome = await this.#send(notice, account)
+      const recipient = await this.#claim(notice.id, store)
+      if (!recipient) continue
+      const outcome = await this.#send(notice, recipient)
+      if (notice.event.kind === 'account-deleted')
+        await store.execute('relaxed', ({ notices }) => notices.deleteOfAccount(recipient.id))
       if (outcome === 'done') sent++
       // A mail server that does not respond now probably does not accept the next email either.
       else if (outcome === 'failed' || ++deferred === MAX_DEFERRED) break
@@ -129,7 +133,7 @@ export class Notices {
    * Takes a notice before it is sent. Undefined when another process has taken it, its account was deleted, its deleted
    * site was restored, or the account has had too many emails of its kind.
    */
-  async #claim(id: string, store: Store): Promise<Account | undefined> {
+  async #claim(id: string, store: Store): Promise<Recipient | undefined> {
     const { clock, log } = this.#parts
     return store.write('durable', { notice: id }, async (tx) => {
       const now = clock()
@@ -137,6 +141,7 @@ export class Notices {
       if (!notice || notice.dueAt === null || notice.dueAt > now) return undefined
       const { attempts, accountId, event } = notice
       await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })
+      if (event.kind === 'account-deleted') return { id: accountId, email: event.to }
       const account = await tx.accounts.byId(accountId)
       if (!account || account.deletionStartedAt !== null || !wantsNotice(account, event.kind))
         return undefined
@@ -172,7 +177,7 @@ export class Notices {
     )
   }
 
-  async #send({ id, event, attempts }: Notice, { id: account, email }: Account): Promise<SendOutcome> {
+  async #send({ id, event, attempts }: Notice, { id: account, email }: Recipient): Promise<SendOutcome> {
     const { store, mail, addresses, branding, unsubscribeLinks, clock, log } = this.#parts
     try {
       const to = event.kind === 'site-shared' ? event.to : email

@@ -1,10 +1,4 @@
-import {
-  accountDeletedEmail,
-  codeEmail,
-  invitationEmail,
-  lockEmail,
-  signUpClosedEmail,
-} from '../../accounts/emails.ts'
+import { codeEmail, invitationEmail, lockEmail, signUpClosedEmail } from '../../accounts/emails.ts'
 import { INVITATION_DAYS } from '../../accounts/invitations.ts'
 import { findSwitch } from '../../accounts/notice-switches.ts'
 import type { ServiceBranding } from '../../lib/branding.ts'
@@ -44,7 +38,6 @@ export function sampleEmails(options: SampleOptions): Email[] {
     invitationEmail({ to, days: INVITATION_DAYS, ...service }),
     lockEmail({ to, lock: 'caller', hours: 24, ...service }),
     ...notices,
-    accountDeletedEmail({ to, reason: SAMPLE_REASON, ...service }),
     sampleReport(options),
     testEmail(options),
   ]
@@ -97,6 +90,7 @@ function sampleEvents(now: number): Events {
     'site-removed': { kind: 'site-removed', ...site, reason },
     'account-suspended': { kind: 'account-suspended', reason },
     'account-resumed': { kind: 'account-resumed', reason: null },
+    'account-deleted': { kind: 'account-deleted', to: 'ann@example.com', at: now, reason: null },
     'domain-released': { kind: 'domain-released', domain, slug, reason },
     'limit-reached': {
       ...{ kind: 'limit-reached', part: 'bytes', percent: 80, used: 8e9, limit: 10e9 },

@@ -99,8 +99,13 @@ export class NoticeQueries extends QueryGroup {
       .execute()
   }
 
+  /** Except for a notice of the deletion that is due. */
   async deleteOfAccount(accountId: string): Promise<void> {
-    await this.db.deleteFrom('notices').where('account_id', '=', accountId).execute()
+    await this.db
+      .deleteFrom('notices')
+      .where('account_id', '=', accountId)
+      .where((e) => e.or([e('id', 'not like', 'account-deleted %'), e('due_at', 'is', null)]))
+      .execute()
   }
 
   async deleteBefore(createdAt: number, limit: number): Promise<number> {

@@ -17,6 +17,8 @@ export type NoticeEvent =
       reason: string | null
     }
   | { kind: 'account-suspended' | 'account-resumed'; reason: string | null }
+  /** The email goes to `to`, also after the end of the account; `reason` is that of an operator. */
+  | { kind: 'account-deleted'; to: string; at: number; reason: string | null }
   | { kind: 'domain-released'; domain: string; slug: string; reason: string }
   | {
       kind: 'limit-reached'
