@@ -103,7 +103,7 @@ const ROWS: readonly Row[] = [
   ['counts the forms of other sites as attempts', 'server/edge/password/password-gate.ts', 'PasswordGate.submit', '!isOwnForm(request, message) || ', '', PASSWORD],
   ['lets a form of another site skip the notice', 'server/edge/password/form.ts', 'isOwnForm', "if (site !== undefined) return site === 'same-origin'", 'if (site !== undefined) return true', ABUSE],
   ['lets a form of another site skip the notice without Fetch Metadata', 'server/edge/password/form.ts', 'isOwnForm', 'sender.host === host || sender.hostname === host', 'true', ABUSE],
-  ['lets a suspended account delete itself, and sign up again', 'server/api/account.ts', 'deleteAccount', 'assertAccountNotSuspended(account)', '', MODERATION],
+  ['lets a suspended account delete itself, and sign up again', 'server/jobs/account-deletion.ts', 'AccountDeletion.deleteAccount', 'if (current && !removal) assertAccountNotSuspended(current)', '', MODERATION],
   ['keeps anonymous pages behind a notice in shared caches', 'server/edge/respond/policy.ts', 'anonymousPolicy', "policy.cacheControl.replace('public', 'private')", 'policy.cacheControl', ABUSE],
   ['lets the owner of a suspended site publish', 'server/accounts/authorization.ts', 'requireAccessTo', 'if (!RIGHTS_WHILE_SUSPENDED.has(right)) await assertNotSuspended(queries, current, account)', 'if (false) await assertNotSuspended(queries, current, account)', MODERATION],
   ['lets a suspended account publish', 'server/api/auth.ts', 'assertPermitted', 'caller.account && !isAllowedWhileSuspended(request)', 'caller.account && false', MODERATION],

@@ -319,22 +319,47 @@ test('each activation of a domain gets an email about its certificate, also that
   assert.deepEqual((await recipients()).sort(), ['ann@example.test', 'ann@example.test', 'cid@example.test'])
 })
 
-test('an email that cannot be sent is tried five times, at growing intervals', async () => {
+test('an email that cannot be sent is tried ten times within a day, at growing intervals', async () => {
   await using folder = await emptyFolder(NOW)
-  await addEvents(folder)
   await writeFile(join(folder.data, 'mail'), 'a file where the folder should be')
   const { store, clock, sweep } = folder
-  const attempts = async () => (await store.read.notices.find(`site-expires soon ${NOW + 6 * HOUR_MS}`))!
-  const times: number[] = []
-  for (let minute = 0; minute < 300; minute += 5) {
-    const before = (await store.read.notices.find(`site-expires soon ${NOW + 6 * HOUR_MS}`))?.attempts ?? 0
+  const event = { kind: 'site-removed', slug: 'removed', title: null, reason: 'a reason' } as const
+  const id = 'site-removed removed'
+  await store.write('durable', {}, async (tx) => {
+    await tx.accounts.insert(accountRow('ann'))
+    await tx.notices.add({ id, accountId: 'ann', event, createdAt: NOW })
+  })
+  const hours: number[] = []
+  for (let quarter = 0; quarter < 120; quarter++) {
+    const before = (await store.read.notices.find(id))!.attempts
     await sweep('emails')
-    if ((await attempts()).attempts > before) times.push(minute)
-    clock.now += HOUR_MS / 12
+    if ((await store.read.notices.find(id))!.attempts > before) hours.push(quarter / 4)
+    clock.now += HOUR_MS / 4
   }
-  assert.deepEqual(times.length, 5)
-  assert.equal((await attempts()).dueAt, null)
+  assert.deepEqual(hours, [0, 0.25, 0.75, 1.75, 3.75, 7.75, 11.75, 15.75, 19.75, 23.75])
+  assert.equal((await store.read.notices.find(id))!.dueAt, null)
   await rm(join(folder.data, 'mail'))
   await sweep('emails')
-  assert.ok((await sentEmails(folder.data)).every(({ subject }) => !subject.startsWith('Bakery')))
+  assert.deepEqual(await sentEmails(folder.data), [])
+})
+
+test('an owner gets the reason of each action of an operator, at most five emails an hour, and none about an expiry that has passed', async () => {
+  await using folder = await emptyFolder(NOW)
+  const { store, clock, sweep, data } = folder
+  await store.write('durable', {}, async (tx) => {
+    await tx.accounts.insert(accountRow('ann'))
+    for (let number = 0; number < 12; number++) {
+      const event = { kind: 'site-removed', slug: `site-${number}`, title: null, reason: 'a reason' } as const
+      await tx.notices.add({ id: `site-removed ${number}`, accountId: 'ann', event, createdAt: NOW })
+    }
+    const outdated = { kind: 'site-expires', slug: 'expired', title: null, expiresAt: NOW } as const
+    await tx.notices.add({ id: 'site-expires expired', accountId: 'ann', event: outdated, createdAt: NOW })
+  })
+  const sent: number[] = []
+  for (let hour = 0; hour < 4; hour++) {
+    for (let run = 0; run < 2; run++) await sweep('emails')
+    sent.push((await sentEmails(data)).length)
+    clock.now += HOUR_MS
+  }
+  assert.deepEqual(sent, [5, 10, 12, 12])
 })

@@ -1,4 +1,4 @@
-import { wantsNotice } from '../../accounts/notice-switches.ts'
+import { findSwitch, wantsNotice } from '../../accounts/notice-switches.ts'
 import type { UnsubscribeLinks } from '../../accounts/unsubscribe.ts'
 import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
 import { ApiError } from '../../lib/errors.ts'
@@ -34,7 +34,7 @@ const DOMAIN_FAILING_MS = HOUR_MS
 
 const CERTIFICATE_FAILING_MS = DAY_MS
 
-/** Of one kind to one account; further events get no email. */
+/** Of one kind to one account. Further events get no email, except for actions of an operator, whose emails wait. */
 const DEFAULT_LIMIT = { windowMs: HOUR_MS, max: 5 }
 
 /** The API has a limit of its own for invitations. */
@@ -44,7 +44,9 @@ const LIMITS: { readonly [Kind in NoticeEvent['kind']]?: typeof DEFAULT_LIMIT } 
   review: { windowMs: HOUR_MS, max: 6 },
 }
 
-const MAX_ATTEMPTS = 5
+/** The last one after about a day. */
+const MAX_ATTEMPTS = 10
+const MAX_RETRY_INTERVAL_MS = 4 * HOUR_MS
 const RETRY_INTERVAL_MS = 15 * MINUTE_MS
 
 /** Events of a kind that are found, and emails that are sent, per run. */
@@ -131,7 +133,7 @@ export class Notices {
 
   /**
    * Takes a notice before it is sent. Undefined when another process has taken it, its account was deleted, its deleted
-   * site was restored, or the account has had too many emails of its kind.
+   * site was restored, its site has expired since, or the account has had too many emails of its kind.
    */
   async #claim(id: string, store: Store): Promise<Recipient | undefined> {
     const { clock, log } = this.#parts
@@ -146,6 +148,7 @@ export class Notices {
       if (!account || account.deletionStartedAt !== null || !wantsNotice(account, event.kind))
         return undefined
       if (account.emailRefusedAt !== null && event.kind !== 'site-shared') return undefined
+      if (event.kind === 'site-expires' && event.expiresAt <= now) return undefined
       if (event.kind === 'domain-works' && !(await wasSent(tx, domainNoticeId({ ...event, accountId }))))
         return undefined
       if (event.kind === 'site-deleted') {
@@ -157,7 +160,11 @@ export class Notices {
       const { windowMs, max } = LIMITS[event.kind] ?? DEFAULT_LIMIT
       const counter = `emails:${event.kind}:${accountId}`
       if ((await tx.counters.add(counter, counterWindow(now, windowMs))) <= max) return account
-      log.info('email not sent: rate limit of the account', { account: accountId, kind: event.kind })
+      const postponed = findSwitch(event.kind) === 'moderation'
+      // The attempt is not counted, so that the next one counts for its window.
+      if (postponed) await tx.notices.schedule(id, { attempts, dueAt: now - (now % windowMs) + windowMs })
+      const consequence = postponed ? 'email postponed' : 'email not sent'
+      log.info(`${consequence}: rate limit of the account`, { account: accountId, kind: event.kind })
       return undefined
     })
   }
@@ -190,7 +197,7 @@ export class Notices {
         return 'done'
       }
       const failed = attempts + 1
-      const dueAt = failed < MAX_ATTEMPTS ? clock() + RETRY_INTERVAL_MS * 2 ** attempts : null
+      const dueAt = failed < MAX_ATTEMPTS ? clock() + retryDelayMs(attempts) : null
       await store.execute('relaxed', ({ notices }) => notices.schedule(id, { attempts: failed, dueAt }))
       const outcome =
         dueAt === null ? 'email not sent; no further attempts' : 'email not sent; retry scheduled'
@@ -199,6 +206,10 @@ export class Notices {
       return error instanceof MailDeferredError ? 'deferred' : 'failed'
     }
   }
+}
+
+function retryDelayMs(attempts: number): number {
+  return Math.min(RETRY_INTERVAL_MS * 2 ** attempts, MAX_RETRY_INTERVAL_MS)
 }
 
 async function wasSent({ notices }: Queries, id: string): Promise<boolean> {
