@@ -18,7 +18,7 @@ import type { ContentScan } from '../publish/scan/content-scan.ts'
 import { removeDiscarded } from '../publish/upload-recorder.ts'
 import { endRedirects } from '../sites/names.ts'
 import { deleteSite } from '../sites/trash.ts'
-import { deleteVersions } from '../sites/version.ts'
+import { deleteVersions, writeWithPending } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
 import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
@@ -298,12 +298,9 @@ async function deleteAbandoned(parts: SweepParts): Promise<number> {
     )
   } finally {
     deleted += await processEach(listDue(findVersions), async (id) => {
-      const slug = (await store.read.versions.header(id))?.slug ?? []
-      await store.write('durable', { site: slug }, async (tx) => {
-        const version = await tx.versions.header(id)
-        if (version?.state === 'pending')
-          await deleteVersions(tx, version.slug, { ids: [id], now: clock(), effect: 'outdated' })
-      })
+      await writeWithPending(store, id, (tx, slug) =>
+        deleteVersions(tx, slug, { ids: [id], now: clock(), effect: 'outdated' }),
+      )
       return 1
     })
   }

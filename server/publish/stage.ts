@@ -39,7 +39,7 @@ import {
 } from '../sites/site-metadata.ts'
 import { newSlug } from '../sites/slug.ts'
 import { deleteSite } from '../sites/trash.ts'
-import { assertBaseIsCurrent, countRecord, deleteVersions } from '../sites/version.ts'
+import { assertBaseIsCurrent, countRecord, deleteVersions, writeWithPending } from '../sites/version.ts'
 import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { emptySite, type Site } from '../store/tables/sites.ts'
@@ -322,11 +322,9 @@ export class PendingVersionStore {
   }
 
   /** Also removes its site when that is new and has no other version. */
-  async abort({ slug, versionId, isNew }: StagedVersion): Promise<void> {
+  async abort({ versionId, isNew }: StagedVersion): Promise<void> {
     const { store, clock } = this.#parts
-    await store.write('durable', { site: slug }, async (tx) => {
-      const version = await tx.versions.header(versionId)
-      if (version?.state !== 'pending') return
+    await writeWithPending(store, versionId, async (tx, slug) => {
       // Another first publish by name may have added a version.
       const isOnly = isNew && (await tx.versions.bySlug(slug)).length === 1
       if (isOnly) await deleteSite(tx, slug, 'abandoned', clock())

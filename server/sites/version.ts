@@ -5,7 +5,7 @@ import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Queries } from '../store/queries.ts'
-import type { WriteTransaction } from '../store/store.ts'
+import type { Store, WriteTransaction } from '../store/store.ts'
 import type { Site } from '../store/tables/sites.ts'
 import {
   emptyVersion,
@@ -123,6 +123,28 @@ export async function deleteVersions(
   }
   await tx.notifyChanged(slug, effect)
   await releaseHolding(tx, site, { bytes, sites: 0 })
+}
+
+/**
+ * A durable write for a pending version, with the lock of its site, which may have been renamed since the version was
+ * staged; nothing when the version is not pending any more.
+ */
+export async function writeWithPending(
+  store: Store,
+  id: string,
+  work: (tx: WriteTransaction, slug: string) => Promise<void>,
+): Promise<void> {
+  let slug = (await store.read.versions.header(id))?.slug
+  while (slug !== undefined) {
+    const site = slug
+    slug = await store.write('durable', { site }, async (tx) => {
+      const version = await tx.versions.header(id)
+      if (version?.state !== 'pending') return undefined
+      if (version.slug !== site) return version.slug
+      await work(tx, site)
+      return undefined
+    })
+  }
 }
 
 /** The bytes of contents that a site has just begun to reference, without those that another site of its owner has. */

@@ -8,7 +8,10 @@ import type { Pair, StopPoint } from './schedules.ts'
  */
 export const LOCK_PAIRS: Record<string, { pair: Pair } & StopPoint> = {
   'server/publish/stage.ts newVersion site': { pair: ['stage an update', 'stage an update'], write: 0 },
-  'server/publish/stage.ts abort site': { pair: ['abort an update', 'abort an update'], write: 0 },
+  'server/sites/version.ts writeWithPending site': {
+    pair: ['abort an update', 'abort an update'],
+    write: 0,
+  },
   'server/publish/upload-recorder.ts #recordWithin site': {
     pair: ['upload a file', 'stage an update of an anonymous site'],
     write: 0,
@@ -61,7 +64,6 @@ export const LOCK_PAIRS: Record<string, { pair: Pair } & StopPoint> = {
     pair: ['delete the account', 'remove another administrator'],
     write: 0,
   },
-  'server/jobs/jobs.ts anonymous site': { pair: ['sweep abandoned', 'sweep abandoned'], write: 1 },
   'server/sites/version-history.ts prune site': {
     pair: ['sweep old-versions', 'sweep old-versions'],
     write: 0,

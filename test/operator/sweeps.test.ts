@@ -15,6 +15,7 @@ import { makeLog } from '../../server/lib/log.ts'
 import type { Store } from '../../server/store/store.ts'
 import { keep, listObjects } from '../blobs/bytes.ts'
 import { accountRow, certificateRow, domainRow, siteRow, versionRow } from '../store/rows.ts'
+import { withMethods } from '../store/with-methods.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { type ReadLetter, readLetter } from '../tools/letter.ts'
 
@@ -120,6 +121,27 @@ for (const [name, rows, claimTokenHash] of [
     assert.equal(site.claimTokenHash, claimTokenHash)
     assert.equal((await store.read.usage.find('network:a network')).sites, -1)
   })
+
+test('an abandoned version of a site that is renamed before its deletion leaves no references', async () => {
+  await using folder = await emptyFolder(3 * DAY_MS)
+  const { blobs, context, store } = folder
+  const blob = await keep(blobs, Buffer.from('abandoned'))
+  const files = [{ path: 'index.html', contentType: 'text/html', size: blob.size, hash: blob.hash }]
+  await store.write('durable', {}, async (tx) => {
+    await tx.sites.insert(siteRow('before', { liveVersionId: 'live' }))
+    await tx.versions.insert(versionRow('live', 'before', { state: 'ready' }))
+    await tx.versions.insert(versionRow('old', 'before', { state: 'pending', createdAt: 1000, files }))
+    await tx.blobs.add('before', [blob])
+  })
+  const found = await store.read.versions.header('old')
+  await store.write('durable', {}, (tx) => tx.sites.rename('before', 'after', 2000))
+  const versions = withMethods(store.read.versions, { header: async () => found })
+  const before: Store = { ...store, read: { ...store.read, versions } }
+  const sweep = sweeps.find(({ name }) => name === 'abandoned')!
+  assert.equal(await sweep.run({ ...context, store: before }, { since: 0 }), 1)
+  assert.equal(await store.read.versions.header('old'), undefined)
+  assert.deepEqual(await store.read.blobs.referencingSites(blob.hash, '', 10), [])
+})
 
 test('a blob without references is deleted after the grace period, not before', async () => {
   await using folder = await emptyFolder(DAY_MS)
