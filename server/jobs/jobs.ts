@@ -270,19 +270,13 @@ export const sweeps: readonly Sweep[] = [
 async function deleteExpiredSites(parts: SweepParts): Promise<number> {
   const { store, clock } = parts
   const find = async (limit: number) => listSlugs(await store.read.sites.expired(clock(), limit))
-  return deleteSites(parts, find, 'expired', async (tx, slug) => {
-    const site = await tx.sites.bySlug(slug)
-    return site?.deletedAt === null && site.expiresAt !== null && site.expiresAt <= clock()
-  })
+  return deleteSites(parts, find, 'expired', (tx, slug) => tx.sites.isExpired(slug, clock()))
 }
 
 async function emptyTrash(parts: SweepParts): Promise<number> {
   const { store, clock } = parts
   const find = async (limit: number) => listSlugs(await store.read.sites.overdueInTrash(clock(), limit))
-  return deleteSites(parts, find, 'deleted', async (tx, slug) => {
-    const { keptUntil = null } = (await tx.sites.bySlug(slug)) ?? {}
-    return keptUntil !== null && keptUntil <= clock()
-  })
+  return deleteSites(parts, find, 'deleted', (tx, slug) => tx.sites.isOverdueInTrash(slug, clock()))
 }
 
 async function deleteAbandoned(parts: SweepParts): Promise<number> {

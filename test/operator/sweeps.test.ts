@@ -122,6 +122,24 @@ for (const [name, rows, claimTokenHash] of [
     assert.equal((await store.read.usage.find('network:a network')).sites, -1)
   })
 
+for (const name of ['expired-sites', 'trash'] as const)
+  for (const who of ['site', 'owner'])
+    test(`the sweep ${name} keeps a site while its ${who} is suspended, for at most 30 days`, async () => {
+      await using folder = await emptyFolder(300 * DAY_MS)
+      const { clock, store, sweep } = folder
+      const suspension = { reason: 'phishing', publicReason: null, note: null, since: clock.now }
+      await store.write('durable', {}, async (tx) => {
+        await tx.accounts.insert(accountRow('ann'))
+        if (who === 'owner') await tx.accounts.setSuspension('ann', suspension)
+        const own = { ownerId: 'ann', ...(who === 'site' && { suspension }) }
+        await tx.sites.insert(siteRow('evidence', { ...own, ...failingDeletions[name].site }))
+      })
+      clock.now += 30 * DAY_MS - 1
+      assert.equal(await sweep(name), 0)
+      clock.now += 1
+      assert.equal(await sweep(name), 1)
+    })
+
 test('an abandoned version of a site that is renamed before its deletion leaves no references', async () => {
   await using folder = await emptyFolder(3 * DAY_MS)
   const { blobs, context, store } = folder

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { DAY_MS } from '../../lib/time.ts'
 import { hasDeleted, insertStatement, QueryGroup, statement, updateStatement } from '../statement.ts'
 import { type Collaborator, collaboratorTable, emptySite, type Site, siteTable } from '../tables/sites.ts'
 import { type Version, versionTable } from '../tables/versions.ts'
@@ -18,6 +19,9 @@ const SITE_TABLES = [
 ]
 const INSERT = insertStatement('sites')
 const UPDATE = updateStatement('sites', 'slug')
+
+/** For so long after its beginning, a suspension keeps a site from its expiry and the end of the trash. */
+const SUSPENSION_KEEPS_MS = 30 * DAY_MS
 
 export interface SiteCursor {
   /** Its creation; in the trash, its deletion. */
@@ -161,20 +165,22 @@ export class SiteQueries extends QueryGroup {
     return (await held.execute()).map(({ slug }) => slug)
   }
 
+  /** Expired ones, except for those of which a suspension keeps the evidence. */
   async expired(now: number, limit: number): Promise<Site[]> {
-    return toEntities(
-      await this.#all()
-        .where('deleted_at', 'is', null)
-        .where('expires_at', '<=', now)
-        .orderBy('expires_at')
-        .limit(limit)
-        .execute(),
-    )
+    return toEntities(await this.#expired(now).orderBy('expires_at').limit(limit).execute())
   }
 
+  async isExpired(slug: string, now: number): Promise<boolean> {
+    return (await this.#expired(now).where('slug', '=', slug).executeTakeFirst()) !== undefined
+  }
+
+  /** As `expired`, of those in the trash. */
   async overdueInTrash(now: number, limit: number): Promise<Site[]> {
-    const overdue = this.#all().where('kept_until', '<=', now)
-    return toEntities(await overdue.orderBy('kept_until').limit(limit).execute())
+    return toEntities(await this.#overdueInTrash(now).orderBy('kept_until').limit(limit).execute())
+  }
+
+  async isOverdueInTrash(slug: string, now: number): Promise<boolean> {
+    return (await this.#overdueInTrash(now).where('slug', '=', slug).executeTakeFirst()) !== undefined
   }
 
   /** Sites created before `before` without a finalized version and without a newer pending one, the oldest first. */
@@ -184,6 +190,26 @@ export class SiteQueries extends QueryGroup {
 
   async isAbandoned(slug: string, before: number): Promise<boolean> {
     return (await this.#abandoned(before).where('slug', '=', slug).executeTakeFirst()) !== undefined
+  }
+
+  #expired(now: number) {
+    return this.#notKept(now).where('deleted_at', 'is', null).where('expires_at', '<=', now)
+  }
+
+  #overdueInTrash(now: number) {
+    return this.#notKept(now).where('kept_until', '<=', now)
+  }
+
+  #notKept(now: number) {
+    const before = now - SUSPENSION_KEEPS_MS
+    const parse = (column: string) =>
+      isPostgres(this.db)
+        ? sql`(${sql.ref(column)}::json->>'since')::bigint`
+        : sql`json_extract(${sql.ref(column)}, '$.since')`
+    const owner = sql`(select ${parse('accounts.suspension')} from accounts where accounts.id = sites.owner_id)`
+    return this.#all()
+      .where(sql<boolean>`coalesce(${parse('sites.suspension')}, ${before}) <= ${before}`)
+      .where(sql<boolean>`coalesce(${owner}, ${before}) <= ${before}`)
   }
 
   #all() {
