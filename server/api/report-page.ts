@@ -59,7 +59,7 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
       if (!(problem instanceof ApiError) || problem.status >= 500) throw problem
       return sendForm(reply, { fields, problem })
     }
-    return send(reply, 200, ({ reportReceived: { title, text } }) => html`<h1>${title}</h1>\n<p>${text}</p>`)
+    return send(reply, 200, ({ reportReceived: [title, text] }) => html`<h1>${title}</h1>\n<p>${text}</p>`)
   })
 }
 

@@ -110,13 +110,14 @@ export class ErrorPages {
     { accept = '', 'accept-language': accepted = '' }: LanguageHeaders,
   ): EdgeResponse {
     const status = typeof problem === 'object' ? 429 : 401
-    if (!acceptsHtml(accept)) return jsonError({ status, name: 'password', headers })
+    if (!acceptsHtml(accept)) return jsonError({ status, name: 'passwordRequired', headers })
     const language = negotiateLanguage(accepted)
-    const { password } = TEXTS[language]
+    const { passwordRequired, password } = TEXTS[language]
+    const [title, text] = passwordRequired
     const name = site.title ?? site.host
     const main = html`<p class="above">${LOCK}${name}</p>
-<h1>${password.title}</h1>
-<p>${password.text}</p>
+<h1>${title}</h1>
+<p>${text}</p>
 <form method="post" action="${PASSWORD_PATH}">
 <label for="password">${password.label}</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required autofocus${
@@ -133,7 +134,7 @@ export class ErrorPages {
     const headers = ['Link', `<${service}>; rel="blocked-by"`]
     return new LocalizedPage(
       (texts, language) => {
-        const { title, text } = texts.siteSuspended
+        const [title, text] = texts.siteSuspended
         const main = html`<p class="above">451</p>
 <h1>${title}</h1>
 <p>${text}</p>${publicReason === null ? undefined : html`\n<p>${publicReason}</p>`}${
@@ -176,7 +177,7 @@ export class ErrorPages {
   ): LocalizedPage {
     return new LocalizedPage(
       (texts, language) => {
-        const { title, text } = texts[name]
+        const [title, text] = texts[name]
         const link = linksHome ? html`\n<p><a href="/">${texts.homePage}</a></p>` : undefined
         const main = html`<p class="above">${status}</p>
 <h1>${title}</h1>
@@ -188,7 +189,7 @@ export class ErrorPages {
   }
 }
 
-const ERROR_CODES: Record<ErrorName | 'password', string> = {
+const ERROR_CODES: Record<ErrorName, string> = {
   siteNotFound: 'NOT_FOUND',
   siteNotPublished: 'NOT_FOUND',
   versionNotFound: 'NOT_FOUND',
@@ -204,17 +205,17 @@ const ERROR_CODES: Record<ErrorName | 'password', string> = {
   internalError: 'INTERNAL',
   unavailable: 'UNAVAILABLE',
   unreadableForm: 'VALIDATION_ERROR',
-  password: 'UNAUTHORIZED',
+  passwordRequired: 'UNAUTHORIZED',
 }
 
 interface JsonError {
   status: number
-  name: ErrorName | 'password'
+  name: ErrorName
   headers: readonly string[]
 }
 
 function jsonError({ status, name, headers }: JsonError): EdgeResponse {
-  const { title, text } = TEXTS.en[name]
+  const [title, text] = TEXTS.en[name]
   const code = status === 429 ? 'RATE_LIMITED' : ERROR_CODES[name]
   const body = JSON.stringify({ error: `${title}. ${text}`, code, status })
   return inlineResponse(status, 'application/json; charset=utf-8', body, headers)

@@ -1,45 +1,33 @@
 import type { VisitorTexts } from './visitor-texts.ts'
 
 export const DUTCH: VisitorTexts = {
-  siteNotFound: { title: 'Site niet gevonden', text: 'Controleer het adres op typefouten.' },
-  siteNotPublished: {
-    title: 'Site nog niet gepubliceerd',
-    text: 'De eerste versie is niet compleet. Probeer het later opnieuw.',
-  },
-  versionNotFound: {
-    title: 'Versie niet gevonden',
-    text: 'Deze versie van de site is nooit voltooid of is verwijderd.',
-  },
-  pageNotFound: { title: 'Pagina niet gevonden', text: 'Controleer het adres of begin op de startpagina.' },
-  siteExpired: { title: 'Deze site is verlopen', text: 'De site is voor beperkte tijd gepubliceerd.' },
-  badRequest: { title: 'Ongeldig verzoek', text: 'Het adres of het verzoek is onjuist.' },
-  misdirected: {
-    title: 'Verkeerd gericht verzoek',
-    text: 'Deze verbinding hoort bij een andere site. Laad de pagina opnieuw.',
-  },
-  methodNotAllowed: {
-    title: 'Methode niet toegestaan',
-    text: 'Dit adres ondersteunt dit soort verzoeken niet.',
-  },
-  preconditionFailed: { title: 'Voorwaarde niet vervuld', text: 'Het bestand is gewijzigd.' },
-  rangeNotSatisfiable: {
-    title: 'Bereik niet beschikbaar',
-    text: 'Het gevraagde deel ligt voorbij het einde van het bestand.',
-  },
-  internalError: {
-    title: 'Er is iets misgegaan',
-    text: 'De server kon het verzoek niet verwerken. Probeer het later opnieuw.',
-  },
-  unavailable: { title: 'Tijdelijk niet beschikbaar', text: 'Probeer het zo dadelijk opnieuw.' },
-  unreadableForm: { title: 'Formulier onleesbaar', text: 'Ga terug en voer het wachtwoord opnieuw in.' },
-  siteSuspended: {
-    title: 'Deze site is geblokkeerd',
-    text: 'De beheerder van deze dienst heeft de site offline gehaald.',
-  },
-  fileBlocked: {
-    title: 'Bestand geblokkeerd',
-    text: 'De beheerder van deze dienst heeft dit bestand geblokkeerd.',
-  },
+  siteNotFound: ['Site niet gevonden', 'Controleer het adres op typefouten.'],
+  siteNotPublished: [
+    'Site nog niet gepubliceerd',
+    'De eerste versie is niet compleet. Probeer het later opnieuw.',
+  ],
+  versionNotFound: ['Versie niet gevonden', 'Deze versie van de site is nooit voltooid of is verwijderd.'],
+  pageNotFound: ['Pagina niet gevonden', 'Controleer het adres of begin op de startpagina.'],
+  siteExpired: ['Deze site is verlopen', 'De site is voor beperkte tijd gepubliceerd.'],
+  badRequest: ['Ongeldig verzoek', 'Het adres of het verzoek is onjuist.'],
+  misdirected: [
+    'Verkeerd gericht verzoek',
+    'Deze verbinding hoort bij een andere site. Laad de pagina opnieuw.',
+  ],
+  methodNotAllowed: ['Methode niet toegestaan', 'Dit adres ondersteunt dit soort verzoeken niet.'],
+  preconditionFailed: ['Voorwaarde niet vervuld', 'Het bestand is gewijzigd.'],
+  rangeNotSatisfiable: [
+    'Bereik niet beschikbaar',
+    'Het gevraagde deel ligt voorbij het einde van het bestand.',
+  ],
+  internalError: [
+    'Er is iets misgegaan',
+    'De server kon het verzoek niet verwerken. Probeer het later opnieuw.',
+  ],
+  unavailable: ['Tijdelijk niet beschikbaar', 'Probeer het zo dadelijk opnieuw.'],
+  unreadableForm: ['Formulier onleesbaar', 'Ga terug en voer het wachtwoord opnieuw in.'],
+  siteSuspended: ['Deze site is geblokkeerd', 'De beheerder van deze dienst heeft de site offline gehaald.'],
+  fileBlocked: ['Bestand geblokkeerd', 'De beheerder van deze dienst heeft dit bestand geblokkeerd.'],
   homePage: 'Naar de startpagina',
   reportAbuse: 'Misbruik melden',
   terms: 'Voorwaarden',
@@ -50,9 +38,8 @@ export const DUTCH: VisitorTexts = {
     text: 'De site is zonder account gepubliceerd op {service}. Voer geen wachtwoorden of betaalgegevens in als u niet weet wie de site heeft gepubliceerd.',
     button: 'Doorgaan naar de site',
   },
+  passwordRequired: ['Deze site is beveiligd met een wachtwoord', 'Vraag de eigenaar om het wachtwoord.'],
   password: {
-    title: 'Deze site is beveiligd met een wachtwoord',
-    text: 'Vraag de eigenaar om het wachtwoord.',
     label: 'Wachtwoord',
     button: 'Site openen',
     missing: 'Voer het wachtwoord in.',
@@ -77,6 +64,6 @@ export const DUTCH: VisitorTexts = {
     invalid: 'Controleer deze velden:',
     refused: 'De melding is niet aangenomen. Probeer het later opnieuw.',
   },
-  reportReceived: { title: 'Melding ontvangen', text: 'Bedankt. De beheerder zal ernaar kijken.' },
+  reportReceived: ['Melding ontvangen', 'Bedankt. De beheerder zal ernaar kijken.'],
   files: { title: 'Bestanden', count: '{count} bestanden, {size}', open: 'Openen', download: 'Downloaden' },
 }

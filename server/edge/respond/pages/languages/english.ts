@@ -1,42 +1,27 @@
 import type { VisitorTexts } from './visitor-texts.ts'
 
 export const ENGLISH: VisitorTexts = {
-  siteNotFound: { title: 'Site not found', text: 'Check the address for typos.' },
-  siteNotPublished: {
-    title: 'Site not published yet',
-    text: "Its first version isn't complete. Please try again later.",
-  },
-  versionNotFound: {
-    title: 'Version not found',
-    text: 'This version of the site was never completed, or it has been deleted.',
-  },
-  pageNotFound: { title: 'Page not found', text: 'Check the address, or start from the home page.' },
-  siteExpired: { title: 'This site has expired', text: 'It was published for a limited time.' },
-  badRequest: { title: 'Bad request', text: 'The address or the request is malformed.' },
-  misdirected: {
-    title: 'Misdirected request',
-    text: 'This connection belongs to another site. Please reload the page.',
-  },
-  methodNotAllowed: {
-    title: 'Method not allowed',
-    text: "This address doesn't support that kind of request.",
-  },
-  preconditionFailed: { title: 'Precondition failed', text: 'The file has changed.' },
-  rangeNotSatisfiable: {
-    title: 'Range not satisfiable',
-    text: 'The requested part is beyond the end of the file.',
-  },
-  internalError: {
-    title: 'Something went wrong',
-    text: "The server couldn't complete the request. Please try again later.",
-  },
-  unavailable: { title: 'Temporarily unavailable', text: 'Please try again in a moment.' },
-  unreadableForm: { title: 'Form not readable', text: 'Please go back and enter the password again.' },
-  siteSuspended: {
-    title: 'This site is suspended',
-    text: 'The operator of this service has taken it offline.',
-  },
-  fileBlocked: { title: 'File blocked', text: 'The operator of this service has blocked this file.' },
+  siteNotFound: ['Site not found', 'Check the address for typos.'],
+  siteNotPublished: ['Site not published yet', "Its first version isn't complete. Please try again later."],
+  versionNotFound: [
+    'Version not found',
+    'This version of the site was never completed, or it has been deleted.',
+  ],
+  pageNotFound: ['Page not found', 'Check the address, or start from the home page.'],
+  siteExpired: ['This site has expired', 'It was published for a limited time.'],
+  badRequest: ['Bad request', 'The address or the request is malformed.'],
+  misdirected: ['Misdirected request', 'This connection belongs to another site. Please reload the page.'],
+  methodNotAllowed: ['Method not allowed', "This address doesn't support that kind of request."],
+  preconditionFailed: ['Precondition failed', 'The file has changed.'],
+  rangeNotSatisfiable: ['Range not satisfiable', 'The requested part is beyond the end of the file.'],
+  internalError: [
+    'Something went wrong',
+    "The server couldn't complete the request. Please try again later.",
+  ],
+  unavailable: ['Temporarily unavailable', 'Please try again in a moment.'],
+  unreadableForm: ['Form not readable', 'Please go back and enter the password again.'],
+  siteSuspended: ['This site is suspended', 'The operator of this service has taken it offline.'],
+  fileBlocked: ['File blocked', 'The operator of this service has blocked this file.'],
   homePage: 'Go to the home page',
   reportAbuse: 'Report abuse',
   terms: 'Terms',
@@ -47,9 +32,8 @@ export const ENGLISH: VisitorTexts = {
     text: 'It was published without an account on {service}. Do not enter passwords or payment details unless you know who published it.',
     button: 'Continue to the site',
   },
+  passwordRequired: ['This site is password-protected', 'Ask its owner for the password.'],
   password: {
-    title: 'This site is password-protected',
-    text: 'Ask its owner for the password.',
     label: 'Password',
     button: 'Open site',
     missing: 'Enter the password.',
@@ -74,6 +58,6 @@ export const ENGLISH: VisitorTexts = {
     invalid: 'Please check these fields:',
     refused: 'The report was not accepted. Please try again later.',
   },
-  reportReceived: { title: 'Report received', text: 'Thank you. The operator will look into it.' },
+  reportReceived: ['Report received', 'Thank you. The operator will look into it.'],
   files: { title: 'Files', count: '{count} files, {size}', open: 'Open', download: 'Download' },
 }

@@ -1,51 +1,33 @@
 import type { VisitorTexts } from './visitor-texts.ts'
 
 export const GERMAN: VisitorTexts = {
-  siteNotFound: { title: 'Website nicht gefunden', text: 'Bitte die Adresse auf Tippfehler prüfen.' },
-  siteNotPublished: {
-    title: 'Website noch nicht veröffentlicht',
-    text: 'Die erste Version ist noch nicht vollständig. Bitte später erneut versuchen.',
-  },
-  versionNotFound: {
-    title: 'Version nicht gefunden',
-    text: 'Diese Version der Website wurde nie fertiggestellt, oder sie wurde gelöscht.',
-  },
-  pageNotFound: {
-    title: 'Seite nicht gefunden',
-    text: 'Bitte die Adresse prüfen oder auf der Startseite beginnen.',
-  },
-  siteExpired: {
-    title: 'Diese Website ist abgelaufen',
-    text: 'Sie wurde für begrenzte Zeit veröffentlicht.',
-  },
-  badRequest: { title: 'Ungültige Anfrage', text: 'Die Adresse oder die Anfrage ist fehlerhaft.' },
-  misdirected: {
-    title: 'Fehlgeleitete Anfrage',
-    text: 'Diese Verbindung gehört zu einer anderen Website. Bitte die Seite neu laden.',
-  },
-  methodNotAllowed: {
-    title: 'Methode nicht erlaubt',
-    text: 'Diese Adresse unterstützt diese Art von Anfrage nicht.',
-  },
-  preconditionFailed: { title: 'Vorbedingung nicht erfüllt', text: 'Die Datei hat sich geändert.' },
-  rangeNotSatisfiable: {
-    title: 'Bereich nicht verfügbar',
-    text: 'Der angeforderte Teil liegt hinter dem Ende der Datei.',
-  },
-  internalError: {
-    title: 'Etwas ist schiefgegangen',
-    text: 'Der Server konnte die Anfrage nicht bearbeiten. Bitte später erneut versuchen.',
-  },
-  unavailable: { title: 'Vorübergehend nicht verfügbar', text: 'Bitte gleich noch einmal versuchen.' },
-  unreadableForm: {
-    title: 'Formular nicht lesbar',
-    text: 'Bitte zurückgehen und das Passwort erneut eingeben.',
-  },
-  siteSuspended: {
-    title: 'Diese Website ist gesperrt',
-    text: 'Der Betreiber dieses Dienstes hat sie vom Netz genommen.',
-  },
-  fileBlocked: { title: 'Datei gesperrt', text: 'Der Betreiber dieses Dienstes hat diese Datei gesperrt.' },
+  siteNotFound: ['Website nicht gefunden', 'Bitte die Adresse auf Tippfehler prüfen.'],
+  siteNotPublished: [
+    'Website noch nicht veröffentlicht',
+    'Die erste Version ist noch nicht vollständig. Bitte später erneut versuchen.',
+  ],
+  versionNotFound: [
+    'Version nicht gefunden',
+    'Diese Version der Website wurde nie fertiggestellt, oder sie wurde gelöscht.',
+  ],
+  pageNotFound: ['Seite nicht gefunden', 'Bitte die Adresse prüfen oder auf der Startseite beginnen.'],
+  siteExpired: ['Diese Website ist abgelaufen', 'Sie wurde für begrenzte Zeit veröffentlicht.'],
+  badRequest: ['Ungültige Anfrage', 'Die Adresse oder die Anfrage ist fehlerhaft.'],
+  misdirected: [
+    'Fehlgeleitete Anfrage',
+    'Diese Verbindung gehört zu einer anderen Website. Bitte die Seite neu laden.',
+  ],
+  methodNotAllowed: ['Methode nicht erlaubt', 'Diese Adresse unterstützt diese Art von Anfrage nicht.'],
+  preconditionFailed: ['Vorbedingung nicht erfüllt', 'Die Datei hat sich geändert.'],
+  rangeNotSatisfiable: ['Bereich nicht verfügbar', 'Der angeforderte Teil liegt hinter dem Ende der Datei.'],
+  internalError: [
+    'Etwas ist schiefgegangen',
+    'Der Server konnte die Anfrage nicht bearbeiten. Bitte später erneut versuchen.',
+  ],
+  unavailable: ['Vorübergehend nicht verfügbar', 'Bitte gleich noch einmal versuchen.'],
+  unreadableForm: ['Formular nicht lesbar', 'Bitte zurückgehen und das Passwort erneut eingeben.'],
+  siteSuspended: ['Diese Website ist gesperrt', 'Der Betreiber dieses Dienstes hat sie vom Netz genommen.'],
+  fileBlocked: ['Datei gesperrt', 'Der Betreiber dieses Dienstes hat diese Datei gesperrt.'],
   homePage: 'Zur Startseite',
   reportAbuse: 'Missbrauch melden',
   terms: 'Nutzungsbedingungen',
@@ -56,9 +38,11 @@ export const GERMAN: VisitorTexts = {
     text: 'Sie wurde ohne Konto auf {service} veröffentlicht. Bitte keine Passwörter oder Zahlungsdaten eingeben, wenn nicht bekannt ist, von wem sie stammt.',
     button: 'Weiter zur Website',
   },
+  passwordRequired: [
+    'Diese Website ist passwortgeschützt',
+    'Das Passwort ist beim Inhaber der Website erhältlich.',
+  ],
   password: {
-    title: 'Diese Website ist passwortgeschützt',
-    text: 'Das Passwort ist beim Inhaber der Website erhältlich.',
     label: 'Passwort',
     button: 'Website öffnen',
     missing: 'Bitte das Passwort eingeben.',
@@ -83,6 +67,6 @@ export const GERMAN: VisitorTexts = {
     invalid: 'Bitte prüfen Sie diese Felder:',
     refused: 'Die Meldung wurde nicht angenommen. Bitte versuchen Sie es später noch einmal.',
   },
-  reportReceived: { title: 'Meldung erhalten', text: 'Vielen Dank. Der Betreiber wird sie prüfen.' },
+  reportReceived: ['Meldung erhalten', 'Vielen Dank. Der Betreiber wird sie prüfen.'],
   files: { title: 'Dateien', count: '{count} Dateien, {size}', open: 'Öffnen', download: 'Herunterladen' },
 }

@@ -1,45 +1,30 @@
 import type { VisitorTexts } from './visitor-texts.ts'
 
 export const ITALIAN: VisitorTexts = {
-  siteNotFound: { title: 'Sito non trovato', text: 'Controlla che l’indirizzo non contenga errori.' },
-  siteNotPublished: {
-    title: 'Sito non ancora pubblicato',
-    text: 'La prima versione non è completa. Riprova più tardi.',
-  },
-  versionNotFound: {
-    title: 'Versione non trovata',
-    text: 'Questa versione del sito non è mai stata completata o è stata eliminata.',
-  },
-  pageNotFound: {
-    title: 'Pagina non trovata',
-    text: 'Controlla l’indirizzo o inizia dalla pagina iniziale.',
-  },
-  siteExpired: { title: 'Questo sito è scaduto', text: 'È stato pubblicato per un periodo limitato.' },
-  badRequest: { title: 'Richiesta non valida', text: 'L’indirizzo o la richiesta non è corretta.' },
-  misdirected: {
-    title: 'Richiesta indirizzata in modo errato',
-    text: 'Questa connessione appartiene a un altro sito. Ricarica la pagina.',
-  },
-  methodNotAllowed: {
-    title: 'Metodo non consentito',
-    text: 'Questo indirizzo non accetta questo tipo di richiesta.',
-  },
-  preconditionFailed: { title: 'Precondizione non soddisfatta', text: 'Il file è cambiato.' },
-  rangeNotSatisfiable: {
-    title: 'Intervallo non disponibile',
-    text: 'La parte richiesta è oltre la fine del file.',
-  },
-  internalError: {
-    title: 'Si è verificato un errore',
-    text: 'Il server non è riuscito a completare la richiesta. Riprova più tardi.',
-  },
-  unavailable: { title: 'Temporaneamente non disponibile', text: 'Riprova tra un momento.' },
-  unreadableForm: { title: 'Modulo illeggibile', text: 'Torna indietro e inserisci di nuovo la password.' },
-  siteSuspended: {
-    title: 'Questo sito è sospeso',
-    text: 'Il gestore di questo servizio lo ha messo offline.',
-  },
-  fileBlocked: { title: 'File bloccato', text: 'Il gestore di questo servizio ha bloccato questo file.' },
+  siteNotFound: ['Sito non trovato', 'Controlla che l’indirizzo non contenga errori.'],
+  siteNotPublished: ['Sito non ancora pubblicato', 'La prima versione non è completa. Riprova più tardi.'],
+  versionNotFound: [
+    'Versione non trovata',
+    'Questa versione del sito non è mai stata completata o è stata eliminata.',
+  ],
+  pageNotFound: ['Pagina non trovata', 'Controlla l’indirizzo o inizia dalla pagina iniziale.'],
+  siteExpired: ['Questo sito è scaduto', 'È stato pubblicato per un periodo limitato.'],
+  badRequest: ['Richiesta non valida', 'L’indirizzo o la richiesta non è corretta.'],
+  misdirected: [
+    'Richiesta indirizzata in modo errato',
+    'Questa connessione appartiene a un altro sito. Ricarica la pagina.',
+  ],
+  methodNotAllowed: ['Metodo non consentito', 'Questo indirizzo non accetta questo tipo di richiesta.'],
+  preconditionFailed: ['Precondizione non soddisfatta', 'Il file è cambiato.'],
+  rangeNotSatisfiable: ['Intervallo non disponibile', 'La parte richiesta è oltre la fine del file.'],
+  internalError: [
+    'Si è verificato un errore',
+    'Il server non è riuscito a completare la richiesta. Riprova più tardi.',
+  ],
+  unavailable: ['Temporaneamente non disponibile', 'Riprova tra un momento.'],
+  unreadableForm: ['Modulo illeggibile', 'Torna indietro e inserisci di nuovo la password.'],
+  siteSuspended: ['Questo sito è sospeso', 'Il gestore di questo servizio lo ha messo offline.'],
+  fileBlocked: ['File bloccato', 'Il gestore di questo servizio ha bloccato questo file.'],
   homePage: 'Vai alla pagina iniziale',
   reportAbuse: 'Segnala un abuso',
   terms: 'Termini di servizio',
@@ -50,9 +35,8 @@ export const ITALIAN: VisitorTexts = {
     text: 'È stato pubblicato senza account su {service}. Non inserire password o dati di pagamento se non sai chi lo ha pubblicato.',
     button: 'Continua verso il sito',
   },
+  passwordRequired: ['Questo sito è protetto da password', 'Chiedi la password al proprietario.'],
   password: {
-    title: 'Questo sito è protetto da password',
-    text: 'Chiedi la password al proprietario.',
     label: 'Password',
     button: 'Apri il sito',
     missing: 'Inserisci la password.',
@@ -77,6 +61,6 @@ export const ITALIAN: VisitorTexts = {
     invalid: 'Controlla questi campi:',
     refused: 'La segnalazione non è stata accettata. Riprova più tardi.',
   },
-  reportReceived: { title: 'Segnalazione ricevuta', text: 'Grazie. Il gestore la esaminerà.' },
+  reportReceived: ['Segnalazione ricevuta', 'Grazie. Il gestore la esaminerà.'],
   files: { title: 'File', count: '{count} file, {size}', open: 'Apri', download: 'Scarica' },
 }

@@ -1,33 +1,27 @@
 import type { VisitorTexts } from './visitor-texts.ts'
 
 export const POLISH: VisitorTexts = {
-  siteNotFound: { title: 'Nie znaleziono witryny', text: 'Sprawdź, czy w adresie nie ma literówki.' },
-  siteNotPublished: {
-    title: 'Witryna nie jest jeszcze opublikowana',
-    text: 'Jej pierwsza wersja nie jest kompletna. Spróbuj ponownie później.',
-  },
-  versionNotFound: {
-    title: 'Nie znaleziono wersji',
-    text: 'Ta wersja witryny nigdy nie została ukończona albo została usunięta.',
-  },
-  pageNotFound: { title: 'Nie znaleziono strony', text: 'Sprawdź adres lub zacznij od strony głównej.' },
-  siteExpired: { title: 'Ta witryna wygasła', text: 'Została opublikowana na ograniczony czas.' },
-  badRequest: { title: 'Nieprawidłowe żądanie', text: 'Adres lub żądanie jest niepoprawne.' },
-  misdirected: {
-    title: 'Błędnie skierowane żądanie',
-    text: 'To połączenie należy do innej witryny. Odśwież stronę.',
-  },
-  methodNotAllowed: { title: 'Niedozwolona metoda', text: 'Ten adres nie obsługuje tego rodzaju żądań.' },
-  preconditionFailed: { title: 'Niespełniony warunek wstępny', text: 'Plik się zmienił.' },
-  rangeNotSatisfiable: { title: 'Zakres niedostępny', text: 'Żądana część znajduje się za końcem pliku.' },
-  internalError: {
-    title: 'Wystąpił błąd',
-    text: 'Serwer nie mógł wykonać żądania. Spróbuj ponownie później.',
-  },
-  unavailable: { title: 'Chwilowo niedostępne', text: 'Spróbuj ponownie za chwilę.' },
-  unreadableForm: { title: 'Nie można odczytać formularza', text: 'Wróć i wpisz hasło ponownie.' },
-  siteSuspended: { title: 'Ta witryna jest zawieszona', text: 'Operator tej usługi wyłączył ją.' },
-  fileBlocked: { title: 'Plik zablokowany', text: 'Operator tej usługi zablokował ten plik.' },
+  siteNotFound: ['Nie znaleziono witryny', 'Sprawdź, czy w adresie nie ma literówki.'],
+  siteNotPublished: [
+    'Witryna nie jest jeszcze opublikowana',
+    'Jej pierwsza wersja nie jest kompletna. Spróbuj ponownie później.',
+  ],
+  versionNotFound: [
+    'Nie znaleziono wersji',
+    'Ta wersja witryny nigdy nie została ukończona albo została usunięta.',
+  ],
+  pageNotFound: ['Nie znaleziono strony', 'Sprawdź adres lub zacznij od strony głównej.'],
+  siteExpired: ['Ta witryna wygasła', 'Została opublikowana na ograniczony czas.'],
+  badRequest: ['Nieprawidłowe żądanie', 'Adres lub żądanie jest niepoprawne.'],
+  misdirected: ['Błędnie skierowane żądanie', 'To połączenie należy do innej witryny. Odśwież stronę.'],
+  methodNotAllowed: ['Niedozwolona metoda', 'Ten adres nie obsługuje tego rodzaju żądań.'],
+  preconditionFailed: ['Niespełniony warunek wstępny', 'Plik się zmienił.'],
+  rangeNotSatisfiable: ['Zakres niedostępny', 'Żądana część znajduje się za końcem pliku.'],
+  internalError: ['Wystąpił błąd', 'Serwer nie mógł wykonać żądania. Spróbuj ponownie później.'],
+  unavailable: ['Chwilowo niedostępne', 'Spróbuj ponownie za chwilę.'],
+  unreadableForm: ['Nie można odczytać formularza', 'Wróć i wpisz hasło ponownie.'],
+  siteSuspended: ['Ta witryna jest zawieszona', 'Operator tej usługi wyłączył ją.'],
+  fileBlocked: ['Plik zablokowany', 'Operator tej usługi zablokował ten plik.'],
   homePage: 'Przejdź do strony głównej',
   reportAbuse: 'Zgłoś nadużycie',
   terms: 'Regulamin',
@@ -38,9 +32,8 @@ export const POLISH: VisitorTexts = {
     text: 'Opublikowano ją bez konta w {service}. Nie podawaj haseł ani danych płatniczych, jeśli nie wiesz, kto ją opublikował.',
     button: 'Przejdź do witryny',
   },
+  passwordRequired: ['Ta witryna jest chroniona hasłem', 'Poproś właściciela o hasło.'],
   password: {
-    title: 'Ta witryna jest chroniona hasłem',
-    text: 'Poproś właściciela o hasło.',
     label: 'Hasło',
     button: 'Otwórz witrynę',
     missing: 'Wpisz hasło.',
@@ -65,6 +58,6 @@ export const POLISH: VisitorTexts = {
     invalid: 'Sprawdź te pola:',
     refused: 'Zgłoszenie nie zostało przyjęte. Spróbuj ponownie później.',
   },
-  reportReceived: { title: 'Zgłoszenie otrzymane', text: 'Dziękujemy. Operator je sprawdzi.' },
+  reportReceived: ['Zgłoszenie otrzymane', 'Dziękujemy. Operator je sprawdzi.'],
   files: { title: 'Pliki', count: 'Liczba plików: {count}, {size}', open: 'Otwórz', download: 'Pobierz' },
 }

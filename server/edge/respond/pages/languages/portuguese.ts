@@ -1,42 +1,27 @@
 import type { VisitorTexts } from './visitor-texts.ts'
 
 export const PORTUGUESE: VisitorTexts = {
-  siteNotFound: { title: 'Site não encontrado', text: 'Verifique se o endereço contém erros.' },
-  siteNotPublished: {
-    title: 'Site ainda não publicado',
-    text: 'A primeira versão não está completa. Tente novamente mais tarde.',
-  },
-  versionNotFound: {
-    title: 'Versão não encontrada',
-    text: 'Esta versão do site nunca foi concluída ou foi eliminada.',
-  },
-  pageNotFound: {
-    title: 'Página não encontrada',
-    text: 'Verifique o endereço ou comece pela página inicial.',
-  },
-  siteExpired: { title: 'Este site expirou', text: 'Foi publicado por tempo limitado.' },
-  badRequest: { title: 'Pedido inválido', text: 'O endereço ou o pedido não é válido.' },
-  misdirected: {
-    title: 'Pedido mal direcionado',
-    text: 'Esta ligação pertence a outro site. Recarregue a página.',
-  },
-  methodNotAllowed: { title: 'Método não permitido', text: 'Este endereço não aceita esse tipo de pedido.' },
-  preconditionFailed: { title: 'Pré-condição não satisfeita', text: 'O ficheiro foi alterado.' },
-  rangeNotSatisfiable: {
-    title: 'Intervalo não disponível',
-    text: 'A parte pedida está além do fim do ficheiro.',
-  },
-  internalError: {
-    title: 'Ocorreu um erro',
-    text: 'O servidor não conseguiu concluir o pedido. Tente novamente mais tarde.',
-  },
-  unavailable: { title: 'Temporariamente indisponível', text: 'Tente novamente dentro de momentos.' },
-  unreadableForm: {
-    title: 'Formulário ilegível',
-    text: 'Volte atrás e introduza novamente a palavra-passe.',
-  },
-  siteSuspended: { title: 'Este site está suspenso', text: 'O operador deste serviço colocou-o offline.' },
-  fileBlocked: { title: 'Ficheiro bloqueado', text: 'O operador deste serviço bloqueou este ficheiro.' },
+  siteNotFound: ['Site não encontrado', 'Verifique se o endereço contém erros.'],
+  siteNotPublished: [
+    'Site ainda não publicado',
+    'A primeira versão não está completa. Tente novamente mais tarde.',
+  ],
+  versionNotFound: ['Versão não encontrada', 'Esta versão do site nunca foi concluída ou foi eliminada.'],
+  pageNotFound: ['Página não encontrada', 'Verifique o endereço ou comece pela página inicial.'],
+  siteExpired: ['Este site expirou', 'Foi publicado por tempo limitado.'],
+  badRequest: ['Pedido inválido', 'O endereço ou o pedido não é válido.'],
+  misdirected: ['Pedido mal direcionado', 'Esta ligação pertence a outro site. Recarregue a página.'],
+  methodNotAllowed: ['Método não permitido', 'Este endereço não aceita esse tipo de pedido.'],
+  preconditionFailed: ['Pré-condição não satisfeita', 'O ficheiro foi alterado.'],
+  rangeNotSatisfiable: ['Intervalo não disponível', 'A parte pedida está além do fim do ficheiro.'],
+  internalError: [
+    'Ocorreu um erro',
+    'O servidor não conseguiu concluir o pedido. Tente novamente mais tarde.',
+  ],
+  unavailable: ['Temporariamente indisponível', 'Tente novamente dentro de momentos.'],
+  unreadableForm: ['Formulário ilegível', 'Volte atrás e introduza novamente a palavra-passe.'],
+  siteSuspended: ['Este site está suspenso', 'O operador deste serviço colocou-o offline.'],
+  fileBlocked: ['Ficheiro bloqueado', 'O operador deste serviço bloqueou este ficheiro.'],
   homePage: 'Ir para a página inicial',
   reportAbuse: 'Denunciar abuso',
   terms: 'Termos',
@@ -47,9 +32,8 @@ export const PORTUGUESE: VisitorTexts = {
     text: 'Foi publicado sem conta em {service}. Não introduza palavras-passe nem dados de pagamento se não souber quem o publicou.',
     button: 'Continuar para o site',
   },
+  passwordRequired: ['Este site está protegido por palavra-passe', 'Peça a palavra-passe ao proprietário.'],
   password: {
-    title: 'Este site está protegido por palavra-passe',
-    text: 'Peça a palavra-passe ao proprietário.',
     label: 'Palavra-passe',
     button: 'Abrir o site',
     missing: 'Introduza a palavra-passe.',
@@ -74,6 +58,6 @@ export const PORTUGUESE: VisitorTexts = {
     invalid: 'Verifique estes campos:',
     refused: 'A denúncia não foi aceite. Tente novamente mais tarde.',
   },
-  reportReceived: { title: 'Denúncia recebida', text: 'Obrigado. O operador irá analisá-la.' },
+  reportReceived: ['Denúncia recebida', 'Obrigado. O operador irá analisá-la.'],
   files: { title: 'Ficheiros', count: '{count} ficheiros, {size}', open: 'Abrir', download: 'Transferir' },
 }

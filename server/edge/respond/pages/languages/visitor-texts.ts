@@ -1,8 +1,11 @@
 import type { ReportReason } from '../../../../../protocol/api/reports.ts'
 
-export interface PageText {
+export type PageText = readonly [title: string, text: string]
+
+interface FormText {
   title: string
   text: string
+  button: string
 }
 
 export interface VisitorTexts {
@@ -27,8 +30,9 @@ export interface VisitorTexts {
   imprint: string
   contactOperator: string
   /** Before the pages of an anonymous site; the text with `{service}`, a host name. */
-  anonymousNotice: PageText & { button: string }
-  password: PageText & {
+  anonymousNotice: FormText
+  passwordRequired: PageText
+  password: {
     label: string
     button: string
     missing: string
@@ -36,13 +40,12 @@ export interface VisitorTexts {
     /** With `{minutes}`, a number from 1, before an abbreviation that has no plural. */
     tooManyAttempts: string
   }
-  report: PageText & {
+  report: FormText & {
     url: string
     reason: string
     reasons: Record<ReportReason, string>
     details: string
     email: string
-    button: string
     invalid: string
     refused: string
   }
