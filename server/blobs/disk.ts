@@ -17,6 +17,7 @@ import { promisify } from 'node:util'
 import { GrowingBuffer } from '../../packages/http-server/memory/growing-buffer.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError, diskFailed, toStorageError } from '../lib/errors.ts'
+import { ignoreExisting, ignoreMissing, writeWhole } from '../lib/files.ts'
 import { makeFolder } from '../lib/make-folder.ts'
 import { Coalesced } from '../lib/share-result.ts'
 import {
@@ -445,13 +446,6 @@ function iterateBody(body: Readable): AsyncIterable<Buffer> {
   return body.iterator({ destroyOnReturn: false })
 }
 
-async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
-  for (let at = 0; at < chunk.length; ) {
-    const { bytesWritten } = await handle.write(chunk, at, chunk.length - at)
-    at += bytesWritten
-  }
-}
-
 /** The SHA-256 of a part of a file, read into `bytes` if given; undefined when the file ends before. */
 async function hashPart(
   handle: FileHandle,
@@ -477,15 +471,6 @@ function shardOf(object: string): string {
 
 function isShard(name: string): boolean {
   return /^[0-9a-f]{2}$/.test(name)
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code === 'ENOENT') return undefined
-  throw error
-}
-
-function ignoreExisting(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EEXIST') throw error
 }
 
 async function withStorageErrors<T>(work: () => Promise<T>): Promise<T> {

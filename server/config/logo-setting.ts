@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Logo } from '../lib/branding.ts'
+import { decodeUtf8 } from '../lib/decode-utf8.ts'
 import type { Setting } from './setting-types.ts'
 
 const MAX_LOGO_BYTES = 64 * 1024
@@ -71,17 +72,12 @@ function findSvgProblem(bytes: Buffer): string | undefined {
 
 /** Without comments and the declaration of XML; references to characters are decoded, which could hide anything. */
 function decodeText(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true })
-      .decode(bytes)
-      .replace(/^\s{0,100}<\?xml\s[^<>]{0,200}\?>/, '')
-      .split('<!--')
-      .map((part, at) => (at === 0 ? part : part.slice(part.indexOf('-->') + '-->'.length)))
-      .join('')
-      .replace(/&#(x?)([\da-f]{1,6});/gi, (_, hex, code) => toCharacter(Number.parseInt(code, hex ? 16 : 10)))
-  } catch {
-    return undefined
-  }
+  return decodeUtf8(bytes)
+    ?.replace(/^\s{0,100}<\?xml\s[^<>]{0,200}\?>/, '')
+    .split('<!--')
+    .map((part, at) => (at === 0 ? part : part.slice(part.indexOf('-->') + '-->'.length)))
+    .join('')
+    .replace(/&#(x?)([\da-f]{1,6});/gi, (_, hex, code) => toCharacter(Number.parseInt(code, hex ? 16 : 10)))
 }
 
 function toCharacter(code: number): string {

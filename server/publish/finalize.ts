@@ -15,6 +15,7 @@ import {
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
+import { decodeUtf8 } from '../lib/decode-utf8.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { trace } from '../lib/telemetry.ts'
 import type { Parts } from '../parts.ts'
@@ -506,14 +507,6 @@ async function loadRules(blobs: BlobReader, files: readonly StoredFile[]): Promi
   if (redirects === undefined && headers === undefined) return { rules: null, warnings }
   const parsed = await runInSlices(ruleSteps({ redirects, headers }))
   return { rules: parsed.rules, warnings: [...warnings, ...parsed.warnings] }
-}
-
-function decodeUtf8(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
 }
 
 function notTextWarning(file: string): PublishWarning {

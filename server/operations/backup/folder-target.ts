@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream'
 import { assertExpected } from '../../blobs/blobs.ts'
 import { isUnreadable, streamFile } from '../../blobs/damage.ts'
 import { forEachConcurrent } from '../../lib/concurrency.ts'
+import { ignoreExisting, ignoreMissing, writeWhole } from '../../lib/files.ts'
 import {
   type BackupTarget,
   BackupTargetError,
@@ -141,10 +142,6 @@ async function copyInto(handle: FileHandle, body: Readable, expected: ContentIde
   assertExpected({ size, hash: hash.digest('hex') }, expected)
 }
 
-async function writeWhole(handle: FileHandle, chunk: Buffer): Promise<void> {
-  for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
-}
-
 async function measure(path: string, entries: readonly Dirent[]): Promise<Map<string, number>> {
   const sizes = new Map<string, number>()
   const files = entries.filter((entry) => entry.isFile())
@@ -157,13 +154,4 @@ async function measure(path: string, entries: readonly Dirent[]): Promise<Map<st
 
 function byName(one: Dirent, other: Dirent): number {
   return one.name < other.name ? -1 : 1
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
-}
-
-function ignoreExisting(error: NodeJS.ErrnoException): false {
-  if (error.code !== 'EEXIST') throw error
-  return false
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 import { formatLimit } from '../../../protocol/format.ts'
 import { ApiError, toStorageError } from '../../lib/errors.ts'
+import { writeWhole } from '../../lib/files.ts'
 import { overloaded } from '../../lib/semaphore.ts'
 
 /** Larger archives are written to the file in steps of this size. */
@@ -159,12 +160,5 @@ async function openUnlinked(folder: string): Promise<FileHandle> {
   } catch (error) {
     await file.close()
     throw error
-  }
-}
-
-async function writeWhole(file: FileHandle, bytes: Buffer): Promise<void> {
-  for (let at = 0; at < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, at, bytes.length - at)
-    at += bytesWritten
   }
 }

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { SecondChanceCache } from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
+import { decodeUtf8 } from '../../lib/decode-utf8.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { Parts } from '../../parts.ts'
@@ -100,12 +101,4 @@ export class MarkdownPages {
 function workerFailed(cause: unknown): ApiError {
   const sentence = 'The document could not be rendered. Try again shortly.'
   return new ApiError('UNAVAILABLE', sentence, { cause, isIsolated: true })
-}
-
-function decodeUtf8(bytes: Buffer): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
 }
