@@ -34,6 +34,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/operations/fleet/fleet-settings.ts findDifferentSettings',
     'server/operations/notices/notices.ts #recordRefusal',
     'server/operations/notices/notices.ts #send',
+    'server/operations/notices/notices.ts run',
     'server/publish/archive-upload.ts #discard',
     'server/publish/finalize.ts #makeDurable',
     'server/publish/scan/content-scan.ts check',
