@@ -2,29 +2,43 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Limits } from '../../protocol/api/account.schema.ts'
 import { MAX_FILES } from '../../protocol/api/publish.ts'
 import type { PlanTable } from '../accounts/plans.ts'
-import { bytes, integer, planName, readValue, type Setting, unlimitable } from './setting-types.ts'
+import { countLimit, integer, planName, readValue, type Setting, sizeLimit } from './setting-types.ts'
 
 const MAX_PLANS = 100
 const MAX_TABLE_BYTES = 2 ** 20
 
 export type GivenPlan = Partial<Limits> & { name?: string }
 
-/** How a limit is read in the table of plans and in the commands of the operator. */
+/**
+ * The limits of `free`, most of which are settings of their own, and how each is read in the table of plans and in the
+ * commands of the operator.
+ */
 export const LIMIT_SETTINGS: Readonly<Record<keyof Limits, Setting<number>>> = {
-  requestsPerHour: unlimitable(
-    integer('requestsPerHour', 60, [1, 1e9], 'API requests per hour of the API keys'),
+  requestsPerHour: countLimit(
+    'SLIPWAY_RATE_FREE',
+    60,
+    [1, 1e9],
+    'API requests per hour for an account on the first plan.',
   ),
-  sites: unlimitable(integer('sites', 10_000, [0, 1e9], 'sites, with those in the trash')),
-  bytes: unlimitable(
-    bytes('bytes', 100 * 2 ** 30, [0, 2 ** 50], 'size of all versions of all sites, each content once'),
+  sites: countLimit('sites', 10_000, [0, 1e9], 'Sites, with those in the trash.'),
+  bytes: sizeLimit(
+    'bytes',
+    100 * 2 ** 30,
+    [0, 2 ** 50],
+    'Size of all versions of all sites, each content once.',
   ),
-  domains: unlimitable(integer('domains', 1, [0, 1e6], 'custom domains')),
-  filesPerSite: integer('filesPerSite', 1000, [1, MAX_FILES], 'files of a version'),
-  fileBytes: unlimitable(bytes('fileBytes', 5 * 2 ** 30, [1, 2 ** 40], 'size of a file')),
-  siteBytes: unlimitable(bytes('siteBytes', 10 * 2 ** 30, [1, 2 ** 44], 'size of a version')),
-  versionsKept: integer('versionsKept', 10, [1, 1000], 'live versions kept for each site'),
-  draftsKept: integer('draftsKept', 10, [1, 1000], 'drafts kept for each site'),
-  previews: integer('previews', 50, [1, 1000], 'previews of a site'),
+  domains: countLimit('SLIPWAY_DOMAINS_FREE', 1, [0, 1e6], 'Custom domains of an account on the first plan.'),
+  filesPerSite: integer('SLIPWAY_FILES', 1000, [1, MAX_FILES], 'Maximum number of files of a site.'),
+  fileBytes: sizeLimit('SLIPWAY_FILE_BYTES', 5 * 2 ** 30, [1, 2 ** 40], 'Maximum size of a file of a site.'),
+  siteBytes: sizeLimit('SLIPWAY_SITE_BYTES', 10 * 2 ** 30, [1, 2 ** 44], 'Maximum total size of a site.'),
+  versionsKept: integer(
+    'SLIPWAY_VERSIONS_KEPT',
+    10,
+    [1, 1000],
+    'Number of live versions to keep for each site.',
+  ),
+  draftsKept: integer('SLIPWAY_DRAFTS_KEPT', 10, [1, 1000], 'Number of drafts to keep for each site.'),
+  previews: integer('SLIPWAY_PREVIEWS', 50, [1, 1000], 'Maximum number of previews of a site.'),
 }
 
 /** Limits without a setting of their own, of the plans that always exist. */

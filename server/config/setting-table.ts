@@ -3,7 +3,7 @@ import { DEFAULT_BRANDING } from '../../protocol/branding.ts'
 import { LOG_LEVELS } from '../lib/log.ts'
 import { DAY_SECONDS } from '../lib/time.ts'
 import { logoFile } from './logo-setting.ts'
-import { planTable } from './plan-settings.ts'
+import { LIMIT_SETTINGS, planTable } from './plan-settings.ts'
 import {
   address,
   backupTarget,
@@ -13,6 +13,7 @@ import {
   bytesOrPercent,
   certificateFile,
   color,
+  countLimit,
   databaseUrl,
   displayName,
   dnsServers,
@@ -27,6 +28,7 @@ import {
   networks,
   oauthClients,
   oneOf,
+  onOff,
   optional,
   origin,
   planName,
@@ -35,8 +37,8 @@ import {
   secret,
   sender,
   signUpPolicy,
+  sizeLimit,
   text,
-  unlimitable,
   variableNames,
 } from './setting-types.ts'
 
@@ -183,13 +185,11 @@ export const settings = {
     [2 ** 26, 2 ** 44],
     'With a bucket: disk space in the data folder for copies of files that were read recently.',
   ),
-  spoolBytes: unlimitable(
-    bytes(
-      'SLIPWAY_SPOOL_BYTES',
-      20 * 2 ** 30,
-      [2 ** 20, 2 ** 44],
-      'Disk space per process in the data folder for zip archives while they are received. One IP address can use half of it. A size or `unlimited`.',
-    ),
+  spoolBytes: sizeLimit(
+    'SLIPWAY_SPOOL_BYTES',
+    20 * 2 ** 30,
+    [2 ** 20, 2 ** 44],
+    'Disk space per process in the data folder for zip archives while they are received. One IP address can use half of it.',
   ),
   diskReserve: optional(
     bytesOrPercent(
@@ -249,43 +249,25 @@ export const settings = {
     'SLIPWAY_SIGN_UP',
     'Who can create an account: `open`, `invitation`, `closed`, or `domains:example.com,example.org` for addresses of these domains and invited ones.',
   ),
-  anonymousPublishing: oneOf(
-    'SLIPWAY_ANONYMOUS',
-    'on',
-    ['on', 'off'],
-    'Whether sites can be published without an account.',
+  anonymousPublishing: onOff('SLIPWAY_ANONYMOUS', 'Whether sites can be published without an account.'),
+  rateAnonymous: countLimit(
+    'SLIPWAY_RATE_ANONYMOUS',
+    5,
+    [1, 1e9],
+    'API requests per hour for an IP address without an account.',
   ),
-  rateAnonymous: unlimitable(
-    integer(
-      'SLIPWAY_RATE_ANONYMOUS',
-      5,
-      [1, 1e9],
-      'API requests per hour for an IP address without an account. A number or `unlimited`.',
-    ),
+  rateFree: LIMIT_SETTINGS.requestsPerHour,
+  rateHobby: countLimit(
+    'SLIPWAY_RATE_HOBBY',
+    200,
+    [1, 1e9],
+    'API requests per hour for an account on the second plan.',
   ),
-  rateFree: unlimitable(
-    integer(
-      'SLIPWAY_RATE_FREE',
-      60,
-      [1, 1e9],
-      'API requests per hour for an account on the first plan. A number or `unlimited`.',
-    ),
-  ),
-  rateHobby: unlimitable(
-    integer(
-      'SLIPWAY_RATE_HOBBY',
-      200,
-      [1, 1e9],
-      'API requests per hour for an account on the second plan. A number or `unlimited`.',
-    ),
-  ),
-  rateSession: unlimitable(
-    integer(
-      'SLIPWAY_RATE_SESSION',
-      1000,
-      [1, 1e9],
-      'Requests per hour for the browser sessions of an account. A number or `unlimited`.',
-    ),
+  rateSession: countLimit(
+    'SLIPWAY_RATE_SESSION',
+    1000,
+    [1, 1e9],
+    'Requests per hour for the browser sessions of an account.',
   ),
   rateSignIn: integer(
     'SLIPWAY_RATE_SIGN_IN',
@@ -303,21 +285,12 @@ export const settings = {
     'Displayed name of the first plan, which new accounts have.',
   ),
   planHobby: planName('SLIPWAY_PLAN_HOBBY', 'Hobby', 'Displayed name of the second plan.'),
-  domainsFree: unlimitable(
-    integer(
-      'SLIPWAY_DOMAINS_FREE',
-      1,
-      [0, 1e6],
-      'Custom domains of an account on the first plan. A number or `unlimited`.',
-    ),
-  ),
-  domainsHobby: unlimitable(
-    integer(
-      'SLIPWAY_DOMAINS_HOBBY',
-      5,
-      [0, 1e6],
-      'Custom domains of an account on the second plan. A number or `unlimited`.',
-    ),
+  domainsFree: LIMIT_SETTINGS.domains,
+  domainsHobby: countLimit(
+    'SLIPWAY_DOMAINS_HOBBY',
+    5,
+    [0, 1e6],
+    'Custom domains of an account on the second plan.',
   ),
   anonymousLifetime: duration(
     'SLIPWAY_ANONYMOUS_LIFETIME',
@@ -331,91 +304,60 @@ export const settings = {
     [1, MAX_FILES],
     'Maximum number of files of a site without an account.',
   ),
-  anonymousFileBytes: unlimitable(
-    bytes(
-      'SLIPWAY_ANONYMOUS_FILE_BYTES',
-      250 * 2 ** 20,
-      [1, 2 ** 40],
-      'Maximum size of a file of a site without an account. A size or `unlimited`.',
-    ),
+  anonymousFileBytes: sizeLimit(
+    'SLIPWAY_ANONYMOUS_FILE_BYTES',
+    250 * 2 ** 20,
+    [1, 2 ** 40],
+    'Maximum size of a file of a site without an account.',
   ),
-  anonymousSiteBytes: unlimitable(
-    bytes(
-      'SLIPWAY_ANONYMOUS_SITE_BYTES',
-      2 ** 30,
-      [1, 2 ** 44],
-      'Maximum total size of a site without an account. A size or `unlimited`.',
-    ),
+  anonymousSiteBytes: sizeLimit(
+    'SLIPWAY_ANONYMOUS_SITE_BYTES',
+    2 ** 30,
+    [1, 2 ** 44],
+    'Maximum total size of a site without an account.',
   ),
-  anonymousTotalBytes: unlimitable(
-    bytes(
-      'SLIPWAY_ANONYMOUS_TOTAL_BYTES',
-      20 * 2 ** 30,
-      [0, 2 ** 50],
-      'Maximum size of all sites without an account together. A size or `unlimited`.',
-    ),
+  anonymousTotalBytes: sizeLimit(
+    'SLIPWAY_ANONYMOUS_TOTAL_BYTES',
+    20 * 2 ** 30,
+    [0, 2 ** 50],
+    'Maximum size of all sites without an account together.',
   ),
-  anonymousTotalSites: unlimitable(
-    integer(
-      'SLIPWAY_ANONYMOUS_TOTAL_SITES',
-      100_000,
-      [0, 1e9],
-      'Maximum number of sites without an account. A number or `unlimited`.',
-    ),
+  anonymousTotalSites: countLimit(
+    'SLIPWAY_ANONYMOUS_TOTAL_SITES',
+    100_000,
+    [0, 1e9],
+    'Maximum number of sites without an account.',
   ),
-  anonymousNetworkBytes: unlimitable(
-    bytes(
-      'SLIPWAY_ANONYMOUS_NETWORK_BYTES',
-      2 * 2 ** 30,
-      [0, 2 ** 50],
-      'Maximum size of the sites without an account that one network published, an IPv4 /24 or an IPv6 /48. A size or `unlimited`.',
-    ),
+  anonymousNetworkBytes: sizeLimit(
+    'SLIPWAY_ANONYMOUS_NETWORK_BYTES',
+    2 * 2 ** 30,
+    [0, 2 ** 50],
+    'Maximum size of the sites without an account that one network published, an IPv4 /24 or an IPv6 /48.',
   ),
-  anonymousNetworkSites: unlimitable(
-    integer(
-      'SLIPWAY_ANONYMOUS_NETWORK_SITES',
-      1000,
-      [0, 1e9],
-      'Maximum number of sites without an account that one network published. A number or `unlimited`.',
-    ),
+  anonymousNetworkSites: countLimit(
+    'SLIPWAY_ANONYMOUS_NETWORK_SITES',
+    1000,
+    [0, 1e9],
+    'Maximum number of sites without an account that one network published.',
   ),
-  ownedFiles: integer('SLIPWAY_FILES', 1000, [1, MAX_FILES], 'Maximum number of files of a site.'),
-  ownedFileBytes: unlimitable(
-    bytes(
-      'SLIPWAY_FILE_BYTES',
-      5 * 2 ** 30,
-      [1, 2 ** 40],
-      'Maximum size of a file of a site. A size or `unlimited`.',
-    ),
-  ),
-  ownedSiteBytes: unlimitable(
-    bytes(
-      'SLIPWAY_SITE_BYTES',
-      10 * 2 ** 30,
-      [1, 2 ** 44],
-      'Maximum total size of a site. A size or `unlimited`.',
-    ),
-  ),
+  ownedFiles: LIMIT_SETTINGS.filesPerSite,
+  ownedFileBytes: LIMIT_SETTINGS.fileBytes,
+  ownedSiteBytes: LIMIT_SETTINGS.siteBytes,
   manifestBytes: bytes(
     'SLIPWAY_MANIFEST_BYTES',
     2 * 2 ** 20,
     [1024, 2 ** 28],
     'Maximum size of a JSON request body.',
   ),
-  versionsKept: integer(
-    'SLIPWAY_VERSIONS_KEPT',
-    10,
-    [1, 1000],
-    'Number of live versions to keep for each site.',
-  ),
-  draftsKept: integer('SLIPWAY_DRAFTS_KEPT', 10, [1, 1000], 'Number of drafts to keep for each site.'),
+  versionsKept: LIMIT_SETTINGS.versionsKept,
+  draftsKept: LIMIT_SETTINGS.draftsKept,
   draftLifetime: duration(
     'SLIPWAY_DRAFT_LIFETIME',
     30 * DAY_SECONDS,
     [60, YEAR_SECONDS],
     'Lifetime of a draft.',
   ),
-  previews: integer('SLIPWAY_PREVIEWS', 50, [1, 1000], 'Maximum number of previews of a site.'),
+  previews: LIMIT_SETTINGS.previews,
   previewLifetime: duration(
     'SLIPWAY_PREVIEW_LIFETIME',
     30 * DAY_SECONDS,
@@ -473,41 +415,29 @@ export const settings = {
     [2 ** 20, 2 ** 40],
     'Memory per process for requests and responses in progress. One IP address can use a quarter of it.',
   ),
-  connectionsPerAddress: unlimitable(
-    integer(
-      'SLIPWAY_CONNECTIONS_PER_ADDRESS',
-      2000,
-      [1, 1_000_000],
-      'Open connections per process for an IPv4 address or an IPv6 /64 network; not applied behind trusted proxies. A number or `unlimited`.',
-    ),
+  connectionsPerAddress: countLimit(
+    'SLIPWAY_CONNECTIONS_PER_ADDRESS',
+    2000,
+    [1, 1_000_000],
+    'Open connections per process for an IPv4 address or an IPv6 /64 network; not applied behind trusted proxies.',
   ),
-  fastPath: oneOf(
+  fastPath: onOff(
     'SLIPWAY_FAST_PATH',
-    'on',
-    ['on', 'off'],
     "Parse simple requests to sites without Node's HTTP parser. `off` gives the same responses, slower.",
   ),
   hsts: oneOf(
     'SLIPWAY_HSTS',
-    'service',
     ['service', 'all', 'off'],
     'What tells browsers to use only HTTPS for a year, where this process serves HTTPS: `service`, the dashboard and the API; `all`, sites too, also with custom domains; or `off`.',
   ),
   http2: oneOf(
     'SLIPWAY_HTTP2',
-    'own',
     ['own', 'node', 'off'],
     "HTTP/2 implementation: `own`; `node` for Node's, which is slower and has fewer limits; `off` for HTTP/1.1 only.",
   ),
-  visits: oneOf(
-    'SLIPWAY_VISITS',
-    'on',
-    ['on', 'off'],
-    'Count visits to sites, without cookies and without storing IP addresses.',
-  ),
+  visits: onOff('SLIPWAY_VISITS', 'Count visits to sites, without cookies and without storing IP addresses.'),
   anonymousNotice: oneOf(
     'SLIPWAY_ANONYMOUS_NOTICE',
-    'off',
     ['off', 'link', 'page'],
     'Notice to visitors of anonymous sites: `link` adds a link to the form for reports to their HTML pages; `page` shows a page before them, once per site and browser.',
   ),
@@ -525,27 +455,22 @@ export const settings = {
   scanSeconds: duration('SLIPWAY_SCAN_SECONDS', 60, [1, 3600], 'Time limit to scan the files of a version.'),
   scanFailure: oneOf(
     'SLIPWAY_SCAN_FAILURE',
-    'refuse',
     ['refuse', 'pass'],
     'What happens to a version when the scanner fails or exceeds its time: it is refused with 503, or published unscanned.',
   ),
   secretScan: oneOf(
     'SLIPWAY_SECRET_SCAN',
-    'refuse',
     ['refuse', 'warn', 'off'],
     'What happens to a version with new files that contain secrets, such as private keys: it is refused, or published with warnings; `off` does not look for them.',
   ),
   secretScanFailure: oneOf(
     'SLIPWAY_SECRET_SCAN_FAILURE',
-    'pass',
     ['pass', 'refuse'],
     'What happens to a version with text files that cannot be scanned for secrets: it is published with a warning, or refused with 503; a file of more than 16 MiB with 403.',
   ),
   chromium: program('SLIPWAY_CHROMIUM', 'Absolute path of Chromium, with which the server draws thumbnails.'),
-  chromiumSandbox: oneOf(
+  chromiumSandbox: onOff(
     'SLIPWAY_CHROMIUM_SANDBOX',
-    'on',
-    ['on', 'off'],
     'Sandbox of Chromium. It cannot work for root, and in most containers.',
   ),
   uploadsAtOnce: integer(
@@ -561,13 +486,11 @@ export const settings = {
   ),
   accessLogFormat: oneOf(
     'SLIPWAY_ACCESS_LOG_FORMAT',
-    'combined',
     ['combined', 'json'],
     'Format of the access log: `combined` as of Apache and nginx, followed by the host, or `json`.',
   ),
   accessLogAddresses: oneOf(
     'SLIPWAY_ACCESS_LOG_ADDRESSES',
-    'short',
     ['short', 'full', 'none'],
     'IP addresses in the access log: `short` for the network (IPv4 /24, IPv6 /48), `full` or `none`.',
   ),
@@ -582,5 +505,5 @@ export const settings = {
     [0, 100],
     'Percentage of traces that are recorded. Traces that a trusted proxy began are recorded as it decided.',
   ),
-  log: oneOf('SLIPWAY_LOG', 'info', LOG_LEVELS, 'Minimum level of log messages.'),
+  log: oneOf('SLIPWAY_LOG', LOG_LEVELS, 'Minimum level of log messages.', 'info'),
 } as const

@@ -117,10 +117,20 @@ export function duration(
   return quantity({ name, defaultValue, description, units: TIME_UNITS, min, max, allowed })
 }
 
-/** A limit that `unlimited` removes. */
-export function unlimitable(setting: Setting<number>): Setting<number> {
+/** A number that `unlimited` removes. */
+export function countLimit(...row: Parameters<typeof integer>): Setting<number> {
+  return unlimitable(integer(...row), 'A number')
+}
+
+/** A size that `unlimited` removes. */
+export function sizeLimit(...row: Parameters<typeof bytes>): Setting<number> {
+  return unlimitable(bytes(...row), 'A size')
+}
+
+function unlimitable(setting: Setting<number>, kind: string): Setting<number> {
   return {
     ...setting,
+    description: `${setting.description} ${kind} or \`unlimited\`.`,
     read(given) {
       if (given === 'unlimited') return UNLIMITED
       try {
@@ -386,11 +396,16 @@ function parsedUrl(name: string, description: string, parse: (given: string) => 
   return { ...setting, secret: true }
 }
 
+export function onOff(name: string, description: string): Setting<'on' | 'off'> {
+  return oneOf(name, ['on', 'off'], description)
+}
+
+/** The default is the first of the allowed values, unless another one is given. */
 export function oneOf<T extends string>(
   name: string,
-  defaultValue: NoInfer<T>,
-  allowed: readonly T[],
+  allowed: readonly [T, ...T[]],
   description: string,
+  defaultValue: NoInfer<T> = allowed[0],
 ): Setting<T> {
   return define(name, defaultValue, description, (given) => {
     const value = allowed.find((one) => one === given)
