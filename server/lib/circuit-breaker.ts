@@ -1,4 +1,4 @@
-import { ApiError } from './errors.ts'
+import { databaseUnavailable } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { isWithin, SECOND_MS } from './time.ts'
 
@@ -77,7 +77,7 @@ export class CircuitBreaker {
 
   /** Runs a lookup, which reports its outcome by `succeed` or `fail`. UNAVAILABLE immediately while the breaker is open. */
   async run<T>(isRevalidation: boolean, lookup: () => Promise<T>): Promise<T> {
-    if (this.isBlocking()) throw breakerOpen()
+    if (this.isBlocking()) throw databaseUnavailable()
     const isProbe = this.#isOpen
     if (isProbe) this.#isProbing = true
     if (isRevalidation) this.#revalidations++
@@ -118,10 +118,4 @@ export class CircuitBreaker {
     }
     return this.#isOpen
   }
-}
-
-function breakerOpen(): ApiError {
-  return new ApiError('UNAVAILABLE', 'The database is temporarily unavailable. Try again shortly.', {
-    retryAfterSeconds: 5,
-  })
 }

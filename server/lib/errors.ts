@@ -58,6 +58,13 @@ export function siteNotFound(): ApiError {
   })
 }
 
+export function databaseUnavailable(cause?: unknown): ApiError {
+  return new ApiError('UNAVAILABLE', 'The database is temporarily unavailable. Try again shortly.', {
+    cause,
+    retryAfterSeconds: 5,
+  })
+}
+
 const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
 
 /** The error for the caller behind an error of the operating system, or undefined when it is internal. */

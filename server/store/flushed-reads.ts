@@ -1,7 +1,7 @@
 import { closeSync, fdatasync, fstatSync, openSync, realpathSync, writeFileSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { promisify } from 'node:util'
-import { ApiError } from '../lib/errors.ts'
+import { ApiError, databaseUnavailable } from '../lib/errors.ts'
 import { settlesWithin } from '../lib/settles-within.ts'
 import { Coalesced } from '../lib/share-result.ts'
 import type { CommitWatch } from './commit-watch.ts'
@@ -83,8 +83,7 @@ export class FlushedReads {
   /** UNAVAILABLE while an error of a read has ended the transaction that keeps what is shown. */
   get connection(): DatabaseSync {
     const { connection } = this.#shown
-    if (!connection.isTransaction)
-      throw new ApiError('UNAVAILABLE', 'The database is temporarily unavailable. Try again shortly.')
+    if (!connection.isTransaction) throw databaseUnavailable()
     return connection
   }
 

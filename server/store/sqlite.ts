@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import type { Ballast } from '../blobs/disk-reserve.ts'
 import { DEADLINES, type Deadlines } from '../lib/deadlines.ts'
-import { ApiError, diskFailed, diskFull } from '../lib/errors.ts'
+import { ApiError, databaseUnavailable, diskFailed, diskFull } from '../lib/errors.ts'
 import type { Incidents } from '../lib/incidents.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { makeFolder } from '../lib/make-folder.ts'
@@ -213,7 +213,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   async function flush(): Promise<void> {
     const shown = reads.showNewest()
     if (!(await settlesWithin(timeouts.commit, shown)))
-      throw unavailable(new Error(`the disk has not confirmed a commit within ${timeouts.commit} ms`))
+      throw databaseUnavailable(new Error(`the disk has not confirmed a commit within ${timeouts.commit} ms`))
     await shown.catch((error: unknown) => {
       assertNoFailedFlush()
       translateError(error)
@@ -303,7 +303,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
       try {
         reads.connection.prepare('SELECT 1 FROM accounts LIMIT 1').get()
       } catch (error) {
-        throw unavailable(error)
+        throw databaseUnavailable(error)
       }
     },
 
@@ -463,14 +463,7 @@ function withTranslatedErrors<T>(work: () => T): T {
 function translateError(error: unknown): never {
   if (isDiskFull(error)) throw diskFull(error)
   const code = resultCode(error)
-  throw code !== undefined && UNAVAILABLE_CODES.has(code) ? unavailable(error) : error
-}
-
-function unavailable(cause: unknown): ApiError {
-  return new ApiError('UNAVAILABLE', 'The database is temporarily unavailable. Try again shortly.', {
-    cause,
-    retryAfterSeconds: 5,
-  })
+  throw code !== undefined && UNAVAILABLE_CODES.has(code) ? databaseUnavailable(error) : error
 }
 
 function isDiskFull(error: unknown): boolean {

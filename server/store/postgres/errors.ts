@@ -1,4 +1,4 @@
-import { ApiError, diskFull } from '../../lib/errors.ts'
+import { ApiError, databaseUnavailable, diskFull } from '../../lib/errors.ts'
 
 /** `server_version_num` of PostgreSQL 13, the oldest version with what the migrations and the store use. */
 export const MIN_SERVER_VERSION = 130_000
@@ -52,10 +52,7 @@ export function translateError(error: unknown): never {
 export function unavailable(cause?: unknown): ApiError {
   if (REFUSED_CLASSES.has(stateOf(cause)?.slice(0, 2) ?? ''))
     return new ApiError('UNAVAILABLE', 'The database server refuses the connection.', { cause })
-  return new ApiError('UNAVAILABLE', 'The database is temporarily unavailable. Try again shortly.', {
-    cause,
-    retryAfterSeconds: 5,
-  })
+  return databaseUnavailable(cause)
 }
 
 export function unsupported(version: string): ApiError {
