@@ -29,6 +29,7 @@ import {
   activateVersion,
   assertBaseIsCurrent,
   deleteVersions,
+  findReplaced,
   forgetFormerFiles,
   requireFinalized,
   requireVersion,
@@ -334,20 +335,6 @@ function findBase(
 ): VersionHeader | undefined {
   const { publishedAt, baseVersionId } = version
   return findReplaced(versions, version, publishedAt === null ? liveVersionId : baseVersionId)
-}
-
-function findReplaced(
-  versions: readonly VersionHeader[],
-  { publishedAt: before }: VersionHeader,
-  replacedId: string | null,
-): VersionHeader | undefined {
-  const earlier = versions.filter(
-    ({ publishedAt }) => before !== null && publishedAt !== null && publishedAt < before,
-  )
-  return (
-    versions.find(({ id }) => id === replacedId) ??
-    earlier.sort((a, b) => b.publishedAt! - a.publishedAt!).at(0)
-  )
 }
 
 /** An id, or PREVIOUS_VERSION. The function finds the id within the transaction, after the authorization. */

@@ -14,6 +14,7 @@ import {
   type ManifestFile,
   sumUploads,
   type Version,
+  type VersionHeader,
 } from '../store/tables/versions.ts'
 import {
   effectiveMetadata,
@@ -107,8 +108,9 @@ export async function activateVersion(
 }
 
 /**
- * Also releases the blobs that only they referenced. Their addresses may be shown while the database is unreachable if
- * the change is not `withdrawn`; the site is not shown then if it is, until it can be loaded.
+ * Also releases the blobs that only they referenced. A rollback takes what a deleted version had replaced. Their
+ * addresses may be shown while the database is unreachable if the change is not `withdrawn`; the site is not shown then
+ * if it is, until it can be loaded.
  */
 export async function deleteVersions(
   tx: WriteTransaction,
@@ -117,10 +119,16 @@ export async function deleteVersions(
 ): Promise<void> {
   const site = await tx.sites.bySlug(slug)
   if (!site) return
-  const bytes = await removeVersions(tx, site, { ids, now })
   if (site.previousVersionId && ids.includes(site.previousVersionId)) {
-    await tx.sites.update(slug, { previousVersionId: null })
+    const versions = await tx.versions.bySlug(slug)
+    const deleted = versions.find(({ id }) => id === site.previousVersionId)!
+    const others = versions.filter(
+      ({ id, state }) => state === 'ready' && id !== site.liveVersionId && !ids.includes(id),
+    )
+    const previousVersionId = findReplaced(others, deleted, deleted.baseVersionId)?.id ?? null
+    await tx.sites.update(slug, { previousVersionId })
   }
+  const bytes = await removeVersions(tx, site, { ids, now })
   await tx.notifyChanged(slug, effect)
   await releaseHolding(tx, site, { bytes, sites: 0 })
 }
@@ -145,6 +153,21 @@ export async function writeWithPending(
       return undefined
     })
   }
+}
+
+/** The version with this id, which `version` replaced; the one that went live before it where that is not kept. */
+export function findReplaced(
+  versions: readonly VersionHeader[],
+  { publishedAt: before }: VersionHeader,
+  replacedId: string | null,
+): VersionHeader | undefined {
+  const earlier = versions.filter(
+    ({ publishedAt }) => before !== null && publishedAt !== null && publishedAt < before,
+  )
+  return (
+    versions.find(({ id }) => id === replacedId) ??
+    earlier.sort((a, b) => b.publishedAt! - a.publishedAt!).at(0)
+  )
 }
 
 /** The bytes of contents that a site has just begun to reference, without those that another site of its owner has. */

@@ -92,6 +92,22 @@ describe('restoring', () => {
     assert.equal(await back(), '0')
   })
 
+  test('goes back to what the deleted versions had replaced', async () => {
+    for (const [deleted, expected] of [
+      [[3, 2], '1'],
+      [[3, 2, 1], 'NOT_FOUND'],
+    ] as const) {
+      const { slug, siteUrl, ids } = await siteWith(4)
+      await owner.client.restore(slug, ids[0]!)
+      for (const at of deleted) await owner.client.deleteVersion(slug, ids[at]!)
+      const back = owner.client.restore(slug, 'previous').then(
+        () => text(siteUrl),
+        ({ code }) => code,
+      )
+      assert.equal(await back, expected)
+    }
+  })
+
   test('is refused when another version went live since the base, but not when it is repeated', async () => {
     const { slug, siteUrl, ids } = await siteWith(3)
     const [first, second, third] = ids as [string, string, string]
