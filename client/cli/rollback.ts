@@ -18,7 +18,8 @@ Makes the version live that the current one replaced. Repeat it to go further ba
     const site = await openSite(work, options)
     const { slug, slipway } = site
     const { versions } = await slipway.versions(slug)
-    const restored = await slipway.restore(slug, 'previous').catch((error: unknown) => {
+    const live = versions.find(({ current }) => current)
+    const restored = await slipway.restore(slug, 'previous', live?.versionId).catch((error: unknown) => {
       if (!isSlipwayError(error, 'NOT_FOUND')) throw error
       const hint = `List the saved versions: ${work.settings.program} versions`
       throw new RefusedError('There is no earlier live version', hint)
