@@ -50,7 +50,10 @@ describe('the tools for programs', () => {
     const { versions } = await owner.call('list_versions', { slug })
     const ids = versions.map(({ versionId }: { versionId: string }) => versionId)
     assert.deepEqual(ids, [updated.versionId, created.versionId])
-    await owner.call('restore_version', { slug, versionId: 'previous' })
+    const rollback = { slug, versionId: 'previous' }
+    const stale = { ...rollback, baseVersionId: created.versionId }
+    assert.match(await owner.refusal('restore_version', stale), /^VERSION_CONFLICT/)
+    await owner.call('restore_version', { ...rollback, baseVersionId: updated.versionId })
     assert.equal(await visit(siteUrl, '/a.css'), 'a{}')
     assert.equal((await owner.call('read_file', { slug, path: 'a.css' })).content, 'a{}')
     await owner.call('set_metadata', { slug, title: 'Two' })

@@ -74,14 +74,16 @@ export const VERSION_TOOLS: readonly Tool[] = [
     name: 'restore_version',
     title: 'Restore a version',
     description: 'Makes an earlier version or a draft of a site live.',
-    input: object({
-      slug: site,
-      versionId: text('From list_versions, or previous: what the live one replaced'),
-    }),
+    input: object(
+      { slug: site, versionId: text('From list_versions, or previous: what the live one replaced') },
+      { baseVersionId: text('The live versionId that you last saw; VERSION_CONFLICT if another one is') },
+    ),
     annotations: REPLACE,
     scope: 'publish',
-    call: async (api, { slug, versionId }) =>
-      published.of(await api.call('restoreVersion', { params: { slug, versionId } })),
+    call: async (api, { slug, versionId, baseVersionId }) =>
+      published.of(
+        await api.call('restoreVersion', { params: { slug, versionId }, query: { baseVersionId } }),
+      ),
   },
 ]
 
