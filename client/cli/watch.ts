@@ -54,7 +54,7 @@ export async function watchFolder(work: CommandContext, options: WatchOptions): 
   using watcher = new FolderWatcher({ platform, signal })
   const published = new PublishedFiles(options.first)
   terminal.printNote(`Watching ${folder}. Ctrl-C stops.`)
-  let isDue = watcher.watch(scanOrThrow(folder, options.plan).folders)
+  let isDue = true
   while (isDue || (await watcher.next())) {
     isDue = false
     const found = await scanPublishable(work, options.plan)

@@ -1,7 +1,7 @@
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { slipway } from '../api/slipway.ts'
 import { showToast } from '../kit/toast.tsx'
-import { describeFailure, undoVersion } from './undo-version.ts'
+import { showFailure, undoVersion } from './undo-version.ts'
 
 /** Makes the version that the live one replaced live again, unless another went live since; offers to undo that. */
 export async function rollBack(
@@ -13,6 +13,6 @@ export async function rollBack(
     onRestored()
     showToast('Rolled back to the previous version.', undoVersion({ ...restored, onRestored }))
   } catch (error) {
-    showToast(describeFailure('roll back', error))
+    showFailure('roll back', error, onRestored)
   }
 }

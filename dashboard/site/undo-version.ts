@@ -25,12 +25,18 @@ export function undoVersion(options: UndoOptions): (() => Promise<void>) | undef
       onRestored?.()
       showToast('Undone. The previous version is live.')
     } catch (error) {
-      showToast(describeFailure('undo', error))
+      showFailure('undo', error, onRestored)
     }
   }
 }
 
-export function describeFailure(what: string, error: unknown): string {
-  if (isSlipwayError(error, 'VERSION_CONFLICT')) return `Couldn't ${what}: a newer version is already live.`
-  return `Couldn't ${what}. ${toDisplayError(error).title}`
+/** After a conflict, what is shown is out of date: `reload` reads it again. */
+export function showFailure(what: string, error: unknown, reload?: () => void): void {
+  const isConflict = isSlipwayError(error, 'VERSION_CONFLICT')
+  showToast(
+    isConflict
+      ? `Couldn't ${what}: another version is live by now.`
+      : `Couldn't ${what}. ${toDisplayError(error).title}`,
+  )
+  if (isConflict) reload?.()
 }

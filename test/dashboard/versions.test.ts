@@ -132,7 +132,7 @@ describe('the versions of a site', requiresBrowser, () => {
     await page.getByText(/^Version \w{8} is live\.$/).waitFor()
     await owner.client.publish({ slug, files: toFiles({ 'index.html': 'Newer' }) })
     await page.getByRole('button', { name: 'Undo' }).click()
-    await page.getByText("Couldn't undo: a newer version is already live.").waitFor()
+    await page.getByText("Couldn't undo: another version is live by now.").waitFor()
     assert.equal(await visited(siteUrl), 'Newer')
   })
 
