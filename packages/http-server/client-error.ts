@@ -32,19 +32,20 @@ export function onClientError(
     end()
   }
   if (!socket.writable) return void (lingering.isClosing(socket) || socket.destroy())
+  const after = (response: ServerResponse, next: () => void) =>
+    isAnswered(response) ? next() : response.once('close', next)
   if (!last) return void refuse()
   const { request, response } = last
-  const isAnswered = response.writableFinished || response.destroyed
-  if (!request.complete) {
-    if (!response.headersSent) refuse()
-    else if (isAnswered) end()
-    else response.once('close', end)
-    return
-  }
   // After `Connection: close` the client expects no further response.
-  const next = error.code === 'HPE_CLOSED_CONNECTION' ? end : refuse
-  if (isAnswered) next()
-  else response.once('close', next)
+  if (request.complete) return void after(response, error.code === 'HPE_CLOSED_CONNECTION' ? end : refuse)
+  const refuseOrEnd = () => (response.headersSent ? after(response, end) : refuse())
+  // Until its turn, responses to earlier requests are sent.
+  if (response.socket || isAnswered(response)) refuseOrEnd()
+  else response.once('socket', refuseOrEnd)
+}
+
+export function isAnswered({ writableFinished, destroyed }: ServerResponse): boolean {
+  return writableFinished || destroyed
 }
 
 function formatError(status: number): string {

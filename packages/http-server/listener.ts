@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Server as NetServer, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
-import { type LastExchange, onClientError } from './client-error.ts'
+import { isAnswered, type LastExchange, onClientError } from './client-error.ts'
 import type { Connections } from './clients/connections.ts'
 import { findSendQueue } from './clients/send-queue.ts'
 import { CountedResponse } from './counted-response.ts'
@@ -192,7 +192,7 @@ function makeServer(
     failed.add(socket)
     onClientError(error, socket, { last: lastExchange.get(socket), lingering })
   })
-  refuseTunnels(server, lingering)
+  refuseTunnels(server, lastExchange, lingering)
   return server
 }
 
@@ -213,10 +213,17 @@ function countPipelined(pipelined: WeakMap<Duplex, number>, request: IncomingMes
   }
 }
 
-function refuseTunnels(server: Server, lingering: LingeringConnections): void {
+function refuseTunnels(
+  server: Server,
+  lastExchange: WeakMap<Duplex, LastExchange>,
+  lingering: LingeringConnections,
+): void {
   server.on('connect', (_request, socket) => {
     // Node has removed its own listener, and an error that nothing handles ends the process.
     socket.on('error', () => socket.destroy())
+    const last = lastExchange.get(socket)
+    // It has removed its other listeners too, without which it does not send an earlier response to its end.
+    if (last && !isAnswered(last.response)) return void socket.destroy()
     socket.write(NO_TUNNEL)
     lingering.close(socket)
   })

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, type NetConnectOpts } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { toFiles } from '../api/content.ts'
+import { pluck } from '../support/pluck.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { CASES, type Cases, fillBytes } from './hygiene-cases.ts'
 import { findHeader, type RawResponse, sendRaw } from './raw-http.ts'
@@ -13,6 +14,8 @@ import { findHeader, type RawResponse, sendRaw } from './raw-http.ts'
 /** Longer cases are sent in one piece only. */
 const MAX_BYTEWISE_BYTES = 3000
 
+const LARGE = 'large'.repeat(100_000)
+
 let service: RunningService
 let to: NetConnectOpts
 let site: string
@@ -20,7 +23,7 @@ let site: string
 before(async () => {
   const deadlines = { lingering: { idle: 60_000, total: 100 } }
   service = await startTestService({}, Date.now(), { deadlines })
-  const contents = { 'page.txt': 'PAGE', 'after.txt': 'AFTER', 'hidden.txt': 'HIDDEN' }
+  const contents = { 'page.txt': 'PAGE', 'after.txt': 'AFTER', 'hidden.txt': 'HIDDEN', 'large.txt': LARGE }
   const { slug } = await service.client().publish({ files: toFiles(contents) })
   site = `${slug}.localhost:${service.port}`
   to = { port: service.port, host: '127.0.0.1' }
@@ -112,6 +115,22 @@ for (const bytes of [
     await reset.promise
   })
 }
+
+test('a refusal is sent after the responses to earlier requests', async () => {
+  const lines = `Host: localhost:${service.port}\r\nContent-Type: application/json`
+  for (const [statuses, refused] of [
+    [[200, 400], `POST /api/v1/publish HTTP/1.1\r\n${lines}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`],
+    [[200, 400], 'nonsense\r\n\r\n'],
+    // The connection closes without a response.
+    [[], 'CONNECT other.example:443 HTTP/1.1\r\nHost: other.example\r\n\r\n'],
+  ] as const) {
+    // Both requests are in one packet, and the file has to be opened.
+    const earlier = `GET /large.txt HTTP/1.1\r\nHost: ${site}\r\nTE: trailers\r\n\r\n`
+    const { responses, closed } = await sendRaw(to, [Buffer.from(earlier + refused)], { methods: [] })
+    assert.deepEqual([pluck(responses, 'status'), closed], [statuses, true], refused)
+    if (statuses.length > 0) assert.equal(responses[0]!.body.toString(), LARGE)
+  }
+})
 
 test('an interim response is never sent inside another response', async () => {
   const ask = (path: string, lines = '') => `GET ${path} HTTP/1.1\r\nHost: ${site}\r\n${lines}\r\n`
