@@ -73,11 +73,12 @@ export function chooseTarget(values: readonly string[], setting: string): string
   return target
 }
 
-export function describe({ counts, release, damaged, secret }: BackupManifest): string {
+export function describe({ counts, release, service, damaged, secret }: BackupManifest): string {
   const parts = [
     `${pluralize(counts.accounts, 'account')}, ${pluralize(counts.sites, 'site')}, ${pluralize(counts.versions, 'version')}`,
     `${pluralize(counts.files, 'file')} (${formatBytes(counts.bytes)})`,
     `Slipway ${release}`,
+    ...(service === undefined ? [] : [`service ${service.slice(0, 8)}`]),
     ...(secret === undefined ? ['without the secret'] : []),
     ...(damaged.length > 0 ? [`without ${pluralize(damaged.length, 'lost file')}`] : []),
   ]

@@ -251,11 +251,18 @@ describe('a backup', () => {
     const target = await copyMade()
     const empty = await newFolder({ exists: false })
     await (await startTestService({ DATA: empty, SECRET }))[Symbol.asyncDispose]()
-    const [, ...earlier] = [await backUp(data, target), ...(await listBackups(await openBackupTarget(made)))]
-    await assert.rejects(backUp(empty, target, { keep: 1 }), /is of another service.*backup --other-service$/)
+    const { service: id } = await backUp(data, target)
+    const earlier = await listBackups(await openBackupTarget(made))
+    const refusal = /is of another service, (\S+); this one is (\S+)\. .*backup --other-service$/
+    const refused = refusal.exec(await backUp(empty, target, { keep: 1 }).then(String, String))
 
     const other = await backUp(empty, target, { keep: 1, otherService: true })
     assert.deepEqual([other.counts.sites, other.pruned?.backups], [0, 0])
+    const { lines } = await run(['backup', 'list', target], { DATA: data, SECRET, LOG: 'silent' })
+    const ids = [id!, other.service!]
+    assert.deepEqual(refused?.slice(1), ids)
+    for (const [at, one] of ids.reverse().entries())
+      assert.ok(lines[at]!.endsWith(`, service ${one.slice(0, 8)}`), lines[at]!)
     const again = await backUp(empty, target, { keep: 1 })
     assert.equal(again.pruned?.backups, 1, 'its own')
     await assert.rejects(backUp(data, target), /is of another service/)

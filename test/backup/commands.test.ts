@@ -74,6 +74,7 @@ describe('slipway-server backup', () => {
       ['null', 'damaged manifest'],
       [JSON.stringify({ ...manifest, secret: 'a' }), 'unusable secret'],
       [JSON.stringify({ ...manifest, release: '\u001b[31m9' }), 'damaged manifest'],
+      [JSON.stringify({ ...manifest, service: '\u001b[31m9' }), 'damaged manifest'],
       [JSON.stringify({ ...manifest, release: '\u001b[31m9', format: 99 }), 'newer release, not named'],
       [`{"format": 1, "time": "${damaged}"}`, 'damaged manifest'],
     ] as const) {

@@ -95,7 +95,7 @@ export async function assertNewestOf(target: BackupTarget, service: string): Pro
     if (!('manifest' in one) || one.manifest.service === undefined) continue
     if (one.manifest.service === service) return
     throw new BackupError(
-      `The newest backup in the target, ${one.time}, is of another service. Nothing was copied. Check SLIPWAY_DATA, and whether the disk of the data folder is mounted. If this service is to use the target from now on, run once: slipway-server backup --other-service`,
+      `The newest backup in the target, ${one.time}, is of another service, ${one.manifest.service}; this one is ${service}. Nothing was copied. Check SLIPWAY_DATA, and whether the disk of the data folder is mounted. If this service is to use the target from now on, run once: slipway-server backup --other-service`,
     )
   }
 }
@@ -125,7 +125,7 @@ function parseManifest(bytes: Buffer, time: string): BackupManifest {
   if (manifest?.time !== time) throw damagedManifest(toName(time))
   if (typeof manifest.format === 'number' && manifest.format > FORMAT)
     throw new UnusableManifestError(
-      `has a backup of a newer release, ${isRelease(manifest.release) ? manifest.release : 'not named'}: use that release`,
+      `has a backup of a newer release, ${isWord(manifest.release) ? manifest.release : 'not named'}: use that release`,
     )
   if (!isManifest(manifest)) throw damagedManifest(toName(time))
   const problem = manifest.secret === undefined ? undefined : findSecretProblem(manifest.secret)
@@ -135,18 +135,19 @@ function parseManifest(bytes: Buffer, time: string): BackupManifest {
 }
 
 function isManifest(given: object): given is BackupManifest {
-  const { service = '', secret = '', database, counts, ...more }: Partial<BackupManifest> = given
+  const { service = 'unknown', secret = '', database, counts, ...more }: Partial<BackupManifest> = given
   return (
     more.format === FORMAT &&
-    isRelease(more.release) &&
-    [service, secret].every((one) => typeof one === 'string') &&
+    [service, more.release].every(isWord) &&
+    typeof secret === 'string' &&
     [database, more.list].every(isIdentity) &&
     [database?.bytes, ...COUNTS.map((name) => counts?.[name])].every(isCount) &&
     Array.isArray(more.damaged)
   )
 }
 
-function isRelease(given: unknown): boolean {
+/** Terminals print it. */
+function isWord(given: unknown): boolean {
   return typeof given === 'string' && /^[\w.+-]{1,64}$/.test(given)
 }
 
