@@ -100,7 +100,7 @@ describe('slipway-server backup', () => {
     assert.equal((await run(['backup', 'list'], settings)).lines.length, 4)
   })
 
-  test('of the timer verifies also after a backup that failed, and fails when one of both does', async () => {
+  test('of the timer verifies also after a backup that failed, and fails when one of the two does', async () => {
     const unit = await readFile(
       new URL('../../deploy/debian/slipway-backup.service', import.meta.url),
       'utf8',
