@@ -4,6 +4,7 @@ import type { FileLimits } from '../api/publish.schema.ts'
 import { MAX_TYPE_LENGTH } from '../api/publish.ts'
 import { describeFileCount, describeSize, describeTotal } from './excess.ts'
 import { findCollisions, sanitizePath, validatePath } from './paths.ts'
+import { normalizeNfc } from './unicode.ts'
 
 /** A stored manifest entry; a finalized version has every hash. */
 export type StoredFile = FileEntry
@@ -29,6 +30,7 @@ export function validateManifest(
   { files, emptyFiles = [] }: ManifestFields,
   limits: FileLimits,
   minFiles: 0 | 1 = 1,
+  toNfc = normalizeNfc,
 ): FieldError[] {
   if (!Array.isArray(files)) return [{ field: 'files', message: 'must be an array of files' }]
   if (!Array.isArray(emptyFiles)) return [{ field: 'emptyFiles', message: 'must be an array of paths' }]
@@ -40,7 +42,7 @@ export function validateManifest(
   if (paths.length > limits.files) return [tooManyFiles({ files, emptyFiles }, limits.files)]
   const entries = files.flatMap((file: unknown, index) => validateEntry(file, `files[${index}]`, limits))
   const empty = paths.slice(files.length).flatMap((one) => validateEmptyFile(one) ?? [])
-  return [...entries, ...empty, ...validateCollisions(paths), ...validateTotal(files, limits)]
+  return [...entries, ...empty, ...validateCollisions(paths, toNfc), ...validateTotal(files, limits)]
 }
 
 /** The number of files in a manifest of any shape. */
@@ -123,8 +125,11 @@ function validateType(type: unknown): string | undefined {
   return MIME_TYPE.test(type) ? undefined : "must be a MIME type such as 'text/html; charset=utf-8'"
 }
 
-function validateCollisions(paths: readonly NamedPath[]): FieldError[] {
-  const collisions = findCollisions(paths.map(({ path }) => path))
+function validateCollisions(paths: readonly NamedPath[], toNfc: typeof normalizeNfc): FieldError[] {
+  const collisions = findCollisions(
+    paths.map(({ path }) => path),
+    toNfc,
+  )
   const repeated = [...collisions.repeated].flatMap(([path, [first, ...others]]) =>
     others.map((index) => ({ index, message: `repeats ${paths[first!]!.field} ('${sanitizePath(path)}')` })),
   )

@@ -35,8 +35,8 @@ interface PathCollisions {
   filesAsFolders: { index: number; message: string }[]
 }
 
-export function findCollisions(paths: readonly unknown[]): PathCollisions {
-  const positions = positionsByPath(paths)
+export function findCollisions(paths: readonly unknown[], toNfc = normalizeNfc): PathCollisions {
+  const positions = positionsByPath(paths, toNfc)
   const folders = folderPaths([...positions.keys()])
   const filesAsFolders = [...positions].flatMap(([path, [index]]) => {
     const inside = folders.get(path)
@@ -67,11 +67,11 @@ function describeLength(path: string): string {
  * The positions of each path after Unicode NFC. Values that are too long or no strings are skipped: they are rejected
  * anyway, and splitting them could exhaust memory.
  */
-function positionsByPath(paths: readonly unknown[]): Map<string, number[]> {
+function positionsByPath(paths: readonly unknown[], toNfc: typeof normalizeNfc): Map<string, number[]> {
   const positions = new Map<string, number[]>()
   for (const [index, given] of paths.entries()) {
     if (typeof given !== 'string' || isTooLong(given)) continue
-    const path = normalizeNfc(given)
+    const path = toNfc(given)
     const known = positions.get(path)
     if (known) known.push(index)
     else positions.set(path, [index])

@@ -5,7 +5,7 @@ import { EMPTY_HASH, separateEmpty } from '../../protocol/manifest/empty-files.t
 import { type StoredFile, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { sanitizePath } from '../../protocol/manifest/paths.ts'
-import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
+import { normalizeNfc, rememberingNfc } from '../../protocol/manifest/unicode.ts'
 import { validationError } from '../lib/errors.ts'
 
 export function validateMerge({
@@ -34,12 +34,13 @@ export function mergeManifest(
   limits: FileLimits,
 ): FileEntry[] {
   const added = listRequestedFiles({ files, emptyFiles })
-  const replaced = new Set(added.map(({ path }) => normalizeNfc(path)))
-  const livePaths = live.map(({ path }) => normalizeNfc(path))
+  const toNfc = rememberingNfc()
+  const replaced = new Set(added.map(({ path }) => toNfc(path)))
+  const livePaths = live.map(({ path }) => toNfc(path))
   const removed = deletedPaths(deleted, replaced, new Set(livePaths))
   const kept = live.filter((_, at) => !replaced.has(livePaths[at]!) && !removed.has(livePaths[at]!))
   const merged = [...added, ...kept]
-  const problems = validateManifest(separateEmpty(merged), limits)
+  const problems = validateManifest(separateEmpty(merged), limits, 1, toNfc)
   const requested = { files: files.length, emptyFiles: emptyFiles.length }
   if (problems.length > 0) throw validationError(problems.map((one) => withoutKeptIndex(one, requested)))
   return merged
