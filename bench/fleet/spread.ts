@@ -10,8 +10,9 @@ import { cpuSeconds } from '../serving/processes.ts'
 
 const NODES = 4
 
-/** Sites that are updated at the same time, each again when all nodes show its last update. */
-const SITES = 12
+/** Sites that are updated at the same time, each again when all nodes show its last update: few, and as many as the cores allow. */
+const FEW = 2
+const MANY = 12
 const SECONDS = 30
 
 /** Between two visits of a node that still shows the version before. */
@@ -19,6 +20,9 @@ const VISIT_INTERVAL_MS = 5
 
 /** Visits of each round, of one node and of two. */
 const VISITS = 20_000
+
+/** Visits of a node at the same time: one with fewer would handle fewer in a turn of its event loop. */
+const CONCURRENCY = 8
 const ROUNDS = 7
 
 /** From the response of a publish until each node shows the new version, while other sites are published. */
@@ -31,14 +35,26 @@ export const spread: Measurement = {
     await fleet.startNodes()
     const client = fleet.client(await fleet.signIn('owner@example.test'))
     const seconds = quick ? 10 : SECONDS
-    const until = performance.now() + seconds * 1000
-    const delays: number[] = []
-    const publishes = await Promise.all(
-      Array.from({ length: SITES }, () => publishRepeatedly({ fleet, client, until, delays })),
-    )
-    const total = publishes.reduce((sum, count) => sum + count, 0)
-    return [...describe(delays, total / seconds), await compareVisits(fleet, client, quick ? 3 : ROUNDS)]
+    return [
+      ...(await measureDelays(fleet, client, { sites: FEW, seconds })),
+      ...(await measureDelays(fleet, client, { sites: MANY, seconds })),
+      await compareVisits(fleet, client, quick ? 3 : ROUNDS),
+    ]
   },
+}
+
+async function measureDelays(
+  fleet: Fleet,
+  client: Slipway,
+  { sites, seconds }: { sites: number; seconds: number },
+): Promise<Figure[]> {
+  const until = performance.now() + seconds * 1000
+  const delays: number[] = []
+  const publishes = await Promise.all(
+    Array.from({ length: sites }, () => publishRepeatedly({ fleet, client, until, delays })),
+  )
+  const total = publishes.reduce((sum, count) => sum + count, 0)
+  return describe(`${sites} clients`, delays, total / seconds)
 }
 
 interface Publisher {
@@ -83,8 +99,9 @@ async function compareVisits(fleet: Fleet, client: Slipway, rounds: number): Pro
 async function measureVisits(nodes: readonly FleetNode[], slug: string): Promise<number> {
   const read = () => nodes.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0)
   const before = read()
-  for (let visits = 0; visits < VISITS; visits += 8)
-    await Promise.all(Array.from({ length: 8 }, (_, index) => visit(nodes[index % nodes.length]!, slug)))
+  const atOnce = CONCURRENCY * nodes.length
+  for (let visits = 0; visits < VISITS; visits += atOnce)
+    await Promise.all(Array.from({ length: atOnce }, (_, index) => visit(nodes[index % nodes.length]!, slug)))
   return read() - before
 }
 
@@ -100,13 +117,13 @@ async function visit({ port, agent }: FleetNode, slug: string): Promise<string> 
   return text(response)
 }
 
-function describe(delays: readonly number[], publishesPerSecond: number): Figure[] {
+function describe(who: string, delays: readonly number[], publishesPerSecond: number): Figure[] {
   const sorted = delays.toSorted((one, other) => one - other)
   const at = (share: number) => [sorted[Math.floor(share * (sorted.length - 1))]!]
   return [
-    figure('publishes', 'a second', [publishesPerSecond]),
-    figure('shown by a node after the response: median', 'ms', at(0.5), 20),
-    figure('99th percentile', 'ms', at(0.99), 250),
-    figure('maximum', 'ms', at(1), 1000),
+    figure(`${who}: publishes`, 'a second', [publishesPerSecond]),
+    figure(`${who}: shown by a node after the response, median`, 'ms', at(0.5), 20),
+    figure(`${who}: 99th percentile`, 'ms', at(0.99), 250),
+    figure(`${who}: maximum`, 'ms', at(1), 1000),
   ]
 }
