@@ -185,8 +185,9 @@ export class S3Client {
 
   #toError({ status, headers, body }: S3Response): S3Error {
     const error = new S3Error(status, body)
-    if (error.code === 'RequestTimeTooSkewed' && headers.date)
-      this.#clockOffsetMs = Date.parse(headers.date) - this.#clock()
+    const serverTime = Date.parse(headers.date ?? '')
+    if (error.code === 'RequestTimeTooSkewed' && Number.isFinite(serverTime))
+      this.#clockOffsetMs = serverTime - this.#clock()
     return error
   }
 

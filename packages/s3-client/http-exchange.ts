@@ -74,7 +74,11 @@ export class HttpExchanges {
   async send(signed: SignedRequest, body: readonly Buffer[], signal?: AbortSignal): Promise<S3Response> {
     if (this.#pending >= MAX_PENDING_REQUESTS) throw new S3QueueFullError('too many requests are waiting')
     this.#pending++
-    return this.#exchange(this.#request(signed, this.#agent), body, signal).finally(() => this.#pending--)
+    try {
+      return await this.#exchange(this.#request(signed, this.#agent), body, signal)
+    } finally {
+      this.#pending--
+    }
   }
 
   probe(signed: SignedRequest): Promise<S3Response> {

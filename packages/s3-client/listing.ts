@@ -28,10 +28,15 @@ export async function listSizes(
   const about = { 'list-type': '2', 'max-keys': `${limit}`, 'encoding-type': 'url' }
   const query = { ...about, prefix: `${prefix}${folder}`, ...startAfter }
   const { body } = await client.send({ kind: 'list', method: 'GET', query })
-  return childTexts(body.toString(), 'Contents').map((object) => {
-    const key = decodeURIComponent((childText(object, 'Key') ?? '').replaceAll('+', ' '))
+  const text = body.toString()
+  const isEncoded = childText(text, 'EncodingType') === 'url'
+  const objects = childTexts(text, 'Contents').map((object) => {
+    const given = childText(object, 'Key') ?? ''
+    const key = isEncoded ? decodeURIComponent(given.replaceAll('+', ' ')) : given
     return { name: key.slice(prefix.length), size: Number(childText(object, 'Size')) }
   })
+  // A server that does not continue after the last name would never come to an end.
+  return after === undefined ? objects : objects.filter(({ name }) => name > after)
 }
 
 /** Absent objects are ignored. Rejects after all requests when one of them failed. */

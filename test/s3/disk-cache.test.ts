@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { DiskCache } from '../../server/blobs/s3/disk-cache.ts'
@@ -40,5 +40,11 @@ test('a cache that fills the disk gives way to new content and to publishing', a
   for (otherFiles = 0; otherFiles <= DISK_FILES; otherFiles++) await cache.assertSpace()
   assert.equal(countFiles(), 0)
   await assert.rejects(cache.assertSpace(), { code: 'INSUFFICIENT_STORAGE' })
-  assert.deepEqual(metrics.read()['slipway_disk_cache_failures_total{operation="write"}'] ?? 0, 0)
+  const failures = (operation: string) =>
+    metrics.read()[`slipway_disk_cache_failures_total{operation="${operation}"}`] ?? 0
+  assert.deepEqual([failures('write'), failures('evict')], [0, 0])
+  // A folder cannot be deleted as a file, as a file of another user cannot.
+  mkdirSync(join(folder.path, 'ab', `${'ab'.repeat(32)}.${FILE_BYTES}`), { recursive: true })
+  await assert.rejects(cache.assertSpace(), { code: 'INSUFFICIENT_STORAGE' })
+  assert.ok(failures('evict') > 0)
 })

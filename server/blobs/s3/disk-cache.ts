@@ -142,8 +142,7 @@ export class DiskCache {
         for (const name of await this.#list(shard)) {
           if (total <= target) break
           if (isSpared(name)) continue
-          await this.#unlink(name)
-          total -= bytesOf(name)
+          if (await this.#unlink(name)) total -= bytesOf(name)
         }
       }
     }
@@ -160,8 +159,17 @@ export class DiskCache {
     if (this.#used.size < MAX_USED_NAMES) this.#used.add(name)
   }
 
-  async #unlink(name: string): Promise<void> {
-    await unlink(this.#path(name)).catch(() => undefined)
+  /** Whether the file does not exist afterwards: where none can be deleted, nothing waits for space that does not come. */
+  async #unlink(name: string): Promise<boolean> {
+    try {
+      await unlink(this.#path(name))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+        this.#options.metrics.counter('slipway_disk_cache_failures_total', { operation: 'evict' }).add()
+        return false
+      }
+    }
+    return true
   }
 
   #path(name: string): string {
