@@ -50,7 +50,13 @@ export function useVersions(
     value: shown.current,
     async restore({ versionId }) {
       const previousVersionId = await restore(versionId)
-      const undo = undoVersion({ slug, versionId, previousVersionId, restore })
+      const undo = undoVersion({
+        slug,
+        versionId,
+        previousVersionId,
+        restore,
+        onRestored: () => versions.reload(),
+      })
       showToast(describeLive(versionId), undo)
     },
     async remove({ versionId }) {

@@ -140,7 +140,9 @@ export async function requireAccessTo(
   const role = site && (await findRole(queries, site, account))
   if (!role) throw siteNotFound()
   if (isRetired(site)) throw role === 'owner' && isInTrash(site) ? siteInTrash(site) : siteNotFound()
-  const current = requireNotExpired(site, now)
+  // A suspended site is kept after its expiry, and its owner can take it along.
+  const isKept = RIGHTS_WHILE_SUSPENDED.has(right) && (site.suspension ?? account.suspension)
+  const current = isKept ? site : requireNotExpired(site, now)
   if (role !== 'owner' && OWNER_RIGHTS.has(right))
     throw new ApiError('OWNER_REQUIRED', 'Only the owner of this site can do this')
   if (!RIGHTS_WHILE_SUSPENDED.has(right)) await assertNotSuspended(queries, current, account)

@@ -85,6 +85,27 @@ describe('a suspended site', () => {
     assert.equal(about(/ticket 7/).length, 0)
   })
 
+  test('that is online again is not announced as suspended by an email that had to wait', async () => {
+    const { owner, slug } = await publishedSite()
+    await call('PUT', `sites/${slug}/suspension`, REASON)
+    api.pass(10 * MINUTE_MS)
+    await call('DELETE', `sites/${slug}/suspension`)
+    await api.sweep('emails')
+    const mails = await mailsTo(api, owner.email)
+    const count = (text: RegExp) => mails.filter((mail) => text.test(mail)).length
+    assert.deepEqual([count(/Subject: .* was suspended/), count(/Subject: .* is online again/)], [0, 1])
+  })
+
+  test('can be read and deleted by its owner after its expiry, until it is deleted', async () => {
+    const owner = await api.account()
+    const { slug } = await api.publish(owner.client, { 'index.html': 'x' }, { ttlSeconds: 3600 })
+    await call('PUT', `sites/${slug}/suspension`, REASON)
+    api.pass(2 * HOUR_MS)
+    await api.sweep('expired-sites')
+    assert.equal((await owner.client.details(slug)).suspension?.reason, REASON.reason)
+    await owner.client.delete(slug)
+  })
+
   test('shows its thumbnails, and those of a suspended account, only to its owner and collaborators', async () => {
     const { owner, colleague, slug, older } = await publishedSite()
     await owner.client.putThumbnail(slug, older, webp(1, 1))

@@ -178,7 +178,7 @@ const ROWS: readonly Row[] = [
   // Emails and certificates of single sites
   ['queues more sites for certificates than the budget allows', 'server/certificates/maintenance.ts', 'requestSiteCertificates', '(await hasRoom({ tx, directory }, { accountId: ownerId, root: domain, ofSites: perWeek }, now))', 'true', 'test/certificates/budget.test.ts'],
   ['serves certificates of deleted sites', 'server/store/queries/certificates.ts', 'CertificateQueries.findOfSite', "selectFrom('sites').select('slug').where('slug', '=', slug).where(IS_SERVED)", "selectFrom('sites').select('slug').where('slug', '=', slug)", 'test/tls/service.test.ts'],
-  ['sends two emails about one event', 'server/operations/notices/notices.ts', 'Notices.#claim', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })', '', 'test/operator/sweeps.test.ts'],
+  ['sends two emails about one event', 'server/operations/notices/notices.ts', 'Notices.#claim', 'await tx.notices.schedule(id, { attempts: attempts + 1, dueAt })', '', 'test/operator/sweeps.test.ts'],
   ['allows a program by the second of two fast clicks', 'dashboard/app/decision.tsx', 'Decision', '!isSettled', 'false', 'test/dashboard/authorize.test.ts'],
   ['shows a program without a name', 'server/accounts/oauth/programs.ts', 'programName', 'isVisible(line)', 'true', 'test/mcp/registrations.test.ts'],
   ['accepts a redirect URI with a line end', 'server/accounts/oauth/clients.ts', 'isRedirectUri', '/[\\s\\p{C}]/u.test(uri) || !URL.canParse(uri)', '!URL.canParse(uri)', 'test/mcp/registrations.test.ts'],

@@ -44,6 +44,9 @@ const LIMITS: { readonly [Kind in NoticeEvent['kind']]?: typeof DEFAULT_LIMIT } 
   review: { windowMs: HOUR_MS, max: 6 },
 }
 
+/** Emails about a suspension and its end are sent in their order, unless one has waited for a mail server or its limit. */
+const MAX_AGE_OF_REVERSED_MS = 5 * MINUTE_MS
+
 /** The last one after about a day. */
 const MAX_ATTEMPTS = 10
 const MAX_RETRY_INTERVAL_MS = 4 * HOUR_MS
@@ -86,7 +89,10 @@ export class Notices {
       if (!recipient) continue
       const outcome = await this.#send(notice, recipient)
       if (notice.event.kind === 'account-deleted')
-        await store.execute('relaxed', ({ notices }) => notices.deleteOfAccount(recipient.id))
+        await store.write('relaxed', INDEPENDENT, async ({ notices }) => {
+          if (outcome === 'done') await notices.schedule(notice.id, { attempts: 1, dueAt: null })
+          await notices.deleteOfAccount(recipient.id)
+        })
       if (outcome === 'done') sent++
       // A mail server that does not respond now probably does not accept the next email either.
       else if (outcome === 'failed' || ++deferred === MAX_DEFERRED) break
@@ -133,7 +139,8 @@ export class Notices {
 
   /**
    * Takes a notice before it is sent. Undefined when another process has taken it, its account was deleted, its deleted
-   * site was restored, its site has expired since, or the account has had too many emails of its kind.
+   * site was restored, its site has expired since, it has waited and its suspension is over, or the account has had too many
+   * emails of its kind.
    */
   async #claim(id: string, store: Store): Promise<Recipient | undefined> {
     const { clock, log } = this.#parts
@@ -142,8 +149,11 @@ export class Notices {
       const notice = await tx.notices.find(id)
       if (!notice || notice.dueAt === null || notice.dueAt > now) return undefined
       const { attempts, accountId, event } = notice
-      await tx.notices.schedule(id, { attempts: attempts + 1, dueAt: null })
-      if (event.kind === 'account-deleted') return { id: accountId, email: event.to }
+      const isLast = event.kind === 'account-deleted'
+      // Nothing else sends or deletes this one when the process ends before it is sent.
+      const dueAt = isLast ? now + MAX_RETRY_INTERVAL_MS : null
+      await tx.notices.schedule(id, { attempts: attempts + 1, dueAt })
+      if (isLast) return { id: accountId, email: event.to }
       const account = await tx.accounts.byId(accountId)
       if (!account || account.deletionStartedAt !== null || !wantsNotice(account, event.kind))
         return undefined
@@ -155,6 +165,8 @@ export class Notices {
         const site = await tx.sites.bySlug(event.slug)
         if (site?.deletedAt === null) return undefined
       }
+      if (now - notice.createdAt > MAX_AGE_OF_REVERSED_MS && (await isReversed(tx, event, account)))
+        return undefined
       // The first attempt was counted.
       if (attempts > 0) return account
       const { windowMs, max } = LIMITS[event.kind] ?? DEFAULT_LIMIT
@@ -210,6 +222,22 @@ export class Notices {
 
 function retryDelayMs(attempts: number): number {
   return Math.min(RETRY_INTERVAL_MS * 2 ** attempts, MAX_RETRY_INTERVAL_MS)
+}
+
+/** Whether a suspension, or its end, is no longer true. */
+async function isReversed({ sites }: Queries, event: NoticeEvent, account: Account): Promise<boolean> {
+  switch (event.kind) {
+    case 'site-suspended':
+    case 'site-resumed': {
+      const site = await sites.bySlug(event.slug)
+      return site !== undefined && (site.suspension !== null) === (event.kind === 'site-resumed')
+    }
+    case 'account-suspended':
+    case 'account-resumed':
+      return (account.suspension !== null) === (event.kind === 'account-resumed')
+    default:
+      return false
+  }
 }
 
 async function wasSent({ notices }: Queries, id: string): Promise<boolean> {

@@ -443,8 +443,16 @@ export class AcmeQueries extends QueryGroup {
 
   /** The CA of the last order; undefined without a recent one. */
   async lastDirectory(): Promise<string | undefined> {
-    const orders = this.db.selectFrom('acme_requests').select('directory').where('kind', '=', 'order')
-    return (await orders.orderBy('at', 'desc').limit(1).executeTakeFirst())?.directory
+    const lastOf = (kind: 'order' | 'renewal') =>
+      this.db
+        .selectFrom('acme_requests')
+        .select(['directory', 'at'])
+        .where('kind', '=', kind)
+        .orderBy('at', 'desc')
+        .limit(1)
+        .executeTakeFirst()
+    const [order, renewal] = [await lastOf('order'), await lastOf('renewal')]
+    return (renewal && (!order || renewal.at > order.at) ? renewal : order)?.directory
   }
 
   async deleteRequests(before: number): Promise<number> {
