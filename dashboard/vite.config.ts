@@ -90,13 +90,16 @@ const preloadReview: Plugin = {
   name: 'preload-review',
   writeBundle({ dir }, bundle) {
     const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
-    const pathOf = (wanted: string) => `/${chunks.find(({ name }) => name === wanted)!.fileName}`
-    const script = `<script type="module" async src="${pathOf('review-early')}"></script>`
-    const link = `<link rel="modulepreload" crossorigin href="${pathOf('review')}">`
+    const chunkOf = (wanted: string) => chunks.find(({ name }) => name === wanted)!
     const page = readFileSync(`${dir}/index.html`, 'utf8')
+    const script = `<script type="module" async src="/${chunkOf('review-early').fileName}"></script>`
+    const { fileName, imports } = chunkOf('review-page')
+    const links = [fileName, ...imports]
+      .filter((path) => !page.includes(path))
+      .map((path) => `<link rel="modulepreload" crossorigin href="/${path}">`)
     writeFileSync(
       `${dir}/review.html`,
-      page.replace('<link', `${script}<link`).replace('</head>', `${link}</head>`),
+      page.replace('<link', `${script}<link`).replace('</head>', `${links.join('')}</head>`),
     )
   },
 }
@@ -127,7 +130,7 @@ export default defineConfig({
           includeDependenciesRecursively: false,
           groups: [
             { name: 'kit', test: (id) => KIT.some((part) => part.test(id)), minShareCount: 2 },
-            { name: 'review', test: /\/dashboard\/review\/(?!early|frame\.ts|review-view)/ },
+            { name: 'review', test: /\/dashboard\/review\/(?!early|frame\.ts|review-(?:page|view))/ },
           ],
         },
       },

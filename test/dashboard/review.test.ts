@@ -85,6 +85,27 @@ test(
   },
 )
 
+test(
+  'no script of a review waits for another, because the page names all of them',
+  requiresBrowser,
+  async () => {
+    const { owner } = await web.asOwner()
+    const { link } = await startReview(owner)
+    const { page } = await web.asVisitor()
+    const html = await (await page.goto(link))!.text()
+    await page.locator('.review-desk [role=toolbar] button:enabled').first().waitFor()
+    const loaded = await page.evaluate(() =>
+      performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
+    )
+    const scripts = loaded.filter((path) => path.endsWith('.js'))
+    assert.notDeepEqual(scripts, [])
+    assert.deepEqual(
+      scripts.filter((path) => !html.includes(`"${path}"`)),
+      [],
+    )
+  },
+)
+
 for (const [what, html] of [
   ['without a place', PAGE('Buy')],
   [
