@@ -36,28 +36,57 @@ const CODE_PAGES: [label: string, upperHalf?: string][] = [
   ['euc-kr'],
 ]
 
-/** Names that the code page is chosen by. */
-const MAX_SAMPLE_NAMES = 1000
+/** Names that are decoded between two pauses: about 10 ms. */
+const BYTES_PER_TURN = 256 * 1024
+/** Decoding an empty name takes time too. */
+const MIN_NAME_BYTES = 64
+
+/** Of the names that the code page is chosen by. */
+const MAX_SAMPLE_BYTES = 8192
 
 /**
  * The names of a zip: UTF-8 if valid, whatever the flag, because many archivers omit it; otherwise in the code page in
  * which they are words. Older programs for Windows write backslashes, though APPNOTE 4.4.17.1 demands slashes; other
- * programs read them as slashes when no name has both.
+ * programs read them as slashes when no name has both. Pauses between parts of the work.
  */
-export function decodeZipNames(entries: readonly ZipName[]): ZipNames {
+export async function decodeZipNames(
+  entries: readonly ZipName[],
+  pause: () => Promise<unknown>,
+): Promise<ZipNames> {
   const notes: string[] = []
-  const decoded = entries.map(({ bytes, unicode }) => unicode ?? decodeStrictly(bytes, 'utf-8'))
+  const decoded: (string | undefined)[] = []
+  await forEach(entries, pause, ({ bytes, unicode }, at) => {
+    decoded[at] = unicode ?? decodeStrictly(bytes, 'utf-8')
+  })
   const legacy = entries.filter((_, at) => decoded[at] === undefined)
   if (legacy.length > 0) {
     const codePage = guessCodePage(legacy)
     notes.push(`The names in the archive are not UTF-8. They were read in the code page ${codePage[0]}.`)
-    for (const [at, { bytes }] of entries.entries()) decoded[at] ??= decode(bytes, codePage)
+    await forEach(entries, pause, ({ bytes }, at) => {
+      decoded[at] ??= decode(bytes, codePage)
+    })
   }
   const isPath = decoded.some((name) => name?.includes('\\') && name.includes('/'))
   const names = decoded.map((name = '') => (isPath ? name : name.replaceAll('\\', '/')))
   if (names.some((name, at) => name !== decoded[at]))
     notes.push('Backslashes in the names of the archive were read as folders.')
   return { names, notes }
+}
+
+async function forEach(
+  entries: readonly ZipName[],
+  pause: () => Promise<unknown>,
+  work: (entry: ZipName, at: number) => void,
+): Promise<void> {
+  let bytes = 0
+  for (const [at, entry] of entries.entries()) {
+    bytes += MIN_NAME_BYTES + entry.bytes.length
+    if (bytes > BYTES_PER_TURN) {
+      bytes = 0
+      await pause()
+    }
+    work(entry, at)
+  }
 }
 
 function decode(bytes: Uint8Array, [label, upperHalf]: (typeof CODE_PAGES)[number]): string | undefined {
@@ -67,12 +96,20 @@ function decode(bytes: Uint8Array, [label, upperHalf]: (typeof CODE_PAGES)[numbe
   )
 }
 
+const decoders = new Map<string, TextDecoder>()
+
+/** Undefined for what the encoding does not have. An exception for each name would take most of the time. */
 function decodeStrictly(bytes: Uint8Array, label: string): string | undefined {
-  try {
-    return new TextDecoder(label, { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
+  const decoder = decoders.get(label) ?? new TextDecoder(label, { ignoreBOM: true })
+  decoders.set(label, decoder)
+  const text = decoder.decode(bytes)
+  const isWhole = !text.includes('\uFFFD') || (label === 'utf-8' && isEncodingOf(text, bytes))
+  return isWhole ? text : undefined
+}
+
+function isEncodingOf(text: string, bytes: Uint8Array): boolean {
+  const encoded = new TextEncoder().encode(text)
+  return encoded.length === bytes.length && encoded.every((byte, at) => byte === bytes[at])
 }
 
 function guessCodePage(names: readonly ZipName[]): (typeof CODE_PAGES)[number] {
@@ -80,7 +117,11 @@ function guessCodePage(names: readonly ZipName[]): (typeof CODE_PAGES)[number] {
   const ordered = isUnix
     ? [...CODE_PAGES].sort(([a], [b]) => Number(b === 'windows-1252') - Number(a === 'windows-1252'))
     : CODE_PAGES
-  const sample = names.slice(0, MAX_SAMPLE_NAMES)
+  let left = MAX_SAMPLE_BYTES
+  const sample = names.filter(({ bytes }, at) => {
+    left -= bytes.length
+    return at === 0 || left >= 0
+  })
   const scored = ordered.flatMap((codePage) => {
     const texts = sample.map(({ bytes }) => decode(bytes, codePage))
     return texts.includes(undefined) ? [] : { codePage, penalty: penalize(texts.join('/')) }

@@ -59,7 +59,7 @@ function zipPart(part: ZipPart, at: number): { local: Buffer; central: Buffer } 
     attributes = (mode << 16) >>> 0,
     extra = text(''),
   } = part
-  const name = Buffer.from(part.name as string)
+  const name = Buffer.from(part.name)
   const raw = part.raw ?? (method === 8 ? deflateRawSync(data) : data)
   const both = Buffer.alloc(26)
   both.writeUInt16LE(20)

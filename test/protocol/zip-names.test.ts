@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { decodeZipNames } from '../../protocol/folder/zip-names.ts'
 
 const MS_DOS = 0
@@ -18,10 +19,11 @@ const LEGACY: [name: string, codePage: string, bytes: string, system?: number][]
   ['한글문서.html', 'euc-kr', 'c7d1b1dbb9aebcad2e68746d6c'],
 ]
 
-it('names of a zip are read in the code page in which they are words, and the notes name it', () => {
+it('names of a zip are read in the code page in which they are words, and the notes name it', async () => {
   for (const [name, codePage, bytes, system = MS_DOS] of LEGACY) {
     const entries = [Buffer.from(bytes, 'hex'), Buffer.from('index.html')]
-    const { names, notes } = decodeZipNames(entries.map((bytes) => ({ bytes, unicode: undefined, system })))
+    const given = entries.map((bytes) => ({ bytes, unicode: undefined, system }))
+    const { names, notes } = await decodeZipNames(given, setImmediate)
     assert.deepEqual(names, [name, 'index.html'])
     assert.deepEqual(notes, [
       `The names in the archive are not UTF-8. They were read in the code page ${codePage}.`,
@@ -29,12 +31,15 @@ it('names of a zip are read in the code page in which they are words, and the no
   }
 })
 
-it('backslashes in the names of a zip separate folders when no name has both, and the notes say so', () => {
+it('backslashes in the names of a zip separate folders when no name has both, and the notes say so', async () => {
   const decode = (...names: string[]) =>
-    decodeZipNames(names.map((name) => ({ bytes: Buffer.from(name), unicode: undefined, system: MS_DOS })))
-  assert.deepEqual(decode('index.html', 'css\\app.css', 'img\\'), {
+    decodeZipNames(
+      names.map((name) => ({ bytes: Buffer.from(name), unicode: undefined, system: MS_DOS })),
+      setImmediate,
+    )
+  assert.deepEqual(await decode('index.html', 'css\\app.css', 'img\\'), {
     names: ['index.html', 'css/app.css', 'img/'],
     notes: ['Backslashes in the names of the archive were read as folders.'],
   })
-  assert.deepEqual(decode('a/b\\c', 'd\\e'), { names: ['a/b\\c', 'd\\e'], notes: [] })
+  assert.deepEqual(await decode('a/b\\c', 'd\\e'), { names: ['a/b\\c', 'd\\e'], notes: [] })
 })

@@ -67,14 +67,26 @@ const DOCUMENTS: [title: string, html: string][] = [
 const named = (parts: Record<string, string>): Buffer =>
   zip(Object.entries(parts).map(([name, data]) => ({ name, data: Buffer.from(data) })))
 
-const entries = (count: number, name: (number: number) => string, more: Partial<ZipPart> = {}): Buffer =>
+const entries = (
+  count: number,
+  name: (number: number) => string | Buffer,
+  more: Partial<ZipPart> = {},
+): Buffer =>
   zip(Array.from({ length: count }, (_, number) => ({ name: name(number), data: Buffer.from('x'), ...more })))
+
+/** Compressed data without contents: four blocks with fixed codes take five bytes (RFC 1951, 3.2.6). */
+const EMPTY_BLOCKS = Buffer.alloc(50_000_000, Buffer.from([0x02, 0x08, 0x20, 0x80, 0]))
 
 // biome-ignore format: one row per case
 const ARCHIVES: [title: string, archive: () => Buffer][] = [
   ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
   ['a zip of many ends before zeros', () => Buffer.concat([Buffer.from('PK\x05\x06'.repeat(4825), 'latin1'), Buffer.alloc(46_256), Buffer.of(1)])],
   ['a zip of names of 60 kB', () => entries(100, (n) => 'a/'.repeat(30_000) + n)],
+  ['a zip of names of 64 kB in an old code page', () => entries(350, () => Buffer.alloc(65_535, 0xb0))],
+  ['a zip of 45,000 names in an old code page below an excluded folder', () => entries(45_000, (n) => Buffer.from(`node_modules/\x84${n}`, 'latin1'))],
+  ['a zip of 45,000 names of an excluded folder in a top folder', () => entries(45_000, (n) => `site/node_modules/${n}`)],
+  ['a zip whose rules are many empty blocks', () => entries(1, () => '.slipwayignore', { size: 1, raw: EMPTY_BLOCKS })],
+  ['a zip whose link is many empty blocks', () => entries(1, () => 'a', { mode: 0o120777, size: 1, raw: EMPTY_BLOCKS })],
   ['a tar of links through each other', () => tarOf(950, (n) => linkPart(n, `${'../x/'.repeat(12)}${n + 1}`))],
   ['a tar of links to a folder', () => tarOf(900, (n) => n < 450 ? tarPart({ name: `d/${n}.txt` }) : linkPart(n, '../d'))],
   ['a tar of many links with deep targets', () => tarOf(20_000, (n) => linkPart(n, `${'a/'.repeat(45)}${n}`))],

@@ -20,14 +20,8 @@ export class ZipArchive {
   /** Those of the listing, in its order. */
   readonly #entries: Entry[]
 
-  private constructor(entries: Entry[]) {
+  private constructor(entries: Entry[], { names, notes }: Awaited<ReturnType<typeof decodeZipNames>>) {
     this.#entries = entries
-    const { names, notes } = decodeZipNames(
-      entries.map(({ rawFilename, filename, extraFieldUnicodePath, versionMadeBy }) => {
-        const unicode = extraFieldUnicodePath?.valid ? filename : undefined
-        return { bytes: rawFilename, unicode, system: versionMadeBy >>> 8 }
-      }),
-    )
     this.listing = { entries: entries.map((entry, at) => toListing(entry, names[at]!)), notes }
   }
 
@@ -39,7 +33,14 @@ export class ZipArchive {
       if (entries.push(entry) > MAX_ENTRIES)
         throw new Error(`it has more than ${formatNumber(MAX_ENTRIES)} entries`)
     }
-    const zip = new ZipArchive(entries)
+    const names = await decodeZipNames(
+      entries.map(({ rawFilename, filename, extraFieldUnicodePath, versionMadeBy }) => {
+        const unicode = extraFieldUnicodePath?.valid ? filename : undefined
+        return { bytes: rawFilename, unicode, system: versionMadeBy >>> 8 }
+      }),
+      async () => {},
+    )
+    const zip = new ZipArchive(entries, names)
     await zip.#readLinks()
     return zip
   }

@@ -153,6 +153,13 @@ export class ArchiveLimits {
     }
   }
 
+  /** Throws for a name that no code page makes short enough, before it is decoded. */
+  assertNameLength(name: Buffer): void {
+    const max = this.#limits.pathCharacters
+    if (name.length > 4 * max)
+      throw entryError(name.toString('latin1', 0, max), `must have at most ${max} characters`)
+  }
+
   #assertPathLength(path: string): void {
     const max = this.#limits.pathCharacters
     if (path.length <= max || [...path].length <= max) return

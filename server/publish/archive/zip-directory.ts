@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl'
 import { toArchivePath } from '../../../protocol/folder/folder-selection.ts'
 import { decodeZipNames } from '../../../protocol/folder/zip-names.ts'
@@ -23,6 +24,7 @@ const REGULAR_FILE_TYPES = new Set([0, 0o100000, FOLDER])
 const FAT_FOLDER = 0x10
 const DEFLATED = 8
 const CENTRAL_HEADER_SIGNATURE = 0x02014b50
+const ENTRIES_A_TURN = 1000
 
 export interface ZipEntry {
   path: string
@@ -49,11 +51,14 @@ export async function readDirectory(
     const found: Entry[] = []
     for await (const entry of zip.eachEntry()) {
       budget.countOverhead(entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength)
+      budget.assertNameLength(entry.fileNameRaw)
       found.push(entry)
+      if (found.length % ENTRIES_A_TURN === 0) await nextTurn()
     }
-    const named = nameEntries(found, budget)
+    const named = await nameEntries(found, budget)
     await addIgnoreFiles(named, budget, readText)
-    for (const [entry, path] of named) {
+    for (const [at, [entry, path]] of named.entries()) {
+      if (at % ENTRIES_A_TURN === 0) await nextTurn()
       if (isFolder(path) || isEmptyFolder(entry)) {
         budget.excludeByName(isFolder(path) ? path : `${path}/`, 0)
         continue
@@ -118,13 +123,17 @@ class SpoolReader extends RandomAccessReader {
   }
 }
 
-function nameEntries(entries: readonly Entry[], budget: ArchiveLimits): [Entry, path: string][] {
-  const { names, notes } = decodeZipNames(
+async function nameEntries(
+  entries: readonly Entry[],
+  budget: ArchiveLimits,
+): Promise<[Entry, path: string][]> {
+  const { names, notes } = await decodeZipNames(
     entries.map(({ fileNameRaw: bytes, generalPurposeBitFlag: flags, extraFields, versionMadeBy }) => {
       const name = getFileNameLowLevel(flags | UTF8_FLAG, bytes, extraFields, true)
       const unicode = name === bytes.toString() ? undefined : name
       return { bytes, unicode, system: versionMadeBy >>> 8 }
     }),
+    nextTurn,
   )
   budget.notes.push(...notes)
   return entries.map((entry, at) => [entry, toArchivePath(names[at]!)])

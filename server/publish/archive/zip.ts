@@ -83,7 +83,9 @@ async function findContentsStart(spool: RandomAccess, { path, offset }: ZipEntry
   return offset + LOCAL_HEADER_BYTES + header.readUInt16LE(26) + header.readUInt16LE(28)
 }
 
+/** In one turn; of no more bytes than a file in memory may have, whatever the directory says of their contents. */
 async function readContents(spool: RandomAccess, start: number, entry: ZipEntry): Promise<Buffer> {
+  if (entry.compressedSize > MAX_BUFFERED_FILE_BYTES) throw corruptEntry(entry.path)
   const raw = await spool.read(start, entry.compressedSize)
   const bytes = entry.deflated ? inflate(raw, entry) : raw
   if (bytes.length !== entry.size || crc32(bytes) !== entry.crc32) throw corruptEntry(entry.path)
