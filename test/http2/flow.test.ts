@@ -384,21 +384,32 @@ for (const engine of ENGINE_NAMES)
         await client.ended(1)
       })
 
-      testOwn('ends when its client opens the window by a byte now and then', async () => {
-        const client = await openClient(
-          settingsFrame([[4, 2 ** 20]]),
-          getFrame(1, host, '/big.bin'),
-          getFrame(3, host, '/other.bin'),
-        )
-        const serverSocket = fixture.sockets.at(-1)!
-        await waitFor(() => (client.bodies.get(1) ?? 0) + (client.bodies.get(3) ?? 0) === 65_535)
-        for (let seconds = 0; seconds < 150 && !serverSocket.destroyed; seconds += 5) {
-          client.send(frame(TYPE.windowUpdate, 0, 0, uint32(1)))
-          await client.roundTrip(`ping ${seconds}`.padEnd(8).slice(0, 8))
-          mock.timers.tick(5000)
-        }
-        assert.ok(serverSocket.destroyed)
-      })
+      const tricks: [what: string, frames: (seconds: number) => Buffer[]][] = [
+        ['opens the window by a byte now and then', () => [frame(TYPE.windowUpdate, 0, 0, uint32(1))]],
+        [
+          'opens no window, but requests what needs none',
+          (seconds) =>
+            Array.from({ length: 60 }, (_, at) =>
+              getFrame(5 + 2 * (12 * seconds + at), host, '/', { ':method': 'HEAD' }),
+            ),
+        ],
+      ]
+      for (const [what, frames] of tricks)
+        testOwn(`ends when its client ${what}`, async () => {
+          const client = await openClient(
+            settingsFrame([[4, 2 ** 20]]),
+            getFrame(1, host, '/big.bin'),
+            getFrame(3, host, '/other.bin'),
+          )
+          const serverSocket = fixture.sockets.at(-1)!
+          await waitFor(() => (client.bodies.get(1) ?? 0) + (client.bodies.get(3) ?? 0) === 65_535)
+          for (let seconds = 0; seconds < 150 && !serverSocket.destroyed; seconds += 5) {
+            client.send(...frames(seconds))
+            await client.roundTrip(`ping ${seconds}`.padEnd(8).slice(0, 8))
+            mock.timers.tick(5000)
+          }
+          assert.ok(serverSocket.destroyed)
+        })
 
       testOwn('resets streams that wait for their client, while others continue', async () => {
         serve = () => undefined

@@ -32,6 +32,8 @@ export class DataScheduler {
   readonly #onSent: DataSchedulerOptions['onSent']
   readonly #onProgress: DataSchedulerOptions['onProgress']
   window = INITIAL_WINDOW_BYTES
+  /** Bytes of DATA frames that the windows allowed. */
+  sentBytes = 0
   /** Streams that have bytes to send and a window. */
   readonly #queue: Stream[] = []
   /** Runs while bytes are held back because the window is small. */
@@ -120,6 +122,7 @@ export class DataScheduler {
     writeFrameHead(target, at, { type: TYPE.data, flags, stream: stream.id, length: count })
     stream.window -= count
     this.window -= count
+    this.sentBytes += count
     stream.read(count, target, at + FRAME_HEADER_BYTES)
     this.#onProgress(stream, count)
     if (isLast) this.#onSent(stream)

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { MemoryReservation } from '../clients/client-memory.ts'
+import type { DataScheduler } from './data-scheduler.ts'
 import { FloodGuard } from './flood-guard.ts'
 import {
   buildFrame,
@@ -88,8 +89,8 @@ export class FrameHandler {
     return this.#requests.lastAcceptedStreamId
   }
 
-  get isBlocked(): boolean {
-    return this.#streams.sender.isBlocked
+  get sender(): DataScheduler {
+    return this.#streams.sender
   }
 
   get isIdle(): boolean {

@@ -39,9 +39,10 @@ export class Http2Session {
   #endedAtTick: number | undefined
   #lastActiveTick: number
   #lastBufferedBytes = 0
-  /** Bytes delivered while the server waits for the client, and bytes delivered up to the last idle check. */
+  /** Bytes delivered while the server waits for the client, and what was delivered up to the last idle check. */
   readonly #progress: Progress
   #deliveredBytes = 0
+  #sentBytes = 0
 
   constructor(socket: Socket, server: Http2ServerContext) {
     this.#socket = socket
@@ -121,9 +122,12 @@ export class Http2Session {
 
   #isTooSlow(period: number): boolean {
     const { deliveredBytes } = this.#writeBuffer
-    this.#progress.add(deliveredBytes - this.#deliveredBytes)
+    const { sentBytes, isBlocked } = this.#frames.sender
+    // What needs no window does not show that the client takes what waits for it.
+    this.#progress.add(isBlocked ? sentBytes - this.#sentBytes : deliveredBytes - this.#deliveredBytes)
     this.#deliveredBytes = deliveredBytes
-    const isWaiting = this.#lastBufferedBytes > 0 || this.#frames.isBlocked
+    this.#sentBytes = sentBytes
+    const isWaiting = this.#lastBufferedBytes > 0 || isBlocked
     return this.#progress.isTooSlow({ tick: this.#server.pool.ticks, period, isWaiting })
   }
 
