@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { formatFileCount } from '../../protocol/format.ts'
+import { STATE_FOLDER } from '../../protocol/ignore/default-rules.ts'
 import { caseCollisions } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { digestAll } from '../sdk/folder/digest.ts'
@@ -77,14 +78,19 @@ function placeOf(folder: string, cwd: string): { base: string; folder: string[] 
 
 /** Throws a RefusedError unless the folder is absent, is empty, or has only files of the version, as after a cut-off pull. */
 async function assertReplaceable(folder: string, files: readonly FileEntry[]): Promise<void> {
-  if (!existsSync(folder) || readdirSync(folder).length === 0) return
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  if (names.length === 0) return
+  const refusal = new RefusedError(`${folder} isn't empty`, 'To replace files in it: --force')
+  // Before the whole tree is read, which may be that of a home folder.
+  const topNames = new Set([STATE_FOLDER, ...files.map(({ path }) => path.split('/', 1)[0]!)])
+  if (names.some((name) => !topNames.has(name))) throw refusal
   const found = scan(folder, { mode: 'merge', secrets: true })
   const hashes = new Map(files.map(({ path, hash }) => [path, hash]))
   const isPulled =
     found.excluded.length + found.misnamed.length === 0 &&
     found.files.every(({ local }) => hashes.has(local)) &&
     (await digestAll(found.files)).every(({ hash }, index) => hash === hashes.get(found.files[index]!.local))
-  if (!isPulled) throw new RefusedError(`${folder} isn't empty`, 'To replace files in it: --force')
+  if (!isPulled) throw refusal
 }
 
 /** The next publish of a folder replaces the live version that was downloaded into it. */

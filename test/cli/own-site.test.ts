@@ -259,6 +259,8 @@ describe('the site of this folder', () => {
       [{ 'a.txt': 'other' }, 6],
       [{ 'a.txt': 'x', 'mine.txt': 'x' }, 6],
       [{ 'a.txt': 'x', '.env': 'x' }, 6],
+      // The folder is not read further: reading this one fails.
+      [{ 'a.txt': 'x', '.slipwayignore/mine.txt': 'x' }, 6],
     ]
     for (const [at, [files, code]] of rows.entries()) {
       for (const [path, content] of Object.entries(files)) cli.write({ [`copy${at}/${path}`]: content })
