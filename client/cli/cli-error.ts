@@ -1,3 +1,5 @@
+import type { SlipwayError } from '../sdk/slipway-error.ts'
+
 /** Exit codes of every command, as in docs/command.md and the help. */
 export const EXIT_CODES = {
   failed: 1,
@@ -71,6 +73,19 @@ export class ConflictError extends CliError {
   constructor(message: string, details: unknown, hints: string[]) {
     super(message, ...hints)
     this.details = details
+  }
+}
+
+/** A request without a valid response may have had its effect, and its repetition has another one. */
+export class UnconfirmedError extends CliError {
+  override readonly code: string
+  override readonly status: number
+  override readonly exitCode = EXIT_CODES.network
+
+  constructor({ code, status, message }: SlipwayError, hint: string) {
+    super(message, hint)
+    this.code = code
+    this.status = status
   }
 }
 

@@ -1,6 +1,6 @@
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { openSite } from './account.ts'
-import { RefusedError } from './cli-error.ts'
+import { RefusedError, UnconfirmedError } from './cli-error.ts'
 import { type Command, SITE_OPTIONS } from './command.ts'
 import { reportRestored } from './restore.ts'
 import { describeVersion } from './version-id.ts'
@@ -20,9 +20,15 @@ Makes the version live that the current one replaced. Repeat it to go further ba
     const { versions } = await slipway.versions(slug)
     const live = versions.find(({ current }) => current)
     const restored = await slipway.restore(slug, 'previous', live?.versionId).catch((error: unknown) => {
-      if (!isSlipwayError(error, 'NOT_FOUND')) throw error
-      const hint = `List the saved versions: ${work.settings.program} versions`
-      throw new RefusedError('There is no earlier live version', hint)
+      const list = `${work.settings.program} versions`
+      if (isSlipwayError(error, 'NOT_FOUND'))
+        throw new RefusedError('There is no earlier live version', `List the saved versions: ${list}`)
+      if (isSlipwayError(error, 'NETWORK', 'BAD_ANSWER', 'UNAVAILABLE', 'INTERNAL'))
+        throw new UnconfirmedError(
+          error,
+          `The site may have been rolled back. Before you repeat it, see which version is live: ${list}`,
+        )
+      throw error
     })
     const name = describeVersion(restored.versionId, work.retryPolicy.now(), versions)
     reportRestored(work, options, site, restored, `Rolled back to ${name}`)

@@ -489,8 +489,9 @@ export class Slipway {
   }
 
   /**
-   * Makes a kept version live again; `previous` is the one that the live version replaced, and repeated, an earlier one.
-   * VERSION_CONFLICT when `baseVersionId` is not live.
+   * Makes a kept version live again; `previous` is the one that the live version replaced, and repeated, an earlier one:
+   * pass the live version as `baseVersionId`, so that repeating it after a lost response goes back no further.
+   * VERSION_CONFLICT when that is not live.
    */
   restore(slug: string, versionId: string, baseVersionId?: string): Promise<FinalizeResponse> {
     return this.#call('restoreVersion', { params: { slug, versionId }, query: { baseVersionId } })

@@ -206,6 +206,15 @@ describe('sites', () => {
       assert.ok(error !== '' && hint !== undefined, args)
     }
   })
+
+  it('never advise to repeat a rollback whose response was lost, which would go back twice', async () => {
+    for (const lost of ['cut', errorResponse(503, 'UNAVAILABLE')] as const) {
+      fixture.server.reply(/./, ({ method }) => (method === 'GET' ? [200, { versions: [] }] : lost))
+      const { code, stderr } = await fixture.cli.run(['rollback', '--site', 'otter'], keyed)
+      assert.deepEqual([code, /see which version is live: slipway versions/.test(stderr)], [5, true], stderr)
+      assert.doesNotMatch(stderr, /same command/)
+    }
+  })
 })
 
 describe('the program', () => {
