@@ -114,7 +114,7 @@ export function reportHandlers({ blocks, reports }: Pick<Services, 'blocks' | 'r
       return { kind, value }
     },
     reportPage: async ({ caller, body }) => {
-      await reports.add(body, caller.address)
+      await reports.add(body, caller)
       return { received: true }
     },
     listReports: ({ query: { state = 'open', ...page } }) => reports.list({ ...readPage(page), state }),

@@ -336,7 +336,7 @@ function readCredential(request: FastifyRequest, baseUrl: string): Credential | 
  * Also for a form that a page sends; not for a link that the user follows (Fetch Metadata, 2.1 to 2.4). Windows that a page
  * opens are counted apart, because Safari does not send `Sec-Fetch-User`.
  */
-function readOtherPage({ method, headers }: FastifyRequest): Caller['ofOtherPage'] {
+export function readOtherPage({ method, headers }: FastifyRequest): Caller['ofOtherPage'] {
   const { 'sec-fetch-site': site = 'none', 'sec-fetch-dest': destination, 'sec-fetch-user': user } = headers
   if (site === 'none' || site === 'same-origin') return undefined
   if (destination !== 'document' || !SAFE_METHODS.has(method)) return 'content'

@@ -11,7 +11,7 @@ import { ApiError, validationError } from '../lib/errors.ts'
 import { type Html, html } from '../lib/html.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
 import { sendPage } from '../web/pages.ts'
-import { recognizeForeignPages } from './auth.ts'
+import { readOtherPage, recognizeForeignPages } from './auth.ts'
 import { readBody } from './bodies.ts'
 
 interface ReportPageOptions {
@@ -54,7 +54,7 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
         throw new ApiError('UNAUTHORIZED', 'Reports are accepted from this page only. Send it again.')
       const address = clientIp(request.raw)
       await blocklist.assertCaller(address)
-      await reports.add(readReport(fields), address)
+      await reports.add(readReport(fields), { address, ofOtherPage: readOtherPage(request) })
     } catch (problem) {
       if (!(problem instanceof ApiError) || problem.status >= 500) throw problem
       return sendForm(reply, { fields, problem })

@@ -533,6 +533,22 @@ describe('the page for reports', () => {
       body: new URLSearchParams(fields).toString(),
     })
 
+  test('counts what other pages send apart, so that none keeps a visitor from a report', async () => {
+    api.pass(HOUR_MS)
+    const { siteUrl: url } = await publishedSite()
+    const foreign = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'empty' }
+    const send = (headers: Record<string, string>) =>
+      Promise.all([
+        post({ url, reason: 'other' }, headers),
+        api.request('POST', '/api/reports', { headers, json: { url, reason: 'other' } }),
+      ])
+    for (let sent = 0; sent < 20; sent += 2) await send(foreign)
+    const statuses = async (headers: Record<string, string>) =>
+      (await send(headers)).map(({ status }) => status)
+    assert.deepEqual(await statuses(foreign), [429, 429])
+    assert.deepEqual(await statuses({}), [200, 202])
+  })
+
   test('works without a script, and shows what is missing with what was entered', async () => {
     api.pass(HOUR_MS)
     const { slug, siteUrl } = await publishedSite()

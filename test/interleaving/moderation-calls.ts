@@ -11,7 +11,8 @@ export const MODERATION_CALLS: Record<string, CallSpec> = {
     changes: ['reports'],
     reads: ['bakery'],
     isDivisible: true,
-    run: ({ reports }) => reports.add({ url: 'https://bakery.sites.test/', reason: 'phishing' }, '192.0.2.9'),
+    run: ({ reports }) =>
+      reports.add({ url: 'https://bakery.sites.test/', reason: 'phishing' }, { address: '192.0.2.9' }),
   },
   'dismiss reports': {
     changes: ['reports'],

@@ -4,6 +4,7 @@ import type {
 } from '../../../protocol/api/admin/moderation.schema.ts'
 import type { ReportRequest } from '../../../protocol/api/reports.schema.ts'
 import { MAX_REPORT_TEXT_LENGTH, type ReportReason } from '../../../protocol/api/reports.ts'
+import type { Caller } from '../../accounts/authorization.ts'
 import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts'
 import { Hosts } from '../../edge/resolve/host.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
@@ -24,6 +25,8 @@ type ReportsParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'c
   /** '' for none. */
   email: string
 }
+
+type Reporter = Pick<Caller, 'address' | 'ofOtherPage'>
 
 /** Each report writes these texts, and a list reads those of 200 sites. */
 const MAX_LATEST = 20
@@ -56,9 +59,9 @@ export class Reports {
    * VALIDATION_ERROR when the address is not of a site, RATE_LIMITED for too many reports of a network. Opens a report
    * that was decided only if the site has changed since then, or is online after an action.
    */
-  async add({ url, reason, text = '', email }: ReportRequest, address: string): Promise<void> {
+  async add({ url, reason, text = '', email }: ReportRequest, from: Reporter): Promise<void> {
     const { store, clock } = this.#parts
-    await this.#charge(address)
+    await this.#charge(from)
     const slug = await this.#findSlug(url)
     const report: Report = {
       at: clock(),
@@ -161,8 +164,8 @@ export class Reports {
     })
   }
 
-  async #charge(address: string): Promise<void> {
-    const caller = { address, account: undefined, signedInWith: 'anonymous' } as const
+  async #charge({ address, ofOtherPage }: Reporter): Promise<void> {
+    const caller = { address, ofOtherPage, account: undefined, signedInWith: 'anonymous' } as const
     const { admitted, secondsLeft } = await this.#parts.limits.charge(caller, 'report')
     if (admitted) return
     const sentence = `Your network has sent ${REPORTS_PER_HOUR} reports within an hour. Try again later.`
