@@ -272,7 +272,12 @@ function describeAccess({ access, auth, headers, method }: Route): string {
   const update = byName ? ', or for an update by name one that permits updateSite' : ''
   const keys = `Needs a key of scope ${scope}${previews ? ' (preview for a preview)' : ''}${REACH[reach]}${update}`
   if (auth !== 'optional') return `${keys}.`
-  return `${keys}, or ${headers ? 'the claim token of a site without an owner' : 'no key'}.`
+  if (!headers) return `${keys}, or no key.`
+  return `${keys}, or the ${takesClaimToken(headers) ? 'claim token of a site without an owner' : 'token of a review link'}.`
+}
+
+function takesClaimToken(headers: Route['headers']): boolean {
+  return headers !== undefined && CLAIM_TOKEN_HEADER in (headers.properties as object)
 }
 
 const REACH = {
@@ -340,10 +345,7 @@ function ofCaller({ access, method, url, headers }: Route): ErrorCode[] {
     ...when(isScoped && isChange && method !== 'DELETE', 'ACCOUNT_SUSPENDED'),
     ...when(isOfSite, 'SITE_EXPIRED'),
     ...when(isOfSite && isChange, ...SITE_CHANGE_ERRORS, 'OWNER_REQUIRED'),
-    ...when(
-      headers !== undefined && CLAIM_TOKEN_HEADER in (headers.properties as object),
-      'INVALID_CLAIM_TOKEN',
-    ),
+    ...when(takesClaimToken(headers), 'INVALID_CLAIM_TOKEN'),
   ]
 }
 

@@ -47,9 +47,11 @@ describe('the OpenAPI document', () => {
 
   test('says of each operation what its summary does not, and declares its tag', () => {
     const tags = document.tags.map(({ name }) => name)
-    for (const [name, { summary, description, tags: own }] of operations(document)) {
+    for (const [name, { summary, description, tags: own, parameters = [] }] of operations(document)) {
       assert.ok(description && description !== summary, name)
       assert.ok(tags.includes(own![0]!), `${name}: ${own}`)
+      const takesToken = parameters.some(({ name }) => name === 'x-slipway-claim-token')
+      assert.equal(description.includes('or the claim token'), takesToken, name)
     }
   })
 
