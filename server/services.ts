@@ -222,7 +222,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
       thumbnails,
       deadlines.drawing,
     ),
-    sites: new Sites({ ...parts, precompressor, names }),
+    sites: new Sites({ ...parts, precompressor, names, blocklist }),
     trash: new Trash({ ...parts, precompressor, certificates, lifetimeSeconds: config.trashLifetime }),
     collaborators: new Collaborators(parts),
     domains: new DomainService({

@@ -21,6 +21,7 @@ import {
   requireNotExpired,
   withClaimToken,
 } from '../accounts/authorization.ts'
+import type { Blocklist } from '../accounts/blocklist.ts'
 import { releaseHolding } from '../accounts/quotas.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
@@ -48,6 +49,7 @@ import { countNewBytes, sumVersions } from './version.ts'
 type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'quotas' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }
   names: Pick<SiteNames, 'assertAllowed'>
+  blocklist: Pick<Blocklist, 'assertFiles'>
 }
 
 interface ListOptions {
@@ -140,11 +142,15 @@ export class Sites {
     return this.details(account, slug)
   }
 
-  /** Spec 4.8: live immediately. SITE_PENDING when the source was never finalized. */
+  /** Spec 4.8: live immediately. SITE_PENDING when the source was never finalized, CONTENT_REFUSED for a blocked file. */
   async duplicate(caller: Caller, slug: string): Promise<DuplicateResponse> {
     const account = requireAccount(caller)
     await this.#parts.blobs.assertSpace()
     const now = this.#parts.clock()
+    const { read } = this.#parts.store
+    const { liveVersionId } = await requireAccess(read, 'publish', { slug, account, now })
+    const shown = liveVersionId === null ? undefined : await read.versions.findFiles(liveVersionId)
+    await this.#parts.blocklist.assertFiles(shown ?? [])
     const [copy, versionId] = [newSlug(), newId(now)]
     await this.#parts.quotas.write(
       this.#parts.store,

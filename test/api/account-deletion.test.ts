@@ -252,6 +252,7 @@ describe('a request that was in progress when its account was deleted', () => {
       addresses: new UrlBuilder({ baseUrl: api.baseUrl, siteDomain: 'localhost' }),
       precompressor: undefined as never,
       names: undefined as never,
+      blocklist: { assertFiles: async () => {} },
       clock: () => api.clock.now,
     })
     await account.client.deleteAccount(account.email)
