@@ -212,13 +212,18 @@ export async function requirePublisher(
   return site
 }
 
-/** Undefined when the site has an owner, or does not exist. INVALID_CLAIM_TOKEN, and SITE_EXPIRED after its expiry. */
-export async function findUnowned(
+/**
+ * False when the site has an owner, or does not exist. INVALID_CLAIM_TOKEN, and SITE_EXPIRED once it was deleted: one
+ * that is suspended stays after its expiry.
+ */
+export async function isDeletableWith(
   queries: Queries,
-  { slug, claimToken, now }: { slug: string; claimToken: string; now: number },
-): Promise<Site | undefined> {
+  { slug, claimToken }: { slug: string; claimToken: string },
+): Promise<boolean> {
   const site = await queries.sites.bySlug(slug)
-  return site?.ownerId === null ? requireNotExpired(withClaimToken(site, claimToken), now) : undefined
+  if (site?.ownerId !== null) return false
+  if (withClaimToken(site, claimToken).deletedAt !== null) throw siteExpired()
+  return true
 }
 
 /** Also of a site that was claimed. SITE_EXPIRED after its expiry, SITE_SUSPENDED for one that is suspended. */
@@ -254,10 +259,12 @@ export function isInTrash({ keptUntil }: Site): boolean {
 
 /** SITE_EXPIRED after the site's expiry. */
 export function requireNotExpired(site: Site, now: number): Site {
-  if (site.deletedAt !== null || (site.expiresAt !== null && site.expiresAt <= now)) {
-    throw new ApiError('SITE_EXPIRED', 'The site has expired')
-  }
+  if (site.deletedAt !== null || (site.expiresAt !== null && site.expiresAt <= now)) throw siteExpired()
   return site
+}
+
+function siteExpired(): ApiError {
+  return new ApiError('SITE_EXPIRED', 'The site has expired')
 }
 
 /** Within a write that gives something to an account. UNAUTHORIZED when it was deleted since the call began. */

@@ -2,7 +2,7 @@ import type { DeleteResponse } from '../../protocol/api/sites.schema.ts'
 import {
   assertNotBeingDeleted,
   type Caller,
-  findUnowned,
+  isDeletableWith,
   isInTrash,
   needsKeyOrToken,
   requireAccess,
@@ -53,7 +53,7 @@ export class Trash {
     const scope = { site: slug, ...(caller.account && { account: caller.account.id }) }
     const find = ({ domains }: Queries) => domains.bySite(slug)
     await writeWithDomains(store, { scope, find }, async (tx) => {
-      if (claimToken !== undefined && (await findUnowned(tx, { slug, claimToken, now })))
+      if (claimToken !== undefined && (await isDeletableWith(tx, { slug, claimToken })))
         return deleteSite(tx, slug, 'deleted', now, certificates)
       const account = requireAccount(caller)
       const trashed = permanent ? await findInTrash(tx, slug, account) : undefined
@@ -72,9 +72,7 @@ export class Trash {
 
   /** Whether `remove` would delete a site without an owner. */
   async isUnowned(slug: string, claimToken: string): Promise<boolean> {
-    const { store, clock } = this.#parts
-    const given = { slug, claimToken, now: clock() }
-    return (await findUnowned(store.read, given).catch(() => undefined)) !== undefined
+    return isDeletableWith(this.#parts.store.read, { slug, claimToken }).catch(() => false)
   }
 
   /**

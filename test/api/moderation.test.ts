@@ -62,11 +62,16 @@ describe('a suspended site', () => {
     assert.equal((await api.visit(siteUrl)).status, 451)
   })
 
-  test('of a visitor without an account refuses its claim token', async () => {
+  test('of a visitor without an account refuses its claim token, except to delete it, also after its expiry', async () => {
     const { slug, claimToken = '' } = await api.create(api.anonymous, { 'index.html': 'x' })
     await call('PUT', `sites/${slug}/suspension`, REASON)
     await expectFailure(api.update(api.anonymous, slug, { a: 'x' }, { claimToken }), 'SITE_SUSPENDED')
     await expectFailure((await api.account()).client.claim(slug, claimToken), 'SITE_SUSPENDED')
+    api.pass(2 * DAY_MS)
+    await expectFailure(api.update(api.anonymous, slug, { a: 'x' }, { claimToken }), 'SITE_EXPIRED')
+    await expectFailure(api.anonymous.delete(slug, { claimToken: 'another' }), 'INVALID_CLAIM_TOKEN')
+    await api.anonymous.delete(slug, { claimToken })
+    await expectFailure(api.anonymous.delete(slug, { claimToken }), 'NOT_FOUND')
   })
 
   test('is named in an email to its owner, and in the audit log', async () => {
@@ -286,6 +291,7 @@ describe('a blocked file', () => {
     assert.equal((await api.visit(other.siteUrl)).status, 200)
     await owner.client.restore(slug, versionId)
     assert.equal((await api.visit(siteUrl, '/bad.txt')).status, 451)
+    await expectFailure(owner.client.duplicate(slug), 'CONTENT_REFUSED')
     const { details } = await expectFailure(api.create(owner.client, { 'a/b.txt': bad }), 'CONTENT_REFUSED')
     assert.deepEqual(details, { path: 'a/b.txt' })
     const archive = { files: [{ path: 'c.txt', content: bad }] }
