@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/time.ts'
 import type { CountedRequestFilter } from '../store/queries/certificates.ts'
+import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
 import { hashFraction, toUrgency } from './schedule.ts'
 
@@ -133,10 +134,22 @@ export async function countFailure(
   })
 }
 
-/** At most for a day. */
-export async function pauseCa({ tx, directory }: CaWrite, until: number, now: number): Promise<void> {
+/** At most for a day; without names for all. */
+export async function pauseCa(
+  { tx, directory }: CaWrite,
+  { until, names }: { until: number; names: string[] },
+  now: number,
+): Promise<void> {
   const at = Math.min(until, now + MAX_PAUSE_MS)
-  await tx.acme.countRequest({ id: randomUUID(), directory, kind: 'pause', names: [], at })
+  await tx.acme.countRequest({ id: randomUUID(), directory, kind: 'pause', names, at })
+}
+
+export async function isPaused(
+  { acme }: Queries,
+  { directory, names }: { directory: string; names: string[] },
+  now: number,
+): Promise<boolean> {
+  return (await acme.nthLatestRequest({ kind: 'pause', directory, names }, 1, now)) !== undefined
 }
 
 export async function prune(tx: WriteTransaction, now: number): Promise<void> {

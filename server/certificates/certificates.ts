@@ -5,6 +5,7 @@ import { isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
 import type { CertificateSummary } from '../store/tables/certificates.ts'
 import { refreshRenewalInfo } from './ari.ts'
+import { isPaused } from './ca-rate-limits.ts'
 import { challengeTypesFor } from './challenge-solver.ts'
 import type { IssuingDeps } from './deps.ts'
 import { Issuance, needsOrder } from './issuance.ts'
@@ -123,9 +124,8 @@ export class CertificateManager implements AsyncDisposable {
     if (await requestSiteCertificates(this.#deps, this.#coveredUntil - MAX_WRITE_MS)) this.#coveredUntil = now
     let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: true })
     if (due.length === 0) return 0
-    const paused =
-      (await store.read.acme.nthLatestRequest({ kind: 'pause', directory }, 1, now)) !== undefined
-    if (paused) due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: false })
+    if (await isPaused(store.read, { directory, names: [] }, now))
+      due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: false })
     const { order = [], renewalInfo = [] } = Object.groupBy(due, (certificate) =>
       needsOrder(certificate, now) ? 'order' : 'renewalInfo',
     )

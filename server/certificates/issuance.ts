@@ -252,7 +252,7 @@ export class Issuance {
       await tx.certificates.update(name, { ...plan.changes, hasRenewalInfo, challengeType, dueAt })
       if (plan.countsAsFailure)
         await countFailure({ tx, directory }, name, attempt.order?.url ?? randomUUID(), now)
-      if (plan.pauseUntil !== undefined) await pauseCa({ tx, directory }, plan.pauseUntil, now)
+      if (plan.pause) await pauseCa({ tx, directory }, plan.pause, now)
       await tx.leases.release(leaseName(name), attempt.holder)
       return { ...plan, dueAt }
     })
@@ -260,7 +260,7 @@ export class Issuance {
     const again = retry.dueAt === null ? 'never' : toIso(retry.dueAt)
     const isAcmeError = error instanceof AcmeError
     log.warn('certificate request failed', { name, again, error: isAcmeError ? error.message : error })
-    if (retry.pauseUntil !== undefined) return 'paused'
+    if (retry.pause?.names.length === 0) return 'paused'
     return isAcmeError && error.kind === 'unreachable' ? 'unreachable' : 'failed'
   }
 

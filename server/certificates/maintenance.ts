@@ -2,7 +2,7 @@ import { DAY_MS } from '../lib/time.ts'
 import type { NamesPage } from '../store/queries/certificates.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
 import { emptyCertificate } from '../store/tables/certificates.ts'
-import { BUDGET_SCOPE, hasRoom, maxOrdersOfOwner, prune, ROOT_WINDOW_MS } from './ca-rate-limits.ts'
+import { BUDGET_SCOPE, hasRoom, isPaused, maxOrdersOfOwner, prune, ROOT_WINDOW_MS } from './ca-rate-limits.ts'
 import type { IssuingDeps } from './deps.ts'
 import { retryTime } from './schedule.ts'
 
@@ -62,7 +62,7 @@ export async function releaseCertificate(tx: WriteTransaction, name: string, now
 }
 
 /**
- * At a start, own names that failed are due: the operator may have corrected the cause. So are all names that wait, if
+ * At a start, own names that failed are due, unless the CA named a time: the operator may have corrected the cause. So are all names that wait, if
  * the last order was placed at another CA.
  */
 export async function maintain(
@@ -76,7 +76,12 @@ export async function maintain(
     for (const name of own) {
       const certificate = await tx.certificates.findSummary(name)
       if (certificate?.unusedSince !== null) await requestCertificate(tx, name, clock())
-      else if (isStart && certificate.failures > 0) await tx.certificates.update(name, { dueAt: clock() })
+      else if (
+        isStart &&
+        certificate.failures > 0 &&
+        !(await isPaused(tx, { directory, names: [name] }, clock()))
+      )
+        await tx.certificates.update(name, { dueAt: clock() })
     }
   })
   await store.write('relaxed', INDEPENDENT, async (tx) => {

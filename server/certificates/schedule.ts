@@ -114,8 +114,8 @@ export function lifeLeft(notBefore: number | null, notAfter: number | null, now:
 interface RetryPlan {
   changes: Pick<Certificate, 'problem' | 'dueAt'> & Partial<Certificate>
   countsAsFailure: boolean
-  /** End of a pause for all names. */
-  pauseUntil?: number
+  /** Without names for all. */
+  pause?: { until: number; names: string[] }
 }
 
 interface RetryInput {
@@ -222,8 +222,12 @@ function orderAfter(tries: number): Partial<Certificate> {
 function planAfterRateLimit(error: AcmeError, certificate: CertificateSummary, now: number): RetryPlan {
   const notBefore = error.notBefore ?? now + HOUR_MS
   const until = Math.max(now + MINUTE_MS, Math.min(notBefore, now + MAX_WAIT_MS))
-  const plan = { changes: { problem: error.message, dueAt: until }, countsAsFailure: false }
-  return isAboutName(error.message, certificate.name) ? plan : { ...plan, pauseUntil: until }
+  const names = isAboutName(error.message, certificate.name) ? [certificate.name] : []
+  return {
+    changes: { problem: error.message, dueAt: until },
+    countsAsFailure: false,
+    pause: { until, names },
+  }
 }
 
 /**

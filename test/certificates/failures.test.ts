@@ -152,6 +152,29 @@ test('names of the service are retried daily without an end, and its own also at
   assert.deepEqual(ca.limits.passed, [])
 })
 
+test('a start orders no certificate for a name of the service before the time that the CA named for it', async () => {
+  await using issuing = await startIssuing()
+  const { ca, time } = issuing
+  const own = 'slipway.test'
+  const start = () => issuing.node({ own: [own] })
+  ca.before = (step, names) => {
+    if (step === 'authorize') throw ca.failValidation(names)
+  }
+  await start().runDue()
+  const until = time.now + DAY_MS
+  ca.before = (step) => {
+    if (step === 'order')
+      throw new AcmeError('rate-limited', `too many certificates for ${own}`, { notBefore: until })
+  }
+  await start().runDue()
+  const { failures, dueAt } = await issuing.row(own)
+  assert.deepEqual([failures, dueAt], [1, until])
+  ca.before = () => undefined
+  assert.equal(await start().runDue(), 0)
+  time.now = until
+  assert.equal(await start().runDue(), 1)
+})
+
 test('a Retry-After of a day pauses all names and nodes, without failures of names', async () => {
   await using issuing = await startIssuing()
   const { ca, store, time } = issuing

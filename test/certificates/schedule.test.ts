@@ -151,6 +151,6 @@ for (const [
     if (after === null) assert.equal(dueAt, null)
     else assert.ok(dueAt! - NOW >= after && dueAt! - NOW <= Math.max(1.1 * after, 5 * MINUTE_MS), `${dueAt}`)
     assert.equal(orderUrl === undefined, keepsOrder)
-    assert.deepEqual([plan.countsAsFailure, plan.pauseUntil !== undefined], [counts, pauses])
+    assert.deepEqual([plan.countsAsFailure, plan.pause?.names.length === 0], [counts, pauses])
   })
 }

@@ -90,7 +90,7 @@ export const acmeRequestTable = new Table({
   /** Of the CA. */
   directory: text,
   kind: oneOf<'order' | 'renewal' | 'certificate' | 'failure' | 'pause'>(),
-  /** A set: their order does not matter. Empty for a pause. */
+  /** A set: their order does not matter. Empty for a pause of all. */
   names: nameSet,
   at: integer,
   /** Of an order: the owner of the name, and its registrable domain; null for the service's own names. */
