@@ -403,3 +403,24 @@ test('an owner gets the reason of each action of an operator, at most five email
   }
   assert.deepEqual(sent, [5, 10, 12, 12])
 })
+
+test('emails of one account that wait for its limit do not delay those of another', async () => {
+  await using folder = await emptyFolder(NOW)
+  const { store, clock, sweep, data } = folder
+  const add = (accountId: string, number: number) =>
+    store.write('durable', {}, ({ notices }) => {
+      const event = { kind: 'site-removed', slug: 'x', title: null, reason: 'a reason' } as const
+      const id = `site-removed ${accountId} ${number}`
+      return notices.add({ id, accountId, event, createdAt: clock.now })
+    })
+  for (const id of ['ann', 'ben'])
+    await store.write('durable', {}, ({ accounts }) => accounts.insert(accountRow(id)))
+  for (let number = 0; number < 250; number++) await add('ann', number)
+  for (let hour = 1; hour <= 2; hour++) {
+    await add('ben', hour)
+    for (let run = 0; run < 2; run++) await sweep('emails')
+    const sent = (await sentEmails(data)).filter(({ to }) => to === 'ben@example.test')
+    assert.equal(sent.length, hour)
+    clock.now += HOUR_MS
+  }
+})

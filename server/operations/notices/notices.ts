@@ -173,8 +173,9 @@ export class Notices {
       const counter = `emails:${event.kind}:${accountId}`
       if ((await tx.counters.add(counter, counterWindow(now, windowMs))) <= max) return account
       const postponed = findSwitch(event.kind) === 'moderation'
-      // The attempt is not counted, so that the next one counts for its window.
-      if (postponed) await tx.notices.schedule(id, { attempts, dueAt: now - (now % windowMs) + windowMs })
+      // The attempt is not counted, so that the next one counts for its window. With all others: a run claims few.
+      if (postponed)
+        await tx.notices.postpone({ id, accountId, kind: event.kind }, now, now - (now % windowMs) + windowMs)
       const consequence = postponed ? 'email postponed' : 'email not sent'
       log.info(`${consequence}: rate limit of the account`, { account: accountId, kind: event.kind })
       return undefined

@@ -41,6 +41,23 @@ export class NoticeQueries extends QueryGroup {
     await this.db.updateTable('notices').set({ attempts, due_at: dueAt }).where('id', '=', id).execute()
   }
 
+  /** A notice, and those of its account and kind that are due and were not tried. */
+  async postpone(
+    { id, accountId, kind }: { id: string; accountId: string; kind: Notice['event']['kind'] },
+    now: number,
+    dueAt: number,
+  ): Promise<void> {
+    await this.schedule(id, { attempts: 0, dueAt })
+    await this.db
+      .updateTable('notices')
+      .set({ due_at: dueAt })
+      .where('account_id', '=', accountId)
+      .where('id', 'like', `${kind} %`)
+      .where('attempts', '=', 0)
+      .where('due_at', '<=', now)
+      .execute()
+  }
+
   /** Sites of accounts with reminders that expire until then and have not changed since `changedBefore`. */
   async expiringSites(until: number, changedBefore: number, limit: number): Promise<Site[]> {
     const id = sql<string>`'site-expires ' || sites.slug || ' ' || sites.expires_at`
