@@ -106,7 +106,7 @@ export class S3Client {
       const signed = await this.#sign(request, { length, hash: bodyHash })
       const response = this.#assertSuccess(await this.#exchanges.send(signed, body, signal))
       if (request.verify && !request.verify(response.body))
-        throw new WrongBytesError(`S3 returned wrong bytes of ${request.object}`)
+        throw new WrongBytesError(`S3 returned wrong bytes for ${request.object ?? request.kind}`)
       return response
     })
   }

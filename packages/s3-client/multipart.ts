@@ -20,8 +20,9 @@ export class MultipartUpload {
 
   static async begin(client: S3Client, object: string): Promise<MultipartUpload> {
     const request = { kind: 'multipart_begin', method: 'POST', object, query: { uploads: '' } } as const
-    const { body } = await client.send(request)
-    return new MultipartUpload(client, object, childText(body.toString(), 'UploadId') ?? '')
+    const verify = (body: Buffer) => Boolean(childText(body.toString(), 'UploadId'))
+    const { body } = await client.send({ ...request, verify })
+    return new MultipartUpload(client, object, childText(body.toString(), 'UploadId')!)
   }
 
   /** Sends the next part. */
@@ -46,7 +47,7 @@ export class MultipartUpload {
       body: [Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`)],
     })
     // An error may follow the status 200.
-    if (completed.body.includes('<Error>')) throw new S3Error(503, completed.body)
+    if (!completed.body.includes('<CompleteMultipartUploadResult')) throw new S3Error(503, completed.body)
   }
 
   /** Discards the parts; a failure is ignored. */

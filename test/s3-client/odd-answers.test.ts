@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
+import { S3Client } from '../../packages/s3-client/client.ts'
+import { listSizes, removeObjects } from '../../packages/s3-client/listing.ts'
+import { MultipartUpload } from '../../packages/s3-client/multipart.ts'
+import { PATIENT } from '../../server/lib/deadlines.ts'
+
+type Answer = [status: number, body?: string, headers?: Record<string, string>]
+
+const ERROR = '<Error><Code>InternalError</Code><Message>m</Message></Error>'
+const CONTENTS = '<Contents><Key>a</Key><Size>1</Size></Contents>'
+const BEGUN: Answer = [
+  200,
+  '<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>',
+]
+const MD5 = '5d41402abc4b2a76b9719d911017c592'
+
+const list = (client: S3Client) => listSizes(client, {})
+const remove = (client: S3Client) => removeObjects(client, ['a', 'b'])
+const upload = (client: S3Client) =>
+  client.upload({ kind: 'put', method: 'PUT', object: 'a' }, 5, [Buffer.from('hello')].values() as never)
+async function multipart(client: S3Client) {
+  const parts = await MultipartUpload.begin(client, 'a')
+  await parts.put([Buffer.from('hello')])
+  await parts.complete()
+}
+
+const [DONE, BROKEN] = ['succeeds', 'fails'] as const
+const PUT: Answer = [200, '', { etag: '"e"' }]
+
+// biome-ignore format: a table reads best a row a line
+const CASES: [what: string, work: (client: S3Client) => Promise<unknown>, typeof DONE | typeof BROKEN, ...answers: Answer[]][] = [
+  ['a list', list, DONE, [200, `<ListBucketResult>${CONTENTS}</ListBucketResult>`]],
+  ['a list that is cut off between two names', list, BROKEN, [200, `<ListBucketResult>${CONTENTS}`]],
+  ['a list that is cut off within a name', list, BROKEN, [200, `<ListBucketResult>${CONTENTS}<Contents><Key>`]],
+  ['an empty body for a list', list, BROKEN, [200]],
+  ['an error with status 200 for a list', list, BROKEN, [200, ERROR]],
+  ['a list after one that was cut off', list, DONE, [200, '<ListBucketResult>'], [200, `<ListBucketResult>${CONTENTS}</ListBucketResult>`]],
+  ['a deletion', remove, DONE, [200, '<DeleteResult></DeleteResult>']],
+  ['a deletion of an absent object', remove, DONE, [200, '<DeleteResult><Error><Key>a</Key><Code>NoSuchKey</Code></Error></DeleteResult>']],
+  ['a deletion of which one failed', remove, BROKEN, [200, '<DeleteResult><Error><Key>a</Key><Code>AccessDenied</Code></Error></DeleteResult>']],
+  ['a deletion whose errors are cut off', remove, BROKEN, [200, '<DeleteResult><Error><Key>a</Key><Code>Acc']],
+  ['an error with status 200 for a deletion', remove, BROKEN, [200, ERROR]],
+  ['an upload with the MD5 as its tag', upload, DONE, [200, '', { etag: `"${MD5}"` }]],
+  ['an upload without a tag', upload, DONE, [200]],
+  ['an upload with a tag that is no MD5', upload, DONE, [200, '', { etag: `"${MD5}-1"` }]],
+  ['an upload that is encrypted with a key of its own', upload, DONE, [200, '', { etag: `"${'0'.repeat(32)}"`, 'x-amz-server-side-encryption': 'aws:kms' }]],
+  ['an upload with the MD5 of other bytes', upload, BROKEN, [200, '', { etag: `"${'0'.repeat(32)}"` }]],
+  ['an upload in parts', multipart, DONE, BEGUN, PUT, [200, '<CompleteMultipartUploadResult/>']],
+  ['an upload in parts without an id', multipart, BROKEN, [200, '<InitiateMultipartUploadResult/>']],
+  ['an error with status 200 for the begin of an upload in parts', multipart, BROKEN, [200, ERROR]],
+  ['an error with status 200 for the end of an upload in parts', multipart, BROKEN, BEGUN, PUT, [200, ERROR]],
+  ['an empty body for the end of an upload in parts', multipart, BROKEN, BEGUN, PUT, [200]],
+]
+
+for (const [what, work, outcome, ...answers] of CASES)
+  test(`${what} ${outcome}`, async () => {
+    const server = createServer(async (request, response) => {
+      await request.resume().toArray()
+      const [status, body = '', headers = {}] = answers.length > 1 ? answers.shift()! : answers[0]!
+      response.writeHead(status, headers).end(body)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const client = new S3Client({
+      bucket: parseBucketUrl(`s3://bucket/?endpoint=http://127.0.0.1:${port}`),
+      credentials: { accessKeyId: 'KEY', secretAccessKey: 'secret' },
+      timeouts: PATIENT.blobs,
+    })
+    try {
+      if (outcome === DONE) await work(client)
+      else await assert.rejects(work(client))
+    } finally {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    }
+  })
