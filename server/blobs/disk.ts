@@ -104,7 +104,6 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
 
   /**
    * Flushes an object if it is complete: one of a crashed process is too short, and after a power cut none is trusted.
-   * One that could not be flushed is deleted: its pages may be lost.
    */
   async function commitOne(blob: StoredBlob): Promise<boolean> {
     const isTrusted = blob.object.endsWith(ownSuffix)
@@ -114,7 +113,6 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
       return await flushFile(path, 'r+', blob.size)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
-      if (error === flushFailure) await unlink(path).catch(() => undefined)
       throw error
     }
   }
@@ -206,20 +204,26 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     const descriptor = openSync(path, flags)
     try {
       if (size !== undefined && fstatSync(descriptor).size !== size) return false
-      await flush(descriptor)
+      await sync(descriptor).catch((error: unknown) => onFlushFailure(error, path, flags))
       return true
     } finally {
       closeSync(descriptor)
     }
   }
 
-  async function flush(descriptor: number): Promise<void> {
-    try {
-      await sync(descriptor)
-    } catch (error) {
-      flushFailure = error
-      throw error
-    }
+  /**
+   * A further flush would succeed, although pages may be lost: the file is deleted. Names in a folder cannot be, and
+   * what does not lack space alone may fail for others, too: then nothing is committed until a restart.
+   */
+  async function onFlushFailure(error: unknown, path: string, flags: 'r' | 'r+'): Promise<never> {
+    const isDeleted =
+      flags === 'r+' &&
+      (await unlink(path).then(
+        () => true,
+        () => false,
+      ))
+    if (!isDeleted || !toStorageError(error)) flushFailure = error
+    throw error
   }
 
   async function assertSpace(bytes?: number): Promise<void> {

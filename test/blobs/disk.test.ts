@@ -139,6 +139,24 @@ for (const what of ['the file', 'its folder'] as const) {
   })
 }
 
+test(
+  'a file for which the disk had no space at its flush is uploaded again, without a restart',
+  requires('strace'),
+  async () => {
+    await using place = await freshFolder()
+    const blobs = place.open()
+    const blob = await blobs.put(toBody(SMALL), {})
+    const noSpace = ['-e', 'inject=fsync,fdatasync:error=ENOSPC']
+    {
+      await using _ = await attachStrace(process.pid, ['-P', place.pathOf(blob), ...noSpace])
+      await assert.rejects(blobs.commit([blob]), { code: 'INSUFFICIENT_STORAGE' })
+    }
+    await blobs.check()
+    assert.deepEqual(await blobs.commit([blob]), [blob])
+    await keep(blobs, SMALL)
+  },
+)
+
 test('bytes whose flush failed have to be uploaded again after a restart', requires('strace'), async () => {
   await using place = await freshFolder()
   const blobs = place.open()
