@@ -11,7 +11,7 @@ declare global {
 const HEADER: typeof REVIEW_TOKEN_HEADER = 'x-slipway-review'
 
 const token = location.hash.slice(1)
-if (token !== '')
+if (/^[\w-]{43}$/.test(token))
   globalThis.earlyReview = fetch('/api/v1/review/open', { method: 'POST', headers: { [HEADER]: token } })
     .then((response) => (response.ok ? response.json() : undefined))
     .catch(() => undefined)

@@ -9,6 +9,9 @@ import { useReview } from './use-review.ts'
 /** The token of the link, for this tab only. */
 const STORED = 'slipway.review'
 
+/** As in `early.ts`. Other fragments, such as that of the skip link, are places in the page. */
+const TOKEN = /^#[\w-]{43}$/
+
 /** The page of a review link. Its token is the fragment, which no server sees; it leaves the address immediately. */
 export function ReviewPage() {
   const [token, setToken] = useState(readToken)
@@ -27,12 +30,11 @@ export function ReviewPage() {
 }
 
 function readToken(): string | undefined {
+  if (!TOKEN.test(location.hash)) return tab.read(STORED) ?? undefined
   const given = location.hash.slice(1)
-  if (given !== '') {
-    tab.write(STORED, given)
-    history.replaceState(history.state, '', location.pathname)
-  }
-  return given || (tab.read(STORED) ?? undefined)
+  tab.write(STORED, given)
+  history.replaceState(history.state, '', location.pathname)
+  return given
 }
 
 function LinkedReview({ token }: { token: string }) {

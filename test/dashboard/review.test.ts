@@ -146,6 +146,8 @@ test('the keyboard alone finds a place, comments and resolves', requiresBrowser,
   const { owner } = await web.asOwner()
   const { review, link } = await startReview(owner)
   const { page } = await openAsGuest(link)
+  await page.getByRole('link', { name: 'Skip to content' }).press('Enter')
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'MAIN')
   await page.getByRole('button', { name: 'Comment', exact: true }).press('Enter')
   const commentMode = frameOf(page).locator('html[style*="crosshair"]')
   await commentMode.waitFor()
