@@ -26,7 +26,7 @@ export const trust: Command = {
   maxOperands: 2,
   summary: 'Let CI jobs of a repository publish a site without a secret',
   about: `
-A job of a trusted repository gets a key of one site for 15 minutes. Nothing has to be stored at the forge.
+A job of a trusted repository gets a key of one site for one hour. Nothing has to be stored at the forge.
 
   trust                                                   list your trusted repositories
   trust github ann/bakery --site bakery --branch main     trust jobs of a branch at GitHub

@@ -96,7 +96,7 @@ export const exchangeResponse = named(
     apiKey: text('A key for this site'),
     site: text('The slug of the only site that the key is for'),
     scope,
-    expiresAt: time('When the key expires: after 15 minutes'),
+    expiresAt: time('When the key expires: after an hour'),
   }),
 )
 export type ExchangeResponse = Static<typeof exchangeResponse>

@@ -11,6 +11,8 @@ import { pluck } from '../support/pluck.ts'
 import { OidcIssuer, sharedIssuer } from '../tools/oidc-issuer.ts'
 import { Api, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { assertInvalid } from './api-response.ts'
+import { toManifest } from './content.ts'
+import { send } from './pending-version.ts'
 import { GITHUB_CLAIMS, githubClaims, jobToken } from './trusted-job.ts'
 
 const issuer = await sharedIssuer()
@@ -36,11 +38,11 @@ function exchange(claims: object, site: string) {
 }
 
 describe('a job of a trusted repository', () => {
-  test('gets a key of 15 minutes that publishes to its site and to no other', async () => {
+  test('gets a key of one hour that publishes to its site and to no other', async () => {
     const { client, slug, trust } = await trusting()
     const { slug: other } = await api.publish(client, home)
     const { apiKey, ...exchanged } = await exchange(GITHUB_CLAIMS, slug)
-    const expiresAt = new Date(api.clock.now + 15 * MINUTE_MS).toISOString()
+    const expiresAt = new Date(api.clock.now + HOUR_MS).toISOString()
     assert.deepEqual(exchanged, { site: slug, scope: 'publish', expiresAt })
     const job = api.client(apiKey)
     await api.publish(job, { 'index.html': 'by a job' }, { slug })
@@ -50,7 +52,11 @@ describe('a job of a trusted repository', () => {
     const [used] = (await client.trusts()).trusts
     assert.equal(used?.repositoryId, '700123456')
     assert.notEqual(used?.lastUsedAt, null)
-    api.pass(15 * MINUTE_MS)
+    const { upload } = await job.update(slug, { files: toManifest({ 'index.html': 'large' }) })
+    api.pass(HOUR_MS - 1000)
+    assert.equal((await send(api, upload.uploads[0]!, 'large')).status, 200)
+    assert.equal((await job.finalize(slug, { versionId: upload.versionId })).status, 'active')
+    api.pass(1000)
     await expectFailure(job.details(slug), 'UNAUTHORIZED')
     const { apiKey: next } = await exchange(GITHUB_CLAIMS, slug)
     assert.deepEqual(await client.removeTrust(trust.id), { id: trust.id, removed: true })

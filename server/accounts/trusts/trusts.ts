@@ -10,7 +10,7 @@ import type {
 import type { Forge } from '../../../protocol/api/trusts.ts'
 import { pluralize } from '../../../protocol/format.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
-import { DAY_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
+import { DAY_MS, HOUR_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import { newId } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
@@ -24,7 +24,8 @@ import { type Job, matchesRules } from './job.ts'
 
 export const MAX_TRUSTS = 50
 
-const KEY_LIFETIME_MS = 15 * MINUTE_MS
+/** As upload targets: finalize needs the key after the uploads, and a job can exchange its token once. */
+const KEY_LIFETIME_MS = HOUR_MS
 
 /** A trust without the id of its repository waits for the first exchange, which fixes it. */
 const FIRST_USE_MS = 30 * DAY_MS
