@@ -112,7 +112,7 @@ const publishFields = {
   ...versionFields,
 }
 const contentsFields = {
-  live: bool('With contents: false keeps the version as a draft; default true'),
+  live: bool('With contents: false keeps the version as a draft; default true. Without, finalize has it'),
   ifChanged: bool('With contents: drop the version if it equals the live one'),
   allowSecrets: allowSecrets(`With contents: ${ALLOWED_SECRETS}`),
 }

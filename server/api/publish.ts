@@ -164,6 +164,8 @@ function readManifest(request: FastifyRequest, staging: PendingVersionStore): Pu
   }
   const found = toFieldErrors(request.validationError).filter(({ field }) => !isRuleChecked(field))
   const problems: FieldError[] = [...staging.validate(request.caller, body as PublishRequest), ...found]
+  if ('live' in body && body.live === false)
+    problems.push({ field: 'live', message: 'must be sent to finalize, unless files have contents' })
   if (problems.length > 0) throw validationError(problems)
   return body as PublishRequest
 }

@@ -305,13 +305,14 @@ describe('a manifest', () => {
         ogImagePath: 7,
         spaMode: 'yes',
         baseVersionId: 1,
+        live: false,
         viewer: { description: [], ttlSeconds: 1 },
       },
     )
     const first = ['path', 'size', 'contentType', 'hash'].map((field) => `files[0].${field}`)
     const paths = [2, 3, 4].map((number) => `files[${number}].path`)
     const metadata = ['baseVersionId', 'ogImagePath', 'spaMode', 'title']
-    assertInvalid(answer, ...first, ...paths, ...metadata, 'viewer.description', 'viewer.ttlSeconds')
+    assertInvalid(answer, ...first, ...paths, ...metadata, 'viewer.description', 'viewer.ttlSeconds', 'live')
   })
 
   test('with a thousand errors is refused with the first twenty and their number', async () => {

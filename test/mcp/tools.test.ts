@@ -126,7 +126,7 @@ describe('the tools for programs', () => {
     const hash = createHash('sha256').update(bytes).digest('hex')
     const entry = { path: 'index.html', size: bytes.length, hash }
     const empty = { path: 'a.css', size: 0, hash: createHash('sha256').digest('hex') }
-    const { versionId, uploads } = await publish({ slug, files: [entry, empty] })
+    const { versionId, uploads } = await publish({ slug, files: [entry, empty], live: false })
     assert.deepEqual([uploads.count, uploads.paths], [1, ['index.html']])
     const body = make('tar', { 'index.html': bytes })
     const receipt = await fetch(uploads.url, {
@@ -135,7 +135,10 @@ describe('the tools for programs', () => {
       body: new Uint8Array(body),
     })
     assert.equal(receipt.status, 200)
-    assert.equal((await publish({ slug, versionId })).status, 'active')
+    const draft = await publish(JSON.parse(/with (\{.*\})\.$/.exec(uploads.next)![1]!))
+    assert.equal(draft.versionId, versionId)
+    assert.notEqual(await visit(siteUrl), 'uploaded')
+    await owner.call('restore_version', { slug, versionId })
     assert.deepEqual([await visit(siteUrl), await visit(siteUrl, '/a.css')], ['uploaded', ''])
     const countVersions = async () => (await owner.call('list_versions', { slug })).versions.length
     const before = await countVersions()

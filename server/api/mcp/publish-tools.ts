@@ -146,7 +146,11 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
   if (versionId !== undefined)
     return toResult(await finalize(api, { slug, versionId, claimToken, live, allowSecrets }))
   const byName = slug === undefined && fields.name !== undefined
-  const body = { ...fields, ...readFiles(fields.files), ...(byName && { update: true }), ifChanged: true }
+  const body = {
+    ...{ ...fields, ...readFiles(fields.files), ...(byName && { update: true }), ifChanged: true },
+    // Finalize decides it for files that are uploaded.
+    ...(!hasContents(fields.files) && { live: undefined }),
+  }
   const answer =
     slug === undefined
       ? await api.call<UpdateResponse | ArchiveResponse>('createSite', { body })
@@ -154,16 +158,14 @@ async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Argum
   if (!('upload' in answer)) return toResult(answer)
   const { upload } = answer
   const anonymous = answer as { claimToken?: unknown }
+  const token = anonymous.claimToken ?? claimToken
+  const next = { slug: answer.slug, versionId: upload.versionId, claimToken: token, live, allowSecrets }
   if (upload.bundle)
     return {
       ...published.of({ ...answer, status: 'pending', versionId: upload.versionId }),
-      uploads: describeUploads(answer),
+      uploads: describeUploads(answer, next),
     }
-  const { versionId: uploaded } = upload
-  const token = anonymous.claimToken ?? claimToken
-  const ended = { slug: answer.slug, versionId: uploaded, claimToken: token, live, allowSecrets }
-  const finalized = await finalize(api, ended)
-  return toResult({ ...answer, ...finalized })
+  return toResult({ ...answer, ...(await finalize(api, next)) })
 }
 
 /** States the facts that the user should know in words, as the other ways to publish do. */
@@ -197,14 +199,14 @@ function finalize(api: ApiClient, { slug, ...body }: Arguments): Promise<Finaliz
   return api.call('finalizeVersion', { params: { slug }, body: { ...body, ifChanged: true } })
 }
 
-function describeUploads({ slug, upload }: UpdateResponse): object {
-  const { uploads, bundle, versionId, expiresInSeconds } = upload
+function describeUploads({ upload }: UpdateResponse, next: Arguments): object {
+  const { uploads, bundle, expiresInSeconds } = upload
   return {
     count: uploads.length,
     paths: uploads.slice(0, MAX_LISTED).map(({ path }) => path),
     url: bundle!.url,
     headers: bundle!.headers,
     expiresInSeconds,
-    next: `Upload the files as a tar: tar -cf - FILES | curl -T - HEADERS URL. Then call publish_site with slug ${slug} and versionId ${versionId}.`,
+    next: `Upload the files as a tar: tar -cf - FILES | curl -T - HEADERS URL. Then call publish_site with ${JSON.stringify(next)}.`,
   }
 }
