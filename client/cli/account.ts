@@ -121,7 +121,8 @@ async function confirmSite({ terminal }: CommandContext, site: RememberedSite): 
 
 /**
  * Stores the site of a folder, and that the user has used its server. Prints a note when the state came with the folder: a
- * repository that has it would commit the token of the site.
+ * repository that has it would commit the token of the site; and the claim link of an own site that this one replaces,
+ * because its token is stored nowhere else.
  */
 export function rememberSite(
   { siteMemory, credentials, terminal }: CommandContext,
@@ -133,7 +134,12 @@ export function rememberSite(
     terminal.printNote(
       'The .slipway folder here came with the folder, and stores your site from now on. If it is in a repository: git rm -r --cached .slipway',
     )
+  const former = siteMemory.find(folder, site.server)
   siteMemory.remember(folder, site)
+  if (former?.isOwn && former.claimUrl && former.slug !== site.slug)
+    terminal.printNote(
+      `The previous site of this folder is unclaimed: ${describeSite(former)}. To keep it: ${former.claimUrl}`,
+    )
 }
 
 /** The situation that only the state of a folder names a site. */

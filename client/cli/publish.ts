@@ -29,7 +29,7 @@ import { confirmReplacement, MergeInstead } from './replacement.ts'
 import { progressObserver, publishedUrl, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
 import { applyName, assertName, NAME_OPTION } from './site-name.ts'
-import { describeSite, type RememberedSite } from './state/site-memory.ts'
+import type { RememberedSite } from './state/site-memory.ts'
 import { browse } from './terminal/browser.ts'
 import { choose } from './terminal/choose.ts'
 import { type ConflictResolution, resolveConflict } from './version-conflict.ts'
@@ -206,11 +206,6 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
   const server = await chooseServer(named, known?.server, work)
   const remembered = isNew || known === undefined ? undefined : await ownSite(work, known, slug)
-  if (isNew && known?.claimUrl) {
-    work.terminal.printNote(
-      `Your previous site is unclaimed: ${describeSite(known)}. To keep it: ${known.claimUrl}`,
-    )
-  }
   const mode = publishMode(options)
   if (mode === 'merge' && (slug ?? remembered) === undefined) {
     throw new UsageError(

@@ -65,7 +65,13 @@ describe('publish', () => {
     assert.match((await fixture.cli.run(['publish', 'other'])).stdout, /\/site-2\./)
     const { stdout, stderr } = await fixture.publish('--new')
     assert.match(stdout, /\/site-3\./)
-    assert.match(stderr, /Your previous site is unclaimed: site-1 at http:\S+\. To keep it: http/)
+    const noteOf = (slug: string) =>
+      new RegExp(`The previous site of this folder is unclaimed: ${slug} at http:\\S+\\. To keep it: http`)
+    assert.match(stderr, noteOf('site-1'))
+    fixture.signIn()
+    assert.match((await fixture.cli.run(['publish', 'other', '--new'])).stderr, noteOf('site-2'))
+    assert.match((await fixture.publish('--site', 'site-4')).stderr, noteOf('site-3'))
+    assert.doesNotMatch((await fixture.publish('--site', 'site-4')).stderr, /unclaimed/)
   })
 
   for (const [code, status, reason] of [
