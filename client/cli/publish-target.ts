@@ -189,7 +189,9 @@ function createMemory(
   return {
     find: () => remembered,
     remember(site) {
-      const liveVersionId = remembered?.slug === site.slug ? remembered.liveVersionId : undefined
+      // Another command may have stored a later one since this one began.
+      const known = work.siteMemory.all(server).find(({ slug }) => slug === site.slug)
+      const liveVersionId = known?.liveVersionId
       try {
         rememberSite(work, folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
       } catch (error) {

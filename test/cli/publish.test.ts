@@ -127,6 +127,18 @@ describe('publish', () => {
     assert.equal(fixture.server.live('site-1').get('index.html')!.toString(), 'new')
   })
 
+  it('keeps the live version that another command of the folder has stored since it began', async () => {
+    fixture.signIn()
+    await fixture.publish()
+    fixture.cli.write({ 'site/style.css': 'draft' })
+    fixture.server.reply(/finalize$/, () => {
+      fixture.cli.siteMemory.setLiveVersion('site-1', fixture.server.url, 'later')
+      return undefined
+    })
+    await fixture.publish('--draft')
+    assert.equal(fixture.remembered()[0]!.liveVersionId, 'later')
+  })
+
   it('in CI updates the same site from a fresh checkout, with the command of docs/command.md', async () => {
     fixture.signIn()
     await fixture.publish()
