@@ -36,11 +36,13 @@ A site that was published from this folder without an account is deleted permane
     const { terminal, siteMemory, settings } = work
     const site = await chooseSite(work, options)
     const { slug, server } = site
-    const permanent = options.permanent === true || site.remembered?.claimToken !== undefined
-    if (options.yes !== true && permanent)
+    const isUnclaimed = site.remembered?.claimToken !== undefined
+    const isConfirmed = options.yes !== true
+    if (isConfirmed && (options.permanent === true || isUnclaimed))
       await confirmByName(terminal, slug, `This permanently deletes ${slug}.`)
-    else if (options.yes !== true) await confirmDeletion(terminal, `This takes ${slug} offline.`)
-    const deleted = await deleteSite(work, options, site)
+    else if (isConfirmed) await confirmDeletion(terminal, `This takes ${slug} offline.`)
+    const asked = options.permanent === true || (isConfirmed && isUnclaimed)
+    const { deleted, permanent } = await deleteSite(work, options, site, asked)
     // Until then, publish says that the site was deleted, and after an undelete it updates the site.
     if (permanent) siteMemory.forget(slug, server)
     printResult(work, options, deleted, () => {
@@ -50,21 +52,23 @@ A site that was published from this folder without an account is deleted permane
   },
 }
 
-/** By the claim token of a site without an owner, else as the account. */
+/** By the claim token of a site without an owner, which is permanent, else as the account. */
 async function deleteSite(
   work: CommandContext,
   options: OptionValues,
   { server, slug, remembered }: ChosenSite,
-): Promise<DeleteResponse> {
+  permanent: boolean,
+): Promise<{ deleted: DeleteResponse; permanent: boolean }> {
   const claimToken = remembered?.claimToken
   if (claimToken !== undefined) {
     try {
-      return await work.connect(server, undefined).delete(slug, { claimToken })
+      const deleted = await work.connect(server, undefined).delete(slug, { claimToken })
+      return { deleted, permanent: true }
     } catch (error) {
       // It was claimed in a browser.
       if (!isSlipwayError(error, 'UNAUTHORIZED')) throw error
     }
   }
-  const permanent = options.permanent === true
-  return accountClient(work, options, server).delete(slug, permanent ? { permanent } : {})
+  const account = accountClient(work, options, server)
+  return { deleted: await account.delete(slug, permanent ? { permanent } : {}), permanent }
 }

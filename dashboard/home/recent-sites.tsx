@@ -110,7 +110,8 @@ function DeleteUnclaimed({ site: { slug, siteUrl, claimToken } }: { site: Anonym
   const { host } = new URL(siteUrl)
   const [isConfirming, setConfirming] = useState(false)
   const remove = useAction(async () => {
-    await slipway.delete(slug, { claimToken }).catch(ignoreGone)
+    // Also when its user has claimed it since.
+    await slipway.delete(slug, { claimToken, permanent: true }).catch(ignoreGone)
     forgetAnonymous(slug)
     showToast(`${host} deleted.`)
   })

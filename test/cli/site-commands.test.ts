@@ -213,8 +213,14 @@ describe('a site of an account', () => {
     await service.client(owner).claim(slugOf(another), claimToken!)
     assert.equal((await cli.run(['delete', '--yes'])).code, 3)
     assert.equal(await status(another, '/'), 200)
-    assert.equal((await cli.run(['delete', '--yes'], { env: { SLIPWAY_KEY: owner } })).code, 0)
-    assert.equal(await status(another, '/'), 404)
+    const keyed = { env: { SLIPWAY_KEY: owner } }
+    const kept = await cli.run(['delete', '--yes'], keyed)
+    assert.deepEqual([kept.code, await status(another, '/')], [0, 404])
+    assert.match(kept.stderr, new RegExp(`Deleted ${slugOf(another)}\n.*undelete ${slugOf(another)}`))
+    await cli.run(['undelete', slugOf(another)], keyed)
+    const confirmed = await cli.run(['delete'], { ...keyed, typed: [slugOf(another)] })
+    assert.match(confirmed.stderr, /Deleted \S+ permanently/)
+    assert.deepEqual(JSON.parse((await cli.run(['trash', '--json'], keyed)).stdout).sites, [])
   })
 
   it('is listed within the width of a terminal, with the headings above their values', async () => {
