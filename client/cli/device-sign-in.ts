@@ -1,5 +1,6 @@
 import { COMMAND_LINE_CLIENT, type DeviceToken } from '../../protocol/api/device.ts'
 import { formatDuration } from '../../protocol/format.ts'
+import { mayPass } from '../sdk/retry.ts'
 import { isSlipwayError } from '../sdk/slipway-error.ts'
 import { loginCommand } from './account.ts'
 import { AuthError } from './cli-error.ts'
@@ -47,7 +48,7 @@ export async function signInByDevice(
       return await slipway.exchangeDeviceCode(COMMAND_LINE_CLIENT, code.device_code)
     } catch (error) {
       if (isSlipwayError(error, 'SLOW_DOWN')) interval += SLOWER_SECONDS
-      else if (!isSlipwayError(error, 'AUTHORIZATION_PENDING', 'NETWORK', 'UNAVAILABLE')) throw error
+      else if (!isSlipwayError(error, 'AUTHORIZATION_PENDING') && !mayPass(error)) throw error
     }
   }
   throw new AuthError('The code has expired', `Start again: ${login}`)

@@ -1,5 +1,6 @@
 import type { Review, ReviewThread } from '../../protocol/api/reviews.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
+import { mayPass } from '../sdk/retry.ts'
 import type { SiteReview } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'
 import { findAction } from './action.ts'
@@ -25,6 +26,9 @@ const ACTIONS: Record<string, Action> = {
 }
 
 const STATES = ['open', 'resolved', 'outdated', 'all'] as const
+
+/** Minimum pause after a failure while waiting. */
+const RETRY_DELAY_MS = 5000
 
 /** `slipway feedback` */
 export const feedback: Command = {
@@ -80,13 +84,21 @@ async function openReview(work: CommandContext, options: OptionValues) {
 }
 
 /** Of the version that is shown: another one begins without a decision. */
-async function untilDecided({ terminal, signal }: CommandContext, api: SiteReview): Promise<Review> {
+async function untilDecided(
+  { terminal, retryPolicy, signal }: CommandContext,
+  api: SiteReview,
+): Promise<Review> {
   let review = await api.get()
   if (review.decision === 'none')
     terminal.printNote(`Waiting for a decision about ${briefId(review.versionId)}…`)
   while (review.decision === 'none') {
-    const { revision } = await api.wait(review.revision, signal)
-    if (revision !== review.revision) review = await api.get()
+    try {
+      const { revision } = await api.wait(review.revision, signal)
+      if (revision !== review.revision) review = await api.get()
+    } catch (error) {
+      if (!mayPass(error)) throw error
+      await retryPolicy.wait(Math.max(RETRY_DELAY_MS, (error.retryAfterSeconds ?? 0) * 1000), signal)
+    }
   }
   return review
 }

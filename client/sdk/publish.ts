@@ -182,9 +182,10 @@ class PublishRun {
     const known = slug ?? (update ? name : undefined)
     const resumed = resumes && known !== undefined ? await this.#resume(known) : undefined
     if (resumed) return resumed
-    return slug === undefined
-      ? this.#client.create(this.#manifest())
-      : this.#client.update(slug, this.#manifest())
+    if (slug !== undefined) return this.#withRetry(() => this.#client.update(slug, this.#manifest()))
+    const create = () => this.#client.create(this.#manifest())
+    // Repeated without a name, it would make two sites of one whose response was lost.
+    return update ? this.#withRetry(create) : create()
   }
 
   /** The pending version, if the server still has it. */
@@ -192,7 +193,7 @@ class PublishRun {
     const { pendingVersionId: versionId, claimToken } = this.#options
     if (versionId === undefined) return undefined
     try {
-      return await this.#client.refresh(slug, { versionId, claimToken })
+      return await this.#withRetry(() => this.#client.refresh(slug, { versionId, claimToken }))
     } catch (error) {
       if (isSlipwayError(error) && [400, 404, 409, 410].includes(error.status)) return undefined
       throw error

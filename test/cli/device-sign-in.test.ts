@@ -45,7 +45,9 @@ describe('login in a browser', () => {
   }
 
   it('shows a code and a link, waits for the decision, and stores a named key only its owner can read', async () => {
-    refuseFirst(refusal('authorization_pending'), refusal('slow_down'), errorResponse(503, 'UNAVAILABLE'))
+    const proxyPage: ReturnType<typeof errorResponse> = [502, '<h1>Bad gateway</h1>']
+    const faults = [errorResponse(503, 'UNAVAILABLE'), errorResponse(500, 'INTERNAL'), proxyPage]
+    refuseFirst(refusal('authorization_pending'), refusal('slow_down'), ...faults)
     const { code, stdout, stderr } = await fixture.cli.run(['login', '--key-name', 'ann@desk'])
     assert.equal(code, 0, stderr)
     assert.match(stderr, /http:\S+\/device\?code=ABCD-EFGH\n {2}Code: ABCD-EFGH\n/)

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Slipway } from '../../client/sdk/slipway.ts'
+import type { Reply } from './fake-server.ts'
 import { useRealService } from './real-cli.ts'
+import { KEY, startScriptedCli } from './scripted-cli.ts'
 
 describe('the review of a preview', () => {
   const start = useRealService()
@@ -58,6 +60,26 @@ describe('the review of a preview', () => {
       assert.equal(done.code, code, done.stderr)
       assert.match(done.stderr, shown)
     }
+  })
+
+  it('is waited for until a decision, also while the server or a proxy is away', async () => {
+    const keyed = { env: { SLIPWAY_KEY: KEY } }
+    await using fixture = await startScriptedCli()
+    const counts = { open: 0, resolved: 0, outdated: 0 }
+    const review = { versionId: 'v1', revision: '1', threads: [], decisions: [], counts }
+    const replies: Reply[] = [
+      [200, { ...review, decision: 'none' }],
+      [502, '<h1>Bad gateway</h1>'],
+      [503, { code: 'UNAVAILABLE' }, { 'Retry-After': '30' }],
+      [200, { revision: '2' }],
+      [500, { code: 'INTERNAL' }],
+      [200, { revision: '2' }],
+      [200, { ...review, decision: 'approved' }],
+    ]
+    fixture.server.reply(/review/, () => replies.shift())
+    const { code, stderr } = await fixture.cli.run(['feedback', '--wait', '--site', 'otter'], keyed)
+    assert.deepEqual([code, replies.length], [0, 0], stderr)
+    assert.deepEqual(fixture.cli.pauses, [5000, 30_000, 5000])
   })
 
   it('needs an account', async () => {

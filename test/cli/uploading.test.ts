@@ -206,6 +206,17 @@ describe('a failed upload', () => {
     })
   }
 
+  it('is retried like the requests before it: the manifest of an update, and what a pending version lacks', async () => {
+    const { slug, claimToken } = await fixture.publish({ files: many(2) })
+    const overloaded = errorResponse(503, 'UNAVAILABLE')
+    fixture.server.reply(/\/publish\/[^/]+$/, overloaded, 1)
+    const updated = await fixture.publish({ files: ONE, slug, claimToken })
+    const { upload } = await fixture.slipway.update(slug, { files: [{ ...ONE[0]! }], claimToken })
+    fixture.server.reply(/refresh$/, overloaded, 1)
+    await fixture.publish({ files: ONE, slug, claimToken, pendingVersionId: upload.versionId })
+    assert.deepEqual([updated.slug, fixture.pauses], [slug, [500, 500]])
+  })
+
   it('is retried when the connection is idle', async () => {
     await using fixture = await startClientFixture({ idleMs: 250 })
     fixture.server.reply(/_upload/, 'none', 1)
