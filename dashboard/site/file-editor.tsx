@@ -40,7 +40,9 @@ interface FileEditorProps {
 
 /** Edits a text file. Saving publishes a version. */
 export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditorProps) {
-  const { slug, currentVersionId: versionId } = site
+  const { slug } = site
+  // Another version of this page may go live while the text is edited.
+  const [versionId] = useState(site.currentVersionId)
   const original = useResource(`site/${slug}/text/${versionId}/${path}`, () =>
     readText(slug, path, versionId!),
   )
