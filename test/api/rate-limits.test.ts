@@ -320,6 +320,20 @@ describe('a message to /mcp', () => {
     assert.deepEqual([answer.json.length, readRemaining(answer)], [20, 80])
   })
 
+  test('of a batch that exceeds the limit is refused alone: what the others did is answered', async () => {
+    const headers = { 'x-forwarded-for': newAddress() }
+    const files = [{ path: 'index.html', content: 'x' }]
+    const publish = message('tools/call', { name: 'publish_site', arguments: { files } })
+    const send = (json: unknown[]) => api.request('POST', '/mcp', { headers, json })
+    for (const count of [20, 20, 20, 20, 18]) await send(Array(count).fill(message('ping')))
+    const { status, json } = await send([publish, message('ping'), { ...message('ping'), id: 9 }])
+    assert.equal(status, 200)
+    assert.ok(json[0].result.structuredContent.claimToken)
+    assert.deepEqual([json.length, json[2].id], [3, 9])
+    assert.match(json[2].error.message, /^RATE_LIMITED: /)
+    assert.equal((await send([message('ping')])).status, 429)
+  })
+
   test('counts for the account of its key, before its body is read', async () => {
     const { key } = await api.account()
     const answer = await api.request('POST', '/mcp', {

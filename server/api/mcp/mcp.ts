@@ -102,10 +102,16 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
         if (Array.isArray(body)) {
           const answers: string[] = []
           for (const [index, message] of messages.entries()) {
-            if (index > 0) await charge(options.limits, request, reply, 'message')
-            await request.confirmCaller()
-            const { text } = await handle(message)
-            if (text !== '') answers.push(text)
+            try {
+              if (index > 0) await charge(options.limits, request, reply, 'message')
+              await request.confirmCaller()
+              const { text } = await handle(message)
+              if (text !== '') answers.push(text)
+            } catch (error) {
+              // What earlier messages have done is done, and their results are shown once.
+              if (index === 0 || !(error instanceof ApiError)) throw error
+              answers.push(refusal(message, error))
+            }
           }
           return send(
             reply,
@@ -124,6 +130,12 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
       clearTimeout(timer)
     }
   }
+}
+
+/** Of one message of a batch; JSON-RPC has no other place for it. */
+function refusal(message: unknown, { code, message: sentence }: ApiError): string {
+  const { id = null } = (message ?? {}) as { id?: unknown }
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: `${code}: ${sentence}` } })
 }
 
 function send(reply: FastifyReply, status: number, text: string): FastifyReply {
