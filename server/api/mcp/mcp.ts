@@ -100,24 +100,12 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
     try {
       return await limiter.run(caller.account?.id ?? rateLimitSubnet(caller.address), async () => {
         if (Array.isArray(body)) {
-          const answers: string[] = []
-          for (const [index, message] of messages.entries()) {
-            try {
-              if (index > 0) await charge(options.limits, request, reply, 'message')
-              await request.confirmCaller()
-              const { text } = await handle(message)
-              if (text !== '') answers.push(text)
-            } catch (error) {
-              // What earlier messages have done is done, and their results are shown once.
-              if (index === 0 || !(error instanceof ApiError)) throw error
-              answers.push(refusal(message, error))
-            }
-          }
-          return send(
-            reply,
-            answers.length === 0 ? 202 : 200,
-            answers.length === 0 ? '' : `[${answers.join()}]`,
-          )
+          const answers = await answerBatch(messages, async (message, index) => {
+            if (index > 0) await charge(options.limits, request, reply, 'message')
+            await request.confirmCaller()
+            return (await handle(message)).text
+          })
+          return send(reply, answers === '' ? 202 : 200, answers)
         }
         const { status, text, missing } = await handle(messages[0])
         if (missing instanceof ApiError) {
@@ -130,6 +118,23 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
       clearTimeout(timer)
     }
   }
+}
+
+/** Empty when no message has an answer. After the first message, which has done nothing yet, a refusal is an answer. */
+async function answerBatch(
+  messages: readonly unknown[],
+  answer: (message: unknown, index: number) => Promise<string>,
+): Promise<string> {
+  const answers: string[] = []
+  for (const [index, message] of messages.entries()) {
+    const text = await answer(message, index).catch((error: unknown) => {
+      // What earlier messages have done is done, and their results are shown once.
+      if (index === 0 || !(error instanceof ApiError)) throw error
+      return refusal(message, error)
+    })
+    if (text !== '') answers.push(text)
+  }
+  return answers.length === 0 ? '' : `[${answers.join()}]`
 }
 
 /** Of one message of a batch; JSON-RPC has no other place for it. */
