@@ -121,7 +121,7 @@ async function confirmSite({ terminal }: CommandContext, site: RememberedSite): 
 
 /**
  * Stores the site of a folder, and that the user has used its server. Prints a note when the state came with the folder: a
- * repository that has it would commit the token of the site; and the claim link of an own site that this one replaces,
+ * repository that has it would commit the token of the site; and the claim link of the site that this one replaces,
  * because its token is stored nowhere else.
  */
 export function rememberSite(

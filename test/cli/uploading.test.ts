@@ -211,7 +211,10 @@ describe('a failed upload', () => {
     const overloaded = errorResponse(503, 'UNAVAILABLE')
     fixture.server.reply(/\/publish\/[^/]+$/, overloaded, 1)
     const updated = await fixture.publish({ files: ONE, slug, claimToken })
-    const { upload } = await fixture.slipway.update(slug, { files: [{ ...ONE[0]! }], claimToken })
+    const { upload } = await fixture.slipway.update(slug, {
+      files: [{ ...ONE[0]! }],
+      claimToken: claimToken!,
+    })
     fixture.server.reply(/refresh$/, overloaded, 1)
     await fixture.publish({ files: ONE, slug, claimToken, pendingVersionId: upload.versionId })
     assert.deepEqual([updated.slug, fixture.pauses], [slug, [500, 500]])
