@@ -175,6 +175,18 @@ describe('a key with an expiry', () => {
 })
 
 describe('the list of keys', () => {
+  test('loses a key for one site when that is deleted permanently, and no other', async () => {
+    const { client } = await api.account()
+    const [one, other] = [(await api.publish(client, home)).slug, (await api.publish(client, home)).slug]
+    const limits = { one: [one], both: [one, other], other: [other], all: null }
+    for (const [name, sites] of Object.entries(limits)) await client.createKey({ name, scope: 'read', sites })
+    const names = async () => (await client.keys()).keys.map(({ name }) => name).sort()
+    await client.delete(one)
+    assert.deepEqual(await names(), ['all', 'both', 'one', 'other'], 'the site can be restored')
+    await client.delete(one, { permanent: true })
+    assert.deepEqual(await names(), ['all', 'both', 'other'])
+  })
+
   test('shows names, permissions and the last use, and never the key', async () => {
     const { email, client } = await api.account()
     const { siteUrl: _, slug } = await api.publish(client, home)

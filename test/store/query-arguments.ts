@@ -105,6 +105,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     add: [keyRow('n', { accountId: 'id 7' })],
     delete: ['key 7'],
     countIssued: ['id 7'],
+    deleteOfSite: ['id 7', 'visits_key 7'],
     deleteIssued: ['id 7', 'issued_by 7'],
     recordUse: ['key_hash 8', 2, 1],
     deleteExpired: [{ now: 100, before: 50, limit: 100 }],

@@ -87,12 +87,15 @@ export class KeyQueries extends QueryGroup {
     return Number(counted.keys)
   }
 
-  async deleteIssued(accountId: string, issuedBy: string): Promise<void> {
-    await this.db
-      .deleteFrom('named_keys')
-      .where('account_id', '=', accountId)
-      .where('issued_by', '=', issuedBy)
+  /** Those that are limited to this site alone. */
+  async deleteOfSite(accountId: string, site: string): Promise<void> {
+    await this.#delete(accountId)
+      .where('sites', '=', JSON.stringify([site]))
       .execute()
+  }
+
+  async deleteIssued(accountId: string, issuedBy: string): Promise<void> {
+    await this.#delete(accountId).where('issued_by', '=', issuedBy).execute()
   }
 
   /** Sets the last use of a key, unless it was used after `before`. */
@@ -119,6 +122,10 @@ export class KeyQueries extends QueryGroup {
 
   #ofAccount(accountId: string) {
     return this.db.selectFrom('named_keys').where('account_id', '=', accountId)
+  }
+
+  #delete(accountId: string) {
+    return this.db.deleteFrom('named_keys').where('account_id', '=', accountId)
   }
 }
 
