@@ -1,4 +1,5 @@
 import type { PreviewAddress } from '../../protocol/api/fields.schema.ts'
+import { findRole } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { ChangeEffect } from '../lib/loading-cache.ts'
 import { toIso } from '../lib/time.ts'
@@ -98,3 +99,29 @@ export function previewNotFound(): ApiError {
     hint: 'List the previews with GET /api/v1/publish/{slug}/previews.',
   })
 }
+
+/**
+ * APPROVAL_REQUIRED unless exactly this content was approved by one whose approval counts now, and no changes were
+ * requested since.
+ */
+export async function requireApproval(queries: Queries, site: Site, contentHash: string): Promise<void> {
+  const { slug, requireApproval: rule } = site
+  if (rule === 'off') return
+  const decisions = await queries.reviews.decisionsAbout(slug, contentHash, MAX_DECISIONS)
+  for (const { decision, accountId } of decisions) {
+    if (decision === 'changes-requested') break
+    if (rule === 'anyone') return
+    const reviewer = accountId === null ? undefined : await queries.accounts.byId(accountId)
+    if (reviewer && (await findRole(queries, site, reviewer))) return
+  }
+  const [last] = decisions
+  const whose = rule === 'anyone' ? 'an approval' : 'the approval of a collaborator'
+  const sentence =
+    last?.decision === 'changes-requested'
+      ? `${last.author.name} has requested changes of this version`
+      : `This site requires ${whose} of exactly this version before it is promoted`
+  throw new ApiError('APPROVAL_REQUIRED', sentence)
+}
+
+/** Newest decisions about a content that can contain the one that counts. */
+const MAX_DECISIONS = 1000

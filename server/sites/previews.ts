@@ -1,9 +1,8 @@
 import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.schema.ts'
 import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
-import { findRole, requireAccess } from '../accounts/authorization.ts'
+import { requireAccess } from '../accounts/authorization.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
-import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import type { VersionHeader } from '../store/tables/versions.ts'
 import { endPreview, isShown, previewNotFound, requirePreview } from './preview.ts'
@@ -44,12 +43,11 @@ export class Previews {
     versionId: string | undefined,
   ): Promise<FinalizeResponse> {
     return this.#parts.versions.restore(account, slug, async (queries) => {
-      const { id, contentHash } = await requirePreview(queries, { slug, name, now: this.#parts.clock() })
+      const { id } = await requirePreview(queries, { slug, name, now: this.#parts.clock() })
       if (versionId !== undefined && versionId !== id)
         throw new ApiError('VERSION_CONFLICT', 'The preview shows another version by now', {
           details: { currentVersionId: id },
         })
-      await requireApproval(queries, slug, contentHash!)
       return id
     })
   }
@@ -82,27 +80,3 @@ export class Previews {
     return found.flatMap(({ preview, ...version }) => (preview ? { ...preview, ...version } : []))
   }
 }
-
-/** Exactly this content was approved by one whose approval counts now, and no changes were requested since. */
-async function requireApproval(queries: Queries, slug: string, contentHash: string): Promise<void> {
-  const site = (await queries.sites.bySlug(slug))!
-  const { requireApproval: rule } = site
-  if (rule === 'off') return
-  const decisions = await queries.reviews.decisionsAbout(slug, contentHash, MAX_DECISIONS)
-  for (const { decision, accountId } of decisions) {
-    if (decision === 'changes-requested') break
-    if (rule === 'anyone') return
-    const reviewer = accountId === null ? undefined : await queries.accounts.byId(accountId)
-    if (reviewer && (await findRole(queries, site, reviewer))) return
-  }
-  const [last] = decisions
-  const whose = rule === 'anyone' ? 'an approval' : 'the approval of a collaborator'
-  const sentence =
-    last?.decision === 'changes-requested'
-      ? `${last.author.name} has requested changes of this version`
-      : `This site requires ${whose} of exactly this version before it is promoted`
-  throw new ApiError('APPROVAL_REQUIRED', sentence)
-}
-
-/** Newest decisions about a content that can contain the one that counts. */
-const MAX_DECISIONS = 1000

@@ -22,7 +22,7 @@ import type { Account } from '../store/tables/accounts.ts'
 import type { Site } from '../store/tables/sites.ts'
 import type { Version, VersionHeader } from '../store/tables/versions.ts'
 import { injectionWarnings } from './page-metadata/injected-document.ts'
-import { describePreview, endPreview } from './preview.ts'
+import { describePreview, endPreview, requireApproval } from './preview.ts'
 import { findInjection } from './site-metadata.ts'
 import type { UrlBuilder } from './urls.ts'
 import {
@@ -133,7 +133,10 @@ export class Versions {
     }
   }
 
-  /** Immediately and without uploading. VERSION_CONFLICT when the live version is not the base. */
+  /**
+   * Immediately and without uploading. VERSION_CONFLICT when the live version is not the base, APPROVAL_REQUIRED when the
+   * site requires an approval that the content of a preview lacks.
+   */
   async restore(
     account: Account,
     slug: string,
@@ -361,6 +364,9 @@ async function requireRestorable(
   if (version.state === 'pending') {
     throw new ApiError('UPLOADS_MISSING', 'This version was never finalized. Finalize it to make it live.')
   }
+  const isNew = typeof which !== 'string' || version.publishedAt === null
+  // What was live before is restored also after a request for changes.
+  if (isNew && version.previewName !== null) await requireApproval(queries, site, version.contentHash!)
   const isBack = previous?.id === id
   const next = isBack ? (findReplaced(ready, previous, previous.baseVersionId)?.id ?? null) : liveVersionId
   return { version, previousVersionId: next }

@@ -486,7 +486,9 @@ describe('a site that requires approval', () => {
         guest: guestOf((await linked(review)).reviewToken).review(slug, 'spring'),
       }
       for (const [decision, who] of steps) await by[who].decide({ decision, versionId, name: 'Ann' })
-      assert.equal(await outcome(owner.client.promote(slug, 'spring')), promotes ? 'ok' : 'APPROVAL_REQUIRED')
+      const expected = promotes ? 'ok' : 'APPROVAL_REQUIRED'
+      assert.equal(await outcome(colleague.client.restore(slug, versionId)), expected)
+      assert.equal(await outcome(owner.client.promote(slug, 'spring')), expected)
     })
 
   for (const [rule, promotes] of [
