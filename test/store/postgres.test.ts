@@ -201,6 +201,12 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
       await other.query("insert into changes (name) values ('site'); commit")
       await feed.poll()
       assert.deepEqual(notified, [undefined, ['site']])
+      await other.query('begin')
+      const own = await other.query('select pg_current_xact_id()::text as xid')
+      feed.addOwn(own.rows[0].xid)
+      await other.query("insert into changes (name) values ('site'), ('former-name'); commit")
+      await feed.poll()
+      assert.equal(notified.length, 2, 'a change of several names of its own')
     } finally {
       await other.end()
     }

@@ -134,8 +134,9 @@ export class ChangeFeed implements AsyncDisposable {
     // A crash may have lost transactions of this process, whose ids are assigned again.
     if (this.#epoch !== undefined && row.epoch !== this.#epoch) this.#own.clear()
     const others = new ChangeSet()
-    for (const [, name, effect] of row.changes.filter(([xid]) => !this.#own.delete(xid)))
-      others.add(name, effect)
+    // A transaction that changed several names has a row for each.
+    const own = new Set(row.changes.flatMap(([xid]) => (this.#own.delete(xid) ? xid : [])))
+    for (const [xid, name, effect] of row.changes) if (!own.has(xid)) others.add(name, effect)
     if (this.#snapshot !== undefined) {
       const isSame = row.epoch !== null && row.epoch === this.#epoch
       const isComplete = isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL
