@@ -257,6 +257,7 @@ describe('a blocked network', () => {
         await tx.blocks.put({ ...other, value: `198.18.${number >> 8}.${number & 255}/32` })
     })
     assertInvalid(await add({ value: '192.0.2.0/24' }), 'value')
+    assert.equal((await add({ value: '198.18.0.1/32', reason: 'renewed' })).json.reason, 'renewed')
   })
 
   test('is listed in one form, and unblocked in any', async () => {

@@ -757,7 +757,7 @@ const ROWS: readonly Row[] = [
   ['records no end of a banner', 'server/operations/administration/banners.ts', 'Banners.clear', "await tx.audit.add({ at: this.#clock(), actor, action: 'banner.clear', target: 'banner' })", '', 'test/api/banner.test.ts', 'test/operator/moderation.test.ts'],
   ['blocks a network on the node of the operator only', 'server/operations/moderation/blocks.ts', 'Blocks.add', 'await tx.notifyChanged(BLOCKS_CHANGED) const details', 'const details', MODERATION, 'test/fleet/two-nodes.test.ts'],
   ['unblocks a network on the node of the operator only', 'server/operations/moderation/blocks.ts', 'Blocks.#remove', 'await tx.notifyChanged(BLOCKS_CHANGED) if (actor)', 'if (actor)', MODERATION, 'test/fleet/two-nodes.test.ts'],
-  ['stores any number of blocks', 'server/operations/moderation/blocks.ts', 'Blocks.add', 'if ((await tx.blocks.count(kind)) >= MAX_BLOCKS) throw tooManyBlocks()', '', MODERATION],
+  ['stores any number of blocks', 'server/operations/moderation/blocks.ts', 'Blocks.add', 'if ((await tx.blocks.countOthers(kind, value)) >= MAX_BLOCKS) throw tooManyBlocks()', '', MODERATION],
   ['blocks the empty files of all sites', 'server/operations/moderation/blocks.ts', 'readContentHash', 'hash !== EMPTY_HASH', 'true', MODERATION],
   ['blocks networks of proxies', 'server/operations/moderation/blocks.ts', 'findProblem', 'LOCAL_NETWORKS.some((local) => overlaps(network, local))', 'false', MODERATION],
   ['keeps blocks for ever', 'server/operations/moderation/blocks.ts', 'Blocks.removeExpired', 'for (const block of expired) await this.#remove(block, { store, endedBy: this.#clock() })', 'for (const block of expired.slice(1)) await this.#remove(block, { store, endedBy: this.#clock() })', MODERATION],

@@ -356,7 +356,7 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   blocks: {
     list: ['network'],
-    count: ['network'],
+    countOthers: ['network', 'x'],
     put: [{ kind: 'hash', value: 'v', reason: 'r', createdAt: 1, expiresAt: null }],
     remove: ['hash', 'value 7', 50],
     expired: [50, 100],

@@ -62,7 +62,7 @@ export class Blocks {
     const expiresAt = seconds === undefined ? null : now + seconds * 1000
     const block: Block = { kind, value, reason, createdAt: now, expiresAt }
     await this.#store.write('durable', { counter: `blocks of ${kind}` }, async (tx) => {
-      if ((await tx.blocks.count(kind)) >= MAX_BLOCKS) throw tooManyBlocks()
+      if ((await tx.blocks.countOthers(kind, value)) >= MAX_BLOCKS) throw tooManyBlocks()
       await tx.blocks.put(block)
       await tx.notifyChanged(BLOCKS_CHANGED)
       const details = { reason, ...(seconds !== undefined && { seconds }) }

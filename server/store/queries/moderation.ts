@@ -16,11 +16,13 @@ export class BlockQueries extends QueryGroup {
     return blockTable.toEntities(await query.orderBy('created_at', 'desc').orderBy('value').execute())
   }
 
-  async count(kind: BlockKind): Promise<number> {
+  /** Without that of `value`. */
+  async countOthers(kind: BlockKind, value: string): Promise<number> {
     const row = await this.db
       .selectFrom('blocks')
       .select((e) => e.fn.countAll<number>().as('blocks'))
       .where('kind', '=', kind)
+      .where('value', '!=', value)
       .executeTakeFirstOrThrow()
     return Number(row.blocks)
   }
