@@ -105,15 +105,18 @@ describe('a preview', () => {
 
   test('is promoted in one step: the same version is live, and the preview still shows it', async () => {
     const { slug, siteUrl, versionId } = await newSite()
-    const metadata = { title: 'Of the preview', ttlSeconds: 3600 }
+    const metadata = { title: 'Of the preview', ttlSeconds: 3600, spaMode: true }
     const shown = await api.publish(
       owner.client,
       { 'index.html': '2' },
       { slug, preview: 'pr-42', ...metadata },
     )
+    assert.equal(await read(siteUrl, '/no/file'), '404')
+    assert.match(await read(urlOf(siteUrl, 'pr-42'), '/no/file'), /2$/)
     const promoted = await owner.client.promote(slug, 'pr-42', shown.versionId)
     assert.deepEqual([promoted.currentVersionId, promoted.previousVersionId], [shown.versionId, versionId])
     assert.match(await read(siteUrl), /<title>Of the preview<\/title>.*2$/s)
+    assert.match(await read(siteUrl, '/no/file'), /2$/)
     const details = await owner.client.details(slug)
     assert.deepEqual([details.title, details.expiresAt], ['Of the preview', null])
     const [listed] = (await owner.client.previews(slug)).previews

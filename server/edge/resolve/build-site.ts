@@ -90,6 +90,6 @@ async function loadSiteInput(
     blobs,
     metadata: effectiveMetadata(site, version, files),
     toUrl: (name) => addresses.file(site.slug, name),
-    spaMode: site.spaMode,
+    spaMode: (version.publishedAt === null ? version.metadata.spaMode : null) ?? site.spaMode,
   }
 }
