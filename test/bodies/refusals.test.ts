@@ -32,6 +32,8 @@ const HOST = 'Host: localhost'
 const JSON_TYPE = 'Content-Type: application/json'
 const ZIP = 'Content-Type: application/zip'
 const CHUNKED = 'Transfer-Encoding: chunked'
+/** More lines than Node keeps: it would obey what nothing else sees. */
+const LINES = Array.from({ length: 1000 }, () => 'a:')
 const LONG = 'Content-Length: 1000000000'
 const WRONG_KEY = 'Authorization: Bearer slp_wrong'
 
@@ -60,6 +62,7 @@ const REFUSALS: [status: number, what: string, bytes: string, port?: number][] =
   [405, 'a tunnel', head('CONNECT other.example:443', 'Host: other.example')],
   [417, 'an unknown expectation', head('POST /mcp', HOST, 'Expect: a-miracle', LONG)],
   [431, 'a head that is too long', head('POST /mcp', HOST, `X: ${'x'.repeat(32 * 1024)}`)],
+  [431, 'a transfer coding behind 1,000 lines', head('POST /mcp', HOST, ...LINES, CHUNKED)],
   [501, 'an unknown transfer coding', head('POST /mcp', HOST, 'Transfer-Encoding: gzip, chunked')],
 ]
 
