@@ -7,6 +7,7 @@ export interface Column<Value = unknown, Stored = unknown> {
   /** Decoded when the field is read first. */
   isLazy?: true
   isNullable?: true
+  isKey?: true
 }
 
 export const text: Column<string, string> = {}
@@ -48,6 +49,11 @@ export function nullable<Value, Stored>(column: Column<Value, Stored>): Column<V
   }
 }
 
+/** A column of the primary key, whose columns have the order of the fields. */
+export function key<Value, Stored>(column: Column<Value, Stored>): Column<Value, Stored> {
+  return { ...column, isKey: true }
+}
+
 type Fields = Readonly<Record<string, Column>>
 
 type ColumnName<Field extends string> = Field extends `${infer First}${infer Rest}`
@@ -75,6 +81,8 @@ export type RowOf<T> = T extends Table<infer F> ? Row<F> : never
 /** The types of rows and entities, and the translation between both, follow from the fields. */
 export class Table<F extends Fields> {
   readonly columns: readonly (keyof Row<F> & string)[]
+  /** The columns of the primary key. */
+  readonly key: readonly (keyof Row<F> & string)[]
   readonly nulls: NullsOf<Entity<F>>
   readonly #fields: F
   readonly #columns: readonly { field: string; name: string; column: Column }[]
@@ -89,6 +97,7 @@ export class Table<F extends Fields> {
     const nullable = Object.entries(fields).filter(([, { isNullable }]) => isNullable)
     this.nulls = Object.fromEntries(nullable.map(([field]) => [field, null])) as NullsOf<Entity<F>>
     this.columns = this.#columns.map(({ name }) => name as keyof Row<F> & string)
+    this.key = this.columns.filter((_, at) => this.#columns[at]!.column.isKey)
   }
 
   readonly toEntity = (row: Row<F>): Entity<F> => {

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../blobs/blobs.ts'
 import { toEncodingLocations, toEncodingRow, toLocation } from './queries/blob-records.ts'
-import type { Schema } from './schema.ts'
+import { type Schema, TABLES } from './schema.ts'
 import type { BlobEncodings } from './tables/blobs.ts'
 import { UNFINISHED_MOVE } from './tables/jobs.ts'
 
@@ -16,58 +16,19 @@ export interface TransferTimes {
   target: number
 }
 
-type TableName = keyof Schema
-
-/** Primary keys of the tables whose rows are copied as they are. */
-const COPIED: Partial<Record<TableName, readonly string[]>> = {
-  accounts: ['id'],
-  usage: ['holder'],
-  invitations: ['email'],
-  operator_settings: ['name'],
-  named_keys: ['key_hash'],
-  device_sign_ins: ['device_hash'],
-  trusts: ['id'],
-  used_tokens: ['token_hash'],
-  sign_in_codes: ['attempt_hash'],
-  sign_in_sources: ['email', 'source'],
-  sessions: ['token_hash'],
-  oauth_records: ['id_hash'],
-  sites: ['slug'],
-  collaborators: ['slug', 'email'],
-  versions: ['id'],
-  thumbnails: ['version_id'],
-  blob_names: ['slug', 'hash'],
-  domains: ['domain', 'account_id'],
-  held_domains: ['domain'],
-  certificates: ['name'],
-  acme_accounts: ['directory'],
-  acme_challenges: ['type', 'name', 'token'],
-  acme_requests: ['id'],
-  counters: ['caller', 'window_start'],
-  visit_hours: ['slug', 'hour'],
-  visit_names: ['slug', 'day', 'kind', 'name'],
-  visitors: ['slug', 'day', 'visitor'],
-  visit_salts: ['day'],
-  notices: ['id'],
-  blocks: ['kind', 'value'],
-  reports: ['site'],
-  review_links: ['id'],
-  review_threads: ['id'],
-  review_decisions: ['id'],
-  accepted_scans: ['hash', 'scanner'],
-  ticket_keys: ['period'],
-  audit_log: ['id'],
-  activity: ['width', 'at', 'name'],
-}
+type TableName = keyof typeof TABLES
 
 /** Tables with rows that the target has of its own, or that begin empty; uploads of pending versions are repeated. */
 const NOT_COPIED: readonly TableName[] = [
   ...(['blobs', 'encodings', 'discarded_objects', 'arrivals', 'job_cursors'] as const),
-  ...(['changes', 'leases', 'nodes', 'shared_settings', 'figures', 'sweep_runs'] as const),
+  ...(['leases', 'nodes', 'shared_settings', 'figures', 'sweep_runs'] as const),
 ]
 
 /** The tables that a transfer knows, for a test that it knows all. */
-export const TRANSFER_TABLES: readonly string[] = [...Object.keys(COPIED), ...NOT_COPIED]
+export const TRANSFER_TABLES: readonly string[] = [...Object.keys(TABLES), 'changes']
+
+/** Their rows are copied as they are. */
+const COPIED = (Object.keys(TABLES) as TableName[]).filter((table) => !NOT_COPIED.includes(table))
 
 const ROWS_PER_PAGE = 200
 const VERSIONS_PER_PAGE = 20
@@ -121,7 +82,7 @@ export class Transfer {
   async copyBlobs(
     copy: (blobs: readonly BlobLocation[], present: number) => Promise<readonly StoredBlob[]>,
   ): Promise<void> {
-    for await (const page of pages<Schema['blobs']>(this.#source, 'blobs', ['hash'])) {
+    for await (const page of pages<Schema['blobs']>(this.#source, 'blobs')) {
       const present = await this.#objectsOf('blobs', page)
       const missing = page.filter(({ hash, object }) => object !== null && !present.get(hash))
       const stored = await copy(
@@ -142,7 +103,7 @@ export class Transfer {
   async copyEncodings(
     copy: (encodings: readonly BlobEncodings[]) => Promise<readonly BlobEncodings[]>,
   ): Promise<void> {
-    for await (const page of pages<Schema['encodings']>(this.#source, 'encodings', ['hash'])) {
+    for await (const page of pages<Schema['encodings']>(this.#source, 'encodings')) {
       const present = await this.#objectsOf('encodings', page)
       const missing = page.filter(({ hash }) => !present.has(hash))
       const stored = await copy(missing.map((row) => ({ hash: row.hash, ...toEncodingLocations(row) })))
@@ -155,9 +116,7 @@ export class Transfer {
   async removeOthers(): Promise<string[]> {
     const objects: string[] = []
     for (const table of ['encodings', 'blobs'] as const) {
-      for await (const page of pages<{ hash: string; object: string | null }>(this.#target, table, [
-        'hash',
-      ])) {
+      for await (const page of pages<{ hash: string; object: string | null }>(this.#target, table)) {
         const hashes = page.map(({ hash }) => hash)
         const kept = await this.#source.selectFrom(table).select('hash').where('hash', 'in', hashes).execute()
         const others = page.filter(({ hash }) => !kept.some((row) => row.hash === hash))
@@ -173,10 +132,9 @@ export class Transfer {
   /** Replaces all other rows of the target by those of the source. Returns their number. */
   async copyRows(): Promise<number> {
     let total = 0
-    for (const [name, key] of Object.entries(COPIED)) {
-      const table = name as TableName
+    for (const table of COPIED) {
       await this.#target.deleteFrom(table).execute()
-      for await (const page of pages<object>(this.#source, table, key)) {
+      for await (const page of pages<object>(this.#source, table)) {
         await this.#target
           .insertInto(table)
           .values(page as never)
@@ -234,11 +192,8 @@ async function assertNoNode(db: Kysely<Schema>, name: keyof TransferTimes, now: 
     throw new DatabaseInUseError(`The ${name} is in use: a node has reported within the last minute`)
 }
 
-export async function* pages<Row extends object>(
-  db: Kysely<Schema>,
-  table: TableName,
-  key: readonly string[],
-): AsyncGenerator<Row[]> {
+async function* pages<Row extends object>(db: Kysely<Schema>, table: TableName): AsyncGenerator<Row[]> {
+  const { key } = TABLES[table]
   const limit = table === 'versions' || table === 'thumbnails' ? VERSIONS_PER_PAGE : ROWS_PER_PAGE
   const columns = sql.join(key.map((name) => sql.ref(name)))
   for (let last: Row | undefined; ; ) {
@@ -283,7 +238,7 @@ export class Snapshot {
   }
 
   async *blobs(): AsyncGenerator<BlobLocation[]> {
-    for await (const page of pages<Schema['blobs']>(this.#db, 'blobs', ['hash']))
+    for await (const page of pages<Schema['blobs']>(this.#db, 'blobs'))
       yield page.flatMap((row) => toLocation(row) ?? [])
   }
 

@@ -1,6 +1,6 @@
 import type { Exceptions, Plan } from '../../../protocol/api/account.schema.ts'
 import type { NoticeKind } from '../../../protocol/api/account.ts'
-import { type EntityOf, flag, integer, json, nullable, oneOf, Table, text } from '../table.ts'
+import { type EntityOf, flag, integer, json, key, nullable, oneOf, Table, text } from '../table.ts'
 
 /** Why the operator has taken a site, or all sites of an account, offline. */
 export interface Suspension {
@@ -14,7 +14,7 @@ export interface Suspension {
 }
 
 export const accountTable = new Table({
-  id: text,
+  id: key(text),
   email: text,
   plan: oneOf<Plan>(),
   keyHash: nullable(text),
@@ -38,7 +38,7 @@ export type Account = EntityOf<typeof accountTable>
 
 /** An address that may create an account until it expires. Signing in proves the address, so that it needs no secret. */
 export const invitationTable = new Table({
-  email: text,
+  email: key(text),
   /** The account that invited it; null for the command of the operator. */
   invitedBy: nullable(text),
   createdAt: integer,

@@ -1,7 +1,7 @@
-import { integer, nullable, Table, text } from '../table.ts'
+import { integer, key, nullable, Table, text } from '../table.ts'
 
 export const auditTable = new Table({
-  id: text,
+  id: key(text),
   at: integer,
   actorId: nullable(text),
   actor: text,
@@ -44,7 +44,7 @@ export interface AuditEntry extends AuditRecord {
 export type AuditPosition = Pick<AuditEntry, 'at' | 'id'>
 
 /** What the operator has set while the service runs, as JSON. */
-export const operatorSettingTable = new Table({ name: text, value: text })
+export const operatorSettingTable = new Table({ name: key(text), value: text })
 
 /** `service` is the id by which backups know their service: it stays with the data. */
 export type OperatorSettingName = 'banner' | 'service'

@@ -1,9 +1,9 @@
 import type { BlobLocation } from '../../blobs/blobs.ts'
 import type { Encoding } from '../../blobs/encoding.ts'
-import { integer, nullable, Table, text } from '../table.ts'
+import { integer, key, nullable, Table, text } from '../table.ts'
 
 export const blobTable = new Table({
-  hash: text,
+  hash: key(text),
   /** Null when only its encodings are stored. */
   object: nullable(text),
   size: integer,
@@ -16,15 +16,15 @@ export const blobTable = new Table({
 
 /** A reference to a blob from a site beside the one in `blobs`. */
 export const blobNameTable = new Table({
-  hash: text,
-  slug: text,
+  slug: key(text),
+  hash: key(text),
   /** The owner of the site; null while it is anonymous. */
   ownerId: nullable(text),
 })
 
 /** In bytes; null where encoding would not reduce it. A blob without a row was not tried, or is not compressible. */
 export const encodingTable = new Table({
-  hash: text,
+  hash: key(text),
   br: nullable(integer),
   zstd: nullable(integer),
   gzip: nullable(integer),
@@ -34,7 +34,7 @@ export const encodingTable = new Table({
 })
 
 /** An object to be deleted at that time, which no other row names. */
-export const discardedObjectTable = new Table({ object: text, dueAt: integer })
+export const discardedObjectTable = new Table({ object: key(text), dueAt: integer })
 
 /** Where the encodings of a blob are; null where encoding would not have reduced the size. */
 export type EncodingLocations = Readonly<Record<Encoding, BlobLocation | null>>

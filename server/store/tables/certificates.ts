@@ -1,10 +1,10 @@
 import type { ChallengeType } from '../../../packages/acme-client/acme.ts'
-import { type Column, type EntityOf, flag, integer, nullable, oneOf, Table, text } from '../table.ts'
+import { type Column, type EntityOf, flag, integer, key, nullable, oneOf, Table, text } from '../table.ts'
 
 /** An issued chain stays until the next one replaces it in one write. Keys are PKCS#8 in PEM, encrypted. */
 export const certificateTable = new Table({
   /** A custom domain, the service's own host, or `*.{site_domain}`. */
-  name: text,
+  name: key(text),
   /** Null before the first certificate was issued, as the next three. */
   notBefore: nullable(integer),
   notAfter: nullable(integer),
@@ -48,7 +48,7 @@ export function emptyCertificate(name: string): Certificate {
 /** The account at a CA (RFC 8555, 7.3): its key is stored before registration, so that there is never a second one. */
 export const acmeAccountTable = new Table({
   /** URL of the CA's directory. */
-  directory: text,
+  directory: key(text),
   /** PKCS#8 in PEM, encrypted. */
   key: text,
   /** Null until the account is registered. */
@@ -60,9 +60,9 @@ export type AcmeAccount = EntityOf<typeof acmeAccountTable>
 
 /** A challenge that any node can respond to (RFC 8555, 8.3; RFC 8737). */
 export const acmeChallengeTable = new Table({
-  type: oneOf<Exclude<ChallengeType, 'dns-01'>>(),
-  name: text,
-  token: text,
+  type: key(oneOf<Exclude<ChallengeType, 'dns-01'>>()),
+  name: key(text),
+  token: key(text),
   /** RFC 8555, 8.1. */
   keyAuthorization: text,
   expiresAt: integer,
@@ -86,7 +86,7 @@ const nameSet: Column<readonly string[], string> = {
  * (`pause`).
  */
 export const acmeRequestTable = new Table({
-  id: text,
+  id: key(text),
   /** Of the CA. */
   directory: text,
   kind: oneOf<'order' | 'renewal' | 'certificate' | 'failure' | 'pause'>(),
@@ -101,6 +101,6 @@ export const acmeRequestTable = new Table({
 export type CountedRequest = EntityOf<typeof acmeRequestTable>
 
 /** The key of TLS session tickets of one period, by its number since 1970; sealed. */
-export const ticketKeyTable = new Table({ period: integer, key: text })
+export const ticketKeyTable = new Table({ period: key(integer), key: text })
 
 export type TicketKey = EntityOf<typeof ticketKeyTable>

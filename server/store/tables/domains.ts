@@ -1,9 +1,9 @@
-import { type EntityOf, flag, integer, json, nullable, oneOf, Table, text } from '../table.ts'
+import { type EntityOf, flag, integer, json, key, nullable, oneOf, Table, text } from '../table.ts'
 
 /** A name that an account has or has requested for a site: several accounts may have it pending, one active. */
 export const domainTable = new Table({
-  domain: text,
-  accountId: text,
+  domain: key(text),
+  accountId: key(text),
   slug: text,
   status: oneOf<'pending' | 'active'>(),
   /** Required value of the TXT record; random for each account and domain. */
@@ -44,7 +44,7 @@ export interface DnsFindings {
 
 /** A deleted active name: until then only that account can add it again, with the same token. */
 export const reservationTable = new Table({
-  domain: text,
+  domain: key(text),
   accountId: text,
   verificationToken: text,
   until: integer,

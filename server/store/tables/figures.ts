@@ -1,12 +1,12 @@
-import { type EntityOf, integer, nullable, oneOf, Table, text } from '../table.ts'
+import { type EntityOf, integer, key, nullable, oneOf, Table, text } from '../table.ts'
 
 export type ListKind = 'site' | 'account' | 'domain'
 
 /** What a site, an account or a domain uses, as it was last counted. */
 export const figureTable = new Table({
-  kind: oneOf<ListKind>(),
+  kind: key(oneOf<ListKind>()),
   /** A slug, the id of an account, or a domain with the id of its account (`domainId`). */
-  id: text,
+  id: key(text),
   /** Of the live versions. */
   bytes: integer,
   /** Requests of the last 30 days. */
@@ -25,6 +25,11 @@ export function domainId(domain: string, accountId: string): string {
 }
 
 /** A value of an interval, which begins at `at` and has this width in milliseconds. */
-export const activityTable = new Table({ width: integer, at: integer, name: text, value: integer })
+export const activityTable = new Table({
+  width: key(integer),
+  at: key(integer),
+  name: key(text),
+  value: integer,
+})
 
 export type ActivityEntry = EntityOf<typeof activityTable>

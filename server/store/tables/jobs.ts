@@ -1,6 +1,6 @@
-import { type EntityOf, integer, nullable, Table, text } from '../table.ts'
+import { type EntityOf, integer, key, nullable, Table, text } from '../table.ts'
 
-export const jobCursorTable = new Table({ job: text, position: text })
+export const jobCursorTable = new Table({ job: key(text), position: text })
 
 /** The cursor that the target of a move has until all data are there: no service may start on it. */
 export const UNFINISHED_MOVE = 'move'
@@ -9,7 +9,7 @@ export const UNFINISHED_MOVE = 'move'
 export const BACKUP_RUN = 'backup'
 
 export const sweepRunTable = new Table({
-  name: text,
+  name: key(text),
   startedAt: integer,
   durationMs: integer,
   /** What it affected; 0 after a failure. */

@@ -1,9 +1,9 @@
 import type { AccountScope, KeyScope } from '../../../protocol/api/keys.ts'
 import type { Forge } from '../../../protocol/api/trusts.ts'
-import { type EntityOf, flag, integer, json, nullable, oneOf, Table, text } from '../table.ts'
+import { type EntityOf, flag, integer, json, key, nullable, oneOf, Table, text } from '../table.ts'
 
 export const namedKeyTable = new Table({
-  keyHash: text,
+  keyHash: key(text),
   accountId: text,
   /** Unique within the account. */
   name: text,
@@ -22,7 +22,7 @@ export type NamedKey = EntityOf<typeof namedKeyTable>
 /** A repository whose jobs get keys of one site of an account. */
 export const trustTable = new Table({
   /** Made by `newId`. */
-  id: text,
+  id: key(text),
   accountId: text,
   createdAt: integer,
   forge: oneOf<Forge>(),
@@ -45,7 +45,7 @@ export const trustTable = new Table({
 
 export type StoredTrust = EntityOf<typeof trustTable>
 
-export const usedTokenTable = new Table({ tokenHash: text, expiresAt: integer })
+export const usedTokenTable = new Table({ tokenHash: key(text), expiresAt: integer })
 
 export interface TrustedRepository {
   issuer: string
@@ -56,7 +56,7 @@ export interface TrustedRepository {
 /** A record of OAuth: the library of the protocol defines the kinds and their payloads. */
 export const oauthRecordTable = new Table({
   /** Of the kind and the id. Ids of codes and tokens are secrets and stored nowhere. */
-  idHash: text,
+  idHash: key(text),
   kind: text,
   /** The hash of the grant that it belongs to; that of a grant itself, too. */
   grantHash: nullable(text),

@@ -1,12 +1,12 @@
-import { type EntityOf, integer, json, nullable, oneOf, Table, text } from '../table.ts'
+import { type EntityOf, integer, json, key, nullable, oneOf, Table, text } from '../table.ts'
 
 /** What a block is about: callers of a network, in CIDR notation, or a file, by its SHA-256. */
 export type BlockKind = 'network' | 'hash'
 
 /** A block is in force while its row exists. */
 export const blockTable = new Table({
-  kind: oneOf<BlockKind>(),
-  value: text,
+  kind: key(oneOf<BlockKind>()),
+  value: key(text),
   reason: text,
   createdAt: integer,
   /** When it is removed; null for never. */
@@ -31,7 +31,7 @@ export interface Report {
 
 export const reportTable = new Table({
   /** The `visitsKey` of the site. */
-  site: text,
+  site: key(text),
   state: oneOf<ReportState>(),
   count: integer,
   firstAt: integer,

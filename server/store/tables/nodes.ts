@@ -1,9 +1,9 @@
 import { MINUTE_MS } from '../../lib/time.ts'
-import { type EntityOf, integer, json, Table, text } from '../table.ts'
+import { type EntityOf, integer, json, key, Table, text } from '../table.ts'
 
 /** A process that serves, as it last reported itself. */
 export const nodeTable = new Table({
-  id: text,
+  id: key(text),
   /** Name of its machine and its port. */
   host: text,
   release: text,
@@ -16,7 +16,7 @@ export const nodeTable = new Table({
 export type NodeReport = EntityOf<typeof nodeTable>
 
 /** The fingerprint of a setting that all nodes have in common. */
-export const sharedSettingTable = new Table({ name: text, fingerprint: text })
+export const sharedSettingTable = new Table({ name: key(text), fingerprint: text })
 
 export type SharedSetting = EntityOf<typeof sharedSettingTable>
 
@@ -30,6 +30,6 @@ export const BACKUP_LEASE_MS = 10 * MINUTE_MS
 export const CLOCK_TOLERANCE_MS = 10 * MINUTE_MS
 
 /** A lease. Its fencing token grows with every new holder. */
-export const leaseTable = new Table({ name: text, holder: text, fence: integer, until: integer })
+export const leaseTable = new Table({ name: key(text), holder: text, fence: integer, until: integer })
 
 export type Lease = EntityOf<typeof leaseTable>

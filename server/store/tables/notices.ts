@@ -1,4 +1,4 @@
-import { type EntityOf, integer, json, nullable, Table, text } from '../table.ts'
+import { type EntityOf, integer, json, key, nullable, Table, text } from '../table.ts'
 import type { Domain } from './domains.ts'
 
 export type NoticeEvent =
@@ -42,7 +42,7 @@ export type NoticeEvent =
 /** A notice that is due, or that was sent or given up; the row then prevents a second email about its event. */
 export const noticeTable = new Table({
   /** Identifies the event; begins with its kind and a space. */
-  id: text,
+  id: key(text),
   accountId: text,
   event: json<NoticeEvent>(),
   createdAt: integer,

@@ -5,7 +5,7 @@ import type {
   ReviewPlace,
   ThreadStatus,
 } from '../../../protocol/api/reviews.schema.ts'
-import { type EntityOf, integer, json, nullable, oneOf, Table, text } from '../table.ts'
+import { type EntityOf, integer, json, key, nullable, oneOf, Table, text } from '../table.ts'
 
 /** What is reviewed: the preview of this name, or with an empty one the live version of the site. */
 export interface ReviewSubject {
@@ -16,7 +16,7 @@ export interface ReviewSubject {
 const subject = { slug: text, previewName: text }
 
 export const reviewLinkTable = new Table({
-  id: text,
+  id: key(text),
   ...subject,
   tokenHash: text,
   audience: oneOf<ReviewAudience>(),
@@ -38,7 +38,7 @@ export interface StoredComment {
 }
 
 export const reviewThreadTable = new Table({
-  id: text,
+  id: key(text),
   ...subject,
   versionId: text,
   place: json<ReviewPlace>(),
@@ -54,7 +54,7 @@ export const reviewThreadTable = new Table({
 export type StoredThread = EntityOf<typeof reviewThreadTable>
 
 export const reviewDecisionTable = new Table({
-  id: text,
+  id: key(text),
   ...subject,
   versionId: text,
   contentHash: text,

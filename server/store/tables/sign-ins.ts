@@ -1,9 +1,9 @@
 import type { ProgramScope } from '../../../protocol/api/programs.ts'
-import { type EntityOf, integer, nullable, oneOf, Table, text } from '../table.ts'
+import { type EntityOf, integer, key, nullable, oneOf, Table, text } from '../table.ts'
 
 /** An emailed code. An address may have several that are valid; each belongs to the attempt that requested it. */
 export const signInCodeTable = new Table({
-  attemptHash: text,
+  attemptHash: key(text),
   email: text,
   /** The network that requested it, as a keyed hash. */
   network: text,
@@ -19,8 +19,8 @@ export type SignInCode = EntityOf<typeof signInCodeTable>
 
 /** A network or browser that signs in to an address, as a keyed hash; `''` represents all others. */
 export const signInSourceTable = new Table({
-  email: text,
-  source: text,
+  email: key(text),
+  source: key(text),
   signedInAt: nullable(integer),
   wrongTries: integer,
   lockedUntil: nullable(integer),
@@ -30,7 +30,7 @@ export const signInSourceTable = new Table({
 export type SignInSource = EntityOf<typeof signInSourceTable>
 
 export const sessionTable = new Table({
-  tokenHash: text,
+  tokenHash: key(text),
   accountId: text,
   createdAt: integer,
   expiresAt: integer,
@@ -42,7 +42,7 @@ export type Session = EntityOf<typeof sessionTable>
 
 /** A sign-in of a program without a browser (RFC 8628). */
 export const deviceSignInTable = new Table({
-  deviceHash: text,
+  deviceHash: key(text),
   userCodeHash: text,
   /** The program and the machine that ask, as they describe themselves. */
   program: text,

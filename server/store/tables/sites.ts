@@ -1,6 +1,6 @@
 import type { MetadataField } from '../../../protocol/api/publish.ts'
 import type { ApprovalRule } from '../../../protocol/api/sites.schema.ts'
-import { type EntityOf, flag, integer, json, jsonList, nullable, oneOf, Table, text } from '../table.ts'
+import { type EntityOf, flag, integer, json, jsonList, key, nullable, oneOf, Table, text } from '../table.ts'
 import type { Suspension } from './accounts.ts'
 import type { Domain } from './domains.ts'
 
@@ -20,7 +20,7 @@ export const NO_METADATA = { ...new Table(metadata).nulls, spaMode: false }
  * trash. A former name of a site is one, too.
  */
 export const siteTable = new Table({
-  slug: text,
+  slug: key(text),
   /** Null while it is anonymous. */
   ownerId: nullable(text),
   claimTokenHash: nullable(text),
@@ -75,9 +75,9 @@ export function emptySite(slug: string, now: number): Site {
 
 /** An address whose account may publish to a site of another account. */
 export const collaboratorTable = new Table({
-  slug: text,
+  slug: key(text),
   /** Normalized as the addresses of accounts. The account may not exist yet. */
-  email: text,
+  email: key(text),
   addedAt: integer,
 })
 

@@ -1,8 +1,8 @@
 import { HOUR_MS } from '../../lib/time.ts'
-import { type EntityOf, integer, Table, text } from '../table.ts'
+import { type EntityOf, integer, key, Table, text } from '../table.ts'
 
 /** What an account, a network or all anonymous sites hold. `revision` grows with each change. */
-export const usageTable = new Table({ holder: text, bytes: integer, sites: integer, revision: integer })
+export const usageTable = new Table({ holder: key(text), bytes: integer, sites: integer, revision: integer })
 
 export interface Holding {
   /** Each content once, and the declared bytes of uploads that are not finalized. */
@@ -22,7 +22,7 @@ export function networkHolder(network: string): string {
   return `network:${network}`
 }
 
-export const counterTable = new Table({ caller: text, windowStart: integer, requests: integer })
+export const counterTable = new Table({ caller: key(text), windowStart: key(integer), requests: integer })
 
 export type CounterWindow = Omit<EntityOf<typeof counterTable>, 'requests'>
 

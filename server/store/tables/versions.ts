@@ -5,7 +5,7 @@ import type { PublishedWith } from '../../../protocol/api/versions.schema.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { CodedContent } from '../../blobs/content-coding.ts'
 import type { SiteRules } from '../../site-rules/site-rules.ts'
-import { type EntityOf, flag, integer, json, jsonList, nullable, oneOf, Table, text } from '../table.ts'
+import { type EntityOf, flag, integer, json, jsonList, key, nullable, oneOf, Table, text } from '../table.ts'
 
 /** What a version changes on the one that was live when it was staged. */
 export interface VersionChanges extends FileChanges {
@@ -14,7 +14,7 @@ export interface VersionChanges extends FileChanges {
 
 /** Parts that are stored as JSON are parsed when they are read first; a spread reads all of them. */
 export const versionTable = new Table({
-  id: text,
+  id: key(text),
   slug: text,
   /** `former` is no version: it records the former files of its site or, with `previewName`, of a preview. */
   state: oneOf<'pending' | 'ready' | 'former'>(),
@@ -65,7 +65,7 @@ export const versionHeader = versionTable.omit('files', 'rules', 'warnings', 'in
 export type VersionHeader = EntityOf<typeof versionHeader>
 
 /** A picture of a version for lists of sites: WebP in base64. */
-export const thumbnailTable = new Table({ versionId: text, picture: text })
+export const thumbnailTable = new Table({ versionId: key(text), picture: text })
 
 /** Name of the lease of the node that prepares the encodings of a version; the id comes last. */
 export function encodingsLease(versionId: string): string {
@@ -133,8 +133,8 @@ export function sumUploads(state: Version['state'], files: readonly ManifestFile
 
 /** A received file of a pending version, in an object of its own. */
 export const arrivalTable = new Table({
-  versionId: text,
-  fileNumber: integer,
+  versionId: key(text),
+  fileNumber: key(integer),
   hash: text,
   size: integer,
   object: text,
@@ -143,4 +143,4 @@ export const arrivalTable = new Table({
 
 export type Arrival = EntityOf<typeof arrivalTable>
 
-export const acceptedScanTable = new Table({ hash: text, scanner: text, acceptedAt: integer })
+export const acceptedScanTable = new Table({ hash: key(text), scanner: key(text), acceptedAt: integer })
