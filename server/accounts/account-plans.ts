@@ -36,7 +36,8 @@ export class AccountPlans {
       if (!account) throw new ApiError('NOT_FOUND', 'Account not found')
       const limits = applyChange(account.limits, change)
       const set = { plan: plan ?? account.plan, limits }
-      await tx.accounts.setPlan(id, set.plan, Object.keys(limits).length === 0 ? null : limits)
+      const stored = Object.keys(limits).length === 0 ? null : limits
+      await tx.accounts.update(id, { plan: set.plan, limits: stored })
       await tx.audit.add({
         at: this.#parts.clock(),
         actor,

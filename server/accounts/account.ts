@@ -100,7 +100,7 @@ export class Accounts {
     let apiKey = newApiKey()
     const name = signIn.keyName === undefined ? undefined : readKeyName(signIn.keyName)
     const { account, isNewUser } = await this.#redeem(signIn, client, async (tx, { id: accountId }) => {
-      if (name === undefined) await tx.accounts.setKey(accountId, hashToken(apiKey))
+      if (name === undefined) await tx.accounts.update(accountId, { keyHash: hashToken(apiKey) })
       else ({ apiKey } = await mintKey(tx, { accountId, name, grant: FULL_GRANT }, this.#parts.clock()))
     })
     return {
@@ -136,7 +136,7 @@ export class Accounts {
     const apiKey = newApiKey()
     await this.#parts.store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
-      await tx.accounts.setKey(account.id, hashToken(apiKey))
+      await tx.accounts.update(account.id, { keyHash: hashToken(apiKey) })
     })
     return { apiKey, warning: KEY_WARNING }
   }
@@ -161,7 +161,7 @@ export class Accounts {
       await assertNotBeingDeleted(tx, account)
       const current = await tx.accounts.byId(account.id)
       const switches = changeSwitches(current!, change)
-      await tx.accounts.setNotices(account.id, switches)
+      await tx.accounts.update(account.id, switches)
       return readSwitches(switches)
     })
   }
@@ -248,7 +248,8 @@ export class Accounts {
         await tx.invitations.remove(email)
       }
       // The code has arrived.
-      if (account.emailRefusedAt !== null) await tx.accounts.setEmailRefusal(account.id, null)
+      if (account.emailRefusedAt !== null)
+        await tx.accounts.update(account.id, { emailRefusedAt: null, emailRefusal: null })
       await onSuccess(tx, account, !known || redeemed.isKnown === true)
       return { account, isNewUser: !known }
     })

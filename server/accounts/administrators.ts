@@ -59,7 +59,7 @@ export class Administrators {
     if (deletionStartedAt !== null) throw new ApiError('NOT_FOUND', `The account ${email} is being deleted`)
     if ((administratorSince !== null) === isAdministrator) return
     const at = this.#parts.clock()
-    await tx.accounts.setAdministratorSince(id, isAdministrator ? at : null)
+    await tx.accounts.update(id, { administratorSince: isAdministrator ? at : null })
     if (!isAdministrator)
       for (const { scope, keyHash } of await tx.keys.list(id))
         if (scope === 'admin') await tx.keys.delete(keyHash)

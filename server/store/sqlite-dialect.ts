@@ -54,10 +54,11 @@ export function createKysely(
   const execute: DirectAdapter['execute'] = async (sql, parameters) => {
     await call(beforeQuery)
     const made = prepare(sql)
-    const rows = made.reader ? made.all(parameters) : []
-    if (!made.reader) made.run(parameters)
+    const result = made.reader
+      ? { rows: made.all(parameters) }
+      : { rows: [], numAffectedRows: BigInt(made.run(parameters).changes) }
     await endLongTurn()
-    return rows
+    return result
   }
   return new Kysely<Schema>({
     plugins: [TURN_LIMIT],

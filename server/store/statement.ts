@@ -5,13 +5,14 @@ import type {
   DialectAdapter,
   InferResult,
   Kysely,
+  QueryResult,
   UpdateResult,
 } from 'kysely'
 import type { Schema } from './schema.ts'
 
-/** Of an engine that executes compiled statements itself. Resolves with the rows that one returns. */
+/** Of an engine that executes compiled statements itself. */
 export interface DirectAdapter extends DialectAdapter {
-  execute(sql: string, parameters: readonly unknown[]): Promise<unknown[]>
+  execute(sql: string, parameters: readonly unknown[]): Promise<QueryResult<unknown>>
 }
 
 /** Stands for a value while a statement is compiled. */
@@ -27,31 +28,35 @@ class Parameter {
   }
 }
 
-/** Compiled once for each engine. `build` passes each parameter on as a value of its own, unchanged. */
-export function statement<Values extends unknown[], Query extends Compilable<unknown>>(
-  build: (db: Kysely<Schema>, ...parameters: Values) => Query,
-  count = build.length - 1,
-): (db: Kysely<Schema>, ...values: Values) => Promise<InferResult<Query>> {
+export type Compiled = (db: Kysely<Schema>, values: readonly unknown[]) => Promise<QueryResult<unknown>>
+
+/** Compiled once for each engine. `build` passes what `next` returns on as a value, unchanged: each value in turn. */
+export function compile(build: (db: Kysely<Schema>, next: () => unknown) => Compilable<unknown>): Compiled {
   const compiled = new Map<unknown, CompiledQuery>()
-  const parameters = Array.from({ length: count }, (_, index) => new Parameter(index)) as unknown[] as Values
-  return async (db, ...values) => {
+  return async (db, values) => {
     const adapter = db.getExecutor().adapter as DialectAdapter | DirectAdapter
     const engine = adapter.constructor
     let query = compiled.get(engine)
     if (!query) {
-      query = build(db, ...parameters).compile()
+      let count = 0
+      query = build(db, () => new Parameter(count++)).compile()
       compiled.set(engine, query)
     }
-    const given = query.parameters.map((one) => (one instanceof Parameter ? values[one.index] : one))
-    const rows =
-      'execute' in adapter
-        ? await adapter.execute(query.sql, given)
-        : (await db.executeQuery({ ...query, parameters: given })).rows
-    return rows as InferResult<Query>
+    const parameters = query.parameters.map((one) => (one instanceof Parameter ? values[one.index] : one))
+    return 'execute' in adapter
+      ? adapter.execute(query.sql, parameters)
+      : db.executeQuery({ ...query, parameters })
   }
 }
 
-type Row = Readonly<Record<string, unknown>>
+/** The same for a number of parameters. Resolves with the rows. */
+export function statement<Values extends unknown[], Query extends Compilable<unknown>>(
+  build: (db: Kysely<Schema>, ...parameters: Values) => Query,
+  count = build.length - 1,
+): (db: Kysely<Schema>, ...values: Values) => Promise<InferResult<Query>> {
+  const compiled = compile((db, next) => build(db, ...(Array.from({ length: count }, next) as Values)))
+  return async (db, ...values) => (await compiled(db, values)).rows as InferResult<Query>
+}
 
 /** More are rare, and each number of them would be a statement of its own. */
 const MAX_COMPILED_ROWS = 8
@@ -79,61 +84,6 @@ export function rowsStatement<R extends object, Query extends Rows>(
     const known = statements.get(count) ?? ofCount(count)
     statements.set(count, known)
     return known(db, ...rows.flatMap((row) => columns.map((name) => row[name])))
-  }
-}
-
-/** Inserts a row; each set of columns has a statement of its own. */
-export function insertStatement(table: keyof Schema): (db: Kysely<Schema>, row: Row) => Promise<unknown> {
-  return ofColumns((columns) =>
-    statement(
-      (db, ...values) =>
-        db
-          .insertInto(table)
-          .values(Object.fromEntries(columns.map((name, at) => [name, values[at]])) as never),
-      columns.length,
-    ),
-  )
-}
-
-/** Changes the row with this key; each set of columns has a statement of its own. */
-export function updateStatement<Name extends keyof Schema>(
-  table: Name,
-  key: keyof Schema[Name] & string,
-): (db: Kysely<Schema>, change: Row, value: unknown) => Promise<unknown> {
-  return ofColumns((columns) =>
-    statement(
-      (db, ...values) =>
-        db
-          .updateTable(table as keyof Schema)
-          .set(Object.fromEntries(columns.map((name, at) => [name, values[at]])) as never)
-          .where(key as never, '=', values.at(-1) as never),
-      columns.length + 1,
-    ),
-  )
-}
-
-function ofColumns(
-  make: (columns: readonly string[]) => (db: Kysely<Schema>, ...values: unknown[]) => Promise<unknown>,
-): (db: Kysely<Schema>, row: Row, ...others: unknown[]) => Promise<unknown> {
-  const statements = new Map<string, ReturnType<typeof make>>()
-  return (db, row, ...others) => {
-    const columns = Object.keys(row)
-    const name = columns.join()
-    let known = statements.get(name)
-    if (!known) {
-      known = make(columns)
-      statements.set(name, known)
-    }
-    return known(db, ...Object.values(row), ...others)
-  }
-}
-
-/** Queries about one subject, of a transaction or for reads. */
-export class QueryGroup {
-  protected readonly db: Kysely<Schema>
-
-  constructor(db: Kysely<Schema>) {
-    this.db = db
   }
 }
 

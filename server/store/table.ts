@@ -54,7 +54,7 @@ export function key<Value, Stored>(column: Column<Value, Stored>): Column<Value,
   return { ...column, isKey: true }
 }
 
-type Fields = Readonly<Record<string, Column>>
+export type Fields = Readonly<Record<string, Column>>
 
 type ColumnName<Field extends string> = Field extends `${infer First}${infer Rest}`
   ? Rest extends Uncapitalize<Rest>
@@ -62,7 +62,7 @@ type ColumnName<Field extends string> = Field extends `${infer First}${infer Res
     : `${Lowercase<First>}_${ColumnName<Rest>}`
   : Field
 
-type Entity<F extends Fields> = {
+export type Entity<F extends Fields> = {
   -readonly [Field in keyof F]: F[Field] extends Column<infer Value> ? Value : never
 }
 
@@ -123,6 +123,10 @@ export class Table<F extends Fields> {
       if (value !== undefined) row[name] = column.encode ? column.encode(value) : value
     }
     return row
+  }
+
+  toColumn(field: string): string {
+    return this.#columns.find((one) => one.field === field)!.name
   }
 
   pick<Field extends keyof F & string>(...names: Field[]): Table<Pick<F, Field>> {

@@ -217,7 +217,7 @@ test('an account that was suspended since the call began is not deleted by its o
   const row = (await findAccount(account))!
   const { store } = await api.operator()
   const suspension = { reason: 'a reason', publicReason: null, note: null, since: api.clock.now }
-  await store.write('durable', {}, (tx) => tx.accounts.setSuspension(row.id, suspension))
+  await store.write('durable', {}, (tx) => tx.accounts.update(row.id, { suspension }))
   const deletion = new AccountDeletion({ store, clock: () => api.clock.now })
   await assert.rejects(deletion.deleteAccount(row, account.email), { code: 'ACCOUNT_SUSPENDED' })
   assert.equal((await findAccount(account))?.deletionStartedAt, null)

@@ -130,7 +130,7 @@ for (const name of ['expired-sites', 'trash'] as const)
       const suspension = { reason: 'phishing', publicReason: null, note: null, since: clock.now }
       await store.write('durable', {}, async (tx) => {
         await tx.accounts.insert(accountRow('ann'))
-        if (who === 'owner') await tx.accounts.setSuspension('ann', suspension)
+        if (who === 'owner') await tx.accounts.update('ann', { suspension })
         const own = { ownerId: 'ann', ...(who === 'site' && { suspension }) }
         await tx.sites.insert(siteRow('evidence', { ...own, ...failingDeletions[name].site }))
       })

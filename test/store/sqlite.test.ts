@@ -10,8 +10,9 @@ import { HOUR_MS } from '../../server/lib/time.ts'
 import { CommitWatch } from '../../server/store/commit-watch.ts'
 import { FlushedReads, failureFile } from '../../server/store/flushed-reads.ts'
 import type { Queries } from '../../server/store/queries.ts'
+import { Rows } from '../../server/store/rows.ts'
 import { FULL_LOG_BYTES, sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
-import { insertStatement, statement, updateStatement } from '../../server/store/statement.ts'
+import { statement } from '../../server/store/statement.ts'
 import type { Durability, Store } from '../../server/store/store.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
@@ -70,14 +71,13 @@ test('a statement has the values of each call, and refuses a parameter that is n
   await (await sqliteStore({ file: database.file, clock: Date.now }))[Symbol.asyncDispose]()
   await using tables = await sqliteTables(database.file, { isSource: false })
   const { db } = tables
-  const change = updateStatement('job_cursors', 'job')
+  const cursors = new Rows(db, 'job_cursors')
   const find = statement((queries, name: string) =>
     queries.selectFrom('job_cursors').select('position').where('job', '=', name),
   )
-  for (const name of ['one', 'two'])
-    await insertStatement('job_cursors')(db, { job: name, position: `of ${name}` })
-  await change(db, { position: 'changed' }, 'one')
-  await change(db, { job: 'three', position: 'moved' }, 'two')
+  for (const job of ['one', 'two']) await cursors.insert({ job, position: `of ${job}` })
+  await cursors.update({ job: 'one' }, { position: 'changed' })
+  await cursors.update({ job: 'two' }, { job: 'three', position: 'moved' })
   const positions = ['one', 'two', 'three'].map(async (job) => (await find(db, job))[0]?.position)
   assert.deepEqual(await Promise.all(positions), ['changed', undefined, 'moved'])
   const wrong = statement((queries, name: string) =>

@@ -76,7 +76,7 @@ export class Suspensions {
       const account = await tx.accounts.byId(found.id)
       if (!account) throw noAccount(email)
       if (!statement && !account.suspension) return
-      await tx.accounts.setSuspension(account.id, toSuspension(statement, account, now))
+      await tx.accounts.update(account.id, { suspension: toSuspension(statement, account, now) })
       const kind = statement ? 'account-suspended' : 'account-resumed'
       const event = { kind, reason: statement?.reason ?? null } as const
       await notify(tx, { accountId: account.id, subject: account.id, event, now })

@@ -193,7 +193,7 @@ export class Notices {
     })
     if (event.kind === 'site-shared') return
     await store.write('relaxed', { account }, (tx) =>
-      tx.accounts.setEmailRefusal(account, { at: clock(), reply }),
+      tx.accounts.update(account, { emailRefusedAt: clock(), emailRefusal: reply }),
     )
   }
 

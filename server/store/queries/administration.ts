@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { countDeleted, hasDeleted, QueryGroup } from '../statement.ts'
+import { countDeleted, hasDeleted } from '../statement.ts'
 import type { AuditEntry, AuditPosition, AuditRecord, OperatorSettingName } from '../tables/administration.ts'
 
 export class AuditQueries extends QueryGroup {

@@ -1,7 +1,8 @@
 import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import { type BlobLocation, objectHashPrefix, type StoredBlob } from '../../blobs/blobs.ts'
+import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { QueryGroup, rowsStatement, statement, toBatches } from '../statement.ts'
+import { rowsStatement, statement, toBatches } from '../statement.ts'
 import type { BlobEncodings, BlobRecord } from '../tables/blobs.ts'
 import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toEncodingRow, toLocation } from './blob-records.ts'
 

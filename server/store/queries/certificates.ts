@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { countDeleted, QueryGroup } from '../statement.ts'
+import { QueryGroup } from '../rows.ts'
+import { countDeleted } from '../statement.ts'
 import {
   type AcmeAccount,
   acmeAccountTable,

@@ -1,56 +1,37 @@
 import type { ExpressionBuilder } from 'kysely'
+import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { countDeleted, hasDeleted, QueryGroup } from '../statement.ts'
-import { type Domain, type DomainReservation, domainFields, reservationTable } from '../tables/domains.ts'
-
-const { toEntities, toEntityIfFound } = domainFields
+import { type Domain, type DomainReservation, domainFields } from '../tables/domains.ts'
 
 /** A second active account for a name rejects. A change of an absent domain changes nothing. */
 export class DomainQueries extends QueryGroup {
-  async byAccount(accountId: string): Promise<Domain[]> {
-    return toEntities(
-      await this.#all().where('account_id', '=', accountId).orderBy('created_at').orderBy('domain').execute(),
-    )
+  readonly #rows = this.rows('domains', domainFields)
+  readonly #reservations = this.rows('held_domains')
+
+  byAccount(accountId: string): Promise<Domain[]> {
+    return this.#rows.list({ accountId }, 'createdAt', 'domain')
   }
 
-  async byAccounts(accountIds: readonly string[]): Promise<Domain[]> {
-    return accountIds.length === 0
-      ? []
-      : toEntities(
-          await this.#all()
-            .where('account_id', 'in', [...accountIds])
-            .orderBy('account_id')
-            .orderBy('created_at')
-            .orderBy('domain')
-            .execute(),
-        )
+  byAccounts(accountIds: readonly string[]): Promise<Domain[]> {
+    return this.#rows.list({ accountId: accountIds }, 'accountId', 'createdAt', 'domain')
   }
 
-  async bySite(slug: string): Promise<Domain[]> {
-    return toEntities(await this.#all().where('slug', '=', slug).orderBy('domain').execute())
+  bySite(slug: string): Promise<Domain[]> {
+    return this.#rows.list({ slug }, 'domain')
   }
 
-  async find(accountId: string, domain: string): Promise<Domain | undefined> {
-    return toEntityIfFound(
-      await this.#all().where('account_id', '=', accountId).where('domain', '=', domain).executeTakeFirst(),
-    )
+  find(accountId: string, domain: string): Promise<Domain | undefined> {
+    return this.#rows.find({ accountId, domain })
   }
 
   /** The domain of the account that has the name; its `primaryDomain` may be active or not. */
-  async active(domain: string): Promise<Domain | undefined> {
-    return toEntityIfFound(
-      await this.#all().where('domain', '=', domain).where('status', '=', 'active').executeTakeFirst(),
-    )
+  active(domain: string): Promise<Domain | undefined> {
+    return this.#rows.find({ domain, status: 'active' })
   }
 
   /** The account's name that redirects to `primary`, if there is one. */
-  async secondary(accountId: string, primary: string): Promise<Domain | undefined> {
-    return toEntityIfFound(
-      await this.#all()
-        .where('account_id', '=', accountId)
-        .where('primary_domain', '=', primary)
-        .executeTakeFirst(),
-    )
+  secondary(accountId: string, primary: string): Promise<Domain | undefined> {
+    return this.#rows.find({ accountId, primaryDomain: primary })
   }
 
   /**
@@ -80,22 +61,16 @@ export class DomainQueries extends QueryGroup {
       .where(isFree)
       .returningAll()
       .execute()
-    return toEntities(claimed).sort((one, other) => one.nextCheckAt! - other.nextCheckAt!)
+    return domainFields.toEntities(claimed).sort((one, other) => one.nextCheckAt! - other.nextCheckAt!)
   }
 
   /** Number of domains counted against the plan: a root domain and its `www` are one. */
-  async count(accountId: string): Promise<number> {
-    const row = await this.db
-      .selectFrom('domains')
-      .select((e) => e.fn.countAll<number>().as('domains'))
-      .where('account_id', '=', accountId)
-      .where('primary_domain', 'is', null)
-      .executeTakeFirstOrThrow()
-    return Number(row.domains)
+  count(accountId: string): Promise<number> {
+    return this.#rows.count({ accountId, primaryDomain: null })
   }
 
-  async insert(domain: Domain): Promise<void> {
-    await this.db.insertInto('domains').values(domainFields.toRow(domain)).execute()
+  insert(domain: Domain): Promise<void> {
+    return this.#rows.insert(domain)
   }
 
   /** Properties that are absent stay. */
@@ -103,71 +78,39 @@ export class DomainQueries extends QueryGroup {
     { accountId, domain }: Pick<Domain, 'accountId' | 'domain'>,
     change: Partial<Omit<Domain, 'accountId' | 'domain'>>,
   ): Promise<void> {
-    await this.db
-      .updateTable('domains')
-      .set({
-        ...domainFields.toRow(change),
-        ...(change.nextCheckAt === undefined ? {} : { checking_until: null }),
-      })
-      .where('account_id', '=', accountId)
-      .where('domain', '=', domain)
-      .execute()
+    const claim = change.nextCheckAt === undefined ? {} : { checkingUntil: null }
+    await this.#rows.update({ accountId, domain }, { ...change, ...claim })
   }
 
   async remove(accountId: string, domain: string): Promise<boolean> {
-    return hasDeleted(
-      this.db.deleteFrom('domains').where('account_id', '=', accountId).where('domain', '=', domain),
-    )
+    return (await this.#rows.remove({ accountId, domain })) > 0
   }
 
   async removeOfSite(slug: string): Promise<void> {
-    await this.db.deleteFrom('domains').where('slug', '=', slug).execute()
+    await this.#rows.remove({ slug })
   }
 
-  async reservation(domain: string, now: number): Promise<DomainReservation | undefined> {
-    return reservationTable.toEntityIfFound(
-      await this.db
-        .selectFrom('held_domains')
-        .selectAll()
-        .where('domain', '=', domain)
-        .where('until', '>', now)
-        .executeTakeFirst(),
-    )
+  reservation(domain: string, now: number): Promise<DomainReservation | undefined> {
+    return this.#reservations.find((all) => all.where('domain', '=', domain).where('until', '>', now))
   }
 
-  async countReservations(accountId: string, now: number): Promise<number> {
-    const row = await this.db
-      .selectFrom('held_domains')
-      .select((e) => e.fn.countAll<number>().as('domains'))
-      .where('account_id', '=', accountId)
-      .where('until', '>', now)
-      .executeTakeFirstOrThrow()
-    return Number(row.domains)
+  countReservations(accountId: string, now: number): Promise<number> {
+    return this.#reservations.count((all) => all.where('account_id', '=', accountId).where('until', '>', now))
   }
 
-  async reserve(reservation: DomainReservation): Promise<void> {
-    const row = reservationTable.toRow(reservation)
-    const { domain: _, ...rest } = row
-    await this.db
-      .insertInto('held_domains')
-      .values(row)
-      .onConflict((conflict) => conflict.column('domain').doUpdateSet(rest))
-      .execute()
+  reserve(reservation: DomainReservation): Promise<void> {
+    return this.#reservations.put(reservation)
   }
 
   async releaseReservation(domain: string): Promise<void> {
-    await this.db.deleteFrom('held_domains').where('domain', '=', domain).execute()
+    await this.#reservations.remove({ domain })
   }
 
   async releaseReservations(accountId: string): Promise<void> {
-    await this.db.deleteFrom('held_domains').where('account_id', '=', accountId).execute()
+    await this.#reservations.remove({ accountId })
   }
 
-  async deleteExpiredReservations(now: number): Promise<number> {
-    return countDeleted(this.db.deleteFrom('held_domains').where('until', '<=', now))
-  }
-
-  #all() {
-    return this.db.selectFrom('domains').selectAll()
+  deleteExpiredReservations(now: number): Promise<number> {
+    return this.#reservations.remove((all) => all.where('until', '<=', now))
   }
 }

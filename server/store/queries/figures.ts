@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
-import { countDeleted, QueryGroup } from '../statement.ts'
+import { QueryGroup } from '../rows.ts'
+import { countDeleted } from '../statement.ts'
 import { accountTable } from '../tables/accounts.ts'
 import { domainTable } from '../tables/domains.ts'
 import { type ActivityEntry, domainId, type Figures, type ListKind } from '../tables/figures.ts'

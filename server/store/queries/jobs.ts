@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { QueryGroup } from '../statement.ts'
+import { QueryGroup } from '../rows.ts'
 import { type SweepRun, sweepRunTable } from '../tables/jobs.ts'
 
 /** Where jobs that read long lists continue, so that a restart does not begin again. */

@@ -1,6 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { countDeleted, QueryGroup } from '../statement.ts'
+import { countDeleted } from '../statement.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
 import {
   type NamedKey,

@@ -1,110 +1,85 @@
 import { sql } from 'kysely'
-import { countDeleted, hasDeleted, QueryGroup } from '../statement.ts'
-import {
-  type Block,
-  type BlockKind,
-  blockTable,
-  type ReportedSite,
-  type ReportState,
-  reportTable,
-} from '../tables/moderation.ts'
+import { QueryGroup } from '../rows.ts'
+import type { Block, BlockKind, ReportedSite, ReportState } from '../tables/moderation.ts'
 
 export class BlockQueries extends QueryGroup {
-  async list(kind?: BlockKind): Promise<Block[]> {
-    let query = this.db.selectFrom('blocks').selectAll()
-    if (kind !== undefined) query = query.where('kind', '=', kind)
-    return blockTable.toEntities(await query.orderBy('created_at', 'desc').orderBy('value').execute())
+  readonly #rows = this.rows('blocks')
+
+  list(kind?: BlockKind): Promise<Block[]> {
+    return this.#rows.list(kind === undefined ? {} : { kind }, 'createdAt desc', 'value')
   }
 
   /** Without that of `value`. */
-  async countOthers(kind: BlockKind, value: string): Promise<number> {
-    const row = await this.db
-      .selectFrom('blocks')
-      .select((e) => e.fn.countAll<number>().as('blocks'))
-      .where('kind', '=', kind)
-      .where('value', '!=', value)
-      .executeTakeFirstOrThrow()
-    return Number(row.blocks)
+  countOthers(kind: BlockKind, value: string): Promise<number> {
+    return this.#rows.count((all) => all.where('kind', '=', kind).where('value', '!=', value))
   }
 
-  async put(block: Block): Promise<void> {
-    const { kind, value, ...others } = blockTable.toRow(block)
-    await this.db
-      .insertInto('blocks')
-      .values({ kind, value, ...others })
-      .onConflict((conflict) => conflict.columns(['kind', 'value']).doUpdateSet(others))
-      .execute()
+  put(block: Block): Promise<void> {
+    return this.#rows.put(block)
   }
 
   /** Returns whether it existed, and had ended by `endedBy`, where that is given. */
   async remove(kind: BlockKind, value: string, endedBy?: number): Promise<boolean> {
-    let query = this.db.deleteFrom('blocks').where('kind', '=', kind).where('value', '=', value)
-    if (endedBy !== undefined) query = query.where('expires_at', '<=', endedBy)
-    return hasDeleted(query)
+    const removed = await this.#rows.remove((all) => {
+      const block = all.where('kind', '=', kind).where('value', '=', value)
+      return endedBy === undefined ? block : block.where('expires_at', '<=', endedBy)
+    })
+    return removed > 0
   }
 
-  async expired(now: number, limit: number): Promise<Block[]> {
-    const query = this.db.selectFrom('blocks').selectAll().where('expires_at', '<=', now)
-    return blockTable.toEntities(await query.orderBy('expires_at').limit(limit).execute())
+  expired(now: number, limit: number): Promise<Block[]> {
+    return this.#rows.list((all) => all.where('expires_at', '<=', now).orderBy('expires_at').limit(limit))
   }
 }
 
 export class ReportQueries extends QueryGroup {
-  async find(site: string): Promise<ReportedSite | undefined> {
-    return reportTable.toEntityIfFound(await this.#all().where('site', '=', site).executeTakeFirst())
+  readonly #rows = this.rows('reports')
+
+  find(site: string): Promise<ReportedSite | undefined> {
+    return this.#rows.find({ site })
   }
 
-  async put(reports: ReportedSite): Promise<void> {
-    const { site, ...others } = reportTable.toRow(reports)
-    await this.db
-      .insertInto('reports')
-      .values({ site, ...others })
-      .onConflict((conflict) => conflict.column('site').doUpdateSet(others))
-      .execute()
+  put(reports: ReportedSite): Promise<void> {
+    return this.#rows.put(reports)
   }
 
   /** Open ones of these sites, with an action on them or with their deletion. */
   async markActed(sites: readonly string[], now: number): Promise<void> {
-    if (sites.length === 0) return
-    await this.db
-      .updateTable('reports')
-      .set({ state: 'acted', decided_at: now })
-      .where('site', 'in', sites)
-      .where('state', '=', 'open')
-      .execute()
+    await this.#rows.update({ site: sites, state: 'open' }, { state: 'acted', decidedAt: now })
   }
 
   /** Those in a state, the last reported site first. `before` is the last one of the page before. */
-  async list(
+  list(
     state: ReportState,
     { limit, before }: { limit: number; before?: Pick<ReportedSite, 'lastAt' | 'site'> | undefined },
   ): Promise<ReportedSite[]> {
-    let query = this.#all().where('state', '=', state)
-    if (before)
-      query = query.where((e) => e(e.refTuple('last_at', 'site'), '<', e.tuple(before.lastAt, before.site)))
-    return reportTable.toEntities(
-      await query.orderBy('last_at', 'desc').orderBy('site', 'desc').limit(limit).execute(),
-    )
+    return this.#rows.list((all) => {
+      const page = all
+        .where('state', '=', state)
+        .orderBy('last_at', 'desc')
+        .orderBy('site', 'desc')
+        .limit(limit)
+      if (!before) return page
+      return page.where((e) => e(e.refTuple('last_at', 'site'), '<', e.tuple(before.lastAt, before.site)))
+    })
   }
 
   /**
    * Open ones with reports that the operator was not notified of, and no notification since `mailedBefore`, the last
    * reported site first: a flood of reports does not delay the notification of later ones.
    */
-  async unmailed(mailedBefore: number, limit: number): Promise<ReportedSite[]> {
-    const query = this.#all()
-      // Written literally, because it must match a partial index.
-      .where(sql<boolean>`state = 'open' and count > mailed_count`)
-      .where((e) => e.or([e('mailed_at', 'is', null), e('mailed_at', '<=', mailedBefore)]))
-    return reportTable.toEntities(await query.orderBy('last_at', 'desc').limit(limit).execute())
+  unmailed(mailedBefore: number, limit: number): Promise<ReportedSite[]> {
+    return this.#rows.list((all) =>
+      all
+        // Written literally, because it must match a partial index.
+        .where(sql<boolean>`state = 'open' and count > mailed_count`)
+        .where((e) => e.or([e('mailed_at', 'is', null), e('mailed_at', '<=', mailedBefore)]))
+        .orderBy('last_at', 'desc')
+        .limit(limit),
+    )
   }
 
-  async deleteBefore(lastAt: number, limit: number): Promise<number> {
-    const old = this.db.selectFrom('reports').select('site').where('last_at', '<', lastAt).limit(limit)
-    return countDeleted(this.db.deleteFrom('reports').where('site', 'in', old))
-  }
-
-  #all() {
-    return this.db.selectFrom('reports').selectAll()
+  deleteBefore(lastAt: number, limit: number): Promise<number> {
+    return this.#rows.removeFirst(limit, (all) => all.where('last_at', '<', lastAt))
   }
 }

@@ -1,4 +1,5 @@
-import { hasUpdated, QueryGroup, statement } from '../statement.ts'
+import { QueryGroup } from '../rows.ts'
+import { hasUpdated, statement } from '../statement.ts'
 import {
   CLOCK_TOLERANCE_MS,
   type Lease,

@@ -1,5 +1,6 @@
 import { type Expression, sql } from 'kysely'
-import { countDeleted, QueryGroup } from '../statement.ts'
+import { QueryGroup } from '../rows.ts'
+import { countDeleted } from '../statement.ts'
 import { type Domain, domainFields } from '../tables/domains.ts'
 import { type FailingCertificate, type Notice, noticeTable } from '../tables/notices.ts'
 import { type Site, siteTable } from '../tables/sites.ts'

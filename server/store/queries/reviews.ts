@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { countDeleted, hasDeleted, QueryGroup } from '../statement.ts'
+import { QueryGroup } from '../rows.ts'
+import { countDeleted, hasDeleted } from '../statement.ts'
 import {
   type ReviewSubject,
   reviewDecisionTable,

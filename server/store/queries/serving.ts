@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
+import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { QueryGroup } from '../statement.ts'
 import type { EntityOf } from '../table.ts'
 import type { Suspension } from '../tables/accounts.ts'
 import type { BlobRecords } from '../tables/blobs.ts'

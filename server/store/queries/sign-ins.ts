@@ -1,7 +1,8 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
+import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { countDeleted, hasDeleted, hasUpdated, QueryGroup } from '../statement.ts'
+import { countDeleted, hasDeleted, hasUpdated } from '../statement.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
 import {
   type DeviceSignIn,

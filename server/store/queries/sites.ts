@@ -1,24 +1,16 @@
 import { type RawBuilder, sql } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
-import { hasDeleted, insertStatement, QueryGroup, statement, updateStatement } from '../statement.ts'
-import { type Collaborator, collaboratorTable, emptySite, type Site, siteTable } from '../tables/sites.ts'
+import { QueryGroup } from '../rows.ts'
+import { type Collaborator, emptySite, type Site, siteTable } from '../tables/sites.ts'
 import { type Version, versionTable } from '../tables/versions.ts'
 import { isPostgres } from './blobs.ts'
 import { VersionQueries } from './versions.ts'
 
-const { toEntities, toEntityIfFound } = siteTable
-
-const BY_SLUG = statement((db, slug: string) => db.selectFrom('sites').selectAll().where('slug', '=', slug))
-const CURRENT_NAME = statement((db, slug: string) =>
-  db.selectFrom('sites').select('renamed_to').where('slug', '=', slug),
-)
 /** Tables whose rows belong to a site by its slug. */
 const SITE_TABLES = [
   ...(['versions', 'blobs', 'blob_names', 'collaborators', 'domains'] as const),
   ...(['review_links', 'review_threads', 'review_decisions'] as const),
 ]
-const INSERT = insertStatement('sites')
-const UPDATE = updateStatement('sites', 'slug')
 
 /** For so long after its beginning, a suspension keeps a site from its expiry and the end of the trash. */
 const SUSPENSION_KEEPS_MS = 30 * DAY_MS
@@ -41,9 +33,11 @@ interface OwnerPage {
 }
 
 export class SiteQueries extends QueryGroup {
+  readonly #rows = this.rows('sites')
+
   /** Also finds deleted sites: their slugs are retired forever. */
-  async bySlug(slug: string): Promise<Site | undefined> {
-    return toEntityIfFound((await BY_SLUG(this.db, slug))[0])
+  bySlug(slug: string): Promise<Site | undefined> {
+    return this.#rows.find({ slug })
   }
 
   /** Includes its first version, if it has one. Rejects when the slug was ever used. */
@@ -55,14 +49,14 @@ export class SiteQueries extends QueryGroup {
         .values(versionTable.toRow(version))
         .execute()
     else {
-      await INSERT(this.db, siteTable.toRow(site))
+      await this.#rows.insert(site)
       if (version) await new VersionQueries(this.db).insert(version)
     }
   }
 
   /** Properties that are absent stay; an absent site stays absent. */
   async update(slug: string, change: Partial<Site>): Promise<void> {
-    await UPDATE(this.db, siteTable.toRow(change), slug)
+    await this.#rows.update({ slug }, change)
   }
 
   /**
@@ -73,7 +67,7 @@ export class SiteQueries extends QueryGroup {
   async rename(slug: string, name: string, now: number): Promise<string[]> {
     const site = await this.bySlug(slug)
     if (!site) return []
-    await this.update(slug, { slug: name, updatedAt: now } as Partial<Site>)
+    await this.update(slug, { slug: name, updatedAt: now })
     for (const table of SITE_TABLES)
       await this.db.updateTable(table).set({ slug: name }).where('slug', '=', slug).execute()
     await this.insert(formerName(site, now))
@@ -82,11 +76,12 @@ export class SiteQueries extends QueryGroup {
       .set({ renamed_to: name })
       .where((e) => e.or([e('slug', '=', slug), e('renamed_to', '=', slug)]))
       .execute()
-    return (await this.#redirects().where('renamed_to', '=', name).execute()).map((row) => row.slug)
+    return this.#rows.pluck('slug', { renamedTo: name })
   }
 
   async findCurrentName(slug: string): Promise<string | undefined> {
-    return (await CURRENT_NAME(this.db, slug))[0]?.renamed_to ?? undefined
+    const [name] = await this.#rows.pluck('renamedTo', { slug })
+    return name ?? undefined
   }
 
   /** The current slugs of the sites with these `visitsKey`s, also of deleted ones, by `visitsKey`. */
@@ -106,35 +101,31 @@ export class SiteQueries extends QueryGroup {
     await this.db.deleteFrom('sites').where('slug', '=', name).where('deleted_at', 'is not', null).execute()
   }
 
-  async countRenames(ownerId: string, since: number): Promise<number> {
-    const row = await this.db
-      .selectFrom('sites')
-      .select((e) => e.fn.countAll<number>().as('renames'))
-      .where('owner_id', '=', ownerId)
-      // Written literally, because it must match a partial index.
-      .where(sql<boolean>`deletion_reason = 'renamed'`)
-      .where('deleted_at', '>', since)
-      .executeTakeFirstOrThrow()
-    return Number(row.renames)
+  countRenames(ownerId: string, since: number): Promise<number> {
+    // Written literally, because it must match a partial index.
+    const isRenamed = sql<boolean>`deletion_reason = 'renamed'`
+    return this.#rows.count((all) =>
+      all.where('owner_id', '=', ownerId).where(isRenamed).where('deleted_at', '>', since),
+    )
   }
 
   /** Ends the redirects of names that were given up before then, or of all former names of `slug`; returns them. */
   async endRedirects(before: number, slug?: string): Promise<string[]> {
-    let ending = this.#redirects().where('deleted_at', '<=', before)
-    if (slug !== undefined) ending = ending.where('renamed_to', '=', slug)
-    const names = (await ending.execute()).map((row) => row.slug)
-    if (names.length > 0)
-      await this.db.updateTable('sites').set({ renamed_to: null }).where('slug', 'in', names).execute()
+    const names = await this.#rows.pluck('slug', (all) => {
+      const ending = all.where('renamed_to', 'is not', null).where('deleted_at', '<=', before)
+      return slug === undefined ? ending : ending.where('renamed_to', '=', slug)
+    })
+    await this.#rows.update({ slug: names }, { renamedTo: null })
     return names
   }
 
   /** Newest first, then by slug downwards; deleted ones only from the trash. Case matters only beyond ASCII. */
   async byOwner(ownerId: string, page: OwnerPage): Promise<Site[]> {
-    const own = toEntities(await this.#page(page).where('owner_id', '=', ownerId).execute())
+    const own = siteTable.toEntities(await this.#page(page).where('owner_id', '=', ownerId).execute())
     if (page.sharedWith === undefined) return own
     // A query of its own: one for both would sort all sites of the owner.
     const slugs = this.db.selectFrom('collaborators').select('slug').where('email', '=', page.sharedWith)
-    const shared = toEntities(await this.#page(page).where('sites.slug', 'in', slugs).execute())
+    const shared = siteTable.toEntities(await this.#page(page).where('sites.slug', 'in', slugs).execute())
     if (shared.length === 0) return own
     return [...own, ...shared].sort(compareNewestFirst).slice(0, page.limit)
   }
@@ -166,54 +157,48 @@ export class SiteQueries extends QueryGroup {
   }
 
   /** Expired ones, except for those of which a suspension keeps the evidence. */
-  async expired(now: number, limit: number): Promise<Site[]> {
-    return toEntities(await this.#expired(now).orderBy('expires_at').limit(limit).execute())
+  expired(now: number, limit: number): Promise<Site[]> {
+    return this.#rows.list((all) => all.where(this.#isExpired(now)).orderBy('expires_at').limit(limit))
   }
 
-  async isExpired(slug: string, now: number): Promise<boolean> {
-    return (await this.#expired(now).where('slug', '=', slug).executeTakeFirst()) !== undefined
+  isExpired(slug: string, now: number): Promise<boolean> {
+    return this.#rows.has((all) => all.where('slug', '=', slug).where(this.#isExpired(now)))
   }
 
   /** As `expired`, of those in the trash. */
-  async overdueInTrash(now: number, limit: number): Promise<Site[]> {
-    return toEntities(await this.#overdueInTrash(now).orderBy('kept_until').limit(limit).execute())
+  overdueInTrash(now: number, limit: number): Promise<Site[]> {
+    return this.#rows.list((all) => all.where(this.#isOverdue(now)).orderBy('kept_until').limit(limit))
   }
 
-  async isOverdueInTrash(slug: string, now: number): Promise<boolean> {
-    return (await this.#overdueInTrash(now).where('slug', '=', slug).executeTakeFirst()) !== undefined
+  isOverdueInTrash(slug: string, now: number): Promise<boolean> {
+    return this.#rows.has((all) => all.where('slug', '=', slug).where(this.#isOverdue(now)))
   }
 
   /** Sites created before `before` without a finalized version and without a newer pending one, the oldest first. */
-  async abandoned(before: number, limit: number): Promise<Site[]> {
-    return toEntities(await this.#abandoned(before).orderBy('created_at').limit(limit).execute())
+  abandoned(before: number, limit: number): Promise<Site[]> {
+    return this.#rows.list((all) => all.where(isAbandoned(before)).orderBy('created_at').limit(limit))
   }
 
-  async isAbandoned(slug: string, before: number): Promise<boolean> {
-    return (await this.#abandoned(before).where('slug', '=', slug).executeTakeFirst()) !== undefined
+  isAbandoned(slug: string, before: number): Promise<boolean> {
+    return this.#rows.has((all) => all.where('slug', '=', slug).where(isAbandoned(before)))
   }
 
-  #expired(now: number) {
-    return this.#notKept(now).where('deleted_at', 'is', null).where('expires_at', '<=', now)
+  #isExpired(now: number) {
+    return sql<boolean>`deleted_at is null and expires_at <= ${now} and ${this.#isNotKept(now)}`
   }
 
-  #overdueInTrash(now: number) {
-    return this.#notKept(now).where('kept_until', '<=', now)
+  #isOverdue(now: number) {
+    return sql<boolean>`kept_until <= ${now} and ${this.#isNotKept(now)}`
   }
 
-  #notKept(now: number) {
+  #isNotKept(now: number) {
     const before = now - SUSPENSION_KEEPS_MS
     const parse = (column: string) =>
       isPostgres(this.db)
         ? sql`(${sql.ref(column)}::json->>'since')::bigint`
         : sql`json_extract(${sql.ref(column)}, '$.since')`
     const owner = sql`(select ${parse('accounts.suspension')} from accounts where accounts.id = sites.owner_id)`
-    return this.#all()
-      .where(sql<boolean>`coalesce(${parse('sites.suspension')}, ${before}) <= ${before}`)
-      .where(sql<boolean>`coalesce(${owner}, ${before}) <= ${before}`)
-  }
-
-  #all() {
-    return this.db.selectFrom('sites').selectAll()
+    return sql`coalesce(${parse('sites.suspension')}, ${before}) <= ${before} and coalesce(${owner}, ${before}) <= ${before}`
   }
 
   #page({ limit, after, trash = false, words = [] }: OwnerPage) {
@@ -237,27 +222,12 @@ export class SiteQueries extends QueryGroup {
       ? query.where((e) => e(e.refTuple(time, 'sites.slug'), '<', e.tuple(after.at, after.slug)))
       : query
   }
+}
 
-  #redirects() {
-    return this.db.selectFrom('sites').select('slug').where('renamed_to', 'is not', null)
-  }
-
-  #abandoned(before: number) {
-    return this.#all()
-      .where('deleted_at', 'is', null)
-      .where('live_version_id', 'is', null)
-      .where('created_at', '<', before)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('versions')
-              .select('versions.id')
-              .whereRef('versions.slug', '=', 'sites.slug')
-              .where((e) => e.or([e('state', '=', 'ready'), e('versions.created_at', '>=', before)])),
-          ),
-        ),
-      )
-  }
+function isAbandoned(before: number) {
+  return sql<boolean>`deleted_at is null and live_version_id is null and created_at < ${before}
+    and not exists (select 1 from versions
+      where versions.slug = sites.slug and (state = 'ready' or versions.created_at >= ${before}))`
 }
 
 function compareNewestFirst(one: Site, other: Site): number {
@@ -277,33 +247,28 @@ function formerName({ slug, ownerId, createdAt, visitsKey }: Site, now: number):
 
 /** Collaborators of sites. All changes are idempotent. */
 export class CollaboratorQueries extends QueryGroup {
-  async bySite(slug: string): Promise<Collaborator[]> {
-    const rows = this.db.selectFrom('collaborators').selectAll().where('slug', '=', slug)
-    return collaboratorTable.toEntities(await rows.orderBy('added_at').orderBy('email').execute())
+  readonly #rows = this.rows('collaborators')
+
+  bySite(slug: string): Promise<Collaborator[]> {
+    return this.#rows.list({ slug }, 'addedAt', 'email')
   }
 
-  async has(slug: string, email: string): Promise<boolean> {
-    const row = this.db.selectFrom('collaborators').select('slug').where('slug', '=', slug)
-    return (await row.where('email', '=', email).executeTakeFirst()) !== undefined
+  has(slug: string, email: string): Promise<boolean> {
+    return this.#rows.has({ slug, email })
   }
 
   /** An earlier entry of the address stays. */
   async add(collaborator: Collaborator): Promise<void> {
-    await this.db
-      .insertInto('collaborators')
-      .values(collaboratorTable.toRow(collaborator))
-      .onConflict((c) => c.doNothing())
-      .execute()
+    await this.#rows.insertMissing(collaborator)
   }
 
   /** Returns whether the site had the address. */
   async remove(slug: string, email: string): Promise<boolean> {
-    const row = this.db.deleteFrom('collaborators').where('slug', '=', slug)
-    return hasDeleted(row.where('email', '=', email))
+    return (await this.#rows.remove({ slug, email })) > 0
   }
 
   async removeOfSite(slug: string): Promise<void> {
-    await this.db.deleteFrom('collaborators').where('slug', '=', slug).execute()
+    await this.#rows.remove({ slug })
   }
 
   /** Returns the slugs of the sites that had the address. */

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
+import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { countDeleted, QueryGroup, statement } from '../statement.ts'
+import { countDeleted, statement } from '../statement.ts'
 import { ANONYMOUS, type CounterWindow, type Holding, networkHolder } from '../tables/usage.ts'
 
 /** Holders of networks are those from the first to before the last. */

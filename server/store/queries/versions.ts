@@ -1,19 +1,11 @@
 import { type Kysely, sql } from 'kysely'
+import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import {
-  countDeleted,
-  insertStatement,
-  QueryGroup,
-  rowsStatement,
-  statement,
-  toBatches,
-  updateStatement,
-} from '../statement.ts'
+import { rowsStatement, statement, toBatches } from '../statement.ts'
 import {
   type Arrival,
   arrivalTable,
   encodingsLease,
-  type FormerFile,
   type FormerFiles,
   type ManifestFile,
   sumUploads,
@@ -23,6 +15,9 @@ import {
   versionTable,
 } from '../tables/versions.ts'
 import { BlobQueries, containsHash } from './blobs.ts'
+
+const versionFiles = versionTable.pick('files')
+const formerFiles = versionTable.pick('id', 'previewName', 'files')
 
 const RECORD_BYTES =
   sql<number>`case when state = 'former' then 0 else octet_length(files) + coalesce(octet_length(rules), 0) end`.as(
@@ -37,17 +32,8 @@ const IS_REFERENCED = sql<boolean | number>`exists (
   'referenced',
 )
 
-const BY_ID = statement((db, id: string) => db.selectFrom('versions').selectAll().where('id', '=', id))
-const HEADER = statement((db, id: string) =>
-  db.selectFrom('versions').select(versionHeader.columns).where('id', '=', id),
-)
 const BYTES = statement((db, id: string) =>
   db.selectFrom('versions').select(RECORD_BYTES).where('id', '=', id),
-)
-const INSERT = insertStatement('versions')
-const UPDATE = updateStatement('versions', 'id')
-const ARRIVALS = statement((db, id: string) =>
-  db.selectFrom('arrivals').selectAll().where('version_id', '=', id),
 )
 const TAKE = statement(deleteArrivals)
 const PENDING = rowsStatement(['id'], (db, rows: readonly { id: string }[]) =>
@@ -98,33 +84,34 @@ interface TakenArrival extends Arrival {
 
 /** Ids grow with time. A change of an absent version changes nothing. */
 export class VersionQueries extends QueryGroup {
-  async byId(id: string): Promise<Version | undefined> {
-    return versionTable.toEntityIfFound((await BY_ID(this.db, id))[0])
+  readonly #rows = this.rows('versions')
+  readonly #headers = this.rows('versions', versionHeader)
+
+  byId(id: string): Promise<Version | undefined> {
+    return this.#rows.find({ id })
   }
 
-  async header(id: string): Promise<VersionHeader | undefined> {
-    return versionHeader.toEntityIfFound((await HEADER(this.db, id))[0])
+  header(id: string): Promise<VersionHeader | undefined> {
+    return this.#headers.find({ id })
   }
 
-  async headers(ids: readonly string[]): Promise<VersionHeader[]> {
-    return ids.length === 0
-      ? []
-      : versionHeader.toEntities(await this.#headers().where('id', 'in', ids).execute())
+  headers(ids: readonly string[]): Promise<VersionHeader[]> {
+    return this.#headers.list({ id: ids })
   }
 
-  async insert(version: Version): Promise<void> {
-    await INSERT(this.db, versionTable.toRow(version))
+  insert(version: Version): Promise<void> {
+    return this.#rows.insert(version)
   }
 
   /** Properties that are absent stay. */
   async update(id: string, change: Partial<Version>): Promise<void> {
-    await UPDATE(this.db, versionTable.toRow(change), id)
+    await this.#rows.update({ id }, change)
   }
 
   /** Also removes its thumbnail and its received files, whose objects are discarded. Idempotent. */
   async remove(id: string): Promise<RemovedVersion> {
     await this.#discard(await this.takeArrivals(id))
-    await this.db.deleteFrom('thumbnails').where('version_id', '=', id).execute()
+    await this.rows('thumbnails').remove({ versionId: id })
     const row = await this.db
       .deleteFrom('versions')
       .where('id', '=', id)
@@ -141,27 +128,13 @@ export class VersionQueries extends QueryGroup {
   }
 
   async setThumbnail(id: string, hash: string, bytes: Buffer): Promise<void> {
-    const found = await this.db
-      .updateTable('versions')
-      .set({ thumbnail_hash: hash })
-      .where('id', '=', id)
-      .executeTakeFirst()
-    if (Number(found.numUpdatedRows) === 0) return
-    const picture = bytes.toString('base64')
-    await this.db
-      .insertInto('thumbnails')
-      .values({ version_id: id, picture })
-      .onConflict((c) => c.column('version_id').doUpdateSet({ picture }))
-      .execute()
+    if (await this.#rows.update({ id }, { thumbnailHash: hash }))
+      await this.rows('thumbnails').put({ versionId: id, picture: bytes.toString('base64') })
   }
 
   async findThumbnail(id: string): Promise<Buffer | undefined> {
-    const row = await this.db
-      .selectFrom('thumbnails')
-      .select('picture')
-      .where('version_id', '=', id)
-      .executeTakeFirst()
-    return row && Buffer.from(row.picture, 'base64')
+    const found = await this.rows('thumbnails').find({ versionId: id })
+    return found && Buffer.from(found.picture, 'base64')
   }
 
   /** Live versions without a thumbnail, of sites that changed since that time, the last one first. */
@@ -178,28 +151,17 @@ export class VersionQueries extends QueryGroup {
       .execute()
   }
 
-  async bySlug(slug: string): Promise<VersionHeader[]> {
-    return versionHeader.toEntities(
-      await this.#headers().where('slug', '=', slug).orderBy('id', 'desc').execute(),
-    )
+  bySlug(slug: string): Promise<VersionHeader[]> {
+    return this.#headers.list({ slug }, 'id desc')
   }
 
   async findFiles(id: string): Promise<readonly ManifestFile[] | undefined> {
-    const row = await this.db.selectFrom('versions').select('files').where('id', '=', id).executeTakeFirst()
-    return row && (JSON.parse(row.files) as ManifestFile[])
+    return (await this.rows('versions', versionFiles).find({ id }))?.files
   }
 
   /** One of the site, and one of each preview. */
   async listFormer(slug: string): Promise<FormerFiles[]> {
-    const rows = await this.db
-      .selectFrom('versions')
-      .select(['id', 'preview_name', 'files'])
-      .where('slug', '=', slug)
-      .where('state', '=', 'former')
-      .execute()
-    return rows.map(({ id, preview_name: previewName, files }) => {
-      return { id, previewName, files: JSON.parse(files) as FormerFile[] }
-    })
+    return (await this.rows('versions', formerFiles).list({ slug, state: 'former' })) as FormerFiles[]
   }
 
   /** The bytes of the manifest and the rules of a version, as they are stored; 0 of a record of former files. */
@@ -208,11 +170,8 @@ export class VersionQueries extends QueryGroup {
   }
 
   /** The finalized version that a preview of the site shows, the newest one of this name. */
-  async findPreview(slug: string, name: string): Promise<VersionHeader | undefined> {
-    const named = this.#headers().where('slug', '=', slug).where('preview_name', '=', name)
-    return versionHeader.toEntityIfFound(
-      await named.where('state', '=', 'ready').orderBy('id', 'desc').executeTakeFirst(),
-    )
+  findPreview(slug: string, name: string): Promise<VersionHeader | undefined> {
+    return this.#headers.find({ slug, previewName: name, state: 'ready' }, 'id desc')
   }
 
   async countPreviews(slug: string, now: number): Promise<number> {
@@ -258,16 +217,8 @@ export class VersionQueries extends QueryGroup {
     return rows.map(({ hash }) => hash)
   }
 
-  async newestPending(slug: string): Promise<Version | undefined> {
-    return versionTable.toEntityIfFound(
-      await this.db
-        .selectFrom('versions')
-        .selectAll()
-        .where('slug', '=', slug)
-        .where('state', '=', 'pending')
-        .orderBy('id', 'desc')
-        .executeTakeFirst(),
-    )
+  newestPending(slug: string): Promise<Version | undefined> {
+    return this.#rows.find({ slug, state: 'pending' }, 'id desc')
   }
 
   async listNewestPending(slugs: readonly string[]): Promise<VersionHeader[]> {
@@ -278,33 +229,25 @@ export class VersionQueries extends QueryGroup {
       .where('slug', 'in', slugs)
       .where('state', '=', 'pending')
       .groupBy('slug')
-    return versionHeader.toEntities(await this.#headers().where('id', 'in', newest).execute())
+    return this.#headers.list((all) => all.where('id', 'in', newest))
   }
 
-  async abandoned(before: number, limit: number): Promise<VersionHeader[]> {
-    return versionHeader.toEntities(
-      await this.#headers()
-        .where('state', '=', 'pending')
-        .where('created_at', '<', before)
-        .orderBy('created_at')
-        .limit(limit)
-        .execute(),
+  abandoned(before: number, limit: number): Promise<VersionHeader[]> {
+    return this.#headers.list((all) =>
+      all.where('state', '=', 'pending').where('created_at', '<', before).orderBy('created_at').limit(limit),
     )
   }
 
   /** Finalized versions with incomplete encodings whose `encodingsLease` no node holds at `now`, newest first. */
-  async notPrecompressed(now: number, limit: number): Promise<VersionHeader[]> {
-    const lease = sql<string>`${encodingsLease('')} || versions.id`
-    return versionHeader.toEntities(
-      await this.#headers()
+  notPrecompressed(now: number, limit: number): Promise<VersionHeader[]> {
+    const isLeased = sql`exists (select 1 from leases
+      where name = ${encodingsLease('')} || versions.id and until > ${now})`
+    return this.#headers.list((all) =>
+      all
         // Written literally, because it must match a partial index.
-        .where(sql<boolean>`state = 'ready' and is_encoded = 0`)
-        .where(({ not, exists, selectFrom }) =>
-          not(exists(selectFrom('leases').select('name').where('name', '=', lease).where('until', '>', now))),
-        )
+        .where(sql<boolean>`state = 'ready' and is_encoded = 0 and not ${isLeased}`)
         .orderBy('created_at', 'desc')
-        .limit(limit)
-        .execute(),
+        .limit(limit),
     )
   }
 
@@ -378,8 +321,8 @@ export class VersionQueries extends QueryGroup {
     return this.#discard(unneeded)
   }
 
-  async listArrivals(id: string): Promise<Arrival[]> {
-    return arrivalTable.toEntities(await ARRIVALS(this.db, id))
+  listArrivals(id: string): Promise<Arrival[]> {
+    return this.rows('arrivals').list({ versionId: id })
   }
 
   async takeArrivals(id: string, objects?: readonly string[]): Promise<TakenArrival[]> {
@@ -470,10 +413,6 @@ export class VersionQueries extends QueryGroup {
     if ('only' in plans) return sites.where(plan, 'in', plans.only)
     return plans.except.length === 0 ? sites : sites.where(plan, 'not in', plans.except)
   }
-
-  #headers() {
-    return this.db.selectFrom('versions').select(versionHeader.columns)
-  }
 }
 
 function listHashes({
@@ -497,36 +436,25 @@ function fileKey({ versionId, fileNumber }: Arrival): string {
 
 /** A hash is that of the content of an accepted file, or also of its path and type. */
 export class ScanQueries extends QueryGroup {
+  readonly #rows = this.rows('accepted_scans')
+
   async acceptedAmong(scanner: string, hashes: readonly string[], since: number): Promise<Set<string>> {
     const accepted = new Set<string>()
     for (const batch of toBatches(hashes)) {
-      const query = this.db.selectFrom('accepted_scans').select('hash').where('hash', 'in', batch)
-      const rows = await query.where('scanner', '=', scanner).where('accepted_at', '>=', since).execute()
-      for (const { hash } of rows) accepted.add(hash)
+      const found = await this.#rows.pluck('hash', (all) =>
+        all.where('hash', 'in', batch).where('scanner', '=', scanner).where('accepted_at', '>=', since),
+      )
+      for (const hash of found) accepted.add(hash)
     }
     return accepted
   }
 
   /** Idempotent; a later time replaces an earlier one. */
-  async accept(scanner: string, hashes: readonly string[], now: number): Promise<void> {
-    for (const batch of toBatches(hashes))
-      await this.db
-        .insertInto('accepted_scans')
-        .values(batch.map((hash) => ({ hash, scanner, accepted_at: now })))
-        .onConflict((conflict) => conflict.columns(['hash', 'scanner']).doUpdateSet({ accepted_at: now }))
-        .execute()
+  accept(scanner: string, hashes: readonly string[], now: number): Promise<void> {
+    return this.#rows.put(...hashes.map((hash) => ({ hash, scanner, acceptedAt: now })))
   }
 
-  async deleteBefore(acceptedAt: number, limit: number): Promise<number> {
-    const old = this.db
-      .selectFrom('accepted_scans')
-      .select(['hash', 'scanner'])
-      .where('accepted_at', '<', acceptedAt)
-      .limit(limit)
-    return countDeleted(
-      this.db
-        .deleteFrom('accepted_scans')
-        .where((e) => e(e.refTuple('hash', 'scanner'), 'in', old.$asTuple('hash', 'scanner'))),
-    )
+  deleteBefore(acceptedAt: number, limit: number): Promise<number> {
+    return this.#rows.removeFirst(limit, (all) => all.where('accepted_at', '<', acceptedAt))
   }
 }

@@ -1,8 +1,9 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { VISIT_NAME_KINDS, type VisitNameKind } from '../../../protocol/api/visits.ts'
 import { DAY_MS } from '../../lib/time.ts'
+import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { countDeleted, QueryGroup, toBatches } from '../statement.ts'
+import { countDeleted, toBatches } from '../statement.ts'
 import type { SiteVisits, VisitCounts, VisitName } from '../tables/visits.ts'
 
 const MAX_NAMES_PER_DAY = 1000

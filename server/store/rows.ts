@@ -1,0 +1,257 @@
+import {
+  type Compilable,
+  type Expression,
+  type ExpressionBuilder,
+  type Kysely,
+  type QueryResult,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+  type WhereInterface,
+} from 'kysely'
+import { type Schema, TABLES } from './schema.ts'
+import { type Compiled, compile, toBatches } from './statement.ts'
+import type { Entity, EntityOf, Fields, Table } from './table.ts'
+
+type TableName = keyof typeof TABLES
+
+type Stored<Name extends TableName> = EntityOf<(typeof TABLES)[Name]>
+
+/** A field that is stored as it is. */
+type Plain<Name extends TableName> = {
+  [Field in keyof Stored<Name>]: Stored<Name>[Field] extends string | number | null ? Field : never
+}[keyof Stored<Name>] &
+  string
+
+/** Values of fields: null selects the rows that have none, a list those with one of its values. */
+type Where<Name extends TableName> = {
+  readonly [Field in Plain<Name>]?: Stored<Name>[Field] | readonly Stored<Name>[Field][]
+}
+
+/** Conditions in SQL. */
+type Filter<Name extends TableName> = (rows: WhereInterface<Schema, Name>) => WhereInterface<Schema, Name>
+
+/** The same with an order and a limit. */
+type Refine<Name extends TableName> = <Selected>(
+  rows: SelectQueryBuilder<Schema, Name, Selected>,
+) => SelectQueryBuilder<Schema, Name, Selected>
+
+type Order<Name extends TableName> = Plain<Name> | `${Plain<Name>} desc`
+
+type Values = Readonly<Record<string, unknown>>
+
+/** The names of tables and columns are values. */
+type AnySchema = Record<string, Values>
+
+type Select = SelectQueryBuilder<AnySchema, string, object>
+
+type Matches = (e: ExpressionBuilder<AnySchema, string>) => Expression<SqlBool>
+
+/** More are rare, and each number of them would be a statement of its own. */
+const MAX_COMPILED_ROWS = 8
+
+const COMPILED = new WeakMap<object, Map<string, Compiled>>()
+
+/**
+ * Simple statements about one table, which take and return its entities, or those of a view with some of its fields.
+ * A statement whose conditions are values of fields is compiled once for each engine and set of fields.
+ */
+export class Rows<Name extends TableName, E extends object = Stored<Name>> {
+  readonly #db: Kysely<AnySchema>
+  readonly #name: string
+  /** All of the table. */
+  readonly #table: Table<Fields>
+  readonly #view: Table<Fields>
+  readonly #compiled: Map<string, Compiled>
+
+  constructor(db: Kysely<Schema>, name: Name, view: object = TABLES[name]) {
+    this.#db = db as object as Kysely<AnySchema>
+    this.#name = name
+    this.#table = TABLES[name] as object as Table<Fields>
+    this.#view = view as Table<Fields>
+    this.#compiled = COMPILED.get(this.#view) ?? new Map()
+    COMPILED.set(this.#view, this.#compiled)
+  }
+
+  /** The first of the rows. */
+  async find(which: Where<Name> | Refine<Name>, ...order: Order<Name>[]): Promise<E | undefined> {
+    return (await this.list(which, ...order))[0]
+  }
+
+  async list(which: Where<Name> | Refine<Name> = {}, ...order: Order<Name>[]): Promise<E[]> {
+    const { columns, toEntities } = this.#view
+    const isWhole = this.#view === this.#table
+    const rows = await this.#select('rows', which, order, (all) =>
+      isWhole ? all.selectAll() : all.select(columns),
+    )
+    return toEntities(rows) as E[]
+  }
+
+  /** The values of one field. */
+  async pluck<Field extends Plain<Name>>(
+    field: Field,
+    which: Where<Name> | Refine<Name> = {},
+    ...order: Order<Name>[]
+  ): Promise<Stored<Name>[Field][]> {
+    const column = this.#table.toColumn(field)
+    const rows = await this.#select(field, which, order, (all) => all.select(column))
+    return rows.map((row) => row[column] as Stored<Name>[Field])
+  }
+
+  async has(which: Where<Name> | Refine<Name>): Promise<boolean> {
+    return (await this.count(which)) > 0
+  }
+
+  async count(which: Where<Name> | Refine<Name>): Promise<number> {
+    const [row] = await this.#select('count', which, [], (all) =>
+      all.select((e) => e.fn.countAll().as('count')),
+    )
+    return Number(row?.count ?? 0)
+  }
+
+  async insert(entity: E): Promise<void> {
+    await this.#insert([entity], 'fail')
+  }
+
+  /** Inserts those whose keys are new. Returns their number. */
+  insertMissing(...entities: readonly E[]): Promise<number> {
+    return this.#insert(entities, 'keep')
+  }
+
+  /** Inserts rows, or replaces those with their keys. */
+  async put(...entities: readonly E[]): Promise<void> {
+    await this.#insert(entities, 'replace')
+  }
+
+  /** Fields that are absent stay. Returns whether there was a row. */
+  async update(which: Where<Name> | Filter<Name>, change: Partial<Stored<Name>>): Promise<boolean> {
+    const set = (db: Kysely<AnySchema>, [row]: readonly Values[]) => db.updateTable(this.#name).set(row!)
+    return (await this.#change('update', which, [this.#table.toRow(change)], set)) > 0
+  }
+
+  /** Returns the number of rows. */
+  remove(which: Where<Name> | Filter<Name>): Promise<number> {
+    return this.#change('remove', which, [], (db) => db.deleteFrom(this.#name))
+  }
+
+  /** Removes up to `limit` rows, the first ones in the order of a field. Returns their number. */
+  removeFirst(limit: number, which: Filter<Name>, order?: Plain<Name>): Promise<number> {
+    const { key } = this.#table
+    let first = this.#db.selectFrom(this.#name).select(key).limit(limit)
+    if (order !== undefined) first = first.orderBy(this.#table.toColumn(order))
+    const keys = sql`(${sql.join(key.map((column) => sql.ref(column)))})`
+    // The condition twice: a row may change between both statements.
+    return this.remove((rows) => which(rows).where(keys, 'in', which(first as never) as never))
+  }
+
+  async #select(
+    kind: string,
+    which: Where<Name> | Refine<Name>,
+    order: readonly string[],
+    select: (all: Select) => Select,
+  ): Promise<readonly Values[]> {
+    if (typeof which === 'function') {
+      const rows = which(select(this.#db.selectFrom(this.#name)) as never) as object as Select
+      return (await rows.execute()) as Values[]
+    }
+    const { rows } = await this.#execute([kind, ...order].join(), which, [], (db, matches) => {
+      let rows = select(db.selectFrom(this.#name)).where(matches)
+      for (const [field, direction] of order.map((one) => one.split(' ')))
+        rows = rows.orderBy(this.#table.toColumn(field!), direction as 'desc' | undefined)
+      return rows
+    })
+    return rows
+  }
+
+  async #insert(entities: readonly E[], onConflict: 'fail' | 'keep' | 'replace'): Promise<number> {
+    const { key } = this.#table
+    let inserted = 0
+    for (const batch of toBatches(entities.map((entity) => this.#table.toRow(entity)))) {
+      const { numAffectedRows } = await this.#execute(`insert ${onConflict}`, {}, batch, (db, _, rows) => {
+        const insert = db.insertInto(this.#name).values(rows)
+        if (onConflict === 'fail') return insert
+        const others = Object.keys(rows[0]!).filter((column) => !key.includes(column))
+        const excluded = others.map((column) => [column, sql.ref(`excluded.${column}`)])
+        return insert.onConflict((c) =>
+          onConflict === 'keep'
+            ? c.columns(key).doNothing()
+            : c.columns(key).doUpdateSet(Object.fromEntries(excluded)),
+        )
+      })
+      inserted += Number(numAffectedRows)
+    }
+    return inserted
+  }
+
+  async #change(
+    kind: string,
+    which: Where<Name> | Filter<Name>,
+    rows: readonly Values[],
+    build: (
+      db: Kysely<AnySchema>,
+      rows: readonly Values[],
+    ) => Compilable & { where(matches: Matches): Compilable },
+  ): Promise<number> {
+    const { numAffectedRows } =
+      typeof which === 'function'
+        ? await this.#db.executeQuery(which(build(this.#db, rows) as never) as object as Compilable)
+        : await this.#execute(kind, which, rows, (db, matches, rows) => build(db, rows).where(matches))
+    return Number(numAffectedRows)
+  }
+
+  async #execute(
+    kind: string,
+    where: Where<Name>,
+    rows: readonly Values[],
+    build: (db: Kysely<AnySchema>, matches: Matches, rows: readonly Values[]) => Compilable,
+  ): Promise<QueryResult<Values>> {
+    const conditions = Object.entries(this.#table.toRow(where))
+    if (conditions.length < Object.keys(where).length)
+      throw new Error(`A condition on ${this.#name} has no value`)
+    const lists = conditions.map(([, value]) => value).filter(Array.isArray)
+    if (lists.some((list) => list.length === 0)) return { rows: [], numAffectedRows: 0n }
+    if (lists.length > 0 || rows.length > MAX_COMPILED_ROWS)
+      return this.#db.executeQuery(build(this.#db, matchAll(conditions), rows) as Compilable<Values>)
+    const columns = conditions.map(([column, value]) => (value === null ? `${column}?` : column))
+    const shape = [kind, columns, ...rows.map(Object.keys)].join(';')
+    let known = this.#compiled.get(shape)
+    if (!known) {
+      known = compile((db, next) => {
+        const matches = matchAll(
+          conditions.map(([column, value]) => [column, value === null ? null : next()]),
+        )
+        const toParameters = (row: Values) =>
+          Object.fromEntries(Object.keys(row).map((column) => [column, next()]))
+        return build(db as object as Kysely<AnySchema>, matches, rows.map(toParameters))
+      })
+      this.#compiled.set(shape, known)
+    }
+    const values = [...conditions.flatMap(([, value]) => value ?? []), ...rows.flatMap(Object.values)]
+    return known(this.#db as object as Kysely<Schema>, values) as Promise<QueryResult<Values>>
+  }
+}
+
+function matchAll(conditions: readonly (readonly [column: string, value: unknown])[]): Matches {
+  return (e) =>
+    e.and(
+      conditions.map(([column, value]) =>
+        e(column, value === null ? 'is' : Array.isArray(value) ? 'in' : '=', value),
+      ),
+    )
+}
+
+/** Queries about one subject, of a transaction or for reads. */
+export class QueryGroup {
+  protected readonly db: Kysely<Schema>
+
+  constructor(db: Kysely<Schema>) {
+    this.db = db
+  }
+
+  /** The entities of a table, or of a view of it. */
+  protected rows<Name extends TableName>(name: Name): Rows<Name, Stored<Name>>
+  protected rows<Name extends TableName, F extends Fields>(name: Name, view: Table<F>): Rows<Name, Entity<F>>
+  protected rows(name: TableName, view?: object): unknown {
+    return new Rows(this.db, name, view)
+  }
+}
