@@ -40,14 +40,14 @@ export class StoredAcmeAccount implements AcmeAccountStore {
 
   async setUrl(url: string): Promise<void> {
     const { store, directory } = this.#parts
-    await store.write('durable', INDEPENDENT, ({ acme }) => acme.setAccountUrl(directory, url))
+    await store.write('durable', INDEPENDENT, ({ acme }) => acme.updateAccount(directory, { url }))
   }
 
   async forgetUrl(url: string): Promise<void> {
     const { store, directory } = this.#parts
     await store.write('durable', { authority: directory }, async ({ acme }) => {
       const account = await acme.account(directory)
-      if (account?.url === url) await acme.setAccountUrl(directory, null)
+      if (account?.url === url) await acme.updateAccount(directory, { url: null })
     })
   }
 

@@ -75,9 +75,9 @@ function reencryptAccount(options: ReencryptOptions, directory: string): Promise
   return store.write('durable', { authority: directory }, async ({ acme }) => {
     const context = accountKeyContext(directory)
     const key = replace(options, (await acme.account(directory))?.key, context)
-    if (key === null) await acme.setAccountUrl(directory, null)
+    if (key === null) await acme.updateAccount(directory, { url: null })
     if (key !== undefined)
-      await acme.setAccountKey(directory, key ?? secretBox.encrypt(generateKey(), context))
+      await acme.updateAccount(directory, { key: key ?? secretBox.encrypt(generateKey(), context) })
     return key
   })
 }

@@ -110,16 +110,16 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
   }
 
   async insert(entity: E): Promise<void> {
-    await this.#insert([entity], 'fail')
+    await this.#insert(entity, 'fail')
   }
 
   /** Inserts those whose keys are new. Returns their number. */
-  insertMissing(...entities: readonly E[]): Promise<number> {
+  insertMissing(entities: E | readonly E[]): Promise<number> {
     return this.#insert(entities, 'keep')
   }
 
   /** Inserts rows, or replaces those with their keys. */
-  async put(...entities: readonly E[]): Promise<void> {
+  async put(entities: E | readonly E[]): Promise<void> {
     await this.#insert(entities, 'replace')
   }
 
@@ -163,10 +163,10 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     return rows
   }
 
-  async #insert(entities: readonly E[], onConflict: 'fail' | 'keep' | 'replace'): Promise<number> {
+  async #insert(entities: E | readonly E[], onConflict: 'fail' | 'keep' | 'replace'): Promise<number> {
     const { key } = this.#table
     let inserted = 0
-    for (const batch of toBatches(entities.map((entity) => this.#table.toRow(entity)))) {
+    for (const batch of toBatches(([entities].flat() as E[]).map((entity) => this.#table.toRow(entity)))) {
       const { numAffectedRows } = await this.#execute(`insert ${onConflict}`, {}, batch, (db, _, rows) => {
         const insert = db.insertInto(this.#name).values(rows)
         if (onConflict === 'fail') return insert

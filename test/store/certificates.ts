@@ -141,7 +141,7 @@ export function storeCertificates(promises: Promises): void {
       ),
     )
     assert.deepEqual(plain(created[0]), plain(created[1]))
-    await stores[0]!.write('durable', {}, ({ acme }) => acme.setAccountUrl('ca', 'account/1'))
+    await stores[0]!.write('durable', {}, ({ acme }) => acme.updateAccount('ca', { url: 'account/1' }))
     assert.deepEqual(plain(await stores[0]!.read.acme.account('ca')), { ...created[0], url: 'account/1' })
     assert.equal(await stores[0]!.read.acme.account('other'), undefined)
   })

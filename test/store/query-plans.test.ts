@@ -15,8 +15,6 @@ const SCANS: Record<string, string> = {
     'at most once a minute, for the metrics: SQLite reads an index only, PostgreSQL decides',
   'certificates.requested': 'the list of all certificates, for the operator',
   'certificates.restartOrders': 'once, after a change of the certificate authority',
-  'visits.deleteBefore': 'a thousand lookups cost more than a scan until the table is larger',
-  'visits.deleteVisitors': 'a thousand lookups cost more than a scan until the table is larger',
 }
 
 interface PlanNode {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { countDeleted, hasDeleted } from '../statement.ts'
 import type { AuditEntry, AuditPosition, AuditRecord, OperatorSettingName } from '../tables/administration.ts'
 
 export class AuditQueries extends QueryGroup {
@@ -37,9 +36,8 @@ export class AuditQueries extends QueryGroup {
     return rows.map(toEntry)
   }
 
-  async deleteBefore(before: number, limit: number): Promise<number> {
-    const old = this.db.selectFrom('audit_log').select('id').where('at', '<', before).limit(limit)
-    return countDeleted(this.db.deleteFrom('audit_log').where('id', 'in', old))
+  deleteBefore(before: number, limit: number): Promise<number> {
+    return this.rows('audit_log').removeFirst(limit, (all) => all.where('at', '<', before))
   }
 }
 
@@ -60,25 +58,18 @@ function toEntry({
 }
 
 export class OperatorSettingQueries extends QueryGroup {
+  readonly #rows = this.rows('operator_settings')
+
   async find(name: OperatorSettingName): Promise<unknown> {
-    const row = await this.db
-      .selectFrom('operator_settings')
-      .select('value')
-      .where('name', '=', name)
-      .executeTakeFirst()
-    return row && JSON.parse(row.value)
+    const setting = await this.#rows.find({ name })
+    return setting && JSON.parse(setting.value)
   }
 
-  async put(name: OperatorSettingName, given: object): Promise<void> {
-    const value = JSON.stringify(given)
-    await this.db
-      .insertInto('operator_settings')
-      .values({ name, value })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-      .execute()
+  put(name: OperatorSettingName, given: object): Promise<void> {
+    return this.#rows.put({ name, value: JSON.stringify(given) })
   }
 
   async remove(name: OperatorSettingName): Promise<boolean> {
-    return hasDeleted(this.db.deleteFrom('operator_settings').where('name', '=', name))
+    return (await this.#rows.remove({ name })) > 0
   }
 }

@@ -49,6 +49,8 @@ const UPSERT = rowsStatement(
  * deletion exclude each other, whatever the scopes of their writes.
  */
 export class BlobQueries extends QueryGroup {
+  readonly #discarded = this.rows('discarded_objects')
+
   async find(hash: string): Promise<BlobLocation | undefined> {
     const row = await this.db
       .selectFrom('blobs')
@@ -147,12 +149,7 @@ export class BlobQueries extends QueryGroup {
       .execute()
     const hashes = deleted.map(({ hash }) => hash)
     const referenced = locked.filter((hash) => !hashes.includes(hash))
-    if (referenced.length > 0)
-      await this.db
-        .updateTable('blobs')
-        .set({ unreferenced_since: null })
-        .where('hash', 'in', referenced)
-        .execute()
+    await this.rows('blobs').update({ hash: referenced }, { unreferencedSince: null })
     const encodings = await this.#deleteEncodings(hashes)
     await this.discard([...deleted.flatMap(({ object }) => object ?? []), ...encodings])
     return { examined: locked.length, deleted: deleted.length }
@@ -174,28 +171,17 @@ export class BlobQueries extends QueryGroup {
 
   /** Discards objects that have no row, or whose row this write has deleted, to be deleted at `dueAt`. Idempotent. */
   async discard(objects: readonly string[], dueAt = 0): Promise<void> {
-    for (const batch of toBatches(objects.toSorted()))
-      await this.db
-        .insertInto('discarded_objects')
-        .values(batch.map((object) => ({ object, due_at: dueAt })))
-        .onConflict((c) => c.doNothing())
-        .execute()
+    await this.#discarded.insertMissing(objects.toSorted().map((object) => ({ object, dueAt })))
   }
 
-  async listDiscarded(now: number, limit: number): Promise<string[]> {
-    const rows = await this.db
-      .selectFrom('discarded_objects')
-      .select('object')
-      .where('due_at', '<=', now)
-      .orderBy('due_at')
-      .limit(limit)
-      .execute()
-    return rows.map(({ object }) => object)
+  listDiscarded(now: number, limit: number): Promise<string[]> {
+    return this.#discarded.pluck('object', (all) =>
+      all.where('due_at', '<=', now).orderBy('due_at').limit(limit),
+    )
   }
 
   async forgetDiscarded(objects: readonly string[]): Promise<void> {
-    for (const batch of toBatches(objects))
-      await this.db.deleteFrom('discarded_objects').where('object', 'in', batch).execute()
+    for (const batch of toBatches(objects)) await this.#discarded.remove({ object: batch })
   }
 
   /** Returns those not in use. The others stay: they arrived so slowly that they counted as left behind. */
@@ -205,12 +191,7 @@ export class BlobQueries extends QueryGroup {
       const used = await this.#listUsed(batch)
       await this.forgetDiscarded(batch.filter((object) => used.has(object)))
       const unused = batch.filter((object) => !used.has(object))
-      if (unused.length === 0) continue
-      await this.db
-        .updateTable('discarded_objects')
-        .set({ due_at: until })
-        .where('object', 'in', unused)
-        .execute()
+      await this.#discarded.update({ object: unused }, { dueAt: until })
       postponed.push(...unused)
     }
     return postponed
@@ -289,12 +270,11 @@ export class BlobQueries extends QueryGroup {
     return used
   }
 
-  async #listObjects(
+  #listObjects(
     table: 'arrivals' | 'encodings' | 'discarded_objects',
     objects: readonly string[],
   ): Promise<(string | null)[]> {
-    const rows = await this.db.selectFrom(table).select('object').where('object', 'in', objects).execute()
-    return rows.map(({ object }) => object)
+    return this.rows(table).pluck('object', { object: objects })
   }
 
   async #listBlobObjects(objects: readonly string[]): Promise<(string | null)[]> {
@@ -384,7 +364,7 @@ export class ReferenceQueries extends QueryGroup {
     const names = this.db.selectFrom('blob_names').select('hash').where('slug', '=', slug)
     await lock.where('slug', '=', slug).execute()
     await lock.where('hash', 'in', names).execute()
-    await this.db.updateTable('blob_names').set({ owner_id: ownerId }).where('slug', '=', slug).execute()
+    await this.rows('blob_names').update({ slug }, { ownerId })
   }
 }
 

@@ -1,16 +1,12 @@
 import { sql } from 'kysely'
 import { QueryGroup } from '../rows.ts'
-import { countDeleted } from '../statement.ts'
 import {
   type AcmeAccount,
-  acmeAccountTable,
-  acmeChallengeTable,
   acmeRequestTable,
   type Certificate,
   type CertificateSummary,
   type CountedRequest,
   certificateSummary,
-  certificateTable,
   type StoredChallenge,
   type TicketKey,
   toNameSet,
@@ -45,85 +41,54 @@ interface CertificateCounts {
  * `unusedSince` is null.
  */
 export class CertificateQueries extends QueryGroup {
-  async find(name: string): Promise<Certificate | undefined> {
-    const row = await this.db
-      .selectFrom('certificates')
-      .selectAll()
-      .where('name', '=', name)
-      .executeTakeFirst()
-    return certificateTable.toEntityIfFound(row)
+  readonly #rows = this.rows('certificates')
+  readonly #summaries = this.rows('certificates', certificateSummary)
+
+  find(name: string): Promise<Certificate | undefined> {
+    return this.#rows.find({ name })
   }
 
-  async findOfDomain(domain: string): Promise<Certificate | undefined> {
-    const row = await this.db
-      .selectFrom('certificates')
-      .innerJoin('domains', 'domains.domain', 'certificates.name')
-      .selectAll('certificates')
-      .where('domains.domain', '=', domain)
-      .where('domains.status', '=', 'active')
-      .executeTakeFirst()
-    return certificateTable.toEntityIfFound(row)
+  findOfDomain(domain: string): Promise<Certificate | undefined> {
+    const isActive = sql<boolean>`exists (select 1 from domains where domain = ${domain} and status = 'active')`
+    return this.#rows.find((all) => all.where('name', '=', domain).where(isActive))
   }
 
-  async findOfSite(name: string, slug: string): Promise<Certificate | undefined> {
-    const row = await this.db
-      .selectFrom('certificates')
-      .selectAll()
-      .where('name', '=', name)
-      .where(({ exists, selectFrom }) =>
-        exists(selectFrom('sites').select('slug').where('slug', '=', slug).where(IS_SERVED)),
-      )
-      .executeTakeFirst()
-    return certificateTable.toEntityIfFound(row)
+  findOfSite(name: string, slug: string): Promise<Certificate | undefined> {
+    const isServed = sql<boolean>`exists (select 1 from sites where slug = ${slug} and ${IS_SERVED})`
+    return this.#rows.find((all) => all.where('name', '=', name).where(isServed))
   }
 
-  async findSummary(name: string): Promise<CertificateSummary | undefined> {
-    return certificateSummary.toEntityIfFound(
-      await this.#summaries().where('name', '=', name).executeTakeFirst(),
-    )
+  findSummary(name: string): Promise<CertificateSummary | undefined> {
+    return this.#summaries.find({ name })
   }
 
-  async summaries(names: readonly string[]): Promise<CertificateSummary[]> {
-    return names.length === 0
-      ? []
-      : certificateSummary.toEntities(
-          await this.#summaries()
-            .where('name', 'in', [...names])
-            .execute(),
-        )
+  summaries(names: readonly string[]): Promise<CertificateSummary[]> {
+    return this.#summaries.list({ name: names })
   }
 
   /** A page of requested certificates by expiry, then by name; those without a chain first. With a prefix, by name. */
-  async page(page: {
+  page(page: {
     limit: number
     after?: { notAfter: number; name: string } | undefined
     prefix?: string | undefined
   }): Promise<CertificateSummary[]> {
     const { limit, after, prefix } = page
-    const requested = this.#summaries().where('unused_since', 'is', null).limit(limit)
-    if (prefix !== undefined) {
-      const named = requested.where('name', '>=', prefix).where('name', '<', `${prefix}\u{10ffff}`)
-      return certificateSummary.toEntities(await named.orderBy('name').execute())
-    }
-    const notAfter = sql<number>`coalesce(not_after, 0)`
-    return certificateSummary.toEntities(
-      await requested
-        .$if(after !== undefined, (query) =>
-          query.where(sql<boolean>`(coalesce(not_after, 0), name) > (${after!.notAfter}, ${after!.name})`),
-        )
-        .orderBy(notAfter)
-        .orderBy('name')
-        .execute(),
-    )
+    return this.#summaries.list((all) => {
+      const requested = all.where('unused_since', 'is', null).limit(limit)
+      if (prefix !== undefined)
+        return requested.where('name', '>=', prefix).where('name', '<', `${prefix}\u{10ffff}`).orderBy('name')
+      const sorted = requested.orderBy(sql`coalesce(not_after, 0)`).orderBy('name')
+      if (!after) return sorted
+      return sorted.where(sql<boolean>`(coalesce(not_after, 0), name) > (${after.notAfter}, ${after.name})`)
+    })
   }
 
-  async requested(): Promise<CertificateSummary[]> {
-    return certificateSummary.toEntities(
-      await this.#summaries()
+  requested(): Promise<CertificateSummary[]> {
+    return this.#summaries.list((all) =>
+      all
         .where('unused_since', 'is', null)
         .orderBy('not_after', (by) => by.asc().nullsFirst())
-        .orderBy('name')
-        .execute(),
+        .orderBy('name'),
     )
   }
 
@@ -131,21 +96,16 @@ export class CertificateQueries extends QueryGroup {
    * Certificates that are due at `now`: those without a chain first, then by expiry, then the longest due.
    * With `withOrders: false` only those with a request for renewal information as their next step.
    */
-  async due(
-    now: number,
-    limit: number,
-    { withOrders }: { withOrders: boolean },
-  ): Promise<CertificateSummary[]> {
-    return certificateSummary.toEntities(
-      await this.#summaries()
+  due(now: number, limit: number, { withOrders }: { withOrders: boolean }): Promise<CertificateSummary[]> {
+    return this.#summaries.list((all) => {
+      const due = all
         .where('due_at', '<=', now)
-        .$if(!withOrders, (query) => query.where('renew_at', '>', now).where('order_url', 'is', null))
         .orderBy((e) => e('not_after', 'is not', null))
         .orderBy('not_after')
         .orderBy('due_at')
         .limit(limit)
-        .execute(),
-    )
+      return withOrders ? due : due.where('renew_at', '>', now).where('order_url', 'is', null)
+    })
   }
 
   async countByState(now: number): Promise<CertificateCounts> {
@@ -171,58 +131,42 @@ export class CertificateQueries extends QueryGroup {
 
   /** Names that wait for an order, also those whose retries have ended, are due now, and their pending orders dropped. */
   async restartOrders(now: number): Promise<void> {
-    await this.db
-      .updateTable('certificates')
-      .set({ due_at: now, order_url: null, order_key: null })
-      .where('unused_since', 'is', null)
-      .where((e) => e.or([e('renew_at', 'is', null), e('renew_at', '<=', now)]))
-      .execute()
+    const isWaiting = sql<boolean>`unused_since is null and (renew_at is null or renew_at <= ${now})`
+    const restart = { dueAt: now, orderUrl: null, orderKey: null }
+    await this.#rows.update((all) => all.where(isWaiting), restart)
   }
 
   /** The validity of the first to expire of those that are renewed: not of names whose retries have ended. */
   async nextToExpire(): Promise<{ notBefore: number; notAfter: number } | undefined> {
-    const [certificate] = certificateSummary.toEntities(
-      await this.#summaries()
+    const certificate = await this.#summaries.find((all) =>
+      all
         .where('unused_since', 'is', null)
         .where('due_at', 'is not', null)
         // As the index has it; greater than 0 once issued.
         .where(sql<boolean>`coalesce(not_after, 0) > 0`)
         .orderBy(sql`coalesce(not_after, 0)`)
         .orderBy('name')
-        .limit(1)
-        .execute(),
+        .limit(1),
     )
     return certificate && { notBefore: certificate.notBefore!, notAfter: certificate.notAfter! }
   }
 
-  async names(after: string, limit: number): Promise<string[]> {
-    const query = this.db.selectFrom('certificates').select('name').where('name', '>', after)
-    return (await query.orderBy('name').limit(limit).execute()).map(({ name }) => name)
+  names(after: string, limit: number): Promise<string[]> {
+    return this.#rows.pluck('name', (all) => all.where('name', '>', after).orderBy('name').limit(limit))
   }
 
-  async insert(certificate: Certificate): Promise<void> {
-    await this.db.insertInto('certificates').values(certificateTable.toRow(certificate)).execute()
+  insert(certificate: Certificate): Promise<void> {
+    return this.#rows.insert(certificate)
   }
 
   /** Properties that are absent stay. */
   async update(name: string, change: Partial<Omit<Certificate, 'name'>>): Promise<void> {
-    await this.db
-      .updateTable('certificates')
-      .set(certificateTable.toRow(change))
-      .where('name', '=', name)
-      .execute()
+    await this.#rows.update({ name }, change)
   }
 
   /** Changes nothing when the certificate was replaced, has a pending order, or is no longer requested. */
   async reschedule(name: string, certificateId: string | null, schedule: CertificateSchedule): Promise<void> {
-    await this.db
-      .updateTable('certificates')
-      .set(certificateTable.toRow(schedule))
-      .where('name', '=', name)
-      .where('certificate_id', 'is not distinct from', certificateId)
-      .where('order_url', 'is', null)
-      .where('unused_since', 'is', null)
-      .execute()
+    await this.#rows.update({ name, certificateId, orderUrl: null, unusedSince: null }, schedule)
   }
 
   /** The active domains without a requested certificate among the next `limit` active domains after that one. */
@@ -299,8 +243,8 @@ export class CertificateQueries extends QueryGroup {
     return toPage(rows, limit, ({ site }) => site !== null)
   }
 
-  async deleteUnused(before: number): Promise<number> {
-    return countDeleted(this.db.deleteFrom('certificates').where('unused_since', '<', before))
+  deleteUnused(before: number): Promise<number> {
+    return this.#rows.remove((all) => all.where('unused_since', '<', before))
   }
 
   #withUsers(after: string, limit: number, siteDomain: string) {
@@ -321,10 +265,6 @@ export class CertificateQueries extends QueryGroup {
       .where('name', '>', after)
       .orderBy('name')
       .limit(limit)
-  }
-
-  #summaries() {
-    return this.db.selectFrom('certificates').select(certificateSummary.columns)
   }
 }
 
@@ -349,75 +289,50 @@ export type CountedRequestFilter = Pick<CountedRequest, 'kind' | 'directory'> &
   Partial<Pick<CountedRequest, 'names'> & { accountId: string; root: string }>
 
 export class AcmeQueries extends QueryGroup {
-  async account(directory: string): Promise<AcmeAccount | undefined> {
-    return acmeAccountTable.toEntityIfFound(await this.#account(directory).executeTakeFirst())
+  readonly #accounts = this.rows('acme_accounts')
+  readonly #challenges = this.rows('acme_challenges')
+  readonly #requests = this.rows('acme_requests')
+
+  account(directory: string): Promise<AcmeAccount | undefined> {
+    return this.#accounts.find({ directory })
   }
 
-  async directories(): Promise<string[]> {
-    const rows = await this.db.selectFrom('acme_accounts').select('directory').execute()
-    return rows.map(({ directory }) => directory)
+  directories(): Promise<string[]> {
+    return this.#accounts.pluck('directory')
   }
 
   async getOrCreateAccount(account: AcmeAccount): Promise<AcmeAccount> {
-    await this.db
-      .insertInto('acme_accounts')
-      .values(acmeAccountTable.toRow(account))
-      .onConflict((conflict) => conflict.column('directory').doNothing())
-      .execute()
-    return acmeAccountTable.toEntity(await this.#account(account.directory).executeTakeFirstOrThrow())
+    await this.#accounts.insertMissing(account)
+    return (await this.account(account.directory))!
   }
 
-  async setAccountKey(directory: string, key: string): Promise<void> {
-    await this.db.updateTable('acme_accounts').set({ key }).where('directory', '=', directory).execute()
+  /** The URL is null for an account that has to be registered again. An absent account is ignored. */
+  async updateAccount(directory: string, change: Partial<Pick<AcmeAccount, 'key' | 'url'>>): Promise<void> {
+    await this.#accounts.update({ directory }, change)
   }
 
-  /** Null for an account that has to be registered again. An absent account is ignored. */
-  async setAccountUrl(directory: string, url: string | null): Promise<void> {
-    await this.db.updateTable('acme_accounts').set({ url }).where('directory', '=', directory).execute()
-  }
-
-  async putChallenge(challenge: StoredChallenge): Promise<void> {
-    const row = acmeChallengeTable.toRow(challenge)
-    await this.db
-      .insertInto('acme_challenges')
-      .values(row)
-      .onConflict((conflict) =>
-        conflict.columns(['type', 'name', 'token']).doUpdateSet({
-          key_authorization: row.key_authorization,
-          expires_at: row.expires_at,
-        }),
-      )
-      .execute()
+  putChallenge(challenge: StoredChallenge): Promise<void> {
+    return this.#challenges.put(challenge)
   }
 
   /** The challenges of all names that expire after `now`, the last to expire first. */
-  async challenges(type: StoredChallenge['type'], now: number): Promise<StoredChallenge[]> {
-    return acmeChallengeTable.toEntities(
-      await this.db
-        .selectFrom('acme_challenges')
-        .selectAll()
-        .where('type', '=', type)
-        .where('expires_at', '>', now)
-        .orderBy('expires_at', 'desc')
-        .execute(),
+  challenges(type: StoredChallenge['type'], now: number): Promise<StoredChallenge[]> {
+    return this.#challenges.list((all) =>
+      all.where('type', '=', type).where('expires_at', '>', now).orderBy('expires_at', 'desc'),
     )
   }
 
   async deleteChallenges(name: string): Promise<void> {
-    await this.db.deleteFrom('acme_challenges').where('name', '=', name).execute()
+    await this.#challenges.remove({ name })
   }
 
-  async deleteExpiredChallenges(now: number): Promise<number> {
-    return countDeleted(this.db.deleteFrom('acme_challenges').where('expires_at', '<=', now))
+  deleteExpiredChallenges(now: number): Promise<number> {
+    return this.#challenges.remove((all) => all.where('expires_at', '<=', now))
   }
 
   /** Counts a request. Idempotent: a request with a known id changes nothing. */
   async countRequest(request: Omit<CountedRequest, keyof Owner> & Partial<Owner>): Promise<void> {
-    await this.db
-      .insertInto('acme_requests')
-      .values(acmeRequestTable.toRow({ ...acmeRequestTable.nulls, ...request }))
-      .onConflict((conflict) => conflict.column('id').doNothing())
-      .execute()
+    await this.#requests.insertMissing({ ...acmeRequestTable.nulls, ...request })
   }
 
   /** The time of the `count`th newest of these requests after `since`, from 1; undefined when there are fewer. */
@@ -426,61 +341,46 @@ export class AcmeQueries extends QueryGroup {
     count: number,
     since: number,
   ): Promise<number | undefined> {
-    const row = await this.db
-      .selectFrom('acme_requests')
-      .select('at')
-      .where('kind', '=', kind)
-      .where('directory', '=', directory)
-      .where('at', '>', since)
-      .$if(names !== undefined, (query) => query.where('names', '=', toNameSet(names!)))
-      .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId!))
-      .$if(root !== undefined, (query) => query.where('root', '=', root!))
-      .orderBy('at', 'desc')
-      .offset(count - 1)
-      .limit(1)
-      .executeTakeFirst()
-    return row?.at
+    const [at] = await this.#requests.pluck('at', (all) =>
+      all
+        .where('kind', '=', kind)
+        .where('directory', '=', directory)
+        .where('at', '>', since)
+        .$if(names !== undefined, (query) => query.where('names', '=', toNameSet(names!)))
+        .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId!))
+        .$if(root !== undefined, (query) => query.where('root', '=', root!))
+        .orderBy('at', 'desc')
+        .offset(count - 1)
+        .limit(1),
+    )
+    return at
   }
 
   /** The CA of the last order; undefined without a recent one. */
   async lastDirectory(): Promise<string | undefined> {
     const lastOf = (kind: 'order' | 'renewal') =>
-      this.db
-        .selectFrom('acme_requests')
-        .select(['directory', 'at'])
-        .where('kind', '=', kind)
-        .orderBy('at', 'desc')
-        .limit(1)
-        .executeTakeFirst()
+      this.#requests.find((all) => all.where('kind', '=', kind).orderBy('at', 'desc').limit(1))
     const [order, renewal] = [await lastOf('order'), await lastOf('renewal')]
     return (renewal && (!order || renewal.at > order.at) ? renewal : order)?.directory
   }
 
-  async deleteRequests(before: number): Promise<number> {
-    return countDeleted(
-      this.db.deleteFrom('acme_requests').where('kind', 'in', REQUEST_KINDS).where('at', '<', before),
-    )
-  }
-
-  #account(directory: string) {
-    return this.db.selectFrom('acme_accounts').selectAll().where('directory', '=', directory)
+  deleteRequests(before: number): Promise<number> {
+    return this.#requests.remove((all) => all.where('kind', 'in', REQUEST_KINDS).where('at', '<', before))
   }
 }
 
 export class TicketKeyQueries extends QueryGroup {
+  readonly #rows = this.rows('ticket_keys')
+
   find(period: number): Promise<TicketKey | undefined> {
-    return this.db.selectFrom('ticket_keys').selectAll().where('period', '=', period).executeTakeFirst()
+    return this.#rows.find({ period })
   }
 
-  async put(row: TicketKey): Promise<void> {
-    await this.db
-      .insertInto('ticket_keys')
-      .values(row)
-      .onConflict((conflict) => conflict.column('period').doUpdateSet({ key: row.key }))
-      .execute()
+  put(key: TicketKey): Promise<void> {
+    return this.#rows.put(key)
   }
 
   async dropBefore(period: number): Promise<void> {
-    await this.db.deleteFrom('ticket_keys').where('period', '<', period).execute()
+    await this.#rows.remove((all) => all.where('period', '<', period))
   }
 }

@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
 import { QueryGroup } from '../rows.ts'
-import { countDeleted } from '../statement.ts'
 import { accountTable } from '../tables/accounts.ts'
 import { domainTable } from '../tables/domains.ts'
-import { type ActivityEntry, domainId, type Figures, type ListKind } from '../tables/figures.ts'
+import { type ActivityEntry, domainId, type Figures, figureTable, type ListKind } from '../tables/figures.ts'
 import { siteTable } from '../tables/sites.ts'
 
 /** Follows every text with the same beginning. */
@@ -14,6 +13,9 @@ const LAST_CHARACTER = '\u{10ffff}'
 const MAX_OWNERS = 20
 
 const NO_FIGURES = { bytes: 0, visits: 0, sites: 0, title: null }
+
+const countedFigures = figureTable.omit('kind')
+const domainKey = domainTable.pick('domain', 'accountId')
 
 interface CountedFigures {
   figures: Figures[]
@@ -42,45 +44,27 @@ const LISTED = {
 
 /** Figures are as of their last count: what is newer has none, and is found by its age and by search only. */
 export class FigureQueries extends QueryGroup {
+  readonly #rows = this.rows('figures')
+
   /** Counts the next objects after this id, in the order of ids: for visits since that hour. */
   count(kind: ListKind, options: { after: string; limit: number; since: number }): Promise<CountedFigures> {
     if (kind === 'site') return this.#countSites(options)
     return kind === 'account' ? this.#countAccounts(options) : this.#countDomains(options)
   }
 
-  async range(
-    kind: ListKind,
-    { after, until }: { after: string; until: string | undefined },
-  ): Promise<Figures[]> {
-    const rows = await this.db
-      .selectFrom('figures')
-      .select(['id', 'bytes', 'visits', 'sites', 'title'])
-      .where('kind', '=', kind)
-      .where('id', '>', after)
-      .$if(until !== undefined, (query) => query.where('id', '<=', until!))
-      .execute()
-    return rows
+  range(kind: ListKind, { after, until }: { after: string; until: string | undefined }): Promise<Figures[]> {
+    return this.rows('figures', countedFigures).list((all) => {
+      const rest = all.where('kind', '=', kind).where('id', '>', after)
+      return until === undefined ? rest : rest.where('id', '<=', until)
+    })
   }
 
   async replace(
     kind: ListKind,
     { put, remove }: { put: readonly Figures[]; remove: readonly string[] },
   ): Promise<void> {
-    if (put.length > 0)
-      await this.db
-        .insertInto('figures')
-        .values(put.map((figures) => ({ kind, ...figures })))
-        .onConflict((c) =>
-          c.columns(['kind', 'id']).doUpdateSet((e) => ({
-            bytes: e.ref('excluded.bytes'),
-            visits: e.ref('excluded.visits'),
-            sites: e.ref('excluded.sites'),
-            title: e.ref('excluded.title'),
-          })),
-        )
-        .execute()
-    if (remove.length > 0)
-      await this.db.deleteFrom('figures').where('kind', '=', kind).where('id', 'in', remove).execute()
+    await this.#rows.put(put.map((figures) => ({ kind, ...figures })))
+    await this.#rows.remove({ kind, id: remove })
   }
 
   async countRows(table: 'versions' | 'blobs', after: string, limit: number): Promise<TableCount> {
@@ -120,15 +104,11 @@ export class FigureQueries extends QueryGroup {
 
   /** By the beginning of slug, title, domain or the owner's email address, in no order. `prefix` is in lower case. */
   async search(kind: ListKind, prefix: string, limit: number): Promise<string[]> {
-    const owners = await this.db
-      .selectFrom('accounts')
-      .select('id')
-      .where('email', '>=', prefix)
-      .where('email', '<', prefix + LAST_CHARACTER)
-      .orderBy('email')
-      .limit(kind === 'account' ? limit : MAX_OWNERS)
-      .execute()
-    const ownerIds = owners.map(({ id }) => id)
+    const end = prefix + LAST_CHARACTER
+    const max = kind === 'account' ? limit : MAX_OWNERS
+    const ownerIds = await this.rows('accounts').pluck('id', (all) =>
+      all.where('email', '>=', prefix).where('email', '<', end).orderBy('email').limit(max),
+    )
     if (kind === 'account') return ownerIds
     const found =
       kind === 'site'
@@ -248,14 +228,10 @@ export class FigureQueries extends QueryGroup {
 
   /** From the figures of their sites, which are counted before. */
   async #countAccounts({ after, limit }: { after: string; limit: number }) {
-    const accounts = await this.db
-      .selectFrom('accounts')
-      .select('id')
-      .where('id', '>', after)
-      .orderBy('id')
-      .limit(limit)
-      .execute()
-    if (accounts.length === 0) return { figures: [], last: undefined }
+    const ids = await this.rows('accounts').pluck('id', (all) =>
+      all.where('id', '>', after).orderBy('id').limit(limit),
+    )
+    if (ids.length === 0) return { figures: [], last: undefined }
     const owned = await this.db
       .selectFrom('sites')
       .leftJoin('figures', (join) =>
@@ -267,16 +243,12 @@ export class FigureQueries extends QueryGroup {
         e.fn.sum('figures.bytes').as('bytes'),
         e.fn.sum('figures.visits').as('visits'),
       ])
-      .where(
-        'sites.owner_id',
-        'in',
-        accounts.map(({ id }) => id),
-      )
+      .where('sites.owner_id', 'in', ids)
       .where('sites.deleted_at', 'is', null)
       .groupBy('sites.owner_id')
       .execute()
     const byOwner = new Map(owned.map((row) => [row.owner_id, row]))
-    const figures = accounts.map(({ id }) => {
+    const figures = ids.map((id) => {
       const { sites = 0, bytes = 0, visits = 0 } = byOwner.get(id) ?? {}
       return {
         ...NO_FIGURES,
@@ -284,7 +256,7 @@ export class FigureQueries extends QueryGroup {
         ...{ sites: Number(sites), bytes: Number(bytes), visits: Number(visits) },
       }
     })
-    return { figures, last: accounts.length < limit ? undefined : accounts.at(-1)?.id }
+    return { figures, last: ids.length < limit ? undefined : ids.at(-1) }
   }
 
   async #countDomains({ after, limit }: { after: string; limit: number }) {
@@ -323,46 +295,38 @@ export class FigureQueries extends QueryGroup {
 
   async #searchSites(prefix: string, ownerIds: readonly string[], limit: number): Promise<string[]> {
     const end = prefix + LAST_CHARACTER
-    const bySlug = this.db
-      .selectFrom('sites')
-      .select('slug as id')
-      .where('deleted_at', 'is', null)
-      .where('slug', '>=', prefix)
-      .where('slug', '<', end)
-      .orderBy('slug')
-    const byTitle = this.db
-      .selectFrom('figures')
-      .select('id')
-      .where('title', '>=', prefix)
-      .where('title', '<', end)
-      .orderBy('title')
-    const byDomain = this.db
-      .selectFrom('domains')
-      .select('slug as id')
-      .where('domain', '>=', prefix)
-      .where('domain', '<', end)
-      .orderBy('domain')
-    const found = [
-      ...(await bySlug.limit(limit).execute()),
-      ...(await byTitle.limit(limit).execute()),
-      ...(await byDomain.limit(limit).execute()),
-    ]
-    if (ownerIds.length > 0) {
-      const byOwner = this.db.selectFrom('sites').select('slug as id').where('deleted_at', 'is', null)
-      found.push(...(await byOwner.where('owner_id', 'in', ownerIds).limit(limit).execute()))
-    }
-    return found.map(({ id }) => id)
+    const sites = this.rows('sites')
+    const bySlug = await sites.pluck('slug', (all) =>
+      all
+        .where('deleted_at', 'is', null)
+        .where('slug', '>=', prefix)
+        .where('slug', '<', end)
+        .orderBy('slug')
+        .limit(limit),
+    )
+    const byTitle = await this.#rows.pluck('id', (all) =>
+      all.where('title', '>=', prefix).where('title', '<', end).orderBy('title').limit(limit),
+    )
+    const byDomain = await this.rows('domains').pluck('slug', (all) =>
+      all.where('domain', '>=', prefix).where('domain', '<', end).orderBy('domain').limit(limit),
+    )
+    const found = [...bySlug, ...byTitle, ...byDomain]
+    if (ownerIds.length === 0) return found
+    const byOwner = await sites.pluck('slug', (all) =>
+      all.where('deleted_at', 'is', null).where('owner_id', 'in', ownerIds).limit(limit),
+    )
+    return [...found, ...byOwner]
   }
 
   async #searchDomains(prefix: string, ownerIds: readonly string[], limit: number): Promise<string[]> {
-    const domains = this.db.selectFrom('domains').select(['domain', 'account_id']).limit(limit)
-    const found = await domains
-      .where('domain', '>=', prefix)
-      .where('domain', '<', prefix + LAST_CHARACTER)
-      .orderBy('domain')
-      .execute()
-    if (ownerIds.length > 0) found.push(...(await domains.where('account_id', 'in', ownerIds).execute()))
-    return found.map(({ domain, account_id }) => domainId(domain, account_id))
+    const end = prefix + LAST_CHARACTER
+    const domains = this.rows('domains', domainKey)
+    const found = await domains.list((all) =>
+      all.where('domain', '>=', prefix).where('domain', '<', end).orderBy('domain').limit(limit),
+    )
+    if (ownerIds.length > 0)
+      found.push(...(await domains.list((all) => all.where('account_id', 'in', ownerIds).limit(limit))))
+    return found.map(({ domain, accountId }) => domainId(domain, accountId))
   }
 }
 
@@ -372,6 +336,8 @@ function toCounted({ bytes, visits }: { bytes: number | null; visits: number | n
 }
 
 export class ActivityQueries extends QueryGroup {
+  readonly #rows = this.rows('activity')
+
   /** Adds to counts. Not idempotent. */
   async add(entries: readonly ActivityEntry[]): Promise<void> {
     if (entries.length === 0) return
@@ -386,15 +352,8 @@ export class ActivityQueries extends QueryGroup {
       .execute()
   }
 
-  async set(entries: readonly ActivityEntry[]): Promise<void> {
-    if (entries.length === 0) return
-    await this.db
-      .insertInto('activity')
-      .values(inLockOrder(entries))
-      .onConflict((c) =>
-        c.columns(['width', 'at', 'name']).doUpdateSet((e) => ({ value: e.ref('excluded.value') })),
-      )
-      .execute()
+  set(entries: readonly ActivityEntry[]): Promise<void> {
+    return this.#rows.put(inLockOrder(entries))
   }
 
   /** Sums and maxima in intervals of `interval` milliseconds, by their start and name, in no order. */
@@ -418,8 +377,8 @@ export class ActivityQueries extends QueryGroup {
     }))
   }
 
-  async deleteBefore(width: number, before: number): Promise<number> {
-    return countDeleted(this.db.deleteFrom('activity').where('width', '=', width).where('at', '<', before))
+  deleteBefore(width: number, before: number): Promise<number> {
+    return this.#rows.remove((all) => all.where('width', '=', width).where('at', '<', before))
   }
 }
 

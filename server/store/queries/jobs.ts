@@ -4,26 +4,16 @@ import { type SweepRun, sweepRunTable } from '../tables/jobs.ts'
 
 /** Where jobs that read long lists continue, so that a restart does not begin again. */
 export class JobCursorQueries extends QueryGroup {
+  readonly #rows = this.rows('job_cursors')
+
   async find(job: string): Promise<string | undefined> {
-    const row = await this.db
-      .selectFrom('job_cursors')
-      .select('position')
-      .where('job', '=', job)
-      .executeTakeFirst()
-    return row?.position
+    return (await this.#rows.find({ job }))?.position
   }
 
   /** Undefined at the end of the list. */
   async set(job: string, position: string | undefined): Promise<void> {
-    if (position === undefined) {
-      await this.db.deleteFrom('job_cursors').where('job', '=', job).execute()
-      return
-    }
-    await this.db
-      .insertInto('job_cursors')
-      .values({ job, position })
-      .onConflict((c) => c.column('job').doUpdateSet({ position }))
-      .execute()
+    if (position === undefined) await this.#rows.remove({ job })
+    else await this.#rows.put({ job, position })
   }
 }
 
@@ -49,9 +39,7 @@ export class SweepRunQueries extends QueryGroup {
       .execute()
   }
 
-  async list(): Promise<SweepRun[]> {
-    return sweepRunTable.toEntities(
-      await this.db.selectFrom('sweep_runs').selectAll().orderBy('name').execute(),
-    )
+  list(): Promise<SweepRun[]> {
+    return this.rows('sweep_runs').list({}, 'name')
   }
 }

@@ -1,7 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { countDeleted } from '../statement.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
 import {
   type NamedKey,
@@ -10,7 +9,6 @@ import {
   oauthRecordTable,
   type StoredTrust,
   type TrustedRepository,
-  trustTable,
 } from '../tables/keys.ts'
 
 /** An account with the columns of a named key, which are null for its own key. */
@@ -26,6 +24,8 @@ interface KeyHolder {
 
 /** Hashes are unique, and names within an account. Expired keys stay until deleted. Deletions are idempotent. */
 export class KeyQueries extends QueryGroup {
+  readonly #rows = this.rows('named_keys')
+
   async find(keyHash: string): Promise<KeyHolder | undefined> {
     const own = this.db
       .selectFrom('accounts')
@@ -66,101 +66,81 @@ export class KeyQueries extends QueryGroup {
   }
 
   /** The keys that the account created by name, newest first. */
-  async list(accountId: string): Promise<NamedKey[]> {
-    const query = this.#ofAccount(accountId).selectAll().where('issued_by', 'is', null)
-    return namedKeyTable.toEntities(await query.orderBy('created_at', 'desc').orderBy('key_hash').execute())
+  list(accountId: string): Promise<NamedKey[]> {
+    return this.#rows.list({ accountId, issuedBy: null }, 'createdAt desc', 'keyHash')
   }
 
-  async add(key: NamedKey): Promise<void> {
-    await this.db.insertInto('named_keys').values(namedKeyTable.toRow(key)).execute()
+  add(key: NamedKey): Promise<void> {
+    return this.#rows.insert(key)
   }
 
   async delete(keyHash: string): Promise<void> {
-    await this.db.deleteFrom('named_keys').where('key_hash', '=', keyHash).execute()
-    await this.db.updateTable('accounts').set({ key_hash: null }).where('key_hash', '=', keyHash).execute()
+    await this.#rows.remove({ keyHash })
+    await this.rows('accounts').update({ keyHash }, { keyHash: null })
   }
 
-  async countIssued(accountId: string): Promise<number> {
-    const counted = await this.#ofAccount(accountId)
-      .select((e) => e.fn.countAll().as('keys'))
-      .where('issued_by', 'is not', null)
-      .executeTakeFirstOrThrow()
-    return Number(counted.keys)
+  countIssued(accountId: string): Promise<number> {
+    return this.#rows.count((all) =>
+      all.where('account_id', '=', accountId).where('issued_by', 'is not', null),
+    )
   }
 
   /** Those that are limited to this site alone. */
   async deleteOfSite(accountId: string, site: string): Promise<void> {
-    await this.#delete(accountId)
-      .where('sites', '=', JSON.stringify([site]))
-      .execute()
+    await this.#rows.remove((all) =>
+      all.where('account_id', '=', accountId).where('sites', '=', JSON.stringify([site])),
+    )
   }
 
   async deleteIssued(accountId: string, issuedBy: string): Promise<void> {
-    await this.#delete(accountId).where('issued_by', '=', issuedBy).execute()
+    await this.#rows.remove({ accountId, issuedBy })
   }
 
   /** Sets the last use of a key, unless it was used after `before`. */
   async recordUse(keyHash: string, now: number, before: number): Promise<void> {
-    await this.db
-      .updateTable('named_keys')
-      .set({ last_used_at: now })
-      .where('key_hash', '=', keyHash)
-      .where((e) => e.or([e('last_used_at', 'is', null), e('last_used_at', '<=', before)]))
-      .execute()
+    const isUnused = sql<boolean>`(last_used_at is null or last_used_at <= ${before})`
+    await this.#rows.update((all) => all.where('key_hash', '=', keyHash).where(isUnused), { lastUsedAt: now })
   }
 
   /** Removes issued keys that have expired, and others that had expired at `before`. Returns their number. */
-  async deleteExpired(times: { now: number; before: number; limit: number }): Promise<number> {
+  deleteExpired(times: { now: number; before: number; limit: number }): Promise<number> {
     const { now, before, limit } = times
-    const expired = this.db
-      .selectFrom('named_keys')
-      .select('key_hash')
-      .where('expires_at', '<=', now)
-      .where((e) => e.or([e('issued_by', 'is not', null), e('expires_at', '<=', before)]))
-      .limit(limit)
-    return countDeleted(this.db.deleteFrom('named_keys').where('key_hash', 'in', expired))
-  }
-
-  #ofAccount(accountId: string) {
-    return this.db.selectFrom('named_keys').where('account_id', '=', accountId)
-  }
-
-  #delete(accountId: string) {
-    return this.db.deleteFrom('named_keys').where('account_id', '=', accountId)
+    return this.#rows.removeFirst(limit, (all) =>
+      all
+        .where('expires_at', '<=', now)
+        .where((e) => e.or([e('issued_by', 'is not', null), e('expires_at', '<=', before)])),
+    )
   }
 }
 
 /** Trusts of accounts, and the tokens that were exchanged. Deletions are idempotent. */
 export class TrustQueries extends QueryGroup {
-  async list(accountId: string): Promise<StoredTrust[]> {
-    const rows = this.db.selectFrom('trusts').selectAll().where('account_id', '=', accountId)
-    return trustTable.toEntities(await rows.orderBy('id', 'desc').execute())
+  readonly #rows = this.rows('trusts')
+  readonly #usedTokens = this.rows('used_tokens')
+
+  list(accountId: string): Promise<StoredTrust[]> {
+    return this.#rows.list({ accountId }, 'id desc')
   }
 
   /** Those for a repository, by its name or its id, of all accounts, of one present site or of all, oldest first. */
-  async find(
+  find(
     { issuer, repository, repositoryId }: TrustedRepository,
     { site, limit }: { site?: string | undefined; limit: number },
   ): Promise<StoredTrust[]> {
-    let rows = this.db
-      .selectFrom('trusts')
-      .selectAll()
-      .where(({ or, eb }) => or([eb('repository', '=', repository), eb('repository_id', '=', repositoryId)]))
-      .where('issuer', '=', issuer)
-      .where(({ exists, selectFrom }) =>
-        exists(
-          selectFrom('sites')
-            .select('slug')
-            .whereRef('visits_key', '=', 'trusts.site')
-            .where('deleted_at', 'is', null),
-        ),
-      )
-    if (site !== undefined) rows = rows.where('site', '=', site)
-    return trustTable.toEntities(await rows.orderBy('id').limit(limit).execute())
+    const isPresent = sql<boolean>`exists (select 1 from sites where visits_key = trusts.site and deleted_at is null)`
+    return this.#rows.list((all) => {
+      const found = all
+        .where((e) => e.or([e('repository', '=', repository), e('repository_id', '=', repositoryId)]))
+        .where('issuer', '=', issuer)
+        .where(isPresent)
+        .orderBy('id')
+        .limit(limit)
+      return site === undefined ? found : found.where('site', '=', site)
+    })
   }
 
-  async add(trust: StoredTrust): Promise<void> {
-    await this.db.insertInto('trusts').values(trustTable.toRow(trust)).execute()
+  add(trust: StoredTrust): Promise<void> {
+    return this.#rows.insert(trust)
   }
 
   /** Fixes the id of the repository, follows its name, and records the use. */
@@ -169,65 +149,42 @@ export class TrustQueries extends QueryGroup {
     { repository, repositoryId }: Omit<TrustedRepository, 'issuer'>,
     now: number,
   ): Promise<void> {
-    await this.db
-      .updateTable('trusts')
-      .set({ repository, repository_id: repositoryId, last_used_at: now })
-      .where('id', '=', id)
-      .execute()
+    await this.#rows.update({ id }, { repository, repositoryId, lastUsedAt: now })
   }
 
   async delete(id: string): Promise<void> {
-    await this.db.deleteFrom('trusts').where('id', '=', id).execute()
+    await this.#rows.remove({ id })
   }
 
   async deleteOfAccount(accountId: string): Promise<void> {
-    await this.db.deleteFrom('trusts').where('account_id', '=', accountId).execute()
+    await this.#rows.remove({ accountId })
   }
 
-  async isTokenUsed(tokenHash: string): Promise<boolean> {
-    const used = await this.db
-      .selectFrom('used_tokens')
-      .select('token_hash')
-      .where('token_hash', '=', tokenHash)
-      .executeTakeFirst()
-    return used !== undefined
+  isTokenUsed(tokenHash: string): Promise<boolean> {
+    return this.#usedTokens.has({ tokenHash })
   }
 
   /** Records the use of a token until it expires; false when it was used before. */
   async useToken(tokenHash: string, expiresAt: number): Promise<boolean> {
-    const { numInsertedOrUpdatedRows } = await this.db
-      .insertInto('used_tokens')
-      .values({ token_hash: tokenHash, expires_at: expiresAt })
-      .onConflict((c) => c.doNothing())
-      .executeTakeFirst()
-    return numInsertedOrUpdatedRows === 1n
+    return (await this.#usedTokens.insertMissing({ tokenHash, expiresAt })) > 0
   }
 
-  async deleteExpiredTokens(now: number, limit: number): Promise<number> {
-    const expired = this.db
-      .selectFrom('used_tokens')
-      .select('token_hash')
-      .where('expires_at', '<=', now)
-      .limit(limit)
-    return countDeleted(this.db.deleteFrom('used_tokens').where('token_hash', 'in', expired))
+  deleteExpiredTokens(now: number, limit: number): Promise<number> {
+    return this.#usedTokens.removeFirst(limit, (all) => all.where('expires_at', '<=', now))
   }
 }
 
-const { toEntities, toEntityIfFound } = oauthRecordTable
-
 /** Records of OAuth. Expired records are as absent. Deletions are idempotent. */
 export class OAuthQueries extends QueryGroup {
-  async find(idHash: string, now: number): Promise<OAuthRecord | undefined> {
-    return toEntityIfFound(await this.#valid(now).where('id_hash', '=', idHash).executeTakeFirst())
+  readonly #rows = this.rows('oauth_records')
+
+  find(idHash: string, now: number): Promise<OAuthRecord | undefined> {
+    return this.#rows.find((all) => all.where('id_hash', '=', idHash).where('expires_at', '>', now))
   }
 
   async findAll(idHashes: readonly string[], now: number): Promise<OAuthRecord[]> {
     if (idHashes.length === 0) return []
-    return toEntities(
-      await this.#valid(now)
-        .where('id_hash', 'in', [...idHashes])
-        .execute(),
-    )
+    return this.#rows.list((all) => all.where('id_hash', 'in', idHashes).where('expires_at', '>', now))
   }
 
   /** Undefined once the account is being deleted or the grant has ended: a running request may save a token later. */
@@ -237,14 +194,12 @@ export class OAuthQueries extends QueryGroup {
   ): Promise<{ record: OAuthRecord; account: Account } | undefined> {
     const record = await this.find(idHash, now)
     if (!record?.accountId || !record.grantHash) return undefined
-    const row = await this.db
-      .selectFrom('accounts')
-      .selectAll()
-      .where('id', '=', record.accountId)
-      .where('deletion_started_at', 'is', null)
-      .where((e) => e.exists(this.#valid(now).where('id_hash', '=', record.grantHash)))
-      .executeTakeFirst()
-    return row && { record, account: accountTable.toEntity(row) }
+    const hasGrant = sql<boolean>`exists (select 1 from oauth_records
+      where id_hash = ${record.grantHash} and expires_at > ${now})`
+    const account = await this.rows('accounts').find((all) =>
+      all.where('id', '=', record.accountId).where('deletion_started_at', 'is', null).where(hasGrant),
+    )
+    return account && { record, account }
   }
 
   /** Inserts a record, or replaces payload and expiry of the one with its id. */
@@ -274,20 +229,20 @@ export class OAuthQueries extends QueryGroup {
   }
 
   async delete(idHash: string): Promise<void> {
-    await this.db.deleteFrom('oauth_records').where('id_hash', '=', idHash).execute()
+    await this.#rows.remove({ idHash })
   }
 
   deleteOfGrant(grantHash: string, limit: number): Promise<number> {
     return this.#deleteSome(limit, (e) => e('grant_hash', '=', grantHash))
   }
 
-  async list(accountId: string, kind: string, now: number): Promise<OAuthRecord[]> {
-    return toEntities(
-      await this.#valid(now)
+  list(accountId: string, kind: string, now: number): Promise<OAuthRecord[]> {
+    return this.#rows.list((all) =>
+      all
         .where('account_id', '=', accountId)
         .where('kind', '=', kind)
-        .orderBy('created_at', 'desc')
-        .execute(),
+        .where('expires_at', '>', now)
+        .orderBy('created_at', 'desc'),
     )
   }
 
@@ -303,19 +258,9 @@ export class OAuthQueries extends QueryGroup {
     limit: number,
     condition: (e: ExpressionBuilder<Schema, 'oauth_records'>) => Expression<SqlBool>,
   ) {
-    const some = await this.db
-      .selectFrom('oauth_records')
-      .select('id_hash')
-      .where(condition)
-      .limit(limit)
-      .execute()
-    const hashes = some.map(({ id_hash }) => id_hash)
+    const idHash = await this.#rows.pluck('idHash', (all) => all.where(condition).limit(limit))
     // Not a subselect: PostgreSQL would scan the table for it.
-    if (hashes.length > 0) await this.db.deleteFrom('oauth_records').where('id_hash', 'in', hashes).execute()
-    return hashes.length
-  }
-
-  #valid(now: number) {
-    return this.db.selectFrom('oauth_records').selectAll().where('expires_at', '>', now)
+    await this.#rows.remove({ idHash })
+    return idHash.length
   }
 }

@@ -1,66 +1,45 @@
 import { QueryGroup } from '../rows.ts'
-import { hasUpdated, statement } from '../statement.ts'
-import {
-  CLOCK_TOLERANCE_MS,
-  type Lease,
-  type NodeReport,
-  nodeTable,
-  type SharedSetting,
-} from '../tables/nodes.ts'
+import { CLOCK_TOLERANCE_MS, type Lease, type NodeReport, type SharedSetting } from '../tables/nodes.ts'
 
 export class NodeQueries extends QueryGroup {
-  async report(node: NodeReport): Promise<void> {
-    const { id, ...row } = nodeTable.toRow(node)
-    await this.db
-      .insertInto('nodes')
-      .values({ id, ...row })
-      .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
-      .execute()
+  readonly #rows = this.rows('nodes')
+
+  report(node: NodeReport): Promise<void> {
+    return this.#rows.put(node)
   }
 
-  async list(): Promise<NodeReport[]> {
-    const query = this.db.selectFrom('nodes').selectAll().orderBy('started_at').orderBy('id')
-    return nodeTable.toEntities(await query.execute())
+  list(): Promise<NodeReport[]> {
+    return this.#rows.list({}, 'startedAt', 'id')
   }
 
   async remove(id: string): Promise<void> {
-    await this.db.deleteFrom('nodes').where('id', '=', id).execute()
+    await this.#rows.remove({ id })
   }
 
   /** Of all hosts, or of one. */
   async removeUnseen(before: number, host?: string): Promise<void> {
-    const unseen = this.db.deleteFrom('nodes').where('seen_at', '<', before)
-    await (host === undefined ? unseen : unseen.where('host', '=', host)).execute()
+    await this.#rows.remove((all) => {
+      const unseen = all.where('seen_at', '<', before)
+      return host === undefined ? unseen : unseen.where('host', '=', host)
+    })
   }
 }
 
 export class SharedSettingQueries extends QueryGroup {
+  readonly #rows = this.rows('shared_settings')
+
   list(): Promise<SharedSetting[]> {
-    return this.db.selectFrom('shared_settings').selectAll().execute()
+    return this.#rows.list()
   }
 
   async addMissing(settings: readonly SharedSetting[]): Promise<void> {
-    await this.#insert(settings)
-      .onConflict((conflict) => conflict.column('name').doNothing())
-      .execute()
+    await this.#rows.insertMissing(settings)
   }
 
-  async replace(settings: readonly SharedSetting[]): Promise<void> {
-    await this.#insert(settings)
-      .onConflict((conflict) =>
-        conflict.column('name').doUpdateSet((e) => ({ fingerprint: e.ref('excluded.fingerprint') })),
-      )
-      .execute()
-  }
-
-  #insert(settings: readonly SharedSetting[]) {
-    return this.db.insertInto('shared_settings').values([...settings])
+  replace(settings: readonly SharedSetting[]): Promise<void> {
+    return this.#rows.put(settings)
   }
 }
-
-const RELEASE = statement((db, name: string, holder: string) =>
-  db.deleteFrom('leases').where('name', '=', name).where('holder', '=', holder),
-)
 
 /**
  * Leases with fencing tokens. At most one process holds a lease at a time, by the clock of the store. `latest` is the last
@@ -68,6 +47,8 @@ const RELEASE = statement((db, name: string, holder: string) =>
  * was ahead, and does not count, because nothing would run until then.
  */
 export class LeaseQueries extends QueryGroup {
+  readonly #rows = this.rows('leases')
+
   /** Takes a lease that is free, expired or its holder's own. Returns the fencing token; undefined when it is taken. */
   async acquire(name: string, holder: string, now: number, until: number): Promise<number | undefined> {
     const lease = await this.acquireOrFind({ name, holder, until }, now, until)
@@ -104,35 +85,23 @@ export class LeaseQueries extends QueryGroup {
   }
 
   /** False when the holder of that fencing token has lost it. Within a write, no other process can acquire it. */
-  async extend({ name, holder, fence, until }: Lease): Promise<boolean> {
-    return hasUpdated(
-      this.db
-        .updateTable('leases')
-        .set({ until })
-        .where('name', '=', name)
-        .where('holder', '=', holder)
-        .where('fence', '=', fence),
-    )
+  extend({ name, holder, fence, until }: Lease): Promise<boolean> {
+    return this.#rows.update({ name, holder, fence }, { until })
   }
 
   /** Releases a lease. Idempotent; another holder's stays. */
   async release(name: string, holder: string): Promise<void> {
-    await RELEASE(this.db, name, holder)
+    await this.#rows.remove({ name, holder })
   }
 
-  async isTaken(name: string, now: number, latest: number): Promise<boolean> {
-    const held = await this.db
-      .selectFrom('leases')
-      .select('name')
-      .where('name', '=', name)
-      .where('until', '>', now)
-      .where('until', '<=', latest + CLOCK_TOLERANCE_MS)
-      .executeTakeFirst()
-    return held !== undefined
+  isTaken(name: string, now: number, latest: number): Promise<boolean> {
+    const last = latest + CLOCK_TOLERANCE_MS
+    return this.#rows.has((all) =>
+      all.where('name', '=', name).where('until', '>', now).where('until', '<=', last),
+    )
   }
 
-  async isHeld(name: string, holder: string, fence: number): Promise<boolean> {
-    const held = await this.db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
-    return held?.holder === holder && held.fence === fence
+  isHeld(name: string, holder: string, fence: number): Promise<boolean> {
+    return this.#rows.has({ name, holder, fence })
   }
 }

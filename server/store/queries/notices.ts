@@ -1,45 +1,39 @@
 import { type Expression, sql } from 'kysely'
 import { QueryGroup } from '../rows.ts'
-import { countDeleted } from '../statement.ts'
 import { type Domain, domainFields } from '../tables/domains.ts'
-import { type FailingCertificate, type Notice, noticeTable } from '../tables/notices.ts'
+import type { FailingCertificate, Notice } from '../tables/notices.ts'
 import { type Site, siteTable } from '../tables/sites.ts'
 
 export class NoticeQueries extends QueryGroup {
+  readonly #rows = this.rows('notices')
+
   /** Changes nothing when the event has a notice. */
   async add(notice: Pick<Notice, 'id' | 'accountId' | 'event' | 'createdAt'>): Promise<void> {
-    await this.db
-      .insertInto('notices')
-      .values(noticeTable.toRow({ ...notice, attempts: 0, dueAt: notice.createdAt }))
-      .onConflict((conflict) => conflict.column('id').doNothing())
-      .execute()
+    await this.#rows.insertMissing({ ...notice, attempts: 0, dueAt: notice.createdAt })
   }
 
-  async find(id: string): Promise<Notice | undefined> {
-    return noticeTable.toEntityIfFound(
-      await this.db.selectFrom('notices').selectAll().where('id', '=', id).executeTakeFirst(),
+  find(id: string): Promise<Notice | undefined> {
+    return this.#rows.find({ id })
+  }
+
+  count(accountId: string, kind: Notice['event']['kind'], since: number): Promise<number> {
+    return this.#rows.count((all) =>
+      all
+        .where('account_id', '=', accountId)
+        .where('id', 'like', `${kind} %`)
+        .where('created_at', '>', since),
     )
   }
 
-  async count(accountId: string, kind: Notice['event']['kind'], since: number): Promise<number> {
-    const row = await this.db
-      .selectFrom('notices')
-      .select((e) => e.fn.countAll<number>().as('notices'))
-      .where('account_id', '=', accountId)
-      .where('id', 'like', `${kind} %`)
-      .where('created_at', '>', since)
-      .executeTakeFirstOrThrow()
-    return Number(row.notices)
-  }
-
-  async due(now: number, limit: number): Promise<Notice[]> {
-    const query = this.db.selectFrom('notices').selectAll().where('due_at', '<=', now)
-    return noticeTable.toEntities(await query.orderBy('due_at').orderBy('id').limit(limit).execute())
+  due(now: number, limit: number): Promise<Notice[]> {
+    return this.#rows.list((all) =>
+      all.where('due_at', '<=', now).orderBy('due_at').orderBy('id').limit(limit),
+    )
   }
 
   /** Sets the next attempt; `attempts` counts those made. */
   async schedule(id: string, { attempts, dueAt }: Pick<Notice, 'attempts' | 'dueAt'>): Promise<void> {
-    await this.db.updateTable('notices').set({ attempts, due_at: dueAt }).where('id', '=', id).execute()
+    await this.#rows.update({ id }, { attempts, dueAt })
   }
 
   /** A notice, and those of its account and kind that are due and were not tried. */
@@ -77,17 +71,14 @@ export class NoticeQueries extends QueryGroup {
     )
   }
 
-  async failingDomains(since: number, limit: number): Promise<Domain[]> {
+  failingDomains(since: number, limit: number): Promise<Domain[]> {
     const id = sql<string>`'domain-fails ' || domains.account_id || ' ' || domains.domain || ' ' || domains.failing_since`
-    return domainFields.toEntities(
-      await this.db
-        .selectFrom('domains')
-        .selectAll()
+    return this.rows('domains', domainFields).list((all) =>
+      all
         .where('status', '=', 'active')
         .where('failing_since', '<=', since)
         .where(this.#hasNoNotice(id))
-        .limit(limit)
-        .execute(),
+        .limit(limit),
     )
   }
 
@@ -119,21 +110,12 @@ export class NoticeQueries extends QueryGroup {
 
   /** Except for a notice of the deletion that is due. */
   async deleteOfAccount(accountId: string): Promise<void> {
-    await this.db
-      .deleteFrom('notices')
-      .where('account_id', '=', accountId)
-      .where((e) => e.or([e('id', 'not like', 'account-deleted %'), e('due_at', 'is', null)]))
-      .execute()
+    const isKept = sql<boolean>`(id like 'account-deleted %' and due_at is not null)`
+    await this.#rows.remove((all) => all.where('account_id', '=', accountId).where((e) => e.not(isKept)))
   }
 
-  async deleteBefore(createdAt: number, limit: number): Promise<number> {
-    const old = this.db
-      .selectFrom('notices')
-      .select('id')
-      .where('created_at', '<', createdAt)
-      .orderBy('created_at')
-      .limit(limit)
-    return countDeleted(this.db.deleteFrom('notices').where('id', 'in', old))
+  deleteBefore(createdAt: number, limit: number): Promise<number> {
+    return this.#rows.removeFirst(limit, (all) => all.where('created_at', '<', createdAt), 'createdAt')
   }
 
   #hasNoNotice(id: Expression<string>) {

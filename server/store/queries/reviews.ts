@@ -1,90 +1,67 @@
 import { sql } from 'kysely'
 import { QueryGroup } from '../rows.ts'
-import { countDeleted, hasDeleted } from '../statement.ts'
-import {
-  type ReviewSubject,
-  reviewDecisionTable,
-  reviewLinkTable,
-  reviewThreadTable,
-  type StoredDecision,
-  type StoredReviewLink,
-  type StoredThread,
-} from '../tables/reviews.ts'
+import type { ReviewSubject, StoredDecision, StoredReviewLink, StoredThread } from '../tables/reviews.ts'
 
 const REVIEW_TABLES = ['review_links', 'review_threads', 'review_decisions'] as const
 
 /** Reviews of previews and of live versions. Ids begin with their time. */
 export class ReviewQueries extends QueryGroup {
-  async linkByToken(tokenHash: string): Promise<StoredReviewLink | undefined> {
-    const row = this.db.selectFrom('review_links').selectAll().where('token_hash', '=', tokenHash)
-    return reviewLinkTable.toEntityIfFound(await row.executeTakeFirst())
+  readonly #links = this.rows('review_links')
+  readonly #threads = this.rows('review_threads')
+  readonly #decisions = this.rows('review_decisions')
+
+  linkByToken(tokenHash: string): Promise<StoredReviewLink | undefined> {
+    return this.#links.find({ tokenHash })
   }
 
   /** Without those whose key has ended. */
-  async links(subject: ReviewSubject): Promise<StoredReviewLink[]> {
-    const rows = this.db
-      .selectFrom('review_links')
-      .selectAll()
-      .where(isOf(subject))
-      .where(({ or, eb, exists, selectFrom }) =>
-        or([
-          eb('key_hash', 'is', null),
-          exists(
-            selectFrom('named_keys')
-              .select('id')
-              .whereRef('named_keys.key_hash', '=', 'review_links.key_hash'),
-          ),
-        ]),
-      )
-      .orderBy('id')
-    return reviewLinkTable.toEntities(await rows.execute())
+  links(subject: ReviewSubject): Promise<StoredReviewLink[]> {
+    const isValid = sql<boolean>`(key_hash is null
+      or exists (select 1 from named_keys where named_keys.key_hash = review_links.key_hash))`
+    return this.#links.list((all) => all.where(isOf(subject)).where(isValid).orderBy('id'))
   }
 
-  async addLink(link: StoredReviewLink): Promise<void> {
-    await this.db.insertInto('review_links').values(reviewLinkTable.toRow(link)).execute()
+  addLink(link: StoredReviewLink): Promise<void> {
+    return this.#links.insert(link)
   }
 
   /** Returns whether the subject had the link. */
-  async removeLink(subject: ReviewSubject, id: string): Promise<boolean> {
-    const row = this.db.deleteFrom('review_links').where('id', '=', id).where(isOf(subject))
-    return hasDeleted(row)
+  async removeLink({ slug, previewName }: ReviewSubject, id: string): Promise<boolean> {
+    return (await this.#links.remove({ id, slug, previewName })) > 0
   }
 
   /** Those to all subjects of the site. */
   async removeLinksBy(accountId: string, slug: string): Promise<void> {
-    const rows = this.db.deleteFrom('review_links').where('slug', '=', slug)
-    await rows.where('created_by', '=', accountId).execute()
+    await this.#links.remove({ slug, createdBy: accountId })
   }
 
   /** Of this subject, or of all; returns the number. */
-  async removeExpiredLinks(now: number, limit: number, subject?: ReviewSubject): Promise<number> {
-    let expired = this.db.selectFrom('review_links').select('id').where('expires_at', '<=', now)
-    if (subject) expired = expired.where(isOf(subject))
-    return countDeleted(this.db.deleteFrom('review_links').where('id', 'in', expired.limit(limit)))
+  removeExpiredLinks(now: number, limit: number, subject?: ReviewSubject): Promise<number> {
+    return this.#links.removeFirst(limit, (all) => {
+      const expired = all.where('expires_at', '<=', now)
+      return subject ? expired.where(isOf(subject)) : expired
+    })
   }
 
   /** The newest first. */
-  async threads(subject: ReviewSubject): Promise<StoredThread[]> {
-    const rows = this.db.selectFrom('review_threads').selectAll().where(isOf(subject)).orderBy('id', 'desc')
-    return reviewThreadTable.toEntities(await rows.execute())
+  threads({ slug, previewName }: ReviewSubject): Promise<StoredThread[]> {
+    return this.#threads.list({ slug, previewName }, 'id desc')
   }
 
-  async thread(subject: ReviewSubject, id: string): Promise<StoredThread | undefined> {
-    const row = this.db.selectFrom('review_threads').selectAll().where('id', '=', id).where(isOf(subject))
-    return reviewThreadTable.toEntityIfFound(await row.executeTakeFirst())
+  thread({ slug, previewName }: ReviewSubject, id: string): Promise<StoredThread | undefined> {
+    return this.#threads.find({ id, slug, previewName })
   }
 
-  async addThread(thread: StoredThread): Promise<void> {
-    await this.db.insertInto('review_threads').values(reviewThreadTable.toRow(thread)).execute()
+  addThread(thread: StoredThread): Promise<void> {
+    return this.#threads.insert(thread)
   }
 
   async updateThread(id: string, change: Partial<StoredThread>): Promise<void> {
-    const row = this.db.updateTable('review_threads').set(reviewThreadTable.toRow(change))
-    await row.where('id', '=', id).execute()
+    await this.#threads.update({ id }, change)
   }
 
   async removeThread(id: string): Promise<void> {
-    await this.db.deleteFrom('review_threads').where('id', '=', id).execute()
+    await this.#threads.remove({ id })
   }
 
   /** Threads of a subject, and their characters. */
@@ -98,9 +75,10 @@ export class ReviewQueries extends QueryGroup {
   }
 
   async oldestResolved(subject: ReviewSubject): Promise<string | undefined> {
-    const rows = this.db.selectFrom('review_threads').select('id').where(isOf(subject))
-    const oldest = rows.where('status', '=', 'resolved').orderBy('id').limit(1)
-    return (await oldest.executeTakeFirst())?.id
+    const [oldest] = await this.#threads.pluck('id', (all) =>
+      all.where(isOf(subject)).where('status', '=', 'resolved').orderBy('id').limit(1),
+    )
+    return oldest
   }
 
   /** Open threads of all subjects of each of these sites; sites without any are absent. */
@@ -128,21 +106,20 @@ export class ReviewQueries extends QueryGroup {
     return [changed ?? 0, threads, characters ?? 0, decision ?? ''].join('.')
   }
 
-  async addDecision(decision: StoredDecision): Promise<void> {
-    await this.db.insertInto('review_decisions').values(reviewDecisionTable.toRow(decision)).execute()
+  addDecision(decision: StoredDecision): Promise<void> {
+    return this.#decisions.insert(decision)
   }
 
   /** The newest first. */
-  async decisions(subject: ReviewSubject, limit: number): Promise<StoredDecision[]> {
-    const rows = this.db.selectFrom('review_decisions').selectAll().where(isOf(subject))
-    return reviewDecisionTable.toEntities(await rows.orderBy('id', 'desc').limit(limit).execute())
+  decisions(subject: ReviewSubject, limit: number): Promise<StoredDecision[]> {
+    return this.#decisions.list((all) => all.where(isOf(subject)).orderBy('id', 'desc').limit(limit))
   }
 
   /** About this content, in every review of the site; the newest first. */
-  async decisionsAbout(slug: string, contentHash: string, limit: number): Promise<StoredDecision[]> {
-    const rows = this.db.selectFrom('review_decisions').selectAll().where('slug', '=', slug)
-    const newest = rows.where('content_hash', '=', contentHash).orderBy('id', 'desc').limit(limit)
-    return reviewDecisionTable.toEntities(await newest.execute())
+  decisionsAbout(slug: string, contentHash: string, limit: number): Promise<StoredDecision[]> {
+    return this.#decisions.list((all) =>
+      all.where('slug', '=', slug).where('content_hash', '=', contentHash).orderBy('id', 'desc').limit(limit),
+    )
   }
 
   async remove(subject: ReviewSubject): Promise<void> {

@@ -1,33 +1,25 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { sql, type WhereInterface } from 'kysely'
 import { DAY_MS } from '../../lib/time.ts'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { countDeleted, hasDeleted, hasUpdated } from '../statement.ts'
 import { type Account, accountTable } from '../tables/accounts.ts'
-import {
-  type DeviceSignIn,
-  deviceSignInTable,
-  type Session,
-  type SignInCode,
-  type SignInSource,
-  sessionTable,
-  signInCodeTable,
-  signInSourceTable,
-} from '../tables/sign-ins.ts'
+import type { DeviceSignIn, Session, SignInCode, SignInSource } from '../tables/sign-ins.ts'
 
 const SOURCE_LIFETIME_MS = 180 * DAY_MS
 
 /** Counts are exact over all processes. Changes of absent rows change nothing; deletions are idempotent. */
 export class SignInQueries extends QueryGroup {
+  readonly #codes = this.rows('sign_in_codes')
+  readonly #sources = this.rows('sign_in_sources')
+  readonly #sessions = this.rows('sessions')
+
   /** The codes of an address in no order, including expired ones that were not swept yet. */
-  async codes(email: string): Promise<SignInCode[]> {
-    return signInCodeTable.toEntities(
-      await this.db.selectFrom('sign_in_codes').selectAll().where('email', '=', email).execute(),
-    )
+  codes(email: string): Promise<SignInCode[]> {
+    return this.#codes.list({ email })
   }
 
-  async addCode(code: SignInCode): Promise<void> {
-    await this.db.insertInto('sign_in_codes').values(signInCodeTable.toRow(code)).execute()
+  addCode(code: SignInCode): Promise<void> {
+    return this.#codes.insert(code)
   }
 
   async countAttemptTry(attemptHash: string): Promise<void> {
@@ -49,22 +41,15 @@ export class SignInQueries extends QueryGroup {
   }
 
   async deleteCode(attemptHash: string): Promise<void> {
-    await this.db.deleteFrom('sign_in_codes').where('attempt_hash', '=', attemptHash).execute()
+    await this.#codes.remove({ attemptHash })
   }
 
   async dropCodes(email: string): Promise<void> {
-    await this.db.deleteFrom('sign_in_codes').where('email', '=', email).execute()
+    await this.#codes.remove({ email })
   }
 
-  async sources(email: string, sources: readonly string[]): Promise<SignInSource[]> {
-    return signInSourceTable.toEntities(
-      await this.db
-        .selectFrom('sign_in_sources')
-        .selectAll()
-        .where('email', '=', email)
-        .where('source', 'in', [...sources])
-        .execute(),
-    )
+  sources(email: string, sources: readonly string[]): Promise<SignInSource[]> {
+    return this.#sources.list({ email, source: sources })
   }
 
   /** Counts a wrong try of a source and returns how many there are now in a row. */
@@ -85,12 +70,7 @@ export class SignInQueries extends QueryGroup {
 
   /** Locks a recorded source until that time and resets its wrong tries. */
   async lockSource(email: string, source: string, until: number): Promise<void> {
-    await this.db
-      .updateTable('sign_in_sources')
-      .set({ wrong_tries: 0, locked_until: until })
-      .where('email', '=', email)
-      .where('source', '=', source)
-      .execute()
+    await this.#sources.update({ email, source }, { wrongTries: 0, lockedUntil: until })
   }
 
   /** Records a successful sign-in of these sources; only the `max` newest of an address stay known. */
@@ -115,30 +95,22 @@ export class SignInQueries extends QueryGroup {
       .orderBy('signed_in_at', 'desc')
       .orderBy('source')
       .limit(max)
-    await this.db
-      .deleteFrom('sign_in_sources')
-      .where('email', '=', email)
-      .where('signed_in_at', 'is not', null)
-      .where('source', 'not in', newest)
-      .execute()
+    await this.#sources.remove((all) =>
+      all.where('email', '=', email).where('signed_in_at', 'is not', null).where('source', 'not in', newest),
+    )
   }
 
   /** Resets the wrong tries of a source; a lock stays. */
   async clearFailures(email: string, source: string): Promise<void> {
-    await this.db
-      .updateTable('sign_in_sources')
-      .set({ wrong_tries: 0 })
-      .where('email', '=', email)
-      .where('source', '=', source)
-      .execute()
+    await this.#sources.update({ email, source }, { wrongTries: 0 })
   }
 
   async dropSources(email: string): Promise<void> {
-    await this.db.deleteFrom('sign_in_sources').where('email', '=', email).execute()
+    await this.#sources.remove({ email })
   }
 
-  async addSession(session: Session): Promise<void> {
-    await this.db.insertInto('sessions').values(sessionTable.toRow(session)).execute()
+  addSession(session: Session): Promise<void> {
+    return this.#sessions.insert(session)
   }
 
   async session(
@@ -157,19 +129,16 @@ export class SignInQueries extends QueryGroup {
   }
 
   async deleteSession(tokenHash: string): Promise<void> {
-    await this.db.deleteFrom('sessions').where('token_hash', '=', tokenHash).execute()
+    await this.#sessions.remove({ tokenHash })
   }
 
-  async listSessions(accountId: string, now: number): Promise<Session[]> {
-    return sessionTable.toEntities(
-      await this.db
-        .selectFrom('sessions')
-        .selectAll()
+  listSessions(accountId: string, now: number): Promise<Session[]> {
+    return this.#sessions.list((all) =>
+      all
         .where('account_id', '=', accountId)
         .where('expires_at', '>', now)
         .orderBy('created_at', 'desc')
-        .orderBy('token_hash')
-        .execute(),
+        .orderBy('token_hash'),
     )
   }
 
@@ -181,11 +150,9 @@ export class SignInQueries extends QueryGroup {
       .orderBy('created_at', 'desc')
       .orderBy('token_hash')
       .limit(max)
-    await this.db
-      .deleteFrom('sessions')
-      .where('account_id', '=', accountId)
-      .where('token_hash', 'not in', kept)
-      .execute()
+    await this.#sessions.remove((all) =>
+      all.where('account_id', '=', accountId).where('token_hash', 'not in', kept),
+    )
   }
 
   /** Ends an account's sessions, except one if given; returns how many were valid at `now`. */
@@ -204,111 +171,74 @@ export class SignInQueries extends QueryGroup {
 
   /** Also removes wrong tries and locks after a day, and sources that have not signed in for half a year. */
   async deleteExpired(now: number, limit: number): Promise<number> {
-    const codes = this.db
-      .selectFrom('sign_in_codes')
-      .select('attempt_hash')
-      .where('expires_at', '<=', now)
-      .orderBy('expires_at')
-      .limit(limit)
-    const sessions = this.db
-      .selectFrom('sessions')
-      .select('token_hash')
-      .where('expires_at', '<=', now)
-      .orderBy('expires_at')
-      .limit(limit)
-    const sources = this.db
-      .selectFrom('sign_in_sources')
-      .select(['email', 'source'])
-      .orderBy('changed_at')
-      .limit(limit)
-    const failed = sources
-      .where('signed_in_at', 'is', null)
-      .where('changed_at', '<=', now - DAY_MS)
-      .where((e) => e.or([e('locked_until', 'is', null), e('locked_until', '<=', now)]))
-    const deleted = [
-      await this.db.deleteFrom('sign_in_codes').where('attempt_hash', 'in', codes).executeTakeFirstOrThrow(),
-      await this.db.deleteFrom('sessions').where('token_hash', 'in', sessions).executeTakeFirstOrThrow(),
-      await this.#deleteSources(failed),
-      await this.#deleteSources(sources.where('changed_at', '<=', now - SOURCE_LIFETIME_MS)),
-    ]
-    return deleted.reduce((sum, { numDeletedRows }) => sum + Number(numDeletedRows), 0)
-  }
-
-  #deleteSources(which: SelectQueryBuilder<Schema, 'sign_in_sources', { email: string; source: string }>) {
-    return this.db
-      .deleteFrom('sign_in_sources')
-      .where((e) => e(e.refTuple('email', 'source'), 'in', which.$asTuple('email', 'source')))
-      .executeTakeFirstOrThrow()
+    const hasFailed = (sources: WhereInterface<Schema, 'sign_in_sources'>) =>
+      sources
+        .where('signed_in_at', 'is', null)
+        .where('changed_at', '<=', now - DAY_MS)
+        .where((e) => e.or([e('locked_until', 'is', null), e('locked_until', '<=', now)]))
+    const isOld = (sources: WhereInterface<Schema, 'sign_in_sources'>) =>
+      sources.where('changed_at', '<=', now - SOURCE_LIFETIME_MS)
+    return (
+      (await this.#codes.removeFirst(limit, (all) => all.where('expires_at', '<=', now), 'expiresAt')) +
+      (await this.#sessions.removeFirst(limit, (all) => all.where('expires_at', '<=', now), 'expiresAt')) +
+      (await this.#sources.removeFirst(limit, hasFailed, 'changedAt')) +
+      (await this.#sources.removeFirst(limit, isOld, 'changedAt'))
+    )
   }
 }
 
 /** Sign-ins of devices. Hashes are unique. Expired ones stay until they are deleted. */
 export class DeviceSignInQueries extends QueryGroup {
-  async add(signIn: DeviceSignIn): Promise<void> {
-    await this.db.insertInto('device_sign_ins').values(deviceSignInTable.toRow(signIn)).execute()
+  readonly #rows = this.rows('device_sign_ins')
+
+  add(signIn: DeviceSignIn): Promise<void> {
+    return this.#rows.insert(signIn)
   }
 
-  async find(deviceHash: string): Promise<DeviceSignIn | undefined> {
-    const query = this.db.selectFrom('device_sign_ins').selectAll().where('device_hash', '=', deviceHash)
-    return deviceSignInTable.toEntityIfFound(await query.executeTakeFirst())
+  find(deviceHash: string): Promise<DeviceSignIn | undefined> {
+    return this.#rows.find({ deviceHash })
   }
 
-  async findPending(userCodeHashes: readonly string[], now: number): Promise<DeviceSignIn | undefined> {
-    const query = this.db
-      .selectFrom('device_sign_ins')
-      .selectAll()
-      .where('user_code_hash', 'in', userCodeHashes)
-      .where('state', '=', 'pending')
-      .where('expires_at', '>', now)
-    return deviceSignInTable.toEntityIfFound(await query.executeTakeFirst())
-  }
-
-  /** Decides a pending sign-in that is valid at `now`; returns whether there was one. */
-  async decide(
-    userCodeHashes: readonly string[],
-    { state, accountId, allowedBy }: Pick<DeviceSignIn, 'state' | 'accountId' | 'allowedBy'>,
-    now: number,
-  ): Promise<boolean> {
-    return hasUpdated(
-      this.db
-        .updateTable('device_sign_ins')
-        .set({ state, account_id: accountId, allowed_by: allowedBy })
+  findPending(userCodeHashes: readonly string[], now: number): Promise<DeviceSignIn | undefined> {
+    return this.#rows.find((all) =>
+      all
         .where('user_code_hash', 'in', userCodeHashes)
         .where('state', '=', 'pending')
         .where('expires_at', '>', now),
     )
   }
 
+  /** Decides a pending sign-in that is valid at `now`; returns whether there was one. */
+  decide(
+    userCodeHashes: readonly string[],
+    decision: Pick<DeviceSignIn, 'state' | 'accountId' | 'allowedBy'>,
+    now: number,
+  ): Promise<boolean> {
+    const isPending = (all: WhereInterface<Schema, 'device_sign_ins'>) =>
+      all
+        .where('user_code_hash', 'in', userCodeHashes)
+        .where('state', '=', 'pending')
+        .where('expires_at', '>', now)
+    return this.#rows.update(isPending, decision)
+  }
+
   /** Records a poll, unless it is earlier than the interval permits; returns whether it was recorded. */
-  async recordPoll(deviceHash: string, now: number): Promise<boolean> {
-    return hasUpdated(
-      this.db
-        .updateTable('device_sign_ins')
-        .set({ polled_at: now })
-        .where('device_hash', '=', deviceHash)
-        .where((e) => e.or([e('polled_at', 'is', null), e(sql`polled_at + interval_ms`, '<=', now)])),
-    )
+  recordPoll(deviceHash: string, now: number): Promise<boolean> {
+    const mayPoll = sql<boolean>`(polled_at is null or polled_at + interval_ms <= ${now})`
+    return this.#rows.update((all) => all.where('device_hash', '=', deviceHash).where(mayPoll), {
+      polledAt: now,
+    })
   }
 
   async setInterval(deviceHash: string, intervalMs: number): Promise<void> {
-    await this.db
-      .updateTable('device_sign_ins')
-      .set({ interval_ms: intervalMs })
-      .where('device_hash', '=', deviceHash)
-      .execute()
+    await this.#rows.update({ deviceHash }, { intervalMs })
   }
 
   async remove(deviceHash: string): Promise<boolean> {
-    return hasDeleted(this.db.deleteFrom('device_sign_ins').where('device_hash', '=', deviceHash))
+    return (await this.#rows.remove({ deviceHash })) > 0
   }
 
-  async deleteExpired(now: number, limit: number): Promise<number> {
-    const expired = this.db
-      .selectFrom('device_sign_ins')
-      .select('device_hash')
-      .where('expires_at', '<=', now)
-      .orderBy('expires_at')
-      .limit(limit)
-    return countDeleted(this.db.deleteFrom('device_sign_ins').where('device_hash', 'in', expired))
+  deleteExpired(now: number, limit: number): Promise<number> {
+    return this.#rows.removeFirst(limit, (all) => all.where('expires_at', '<=', now), 'expiresAt')
   }
 }

@@ -1,14 +1,16 @@
 import { type Kysely, sql } from 'kysely'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
-import { countDeleted, statement } from '../statement.ts'
-import { ANONYMOUS, type CounterWindow, type Holding, networkHolder } from '../tables/usage.ts'
+import { statement } from '../statement.ts'
+import { ANONYMOUS, type CounterWindow, type Holding, networkHolder, usageTable } from '../tables/usage.ts'
 
 /** Holders of networks are those from the first to before the last. */
 const [FIRST_NETWORK, AFTER_NETWORKS] = [networkHolder(''), 'network;']
 
 /** Of a part that does not grow. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER
+
+const countedUsage = usageTable.omit('holder')
 
 const ADD = statement(
   (db, holder: string, bytes: number, sites: number, maxBytes: number, maxSites: number) =>
@@ -35,14 +37,11 @@ const ADD = statement(
  * write releases, such as former files, it may subtract earlier: that needs no limit.
  */
 export class UsageQueries extends QueryGroup {
+  readonly #rows = this.rows('usage')
+
   /** What a holder has; nothing at `revision` 0 without a row. */
   async find(holder: string): Promise<Holding & { revision: number }> {
-    const row = await this.db
-      .selectFrom('usage')
-      .select(['bytes', 'sites', 'revision'])
-      .where('holder', '=', holder)
-      .executeTakeFirst()
-    return row ?? { bytes: 0, sites: 0, revision: 0 }
+    return (await this.rows('usage', countedUsage).find({ holder })) ?? { bytes: 0, sites: 0, revision: 0 }
   }
 
   /** Returns the sum. Changes nothing and returns undefined when a part that grows would exceed its limit. */
@@ -60,62 +59,45 @@ export class UsageQueries extends QueryGroup {
   /** Replaces what was counted, unless it has changed since `revision`; returns whether it did. */
   async replace(holder: string, { bytes, sites }: Holding, revision: number): Promise<boolean> {
     const next = { bytes, sites, revision: revision + 1 }
-    const replaced =
-      revision === 0
-        ? await this.db
-            .insertInto('usage')
-            .values({ holder, ...next })
-            .onConflict((c) => c.doNothing())
-            .returning('holder')
-            .executeTakeFirst()
-        : await this.db
-            .updateTable('usage')
-            .set(next)
-            .where('holder', '=', holder)
-            .where('revision', '=', revision)
-            .returning('holder')
-            .executeTakeFirst()
-    return replaced !== undefined
+    return revision === 0
+      ? (await this.#rows.insertMissing({ holder, ...next })) > 0
+      : this.#rows.update({ holder, revision }, next)
   }
 
   async remove(holder: string): Promise<void> {
-    await this.db.deleteFrom('usage').where('holder', '=', holder).execute()
+    await this.#rows.remove({ holder })
   }
 
-  async listNetworks(after: string, limit: number): Promise<string[]> {
-    const rows = await this.#networks()
-      .select('holder')
-      .where('holder', '>', after)
-      .orderBy('holder')
-      .limit(limit)
-      .execute()
-    return rows.map(({ holder }) => holder)
+  listNetworks(after: string, limit: number): Promise<string[]> {
+    return this.#rows.pluck('holder', (all) =>
+      all
+        .where('holder', '>=', FIRST_NETWORK)
+        .where('holder', '<', AFTER_NETWORKS)
+        .where('holder', '>', after)
+        .orderBy('holder')
+        .limit(limit),
+    )
   }
 
   /** What all anonymous sites have beyond the sum of their networks, at one time. */
   async anonymousDifference(): Promise<Holding> {
-    const row = await this.db
-      .selectNoFrom((e) => [
-        e.fn.coalesce(this.#anonymous('bytes'), sql<number>`0`).as('bytes'),
-        e.fn.coalesce(this.#anonymous('sites'), sql<number>`0`).as('sites'),
-        e.fn.coalesce(this.#sumOfNetworks('bytes'), sql<number>`0`).as('networkBytes'),
-        e.fn.coalesce(this.#sumOfNetworks('sites'), sql<number>`0`).as('networkSites'),
-      ])
-      .executeTakeFirstOrThrow()
-    return {
-      bytes: Number(row.bytes) - Number(row.networkBytes),
-      sites: Number(row.sites) - Number(row.networkSites),
-    }
+    const { rows } = await sql<Holding>`
+      with networks as (select coalesce(sum(bytes), 0) as bytes, coalesce(sum(sites), 0) as sites from usage
+        where holder >= ${FIRST_NETWORK} and holder < ${AFTER_NETWORKS})
+      select coalesce(anonymous.bytes, 0) - networks.bytes as bytes, coalesce(anonymous.sites, 0) - networks.sites as sites
+      from networks left join usage as anonymous on anonymous.holder = ${ANONYMOUS}`.execute(this.db)
+    const [{ bytes, sites }] = rows as [Holding]
+    return { bytes: Number(bytes), sites: Number(sites) }
   }
 
   async removeEmptyNetworks(after: string, last: string): Promise<void> {
-    await this.db
-      .deleteFrom('usage')
-      .where('holder', '>', after)
-      .where('holder', '<=', last)
-      .where('bytes', '=', 0)
-      .where('sites', '=', 0)
-      .execute()
+    await this.#rows.remove((all) =>
+      all
+        .where('holder', '>', after)
+        .where('holder', '<=', last)
+        .where('bytes', '=', 0)
+        .where('sites', '=', 0),
+    )
   }
 
   /** What an owner can delete: sites in the trash, and versions besides this one whose upload is not finalized. */
@@ -137,25 +119,12 @@ export class UsageQueries extends QueryGroup {
       .executeTakeFirstOrThrow()
     return { trashedSites: Number(row.trashed), pendingVersions: Number(row.pending) }
   }
-
-  #networks() {
-    return this.db
-      .selectFrom('usage')
-      .where('holder', '>=', FIRST_NETWORK)
-      .where('holder', '<', AFTER_NETWORKS)
-  }
-
-  #anonymous(part: keyof Holding) {
-    return this.db.selectFrom('usage').select(part).where('holder', '=', ANONYMOUS)
-  }
-
-  #sumOfNetworks(part: keyof Holding) {
-    return this.#networks().select((e) => e.fn.sum<number>(part).as('sum'))
-  }
 }
 
 /** Counters of callers by window; exact over all processes. */
 export class CounterQueries extends QueryGroup {
+  readonly #rows = this.rows('counters')
+
   async add(caller: string, windowStart: number): Promise<number> {
     return (await COUNT(this.db, caller, windowStart))[0]!.requests
   }
@@ -176,45 +145,27 @@ export class CounterQueries extends QueryGroup {
   }
 
   async value(caller: string, windowStart: number): Promise<number> {
-    const row = await this.db
-      .selectFrom('counters')
-      .select('requests')
-      .where('caller', '=', caller)
-      .where('window_start', '=', windowStart)
-      .executeTakeFirst()
-    return row?.requests ?? 0
+    return (await this.#rows.find({ caller, windowStart }))?.requests ?? 0
   }
 
   async values(windows: readonly CounterWindow[]): Promise<number[]> {
-    const rows = await this.db
-      .selectFrom('counters')
-      .selectAll()
-      .where((e) =>
+    const counters = await this.#rows.list((all) =>
+      all.where((e) =>
         e.or(windows.map(({ caller, windowStart }) => e.and({ caller, window_start: windowStart }))),
-      )
-      .execute()
+      ),
+    )
     return windows.map(
       ({ caller, windowStart }) =>
-        rows.find((row) => row.caller === caller && row.window_start === windowStart)?.requests ?? 0,
+        counters.find((one) => one.caller === caller && one.windowStart === windowStart)?.requests ?? 0,
     )
   }
 
   async delete(caller: string): Promise<void> {
-    await this.db.deleteFrom('counters').where('caller', '=', caller).execute()
+    await this.#rows.remove({ caller })
   }
 
-  async deleteBefore(windowStart: number, limit: number): Promise<number> {
-    const old = this.db
-      .selectFrom('counters')
-      .select(['caller', 'window_start'])
-      .where('window_start', '<', windowStart)
-      .orderBy('window_start')
-      .limit(limit)
-    return countDeleted(
-      this.db
-        .deleteFrom('counters')
-        .where((e) => e(e.refTuple('caller', 'window_start'), 'in', old.$asTuple('caller', 'window_start'))),
-    )
+  deleteBefore(windowStart: number, limit: number): Promise<number> {
+    return this.#rows.removeFirst(limit, (all) => all.where('window_start', '<', windowStart), 'windowStart')
   }
 }
 

@@ -451,7 +451,7 @@ export class ScanQueries extends QueryGroup {
 
   /** Idempotent; a later time replaces an earlier one. */
   accept(scanner: string, hashes: readonly string[], now: number): Promise<void> {
-    return this.#rows.put(...hashes.map((hash) => ({ hash, scanner, acceptedAt: now })))
+    return this.#rows.put(hashes.map((hash) => ({ hash, scanner, acceptedAt: now })))
   }
 
   deleteBefore(acceptedAt: number, limit: number): Promise<number> {

@@ -1,10 +1,9 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { VISIT_NAME_KINDS, type VisitNameKind } from '../../../protocol/api/visits.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import { QueryGroup } from '../rows.ts'
-import type { Schema } from '../schema.ts'
-import { countDeleted, toBatches } from '../statement.ts'
-import type { SiteVisits, VisitCounts, VisitName } from '../tables/visits.ts'
+import { toBatches } from '../statement.ts'
+import { type SiteVisits, type VisitCounts, type VisitName, visitNameTable } from '../tables/visits.ts'
 
 const MAX_NAMES_PER_DAY = 1000
 const NAMES_AFTER_TRUNCATION = 500
@@ -22,8 +21,15 @@ const ROWS_PER_INSERT = 50
 
 const ROWS_PER_DELETE = 1000
 
+const visitDay = visitNameTable.pick('day', 'requests')
+
 /** Counts by site (`slug`: its `visitsKey`) and hour, names by day (UTC). Times are the starts of hours and days. */
 export class VisitQueries extends QueryGroup {
+  readonly #hours = this.rows('visit_hours')
+  readonly #names = this.rows('visit_names')
+  readonly #visitors = this.rows('visitors')
+  readonly #salts = this.rows('visit_salts')
+
   /**
    * Adds to the visits of an hour on a day. Not idempotent. Deleted sites are skipped; a visitor counts once a day. The
    * number of names of a day is bounded; the most requested stay. Returns the number of new
@@ -44,7 +50,7 @@ export class VisitQueries extends QueryGroup {
         const { length } = names.filter((one) => one.kind === kind)
         if (
           Math.random() < length / NAME_CHECK_THRESHOLD &&
-          (await this.#countNames(slug, day, kind)) > MAX_NAMES_PER_DAY
+          (await this.#names.count({ slug, day, kind })) > MAX_NAMES_PER_DAY
         )
           await this.#truncateKind(slug, day, kind, NAMES_AFTER_TRUNCATION)
       }
@@ -108,65 +114,37 @@ export class VisitQueries extends QueryGroup {
   }
 
   /** Days without requests are omitted. Finds each by the whole primary key: the names of a day may be many. */
-  async byDay(
+  byDay(
     slug: string,
     { kind, name }: Pick<VisitName, 'kind' | 'name'>,
     days: readonly number[],
   ): Promise<{ day: number; requests: number }[]> {
-    const rows = await this.db
-      .selectFrom('visit_names')
-      .select(['day', 'requests'])
-      .where('slug', '=', slug)
-      .where('day', 'in', days)
-      .where('kind', '=', kind)
-      .where('name', '=', name)
-      .execute()
-    return rows.map(({ day, requests }) => ({ day: Number(day), requests: Number(requests) }))
+    return this.rows('visit_names', visitDay).list({ slug, day: days, kind, name })
   }
 
   async salt(day: number): Promise<string | undefined> {
-    const row = await this.db
-      .selectFrom('visit_salts')
-      .select('salt')
-      .where('day', '=', day)
-      .executeTakeFirst()
-    return row?.salt
+    return (await this.#salts.find({ day }))?.salt
   }
 
   async getOrCreateSalt(day: number, salt: string): Promise<string> {
-    await this.db
-      .insertInto('visit_salts')
-      .values({ day, salt })
-      .onConflict((c) => c.doNothing())
-      .execute()
+    await this.#salts.insertMissing({ day, salt, visitors: 0 })
     return (await this.salt(day)) ?? salt
   }
 
   /** Deletes the salts of earlier days: their hashes can then no longer be attributed. */
-  async deleteSalts(day: number): Promise<number> {
-    return countDeleted(this.db.deleteFrom('visit_salts').where('day', '<', day))
+  deleteSalts(day: number): Promise<number> {
+    return this.#salts.remove((all) => all.where('day', '<', day))
   }
 
   deleteVisitors(day: number): Promise<number> {
-    return executeDelete(
-      this.db,
-      sql`delete from visitors where (slug, day, visitor) in
-      (select slug, day, visitor from visitors where day < ${day} order by day limit ${ROWS_PER_DELETE})`,
-    )
+    return this.#visitors.removeFirst(ROWS_PER_DELETE, (all) => all.where('day', '<', day), 'day')
   }
 
   async deleteBefore(time: number): Promise<number> {
-    const hours = await executeDelete(
-      this.db,
-      sql`delete from visit_hours where (slug, hour) in
-      (select slug, hour from visit_hours where hour < ${time} order by hour limit ${ROWS_PER_DELETE})`,
+    return (
+      (await this.#hours.removeFirst(ROWS_PER_DELETE, (all) => all.where('hour', '<', time), 'hour')) +
+      (await this.#names.removeFirst(ROWS_PER_DELETE, (all) => all.where('day', '<', time), 'day'))
     )
-    const names = await executeDelete(
-      this.db,
-      sql`delete from visit_names where (slug, day, kind, name) in
-      (select slug, day, kind, name from visit_names where day < ${time} order by day limit ${ROWS_PER_DELETE})`,
-    )
-    return hours + names
   }
 
   async visitedOn(day: number, after: string, limit: number): Promise<string[]> {
@@ -197,7 +175,7 @@ export class VisitQueries extends QueryGroup {
   async truncateNames(slug: string, day: number, kept: number): Promise<number> {
     let deleted = 0
     for (const kind of VISIT_NAME_KINDS)
-      if ((await this.#countNames(slug, day, kind)) > kept)
+      if ((await this.#names.count({ slug, day, kind })) > kept)
         deleted += await this.#truncateKind(slug, day, kind, kept)
     return deleted
   }
@@ -222,30 +200,20 @@ export class VisitQueries extends QueryGroup {
   }
 
   async deleteSite(slug: string): Promise<number> {
-    const names = await executeDelete(
-      this.db,
-      sql`delete from visit_names where (slug, day, kind, name) in
-      (select slug, day, kind, name from visit_names where slug = ${slug} limit ${ROWS_PER_DELETE})`,
-    )
-    const visitors = await executeDelete(
-      this.db,
-      sql`delete from visitors where (slug, day, visitor) in
-      (select slug, day, visitor from visitors where slug = ${slug} limit ${ROWS_PER_DELETE})`,
-    )
-    if (names + visitors > 0) return names + visitors
-    return executeDelete(this.db, sql`delete from visit_hours where slug = ${slug}`)
+    const names = await this.#names.removeFirst(ROWS_PER_DELETE, (all) => all.where('slug', '=', slug))
+    const visitors = await this.#visitors.removeFirst(ROWS_PER_DELETE, (all) => all.where('slug', '=', slug))
+    return names + visitors || this.#hours.remove({ slug })
   }
 
   async #existingAmong(slugs: readonly string[]) {
     const existing = new Set<string>()
     for (const piece of toBatches(slugs)) {
-      const rows = await this.db
-        .selectFrom('sites')
-        .select('visits_key')
-        .where('visits_key', 'in', piece)
-        .where((e) => e.or([e('deleted_at', 'is', null), e('kept_until', 'is not', null)]))
-        .execute()
-      for (const { visits_key: key } of rows) existing.add(key)
+      const keys = await this.rows('sites').pluck('visitsKey', (all) =>
+        all
+          .where('visits_key', 'in', piece)
+          .where((e) => e.or([e('deleted_at', 'is', null), e('kept_until', 'is not', null)])),
+      )
+      for (const key of keys) existing.add(key)
     }
     return existing
   }
@@ -305,37 +273,12 @@ export class VisitQueries extends QueryGroup {
       `.execute(this.db)
   }
 
-  #names(slug: string, day: number, kind: VisitNameKind) {
-    return this.db
-      .selectFrom('visit_names')
-      .where('slug', '=', slug)
-      .where('day', '=', day)
-      .where('kind', '=', kind)
+  #truncateKind(slug: string, day: number, kind: VisitNameKind, kept: number): Promise<number> {
+    const isOfKind = sql<boolean>`slug = ${slug} and day = ${day} and kind = ${kind}`
+    const isKept = sql<boolean>`name in (select name from visit_names where ${isOfKind}
+      order by requests desc, name limit ${kept})`
+    return this.#names.remove((all) => all.where(isOfKind).where((e) => e.not(isKept)))
   }
-
-  async #countNames(slug: string, day: number, kind: VisitNameKind) {
-    const row = await this.#names(slug, day, kind)
-      .select((e) => e.fn.countAll<number>().as('names'))
-      .executeTakeFirstOrThrow()
-    return Number(row.names)
-  }
-
-  async #truncateKind(slug: string, day: number, kind: VisitNameKind, kept: number) {
-    return countDeleted(
-      this.db
-        .deleteFrom('visit_names')
-        .where('slug', '=', slug)
-        .where('day', '=', day)
-        .where('kind', '=', kind)
-        .where('name', 'not in', () =>
-          this.#names(slug, day, kind).select('name').orderBy('requests', 'desc').orderBy('name').limit(kept),
-        ),
-    )
-  }
-}
-
-async function executeDelete(db: Kysely<Schema>, statement: RawBuilder<unknown>): Promise<number> {
-  return Number((await statement.execute(db)).numAffectedRows ?? 0)
 }
 
 /** One order of rows for all nodes: two that lock the same rows in different orders would wait for each other. */
