@@ -75,16 +75,13 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
 
   /** The first of the rows. */
   async find(which: Where<Name> | Refine<Name>, ...order: Order<Name>[]): Promise<E | undefined> {
-    return (await this.list(which, ...order))[0]
+    const { rows } = await this.#select('rows', which, order, this.#selectView)
+    return this.#view.toEntityIfFound(rows[0]) as E | undefined
   }
 
   async list(which: Where<Name> | Refine<Name> = {}, ...order: Order<Name>[]): Promise<E[]> {
-    const { columns, toEntities } = this.#view
-    const isWhole = this.#view === this.#table
-    const rows = await this.#select('rows', which, order, (all) =>
-      isWhole ? all.selectAll() : all.select(columns),
-    )
-    return toEntities(rows) as E[]
+    const { rows } = await this.#select('rows', which, order, this.#selectView)
+    return this.#view.toEntities(rows) as E[]
   }
 
   /** The values of one field. */
@@ -94,7 +91,7 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     ...order: Order<Name>[]
   ): Promise<Stored<Name>[Field][]> {
     const column = this.#table.toColumn(field)
-    const rows = await this.#select(field, which, order, (all) => all.select(column))
+    const { rows } = await this.#select(field, which, order, (all) => all.select(column))
     return rows.map((row) => row[column] as Stored<Name>[Field])
   }
 
@@ -103,10 +100,10 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
   }
 
   async count(which: Where<Name> | Refine<Name>): Promise<number> {
-    const [row] = await this.#select('count', which, [], (all) =>
+    const { rows } = await this.#select('count', which, [], (all) =>
       all.select((e) => e.fn.countAll().as('count')),
     )
-    return Number(row?.count ?? 0)
+    return Number(rows[0]?.count ?? 0)
   }
 
   async insert(entity: E): Promise<void> {
@@ -140,27 +137,29 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     let first = this.#db.selectFrom(this.#name).select(key).limit(limit)
     if (order !== undefined) first = first.orderBy(this.#table.toColumn(order))
     const keys = sql`(${sql.join(key.map((column) => sql.ref(column)))})`
-    // The condition twice: a row may change between both statements.
+    // The condition twice: another statement may have changed a row since the subselect.
     return this.remove((rows) => which(rows).where(keys, 'in', which(first as never) as never))
   }
 
-  async #select(
+  readonly #selectView = (all: Select): Select =>
+    this.#view === this.#table ? all.selectAll() : all.select(this.#view.columns)
+
+  #select(
     kind: string,
     which: Where<Name> | Refine<Name>,
     order: readonly string[],
     select: (all: Select) => Select,
-  ): Promise<readonly Values[]> {
+  ): Promise<QueryResult<Values>> {
     if (typeof which === 'function') {
-      const rows = which(select(this.#db.selectFrom(this.#name)) as never) as object as Select
-      return (await rows.execute()) as Values[]
+      const rows = which(select(this.#db.selectFrom(this.#name)) as never) as object
+      return this.#db.executeQuery(rows as Compilable<Values>)
     }
-    const { rows } = await this.#execute([kind, ...order].join(), which, [], (db, matches) => {
+    return this.#execute(`${kind} ${order}`, which, [], (db, matches) => {
       let rows = select(db.selectFrom(this.#name)).where(matches)
       for (const [field, direction] of order.map((one) => one.split(' ')))
         rows = rows.orderBy(this.#table.toColumn(field!), direction as 'desc' | undefined)
       return rows
     })
-    return rows
   }
 
   async #insert(entities: E | readonly E[], onConflict: 'fail' | 'keep' | 'replace'): Promise<number> {
@@ -199,45 +198,54 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     return Number(numAffectedRows)
   }
 
-  async #execute(
+  #execute(
     kind: string,
     where: Where<Name>,
     rows: readonly Values[],
     build: (db: Kysely<AnySchema>, matches: Matches, rows: readonly Values[]) => Compilable,
   ): Promise<QueryResult<Values>> {
-    const conditions = Object.entries(this.#table.toRow(where))
-    if (conditions.length < Object.keys(where).length)
-      throw new Error(`A condition on ${this.#name} has no value`)
-    const lists = conditions.map(([, value]) => value).filter(Array.isArray)
-    if (lists.some((list) => list.length === 0)) return { rows: [], numAffectedRows: 0n }
+    const conditions = where as Values
+    const values: unknown[] = []
+    let shape = kind
+    for (const field in conditions) {
+      const value = conditions[field]
+      if (value === undefined) throw new Error(`A condition on ${this.#name} has no value`)
+      shape += value === null ? ` ${field}?` : ` ${field}`
+      if (value !== null) values.push(value)
+    }
+    const lists = values.filter(Array.isArray)
+    if (lists.some((list) => list.length === 0)) return Promise.resolve({ rows: [], numAffectedRows: 0n })
     if (lists.length > 0 || rows.length > MAX_COMPILED_ROWS)
-      return this.#db.executeQuery(build(this.#db, matchAll(conditions), rows) as Compilable<Values>)
-    const columns = conditions.map(([column, value]) => (value === null ? `${column}?` : column))
-    const shape = [kind, columns, ...rows.map(Object.keys)].join(';')
+      return this.#db.executeQuery(build(this.#db, this.#match(conditions), rows) as Compilable<Values>)
+    for (const row of rows) {
+      shape += ` ${Object.keys(row)}`
+      values.push(...Object.values(row))
+    }
     let known = this.#compiled.get(shape)
     if (!known) {
       known = compile((db, next) => {
-        const matches = matchAll(
-          conditions.map(([column, value]) => [column, value === null ? null : next()]),
-        )
-        const toParameters = (row: Values) =>
-          Object.fromEntries(Object.keys(row).map((column) => [column, next()]))
-        return build(db as object as Kysely<AnySchema>, matches, rows.map(toParameters))
+        const toParameters = (row: Values, isGiven = (_: unknown) => true) =>
+          Object.fromEntries(
+            Object.entries(row).map(([name, value]) => [name, isGiven(value) ? next() : value]),
+          )
+        const matches = this.#match(toParameters(conditions, (value) => value !== null))
+        const parameters = rows.map((row) => toParameters(row))
+        return build(db as object as Kysely<AnySchema>, matches, parameters)
       })
       this.#compiled.set(shape, known)
     }
-    const values = [...conditions.flatMap(([, value]) => value ?? []), ...rows.flatMap(Object.values)]
     return known(this.#db as object as Kysely<Schema>, values) as Promise<QueryResult<Values>>
   }
-}
 
-function matchAll(conditions: readonly (readonly [column: string, value: unknown])[]): Matches {
-  return (e) =>
-    e.and(
-      conditions.map(([column, value]) =>
-        e(column, value === null ? 'is' : Array.isArray(value) ? 'in' : '=', value),
-      ),
-    )
+  #match(conditions: Values): Matches {
+    const operator = (value: unknown) => (value === null ? 'is' : Array.isArray(value) ? 'in' : '=')
+    return (e) =>
+      e.and(
+        Object.entries(conditions).map(([field, value]) =>
+          e(this.#table.toColumn(field), operator(value), value),
+        ),
+      )
+  }
 }
 
 /** Queries about one subject, of a transaction or for reads. */
