@@ -1,13 +1,4 @@
-import type {
-  Compilable,
-  CompiledQuery,
-  DeleteResult,
-  DialectAdapter,
-  InferResult,
-  Kysely,
-  QueryResult,
-  UpdateResult,
-} from 'kysely'
+import type { Compilable, CompiledQuery, DialectAdapter, InferResult, Kysely, QueryResult } from 'kysely'
 import type { Schema } from './schema.ts'
 
 /** Of an engine that executes compiled statements itself. */
@@ -85,25 +76,6 @@ export function rowsStatement<R extends object, Query extends Rows>(
     statements.set(count, known)
     return known(db, ...rows.flatMap((row) => columns.map((name) => row[name])))
   }
-}
-
-interface Change<Result> {
-  executeTakeFirstOrThrow(): Promise<Result>
-}
-
-/** Executes a deletion; returns the number of rows. */
-export async function countDeleted(deletion: Change<DeleteResult>): Promise<number> {
-  return Number((await deletion.executeTakeFirstOrThrow()).numDeletedRows)
-}
-
-/** Executes a deletion; returns whether there was a row. */
-export async function hasDeleted(deletion: Change<DeleteResult>): Promise<boolean> {
-  return (await countDeleted(deletion)) > 0
-}
-
-/** Executes an update; returns whether there was a row. */
-export async function hasUpdated(update: Change<UpdateResult>): Promise<boolean> {
-  return (await update.executeTakeFirstOrThrow()).numUpdatedRows > 0n
 }
 
 /** Rows of one statement: below every engine's limit of parameters. */

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../blobs/blobs.ts'
 import { toEncodingLocations, toEncodingRow, toLocation } from './queries/blob-records.ts'
+import { Rows } from './rows.ts'
 import { type Schema, TABLES } from './schema.ts'
 import type { BlobEncodings } from './tables/blobs.ts'
 import { UNFINISHED_MOVE } from './tables/jobs.ts'
@@ -40,17 +41,14 @@ export class DatabaseInUseError extends Error {
 
 /** Reserves a database for one source. DatabaseInUseError when it has other rows, or another source has claimed it. */
 export async function claimTarget({ db }: Pick<Tables, 'db'>, sourceId: string): Promise<void> {
-  const marker = await db
-    .selectFrom('job_cursors')
-    .select('position')
-    .where('job', '=', UNFINISHED_MOVE)
-    .executeTakeFirst()
+  const cursors = new Rows(db, 'job_cursors')
+  const marker = await cursors.find({ job: UNFINISHED_MOVE })
   if (marker?.position === sourceId) return
   if (marker) throw new DatabaseInUseError('The target is in use: another service is being moved there')
   for (const table of ['accounts', 'sites', 'blobs'] as const)
     if (await db.selectFrom(table).select(sql`1`.as('found')).limit(1).executeTakeFirst())
       throw new DatabaseInUseError('The target is in use: it has the data of a service')
-  await db.insertInto('job_cursors').values({ job: UNFINISHED_MOVE, position: sourceId }).execute()
+  await cursors.insert({ job: UNFINISHED_MOVE, position: sourceId })
 }
 
 /** Copies rows between any engines. The source must not change; the caller copies the objects. */
@@ -118,8 +116,8 @@ export class Transfer {
     for (const table of ['encodings', 'blobs'] as const) {
       for await (const page of pages<{ hash: string; object: string | null }>(this.#target, table)) {
         const hashes = page.map(({ hash }) => hash)
-        const kept = await this.#source.selectFrom(table).select('hash').where('hash', 'in', hashes).execute()
-        const others = page.filter(({ hash }) => !kept.some((row) => row.hash === hash))
+        const kept = await new Rows(this.#source, table).pluck('hash', { hash: hashes })
+        const others = page.filter(({ hash }) => !kept.includes(hash))
         if (others.length === 0) continue
         objects.push(...others.flatMap(({ object }) => object ?? []))
         const gone = others.map(({ hash }) => hash)
@@ -146,7 +144,7 @@ export class Transfer {
   }
 
   async finish(): Promise<void> {
-    await this.#target.deleteFrom('job_cursors').where('job', '=', UNFINISHED_MOVE).execute()
+    await new Rows(this.#target, 'job_cursors').remove({ job: UNFINISHED_MOVE })
   }
 
   /** The object of a row that is there stays. */
@@ -184,11 +182,7 @@ export class Transfer {
 const RECENT_MS = 60_000
 
 async function assertNoNode(db: Kysely<Schema>, name: keyof TransferTimes, now: number): Promise<void> {
-  const nodes = db
-    .selectFrom('nodes')
-    .select('id')
-    .where('seen_at', '>', now - RECENT_MS)
-  if (await nodes.executeTakeFirst())
+  if (await new Rows(db, 'nodes').has((all) => all.where('seen_at', '>', now - RECENT_MS)))
     throw new DatabaseInUseError(`The ${name} is in use: a node has reported within the last minute`)
 }
 
@@ -222,18 +216,10 @@ export class Snapshot {
   }
 
   async count(): Promise<SnapshotCounts> {
-    const count = async (table: 'accounts' | 'sites' | 'versions') => {
-      const counted = this.#db.selectFrom(table).select((e) => e.fn.countAll<number>().as('count'))
-      const { count } = await (table === 'sites'
-        ? counted.where('deleted_at', 'is', null)
-        : counted
-      ).executeTakeFirstOrThrow()
-      return count
-    }
     return {
-      accounts: await count('accounts'),
-      sites: await count('sites'),
-      versions: await count('versions'),
+      accounts: await new Rows(this.#db, 'accounts').count({}),
+      sites: await new Rows(this.#db, 'sites').count({ deletedAt: null }),
+      versions: await new Rows(this.#db, 'versions').count({}),
     }
   }
 

@@ -127,7 +127,7 @@ export class ReviewQueries extends QueryGroup {
   }
 
   async removeOfSite(slug: string): Promise<void> {
-    for (const table of REVIEW_TABLES) await this.db.deleteFrom(table).where('slug', '=', slug).execute()
+    for (const table of REVIEW_TABLES) await this.rows(table).remove({ slug })
   }
 }
 

@@ -86,6 +86,7 @@ interface TakenArrival extends Arrival {
 export class VersionQueries extends QueryGroup {
   readonly #rows = this.rows('versions')
   readonly #headers = this.rows('versions', versionHeader)
+  readonly #arrivals = this.rows('arrivals')
 
   byId(id: string): Promise<Version | undefined> {
     return this.#rows.find({ id })
@@ -322,7 +323,7 @@ export class VersionQueries extends QueryGroup {
   }
 
   listArrivals(id: string): Promise<Arrival[]> {
-    return this.rows('arrivals').list({ versionId: id })
+    return this.#arrivals.list({ versionId: id })
   }
 
   async takeArrivals(id: string, objects?: readonly string[]): Promise<TakenArrival[]> {
@@ -363,13 +364,8 @@ export class VersionQueries extends QueryGroup {
     const inserted = await this.#insertArrivals(files)
     const again = files.filter(({ fileNumber }) => !inserted.has(fileNumber))
     if (again.length === 0) return { replaced: [], repeated: [] }
-    const earlier = await this.db
-      .selectFrom('arrivals')
-      .select(['file_number', 'hash', 'size'])
-      .where('version_id', '=', id)
-      .where('file_number', 'in', listNumbers(again))
-      .execute()
-    const byNumber = new Map(earlier.map((row) => [row.file_number, row]))
+    const earlier = await this.#arrivals.list({ versionId: id, fileNumber: listNumbers(again) })
+    const byNumber = new Map(earlier.map((one) => [one.fileNumber, one]))
     const { repeated = [], changed = [] } = Object.groupBy(again, ({ fileNumber, hash, size }) => {
       const before = byNumber.get(fileNumber)
       return before?.hash === hash && before.size === size ? 'repeated' : 'changed'
