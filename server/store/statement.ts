@@ -1,9 +1,9 @@
 import type { Compilable, CompiledQuery, DialectAdapter, InferResult, Kysely, QueryResult } from 'kysely'
 import type { Schema } from './schema.ts'
 
-/** Of an engine that executes compiled statements itself. */
+/** Of an engine that executes compiled statements itself. Returns the result, or resolves with it. */
 export interface DirectAdapter extends DialectAdapter {
-  execute(sql: string, parameters: readonly unknown[]): Promise<QueryResult<unknown>>
+  execute(sql: string, parameters: readonly unknown[]): QueryResult<unknown> | Promise<QueryResult<unknown>>
 }
 
 /** Stands for a value while a statement is compiled. */

@@ -4,7 +4,7 @@ import type { Generated } from 'kysely'
 export interface Column<Value = unknown, Stored = unknown> {
   decode?(stored: Stored): Value
   encode?(value: Value): Stored
-  /** Decoded when the field is read first. */
+  /** A long value is decoded when the field is read first. */
   isLazy?: true
   isNullable?: true
   isKey?: true
@@ -102,10 +102,10 @@ export class Table<F extends Fields> {
 
   readonly toEntity = (row: Row<F>): Entity<F> => {
     const entity: Record<string, unknown> = {}
-    const stored = row as Record<string, unknown>
     for (const { field, name, column } of this.#columns) {
-      if (column.isLazy) defineLazily(entity, field, () => column.decode!(stored[name]))
-      else entity[field] = column.decode ? column.decode(stored[name]) : stored[name]
+      const stored = (row as Record<string, unknown>)[name]
+      if (column.isLazy && isLong(stored)) defineLazily(entity, field, () => column.decode!(stored))
+      else entity[field] = column.decode ? column.decode(stored) : stored
     }
     return entity as Entity<F>
   }
@@ -137,6 +137,13 @@ export class Table<F extends Fields> {
     const others = Object.entries(this.#fields).filter(([name]) => !names.includes(name as Field))
     return new Table(Object.fromEntries(others) as Omit<F, Field>)
   }
+}
+
+/** Of a shorter text, an accessor would cost more than decoding it. */
+const LONG_TEXT = 256
+
+function isLong(stored: unknown): boolean {
+  return typeof stored === 'string' && stored.length > LONG_TEXT
 }
 
 function defineLazily(entity: object, field: string, read: () => unknown): void {
