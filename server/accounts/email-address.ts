@@ -1,5 +1,5 @@
 import { toHostName } from '../../packages/http-server/host-name.ts'
-import { validationError } from '../lib/errors.ts'
+import { invalidField } from '../lib/errors.ts'
 
 /** Their mailboxes ignore dots in the local part; several names may be one provider. */
 const DOTLESS_DOMAINS = new Map([
@@ -42,5 +42,5 @@ export function toMailbox(email: string): string {
 }
 
 function refused(message: string) {
-  return validationError([{ field: 'email', message }])
+  return invalidField('email', message)
 }

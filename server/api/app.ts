@@ -8,7 +8,7 @@ import { BANNER_HEADER, encodeBanner } from '../../protocol/api/banner.ts'
 import { errorResponse } from '../../protocol/api/errors.schema.ts'
 import { ARCHIVE_TYPES } from '../../protocol/api/publish.ts'
 import { formatAlternatives } from '../../protocol/format.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import { PROBE_HEADER, type ProbeToken } from '../lib/probe-token.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { MAX_CONTENT_BYTES } from '../publish/archive/content.ts'
@@ -191,7 +191,7 @@ function assertQuerySize(target: string): void {
   const [length, parameters] = [target.length - start, target.split('&', MAX_QUERY_PARAMETERS + 1).length]
   if (length <= MAX_QUERY_CHARACTERS && parameters <= MAX_QUERY_PARAMETERS) return
   const limits = `${MAX_QUERY_PARAMETERS} parameters and ${MAX_QUERY_CHARACTERS} characters`
-  throw validationError([{ field: 'query', message: `must have at most ${limits}` }])
+  throw invalidField('query', `must have at most ${limits}`)
 }
 
 /** Also with errors, which a message about maintenance may explain. */

@@ -6,7 +6,7 @@ import type { TransferRates } from '../../packages/http-server/clients/transfer-
 import { GrowingBuffer } from '../../packages/http-server/memory/growing-buffer.ts'
 import type { RequestMessage } from '../../packages/http-server/request-message.ts'
 import { formatLimit } from '../../protocol/format.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import { overloaded } from '../lib/semaphore.ts'
 import { findInternalRequest } from './internal-requests.ts'
 
@@ -200,7 +200,7 @@ async function checkJsonStructure(bytes: Uint8Array): Promise<number> {
 }
 
 function excess(message: string): ApiError {
-  return validationError([{ field: 'body', message }])
+  return invalidField('body', message)
 }
 
 /** The end of the text when no quote ends the string. */

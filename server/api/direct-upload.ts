@@ -6,7 +6,7 @@ import { ARCHIVE_TYPES, CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts
 import { formatAlternatives, formatUtc } from '../../protocol/format.ts'
 import { describePublish } from '../../protocol/publish-story.ts'
 import { publishScope } from '../accounts/authorization.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import { archiveKind } from '../publish/archive/archive.ts'
 import { detectKind } from '../publish/archive/detect-kind.ts'
 import type { Services } from '../services.ts'
@@ -94,9 +94,7 @@ async function publishBody(
 
 /** A client that forgot the slug would get a second site. */
 function tokenWithoutSite(): ApiError {
-  return validationError([
-    { field: 'claimToken', message: 'belongs to a site; add its slug to the path of the request' },
-  ])
+  return invalidField('claimToken', 'belongs to a site; add its slug to the path of the request')
 }
 
 function unknownKind(remedy?: string): ApiError {

@@ -11,7 +11,7 @@ import { METADATA_FIELDS } from '../../protocol/api/publish.ts'
 import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
 import { countFiles, tooManyFiles, validateManifest } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { ApiError, invalidField, validationError } from '../lib/errors.ts'
 import { type ArchiveKind, archiveKind } from '../publish/archive/archive.ts'
 import {
   type ContentFile,
@@ -160,7 +160,7 @@ export function assertManifestSize(
 function readManifest(request: FastifyRequest, staging: PendingVersionStore): PublishRequest {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw validationError([{ field: 'body', message: 'must be a JSON object with a files array' }])
+    throw invalidField('body', 'must be a JSON object with a files array')
   }
   const found = toFieldErrors(request.validationError).filter(({ field }) => !isRuleChecked(field))
   const problems: FieldError[] = [...staging.validate(request.caller, body as PublishRequest), ...found]
@@ -207,7 +207,7 @@ function readInclude({ query }: FastifyRequest): IncludeOptions {
   const { include } = query as { include?: unknown }
   const names = include === undefined ? [] : String(include).split(',')
   if (!names.every((name) => INCLUDABLE.has(name)))
-    throw validationError([{ field: 'include', message: 'must be dotfiles, secrets or dotfiles,secrets' }])
+    throw invalidField('include', 'must be dotfiles, secrets or dotfiles,secrets')
   return { dotfiles: names.includes('dotfiles'), secrets: names.includes('secrets') }
 }
 

@@ -7,7 +7,7 @@ import type { Blocklist } from '../accounts/blocklist.ts'
 import type { ErrorPages } from '../edge/respond/pages/error-pages.ts'
 import { negotiateLanguage, TEXTS } from '../edge/respond/pages/language.ts'
 import type { VisitorTexts } from '../edge/respond/pages/languages/visitor-texts.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import { type Html, html } from '../lib/html.ts'
 import type { Reports } from '../operations/moderation/reports.ts'
 import { sendPage } from '../web/pages.ts'
@@ -65,13 +65,11 @@ export async function reportPage(app: FastifyInstance, options: ReportPageOption
 
 function readReport({ url = '', reason = '', text = '', email = '' }: Record<string, string>): ReportRequest {
   const known = REPORT_REASONS.find((one) => one === reason)
-  if (known === undefined) throw validationError([{ field: 'reason', message: 'must be chosen' }])
+  if (known === undefined) throw invalidField('reason', 'must be chosen')
   if (text.length > MAX_REPORT_TEXT_LENGTH)
-    throw validationError([
-      { field: 'text', message: `must have at most ${MAX_REPORT_TEXT_LENGTH} characters` },
-    ])
+    throw invalidField('text', `must have at most ${MAX_REPORT_TEXT_LENGTH} characters`)
   if (email !== '' && !/^[^\s<>@,]{1,100}@[^\s<>@,]{1,150}$/.test(email))
-    throw validationError([{ field: 'email', message: 'must be an email address' }])
+    throw invalidField('email', 'must be an email address')
   return { url, reason: known, text, ...(email !== '' && { email }) }
 }
 

@@ -1,5 +1,5 @@
 import { MAX_HOST_NAME_LENGTH, toHostName } from '../../packages/http-server/host-name.ts'
-import { type ApiError, validationError } from '../lib/errors.ts'
+import { type ApiError, invalidField } from '../lib/errors.ts'
 
 /** Spec 5.3. */
 const PROOF_LABEL = '_slipway.'
@@ -96,5 +96,5 @@ export function proofEntry(label: string): string {
 }
 
 function invalidDomain(message: string): ApiError {
-  return validationError([{ field: 'domain', message }])
+  return invalidField('domain', message)
 }

@@ -51,6 +51,11 @@ export function validationError(problems: FieldError[], hint?: string): ApiError
   return new ApiError('VALIDATION_ERROR', sentence + more, { details: problems.slice(0, 20), hint })
 }
 
+/** VALIDATION_ERROR for one field. */
+export function invalidField(field: string, message: string): ApiError {
+  return validationError([{ field, message }])
+}
+
 /** NOT_FOUND for a site: the same message whether it is absent or belongs to another account (spec 2.1). */
 export function siteNotFound(): ApiError {
   return new ApiError('NOT_FOUND', 'Site not found, or it belongs to another account', {

@@ -3,7 +3,7 @@ import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip
 import { type ProgramScope, scopesUpTo } from '../../../protocol/api/programs.ts'
 import type { RateLimits } from '../../accounts/rate-limits.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
-import { ApiError, validationError } from '../../lib/errors.ts'
+import { ApiError, invalidField } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
 import { charge, recognizeForeignPages } from '../auth.ts'
 import { methodError, preflight } from '../unrouted.ts'
@@ -237,16 +237,14 @@ function readMessages({ body, headers }: FastifyRequest): readonly unknown[] {
     : body.length === 0 || body.length > MAX_BATCH_MESSAGES
       ? `must be a message, or a batch of 1 to ${MAX_BATCH_MESSAGES} messages`
       : undefined
-  if (problem) throw validationError([{ field: 'body', message: problem }])
+  if (problem) throw invalidField('body', problem)
   return body.map(assertSmall)
 }
 
 /** Refuses what would take the library of the protocol long. It does not get the arguments of calls. */
 function assertSmall(message: unknown): unknown {
   if (remainingSize(withoutArguments(message).rest, MAX_MESSAGE_SIZE) < 0)
-    throw validationError([
-      { field: 'body', message: 'is too large: only the arguments of a call may be long' },
-    ])
+    throw invalidField('body', 'is too large: only the arguments of a call may be long')
   return message
 }
 
