@@ -79,34 +79,20 @@ const PATIENT_MS = 60 * MINUTE_MS
 
 /** For services in tests that are not about deadlines, so that the load of their machine decides nothing. */
 export const PATIENT: Readonly<Deadlines> = Object.freeze({
-  database: {
-    connect: PATIENT_MS,
-    acquire: PATIENT_MS,
-    queue: PATIENT_MS,
-    read: PATIENT_MS,
-    poll: PATIENT_MS,
-    statement: PATIENT_MS,
-    lock: PATIENT_MS,
-    transaction: PATIENT_MS,
-    commit: PATIENT_MS,
-    hang: PATIENT_MS,
-    refresh: PATIENT_MS,
-  },
-  databaseLock: PATIENT_MS,
-  blobs: { request: PATIENT_MS, hang: PATIENT_MS },
-  encodedBody: PATIENT_MS,
+  ...makePatient(DEADLINES),
   // A lost packet is sent again after a third of it.
   dns: 90 * SECOND_MS,
-  mail: { step: PATIENT_MS, send: PATIENT_MS },
-  drawing: PATIENT_MS,
-  markdown: PATIENT_MS,
-  secretScan: PATIENT_MS,
-  authority: { request: PATIENT_MS, call: PATIENT_MS },
-  issuerKeys: PATIENT_MS,
   // A service that ends waits for no client that a test has forgotten.
-  connection: { head: PATIENT_MS, idle: PATIENT_MS, lastRequest: 0 },
-  lingering: { idle: PATIENT_MS, total: PATIENT_MS },
+  connection: { ...makePatient(DEADLINES.connection), lastRequest: 0 },
 })
+
+function makePatient<Waits extends object>(deadlines: Waits): Waits {
+  const entries = Object.entries(deadlines).map(([name, wait]) => [
+    name,
+    typeof wait === 'object' ? makePatient(wait) : PATIENT_MS,
+  ])
+  return Object.fromEntries(entries)
+}
 
 export function readDeadlines({
   TEST_DEADLINES: name,
