@@ -4,8 +4,29 @@ import { formatAlternatives, formatUtc } from '../../protocol/format.ts'
 import { LIMIT_SETTINGS } from '../config/plan-settings.ts'
 import { readValue } from '../config/setting-types.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
-import { type Action, readOptions, requireReason, runAction } from './actions.ts'
+import { dataAction, runAction } from './actions.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
+
+const EMAIL = ['an email address']
+const SUSPENSION = { takes: ['reason', 'public-reason', 'note'], operands: EMAIL } as const
+
+const suspend = dataAction('account suspend', SUSPENSION, async (data, { value, options, reason }) => {
+  const statement = { reason, publicReason: options['public-reason'], note: options.note }
+  const email = await data.suspensions.suspendAccount(COMMAND_LINE, value, statement)
+  return [{ email }, `${email} is suspended, with all of its sites.`]
+})
+
+const resume = dataAction('account resume', { operands: EMAIL }, async (data, { value }) => {
+  const email = await data.suspensions.resumeAccount(COMMAND_LINE, value)
+  return [{ email }, `${email} is not suspended.`]
+})
+
+const DELETION = { takes: ['reason'], operands: EMAIL } as const
+
+const remove = dataAction('account delete', DELETION, async (data, { value, reason }) => {
+  const email = await data.removals.deleteAccount(COMMAND_LINE, value, reason)
+  return [{ email }, `${email} is deleted, with all of its sites.`]
+})
 
 export const account: Command = {
   usage: [
@@ -32,40 +53,6 @@ async function setAdministrator(context: CommandContext, args: string[]): Promis
   await using data = await context.openData()
   await data.administrators.setByEmail(email, isAdministrator)
   context.print(`${email} ${isAdministrator ? 'administers' : 'does not administer'} the service.`)
-  return 0
-}
-
-const EMAIL = { operands: ['an email address'] }
-
-async function suspend(...[context, args]: Parameters<Action>): Promise<number> {
-  const takes = ['reason', 'public-reason', 'note', 'json'] as const
-  const { values, options } = readOptions('account suspend', args, { takes, ...EMAIL })
-  const { 'public-reason': publicReason, note } = options
-  const reason = requireReason('account suspend', options)
-  await using data = await context.openData()
-  const email = await data.suspensions.suspendAccount(COMMAND_LINE, values[0]!, {
-    reason,
-    publicReason,
-    note,
-  })
-  context.print(options.json ? JSON.stringify({ email }) : `${email} is suspended, with all of its sites.`)
-  return 0
-}
-
-async function resume(...[context, args]: Parameters<Action>): Promise<number> {
-  const { values, options } = readOptions('account resume', args, { takes: ['json'], ...EMAIL })
-  await using data = await context.openData()
-  const email = await data.suspensions.resumeAccount(COMMAND_LINE, values[0]!)
-  context.print(options.json ? JSON.stringify({ email }) : `${email} is not suspended.`)
-  return 0
-}
-
-async function remove(...[context, args]: Parameters<Action>): Promise<number> {
-  const { values, options } = readOptions('account delete', args, { takes: ['reason', 'json'], ...EMAIL })
-  const reason = requireReason('account delete', options)
-  await using data = await context.openData()
-  const email = await data.removals.deleteAccount(COMMAND_LINE, values[0]!, reason)
-  context.print(options.json ? JSON.stringify({ email }) : `${email} is deleted, with all of its sites.`)
   return 0
 }
 

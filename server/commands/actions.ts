@@ -5,6 +5,35 @@ import { type CommandContext, UsageError } from './command.ts'
 /** Runs an action with its arguments; returns the exit code. */
 export type Action = (context: CommandContext, args: string[]) => Promise<number>
 
+type Data = Awaited<ReturnType<CommandContext['openData']>>
+
+interface Arguments {
+  /** The first operand. */
+  value: string
+  options: Options
+  /** Required of an action that takes one. */
+  reason: string
+}
+
+/** For programs one object in JSON, for people lines. */
+type Output = [json: object, text: string | readonly string[]]
+
+/** An action that reads its arguments, then opens the data, does one thing, and prints the result. */
+export function dataAction(
+  command: string,
+  { takes = [], operands = [] }: { takes?: readonly OptionName[]; operands?: readonly string[] },
+  run: (data: Data, given: Arguments) => Promise<Output>,
+): Action {
+  return async (context, args) => {
+    const { values, options } = readOptions(command, args, { takes: [...takes, 'json'], operands })
+    const reason = takes.includes('reason') ? requireReason(command, options) : ''
+    await using data = await context.openData()
+    const [json, text] = await run(data, { value: values[0] ?? '', options, reason })
+    for (const line of options.json ? [JSON.stringify(json)] : [text].flat()) context.print(line)
+    return 0
+  }
+}
+
 /** Runs the action of a command that the first argument names. UsageError without one, and for an unknown name. */
 export function runAction(
   command: string,

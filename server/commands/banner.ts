@@ -1,8 +1,36 @@
 import type { ScheduledBanner } from '../../protocol/api/admin/banner.schema.ts'
 import type { BannerLevel } from '../../protocol/api/banner.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
-import { type Action, readOptions, runAction } from './actions.ts'
+import { dataAction, runAction } from './actions.ts'
 import type { Command } from './command.ts'
+
+const NONE = 'There is no banner.'
+
+const SETTING = { takes: ['level', 'link', 'from', 'until'], operands: ['a text'] } as const
+
+const set = dataAction('banner set', SETTING, async ({ banners }, { value: text, options }) => {
+  const { link, from, until } = options
+  // The service refuses another level.
+  const level = options.level as BannerLevel | undefined
+  const banner = await banners.set(COMMAND_LINE, {
+    text,
+    ...(level && { level }),
+    ...(link && { link }),
+    ...(from && { from }),
+    ...(until && { until }),
+  })
+  return [{ banner }, describe(banner)]
+})
+
+const show = dataAction('banner show', {}, async ({ banners }) => {
+  const banner = await banners.find()
+  return [{ banner }, banner ? describe(banner) : NONE]
+})
+
+const clear = dataAction('banner clear', {}, async ({ banners }) => {
+  await banners.clear(COMMAND_LINE)
+  return [{ banner: null }, NONE]
+})
 
 export const banner: Command = {
   usage: [
@@ -13,42 +41,6 @@ export const banner: Command = {
     ['banner show|clear', 'print the message, or end it'],
   ],
   run: runAction('banner', { set, show, clear }),
-}
-
-async function set(...[context, args]: Parameters<Action>): Promise<number> {
-  const takes = ['level', 'link', 'from', 'until', 'json'] as const
-  const { values, options } = readOptions('banner set', args, { takes, operands: ['a text'] })
-  const { link, from, until } = options
-  // The service refuses another level.
-  const level = options.level as BannerLevel | undefined
-  await using data = await context.openData()
-  const set = await data.banners.set(COMMAND_LINE, {
-    text: values[0]!,
-    ...(level && { level }),
-    ...(link && { link }),
-    ...(from && { from }),
-    ...(until && { until }),
-  })
-  context.print(options.json ? JSON.stringify({ banner: set }) : describe(set))
-  return 0
-}
-
-async function show(...[context, args]: Parameters<Action>): Promise<number> {
-  const { options } = readOptions('banner show', args, { takes: ['json'], operands: [] })
-  await using data = await context.openData()
-  const found = await data.banners.find()
-  context.print(
-    options.json ? JSON.stringify({ banner: found }) : found ? describe(found) : 'There is no banner.',
-  )
-  return 0
-}
-
-async function clear(...[context, args]: Parameters<Action>): Promise<number> {
-  const { options } = readOptions('banner clear', args, { takes: ['json'], operands: [] })
-  await using data = await context.openData()
-  await data.banners.clear(COMMAND_LINE)
-  context.print(options.json ? JSON.stringify({ banner: null }) : 'There is no banner.')
-  return 0
 }
 
 function describe({ level, text, link, from, until }: ScheduledBanner): string {

@@ -2,8 +2,10 @@ import { duration } from '../config/setting-types.ts'
 import { DAY_SECONDS, toIsoOrNull } from '../lib/time.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
 import type { Block, BlockKind } from '../store/tables/moderation.ts'
-import { type Action, readOptions, requireReason, runAction } from './actions.ts'
+import { type Action, dataAction, readOptions, requireReason, runAction } from './actions.ts'
 import { type Command, UsageError } from './command.ts'
+
+const OPERAND: Record<BlockKind, string> = { network: 'a network', hash: 'a SHA-256' }
 
 export const block: Command = {
   usage: [
@@ -24,17 +26,25 @@ export const block: Command = {
   }),
 }
 
-function actions(kind: BlockKind): Record<string, Action> {
-  return {
-    add: (context, args) => add(kind, context, args),
-    remove: (context, args) => remove(kind, context, args),
-    list: (context, args) => list(kind, context, args),
-  }
-}
-
 const LIFETIME = duration('--for', 60, [60, 365 * DAY_SECONDS], 'When a block ends.')
 
-const OPERAND: Record<BlockKind, string> = { network: 'a network', hash: 'a SHA-256' }
+function actions(kind: BlockKind): Record<string, Action> {
+  const operands = [OPERAND[kind]]
+  return {
+    add: (context, args) => add(kind, context, args),
+    remove: dataAction(`block ${kind} remove`, { operands }, async (data, { value }) => {
+      await data.blocks.remove(COMMAND_LINE, kind, value)
+      return [{ kind, value }, `${value} is not blocked.`]
+    }),
+    list: dataAction(`block ${kind} list`, {}, async (data) => {
+      const blocks = (await data.blocks.list(kind)).map(describe)
+      const lines = blocks.map(
+        ({ value, expiresAt, reason }) => `${value}  ${expiresAt ?? 'no end'}  ${reason}`,
+      )
+      return [{ blocks }, lines]
+    }),
+  }
+}
 
 async function add(kind: BlockKind, ...[context, args]: Parameters<Action>): Promise<number> {
   const command = `block ${kind} add`
@@ -46,27 +56,6 @@ async function add(kind: BlockKind, ...[context, args]: Parameters<Action>): Pro
   const request = { kind, value: values[0]!, reason, seconds, force: options.force }
   const added = await data.blocks.add(COMMAND_LINE, request)
   context.print(options.json ? JSON.stringify(describe(added)) : `${added.value} is blocked.`)
-  return 0
-}
-
-async function remove(kind: BlockKind, ...[context, args]: Parameters<Action>): Promise<number> {
-  const operands = [OPERAND[kind]]
-  const { values, options } = readOptions(`block ${kind} remove`, args, { takes: ['json'], operands })
-  const [value = ''] = values
-  await using data = await context.openData()
-  await data.blocks.remove(COMMAND_LINE, kind, value)
-  context.print(options.json ? JSON.stringify({ kind, value }) : `${value} is not blocked.`)
-  return 0
-}
-
-async function list(kind: BlockKind, ...[context, args]: Parameters<Action>): Promise<number> {
-  const { options } = readOptions(`block ${kind} list`, args, { takes: ['json'], operands: [] })
-  await using data = await context.openData()
-  const blocks = (await data.blocks.list(kind)).map(describe)
-  if (options.json) context.print(JSON.stringify({ blocks }))
-  else
-    for (const { value, expiresAt, reason } of blocks)
-      context.print(`${value}  ${expiresAt ?? 'no end'}  ${reason}`)
   return 0
 }
 

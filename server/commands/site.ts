@@ -7,8 +7,35 @@ import { formatAlternatives, formatBytes } from '../../protocol/format.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import type { ListRequest, Lists } from '../operations/administration/lists.ts'
 import { COMMAND_LINE } from '../store/tables/administration.ts'
-import { type Action, readOptions, requireReason, runAction } from './actions.ts'
+import { type Action, dataAction, readOptions, runAction } from './actions.ts'
 import { type Command, UsageError } from './command.ts'
+
+const SLUG = ['the name of a site']
+
+const show = dataAction('site show', { operands: SLUG }, async (data, { value }) => {
+  const found = await data.moderatedSites.find(value)
+  return [found, formatSite(found)]
+})
+
+const SUSPENSION = { takes: ['reason', 'public-reason', 'note'], operands: SLUG } as const
+
+const suspend = dataAction('site suspend', SUSPENSION, async (data, { value: slug, options, reason }) => {
+  const { 'public-reason': publicReason, note } = options
+  await data.suspensions.suspendSite(COMMAND_LINE, slug, { reason, publicReason, note })
+  return [{ slug }, `${slug} is suspended.`]
+})
+
+const resume = dataAction('site resume', { operands: SLUG }, async (data, { value: slug }) => {
+  await data.suspensions.resumeSite(COMMAND_LINE, slug)
+  return [{ slug }, `${slug} is not suspended.`]
+})
+
+const DELETION = { takes: ['reason'], operands: SLUG } as const
+
+const remove = dataAction('site delete', DELETION, async (data, { value: slug, reason }) => {
+  await data.removals.deleteSite(COMMAND_LINE, slug, reason)
+  return [{ slug }, `${slug} is deleted permanently.`]
+})
 
 export const site: Command = {
   usage: [
@@ -65,48 +92,6 @@ function formatListedSite(site: AdminSite): string {
   return [slug, ...columns].join('  ')
 }
 
-const SLUG = { operands: ['the name of a site'] }
-
-async function show(...[context, args]: Parameters<Action>): Promise<number> {
-  const { values, options } = readOptions('site show', args, { takes: ['json'], ...SLUG })
-  await using data = await context.openData()
-  const found = await data.moderatedSites.find(values[0]!)
-  if (options.json) context.print(JSON.stringify(found))
-  else for (const line of formatSite(found)) context.print(line)
-  return 0
-}
-
-async function suspend(...[context, args]: Parameters<Action>): Promise<number> {
-  const takes = ['reason', 'public-reason', 'note', 'json'] as const
-  const { values, options } = readOptions('site suspend', args, { takes, ...SLUG })
-  const [slug = ''] = values
-  const { 'public-reason': publicReason, note } = options
-  const reason = requireReason('site suspend', options)
-  await using data = await context.openData()
-  await data.suspensions.suspendSite(COMMAND_LINE, slug, { reason, publicReason, note })
-  context.print(options.json ? JSON.stringify({ slug }) : `${slug} is suspended.`)
-  return 0
-}
-
-async function resume(...[context, args]: Parameters<Action>): Promise<number> {
-  const { values, options } = readOptions('site resume', args, { takes: ['json'], ...SLUG })
-  const [slug = ''] = values
-  await using data = await context.openData()
-  await data.suspensions.resumeSite(COMMAND_LINE, slug)
-  context.print(options.json ? JSON.stringify({ slug }) : `${slug} is not suspended.`)
-  return 0
-}
-
-async function remove(...[context, args]: Parameters<Action>): Promise<number> {
-  const { values, options } = readOptions('site delete', args, { takes: ['reason', 'json'], ...SLUG })
-  const [slug = ''] = values
-  const reason = requireReason('site delete', options)
-  await using data = await context.openData()
-  await data.removals.deleteSite(COMMAND_LINE, slug, reason)
-  context.print(options.json ? JSON.stringify({ slug }) : `${slug} is deleted permanently.`)
-  return 0
-}
-
 function formatSite(site: ModeratedSite): string[] {
   const { siteUrl, owner, title, createdAt, expiresAt, deletedAt, hosts, reports } = site
   const rows: [string, string | null][] = [
@@ -128,22 +113,16 @@ function describe(suspension: ModeratedSite['suspension']): string | null {
   return suspension && `since ${suspension.since}: ${suspension.reason}`
 }
 
+const RELEASE = { takes: ['reason'], operands: ['a domain'] } as const
+
+const release = dataAction('domain release', RELEASE, async (data, { value: domain, reason }) => {
+  await data.removals.releaseDomain(COMMAND_LINE, domain, reason)
+  return [{ domain }, `Any account can add ${domain} now.`]
+})
+
 export const domain: Command = {
   usage: [
     ['domain release DOMAIN --reason TEXT', 'remove an active domain from its site, or end a reservation'],
   ],
   run: runAction('domain', { release }),
-}
-
-async function release(...[context, args]: Parameters<Action>): Promise<number> {
-  const { values, options } = readOptions('domain release', args, {
-    takes: ['reason', 'json'],
-    operands: ['a domain'],
-  })
-  const [name = ''] = values
-  const reason = requireReason('domain release', options)
-  await using data = await context.openData()
-  await data.removals.releaseDomain(COMMAND_LINE, name, reason)
-  context.print(options.json ? JSON.stringify({ domain: name }) : `Any account can add ${name} now.`)
-  return 0
 }
