@@ -161,7 +161,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     accountPlans: new AccountPlans(parts),
     invitations: new Invitations({ ...parts, policy: config.signUp }),
     administrators: new Administrators(parts),
-    auditLog: new AuditLog(store),
+    auditLog: new AuditLog(parts),
     blocklist,
     suspensions: new Suspensions(parts),
     removals: new Removals({ ...parts, certificates, accountDeletion }),

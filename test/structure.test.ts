@@ -120,6 +120,7 @@ const MIN_FILE_LINES = 60
 /** Short files with one importer that are concepts of their own. */
 const SHORT_FILES: Record<string, string> = {
   'server/accounts/account-plans.ts': 'a service',
+  'server/certificates/acme-account.ts': 'an engine of the ACME client',
   'server/edge/body/preload.ts': 'an action of the edge',
   'server/edge/request-metrics.ts': 'the numbers of the edge',
   'server/edge/respond/pages/markdown-page.ts': 'a page',

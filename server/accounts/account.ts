@@ -11,6 +11,7 @@ import type {
 } from '../../protocol/api/account.schema.ts'
 import type { SignUpPolicy } from '../../protocol/api/admin/policies.schema.ts'
 import type { ServiceBranding } from '../lib/branding.ts'
+import { Component } from '../lib/component.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
 import {
@@ -71,17 +72,10 @@ type AccountsParts = Pick<Parts, 'store' | 'mail' | 'baseUrl' | 'secret' | 'cloc
 }
 
 /** Spec 4.1, 4.2 and 5, contract "Sign-in". */
-export class Accounts {
-  readonly #parts: AccountsParts
-  readonly #codes: Signer
-  readonly #sources: Signer
+export class Accounts extends Component<AccountsParts> {
+  readonly #codes = new Signer(this.parts.secret, 'verification codes')
+  readonly #sources = new Signer(this.parts.secret, 'sign-in sources')
   readonly #messages = new ConcurrencyLimiter(MAX_CONCURRENT_MESSAGES)
-
-  constructor(parts: AccountsParts) {
-    this.#parts = parts
-    this.#codes = new Signer(parts.secret, 'verification codes')
-    this.#sources = new Signer(parts.secret, 'sign-in sources')
-  }
 
   /** Spec 4.1: the same response for known and unknown addresses. UNAVAILABLE when too many codes are being sent. */
   async requestCode(typed: string, client: SignInClient): Promise<RequestCodeResponse> {
@@ -101,10 +95,10 @@ export class Accounts {
     const name = signIn.keyName === undefined ? undefined : readKeyName(signIn.keyName)
     const { account, isNewUser } = await this.#redeem(signIn, client, async (tx, { id: accountId }) => {
       if (name === undefined) await tx.accounts.update(accountId, { keyHash: hashToken(apiKey) })
-      else ({ apiKey } = await mintKey(tx, { accountId, name, grant: FULL_GRANT }, this.#parts.clock()))
+      else ({ apiKey } = await mintKey(tx, { accountId, name, grant: FULL_GRANT }, this.parts.clock()))
     })
     return {
-      message: isNewUser ? `Welcome to ${this.#parts.branding.name}` : 'Welcome back',
+      message: isNewUser ? `Welcome to ${this.parts.branding.name}` : 'Welcome back',
       apiKey,
       email: account.email,
       plan: account.plan,
@@ -123,7 +117,7 @@ export class Accounts {
     const browser = describeUserAgent(client.userAgent)
     const known = { ...client, browserTokens: [...client.browserTokens, token] }
     const { account, isNewUser } = await this.#redeem(signIn, known, async (tx, account, isFamiliar) => {
-      await this.#parts.sessions.open(tx, account, { token, browser })
+      await this.parts.sessions.open(tx, account, { token, browser })
       if (isFamiliar) return
       const network = shortenAddress(client.address)
       await this.#noticeNewBrowser(tx, account, { session: sessionId(token), browser, network })
@@ -134,7 +128,7 @@ export class Accounts {
   /** Creates a new key for a signed-in account; the previous one ends, as after verifying again. */
   async renewKey(account: Account): Promise<NewKeyResponse> {
     const apiKey = newApiKey()
-    await this.#parts.store.write('durable', { account: account.id }, async (tx) => {
+    await this.parts.store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
       await tx.accounts.update(account.id, { keyHash: hashToken(apiKey) })
     })
@@ -142,11 +136,11 @@ export class Accounts {
   }
 
   async endKey(keyHash: string): Promise<void> {
-    await this.#parts.store.write('durable', INDEPENDENT, (tx) => tx.keys.delete(keyHash))
+    await this.parts.store.write('durable', INDEPENDENT, (tx) => tx.keys.delete(keyHash))
   }
 
   async usage({ id }: Account): Promise<Omit<Me['usage'], 'requestsThisHour' | 'resetsAt'>> {
-    const { read } = this.#parts.store
+    const { read } = this.parts.store
     const [sites, domains, held] = await Promise.all([
       read.sites.usage(id),
       read.domains.count(id),
@@ -157,7 +151,7 @@ export class Accounts {
 
   /** Returns which emails are on. */
   async changeNotices(account: Pick<Account, 'id'>, change: MeChange): Promise<MeChangeResponse> {
-    return this.#parts.store.write('durable', { account: account.id }, async (tx) => {
+    return this.parts.store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
       const current = await tx.accounts.byId(account.id)
       const switches = changeSwitches(current!, change)
@@ -169,12 +163,12 @@ export class Accounts {
   async #mailCode(email: string, client: SignInClient): Promise<RequestCodeResponse> {
     const code = newCode()
     const attempt = newAttempt()
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     const given = {
       code: { email, codeHash: this.#codes.sign([email, code]), attemptHash: hashToken(attempt) },
       caller: this.#toCaller(client),
     }
-    const { issued, isAdmitted } = await this.#parts.store.write(
+    const { issued, isAdmitted } = await this.parts.store.write(
       'available',
       { address: email },
       async (tx) => {
@@ -182,34 +176,34 @@ export class Accounts {
       },
     )
     if (issued) {
-      const service = { baseUrl: this.#parts.baseUrl, branding: this.#parts.branding }
+      const service = { baseUrl: this.parts.baseUrl, branding: this.parts.branding }
       // In either case one email is sent, so that the response and its time are the same.
       const message = isAdmitted
         ? codeEmail({ to: email, code, minutes: CODE_SECONDS / 60, ...service })
         : signUpClosedEmail({ to: email, ...service })
       try {
-        await this.#parts.mail.send(message)
+        await this.parts.mail.send(message)
       } catch (error) {
-        await this.#parts.store.write('available', { address: email }, (tx) => revertCode(tx, issued))
+        await this.parts.store.write('available', { address: email }, (tx) => revertCode(tx, issued))
         throw error
       }
     }
     return {
       message:
-        this.#parts.mail.delivery === 'log'
+        this.parts.mail.delivery === 'log'
           ? 'This server sends no email. The sign-in code is in the terminal or the log of the service'
           : 'A sign-in code was sent, if the address can receive email',
       email,
       expiresInSeconds: CODE_SECONDS,
       attempt,
-      delivery: this.#parts.mail.delivery,
+      delivery: this.parts.mail.delivery,
     }
   }
 
   async #maySignIn(tx: WriteTransaction, email: string, now: number): Promise<boolean> {
     const [account, maySignUpNow] = [
       await tx.accounts.byEmail(email),
-      await maySignUp(tx, this.#parts.signUp, { email, now }),
+      await maySignUp(tx, this.parts.signUp, { email, now }),
     ]
     return account !== undefined || maySignUpNow
   }
@@ -219,7 +213,7 @@ export class Accounts {
     { id: accountId }: Account,
     { session, ...place }: { session: string; browser: string | null; network: string },
   ): Promise<void> {
-    const at = this.#parts.clock()
+    const at = this.parts.clock()
     const event = { kind: 'new-browser', ...place, at } as const
     await tx.notices.add({ id: `new-browser ${session}`, accountId, event, createdAt: at })
   }
@@ -234,8 +228,8 @@ export class Accounts {
     const codeHashes = this.#codes.signAll([email, parseCode(typedCode) ?? ''])
     const attemptHash = attempt === undefined ? undefined : hashToken(attempt)
     const caller = this.#toCaller(client)
-    const outcome = await this.#parts.store.write('available', { address: email }, async (tx) => {
-      const now = this.#parts.clock()
+    const outcome = await this.parts.store.write('available', { address: email }, async (tx) => {
+      const now = this.parts.clock()
       const redeemed = await redeemCode(tx, { given: { email, codeHashes, attemptHash }, caller }, now)
       if (!redeemed.isRight) return redeemed
       const known = await tx.accounts.byEmail(email)
@@ -262,9 +256,9 @@ export class Accounts {
   async #mailLock(email: string, lock: NonNullable<Redeemed['lock']>): Promise<void> {
     const notice = lockEmail({
       ...{ to: email, lock, hours: LOCK_HOURS },
-      ...{ baseUrl: this.#parts.baseUrl, branding: this.#parts.branding },
+      ...{ baseUrl: this.parts.baseUrl, branding: this.parts.branding },
     })
-    await this.#parts.mail.send(notice).catch(() => undefined)
+    await this.parts.mail.send(notice).catch(() => undefined)
   }
 
   /** Hashed with a key of the service, so that the store keeps no addresses. */

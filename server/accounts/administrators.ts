@@ -1,6 +1,7 @@
 import { shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
 import { ACCOUNT_SCOPES } from '../../protocol/api/keys.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { Component } from '../lib/component.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { WriteScope, WriteTransaction } from '../store/store.ts'
@@ -15,25 +16,17 @@ const MAX_SESSION_AGE_MS = 12 * HOUR_MS
 /** Writes that add or remove administrators follow one another, so that one stays. */
 const ADMINISTRATORS = 'administrators'
 
-type AdministratorsParts = Pick<Parts, 'store' | 'clock'>
-
-export class Administrators {
-  readonly #parts: AdministratorsParts
-
-  constructor(parts: AdministratorsParts) {
-    this.#parts = parts
-  }
-
+export class Administrators extends Component<Pick<Parts, 'store' | 'clock'>> {
   assertRecentSignIn(caller: Caller): void {
-    assertRecentSignIn(caller, this.#parts.clock())
+    assertRecentSignIn(caller, this.parts.clock())
   }
 
   /** For the command line. NOT_FOUND when no account has that address. */
   async setByEmail(typed: string, isAdministrator: boolean): Promise<void> {
     const email = readEmail(typed)
-    const account = await this.#parts.store.read.accounts.byEmail(email)
+    const account = await this.parts.store.read.accounts.byEmail(email)
     if (!account) throw noAccount(email)
-    await this.#parts.store.write('durable', administratorScope(account), async (tx) => {
+    await this.parts.store.write('durable', administratorScope(account), async (tx) => {
       const current = await tx.accounts.byId(account.id)
       if (!current) throw noAccount(email)
       await this.#set(tx, current, { isAdministrator, actor: COMMAND_LINE })
@@ -42,7 +35,7 @@ export class Administrators {
 
   /** NOT_FOUND; LAST_ADMINISTRATOR when none would be left. */
   async set(caller: Caller, accountId: string, isAdministrator: boolean): Promise<void> {
-    await this.#parts.store.write('durable', administratorScope({ id: accountId }), async (tx) => {
+    await this.parts.store.write('durable', administratorScope({ id: accountId }), async (tx) => {
       const account = await tx.accounts.byId(accountId)
       if (!account) throw new ApiError('NOT_FOUND', 'Account not found')
       if (!isAdministrator) await assertNotLast(tx, account)
@@ -58,7 +51,7 @@ export class Administrators {
   ): Promise<void> {
     if (deletionStartedAt !== null) throw new ApiError('NOT_FOUND', `The account ${email} is being deleted`)
     if ((administratorSince !== null) === isAdministrator) return
-    const at = this.#parts.clock()
+    const at = this.parts.clock()
     await tx.accounts.update(id, { administratorSince: isAdministrator ? at : null })
     if (!isAdministrator)
       for (const { scope, keyHash } of await tx.keys.list(id))
@@ -95,7 +88,7 @@ export function assertRecentSignIn({ signedInAt }: Caller, now: number): void {
 /** VALIDATION_ERROR for an account without the mark, as for an unknown scope; INSUFFICIENT_SCOPE; SIGN_IN_AGAIN. */
 export function assertMayCreateAdminKey(caller: Caller, now: number): void {
   if (requireAccount(caller).administratorSince === null)
-    throw validationError([{ field: 'scope', message: `must be one of ${ACCOUNT_SCOPES.join(', ')}` }])
+    throw invalidField('scope', `must be one of ${ACCOUNT_SCOPES.join(', ')}`)
   if (!mayAdminister(caller))
     throw new ApiError('INSUFFICIENT_SCOPE', 'This needs a key of scope admin, or a browser session', {
       details: { requiredScope: 'admin' },

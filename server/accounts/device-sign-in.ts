@@ -3,6 +3,7 @@ import { formatNetwork, NetworkSet, parseNetwork } from '../../packages/http-ser
 import type { DeviceDecisionResponse, DeviceRequest } from '../../protocol/api/device.schema.ts'
 import type { DeviceAuthorization, DeviceToken } from '../../protocol/api/device.ts'
 import { type ProgramScope, scopesUpTo } from '../../protocol/api/programs.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS, toIso } from '../lib/time.ts'
 import { encodeFields, hashToken, newCode, newSessionToken, parseCode, Signer } from '../lib/tokens.ts'
@@ -37,22 +38,15 @@ type DeviceSignInsParts = Pick<Parts, 'store' | 'baseUrl' | 'secret' | 'clock'>
  * Sign-in of a program without a browser (RFC 8628): it shows a code, which its user enters on a page of the service.
  * Only hashes of codes are stored; the key is created when the program fetches it.
  */
-export class DeviceSignIns {
-  readonly #parts: DeviceSignInsParts
-  readonly #codes: Signer
-
-  constructor(parts: DeviceSignInsParts) {
-    const { secret } = parts
-    this.#parts = parts
-    this.#codes = new Signer(secret, 'device codes')
-  }
+export class DeviceSignIns extends Component<DeviceSignInsParts> {
+  readonly #codes = new Signer(this.parts.secret, 'device codes')
 
   /** RFC 8628, section 3.2. VALIDATION_ERROR for a name that no key can have. */
   async start({ clientId, program, machine, scope, address }: DeviceStart): Promise<DeviceAuthorization> {
     const [deviceCode, userCode] = [newSessionToken(), newCode()]
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     const names = { program: readKeyName(program, 'program'), machine: readKeyName(machine, 'machine') }
-    await this.#parts.store.execute('durable', ({ deviceSignIns }) =>
+    await this.parts.store.execute('durable', ({ deviceSignIns }) =>
       deviceSignIns.add({
         ...{ ...names, scope, network: networkOf(address), createdAt: now, expiresAt: now + LIFETIME_MS },
         ...{ intervalMs: POLL_INTERVAL_MS, polledAt: null, state: 'pending', accountId: null },
@@ -61,7 +55,7 @@ export class DeviceSignIns {
         userCodeHash: this.#codes.sign([userCode]),
       }),
     )
-    const page = `${this.#parts.baseUrl}/device`
+    const page = `${this.parts.baseUrl}/device`
     return {
       device_code: deviceCode,
       user_code: userCode,
@@ -80,8 +74,8 @@ export class DeviceSignIns {
     { clientId, deviceCode }: { clientId: string; deviceCode: string },
     charge: () => Promise<void>,
   ): Promise<DeviceToken | OAuthProblem> {
-    const signIn = await this.#parts.store.read.deviceSignIns.find(hashDeviceCode(clientId, deviceCode))
-    const now = this.#parts.clock()
+    const signIn = await this.parts.store.read.deviceSignIns.find(hashDeviceCode(clientId, deviceCode))
+    const now = this.parts.clock()
     const isValid = signIn !== undefined && signIn.expiresAt > now
     const isInTime = isValid && (await this.#recordPoll(signIn, now))
     if (!isInTime) await charge()
@@ -99,8 +93,8 @@ export class DeviceSignIns {
   /** `address` is that of the user. INVALID_CODE for any invalid code, RATE_LIMITED after too many. */
   async describe(account: Account, typed: string, address: string): Promise<DeviceRequest> {
     const hashes = await this.#hashes(account, typed)
-    const { read } = this.#parts.store
-    const signIn = await read.deviceSignIns.findPending(hashes, this.#parts.clock())
+    const { read } = this.parts.store
+    const signIn = await read.deviceSignIns.findPending(hashes, this.parts.clock())
     if (!signIn) throw invalidCode()
     const { program, machine, network, scope, createdAt, expiresAt } = signIn
     return {
@@ -123,8 +117,8 @@ export class DeviceSignIns {
   ): Promise<DeviceDecisionResponse> {
     const hashes = await this.#hashes(account, typed)
     const decision = { state: allowed ? 'approved' : 'denied', accountId: account.id, allowedBy } as const
-    const isDecided = await this.#parts.store.execute('durable', ({ deviceSignIns }) =>
-      deviceSignIns.decide(hashes, decision, this.#parts.clock()),
+    const isDecided = await this.parts.store.execute('durable', ({ deviceSignIns }) =>
+      deviceSignIns.decide(hashes, decision, this.parts.clock()),
     )
     if (!isDecided) throw invalidCode()
     return { allowed }
@@ -132,9 +126,9 @@ export class DeviceSignIns {
 
   /** Each call counts against the codes that the account can enter. */
   async #hashes({ id }: Account, typed: string): Promise<string[]> {
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     const hour = Math.floor(now / HOUR_MS) * HOUR_MS
-    const count = await this.#parts.store.execute('relaxed', ({ counters }) =>
+    const count = await this.parts.store.execute('relaxed', ({ counters }) =>
       counters.add(`device:${id}`, hour),
     )
     if (count > MAX_CODES_PER_HOUR)
@@ -149,7 +143,7 @@ export class DeviceSignIns {
   /** A concurrent poll may be recorded first, so the write decides. */
   async #recordPoll({ deviceHash, intervalMs, polledAt }: DeviceSignIn, now: number): Promise<boolean> {
     if (polledAt !== null && now < polledAt + intervalMs) return false
-    return this.#parts.store.execute('relaxed', ({ deviceSignIns }) =>
+    return this.parts.store.execute('relaxed', ({ deviceSignIns }) =>
       deviceSignIns.recordPoll(deviceHash, now),
     )
   }
@@ -158,9 +152,9 @@ export class DeviceSignIns {
     { deviceHash, machine, scope, accountId, allowedBy }: DeviceSignIn,
     now: number,
   ): Promise<DeviceToken | OAuthProblem> {
-    const account = await this.#parts.store.read.accounts.byId(accountId!)
+    const account = await this.parts.store.read.accounts.byId(accountId!)
     if (!account) return EXPIRED
-    const created = await this.#parts.store.write('durable', keyScope(account), async (tx) => {
+    const created = await this.parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       if ((await tx.keys.valid([allowedBy!], now)).length === 0) return undefined
       if (!(await tx.deviceSignIns.remove(deviceHash))) return undefined
@@ -182,7 +176,7 @@ export class DeviceSignIns {
   async #slowDown({ deviceHash, intervalMs }: DeviceSignIn): Promise<OAuthProblem> {
     const interval = Math.min(intervalMs + POLL_INTERVAL_MS, MAX_POLL_INTERVAL_MS)
     if (interval > intervalMs)
-      await this.#parts.store.execute('relaxed', ({ deviceSignIns }) =>
+      await this.parts.store.execute('relaxed', ({ deviceSignIns }) =>
         deviceSignIns.setInterval(deviceHash, interval),
       )
     return {

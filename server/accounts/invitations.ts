@@ -1,7 +1,8 @@
 import type { Invitation as ListedInvitation } from '../../protocol/api/admin/invitations.schema.ts'
 import type { AdminPage } from '../../protocol/api/admin/page.schema.ts'
 import type { SignUpPolicy } from '../../protocol/api/admin/policies.schema.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { Component } from '../lib/component.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import { DAY_MS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
@@ -31,16 +32,10 @@ type InvitationsParts = Pick<Parts, 'store' | 'mail' | 'baseUrl' | 'branding' | 
   policy: SignUpPolicy
 }
 
-export class Invitations {
-  readonly #parts: InvitationsParts
-
-  constructor(parts: InvitationsParts) {
-    this.#parts = parts
-  }
-
+export class Invitations extends Component<InvitationsParts> {
   /** Also invites an address again. VALIDATION_ERROR when it has an account, or with sign-up closed. */
   async invite(actor: AuditActor, typed: string): Promise<ListedInvitation> {
-    const { store, mail, policy, baseUrl, branding, clock } = this.#parts
+    const { store, mail, policy, baseUrl, branding, clock } = this.parts
     const email = readEmail(typed)
     if (policy.kind === 'closed') throw refuse('cannot be invited while sign-up is closed: SLIPWAY_SIGN_UP')
     const now = clock()
@@ -61,7 +56,7 @@ export class Invitations {
 
   /** NOT_FOUND when the address is not invited. */
   async revoke(actor: AuditActor, typed: string): Promise<void> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     const email = readEmail(typed)
     await store.write('durable', { address: email }, async (tx) => {
       if (!(await tx.invitations.remove(email))) throw new ApiError('NOT_FOUND', `${email} is not invited`)
@@ -77,7 +72,7 @@ export class Invitations {
     limit: number
     cursor?: string | undefined
   }): Promise<AdminPage<ListedInvitation>> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     const found = await store.read.invitations.list(clock(), { after: cursor, limit: limit + 1 })
     const rows = found.slice(0, limit).map(toListed)
     return { rows, nextCursor: found.length > limit ? rows.at(-1)!.email : null }
@@ -89,5 +84,5 @@ function toListed({ email, createdAt, expiresAt }: Invitation): ListedInvitation
 }
 
 function refuse(message: string): ApiError {
-  return validationError([{ field: 'email', message }])
+  return invalidField('email', message)
 }

@@ -7,7 +7,8 @@ import type {
 } from '../../protocol/api/keys.schema.ts'
 import type { Access } from '../../protocol/api/operations.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { Component } from '../lib/component.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import { isVisible } from '../lib/plain-line.ts'
 import { MINUTE_MS, toIso, toIsoOrNull } from '../lib/time.ts'
 import { hashToken, newApiKey } from '../lib/tokens.ts'
@@ -57,24 +58,17 @@ export interface NewKey {
   issuedBy?: string
 }
 
-type NamedKeysParts = Pick<Parts, 'store' | 'clock'>
-
 /** Contract, "Keys". Stores only hashes. */
-export class NamedKeys {
-  readonly #parts: NamedKeysParts
+export class NamedKeys extends Component<Pick<Parts, 'store' | 'clock'>> {
   #uses = 0
-
-  constructor(parts: NamedKeysParts) {
-    this.#parts = parts
-  }
 
   /** Undefined when the key is invalid. UNAUTHORIZED when it has expired. */
   async find(apiKey: string): Promise<KeyCaller | undefined> {
-    const found = await this.#parts.store.read.keys.find(hashToken(apiKey))
+    const found = await this.parts.store.read.keys.find(hashToken(apiKey))
     if (!found) return undefined
     const { account, key } = found
     if (key === null) return { account, keyHash: account.keyHash!, grant: FULL_GRANT }
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     if (key.expiresAt !== null && key.expiresAt <= now) throw expired(key.expiresAt)
     if (key.lastUsedAt === null || key.lastUsedAt <= now - USE_RESOLUTION_MS)
       this.#recordUse(key.keyHash, now)
@@ -83,12 +77,12 @@ export class NamedKeys {
   }
 
   assertPermitted(caller: Caller, access: Access, slug?: string): Promise<void> {
-    return assertPermitted(this.#parts.store.read, caller, access, slug)
+    return assertPermitted(this.parts.store.read, caller, access, slug)
   }
 
   /** Keys that the account created by name, newest first. */
   async list({ id }: Account, keyHash: string | undefined): Promise<KeyList> {
-    const { read } = this.#parts.store
+    const { read } = this.parts.store
     const keys = await read.keys.list(id)
     const slugs = await read.sites.currentSlugs(keys.flatMap(({ sites }) => sites ?? []))
     return { keys: keys.map((key) => summarize(key, slugs, keyHash)) }
@@ -102,13 +96,13 @@ export class NamedKeys {
     const account = requireAccount(caller)
     const name = readKeyName(request.name, 'name')
     const { scope, sites: slugs, expiresInSeconds } = request
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     const expiresAt = expiresInSeconds ? now + expiresInSeconds * 1000 : null
-    return this.#parts.store.write('durable', keyScope(account), async (tx) => {
+    return this.parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       if (scope === 'admin') {
         assertMayCreateAdminKey({ ...caller, account: await tx.accounts.byId(account.id) }, now)
-        if (slugs) throw validationError([{ field: 'sites', message: 'must be null with the scope admin' }])
+        if (slugs) throw invalidField('sites', 'must be null with the scope admin')
       }
       const keys = await tx.keys.list(account.id)
       if (keys.some((key) => key.name === name)) throw nameTaken(name)
@@ -125,7 +119,7 @@ export class NamedKeys {
 
   /** NOT_FOUND without a key of this id. */
   async revoke(account: Account, id: string): Promise<KeyRevokedResponse> {
-    await this.#parts.store.write('durable', keyScope(account), async (tx) => {
+    await this.parts.store.write('durable', keyScope(account), async (tx) => {
       const found = (await tx.keys.list(account.id)).find((key) => keyId(key) === id)
       if (!found) throw new ApiError('NOT_FOUND', 'Key not found. It may have been revoked or replaced.')
       await tx.keys.delete(found.keyHash)
@@ -136,7 +130,7 @@ export class NamedKeys {
   /** Undefined for a credential that is no named key. */
   async describe({ account, keyHash }: Caller): Promise<KeySummary | undefined> {
     if (!account || keyHash === undefined) return undefined
-    const { read } = this.#parts.store
+    const { read } = this.parts.store
     const key = (await read.keys.find(keyHash))?.key
     return key ? summarize(key, await read.sites.currentSlugs(key.sites ?? []), keyHash) : undefined
   }
@@ -145,7 +139,7 @@ export class NamedKeys {
   #recordUse(keyHash: string, now: number): void {
     if (this.#uses >= MAX_CONCURRENT_USES) return
     this.#uses++
-    this.#parts.store
+    this.parts.store
       .execute('unread', ({ keys }) => keys.recordUse(keyHash, now, now - USE_RESOLUTION_MS))
       .catch(() => undefined)
       .finally(() => this.#uses--)
@@ -161,7 +155,7 @@ export function readKeyName(typed: string, field = 'keyName'): string {
   const name = typed.trim()
   const isPlain = !/[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name)
   if (isVisible(name) && isPlain && [...name].length <= MAX_NAME_CHARACTERS) return name
-  throw validationError([{ field, message: NAME_RULE }])
+  throw invalidField(field, NAME_RULE)
 }
 
 /** Signing in by email creates and ends keys under the address. */

@@ -1,6 +1,7 @@
 import { shortenAddress } from '../../packages/http-server/clients/client-ip.ts'
 import type { QuotaDetails, QuotaName } from '../../protocol/api/errors.schema.ts'
 import { formatBytes, formatCountLimit, formatLimit, formatNumber, pluralize } from '../../protocol/format.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { DAY_MS } from '../lib/time.ts'
@@ -40,14 +41,8 @@ interface Quota {
 /** Parts of a limit at which its account is notified. */
 const REPORTED_PERCENTS = [100, 80] as const
 
-export class Quotas {
-  readonly #options: QuotasOptions
-  readonly #networks: Signer
-
-  constructor(options: QuotasOptions) {
-    this.#options = options
-    this.#networks = new Signer(options.secret, 'networks of anonymous sites')
-  }
+export class Quotas extends Component<QuotasOptions> {
+  readonly #networks = new Signer(this.parts.secret, 'networks of anonymous sites')
 
   /** Hashed with a key of the service, so that the store keeps no addresses. */
   hashNetwork(address: string): string {
@@ -61,7 +56,7 @@ export class Quotas {
     } catch (error) {
       if (error instanceof AccountQuotaError)
         await this.#noticeRefusal(store, error).catch((failure: unknown) =>
-          this.#options.log.warn('an account is not notified of its quota', {
+          this.parts.log.warn('an account is not notified of its quota', {
             account: error.accountId,
             error: failure,
           }),
@@ -110,13 +105,13 @@ export class Quotas {
       if (percent === undefined || limit === 0) continue
       const event = { kind: 'limit-reached', part, percent, used: used[part], limit } as const
       const id = `limit-reached ${accountId} ${part} ${percent} ${limit}`
-      await tx.notices.add({ id, accountId, event, createdAt: this.#options.clock() })
+      await tx.notices.add({ id, accountId, event, createdAt: this.parts.clock() })
     }
   }
 
   /** The refused write has left nothing behind. */
   async #noticeRefusal(store: Store, { accountId, quota: { quota, used, limit } }: AccountQuotaError) {
-    const createdAt = this.#options.clock()
+    const createdAt = this.parts.clock()
     const part = quota === 'account-sites' ? 'sites' : 'bytes'
     const event = { kind: 'limit-reached', part, percent: 100, used, limit, refused: true } as const
     const id = `limit-reached ${accountId} ${part} refused ${Math.floor(createdAt / DAY_MS)}`
@@ -125,7 +120,7 @@ export class Quotas {
 
   /** The row of all anonymous sites comes last: most writes wait for it. */
   async #listQuotas(queries: Queries, { ownerId, network }: SiteHolder): Promise<Quota[]> {
-    const { plans, anonymous } = this.#options
+    const { plans, anonymous } = this.parts
     if (ownerId !== null)
       return [
         {

@@ -1,5 +1,6 @@
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import { UNLIMITED } from '../../protocol/format.ts'
+import { Component } from '../lib/component.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
@@ -52,8 +53,7 @@ const MAX_REFUSALS_WITH_LOOKUP = 100
 const KEY_TTL_MS = 1000
 
 /** Spec 8.1: windows aligned to the hour, exact over all processes of the store. */
-export class RateLimits {
-  readonly #parts: LimitsParts
+export class RateLimits extends Component<LimitsParts> {
   #window = 0
   /** How many requests were refused since the limit was exceeded. */
   readonly #exhausted = new Map<string, number>()
@@ -62,10 +62,6 @@ export class RateLimits {
   /** A request with a cached account does not extend its lifetime. */
   readonly #fromCache = new WeakSet<Account>()
   readonly #recentCounts = new Map<string, { count: number; at: number }>()
-
-  constructor(parts: LimitsParts) {
-    this.#parts = parts
-  }
 
   /** A changed plan applies from the next request. */
   async charge(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
@@ -77,7 +73,7 @@ export class RateLimits {
       if (refusals >= MAX_REFUSALS_WITH_LOOKUP) this.#cacheKey(caller)
       return this.#toStatus(limit, limit + 1, window)
     }
-    const count = await this.#parts.store.execute('unread', ({ counters }) => counters.add(key, window))
+    const count = await this.parts.store.execute('unread', ({ counters }) => counters.add(key, window))
     this.#remember(key, count)
     if (count > limit && this.#exhausted.size < MAX_EXHAUSTED_CALLERS) this.#exhausted.set(isExhausted, 0)
     return this.#toStatus(limit, count, window)
@@ -86,15 +82,15 @@ export class RateLimits {
   /** At most a second old, when the caller is far beyond its limit: its requests cost no statement. */
   findFlooding(keyHash: string): KeyCaller | undefined {
     const found = this.#flooding.get(keyHash)
-    return found && this.#parts.clock() - found.at < KEY_TTL_MS ? found.caller : undefined
+    return found && this.parts.clock() - found.at < KEY_TTL_MS ? found.caller : undefined
   }
 
   /** Without charging, at most a second old. */
   async peek(caller: Caller, kind: LimitKind): Promise<RateLimitStatus> {
     const { key, limit, window } = this.#counter(caller, kind)
     const seen = this.#recentCounts.get(key)
-    if (seen && this.#parts.clock() - seen.at < COUNT_TTL_MS) return this.#toStatus(limit, seen.count, window)
-    const count = await this.#parts.store.read.counters.value(key, window)
+    if (seen && this.parts.clock() - seen.at < COUNT_TTL_MS) return this.#toStatus(limit, seen.count, window)
+    const count = await this.parts.store.read.counters.value(key, window)
     this.#remember(key, count)
     return this.#toStatus(limit, count, window)
   }
@@ -110,12 +106,12 @@ export class RateLimits {
     if (this.#fromCache.has(account) || this.findFlooding(keyHash)) return
     if (this.#flooding.size >= MAX_EXHAUSTED_CALLERS) this.#flooding.clear()
     this.#fromCache.add(account)
-    this.#flooding.set(keyHash, { caller: { account, keyHash, grant }, at: this.#parts.clock() })
+    this.#flooding.set(keyHash, { caller: { account, keyHash, grant }, at: this.parts.clock() })
   }
 
   #remember(key: string, count: number): void {
     if (this.#recentCounts.size >= MAX_EXHAUSTED_CALLERS) this.#recentCounts.clear()
-    this.#recentCounts.set(key, { count, at: this.#parts.clock() })
+    this.#recentCounts.set(key, { count, at: this.parts.clock() })
   }
 
   #toStatus(limit: number, count: number, window: number): RateLimitStatus {
@@ -124,13 +120,13 @@ export class RateLimits {
       limit,
       remaining: Math.max(0, limit - count),
       reset: end / 1000,
-      secondsLeft: Math.max(1, Math.ceil((end - this.#parts.clock()) / 1000)),
+      secondsLeft: Math.max(1, Math.ceil((end - this.parts.clock()) / 1000)),
       admitted: count <= limit,
     }
   }
 
   #counter(caller: Caller, kind: LimitKind): { key: string; limit: number; window: number } {
-    const { clock } = this.#parts
+    const { clock } = this.parts
     const window = Math.floor(clock() / HOUR_MS) * HOUR_MS
     if (window !== this.#window) {
       this.#window = window
@@ -142,7 +138,7 @@ export class RateLimits {
   }
 
   #budget(caller: Caller, kind: LimitKind): { key: string; limit: number } {
-    const { rates, plans } = this.#parts
+    const { rates, plans } = this.parts
     if (kind === 'message') {
       const { key, limit } = this.#budget(caller, 'api')
       return { key: messageKey(key), limit: Math.min(UNLIMITED, MESSAGES_PER_REQUEST * limit) }

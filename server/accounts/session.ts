@@ -1,4 +1,5 @@
 import type { SessionList, SessionsEndedResponse } from '../../protocol/api/account.schema.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { DAY_SECONDS, toIso } from '../lib/time.ts'
 import { hashToken } from '../lib/tokens.ts'
@@ -12,23 +13,15 @@ const MAX_SESSIONS = 50
 
 const SESSION_ID_LENGTH = 16
 
-type SessionsParts = Pick<Parts, 'store' | 'clock'>
-
 /** Contract, "Sign-in". Stores only hashes of tokens. */
-export class Sessions {
-  readonly #parts: SessionsParts
-
-  constructor(parts: SessionsParts) {
-    this.#parts = parts
-  }
-
+export class Sessions extends Component<Pick<Parts, 'store' | 'clock'>> {
   /** Within the transaction that signs a browser in. Beyond the limit the oldest session ends. */
   async open(
     tx: WriteTransaction,
     account: Account,
     { token, browser }: { token: string; browser: string | null },
   ): Promise<void> {
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     await tx.signIns.trimSessions(account.id, MAX_SESSIONS - 1)
     await tx.signIns.addSession({
       tokenHash: hashToken(token),
@@ -40,12 +33,12 @@ export class Sessions {
   }
 
   find(token: string): Promise<{ account: Account; createdAt: number } | undefined> {
-    return this.#parts.store.read.signIns.session(hashToken(token), this.#parts.clock())
+    return this.parts.store.read.signIns.session(hashToken(token), this.parts.clock())
   }
 
   /** Newest first; `token` marks the caller's own session. */
   async list(account: Account, token: string | undefined): Promise<SessionList> {
-    const rows = await this.#parts.store.read.signIns.listSessions(account.id, this.#parts.clock())
+    const rows = await this.parts.store.read.signIns.listSessions(account.id, this.parts.clock())
     const asking = token === undefined ? undefined : sessionId(token)
     return {
       sessions: rows.map((row) => ({
@@ -59,15 +52,13 @@ export class Sessions {
   }
 
   async close(token: string): Promise<void> {
-    await this.#parts.store.write('available', INDEPENDENT, (tx) =>
-      tx.signIns.deleteSession(hashToken(token)),
-    )
+    await this.parts.store.write('available', INDEPENDENT, (tx) => tx.signIns.deleteSession(hashToken(token)))
   }
 
   /** NOT_FOUND without a session of this id. */
   async end(account: Account, id: string): Promise<SessionsEndedResponse> {
-    const now = this.#parts.clock()
-    const ended = await this.#parts.store.write('durable', { account: account.id }, async (tx) => {
+    const now = this.parts.clock()
+    const ended = await this.parts.store.write('durable', { account: account.id }, async (tx) => {
       const rows = await tx.signIns.listSessions(account.id, now)
       const found = rows.filter((row) => row.tokenHash.slice(0, SESSION_ID_LENGTH) === id)
       for (const row of found) await tx.signIns.deleteSession(row.tokenHash)
@@ -79,9 +70,9 @@ export class Sessions {
 
   /** Without a token, ends all. */
   async endOthers(account: Account, token: string | undefined): Promise<SessionsEndedResponse> {
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     const besides = token === undefined ? undefined : hashToken(token)
-    const ended = await this.#parts.store.write('durable', { account: account.id }, (tx) =>
+    const ended = await this.parts.store.write('durable', { account: account.id }, (tx) =>
       tx.signIns.deleteSessions(account.id, { now, besides }),
     )
     return { ended }

@@ -1,3 +1,4 @@
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { Signer } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
@@ -18,14 +19,8 @@ export interface UnsubscribeQuery {
 }
 
 /** Turn one kind of emails off without a sign-in (RFC 8058). */
-export class UnsubscribeLinks {
-  readonly #parts: UnsubscribeParts
-  readonly #signer: Signer
-
-  constructor(parts: UnsubscribeParts) {
-    this.#parts = parts
-    this.#signer = new Signer(parts.secret, 'unsubscribe')
-  }
+export class UnsubscribeLinks extends Component<UnsubscribeParts> {
+  readonly #signer = new Signer(this.parts.secret, 'unsubscribe')
 
   /** Undefined when the emails cannot be turned off. */
   create(accountId: string, event: NoticeEvent['kind']): string | undefined {
@@ -35,7 +30,7 @@ export class UnsubscribeLinks {
       ...{ account: accountId, kind },
       signature: this.#signer.sign([accountId, kind]),
     })
-    return `${this.#parts.baseUrl}${UNSUBSCRIBE_PATH}?${query}`
+    return `${this.parts.baseUrl}${UNSUBSCRIBE_PATH}?${query}`
   }
 
   verify({ account, kind, signature }: UnsubscribeQuery) {
@@ -50,7 +45,7 @@ export class UnsubscribeLinks {
     if (kind === undefined) return false
     const account = { id: String(query.account) }
     try {
-      await this.#parts.accounts.changeNotices(account, { notices: { [kind]: false } })
+      await this.parts.accounts.changeNotices(account, { notices: { [kind]: false } })
       return true
     } catch (error) {
       // The account has been deleted.

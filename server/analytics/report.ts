@@ -6,7 +6,8 @@ import type {
 } from '../../protocol/api/visits.schema.ts'
 import { VISIT_NAME_KINDS, type VisitRange } from '../../protocol/api/visits.ts'
 import { requireAccess } from '../accounts/authorization.ts'
-import { validationError } from '../lib/errors.ts'
+import { Component } from '../lib/component.ts'
+import { invalidField } from '../lib/errors.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
@@ -38,13 +39,7 @@ interface Intervals {
   previousFrom: number
 }
 
-export class VisitReports {
-  readonly #parts: VisitsParts
-
-  constructor(parts: VisitsParts) {
-    this.#parts = parts
-  }
-
+export class VisitReports extends Component<VisitsParts> {
   /**
    * Includes visits that other processes wrote, and the numbers of the same time before them. NOT_FOUND for a
    * stranger's site; VALIDATION_ERROR for an unknown time zone or several names.
@@ -54,22 +49,22 @@ export class VisitReports {
     slug: string,
     { range, timeZone, ...filter }: ReportOptions,
   ): Promise<VisitsResponse> {
-    const { read } = this.#parts.store
-    const now = this.#parts.clock()
+    const { read } = this.parts.store
+    const now = this.parts.clock()
     const { visitsKey } = await requireAccess(read, 'read', { slug, account, now })
     const selected = readFilter(filter)
     const { unit, boundaries, previousFrom } = toIntervals(range, timeZone, now)
     const [from, to] = [boundaries[0]!, boundaries.at(-1)!]
-    await this.#parts.recorder?.flush()
+    await this.parts.recorder?.flush()
     const span = { from: previousFrom, to, interval: HOUR_MS }
-    const hours = this.#parts.recorder ? await read.visits.series(visitsKey, span) : []
-    const series = this.#parts.recorder ? buildSeries(boundaries, hours) : []
+    const hours = this.parts.recorder ? await read.visits.series(visitsKey, span) : []
+    const series = this.parts.recorder ? buildSeries(boundaries, hours) : []
     const before = hours.filter(({ at }) => at < previousFrom + (now - from))
     return {
       slug,
       range,
       timeZone,
-      counted: this.#parts.recorder !== undefined,
+      counted: this.parts.recorder !== undefined,
       from: toIso(from),
       to: toIso(to),
       interval: unit,
@@ -92,7 +87,7 @@ export class VisitReports {
       { length: Math.ceil((to - first) / DAY_MS) },
       (_, index) => first + index * DAY_MS,
     )
-    const counted = this.#parts.recorder ? await this.#parts.store.read.visits.byDay(key, selected, days) : []
+    const counted = this.parts.recorder ? await this.parts.store.read.visits.byDay(key, selected, days) : []
     const byDay = new Map(counted.map(({ day, requests }) => [day, requests]))
     const series = days.map((day) => ({ at: toIso(day), requests: byDay.get(day) ?? 0 }))
     return { ...selected, requests: series.reduce((sum, { requests }) => sum + requests, 0), series }
@@ -104,9 +99,9 @@ export class VisitReports {
     key: string,
     { from, to }: { from: number; to: number },
   ): Promise<Pick<VisitsResponse, NamesField>> {
-    if (!this.#parts.recorder)
+    if (!this.parts.recorder)
       return { topPaths: [], topPages: [], topFiles: [], referrers: [], missingPaths: [] }
-    const { visits, domains } = this.#parts.store.read
+    const { visits, domains } = this.parts.store.read
     const days = { from: floorTime(from, DAY_MS), to }
     const own = new Set((await domains.bySite(slug)).map(({ domain }) => domain))
     const options = { ...days, limit: MAX_REPORTED_NAMES }
@@ -128,9 +123,7 @@ type NamesField = 'topPaths' | 'topPages' | 'topFiles' | 'referrers' | 'missingP
 function readFilter(filter: VisitFilter): Pick<FilteredVisits, 'kind' | 'name'> | undefined {
   const [kind, another] = VISIT_NAME_KINDS.filter((one) => filter[one] !== undefined)
   if (another)
-    throw validationError([
-      { field: another, message: `cannot be combined with ${kind}: paths and hosts are counted separately` },
-    ])
+    throw invalidField(another, `cannot be combined with ${kind}: paths and hosts are counted separately`)
   return kind && { kind, name: filter[kind]! }
 }
 
@@ -152,7 +145,7 @@ function startOfDay(now: number, timeZone: string): Temporal.ZonedDateTime {
   try {
     return Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timeZone).startOfDay()
   } catch {
-    throw validationError([{ field: 'timeZone', message: 'must be an IANA time zone such as Europe/Berlin' }])
+    throw invalidField('timeZone', 'must be an IANA time zone such as Europe/Berlin')
   }
 }
 

@@ -1,6 +1,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { DAY_MS } from '../lib/time.ts'
-import { INDEPENDENT, type Store } from '../store/store.ts'
+import type { Parts } from '../parts.ts'
+import { INDEPENDENT } from '../store/store.ts'
 import { SALT_GRACE_MS } from './visit-recorder.ts'
 
 /** Days that can be queried, plus the current one. */
@@ -11,16 +12,13 @@ const MAX_NAMES_PER_PAST_DAY = 100
 
 const SITES_PER_QUERY = 500
 
-interface VisitSweepOptions {
-  store: Store
-  clock: () => number
-}
+type VisitSweepParts = Pick<Parts, 'store' | 'clock'>
 
 /**
  * Deletes a day's salt as soon as no node can have anything to write for that day, and with it the visitors;
  * and counts after 91 days.
  */
-export async function pruneVisits(options: VisitSweepOptions): Promise<number> {
+export async function pruneVisits(options: VisitSweepParts): Promise<number> {
   const { store, clock } = options
   const now = clock()
   const today = Math.floor(now / DAY_MS) * DAY_MS
@@ -40,14 +38,14 @@ export async function pruneVisits(options: VisitSweepOptions): Promise<number> {
  * Deletes rarely requested names of the two days before, because a stop may have ended the run of the first, and all counts
  * of deleted sites. Reads all visited sites.
  */
-export async function truncateVisits(options: VisitSweepOptions): Promise<number> {
+export async function truncateVisits(options: VisitSweepParts): Promise<number> {
   const today = Math.floor(options.clock() / DAY_MS) * DAY_MS
   const names =
     (await truncateDay(options, today - 2 * DAY_MS)) + (await truncateDay(options, today - DAY_MS))
   return names + (await deleteVisitsOfDeletedSites(options))
 }
 
-async function truncateDay({ store }: VisitSweepOptions, day: number): Promise<number> {
+async function truncateDay({ store }: VisitSweepParts, day: number): Promise<number> {
   let folded = 0
   for (let after = ''; ; ) {
     const slugs = await store.read.visits.visitedOn(day, after, SITES_PER_QUERY)
@@ -62,7 +60,7 @@ async function truncateDay({ store }: VisitSweepOptions, day: number): Promise<n
   }
 }
 
-async function deleteVisitsOfDeletedSites({ store }: VisitSweepOptions): Promise<number> {
+async function deleteVisitsOfDeletedSites({ store }: VisitSweepParts): Promise<number> {
   let dropped = 0
   for (let after = ''; ; ) {
     const slugs = await store.read.visits.sitesWithVisits(after, SITES_PER_QUERY)

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
-import type { Log } from '../lib/log.ts'
+import { Component } from '../lib/component.ts'
 import { DAY_MS, HOUR_MS, toIso } from '../lib/time.ts'
 import { computeMac } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
-import { INDEPENDENT, type Store } from '../store/store.ts'
+import { INDEPENDENT } from '../store/store.ts'
 import { BUFFER_LIMITS, type SiteStats, StatsBuffer, type StatsChunk } from './stats-buffer.ts'
 
-interface VisitRecorderOptions extends Pick<Parts, 'store' | 'clock' | 'log'> {
+interface VisitRecorderParts extends Pick<Parts, 'store' | 'clock' | 'log'> {
   /** Visitors written per day over all nodes, at about 80 bytes each: a flood must not fill the disk. */
   maxVisitorsPerDay?: number
 }
@@ -34,28 +34,16 @@ const VISITOR_BYTES = 12
  * Collects visits in memory and writes them every ten seconds. Writes are additive, so their order does not
  * matter. A failed write is retried with the next one; a crash loses ten seconds.
  */
-export class VisitRecorder implements AsyncDisposable {
-  buffer: StatsBuffer
-  readonly #store: Store
-  readonly #clock: () => number
-  readonly #log: Log
-  readonly #timer: NodeJS.Timeout
+export class VisitRecorder extends Component<VisitRecorderParts> implements AsyncDisposable {
+  buffer = new StatsBuffer(this.parts.clock())
+  readonly #timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref()
   readonly #waiting: StatsBuffer[] = []
-  readonly #maxVisitorsPerDay: number
+  readonly #maxVisitorsPerDay = this.parts.maxVisitorsPerDay ?? MAX_VISITORS_PER_DAY
   #writing: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
   #salt: { day: number; salt: string } | undefined
   /** New visitors of the current day over all nodes, as of the last write of this one. */
   #newVisitors = { day: 0, visitors: 0 }
-
-  constructor({ store, clock, log, maxVisitorsPerDay = MAX_VISITORS_PER_DAY }: VisitRecorderOptions) {
-    this.#store = store
-    this.#clock = clock
-    this.#log = log
-    this.#maxVisitorsPerDay = maxVisitorsPerDay
-    this.buffer = new StatsBuffer(clock())
-    this.#timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref()
-  }
 
   rotateIfDue(now: number): void {
     if (!this.buffer.includes(now)) this.#rotate(now)
@@ -91,7 +79,7 @@ export class VisitRecorder implements AsyncDisposable {
     this.buffer = new StatsBuffer(now)
     const { dropped, droppedNames, droppedVisitors } = buffer
     if (dropped + droppedNames + droppedVisitors > 0)
-      this.#log.warn('visit limits exceeded; counting totals only', {
+      this.parts.log.warn('visit limits exceeded; counting totals only', {
         lost: dropped,
         unnamed: droppedNames,
         unmet: droppedVisitors,
@@ -102,18 +90,18 @@ export class VisitRecorder implements AsyncDisposable {
     const oldest = this.#waiting.shift()!
     const { requests } = oldest
     oldest.drop()
-    this.#log.error('visits lost: the store was unreachable for too long', { requests })
+    this.parts.log.error('visits lost: the store was unreachable for too long', { requests })
   }
 
   /** While the store is unreachable the buffer continues until the end of its hour, so that retries lose nothing. */
   async #write(): Promise<void> {
-    if (this.#salt && isClosedDay(this.#salt.day, this.#clock())) this.#salt = undefined
+    if (this.#salt && isClosedDay(this.#salt.day, this.parts.clock())) this.#salt = undefined
     try {
       await this.#writeWaiting()
-      this.#rotate(this.#clock())
+      this.#rotate(this.parts.clock())
       await this.#writeWaiting()
     } catch (error) {
-      this.#log.warn('writing visits failed; will retry', { error })
+      this.parts.log.warn('writing visits failed; will retry', { error })
     }
   }
 
@@ -138,7 +126,9 @@ export class VisitRecorder implements AsyncDisposable {
             : visitors.map((visitor) => hashVisitor(tracksVisitors, slug, visitor))
         return { slug, requests, bytes, visitors: hashes, names }
       })
-      const written = await this.#store.write('relaxed', INDEPENDENT, (tx) => tx.visits.add(hour, day, rows))
+      const written = await this.parts.store.write('relaxed', INDEPENDENT, (tx) =>
+        tx.visits.add(hour, day, rows),
+      )
       for (const chunk of chunks) if (chunk.site.drop(chunk)) buffer.sites.delete(chunk.site.slug)
       this.#noticeLimit(written)
       await turnOfTheLoop()
@@ -154,7 +144,7 @@ export class VisitRecorder implements AsyncDisposable {
   #noticeLimit({ added, total: visitors }: { added: number; total: number }): void {
     this.#newVisitors.visitors = visitors
     if (visitors - added < this.#maxVisitorsPerDay && visitors >= this.#maxVisitorsPerDay)
-      this.#log.warn('daily limit of counted visitors reached', {
+      this.parts.log.warn('daily limit of counted visitors reached', {
         day: toIso(this.#newVisitors.day),
         visitors,
       })
@@ -162,12 +152,12 @@ export class VisitRecorder implements AsyncDisposable {
 
   /** Shared by all nodes; undefined when the day has ended and its salt is deleted. */
   async #getSalt(day: number): Promise<string | undefined> {
-    if (isClosedDay(day, this.#clock())) return undefined
+    if (isClosedDay(day, this.parts.clock())) return undefined
     if (this.#salt?.day === day) return this.#salt.salt
     const fresh = randomBytes(32).toString('base64url')
     const salt =
-      (await this.#store.read.visits.salt(day)) ??
-      (await this.#store.write('relaxed', INDEPENDENT, (tx) => tx.visits.getOrCreateSalt(day, fresh)))
+      (await this.parts.store.read.visits.salt(day)) ??
+      (await this.parts.store.write('relaxed', INDEPENDENT, (tx) => tx.visits.getOrCreateSalt(day, fresh)))
     this.#salt = { day, salt }
     return salt
   }

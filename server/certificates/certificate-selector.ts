@@ -6,13 +6,14 @@ import type { CertificateFiles, KeyPair } from '../../packages/http-server/tls/c
 import type { ClientHello } from '../../packages/http-server/tls/client-hello.ts'
 import type { SelectedCertificate } from '../../packages/http-server/tls/tls-acceptor.ts'
 import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
+import { Component } from '../lib/component.ts'
 import { LoadingCache } from '../lib/loading-cache.ts'
 import type { Log } from '../lib/log.ts'
 import type { MissLimiter } from '../lib/miss-limiter.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { Coalesced, READ_INTERVAL_MS } from '../lib/share-result.ts'
 import type { Store } from '../store/store.ts'
-import type { Certificate, StoredChallenge } from '../store/tables/certificates.ts'
+import type { Certificate } from '../store/tables/certificates.ts'
 import { certificateKeyContext } from './stored-keys.ts'
 import type { TicketKeys } from './ticket-keys.ts'
 
@@ -76,11 +77,21 @@ const CACHE_BYTES = 32 * 2 ** 20
 const STATIC_CERT_KEY = ''
 
 /** Only active domains and the service's own names have a certificate. */
-export class CertificateSelector {
-  readonly #options: CertificateSelectorOptions
-  readonly #cache: LoadingCache<CachedContext>
+export class CertificateSelector extends Component<CertificateSelectorOptions> {
+  readonly #cache = new LoadingCache<CachedContext>({
+    load: (key) => this.#build(key),
+    bytes: () => CONTEXT_BYTES,
+    isNegative: ({ context }) => context === undefined,
+    onEvict: ({ context }) => context && releaseContext(context),
+    budget: new MemoryBudget(CACHE_BYTES),
+    breaker: this.parts.breaker,
+  })
   /** By name the last to expire, read for each handshake: a new challenge of a name replaces the one before. */
-  readonly #pendingChallenges: Coalesced<ReadonlyMap<string, StoredChallenge>>
+  readonly #pendingChallenges = new Coalesced(async () => {
+    const { store, clock } = this.parts
+    const stored = await store.read.acme.challenges('tls-alpn-01', clock())
+    return new Map(stored.reverse().map((challenge) => [challenge.name, challenge]))
+  }, READ_INTERVAL_MS)
   readonly #challenges = new Map<string, Promise<SelectedCertificate>>()
   #hasWarned = false
   /** The service's own names that had a certificate at the last check. */
@@ -88,28 +99,12 @@ export class CertificateSelector {
   /** Own names with a failed last check. */
   readonly #undetermined = new Set<string>()
 
-  constructor(options: CertificateSelectorOptions) {
-    this.#options = options
-    this.#pendingChallenges = new Coalesced(async () => {
-      const stored = await options.store.read.acme.challenges('tls-alpn-01', options.clock())
-      return new Map(stored.reverse().map((challenge) => [challenge.name, challenge]))
-    }, READ_INTERVAL_MS)
-    this.#cache = new LoadingCache({
-      load: (key) => this.#build(key),
-      bytes: () => CONTEXT_BYTES,
-      isNegative: ({ context }) => context === undefined,
-      onEvict: ({ context }) => context && releaseContext(context),
-      budget: new MemoryBudget(CACHE_BYTES),
-      breaker: options.breaker,
-    })
-  }
-
   /** Undefined when the name has no certificate. UNAVAILABLE when the store is needed and unreachable. */
   choose(
     hello: ClientHello,
     address: string,
   ): SelectedCertificate | undefined | Promise<SelectedCertificate | undefined> {
-    const name = hello.serverName ?? this.#options.baseHost
+    const name = hello.serverName ?? this.parts.baseHost
     if (hello.protocols.includes(ACME_PROTOCOL)) return this.#selectChallenge(name)
     const key = this.#cacheKey(name)
     if (key === undefined) return undefined
@@ -126,8 +121,8 @@ export class CertificateSelector {
   }
 
   /** Checks which own names have a certificate. Never rejects. */
-  async refresh(names: readonly string[] = this.#options.own): Promise<void> {
-    const own = names.filter((name) => this.#options.own.includes(name))
+  async refresh(names: readonly string[] = this.parts.own): Promise<void> {
+    const own = names.filter((name) => this.parts.own.includes(name))
     // A handshake that needs the certificate reports the same error.
     const results = await Promise.allSettled(own.map((name) => this.#cache.get(name)))
     for (const [index, name] of own.entries()) {
@@ -143,7 +138,7 @@ export class CertificateSelector {
     if (names === undefined) this.#cache.markStale()
     else {
       for (const name of names) this.#cache.invalidate(name)
-      this.#options.missLimiter.addKnown(names)
+      this.parts.missLimiter.addKnown(names)
     }
     return this.refresh(names)
   }
@@ -154,7 +149,7 @@ export class CertificateSelector {
 
   /** The name under which a host's certificate is stored; undefined when the host cannot have one. */
   #cacheKey(name: string): string | undefined {
-    const { files, own, siteDomain, perSite } = this.#options
+    const { files, own, siteDomain, perSite } = this.parts
     if (own.includes(name)) return name
     if (files?.covers(name)) return STATIC_CERT_KEY
     const wildcard = `*.${siteDomain}`
@@ -167,7 +162,7 @@ export class CertificateSelector {
   }
 
   async #build(key: string): Promise<CachedContext> {
-    const { files, tickets } = this.#options
+    const { files, tickets } = this.parts
     const pair = key === STATIC_CERT_KEY ? files?.pair : await this.#load(key)
     const { generation } = tickets.current
     if (!pair) return { context: undefined, generation }
@@ -181,7 +176,7 @@ export class CertificateSelector {
 
   /** Only names that are served have one, in one statement. */
   #find(name: string): Promise<Certificate | undefined> {
-    const { store, own, siteDomain } = this.#options
+    const { store, own, siteDomain } = this.parts
     const { certificates } = store.read
     if (own.includes(name)) return certificates.find(name)
     if (!name.endsWith(`.${siteDomain}`)) return certificates.findOfDomain(name)
@@ -190,10 +185,10 @@ export class CertificateSelector {
 
   #decrypt({ name, chain, key }: Certificate): KeyPair | undefined {
     if (chain === null || key === null) return undefined
-    const opened = this.#options.secretBox.decrypt(key, certificateKeyContext(name))
+    const opened = this.parts.secretBox.decrypt(key, certificateKeyContext(name))
     if (opened !== undefined) return { chain, key: opened }
     if (!this.#hasWarned)
-      this.#options.log.error(
+      this.parts.log.error(
         'cannot decrypt the key of a certificate: SLIPWAY_SECRET differs from the one that encrypted it',
         { name },
       )
@@ -206,7 +201,7 @@ export class CertificateSelector {
     const isMiss = ({ context }: CachedContext) => context === undefined
     const made = this.#cache.isLoading(key)
       ? await load()
-      : await this.#options.missLimiter.run(key, address, load, isMiss)
+      : await this.parts.missLimiter.run(key, address, load, isMiss)
     return this.#select(made, key)
   }
 
@@ -241,14 +236,14 @@ export class CertificateSelector {
       ciphers: CIPHERS,
       honorCipherOrder: true,
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-      ticketKeys: this.#options.tickets.current.key,
+      ticketKeys: this.parts.tickets.current.key,
       sessionIdContext: createHash('sha256').update(cacheKey).digest('base64url').slice(0, 32),
     })
   }
 
   /** Reuses the cached certificate and replaces only its ticket keys. */
   #select(made: CachedContext, key: string): SelectedCertificate | undefined {
-    const { protocols, tickets, trustsProxies } = this.#options
+    const { protocols, tickets, trustsProxies } = this.parts
     const { context } = made
     if (context === undefined) return undefined
     const current = tickets.current

@@ -1,5 +1,6 @@
 import type { DomainCertificate } from '../../protocol/api/domains.schema.ts'
 import type { CaaPolicy } from '../domains/caa.ts'
+import { Component } from '../lib/component.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { isWithin, MINUTE_MS, SECOND_MS, toIsoOrNull } from '../lib/time.ts'
 import type { Store, WriteTransaction } from '../store/store.ts'
@@ -36,9 +37,8 @@ const MAX_BACKOFF_MS = 5 * MINUTE_MS
  * The store holds the complete state of a certificate, so that any node can continue. A certificate is served until it
  * expires or is replaced.
  */
-export class CertificateManager implements AsyncDisposable {
-  readonly #deps: IssuingDeps
-  readonly #issuance: Issuance
+export class CertificateManager extends Component<IssuingDeps> implements AsyncDisposable {
+  readonly #issuance = new Issuance(this.parts)
   readonly #stopping = Promise.withResolvers<void>()
   #stopped = false
   #maintainedAt = Number.NEGATIVE_INFINITY
@@ -47,24 +47,19 @@ export class CertificateManager implements AsyncDisposable {
   /** Consecutive failures to reach the CA. */
   #breaker = { failures: 0, openedAt: Number.NEGATIVE_INFINITY, pauseMs: 0 }
 
-  constructor(deps: IssuingDeps) {
-    this.#deps = deps
-    this.#issuance = new Issuance(deps)
-  }
-
   /** In the transaction that activates the name: requests a certificate unless a valid one exists. */
   request(tx: WriteTransaction, name: string): Promise<void> {
-    return requestCertificate(tx, name, this.#deps.clock())
+    return requestCertificate(tx, name, this.parts.clock())
   }
 
   /** Called in the transaction that removes a name: stops requests and renewals. */
   release(tx: WriteTransaction, name: string): Promise<void> {
-    return releaseCertificate(tx, name, this.#deps.clock())
+    return releaseCertificate(tx, name, this.parts.clock())
   }
 
   /** After too many failures; the CA's limits still apply. */
   async retry(name: string): Promise<void> {
-    const { store, clock } = this.#deps
+    const { store, clock } = this.parts
     const hasNoRetry = (certificate: CertificateSummary | undefined) =>
       certificate?.dueAt === null && certificate.unusedSince === null
     if (!hasNoRetry(await store.read.certificates.findSummary(name))) return
@@ -75,7 +70,7 @@ export class CertificateManager implements AsyncDisposable {
   }
 
   async caaPolicy(name: string): Promise<CaaPolicy | undefined> {
-    const { acme, clock, log } = this.#deps
+    const { acme, clock, log } = this.parts
     if (this.#isPaused(clock())) return undefined
     try {
       const validationMethods = challengeTypesFor(name, { byDns: false, first: null })
@@ -88,7 +83,7 @@ export class CertificateManager implements AsyncDisposable {
 
   /** States of the requested certificates by name; the others are absent. */
   async statuses(names: readonly string[]): Promise<Map<string, DomainCertificate>> {
-    const { store, clock } = this.#deps
+    const { store, clock } = this.parts
     const certificates = await store.read.certificates.summaries(names)
     const requested = certificates.filter((certificate) => certificate.unusedSince === null)
     return new Map(requested.map((certificate) => [certificate.name, toStatus(certificate, clock())]))
@@ -106,7 +101,7 @@ export class CertificateManager implements AsyncDisposable {
 
   /** For a job with its store; returns how many names were changed. */
   repairNames(store: Store): Promise<number> {
-    return repairNames(this.#deps, store)
+    return repairNames(this.parts, store)
   }
 
   /** Stops immediately: another process resumes pending orders. */
@@ -117,11 +112,11 @@ export class CertificateManager implements AsyncDisposable {
   }
 
   async #runBatch(): Promise<number> {
-    const { store, clock, directory } = this.#deps
+    const { store, clock, directory } = this.parts
     await this.#maintain()
     const now = clock()
     if (this.#isPaused(now)) return 0
-    if (await requestSiteCertificates(this.#deps, this.#coveredUntil - MAX_WRITE_MS)) this.#coveredUntil = now
+    if (await requestSiteCertificates(this.parts, this.#coveredUntil - MAX_WRITE_MS)) this.#coveredUntil = now
     let due = await store.read.certificates.due(now, NAMES_PER_BATCH, { withOrders: true })
     if (due.length === 0) return 0
     if (await isPaused(store.read, { directory, names: [] }, now))
@@ -129,14 +124,14 @@ export class CertificateManager implements AsyncDisposable {
     const { order = [], renewalInfo = [] } = Object.groupBy(due, (certificate) =>
       needsOrder(certificate, now) ? 'order' : 'renewalInfo',
     )
-    const [issued] = await Promise.all([this.#processAll(order), refreshRenewalInfo(this.#deps, renewalInfo)])
+    const [issued] = await Promise.all([this.#processAll(order), refreshRenewalInfo(this.parts, renewalInfo)])
     return issued
   }
 
   async #maintain(): Promise<void> {
-    const now = this.#deps.clock()
+    const now = this.parts.clock()
     if (isWithin(MAINTENANCE_INTERVAL_MS, this.#maintainedAt, now)) return
-    await maintain(this.#deps, this.#maintainedAt === Number.NEGATIVE_INFINITY)
+    await maintain(this.parts, this.#maintainedAt === Number.NEGATIVE_INFINITY)
     this.#maintainedAt = now
     this.#coveredUntil = 0
   }
@@ -146,7 +141,7 @@ export class CertificateManager implements AsyncDisposable {
    * ten at a time. Stops when the CA is unreachable or limits.
    */
   async #processAll(certificates: readonly CertificateSummary[]): Promise<number> {
-    const { clock } = this.#deps
+    const { clock } = this.parts
     const began = clock()
     let issued = 0
     let continues = true
@@ -171,13 +166,13 @@ export class CertificateManager implements AsyncDisposable {
       else if (outcome !== 'waiting') this.#breaker.failures = 0
       return outcome
     } catch (error) {
-      if (!this.#stopped) this.#deps.log.error('processing a certificate failed', { name, error })
+      if (!this.#stopped) this.parts.log.error('processing a certificate failed', { name, error })
       return 'failed'
     }
   }
 
   #openBreaker(): void {
-    const openedAt = this.#deps.clock()
+    const openedAt = this.parts.clock()
     if (this.#isPaused(openedAt)) return
     const { failures } = this.#breaker
     const pauseMs = Math.min(MIN_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS)

@@ -1,6 +1,6 @@
 import { generateKey } from '../../packages/acme-client/jws.ts'
 import { type SecretBox, UndecryptableError } from '../lib/secret-box.ts'
-import type { Store } from '../store/store.ts'
+import type { Parts } from '../parts.ts'
 import { emptyCertificate } from '../store/tables/certificates.ts'
 
 // What each encrypted key is bound to, so that one row's key cannot stand in for another's (`SecretBox`).
@@ -19,10 +19,8 @@ export function accountKeyContext(directory: string): string {
 
 const NAMES_PER_READ = 100
 
-export interface ReencryptOptions {
-  store: Store
+export interface ReencryptOptions extends Pick<Parts, 'store' | 'clock'> {
   secretBox: SecretBox
-  clock: () => number
   /** Discards keys that no accepted secret decrypts, in place of an error. */
   discardsLostKeys?: boolean | undefined
 }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Log } from '../lib/log.ts'
+import { Component } from '../lib/component.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { HOUR_MS } from '../lib/time.ts'
+import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 
 const PERIOD_MS = 12 * HOUR_MS
@@ -11,26 +12,16 @@ const KEY_BYTES = 48
 /** Minimum interval between two attempts to get the keys of a period from the store. */
 const RETRY_MS = 10_000
 
-interface TicketKeysOptions {
-  store: Store
-  secretBox: SecretBox
-  clock: () => number
-  log: Log
-}
+type TicketKeysParts = Pick<Parts, 'store' | 'clock' | 'log'> & { secretBox: SecretBox }
 
 /** Random, shared through the store (RFC 5077; RFC 8446, 4.6.1; docs/decisions/008-handshakes.md). */
-export class TicketKeys {
-  readonly #options: TicketKeysOptions
+export class TicketKeys extends Component<TicketKeysParts> {
   readonly #keys = new Map<number, Buffer>()
   #period = Number.NaN
   #isRefreshing = false
   #nextAttempt = Number.NEGATIVE_INFINITY
   /** Incremented with each change of the current key: contexts with the previous key must be created again. */
   #generation = 0
-
-  constructor(options: TicketKeysOptions) {
-    this.#options = options
-  }
 
   /** The current key, 48 bytes as `tls.createSecureContext` takes them, and its number among those of this process. */
   get current(): { key: Buffer; generation: number } {
@@ -42,7 +33,7 @@ export class TicketKeys {
 
   /** Reads the keys of this period and the next one from the store, and creates missing ones. Never rejects. */
   async refresh(): Promise<void> {
-    const { store, clock, log } = this.#options
+    const { store, clock, log } = this.parts
     if (this.#isRefreshing || clock() < this.#nextAttempt) return
     this.#isRefreshing = true
     this.#nextAttempt = clock() + RETRY_MS
@@ -62,7 +53,7 @@ export class TicketKeys {
 
   /** The stored key of a period; a new one when it is missing or was encrypted with another secret. */
   async #shared(queries: Store['read']['ticketKeys'], period: number): Promise<Buffer> {
-    const { secretBox } = this.#options
+    const { secretBox } = this.parts
     const context = `session tickets ${period}`
     const row = await queries.find(period)
     const opened = row && secretBox.decrypt(row.key, context)
@@ -82,6 +73,6 @@ export class TicketKeys {
   }
 
   #periodNow(): number {
-    return Math.floor(this.#options.clock() / PERIOD_MS)
+    return Math.floor(this.parts.clock() / PERIOD_MS)
   }
 }

@@ -8,6 +8,7 @@ import type {
 import { pluralize } from '../../protocol/format.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import type { Plan, Plans } from '../accounts/plans.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Queries } from '../store/queries.ts'
@@ -36,43 +37,34 @@ interface DomainsOptions extends DomainVerifierOptions, Pick<DomainWatchersOptio
 const RESERVATIONS_PER_DOMAIN = 10
 
 /** Custom domains, from the required DNS records to the name that is served (spec 4.11 and 5.3). */
-export class DomainService implements Disposable {
-  readonly #options: DomainsOptions
-  readonly #verifier: DomainVerifier
-  readonly #watchers: DomainWatchers
-  readonly #own: readonly string[]
-
-  constructor(options: DomainsOptions) {
-    const { siteDomain, proxyHost, baseUrl } = options
-    this.#options = options
-    this.#verifier = new DomainVerifier(options)
-    this.#watchers = new DomainWatchers({
-      ...options,
-      records: (rows, all) => this.#records(rows, all),
-      verify: (row) => this.#verifier.verifyNow(row),
-    })
-    this.#own = [siteDomain, proxyHost, new URL(baseUrl).hostname]
-  }
+export class DomainService extends Component<DomainsOptions> implements Disposable {
+  readonly #verifier = new DomainVerifier(this.parts)
+  readonly #watchers = new DomainWatchers({
+    ...this.parts,
+    records: (rows, all) => this.#records(rows, all),
+    verify: (row) => this.#verifier.verifyNow(row),
+  })
+  readonly #own = [this.parts.siteDomain, this.parts.proxyHost, new URL(this.parts.baseUrl).hostname]
 
   async list(account: Account): Promise<DomainList> {
-    const rows = await this.#options.store.read.domains.byAccount(account.id)
+    const rows = await this.parts.store.read.domains.byAccount(account.id)
     return { domains: await this.#records(rows, rows) }
   }
 
   /** Checks the records before it returns, unless they were checked a moment ago. */
   async check(account: Account, typed: string): Promise<DomainRecord> {
-    const { read } = this.#options.store
+    const { read } = this.parts.store
     const row = await read.domains.find(account.id, parseHostName(typed))
     if (!row) throw domainNotFound()
     const checked = await this.#verifier.verifyNow(row)
     if (!checked) throw domainNotFound()
-    if (checked.status === 'active') await this.#options.certificates?.retry(checked.domain)
+    if (checked.status === 'active') await this.parts.certificates?.retry(checked.domain)
     return this.#record(checked)
   }
 
   /** DOMAINS_UNAVAILABLE on a local service, DOMAIN_LIMIT_REACHED, DOMAIN_TAKEN if active elsewhere or added before. */
   async add(account: Account, typed: string, slug: string): Promise<DomainRecord> {
-    const { store, clock, proxyHost } = this.#options
+    const { store, clock, proxyHost } = this.parts
     if (!canReceiveDomains(proxyHost))
       throw new ApiError('DOMAINS_UNAVAILABLE', "Custom domains aren't available on this server")
     const domain = await parseDomain(typed, this.#own)
@@ -91,7 +83,7 @@ export class DomainService implements Disposable {
         if (active && active.verificationToken !== previousOwner?.verificationToken) throw domainTaken(domain)
         const primary = counterpart && (await tx.domains.find(account.id, counterpart))
         const isSecond = primary && primary.slug === slug && primary.primaryDomain === null
-        const plan = this.#options.plans.limitsOf(account)
+        const plan = this.parts.plans.limitsOf(account)
         if (!isSecond) await assertDomainLimit(tx, account, plan)
         const reservation = await tx.domains.reservation(domain, now)
         const isKept = reservation?.accountId === account.id
@@ -115,7 +107,7 @@ export class DomainService implements Disposable {
 
   /** An active name is reserved for the account for a week, so that it can be added again with the same state. */
   async remove(account: Account, typed: string): Promise<DeleteDomainResponse> {
-    const { store, clock, certificates } = this.#options
+    const { store, clock, certificates } = this.parts
     const domain = parseHostName(typed)
     await store.write('durable', { host: domain, account: account.id }, async (tx) => {
       const row = await tx.domains.find(account.id, domain)
@@ -127,7 +119,7 @@ export class DomainService implements Disposable {
 
   /** Notifies of changes of a domain; returns a function that stops it. See `watch.ts` for time limit and capacity. */
   async watch(by: WatchedBy, typed: string, listener: WatchListener): Promise<() => void> {
-    const row = await this.#options.store.read.domains.find(by.account.id, parseHostName(typed))
+    const row = await this.parts.store.read.domains.find(by.account.id, parseHostName(typed))
     if (!row) throw domainNotFound()
     return this.#watchers.watch(by, row, listener)
   }
@@ -149,20 +141,20 @@ export class DomainService implements Disposable {
 
   /** Another account's row without its TXT record: the next account that proves the name can take it. */
   async #findOwnerWithoutProof(account: Account, domain: string): Promise<Domain | undefined> {
-    const active = await this.#options.store.read.domains.active(domain)
+    const active = await this.parts.store.read.domains.active(domain)
     if (!active || active.accountId === account.id) return undefined
     return (await this.#verifier.hasLostProof(active, account.id)) ? active : undefined
   }
 
   async #record(row: Domain): Promise<DomainRecord> {
-    const rows = await this.#options.store.read.domains.byAccount(row.accountId)
+    const rows = await this.parts.store.read.domains.byAccount(row.accountId)
     const [record] = await this.#records([row], rows)
     return record!
   }
 
   /** `all` are the rows of their accounts. */
   async #records(rows: readonly Domain[], all: readonly Domain[]): Promise<DomainRecord[]> {
-    const { proxyHost, certificates } = this.#options
+    const { proxyHost, certificates } = this.parts
     const active = rows.filter((row) => row.status === 'active').map((row) => row.domain)
     const known = (active.length > 0 && (await certificates?.statuses(active))) || new Map()
     const names = Map.groupBy(all, (row) => row.accountId)

@@ -1,3 +1,4 @@
+import { Component } from '../lib/component.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { HOUR_MS, isWithin, MINUTE_MS } from '../lib/time.ts'
@@ -45,23 +46,18 @@ interface StatusChange {
 }
 
 /** Checks names in DNS, when they are due and on request, and applies the result. */
-export class DomainVerifier {
-  readonly #options: DomainVerifierOptions
+export class DomainVerifier extends Component<DomainVerifierOptions> {
   readonly #inFlight = new Map<string, Promise<Domain | undefined>>()
   readonly #shares = new ConcurrencyLimiter(MAX_REQUESTED_CHECKS)
   #stopped = false
   #warnedAt = -Infinity
-
-  constructor(options: DomainVerifierOptions) {
-    this.#options = options
-  }
 
   /**
    * The row after a check; the current row when it was checked a moment ago or too many checks are in
    * progress. Undefined when it was deleted.
    */
   async verifyNow(row: Domain): Promise<Domain | undefined> {
-    const { clock } = this.#options
+    const { clock } = this.parts
     if (row.checkedAt !== null && isWithin(MIN_CHECK_INTERVAL_MS, row.checkedAt, clock())) return row
     const name = `${row.accountId} ${row.domain}`
     const inFlight = this.#inFlight.get(name)
@@ -77,7 +73,7 @@ export class DomainVerifier {
 
   /** Whether DNS confirms to another account that the TXT record is absent. UNAVAILABLE beyond the limit. */
   async hasLostProof({ domain, verificationToken }: Domain, accountId: string): Promise<boolean> {
-    const texts = await this.#shares.run(accountId, () => lookUpTexts(this.#options.dns, domain))
+    const texts = await this.#shares.run(accountId, () => lookUpTexts(this.parts.dns, domain))
     return texts !== undefined && !hasProof(texts, verificationToken)
   }
 
@@ -96,7 +92,7 @@ export class DomainVerifier {
 
   /** Claims and checks `limit` names at a time, at most `max`, so that several nodes share the work. */
   async #verifyPieces({ max, limit, slow }: { max: number; limit: number; slow: boolean }): Promise<number> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.parts
     let changed = 0
     for (let checked = 0; checked < max && !this.#stopped; checked += limit) {
       const now = clock()
@@ -117,12 +113,12 @@ export class DomainVerifier {
 
   async #verifyStillDue(row: Domain): Promise<Domain | undefined> {
     await this.#verify(row)
-    return this.#options.store.read.domains.find(row.accountId, row.domain)
+    return this.parts.store.read.domains.find(row.accountId, row.domain)
   }
 
   /** Returns whether the name became active or pending: only that must be flushed to the disk. */
   async #verify(row: Domain): Promise<boolean> {
-    const { dns, proxyHost, clock, store, log, stopwatch = () => performance.now() } = this.#options
+    const { dns, proxyHost, clock, store, log, stopwatch = () => performance.now() } = this.parts
     const [began, start] = [clock(), stopwatch()]
     const result = await checkRecords(dns, row, proxyHost)
     const slow = stopwatch() - start >= SLOW_CHECK_MS
@@ -150,7 +146,7 @@ export class DomainVerifier {
     { domain, status }: Domain,
     { pointing, text }: CheckResult,
   ): Promise<string | undefined> {
-    const { dns, certificates } = this.#options
+    const { dns, certificates } = this.parts
     const isProven = pointing.is === 'there' && (status === 'active' || text.is === 'there')
     const policy = isProven ? await certificates?.caaPolicy(domain) : undefined
     return policy && findCaaProblem(dns, domain, policy)
@@ -167,7 +163,7 @@ export class DomainVerifier {
       durability,
     }: { result: CheckResult; began: number; slow: boolean; durability: Durability },
   ): Promise<StatusChange | false | undefined> {
-    const { clock, certificates, random = Math.random } = this.#options
+    const { clock, certificates, random = Math.random } = this.parts
     const now = clock()
     const { domain, accountId: account } = row
     const currentOwner = ofAnother(account, await tx.domains.active(domain))
@@ -197,7 +193,7 @@ export class DomainVerifier {
 
   /** A check that fails every time must not delay other names. */
   async #postpone(row: Domain, error: unknown): Promise<void> {
-    const { log, store, clock } = this.#options
+    const { log, store, clock } = this.parts
     const { domain, accountId: account } = row
     log.error('DNS check of a domain failed; will retry', { domain, account, error })
     try {
@@ -212,7 +208,7 @@ export class DomainVerifier {
   }
 
   #warn(problem: string): void {
-    const { log, clock, proxyHost } = this.#options
+    const { log, clock, proxyHost } = this.parts
     if (isWithin(WARNING_INTERVAL_MS, this.#warnedAt, clock())) return
     this.#warnedAt = clock()
     log.warn('DNS lookup of the proxy host failed; custom domains cannot be verified', { proxyHost, problem })

@@ -1,5 +1,6 @@
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HOUR_MS, isWithin, MINUTE_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
@@ -66,8 +67,7 @@ const MAX_COUNTED_ACCOUNTS = 10_000
  * The watchers of domains in this process. One timer and one query serve all of them, whichever process makes
  * a change. Pending names are checked sooner while they are watched.
  */
-export class DomainWatchers {
-  readonly #options: DomainWatchersOptions
+export class DomainWatchers extends Component<DomainWatchersOptions> {
   readonly #watchers = new Set<DomainWatcher>()
   readonly #checks = new Map<string, Promise<void>>()
   readonly #checksThisHour = new Map<string, number>()
@@ -75,10 +75,6 @@ export class DomainWatchers {
   #timer: NodeJS.Timeout | undefined
   #current: Promise<void> | undefined
   #ended = false
-
-  constructor(options: DomainWatchersOptions) {
-    this.#options = options
-  }
 
   /**
    * Sends events of a row's domain; returns a function that stops it. Ends after 15 minutes and when the
@@ -89,7 +85,7 @@ export class DomainWatchers {
     row: Domain,
     listener: WatchListener,
   ): Promise<() => void> {
-    const { store, clock, records } = this.#options
+    const { store, clock, records } = this.parts
     const all = await store.read.domains.byAccounts([account.id])
     const [record] = await records([row], all)
     this.#admit(account, rateLimitSubnet(address))
@@ -139,7 +135,7 @@ export class DomainWatchers {
         this.#timer = undefined
         this.#schedule()
       })
-    }, this.#options.pollIntervalMs ?? POLL_INTERVAL_MS)
+    }, this.parts.pollIntervalMs ?? POLL_INTERVAL_MS)
     this.#timer.unref()
   }
 
@@ -147,12 +143,12 @@ export class DomainWatchers {
     try {
       await this.#poll()
     } catch (error) {
-      this.#options.log.error('reading watched domains failed; will retry', { error })
+      this.parts.log.error('reading watched domains failed; will retry', { error })
     }
   }
 
   async #poll(): Promise<void> {
-    const { store, clock, records } = this.#options
+    const { store, clock, records } = this.parts
     const watchers = [...this.#watchers]
     const isSignedIn = await this.#signedIn(watchers)
     const all = await store.read.domains.byAccounts([...new Set(watchers.map(({ account }) => account.id))])
@@ -172,7 +168,7 @@ export class DomainWatchers {
   }
 
   async #signedIn(watchers: readonly DomainWatcher[]): Promise<(watcher: DomainWatcher) => boolean> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.parts
     const rows = await store.read.accounts.byIds([...new Set(watchers.map(({ account }) => account.id))])
     const accounts = new Map(rows.map((row) => [row.id, row]))
     const hashes = watchers.map(({ credentialHash }) => credentialHash)
@@ -198,7 +194,7 @@ export class DomainWatchers {
 
   /** Checks the names with the oldest check first. */
   #accelerateChecks(rows: readonly Domain[]): void {
-    const now = this.#options.clock()
+    const now = this.parts.clock()
     const due = rows.filter((row) => nextWatchedCheck(row, now) <= now)
     for (const row of due.toSorted((one, other) => (one.checkedAt ?? 0) - (other.checkedAt ?? 0))) {
       const name = rowKey(row)
@@ -212,7 +208,7 @@ export class DomainWatchers {
   }
 
   async #startCheck(row: Domain): Promise<void> {
-    const { verify, log } = this.#options
+    const { verify, log } = this.parts
     try {
       await verify(row)
     } catch (error) {

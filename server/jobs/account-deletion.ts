@@ -4,7 +4,8 @@ import { assertAccountNotSuspended } from '../accounts/authorization.ts'
 import { readEmail } from '../accounts/email-address.ts'
 import { counterKeys } from '../accounts/rate-limits.ts'
 import { type DomainCertificates, writeWithDomains } from '../domains/status.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { Component } from '../lib/component.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import type { AccountRemoval } from '../operations/moderation/removals.ts'
 import type { Parts } from '../parts.ts'
@@ -29,13 +30,7 @@ type AccountDeletionParts = Pick<Parts, 'store' | 'clock'> & {
  * Disables the sign-in first; then deletes the sites in several transactions; then the account. Each step is durable,
  * so that any process can resume after a crash.
  */
-export class AccountDeletion {
-  readonly #parts: AccountDeletionParts
-
-  constructor(parts: AccountDeletionParts) {
-    this.#parts = parts
-  }
-
+export class AccountDeletion extends Component<AccountDeletionParts> {
   /**
    * VALIDATION_ERROR unless `typed` is the address of the account, LAST_ADMINISTRATOR for the only administrator of the
    * service, ACCOUNT_SUSPENDED for a suspended one without a `removal`. Returns when all is deleted.
@@ -45,11 +40,9 @@ export class AccountDeletion {
     typed: string,
     removal?: AccountRemoval,
   ): Promise<DeleteAccountResponse> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     if (readEmail(typed) !== account.email)
-      throw validationError([
-        { field: 'email', message: 'must be the email address of the account to delete' },
-      ])
+      throw invalidField('email', 'must be the email address of the account to delete')
     const scope = { ...administratorScope(account), address: account.email }
     await store.write('durable', scope, async (tx) => {
       const current = await tx.accounts.byId(account.id)
@@ -100,7 +93,7 @@ export class AccountDeletion {
       // Another process has completed it.
       if (!account || account.deletionStartedAt === null) return true
       const remaining = await findSites(tx, id)
-      if (remaining.length === 0) await deleteEmptyAccount(tx, account, this.#parts.clock())
+      if (remaining.length === 0) await deleteEmptyAccount(tx, account, this.parts.clock())
       await this.#deleteSites(
         tx,
         remaining.filter((slug) => slugs.includes(slug)),
@@ -110,7 +103,7 @@ export class AccountDeletion {
   }
 
   async #deleteSites(tx: WriteTransaction, slugs: readonly string[]): Promise<void> {
-    const { clock, certificates } = this.#parts
+    const { clock, certificates } = this.parts
     let files = 0
     for (const slug of slugs) {
       if (files >= FILES_PER_TRANSACTION) break

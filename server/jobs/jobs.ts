@@ -397,31 +397,24 @@ async function enqueuePrecompression({ store, precompressor, clock }: SweepParts
   })
 }
 
+/** Deletions of the sweep `sign-ins`, each a transaction of some rows that is repeated until none is left. */
+const EXPIRED_SIGN_INS: ((tx: WriteTransaction, now: number) => Promise<number>)[] = [
+  ({ keys }, now) =>
+    keys.deleteExpired({ now, before: now - EXPIRED_KEY_LIFETIME_MS, limit: ITEMS_PER_TRANSACTION }),
+  ({ invitations }, now) => invitations.deleteExpired(now, ITEMS_PER_TRANSACTION),
+  ({ trusts }, now) => trusts.deleteExpiredTokens(now, ITEMS_PER_TRANSACTION),
+  ({ reviews }, now) => reviews.removeExpiredLinks(now, ITEMS_PER_TRANSACTION),
+  ({ counters }, now) => counters.deleteBefore(now - COUNTER_RETENTION_MS, ROWS_PER_DELETION),
+  ({ deviceSignIns }, now) => deviceSignIns.deleteExpired(now, ROWS_PER_DELETION),
+  ({ signIns }, now) => signIns.deleteExpired(now, ROWS_PER_DELETION),
+]
+
 async function deleteExpiredSignIns({ store, clock }: SweepParts): Promise<number> {
   const now = clock()
-  const expired = { now, before: now - EXPIRED_KEY_LIFETIME_MS, limit: ITEMS_PER_TRANSACTION }
-  const deleted = await repeatUntilEmpty(() =>
-    store.execute('relaxed', ({ keys }) => keys.deleteExpired(expired)),
-  )
-  const invitations = await repeatUntilEmpty(() =>
-    store.write('relaxed', INDEPENDENT, ({ invitations }) =>
-      invitations.deleteExpired(now, ITEMS_PER_TRANSACTION),
-    ),
-  )
-  const tokens = await repeatUntilEmpty(() =>
-    store.execute('relaxed', ({ trusts }) => trusts.deleteExpiredTokens(now, ITEMS_PER_TRANSACTION)),
-  )
-  const links = await repeatUntilEmpty(() =>
-    store.execute('relaxed', ({ reviews }) => reviews.removeExpiredLinks(now, ITEMS_PER_TRANSACTION)),
-  )
-  const sources = await repeatUntilEmpty(() =>
-    store.write('relaxed', INDEPENDENT, async ({ counters, deviceSignIns, signIns }) => {
-      const windows = await counters.deleteBefore(now - COUNTER_RETENTION_MS, ROWS_PER_DELETION)
-      const devices = await deviceSignIns.deleteExpired(now, ROWS_PER_DELETION)
-      return windows + devices + (await signIns.deleteExpired(now, ROWS_PER_DELETION))
-    }),
-  )
-  return deleted + invitations + tokens + links + sources
+  let deleted = 0
+  for (const expire of EXPIRED_SIGN_INS)
+    deleted += await repeatUntilEmpty(() => store.write('relaxed', INDEPENDENT, (tx) => expire(tx, now)))
+  return deleted
 }
 
 /** In small transactions: programs register without an account. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AdminSweeps } from '../../protocol/api/admin/lists.schema.ts'
+import { Component } from '../lib/component.ts'
 import { firstError } from '../lib/errors.ts'
 import { trace } from '../lib/telemetry.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toIsoOrNull } from '../lib/time.ts'
@@ -96,19 +97,10 @@ export class Scheduler implements AsyncDisposable {
     const { telemetry, clock } = options
     const { metrics } = telemetry
     const { name } = sweep
-    const beganAt = performance.now()
     const run = () => sweep.run(options, { since, signal: this.#stop.signal })
-    const record = (items: number, error: string | null) => {
-      const durationMs = Math.round(performance.now() - beganAt)
-      metrics.histogram('slipway_sweep_duration_seconds', { sweep: name }).observe(durationMs / 1000)
-      return this.#runs.record({ name, startedAt, durationMs, items, error })
-    }
-    const count = await trace(telemetry, { name: `sweep ${name}` }, run).catch(async (error: Error) => {
-      if (!this.#isStop(error))
-        await record(0, error instanceof LeaseLostError ? null : error.message.slice(0, MAX_MESSAGE_LENGTH))
-      throw error
-    })
-    await record(count, null)
+    const count = await this.#runs.run({ name, startedAt, isStop: (error) => this.#isStop(error) }, () =>
+      trace(telemetry, { name: `sweep ${name}` }, run),
+    )
     metrics.counter('slipway_sweep_runs_total', { sweep: name, outcome: 'ok' }).add()
     metrics.gauge('slipway_sweep_last_success_timestamp_seconds', { sweep: name }).set(clock() / 1000)
     if (count > 0) options.log.info('sweep finished', { sweep: sweep.name, count })
@@ -145,23 +137,9 @@ export function runOnce(sweep: Sweep, options: SweepParts): Promise<number> {
 }
 
 /** The same for the operator, recorded as the scheduler does. */
-export async function runByHand(sweep: Sweep, options: SweepParts): Promise<number> {
-  const runs = new SweepRunRecorder(options)
-  const [startedAt, beganAt] = [options.clock(), performance.now()]
-  const record = (items: number, error: string | null) =>
-    runs.record({
-      name: sweep.name,
-      startedAt,
-      durationMs: Math.round(performance.now() - beganAt),
-      items,
-      error,
-    })
-  const count = await runOnce(sweep, options).catch(async (error: Error) => {
-    await record(0, error.message.slice(0, MAX_MESSAGE_LENGTH))
-    throw error
-  })
-  await record(count, null)
-  return count
+export function runByHand(sweep: Sweep, options: SweepParts): Promise<number> {
+  const run = { name: sweep.name, startedAt: options.clock() }
+  return new SweepRunRecorder(options).run(run, () => runOnce(sweep, options))
 }
 
 /** Soon after the start, with jitter. */
@@ -172,19 +150,39 @@ function firstDelay(sweep: Sweep): number {
 /** Between two records of a sweep whose outcome stays the same: some run every five seconds. */
 const RECORD_INTERVAL_MS = MINUTE_MS
 
-type SweepRunRecorderParts = Pick<Parts, 'store' | 'log'>
+interface RecordedRun {
+  name: string
+  startedAt: number
+  isStop?: (error: unknown) => boolean
+}
 
 /** Records the runs of sweeps for administrators. A run never fails because it cannot be recorded. */
-export class SweepRunRecorder {
-  readonly #parts: SweepRunRecorderParts
+export class SweepRunRecorder extends Component<Pick<Parts, 'store' | 'log' | 'telemetry'>> {
   readonly #recorded = new Map<string, { at: number; hasFailed: boolean }>()
 
-  constructor(parts: SweepRunRecorderParts) {
-    this.#parts = parts
+  /** Runs and records a sweep, unless it ends with its process. */
+  async run(
+    { name, startedAt, isStop = () => false }: RecordedRun,
+    work: () => Promise<number>,
+  ): Promise<number> {
+    const beganAt = performance.now()
+    const record = (items: number, error: string | null) => {
+      const durationMs = Math.round(performance.now() - beganAt)
+      const { metrics } = this.parts.telemetry
+      metrics.histogram('slipway_sweep_duration_seconds', { sweep: name }).observe(durationMs / 1000)
+      return this.record({ name, startedAt, durationMs, items, error })
+    }
+    const count = await work().catch(async (error: Error) => {
+      if (!isStop(error))
+        await record(0, error instanceof LeaseLostError ? null : error.message.slice(0, MAX_MESSAGE_LENGTH))
+      throw error
+    })
+    await record(count, null)
+    return count
   }
 
   async record(run: Pick<SweepRun, 'name' | 'startedAt' | 'durationMs' | 'items' | 'error'>): Promise<void> {
-    const { store, log } = this.#parts
+    const { store, log } = this.parts
     const { name, startedAt, error } = run
     const hasFailed = error !== null
     const last = this.#recorded.get(name)

@@ -1,6 +1,7 @@
 import { isDamage } from '../blobs/damage.ts'
 import type { VersionFiles } from '../edge/version-files.ts'
 import { type ChromiumProgram, ChromiumStartError } from '../lib/chromium.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import { drawPage } from '../sites/draw-page.ts'
@@ -30,19 +31,9 @@ const MAX_PAGE_BYTES = 8 * 2 ** 20
  * Draws thumbnails of live versions with the Chromium of the operator, one at a time. Each process tries a version once:
  * when it cannot be drawn here, the dashboard of its owner draws it.
  */
-export class ThumbnailDrawer implements Disposable {
-  readonly #parts: ThumbnailDrawerParts
+export class ThumbnailDrawer extends Component<ThumbnailDrawerParts> implements Disposable {
   #tried = new Set<string>()
   readonly #stop = new AbortController()
-
-  constructor(parts: ThumbnailDrawerParts) {
-    this.#parts = parts
-  }
-
-  /** Ends a drawing in progress. */
-  [Symbol.dispose](): void {
-    this.#stop.abort()
-  }
 
   /** Draws sites that have changed since that time, with the store of the job; at 0 as many as it remembers. Returns their number. */
   async run(store: Store, since: number): Promise<number> {
@@ -58,9 +49,14 @@ export class ThumbnailDrawer implements Disposable {
     return drawn
   }
 
+  /** Ends a drawing in progress. */
+  [Symbol.dispose](): void {
+    this.#stop.abort()
+  }
+
   /** Fails when the program or the storage is to blame, and not the version. */
   async #tryDraw(store: Store, slug: string, id: string): Promise<boolean> {
-    const { log, telemetry } = this.#parts
+    const { log, telemetry } = this.parts
     const count = (outcome: string) =>
       telemetry.metrics.counter('slipway_thumbnails_total', { outcome }).add()
     try {
@@ -81,7 +77,7 @@ export class ThumbnailDrawer implements Disposable {
   }
 
   async #draw(store: Store, slug: string, id: string): Promise<boolean> {
-    const { program, files, thumbnails, addresses, timeoutMs } = this.#parts
+    const { program, files, thumbnails, addresses, timeoutMs } = this.parts
     const respond = await files.open(slug, id, MAX_PAGE_BYTES)
     if (!respond) return false
     const picture = await drawPage({

@@ -1,13 +1,8 @@
-import type { Log } from '../lib/log.ts'
+import type { Parts } from '../parts.ts'
 import { sumVersions } from '../sites/version.ts'
 import type { Store } from '../store/store.ts'
 import { ANONYMOUS, accountHolder, type Holding, networkHolder } from '../store/tables/usage.ts'
 import { processEach } from './process-each.ts'
-
-interface UsageRecountOptions {
-  store: Store
-  log: Log
-}
 
 type HeldSites = Parameters<Store['read']['sites']['listHeld']>[0]
 
@@ -17,7 +12,7 @@ const HOLDERS_PER_PAGE = 100
 const MAX_ATTEMPTS = 3
 
 /** Corrects what was counted otherwise. Returns the number of corrections. */
-export async function recountUsage({ store, log }: UsageRecountOptions): Promise<number> {
+export async function recountUsage({ store, log }: Pick<Parts, 'store' | 'log'>): Promise<number> {
   try {
     return await processEach(listHolders(store), async (holder) => {
       const which = heldBy(holder)

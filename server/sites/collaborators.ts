@@ -6,7 +6,8 @@ import type {
 import { MAX_COLLABORATORS } from '../../protocol/api/sites.ts'
 import { requireAccess } from '../accounts/authorization.ts'
 import { readEmail } from '../accounts/email-address.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { Component } from '../lib/component.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { WriteTransaction } from '../store/store.ts'
@@ -17,18 +18,10 @@ import { endReviewsOf } from './reviews/access.ts'
 /** Each invitation is an email to an address that the account chooses. */
 const MAX_INVITATIONS_PER_DAY = 20
 
-type CollaboratorsParts = Pick<Parts, 'store' | 'clock'>
-
 /** The accounts that may publish to a site beside its owner, by their verified addresses. */
-export class Collaborators {
-  readonly #parts: CollaboratorsParts
-
-  constructor(parts: CollaboratorsParts) {
-    this.#parts = parts
-  }
-
+export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
   async list(account: Account, slug: string): Promise<CollaboratorList> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     const { read } = store
     const { ownerId } = await requireAccess(read, 'read', { slug, account, now: clock() })
     const owner = await read.accounts.byId(ownerId!)
@@ -41,13 +34,12 @@ export class Collaborators {
    * invitations of a day, COLLABORATOR_LIMIT_REACHED beyond those of a site.
    */
   async add(account: Account, slug: string, typed: string): Promise<Collaborator> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     const email = readEmail(typed)
     return store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const now = clock()
       const site = await requireAccess(tx, 'manage', { slug, account, now })
-      if (email === account.email)
-        throw validationError([{ field: 'email', message: 'is the address of the owner' }])
+      if (email === account.email) throw invalidField('email', 'is the address of the owner')
       const present = await tx.collaborators.bySite(slug)
       const known = present.find((collaborator) => collaborator.email === email)
       if (known) return toCollaborator(known)
@@ -64,7 +56,7 @@ export class Collaborators {
    * an address that is none.
    */
   async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     const email = readEmail(typed)
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()

@@ -2,7 +2,8 @@ import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { NameCheck, RenameResponse } from '../../protocol/api/sites.schema.ts'
 import { MAX_NAME_LENGTH, MIN_NAME_LENGTH, suggestName } from '../../protocol/site-name.ts'
 import { type Caller, findRole, isInTrash, isRetired, requireAccess } from '../accounts/authorization.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { Component } from '../lib/component.ts'
+import { ApiError, invalidField } from '../lib/errors.ts'
 import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
@@ -24,16 +25,10 @@ type SiteNamesParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & {
 }
 
 /** Owners choose the slug, which is the host and stands in API paths. */
-export class SiteNames {
-  readonly #parts: SiteNamesParts
-
-  constructor(parts: SiteNamesParts) {
-    this.#parts = parts
-  }
-
+export class SiteNames extends Component<SiteNamesParts> {
   /** Whether the account, or one that has no site yet, can give this name to a site. */
   async check(account: Account | undefined, name: string): Promise<NameCheck> {
-    const { store, policy } = this.#parts
+    const { store, policy } = this.parts
     const problem = policy.problem(name)
     if (problem) return { name, available: false, reason: `The name ${problem}.` }
     const site = await store.read.sites.bySlug(name)
@@ -59,7 +54,7 @@ export class SiteNames {
         'Choosing a name needs an account. Sign in, or publish without a name',
       )
     this.assertAllowed(name)
-    const site = await this.#parts.store.read.sites.bySlug(name)
+    const site = await this.parts.store.read.sites.bySlug(name)
     if (site && !isReusable(site, account.id)) throw nameTaken(name)
   }
 
@@ -68,7 +63,7 @@ export class SiteNames {
    * it back. Repeating it changes nothing.
    */
   async rename(account: Account, slug: string, name: string): Promise<RenameResponse> {
-    const { store, addresses, precompressor, clock } = this.#parts
+    const { store, addresses, precompressor, clock } = this.parts
     this.assertAllowed(name)
     const now = clock()
     const liveVersionId = await store.write(
@@ -88,19 +83,19 @@ export class SiteNames {
 
   /** Resolves a name that the site had within the last 30 days; the same slug otherwise. */
   async current(slug: string): Promise<string> {
-    return (await this.#parts.store.read.sites.findCurrentName(slug)) ?? slug
+    return (await this.parts.store.read.sites.findCurrentName(slug)) ?? slug
   }
 
   validatePreviewName(name: unknown): FieldError[] {
     if (name === undefined) return []
-    const problem = typeof name === 'string' ? this.#parts.policy.previewProblem(name) : 'must be a string'
+    const problem = typeof name === 'string' ? this.parts.policy.previewProblem(name) : 'must be a string'
     return problem ? [{ field: 'preview', message: problem }] : []
   }
 
   /** VALIDATION_ERROR for a name against the rules. */
   assertAllowed(name: string): void {
-    const problem = this.#parts.policy.problem(name)
-    if (problem) throw validationError([{ field: 'name', message: problem }])
+    const problem = this.parts.policy.problem(name)
+    if (problem) throw invalidField('name', problem)
   }
 }
 

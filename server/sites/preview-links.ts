@@ -1,5 +1,6 @@
 import type { PreviewLink } from '../../protocol/api/versions.schema.ts'
 import { requireAccess } from '../accounts/authorization.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { MINUTE_MS, toIso } from '../lib/time.ts'
 import { constantTimeEqual, decodeTime, encodeBits, encodeTime, type Secrets, Signer } from '../lib/tokens.ts'
@@ -74,16 +75,10 @@ type PreviewLinksParts = Pick<Parts, 'store' | 'addresses' | 'clock'> & {
 }
 
 /** Show a site to its owner and its collaborators without its password. */
-export class PreviewLinks {
-  readonly #parts: PreviewLinksParts
-
-  constructor(parts: PreviewLinksParts) {
-    this.#parts = parts
-  }
-
+export class PreviewLinks extends Component<PreviewLinksParts> {
   /** Leads to the live version without `versionId`; works for 10 minutes. */
   async create(account: Account, slug: string, versionId?: string): Promise<PreviewLink> {
-    const { store, addresses, tokens, clock } = this.#parts
+    const { store, addresses, tokens, clock } = this.parts
     const now = clock()
     const site = await requireAccess(store.read, 'read', { slug, account, now })
     const id = versionId ?? site.liveVersionId

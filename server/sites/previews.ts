@@ -1,6 +1,7 @@
 import type { DeletePreviewResponse, Preview, PreviewList } from '../../protocol/api/previews.schema.ts'
 import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
 import { requireAccess } from '../accounts/authorization.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import type { Account } from '../store/tables/accounts.ts'
@@ -14,13 +15,7 @@ type PreviewsParts = Pick<Parts, 'store' | 'clock'> & {
 }
 
 /** A publish moves the name to its version, and deletes the one that had it before. */
-export class Previews {
-  readonly #parts: PreviewsParts
-
-  constructor(parts: PreviewsParts) {
-    this.#parts = parts
-  }
-
+export class Previews extends Component<PreviewsParts> {
   /** Previews that have not ended, the last changed one first. */
   async list(account: Account, slug: string): Promise<PreviewList> {
     return { slug, previews: await this.#list(account, slug, () => true) }
@@ -42,8 +37,8 @@ export class Previews {
     name: string,
     versionId: string | undefined,
   ): Promise<FinalizeResponse> {
-    return this.#parts.versions.restore(account, slug, async (queries) => {
-      const { id } = await requirePreview(queries, { slug, name, now: this.#parts.clock() })
+    return this.parts.versions.restore(account, slug, async (queries) => {
+      const { id } = await requirePreview(queries, { slug, name, now: this.parts.clock() })
       if (versionId !== undefined && versionId !== id)
         throw new ApiError('VERSION_CONFLICT', 'The preview shows another version by now', {
           details: { currentVersionId: id },
@@ -54,7 +49,7 @@ export class Previews {
 
   /** Also deletes its version unless that was ever live. */
   async remove(account: Account, slug: string, name: string): Promise<DeletePreviewResponse> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
       const site = await requireAccess(tx, 'remove', { slug, account, now })
@@ -70,7 +65,7 @@ export class Previews {
     slug: string,
     isWanted: (version: VersionHeader) => boolean,
   ): Promise<Preview[]> {
-    const { versions, clock } = this.#parts
+    const { versions, clock } = this.parts
     const now = clock()
     const found = await versions.summarize(
       account,

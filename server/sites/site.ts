@@ -23,7 +23,8 @@ import {
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import { releaseHolding } from '../accounts/quotas.ts'
-import { ApiError, validationError } from '../lib/errors.ts'
+import { Component } from '../lib/component.ts'
+import { ApiError, invalidField, validationError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
@@ -60,23 +61,17 @@ interface ListOptions {
 }
 
 /** Operations on sites, except their deletion (spec 4.7, 4.8, 4.10 and 4.12). */
-export class Sites {
-  readonly #parts: SitesParts
-
-  constructor(parts: SitesParts) {
-    this.#parts = parts
-  }
-
+export class Sites extends Component<SitesParts> {
   /** Spec 4.7. NOT_FOUND for a stranger's site. */
   async details(account: Account, slug: string): Promise<SiteDetails> {
-    const { read } = this.#parts.store
-    const site = await requireAccess(read, 'read', { slug, account, now: this.#parts.clock() })
+    const { read } = this.parts.store
+    const site = await requireAccess(read, 'read', { slug, account, now: this.parts.clock() })
     const pending = await read.versions.newestPending(slug)
     const displayed = site.liveVersionId ? await read.versions.byId(site.liveVersionId) : pending
     const [membership] = await describeMemberships(read, account, [site])
     return {
       slug,
-      siteUrl: this.#parts.addresses.site(slug),
+      siteUrl: this.parts.addresses.site(slug),
       ...membership!,
       status: siteStatus(site),
       versionId: displayed?.id ?? '',
@@ -102,7 +97,7 @@ export class Sites {
 
   /** Own and shared sites, newest first, or the trash, last deleted first; `nextCursor` is null on the last page. */
   async list(account: Account, { limit, cursor, q, deleted = false }: ListOptions): Promise<SiteList> {
-    const { read } = this.#parts.store
+    const { read } = this.parts.store
     const after = cursor === undefined ? undefined : decodeCursor(cursor)
     const words = q?.split(/\s+/).filter((word) => word !== '')
     const which = deleted ? { trash: true } : { sharedWith: account.email }
@@ -125,8 +120,8 @@ export class Sites {
     const passwordHash =
       typeof change.password === 'string' ? await hashPassword(change.password) : change.password
     const changesHead = HEAD_FIELDS.some((field) => change[field] !== undefined)
-    const liveVersion = await this.#parts.store.write('durable', { site: slug }, async (tx) => {
-      const now = this.#parts.clock()
+    const liveVersion = await this.parts.store.write('durable', { site: slug }, async (tx) => {
+      const now = this.parts.clock()
       const site = await requireAccess(tx, requiredRight(change), { slug, account, now })
       await assertKnownImage(tx, site, change.ogImagePath)
       const secret = passwordHash === undefined ? {} : { passwordHash: passwordHash }
@@ -138,22 +133,22 @@ export class Sites {
       await tx.notifyChanged(slug, change.password === undefined ? expiryEffect(site, changed) : 'withdrawn')
       return live
     })
-    if (liveVersion) this.#parts.precompressor.enqueue(slug, liveVersion)
+    if (liveVersion) this.parts.precompressor.enqueue(slug, liveVersion)
     return this.details(account, slug)
   }
 
   /** Spec 4.8: live immediately. SITE_PENDING when the source was never finalized, CONTENT_REFUSED for a blocked file. */
   async duplicate(caller: Caller, slug: string): Promise<DuplicateResponse> {
     const account = requireAccount(caller)
-    await this.#parts.blobs.assertSpace()
-    const now = this.#parts.clock()
-    const { read } = this.#parts.store
+    await this.parts.blobs.assertSpace()
+    const now = this.parts.clock()
+    const { read } = this.parts.store
     const { liveVersionId } = await requireAccess(read, 'publish', { slug, account, now })
     const shown = liveVersionId === null ? undefined : await read.versions.findFiles(liveVersionId)
-    await this.#parts.blocklist.assertFiles(shown ?? [])
+    await this.parts.blocklist.assertFiles(shown ?? [])
     const [copy, versionId] = [newSlug(), newId(now)]
-    await this.#parts.quotas.write(
-      this.#parts.store,
+    await this.parts.quotas.write(
+      this.parts.store,
       { site: [slug, copy], account: account.id },
       async (tx) => {
         const site = await requireAccess(tx, 'publish', { slug, account, now })
@@ -171,13 +166,13 @@ export class Sites {
         const owned = { slug: copy, ownerId: account.id, network: null }
         const bytes = await countNewBytes(tx, owned, contents)
         await tx.notifyChanged(copy)
-        await this.#parts.quotas.charge(tx, owned, { bytes, sites: 1 })
+        await this.parts.quotas.charge(tx, owned, { bytes, sites: 1 })
       },
     )
-    this.#parts.precompressor.enqueue(copy, versionId)
+    this.parts.precompressor.enqueue(copy, versionId)
     return {
       slug: copy,
-      siteUrl: this.#parts.addresses.site(copy),
+      siteUrl: this.parts.addresses.site(copy),
       versionId,
       copiedFrom: slug,
       status: 'active',
@@ -193,23 +188,23 @@ export class Sites {
     slug: string,
     { claimToken, name = slug }: ClaimRequest,
   ): Promise<ClaimResponse> {
-    if (name !== slug) this.#parts.names.assertAllowed(name)
+    if (name !== slug) this.parts.names.assertAllowed(name)
     const answer = {
       success: true,
       slug: name,
-      siteUrl: this.#parts.addresses.site(name),
+      siteUrl: this.parts.addresses.site(name),
       expiresAt: null,
     } as const
     const scope = { site: name === slug ? slug : [slug, name], account: account.id }
     let renamedVersionId: string | null = null
-    const claimed = await this.#parts.quotas.write(
-      this.#parts.store,
+    const claimed = await this.parts.quotas.write(
+      this.parts.store,
       scope,
       async (tx): Promise<ClaimResponse> => {
-        const now = this.#parts.clock()
+        const now = this.parts.clock()
         const site = requireClaimToken(await tx.sites.bySlug(slug), claimToken, now)
         if (site.ownerId === account.id)
-          return { ...answer, slug, siteUrl: this.#parts.addresses.site(slug), alreadyOwned: true }
+          return { ...answer, slug, siteUrl: this.parts.addresses.site(slug), alreadyOwned: true }
         if (site.ownerId !== null)
           throw new ApiError('ALREADY_CLAIMED', 'Another account has claimed this site')
         await assertNotBeingDeleted(tx, account)
@@ -219,7 +214,7 @@ export class Sites {
         await tx.sites.update(slug, { ...owned, expiresAt: null, updatedAt: now })
         await tx.notifyChanged(slug)
         const [charged, released] = [await sumVersions(tx, { slug, ...owned }), await sumVersions(tx, site)]
-        await this.#parts.quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })
+        await this.parts.quotas.charge(tx, owned, { bytes: own + charged, sites: 1 })
         await releaseHolding(tx, site, { bytes: bytes + released, sites: 1 })
         if (name !== slug) {
           await renameWithin(tx, { account, site, name, now })
@@ -228,15 +223,15 @@ export class Sites {
         return answer
       },
     )
-    if (renamedVersionId) this.#parts.precompressor.enqueue(name, renamedVersionId)
+    if (renamedVersionId) this.parts.precompressor.enqueue(name, renamedVersionId)
     return claimed
   }
 
   /** Readable before signing in. A used token reveals only that it was used. */
   async claimPreview(slug: string, claimToken: string): Promise<ClaimPreview> {
-    const found = withClaimToken(await this.#parts.store.read.sites.bySlug(slug), claimToken)
+    const found = withClaimToken(await this.parts.store.read.sites.bySlug(slug), claimToken)
     if (found.ownerId !== null) return { slug, claimed: true }
-    const site = requireNotExpired(found, this.#parts.clock())
+    const site = requireNotExpired(found, this.parts.clock())
     const [summary] = await this.#summaries([site])
     const { siteUrl, status, title, iconUrl, thumbnailUrl } = summary!
     const { fileCount, totalBytes, createdAt, expiresAt, currentVersionId } = summary!
@@ -247,7 +242,7 @@ export class Sites {
   }
 
   async #summaries(sites: readonly Site[]): Promise<Omit<SiteSummary, 'role' | 'suspension'>[]> {
-    const { read } = this.#parts.store
+    const { read } = this.parts.store
     const pending = new Map<string, VersionHeader>()
     for (const version of await read.versions.listNewestPending(sites.map((site) => site.slug))) {
       pending.set(version.slug, version)
@@ -262,7 +257,7 @@ export class Sites {
       const displayed = current ?? waiting
       return {
         slug: site.slug,
-        siteUrl: this.#parts.addresses.site(site.slug),
+        siteUrl: this.parts.addresses.site(site.slug),
         status: siteStatus(site),
         hasPassword: site.passwordHash !== null,
         ...this.#appearance(site, current),
@@ -289,8 +284,8 @@ export class Sites {
     const icon = site.passwordHash === null ? version?.preview?.icon : undefined
     return {
       title: site.title ?? version?.title ?? null,
-      iconUrl: version && icon ? this.#parts.addresses.previewFile(site.slug, version.id, icon) : null,
-      thumbnailUrl: version ? this.#parts.addresses.thumbnail(version) : null,
+      iconUrl: version && icon ? this.parts.addresses.previewFile(site.slug, version.id, icon) : null,
+      thumbnailUrl: version ? this.parts.addresses.thumbnail(version) : null,
     }
   }
 
@@ -300,7 +295,7 @@ export class Sites {
     const image = live && site.passwordHash === null && (site.ogImagePath ?? preview?.image)
     return {
       kind: preview?.kind ?? null,
-      imageUrl: live && image ? this.#parts.addresses.previewFile(site.slug, live.id, image) : null,
+      imageUrl: live && image ? this.parts.addresses.previewFile(site.slug, live.id, image) : null,
     }
   }
 }
@@ -405,7 +400,7 @@ function encodeCursor(cursor: SiteCursor): string {
 function decodeCursor(text: string): SiteCursor {
   const [at, slug, ...more] = Buffer.from(text, 'base64url').toString().split('.')
   if (!/^\d{1,15}$/.test(at ?? '') || !slug || !isSlug(slug) || more.length > 0) {
-    throw validationError([{ field: 'cursor', message: 'must be a nextCursor from an earlier response' }])
+    throw invalidField('cursor', 'must be a nextCursor from an earlier response')
   }
   return { at: Number(at), slug }
 }

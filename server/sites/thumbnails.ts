@@ -9,6 +9,7 @@ import {
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import type { Blobs } from '../blobs/blobs.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
@@ -29,13 +30,7 @@ export interface ThumbnailTarget {
 }
 
 /** Pictures of versions, drawn by the browsers of their publishers or by the operator's. */
-export class Thumbnails {
-  readonly #parts: ThumbnailsParts
-
-  constructor(parts: ThumbnailsParts) {
-    this.#parts = parts
-  }
-
+export class Thumbnails extends Component<ThumbnailsParts> {
   /**
    * Replaces an earlier thumbnail of the finalized version. `charge` charges one request: the first thumbnail of a
    * version is part of its publish and free, everything else is charged.
@@ -58,9 +53,9 @@ export class Thumbnails {
   async store(
     { slug, versionId }: ThumbnailTarget,
     bytes: Buffer,
-    store = this.#parts.store,
+    store = this.parts.store,
   ): Promise<ThumbnailResponse> {
-    const { blocklist, blobs, addresses } = this.#parts
+    const { blocklist, blobs, addresses } = this.parts
     const thumbnailHash = hash('sha256', bytes)
     await blocklist.assertFiles([{ path: 'thumbnail.webp', hash: thumbnailHash }])
     await blobs.assertSpace(bytes.length)
@@ -77,7 +72,7 @@ export class Thumbnails {
    * or is of a suspended account, for everyone but its owner and its collaborators.
    */
   async get({ account }: Caller, { slug, versionId }: ThumbnailTarget): Promise<Buffer> {
-    const { store, blocklist, clock } = this.#parts
+    const { store, blocklist, clock } = this.parts
     const { read } = store
     const found = await read.sites.bySlug(slug)
     if (!found || isRetired(found)) throw siteNotFound()
@@ -97,7 +92,7 @@ export class Thumbnails {
     { slug, versionId, claimToken }: ThumbnailTarget,
     bytes: Buffer,
   ): Promise<boolean> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     await requirePublisher(store.read, caller, { slug, claimToken, now: clock() })
     const version = requireFinalized(requireVersion(await store.read.versions.header(versionId), slug))
     assertThumbnail(bytes)

@@ -16,6 +16,7 @@ import {
   restoreSiteDomains,
   writeWithDomains,
 } from '../domains/status.ts'
+import { Component } from '../lib/component.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
@@ -30,13 +31,7 @@ type TrashParts = Pick<Parts, 'store' | 'plans' | 'clock'> & {
   lifetimeSeconds: number
 }
 
-export class Trash {
-  readonly #parts: TrashParts
-
-  constructor(parts: TrashParts) {
-    this.#parts = parts
-  }
-
+export class Trash extends Component<TrashParts> {
   /**
    * Spec 4.9: invisible to visitors immediately. The site is in the trash afterwards, unless it was never finalized or
    * `permanent`, with which sites in the trash are deleted, too. A site without an owner is deleted permanently, with
@@ -47,7 +42,7 @@ export class Trash {
     slug: string,
     { claimToken, permanent = false }: { claimToken?: string | undefined; permanent?: boolean } = {},
   ): Promise<DeleteResponse> {
-    const { store, clock, certificates, lifetimeSeconds } = this.#parts
+    const { store, clock, certificates, lifetimeSeconds } = this.parts
     if (claimToken === undefined && !caller.account) throw needsKeyOrToken()
     const now = clock()
     const scope = { site: slug, ...(caller.account && { account: caller.account.id }) }
@@ -72,7 +67,7 @@ export class Trash {
 
   /** Whether `remove` would delete a site without an owner. */
   async isUnowned(slug: string, claimToken: string): Promise<boolean> {
-    return isDeletableWith(this.#parts.store.read, { slug, claimToken }).catch(() => false)
+    return isDeletableWith(this.parts.store.read, { slug, claimToken }).catch(() => false)
   }
 
   /**
@@ -80,7 +75,7 @@ export class Trash {
    * nothing for a site that is not deleted.
    */
   async undelete(account: Account, slug: string): Promise<void> {
-    const { store, plans, precompressor, clock } = this.#parts
+    const { store, plans, precompressor, clock } = this.parts
     const liveVersionId = await store.write('durable', { site: slug, account: account.id }, async (tx) => {
       const now = clock()
       const trashed = await findInTrash(tx, slug, account)

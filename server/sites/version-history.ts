@@ -13,6 +13,7 @@ import { countChanges, diffManifests } from '../../protocol/manifest/manifest-di
 import { requireAccess } from '../accounts/authorization.ts'
 import { DEFAULT_PLAN, type Plan, type Plans } from '../accounts/plans.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
@@ -43,14 +44,8 @@ type VersionsParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'plans'> & {
 }
 
 /** Contract, "Sites". */
-export class Versions {
-  readonly #parts: VersionsParts
-  readonly draftLifetimeSeconds: number
-
-  constructor(parts: VersionsParts) {
-    this.#parts = parts
-    this.draftLifetimeSeconds = parts.draftLifetime
-  }
+export class Versions extends Component<VersionsParts> {
+  readonly draftLifetimeSeconds = this.parts.draftLifetime
 
   /** Drafts included, newest first. */
   async list(account: Account, slug: string): Promise<VersionList> {
@@ -63,8 +58,8 @@ export class Versions {
     slug: string,
     isWanted: (version: VersionHeader) => boolean,
   ): Promise<VersionSummary[]> {
-    const { read } = this.#parts.store
-    const site = await requireAccess(read, 'read', { slug, account, now: this.#parts.clock() })
+    const { read } = this.parts.store
+    const site = await requireAccess(read, 'read', { slug, account, now: this.parts.clock() })
     const ready = await listReady(read, slug)
     const wanted = ready.filter(isWanted)
     const authors = await findAuthors(read, wanted)
@@ -78,8 +73,8 @@ export class Versions {
 
   /** Includes its files, and the differences from the version that it replaced. */
   async details(account: Account, slug: string, versionId: string): Promise<VersionDetails> {
-    const { read } = this.#parts.store
-    const site = await requireAccess(read, 'read', { slug, account, now: this.#parts.clock() })
+    const { read } = this.parts.store
+    const site = await requireAccess(read, 'read', { slug, account, now: this.parts.clock() })
     const version = requireFinalized(requireVersion(await read.versions.byId(versionId), slug))
     const files = version.files
     const base = findBase(await listReady(read, slug), site, version)
@@ -104,7 +99,7 @@ export class Versions {
       const { added, changed, removed } = changes
       return { added, changed, removed }
     }
-    const { versions } = this.#parts.store.read
+    const { versions } = this.parts.store.read
     const [before, after] = [await versions.findFiles(base.id), await versions.findFiles(id)]
     // Yields: a thousand versions of a thousand files would delay visitors.
     await turn()
@@ -125,10 +120,10 @@ export class Versions {
       fileCount: version.fileCount,
       totalBytes: version.totalBytes,
       current: version.id === site.liveVersionId,
-      previewUrl: this.#parts.addresses.preview(site.slug, version.id),
-      preview: describePreview(this.#parts.addresses, version) ?? null,
+      previewUrl: this.parts.addresses.preview(site.slug, version.id),
+      preview: describePreview(this.parts.addresses, version) ?? null,
       message: version.message,
-      thumbnailUrl: this.#parts.addresses.thumbnail(version),
+      thumbnailUrl: this.parts.addresses.thumbnail(version),
       changes: changes ?? null,
     }
   }
@@ -143,11 +138,11 @@ export class Versions {
     which: RestoredVersion,
     baseVersionId?: string,
   ): Promise<FinalizeResponse> {
-    const { site, version, restored } = await this.#parts.store.write(
+    const { site, version, restored } = await this.parts.store.write(
       'durable',
       { site: slug },
       async (tx) => {
-        const now = this.#parts.clock()
+        const now = this.parts.clock()
         const site = await requireAccess(tx, 'publish', { slug, account, now })
         const { version, previousVersionId } = await requireRestorable(tx, site, which)
         if (site.liveVersionId === version.id) return { site, version, restored: site }
@@ -156,10 +151,10 @@ export class Versions {
         return { site, version, restored }
       },
     )
-    this.#parts.precompressor.enqueue(slug, version.id)
+    this.parts.precompressor.enqueue(slug, version.id)
     const replayed = site.liveVersionId === version.id
     return buildFinalizeResponse(
-      { addresses: this.#parts.addresses, blobs: this.#parts.blobs },
+      { addresses: this.parts.addresses, blobs: this.parts.blobs },
       restored,
       version,
       {
@@ -172,8 +167,8 @@ export class Versions {
 
   /** Permanently; VERSION_LIVE for the live version. */
   async remove(account: Account, slug: string, versionId: string): Promise<DeleteVersionResponse> {
-    await this.#parts.store.write('durable', { site: slug }, async (tx) => {
-      const now = this.#parts.clock()
+    await this.parts.store.write('durable', { site: slug }, async (tx) => {
+      const now = this.parts.clock()
       const site = await requireAccess(tx, 'remove', { slug, account, now })
       const { state, previewName } = requireVersion(await tx.versions.header(versionId), slug)
       if (site.liveVersionId === versionId) {
@@ -211,7 +206,7 @@ export class Versions {
   ): Promise<Readable> {
     const files = await this.#files(account, slug, versionId)
     const create = format === 'zip' ? createZip : createTar
-    return create(files, (file) => this.#openBlob(file), this.#parts.clock())
+    return create(files, (file) => this.#openBlob(file), this.parts.clock())
   }
 
   /**
@@ -219,10 +214,10 @@ export class Versions {
    * previews that have ended.
    */
   async findPrunable(since: number, limit: number): Promise<string[]> {
-    const { versions } = this.#parts.store.read
-    const now = this.#parts.clock()
+    const { versions } = this.parts.store.read
+    const now = this.parts.clock()
     const crowded: string[] = []
-    for (const kept of listKept(this.#parts.plans))
+    for (const kept of listKept(this.parts.plans))
       crowded.push(...(await versions.overVersionLimit(kept, since, limit)))
     return [
       ...crowded,
@@ -236,11 +231,11 @@ export class Versions {
    * never the live version. Ends previews and former files whose time is over. Previews that are kept and drafts do not
    * count as versions. A job passes its store. Returns how many it deleted or ended.
    */
-  async prune(slug: string, store = this.#parts.store): Promise<number> {
+  async prune(slug: string, store = this.parts.store): Promise<number> {
     return store.write('durable', { site: slug }, async (tx) => {
       const site = await tx.sites.bySlug(slug)
       if (!site || site.deletedAt !== null) return 0
-      const now = this.#parts.clock()
+      const now = this.parts.clock()
       const versions = await tx.versions.bySlug(slug)
       const ended = versions.filter(
         ({ state, previewUntil }) => state === 'ready' && previewUntil !== null && previewUntil <= now,
@@ -251,7 +246,7 @@ export class Versions {
         .map(({ id }) => id)
       const old = this.#findOld(site, versions, {
         now,
-        limits: await this.#parts.plans.limitsOfOwner(tx, site.ownerId),
+        limits: await this.parts.plans.limitsOfOwner(tx, site.ownerId),
       })
       const unneeded = [...old, ...former]
       if (unneeded.length > 0) await deleteVersions(tx, slug, { ids: unneeded, now, effect: 'outdated' })
@@ -290,8 +285,8 @@ export class Versions {
     slug: string,
     versionId: string | undefined,
   ): Promise<readonly StoredFile[]> {
-    const { read } = this.#parts.store
-    const site = await requireAccess(read, 'read', { slug, account, now: this.#parts.clock() })
+    const { read } = this.parts.store
+    const site = await requireAccess(read, 'read', { slug, account, now: this.parts.clock() })
     const wanted = versionId ?? site.liveVersionId
     if (wanted === null) throw new ApiError('SITE_PENDING', 'This site has no published version yet')
     const version = requireFinalized(requireVersion(await read.versions.byId(wanted), slug))
@@ -299,7 +294,7 @@ export class Versions {
   }
 
   async #openBlob(file: StoredFile): Promise<Readable> {
-    const body = await this.#parts.blobs.read(file.hash!)
+    const body = await this.parts.blobs.read(file.hash!)
     if (!body) throw new Error(`The blob ${file.hash} of '${file.path}' is missing`)
     return body
   }

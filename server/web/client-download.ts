@@ -6,6 +6,7 @@ import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { CLIENT_PACKAGE_PATH, type PackageServer, quoteShell } from '../../protocol/client-package.ts'
 import { EXCLUDED_NAMES } from '../../protocol/ignore/default-rules.ts'
 import { padding, TAR_END, tarHeader } from '../../protocol/tar.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
 
@@ -25,14 +26,9 @@ const PACKAGE_TAR = join(import.meta.dirname, '../../client/dist/package.tar')
  * The npm package of the client, which knows the URL of this service, the script that installs it, and one that
  * publishes without it. Made on first use, then kept. UNAVAILABLE until the client is built.
  */
-export class ClientDownload {
-  readonly #options: ClientDownloadOptions
+export class ClientDownload extends Component<ClientDownloadOptions> {
   #package: Promise<StaticFile> | undefined
   readonly #scripts = new Map<ScriptName, Promise<StaticFile>>()
-
-  constructor(options: ClientDownloadOptions) {
-    this.#options = options
-  }
 
   async getPackage(request: Pick<HttpRequest, 'headers' | 'isHead'>): Promise<PageResponse> {
     // A failure is not cached.
@@ -62,7 +58,7 @@ export class ClientDownload {
       path: CLIENT_PACKAGE_PATH,
       type: 'application/gzip',
       bytes,
-      modifiedAt: this.#options.clock(),
+      modifiedAt: this.parts.clock(),
     })
   }
 
@@ -82,11 +78,11 @@ export class ClientDownload {
     )
     const bytes = Buffer.from(text)
     const type = 'text/x-shellscript; charset=utf-8'
-    return staticFile({ path: `/${name}`, type, bytes, modifiedAt: this.#options.clock() })
+    return staticFile({ path: `/${name}`, type, bytes, modifiedAt: this.parts.clock() })
   }
 
   /** `{base_url}` in its normal form, without characters that a URL parser removes. */
   get #origin(): string {
-    return new URL(this.#options.baseUrl).origin
+    return new URL(this.parts.baseUrl).origin
   }
 }

@@ -380,8 +380,8 @@ describe('the overview of administrators', () => {
 
   test('has the last run of each sweep, and the failures of one that fails', async () => {
     const { key } = await administrator(api)
-    const { store } = await api.operator()
-    const runs = new SweepRunRecorder({ store, log: silentLog })
+    const { store, telemetry } = await api.operator()
+    const runs = new SweepRunRecorder({ store, telemetry, log: silentLog })
     const run = { name: 'blobs', startedAt: api.clock.now, durationMs: 12, items: 3, error: null }
     await runs.record(run)
     for (const error of ['the disk is full', 'the disk is still full'])

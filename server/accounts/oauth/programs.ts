@@ -7,6 +7,7 @@ import type {
   ProgramRevokedResponse,
 } from '../../../protocol/api/programs.schema.ts'
 import { PROGRAM_SCOPES, type ProgramScope, scopesUpTo, widestScope } from '../../../protocol/api/programs.ts'
+import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { isVisible, toPlainLine } from '../../lib/plain-line.ts'
 import { toIso } from '../../lib/time.ts'
@@ -44,23 +45,18 @@ export interface ProgramClient {
 const COMMAND_LINE: ProgramClient = { name: 'Slipway command line', grantTypes: [DEVICE_GRANT_TYPE] }
 
 /** Programs act for accounts, with tokens of OAuth. Stores only hashes of codes and tokens. */
-export class Programs {
-  readonly #options: AuthorizationServerOptions
+export class Programs extends Component<AuthorizationServerOptions> {
   #server: Promise<AuthorizationServer> | undefined
-
-  constructor(options: AuthorizationServerOptions) {
-    this.#options = options
-  }
 
   /** The server, which is loaded by its first request. */
   server(): Promise<AuthorizationServer> {
-    this.#server ??= openAuthorizationServer(this.#options)
+    this.#server ??= openAuthorizationServer(this.parts)
     return this.#server
   }
 
   /** Undefined when the token is not valid for this service. */
   async find(token: string): Promise<ProgramCaller | undefined> {
-    const { store, clock, resource } = this.#options
+    const { store, clock, resource } = this.parts
     const found = await store.read.oauth.findWithAccount(oauthIdHash('AccessToken', token), clock())
     if (!found) return undefined
     const { aud, scope } = found.record.payload
@@ -73,7 +69,7 @@ export class Programs {
 
   /** The account of the refresh token or the code; undefined without one. */
   async findOwner(parameters: URLSearchParams): Promise<Account | undefined> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.parts
     for (const [name, kind] of GRANT_PARAMETERS) {
       const hash = oauthIdHash(kind, parameters.get(name) ?? '')
       const found = await store.read.oauth.findWithAccount(hash, clock())
@@ -85,7 +81,7 @@ export class Programs {
   /** A registered program, or the command line. */
   async findClient(id: string): Promise<ProgramClient | undefined> {
     if (id === COMMAND_LINE_CLIENT) return COMMAND_LINE
-    const { store, clock } = this.#options
+    const { store, clock } = this.parts
     const client = await store.read.oauth.find(oauthIdHash('Client', id), clock())
     if (!client) return undefined
     const { client_name: name, grant_types: types } = client.payload
@@ -104,7 +100,7 @@ export class Programs {
       program: programName(client?.clientName),
       returnsTo: returnTarget(params.redirect_uri),
       scope: widest(params.scope),
-      expiresAt: toIso(this.#options.clock() + GRANT_LIFETIME_SECONDS * 1000),
+      expiresAt: toIso(this.parts.clock() + GRANT_LIFETIME_SECONDS * 1000),
     }
   }
 
@@ -121,7 +117,7 @@ export class Programs {
       allowedBy,
     }: { id: string; cookie: string | undefined; allow: boolean; allowedBy: string },
   ): Promise<AuthorizationResult> {
-    const { resource, store, clock } = this.#options
+    const { resource, store, clock } = this.parts
     const { provider } = await this.server()
     const interaction = await this.#interaction(id, cookie)
     await this.#decideOnce(account, id)
@@ -139,13 +135,13 @@ export class Programs {
   }
 
   async list({ id }: Account): Promise<ProgramList> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.parts
     const now = clock()
     const grants = (await store.read.oauth.list(id, 'Grant', now)).filter(hasStarted)
     const clientHash = (grant: OAuthRecord) => oauthIdHash('Client', String(grant.payload.clientId))
     const clients = await store.read.oauth.findAll([...new Set(grants.map(clientHash))], now)
     const names = new Map([
-      ...this.#options.clients.map(({ id, name }) => [oauthIdHash('Client', id), name] as const),
+      ...this.parts.clients.map(({ id, name }) => [oauthIdHash('Client', id), name] as const),
       ...clients.map((client) => [client.idHash, client.payload.client_name] as const),
     ])
     return { programs: grants.map((grant) => this.#summarize(grant, names.get(clientHash(grant)))) }
@@ -153,7 +149,7 @@ export class Programs {
 
   /** NOT_FOUND without an access of this id. */
   async revoke(account: Account, id: string): Promise<ProgramRevokedResponse> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.parts
     const { idHash } = await store.write('durable', { account: account.id }, async (tx) => {
       const grants = await tx.oauth.list(account.id, 'Grant', clock())
       const found = grants.find((grant) => hasStarted(grant) && programId(grant) === id)
@@ -176,7 +172,7 @@ export class Programs {
   }
 
   async #decideOnce(account: Account, id: string): Promise<void> {
-    const { store, clock } = this.#options
+    const { store, clock } = this.parts
     const now = clock()
     const isFirst = await store.write('durable', { account: account.id }, async (tx) => {
       await assertNotBeingDeleted(tx, account)
@@ -187,7 +183,7 @@ export class Programs {
 
   #summarize(grant: OAuthRecord, name: unknown): AuthorizedProgram {
     const { resources } = grant.payload
-    const scope = (resources as Record<string, string> | undefined)?.[this.#options.resource]
+    const scope = (resources as Record<string, string> | undefined)?.[this.parts.resource]
     return {
       id: programId(grant),
       program: programName(name),

@@ -9,7 +9,8 @@ import type {
 } from '../../../protocol/api/trusts.schema.ts'
 import type { Forge } from '../../../protocol/api/trusts.ts'
 import { pluralize } from '../../../protocol/format.ts'
-import { ApiError, validationError } from '../../lib/errors.ts'
+import { Component } from '../../lib/component.ts'
+import { ApiError, invalidField, validationError } from '../../lib/errors.ts'
 import { DAY_MS, HOUR_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import { newId } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
@@ -47,15 +48,9 @@ interface Candidate {
 }
 
 /** Jobs of a repository exchange their tokens for keys of one site (contract). */
-export class Trusts {
-  readonly #parts: TrustsParts
-
-  constructor(parts: TrustsParts) {
-    this.#parts = parts
-  }
-
+export class Trusts extends Component<TrustsParts> {
   async list({ id }: Account): Promise<TrustList> {
-    const { read } = this.#parts.store
+    const { read } = this.parts.store
     const trusts = await read.trusts.list(id)
     const slugs = await read.sites.currentSlugs(trusts.map(({ site }) => site))
     return { trusts: trusts.map((trust) => summarize(trust, slugs)) }
@@ -66,8 +61,8 @@ export class Trusts {
     const rules = readRules(request)
     const { forge, repositoryId = null, scope = 'publish' } = request
     const issuer = this.#findIssuer(request)
-    const now = this.#parts.clock()
-    return this.#parts.store.write('durable', keyScope(account), async (tx) => {
+    const now = this.parts.clock()
+    return this.parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       const slug = (await tx.sites.findCurrentName(request.site)) ?? request.site
       const { visitsKey: site } = await requireAccess(tx, 'publish', { slug, account, now })
@@ -84,7 +79,7 @@ export class Trusts {
 
   /** Ends its keys. NOT_FOUND without a trust of this id. */
   async remove(account: Account, id: string): Promise<TrustRemovedResponse> {
-    await this.#parts.store.write('durable', keyScope(account), async (tx) => {
+    await this.parts.store.write('durable', keyScope(account), async (tx) => {
       if (!(await tx.trusts.list(account.id)).some((trust) => trust.id === id))
         throw new ApiError('NOT_FOUND', 'Trust not found. It may have been removed.')
       await tx.trusts.delete(id)
@@ -98,7 +93,7 @@ export class Trusts {
    * to say which one is meant. `charge` charges the account of the trust, and rejects beyond its rate limit.
    */
   async exchange({ token, site }: ExchangeRequest, charge: ChargeAccount): Promise<ExchangeResponse> {
-    return this.issueKey(await this.#parts.tokens.verify(token), site, charge)
+    return this.issueKey(await this.parts.tokens.verify(token), site, charge)
   }
 
   async issueKey(
@@ -108,12 +103,12 @@ export class Trusts {
   ): Promise<ExchangeResponse> {
     const { trust, account } = await this.#findTrust(idToken, slug)
     // Who repeats a token of a job is not the job.
-    if (await this.#parts.store.read.trusts.isTokenUsed(idToken.hash)) throw usedToken()
+    if (await this.parts.store.read.trusts.isTokenUsed(idToken.hash)) throw usedToken()
     await charge(account)
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     const expiresAt = now + KEY_LIFETIME_MS
     const scope = keyScopeFor(trust, idToken.job)
-    return this.#parts.store.write('durable', keyScope(account), async (tx) => {
+    return this.parts.store.write('durable', keyScope(account), async (tx) => {
       await assertNotBeingDeleted(tx, account)
       const current = (await tx.trusts.list(account.id)).find(({ id }) => id === trust.id)
       const { job } = idToken
@@ -143,12 +138,12 @@ export class Trusts {
    * one site, also those that are not for this job.
    */
   async #findTrust({ issuer, job }: IdToken, slug: string | undefined): Promise<Candidate> {
-    const { read } = this.#parts.store
+    const { read } = this.parts.store
     const named = slug === undefined ? undefined : await findSite(read, slug)
     if (slug !== undefined && !named) throw notTrusted(job, slug)
     const options = { limit: MAX_CANDIDATES, ...(named && { site: named.visitsKey }) }
     const found = await read.trusts.find({ issuer, ...job }, options)
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     const candidates: Candidate[] = []
     for (const trust of found.filter((one) => isFor(one, job, now))) {
       const candidate = await findCandidate(read, trust)
@@ -158,22 +153,15 @@ export class Trusts {
     if (!first) throw notTrusted(job, slug)
     const isOnly = found.every(({ site }) => site === first.trust.site)
     if (isOnly && (named || found.length < MAX_CANDIDATES)) return first
-    throw validationError([
-      { field: 'site', message: 'is required, because several sites trust this repository' },
-    ])
+    throw invalidField('site', 'is required, because several sites trust this repository')
   }
 
   #findIssuer({ forge, issuer }: CreateTrustRequest): string {
-    const known = this.#parts.issuers.filter((one) => one.forge === forge)
+    const known = this.parts.issuers.filter((one) => one.forge === forge)
     const found = issuer ? known.find(({ url }) => url === issuer) : known[0]
     if (found) return found.url
     const allowed = known.length > 0 ? known.map(({ url }) => url).join(', ') : 'none'
-    throw validationError([
-      {
-        field: 'issuer',
-        message: `must be an issuer in the settings of the server, for ${forge}: ${allowed}`,
-      },
-    ])
+    throw invalidField('issuer', `must be an issuer in the settings of the server, for ${forge}: ${allowed}`)
   }
 }
 

@@ -6,6 +6,7 @@ import type {
 } from '../../../protocol/api/admin/overview.schema.ts'
 import type { ActivityRange } from '../../../protocol/api/admin/overview.ts'
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
+import { Component } from '../../lib/component.ts'
 import type { Metrics, MetricsSnapshot } from '../../lib/metrics.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
@@ -38,17 +39,10 @@ type ActivityRecorderParts = Pick<Parts, 'store' | 'log'> & {
 }
 
 /** Adds what the metrics of this process have counted to the counts of the service. */
-export class ActivityRecorder implements AsyncDisposable {
-  readonly #parts: ActivityRecorderParts
-  readonly #timer: NodeJS.Timeout
+export class ActivityRecorder extends Component<ActivityRecorderParts> implements AsyncDisposable {
+  readonly #timer = setInterval(() => void this.record(), RECORD_INTERVAL_MS).unref()
   #recorded = new Map<CountName, number>()
   #recording: Promise<void> | undefined
-
-  constructor(parts: ActivityRecorderParts) {
-    this.#parts = parts
-    this.#timer = setInterval(() => void this.record(), RECORD_INTERVAL_MS)
-    this.#timer.unref()
-  }
 
   /** What the store cannot record is added later. */
   record(): Promise<void> {
@@ -65,7 +59,7 @@ export class ActivityRecorder implements AsyncDisposable {
   }
 
   async #record(): Promise<void> {
-    const { store, metrics, log } = this.#parts
+    const { store, metrics, log } = this.parts
     try {
       const counted = readCounts(await metrics.collect())
       const now = store.clock()
@@ -168,15 +162,9 @@ type OverviewParts = Pick<Parts, 'store' | 'budget'> & {
   release: string
 }
 
-export class Overviews {
-  readonly #parts: OverviewParts
-
-  constructor(parts: OverviewParts) {
-    this.#parts = parts
-  }
-
+export class Overviews extends Component<OverviewParts> {
   async show(): Promise<Overview> {
-    const { store, reserve, budget, release } = this.#parts
+    const { store, reserve, budget, release } = this.parts
     const now = store.clock()
     const { totals, countedAt } = await readTotals(store.read, now)
     const failing = await store.read.figures.countProblems(MAX_PROBLEMS)
@@ -197,7 +185,7 @@ export class Overviews {
   }
 
   activity(range: ActivityRange): Promise<Activity> {
-    const { store } = this.#parts
+    const { store } = this.parts
     return readActivity(store.read, range, store.clock())
   }
 }

@@ -1,8 +1,10 @@
 import type { AuditPage } from '../../../protocol/api/admin/audit.schema.ts'
+import { Component } from '../../lib/component.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, toIso } from '../../lib/time.ts'
+import type { Parts } from '../../parts.ts'
 import type { Store } from '../../store/store.ts'
-import type { AuditEntry, AuditPosition } from '../../store/tables/administration.ts'
+import type { AuditEntry } from '../../store/tables/administration.ts'
 import { decodeCursor, type PageRequest, toPage } from './page.ts'
 
 /** Longer than a year, so that yearly work can be compared. */
@@ -11,17 +13,12 @@ const ENTRY_LIFETIME_MS = 400 * DAY_MS
 const ENTRIES_PER_STATEMENT = 500
 
 /** The log of changes by administrators. Features add entries in their writes: `tx.audit.add`. */
-export class AuditLog {
-  readonly #store: Store
-
-  constructor(store: Store) {
-    this.#store = store
-  }
-
+export class AuditLog extends Component<Pick<Parts, 'store'>> {
   /** Newest first. VALIDATION_ERROR for an invalid cursor. */
   async list({ limit, cursor, target }: PageRequest & { target?: string | undefined }): Promise<AuditPage> {
-    const after = cursor === undefined ? undefined : readPosition(cursor)
-    const entries = await this.#store.read.audit.list({ limit: limit + 1, target, after })
+    const last = decodeCursor(cursor)
+    const after = last && { at: last[0], id: last[1] }
+    const entries = await this.parts.store.read.audit.list({ limit: limit + 1, target, after })
     return toPage(entries, { limit, show, position: ({ at, id }) => [at, id] })
   }
 
@@ -33,11 +30,6 @@ export class AuditLog {
       ),
     )
   }
-}
-
-function readPosition(cursor: string): AuditPosition {
-  const [at, id] = decodeCursor(cursor, ['number', 'string']) as [number, string]
-  return { at, id }
 }
 
 function show({ id, at, actor, action, target, details }: AuditEntry): AuditPage['rows'][number] {

@@ -11,6 +11,7 @@ import type {
 } from '../../../protocol/api/admin/lists.schema.ts'
 import type { ListOrder } from '../../../protocol/api/admin/lists.ts'
 import type { AdminPage } from '../../../protocol/api/admin/page.schema.ts'
+import { Component } from '../../lib/component.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { FigureQueries } from '../../store/queries/figures.ts'
@@ -30,18 +31,10 @@ export interface ListRequest extends PageRequest {
   q?: string | undefined
 }
 
-type ListParts = Pick<Parts, 'store' | 'addresses'>
-
-export class Lists {
-  readonly #parts: ListParts
-
-  constructor(parts: ListParts) {
-    this.#parts = parts
-  }
-
+export class Lists extends Component<Pick<Parts, 'store' | 'addresses'>> {
   sites(request: ListRequest): Promise<AdminSites> {
     return this.#list('site', request, {
-      load: (ids) => this.#parts.store.read.figures.sites(ids),
+      load: (ids) => this.parts.store.read.figures.sites(ids),
       id: ({ slug }) => slug,
       show: (site) => this.#showSite(site),
     })
@@ -49,7 +42,7 @@ export class Lists {
 
   accounts(request: ListRequest): Promise<AdminAccounts> {
     return this.#list('account', request, {
-      load: (ids) => this.#parts.store.read.figures.accounts(ids),
+      load: (ids) => this.parts.store.read.figures.accounts(ids),
       id: ({ id }) => id,
       show: showAccount,
     })
@@ -57,7 +50,7 @@ export class Lists {
 
   domains(request: ListRequest): Promise<AdminDomains> {
     return this.#list('domain', request, {
-      load: (ids) => this.#parts.store.read.figures.domains(ids),
+      load: (ids) => this.parts.store.read.figures.domains(ids),
       id: ({ domain, accountId }) => domainId(domain, accountId),
       show: showDomain,
     })
@@ -69,11 +62,10 @@ export class Lists {
     cursor,
     q,
   }: PageRequest & { q?: string | undefined }): Promise<AdminCertificates> {
-    const [value, id] =
-      cursor === undefined ? [] : (decodeCursor(cursor, ['number', 'string']) as [number, string])
-    const after = id === undefined ? undefined : { notAfter: value!, name: id }
+    const last = decodeCursor(cursor)
+    const after = last && { notAfter: last[0], name: last[1] }
     const prefix = q?.trim().toLowerCase() || undefined
-    const rows = await this.#parts.store.read.certificates.page({ limit: limit + 1, after, prefix })
+    const rows = await this.parts.store.read.certificates.page({ limit: limit + 1, after, prefix })
     if (prefix !== undefined) return { rows: rows.slice(0, limit).map(showCertificate), nextCursor: null }
     return toPage(rows, {
       limit,
@@ -83,8 +75,8 @@ export class Lists {
   }
 
   async nodes(): Promise<AdminNodes> {
-    const now = this.#parts.store.clock()
-    const nodes = await this.#parts.store.read.nodes.list()
+    const now = this.parts.store.clock()
+    const nodes = await this.parts.store.read.nodes.list()
     return {
       nodes: nodes.map((node) => ({
         id: node.id,
@@ -104,15 +96,14 @@ export class Lists {
     { limit, cursor, sort = 'age', q = '' }: ListRequest,
     { load, id, show }: ListFunctions<Row, Shown>,
   ): Promise<AdminPage<Shown>> {
-    const { figures } = this.#parts.store.read
+    const { figures } = this.parts.store.read
     const prefix = q.trim().toLowerCase()
     if (prefix !== '') {
       const rows = await load(await figures.search(kind, prefix, MAX_MATCHES))
       return { rows: rows.toSorted(compareBy(sort)).slice(0, limit).map(show), nextCursor: null }
     }
-    const [value, last] =
-      cursor === undefined ? [] : (decodeCursor(cursor, ['number', 'string']) as [number, string])
-    const after = last === undefined ? undefined : { value: value!, id: last }
+    const last = decodeCursor(cursor)
+    const after = last && { value: last[0], id: last[1] }
     const positions = await figures.order(kind, sort, { limit: limit + 1, after })
     const page = toPage(positions, { limit, show: (row) => row, position: (row) => [row.value, row.id] })
     const byId = new Map((await load(page.rows.map((row) => row.id))).map((row) => [id(row), row]))
@@ -122,10 +113,10 @@ export class Lists {
 
   #showSite(site: Listed<'sites'>): AdminSite {
     const { slug, ownerId, ownerEmail, expiresAt, isOwnerSuspended, bytes, visits } = site
-    const isExpired = expiresAt !== null && expiresAt <= this.#parts.store.clock()
+    const isExpired = expiresAt !== null && expiresAt <= this.parts.store.clock()
     return {
       slug,
-      siteUrl: this.#parts.addresses.site(slug),
+      siteUrl: this.parts.addresses.site(slug),
       title: site.title ?? site.versionTitle,
       owner: toOwner(ownerId, ownerEmail),
       status: isExpired ? 'expired' : site.liveVersionId === null ? 'pending' : 'active',

@@ -1,10 +1,10 @@
 import type { AdminSuspension } from '../../../protocol/api/admin/moderation.schema.ts'
-import { validationError } from '../../lib/errors.ts'
+import { invalidField } from '../../lib/errors.ts'
 import { toIso } from '../../lib/time.ts'
 import type { Suspension } from '../../store/tables/accounts.ts'
 
 /** The values of the columns that the list is sorted by, in its last row on a page. */
-type Position = readonly (string | number)[]
+type Position = readonly [number, string]
 
 export interface PageRequest {
   limit: number
@@ -15,18 +15,16 @@ function encodeCursor(position: Position): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url')
 }
 
-/** VALIDATION_ERROR unless the position has values of these types. */
-export function decodeCursor(cursor: string, types: readonly ('string' | 'number')[]): Position {
+/** The number and the name of a position; undefined without a cursor. VALIDATION_ERROR for another one. */
+export function decodeCursor(cursor: string | undefined): readonly [number, string] | undefined {
+  if (cursor === undefined) return undefined
   const position = parse(Buffer.from(cursor, 'base64url').toString())
-  const isValid =
-    Array.isArray(position) &&
-    position.length === types.length &&
-    position.every((value, index) => {
-      // All numbers of positions are integers, and stored as such.
-      return typeof value === types[index] && (typeof value === 'string' || Number.isSafeInteger(value))
-    })
-  if (isValid) return position
-  throw validationError([{ field: 'cursor', message: 'must be a nextCursor from an earlier response' }])
+  if (Array.isArray(position) && position.length === 2) {
+    const [number, name] = position
+    // All numbers of positions are integers, and stored as such.
+    if (Number.isSafeInteger(number) && typeof name === 'string') return [number, name]
+  }
+  throw invalidField('cursor', 'must be a nextCursor from an earlier response')
 }
 
 /** The store returned one row more where another page follows. */

@@ -6,8 +6,10 @@ import {
   parseNetwork,
 } from '../../../packages/http-server/clients/network.ts'
 import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
-import { ApiError, validationError } from '../../lib/errors.ts'
+import { Component } from '../../lib/component.ts'
+import { ApiError, invalidField } from '../../lib/errors.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
+import type { Parts } from '../../parts.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
 import { BLOCKS_CHANGED, type Block, type BlockKind } from '../../store/tables/moderation.ts'
@@ -36,18 +38,10 @@ const LOCAL_NETWORKS = [
   ...['::1/128', 'fc00::/32', 'fd00::/32', 'fe80::/32'],
 ].map((text) => parseNetwork(text)!)
 
-export class Blocks {
-  readonly #store: Store
-  readonly #clock: () => number
-
-  constructor({ store, clock }: { store: Store; clock: () => number }) {
-    this.#store = store
-    this.#clock = clock
-  }
-
+export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
   /** Newest first. */
   list(kind?: BlockKind): Promise<Block[]> {
-    return this.#store.read.blocks.list(kind)
+    return this.parts.store.read.blocks.list(kind)
   }
 
   /**
@@ -58,10 +52,10 @@ export class Blocks {
     const { kind, reason, seconds, force = false } = request
     const value =
       kind === 'hash' ? readContentHash(request.value) : readNetwork(request.value, { force, ownAddress })
-    const now = this.#clock()
+    const now = this.parts.clock()
     const expiresAt = seconds === undefined ? null : now + seconds * 1000
     const block: Block = { kind, value, reason, createdAt: now, expiresAt }
-    await this.#store.write('durable', { counter: `blocks of ${kind}` }, async (tx) => {
+    await this.parts.store.write('durable', { counter: `blocks of ${kind}` }, async (tx) => {
       if ((await tx.blocks.countOthers(kind, value)) >= MAX_BLOCKS) throw tooManyBlocks()
       await tx.blocks.put(block)
       await tx.notifyChanged(BLOCKS_CHANGED)
@@ -82,8 +76,8 @@ export class Blocks {
   /** For a job with its store; returns how many had ended. */
   async removeExpired(store: Store): Promise<number> {
     return repeatUntilEmpty(async () => {
-      const expired = await store.read.blocks.expired(this.#clock(), EXPIRED_PER_QUERY)
-      for (const block of expired) await this.#remove(block, { store, endedBy: this.#clock() })
+      const expired = await store.read.blocks.expired(this.parts.clock(), EXPIRED_PER_QUERY)
+      for (const block of expired) await this.#remove(block, { store, endedBy: this.parts.clock() })
       return expired.length
     })
   }
@@ -91,12 +85,13 @@ export class Blocks {
   /** With `endedBy`, a block that was renewed stays. */
   async #remove(
     { kind, value }: Pick<Block, 'kind' | 'value'>,
-    { actor, endedBy, store = this.#store }: { actor?: AuditActor; endedBy?: number; store?: Store },
+    { actor, endedBy, store = this.parts.store }: { actor?: AuditActor; endedBy?: number; store?: Store },
   ): Promise<boolean> {
     const isRemoved = await store.write('durable', { counter: `blocks of ${kind}` }, async (tx) => {
       if (!(await tx.blocks.remove(kind, value, endedBy))) return false
       await tx.notifyChanged(BLOCKS_CHANGED)
-      if (actor) await tx.audit.add({ at: this.#clock(), actor, action: `${kind}.unblock`, target: value })
+      if (actor)
+        await tx.audit.add({ at: this.parts.clock(), actor, action: `${kind}.unblock`, target: value })
       return true
     })
     await this.#invalidateSitesWith({ kind, value })
@@ -107,9 +102,9 @@ export class Blocks {
   async #invalidateSitesWith({ kind, value }: Pick<Block, 'kind' | 'value'>): Promise<void> {
     if (kind !== 'hash') return
     for (let after = ''; ; ) {
-      const slugs = await this.#store.read.blobs.referencingSites(value, after, SITES_PER_WRITE)
+      const slugs = await this.parts.store.read.blobs.referencingSites(value, after, SITES_PER_WRITE)
       if (slugs.length > 0)
-        await this.#store.write('durable', INDEPENDENT, async (tx) => {
+        await this.parts.store.write('durable', INDEPENDENT, async (tx) => {
           for (const slug of slugs) await tx.notifyChanged(slug)
         })
       if (slugs.length < SITES_PER_WRITE) return
@@ -122,13 +117,13 @@ export class Blocks {
 function readContentHash(typed: string): string {
   const hash = readHash(typed)
   if (hash !== EMPTY_HASH) return hash
-  throw validationError([{ field: 'value', message: 'is the SHA-256 of every empty file' }])
+  throw invalidField('value', 'is the SHA-256 of every empty file')
 }
 
 function readHash(typed: string): string {
   const hash = typed.trim().toLowerCase()
   if (/^[0-9a-f]{64}$/.test(hash)) return hash
-  throw validationError([{ field: 'value', message: 'must be a SHA-256 of 64 hexadecimal characters' }])
+  throw invalidField('value', 'must be a SHA-256 of 64 hexadecimal characters')
 }
 
 /** VALIDATION_ERROR unless it is a network that an operator can mean to block. */
@@ -138,14 +133,9 @@ function readNetwork(
 ): string {
   const network = parseNetwork(typed.trim())
   if (!network)
-    throw validationError([
-      {
-        field: 'value',
-        message: 'must be an address or a network: IPv4 from /8 to /32, IPv6 from /32 to /128',
-      },
-    ])
+    throw invalidField('value', 'must be an address or a network: IPv4 from /8 to /32, IPv6 from /32 to /128')
   const problem = force ? undefined : findProblem(network, ownAddress)
-  if (problem) throw validationError([{ field: 'value', message: `${problem}. Block it with force` }])
+  if (problem) throw invalidField('value', `${problem}. Block it with force`)
   return formatNetwork(network)
 }
 
@@ -158,7 +148,5 @@ function findProblem(network: Network, ownAddress: string | undefined): string |
 }
 
 function tooManyBlocks(): ApiError {
-  return validationError([
-    { field: 'value', message: `is one too many: there can be ${MAX_BLOCKS} blocks of a kind` },
-  ])
+  return invalidField('value', `is one too many: there can be ${MAX_BLOCKS} blocks of a kind`)
 }

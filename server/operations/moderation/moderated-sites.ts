@@ -1,32 +1,24 @@
 import type { ModeratedSite } from '../../../protocol/api/admin/moderation.schema.ts'
 import { noAccount } from '../../accounts/administrators.ts'
 import { readEmail } from '../../accounts/email-address.ts'
+import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
-import type { UrlBuilder } from '../../sites/urls.ts'
+import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
-import type { Store } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { Site } from '../../store/tables/sites.ts'
 import { describeSuspension } from '../administration/page.ts'
 
-export class ModeratedSites {
-  readonly #store: Store
-  readonly #addresses: UrlBuilder
-
-  constructor({ store, addresses }: { store: Store; addresses: UrlBuilder }) {
-    this.#store = store
-    this.#addresses = addresses
-  }
-
+export class ModeratedSites extends Component<Pick<Parts, 'store' | 'addresses'>> {
   /** NOT_FOUND for a site that was deleted permanently. */
   async find(slug: string): Promise<ModeratedSite> {
-    const { read } = this.#store
+    const { read } = this.parts.store
     const site = await requirePresentSite(read, slug)
     const owner = site.ownerId === null ? undefined : await read.accounts.byId(site.ownerId)
     return {
       slug,
-      siteUrl: this.#addresses.site(slug),
+      siteUrl: this.parts.addresses.site(slug),
       title: await findTitle(read, site),
       owner: owner ? { id: owner.id, email: owner.email } : null,
       createdAt: toIso(site.createdAt),

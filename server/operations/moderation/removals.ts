@@ -1,17 +1,17 @@
 import { parseHostName } from '../../domains/name.ts'
 import { type DomainCertificates, removeDomain, writeWithDomains } from '../../domains/status.ts'
+import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
+import type { Parts } from '../../parts.ts'
 import { deleteSite } from '../../sites/trash.ts'
 import type { Queries } from '../../store/queries.ts'
-import type { Store, WriteTransaction } from '../../store/store.ts'
+import type { WriteTransaction } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
 import { requireAccountOf, requirePresentSite } from './moderated-sites.ts'
 import { notify } from './suspensions.ts'
 
-interface RemovalsOptions {
-  store: Store
-  clock: () => number
+interface RemovalsParts extends Pick<Parts, 'store' | 'clock'> {
   certificates?: DomainCertificates | undefined
   accountDeletion: {
     deleteAccount(account: Account, typed: string, removal: AccountRemoval): Promise<unknown>
@@ -25,16 +25,10 @@ export interface AccountRemoval {
 }
 
 /** What operators take away permanently; the reason is in the audit log and in an email to the owner. */
-export class Removals {
-  readonly #options: RemovalsOptions
-
-  constructor(options: RemovalsOptions) {
-    this.#options = options
-  }
-
+export class Removals extends Component<RemovalsParts> {
   /** Also from the trash. NOT_FOUND. */
   async deleteSite(actor: AuditActor, slug: string, reason: string): Promise<void> {
-    const { store, clock, certificates } = this.#options
+    const { store, clock, certificates } = this.parts
     const find = ({ domains }: Queries) => domains.bySite(slug)
     await writeWithDomains(store, { scope: { site: slug }, find }, async (tx) => {
       const now = clock()
@@ -48,7 +42,7 @@ export class Removals {
 
   /** Any account can add the domain again, also one that was removed and is reserved. NOT_FOUND. */
   async releaseDomain(actor: AuditActor, typed: string, reason: string): Promise<void> {
-    const { store, clock, certificates } = this.#options
+    const { store, clock, certificates } = this.parts
     const domain = parseHostName(typed)
     const find = async ({ domains }: Queries) =>
       (await domains.active(domain)) ?? (await domains.reservation(domain, clock()))
@@ -74,7 +68,7 @@ export class Removals {
 
   /** Also deletes all of its sites; returns its email address. LAST_ADMINISTRATOR. See `requireAccountOf`. */
   async deleteAccount(actor: AuditActor, target: string, reason: string): Promise<string> {
-    const { store, clock, accountDeletion } = this.#options
+    const { store, clock, accountDeletion } = this.parts
     const account = await requireAccountOf(store.read, target)
     const { email } = account
     await accountDeletion.deleteAccount(account, email, {

@@ -7,7 +7,8 @@ import { MAX_REPORT_TEXT_LENGTH, type ReportReason } from '../../../protocol/api
 import type { Caller } from '../../accounts/authorization.ts'
 import { type RateLimits, REPORTS_PER_HOUR } from '../../accounts/rate-limits.ts'
 import { Hosts } from '../../edge/resolve/host.ts'
-import { ApiError, validationError } from '../../lib/errors.ts'
+import { Component } from '../../lib/component.ts'
+import { ApiError, invalidField } from '../../lib/errors.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
@@ -46,21 +47,15 @@ const RETENTION_MS = 180 * DAY_MS
 const ROWS_PER_STATEMENT = 500
 
 /** All reports of a site are one row with the last texts, however many there are. */
-export class Reports {
-  readonly #parts: ReportsParts
-  readonly #hosts: Hosts
-
-  constructor(parts: ReportsParts) {
-    this.#parts = parts
-    this.#hosts = new Hosts(parts.addresses)
-  }
+export class Reports extends Component<ReportsParts> {
+  readonly #hosts = new Hosts(this.parts.addresses)
 
   /**
    * VALIDATION_ERROR when the address is not of a site, RATE_LIMITED for too many reports of a network. Opens a report
    * that was decided only if the site has changed since then, or is online after an action.
    */
   async add({ url, reason, text = '', email }: ReportRequest, from: Reporter): Promise<void> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     await this.#charge(from)
     const slug = await this.#findSlug(url)
     const report: Report = {
@@ -82,9 +77,9 @@ export class Reports {
 
   /** The last reported site first. VALIDATION_ERROR for an invalid cursor. */
   async list({ state, limit, cursor }: PageRequest & { state: ReportState }): Promise<ReportPage> {
-    const { read } = this.#parts.store
-    const [lastAt, site] = cursor === undefined ? [] : decodeCursor(cursor, ['number', 'string'])
-    const before = cursor === undefined ? undefined : { lastAt: lastAt as number, site: site as string }
+    const { read } = this.parts.store
+    const last = decodeCursor(cursor)
+    const before = last && { lastAt: last[0], site: last[1] }
     const found = await read.reports.list(state, { limit: limit + 1, before })
     const slugs = await read.sites.currentSlugs(found.map(({ site }) => site))
     const { rows, nextCursor } = toPage(found, {
@@ -98,7 +93,7 @@ export class Reports {
 
   /** Dismisses the reports of a site, or opens them again. NOT_FOUND without reports. */
   async decide(actor: AuditActor, slug: string, state: 'open' | 'dismissed'): Promise<void> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
       const site = await tx.sites.bySlug(slug)
@@ -116,7 +111,7 @@ export class Reports {
    * the number of emails. Safe to run twice, and on two nodes concurrently. Rejects when an email was not sent.
    */
   async run(store: Store): Promise<number> {
-    const { clock, mail, addresses, branding, email: to } = this.#parts
+    const { clock, mail, addresses, branding, email: to } = this.parts
     await repeatUntilEmpty(() =>
       store.execute('relaxed', ({ reports }) =>
         reports.deleteBefore(clock() - RETENTION_MS, ROWS_PER_STATEMENT),
@@ -127,14 +122,14 @@ export class Reports {
     if (sites.length === 0 || !(await this.#claimEmail(store))) return 0
     await mail.send(reportEmail({ to, sites, addresses, branding }))
     // Also when the job has ended since.
-    for (const { slug, reports } of sites) await this.#recordEmail(this.#parts.store, slug, reports)
+    for (const { slug, reports } of sites) await this.#recordEmail(this.parts.store, slug, reports)
     return 1
   }
 
   /** Sites with reports that the operator was not notified of; records those of deleted sites as notified. */
   async #findDue(store: Store): Promise<{ slug: string; reports: ReportedSite }[]> {
     const { read } = store
-    const rows = await read.reports.unmailed(this.#parts.clock() - SITE_EMAIL_INTERVAL_MS, SITES_PER_EMAIL)
+    const rows = await read.reports.unmailed(this.parts.clock() - SITE_EMAIL_INTERVAL_MS, SITES_PER_EMAIL)
     const slugs = await read.sites.currentSlugs(rows.map(({ site }) => site))
     const due = []
     for (const reports of rows) {
@@ -148,7 +143,7 @@ export class Reports {
   }
 
   async #claimEmail(store: Store): Promise<boolean> {
-    const window = counterWindow(this.#parts.clock(), EMAIL_INTERVAL_MS)
+    const window = counterWindow(this.parts.clock(), EMAIL_INTERVAL_MS)
     const emails = await store.execute('relaxed', ({ counters }) =>
       counters.add('emails about reports', window),
     )
@@ -158,7 +153,7 @@ export class Reports {
   /** Does not count reports that were added since they were read. */
   async #recordEmail(store: Store, slug: string, { site, count }: ReportedSite): Promise<void> {
     await store.write('relaxed', { site: slug }, async (tx) => {
-      const mailedAt = this.#parts.clock()
+      const mailedAt = this.parts.clock()
       const known = await tx.reports.find(site)
       if (known) await tx.reports.put({ ...known, mailedCount: count, mailedAt })
     })
@@ -166,7 +161,7 @@ export class Reports {
 
   async #charge({ address, ofOtherPage }: Reporter): Promise<void> {
     const caller = { address, ofOtherPage, account: undefined, signedInWith: 'anonymous' } as const
-    const { admitted, secondsLeft } = await this.#parts.limits.charge(caller, 'report')
+    const { admitted, secondsLeft } = await this.parts.limits.charge(caller, 'report')
     if (admitted) return
     const sentence = `Your network has sent ${REPORTS_PER_HOUR} reports within an hour. Try again later.`
     const details = { countedBy: 'address' }
@@ -174,7 +169,7 @@ export class Reports {
   }
 
   async #findSlug(url: string): Promise<string> {
-    const { read } = this.#parts.store
+    const { read } = this.parts.store
     if (!URL.canParse(url) || url.length > MAX_URL_LENGTH) throw unknownSite()
     const { protocol, host: header } = new URL(url)
     // Administrators open the address from a list.
@@ -188,7 +183,7 @@ export class Reports {
   }
 
   async #describe(reports: ReportedSite, slug: string): Promise<ShownReports> {
-    const { store, addresses } = this.#parts
+    const { store, addresses } = this.parts
     const { read } = store
     const site = await read.sites.bySlug(slug)
     const owner = site?.ownerId ? await read.accounts.byId(site.ownerId) : undefined
@@ -246,7 +241,5 @@ function selectLatest(reports: readonly Report[]): Report[] {
 }
 
 function unknownSite(): ApiError {
-  return validationError([
-    { field: 'url', message: 'must be the address of a page of a site of this service' },
-  ])
+  return invalidField('url', 'must be the address of a page of a site of this service')
 }

@@ -1,5 +1,7 @@
 import { noAccount } from '../../accounts/administrators.ts'
-import type { Store, WriteTransaction } from '../../store/store.ts'
+import { Component } from '../../lib/component.ts'
+import type { Parts } from '../../parts.ts'
+import type { WriteTransaction } from '../../store/store.ts'
 import type { Account, Suspension } from '../../store/tables/accounts.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
 import type { NoticeEvent } from '../../store/tables/notices.ts'
@@ -22,15 +24,7 @@ const SITES_PER_WRITE = 100
  * Each action is one durable write with its entry in the audit log; repeating it changes the reason. All nodes apply it
  * with the invalidation of the site.
  */
-export class Suspensions {
-  readonly #store: Store
-  readonly #clock: () => number
-
-  constructor({ store, clock }: { store: Store; clock: () => number }) {
-    this.#store = store
-    this.#clock = clock
-  }
-
+export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
   /** NOT_FOUND. Open reports of the site are then acted on. */
   async suspendSite(actor: AuditActor, slug: string, statement: Statement): Promise<void> {
     await this.#changeSite(actor, slug, statement)
@@ -52,8 +46,8 @@ export class Suspensions {
   }
 
   async #changeSite(actor: AuditActor, slug: string, statement: Statement | undefined): Promise<void> {
-    await this.#store.write('durable', { site: slug }, async (tx) => {
-      const now = this.#clock()
+    await this.parts.store.write('durable', { site: slug }, async (tx) => {
+      const now = this.parts.clock()
       const site = await requirePresentSite(tx, slug)
       if (!statement && !site.suspension) return
       await tx.sites.update(slug, { suspension: toSuspension(statement, site, now) })
@@ -69,10 +63,10 @@ export class Suspensions {
   }
 
   async #changeAccount(actor: AuditActor, target: string, statement: Statement | undefined): Promise<string> {
-    const found = await requireAccountOf(this.#store.read, target)
+    const found = await requireAccountOf(this.parts.store.read, target)
     const { email } = found
-    await this.#store.write('durable', { account: found.id }, async (tx) => {
-      const now = this.#clock()
+    await this.parts.store.write('durable', { account: found.id }, async (tx) => {
+      const now = this.parts.clock()
       const account = await tx.accounts.byId(found.id)
       if (!account) throw noAccount(email)
       if (!statement && !account.suspension) return
@@ -91,12 +85,12 @@ export class Suspensions {
   async #changeSitesOf({ id }: Account, isSuspended: boolean): Promise<void> {
     let after: { at: number; slug: string } | undefined
     do {
-      const sites = await this.#store.read.sites.byOwner(id, { limit: SITES_PER_WRITE, after })
+      const sites = await this.parts.store.read.sites.byOwner(id, { limit: SITES_PER_WRITE, after })
       const slugs = sites.map(({ slug }) => slug)
-      await this.#store.write('durable', { site: slugs }, async (tx) => {
+      await this.parts.store.write('durable', { site: slugs }, async (tx) => {
         for (const slug of slugs) await tx.notifyChanged(slug)
         const keys = sites.map(({ visitsKey }) => visitsKey)
-        if (isSuspended) await tx.reports.markActed(keys, this.#clock())
+        if (isSuspended) await tx.reports.markActed(keys, this.parts.clock())
       })
       const last = sites.length === SITES_PER_WRITE ? sites.at(-1) : undefined
       after = last && { at: last.createdAt, slug: last.slug }

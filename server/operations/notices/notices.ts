@@ -1,6 +1,7 @@
 import { findSwitch, wantsNotice } from '../../accounts/notice-switches.ts'
 import type { UnsubscribeLinks } from '../../accounts/unsubscribe.ts'
 import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
+import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
@@ -71,16 +72,10 @@ type SendOutcome = 'done' | 'deferred' | 'failed'
  * At most one email for each event. An event of the API adds its notice in its own transaction; this class finds those
  * that come with time, and sends. A process that dies while it sends leaves an email unsent.
  */
-export class Notices {
-  readonly #parts: NoticesParts
-
-  constructor(parts: NoticesParts) {
-    this.#parts = parts
-  }
-
+export class Notices extends Component<NoticesParts> {
   /** For a job with its store; returns the number of emails. Safe to run twice, and on two nodes concurrently. */
   async run(store: Store): Promise<number> {
-    const { clock } = this.#parts
+    const { clock } = this.parts
     await this.#addNotices(store)
     let sent = 0
     let deferred = 0
@@ -106,7 +101,7 @@ export class Notices {
   }
 
   async #addNotices(store: Store): Promise<void> {
-    const { clock } = this.#parts
+    const { clock } = this.parts
     const now = clock()
     const { notices } = store.read
     const until = now + REMINDER_LEAD_MS
@@ -143,7 +138,7 @@ export class Notices {
    * emails of its kind.
    */
   async #claim(id: string, store: Store): Promise<Recipient | undefined> {
-    const { clock, log } = this.#parts
+    const { clock, log } = this.parts
     return store.write('durable', { notice: id }, async (tx) => {
       const now = clock()
       const notice = await tx.notices.find(id)
@@ -187,7 +182,7 @@ export class Notices {
     { account, event }: { account: string; event: NoticeEvent },
     { reply }: MailRejectedError,
   ): Promise<void> {
-    const { store, clock, log } = this.#parts
+    const { store, clock, log } = this.parts
     log.warn('email refused; no further emails about events until the next sign-in', {
       ...{ account, kind: event.kind, reply },
     })
@@ -198,7 +193,7 @@ export class Notices {
   }
 
   async #send({ id, event, attempts }: Notice, { id: account, email }: Recipient): Promise<SendOutcome> {
-    const { store, mail, addresses, branding, unsubscribeLinks, clock, log } = this.#parts
+    const { store, mail, addresses, branding, unsubscribeLinks, clock, log } = this.parts
     try {
       const to = event.kind === 'site-shared' ? event.to : email
       const unsubscribeUrl = unsubscribeLinks.create(account, event.kind)

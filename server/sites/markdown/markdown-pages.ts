@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { SecondChanceCache } from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
+import { Component } from '../../lib/component.ts'
 import { decodeUtf8 } from '../../lib/decode-utf8.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
@@ -33,16 +34,10 @@ type MarkdownPagesParts = Pick<Parts, 'budget' | 'log'> & {
  * Caches documents by the hash of the source, within a budget. A worker thread renders within bounds of time and
  * memory, so that no document delays requests.
  */
-export class MarkdownPages {
-  readonly #parts: MarkdownPagesParts
-  readonly #cache: SecondChanceCache<{ rendered: RenderedMarkdown | undefined }>
+export class MarkdownPages extends Component<MarkdownPagesParts> {
+  readonly #cache = new SecondChanceCache<{ rendered: RenderedMarkdown | undefined }>(this.parts.budget)
   readonly #loads = new Map<string, Promise<RenderedMarkdown | undefined>>()
   readonly #semaphore = new Semaphore(RENDERINGS)
-
-  constructor(parts: MarkdownPagesParts) {
-    this.#parts = parts
-    this.#cache = new SecondChanceCache(parts.budget)
-  }
 
   /**
    * Undefined when the document is not UTF-8 or beyond the bounds, so that it is shown as text. UNAVAILABLE when it
@@ -59,7 +54,7 @@ export class MarkdownPages {
   #load(hash: string): Promise<RenderedMarkdown | undefined> {
     const loading = this.#semaphore
       .run(async () => {
-        const bytes = await this.#parts.blobs.bytes(hash)
+        const bytes = await this.parts.blobs.bytes(hash)
         const rendered = bytes && (await this.#render(bytes))
         if (bytes) this.#cache.set(hash, { rendered }, RESULT_BYTES + 2 * (rendered?.html.length ?? 0))
         return rendered
@@ -83,12 +78,12 @@ export class MarkdownPages {
     try {
       await messages.next()
       // A result that arrived while other work delayed the timer is received before it.
-      timer = setTimeout(() => setImmediate(() => late.abort()), this.#parts.timeoutMs)
+      timer = setTimeout(() => setImmediate(() => late.abort()), this.parts.timeoutMs)
       const [rendered] = (await messages.next()).value as [RenderedMarkdown]
       return rendered.html.length > MAX_HTML_CHARACTERS ? undefined : rendered
     } catch (error) {
       if (timer === undefined) throw workerFailed(error)
-      this.#parts.log.debug('a Markdown document is shown as text', { bytes: bytes.length, error })
+      this.parts.log.debug('a Markdown document is shown as text', { bytes: bytes.length, error })
       return undefined
     } finally {
       clearTimeout(timer)

@@ -18,8 +18,9 @@ import type {
 import { MAX_REPLIES, MAX_REVIEW_LINKS, MAX_THREADS, REVIEW_PATH } from '../../../protocol/api/reviews.ts'
 import { formatNumber } from '../../../protocol/format.ts'
 import { givesLastingAccess, requireAccount, requireKeyHash } from '../../accounts/authorization.ts'
+import { Component } from '../../lib/component.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
-import { ApiError, validationError } from '../../lib/errors.ts'
+import { ApiError, invalidField, validationError } from '../../lib/errors.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, toIso, toIsoOrNull } from '../../lib/time.ts'
 import { hashToken, isId, newId, newSessionToken } from '../../lib/tokens.ts'
 import type { Parts } from '../../parts.ts'
@@ -51,23 +52,14 @@ const DEFAULT_LIFETIME_MS = 30 * DAY_MS
 /** The owner gets at most one email in this time for each review. */
 const NOTICE_INTERVAL_MS = 10 * MINUTE_MS
 
-type ReviewsParts = Pick<Parts, 'store' | 'addresses' | 'clock' | 'secret'>
-
 /** Comments and decisions about a preview or about the live version of a site (contract, "Review"). */
-export class Reviews {
-  readonly #parts: ReviewsParts
-  readonly #tokens: PreviewTokens
-  readonly #changes: ReviewChanges
-
-  constructor(parts: ReviewsParts) {
-    this.#parts = parts
-    this.#tokens = new PreviewTokens(parts.secret, 'review')
-    this.#changes = new ReviewChanges(parts.store)
-  }
+export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'clock' | 'secret'>> {
+  readonly #tokens = new PreviewTokens(this.parts.secret, 'review')
+  readonly #changes = new ReviewChanges(this.parts.store)
 
   /** That of the link. */
   async open(caller: ReviewCaller): Promise<Review> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     return this.get(caller, await requireLink(store.read, caller, clock()))
   }
 
@@ -76,7 +68,7 @@ export class Reviews {
     subject: ReviewSubject,
     { status, path }: { status?: 'open' | 'resolved' | 'outdated'; path?: string } = {},
   ): Promise<Review> {
-    const { store, addresses, clock } = this.#parts
+    const { store, addresses, clock } = this.parts
     const { read } = store
     const now = clock()
     const access = await requireReview(read, caller, { subject, right: 'read', now })
@@ -114,7 +106,7 @@ export class Reviews {
     subject: ReviewSubject,
     request: { audience?: ReviewAudience; expiresInSeconds?: number },
   ): Promise<CreatedReviewLink> {
-    const { store, addresses, clock } = this.#parts
+    const { store, addresses, clock } = this.parts
     const token = newSessionToken()
     const account = requireAccount(caller)
     const grant = caller.grant!
@@ -142,7 +134,7 @@ export class Reviews {
 
   /** With all that it shows: frames of the site's reviews end and are opened again by those who may. */
   async revokeLink(caller: ReviewCaller, subject: ReviewSubject, id: string): Promise<RevokedReviewLink> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     await store.write('durable', { site: subject.slug }, async (tx) => {
       const now = clock()
       await requireReview(tx, withoutToken(caller), { subject, right: 'remove', now })
@@ -161,8 +153,7 @@ export class Reviews {
   ): Promise<ReviewThread> {
     assertWords({ ...place })
     assertWords({ text, name })
-    if (!isId(versionId))
-      throw validationError([{ field: 'versionId', message: 'must be the id of a version' }])
+    if (!isId(versionId)) throw invalidField('versionId', 'must be the id of a version')
     return this.#write(caller, subject, async (tx, access, now) => {
       const author = authorOf(caller, access, name)
       const characters = text.length + Object.values(place).join('').length
@@ -186,8 +177,7 @@ export class Reviews {
     { text, status, name }: ThreadChange,
   ): Promise<ReviewThread> {
     assertWords({ text, name })
-    if (text === undefined && status === undefined)
-      throw validationError([{ field: 'text', message: 'is required, or status' }])
+    if (text === undefined && status === undefined) throw invalidField('text', 'is required, or status')
     return this.#write(caller, subject, async (tx, access, now) => {
       const thread = await tx.reviews.thread(subject, id)
       if (!thread) throw new ApiError('NOT_FOUND', 'The review has no such thread')
@@ -251,7 +241,7 @@ export class Reviews {
     subject: ReviewSubject,
     { versionId, placed, missing }: Placements,
   ): Promise<PlacementsResponse> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     const { read } = store
     const wanted = { subject, right: 'read', now: clock() } as const
     const threads = await read.reviews.threads(subject)
@@ -283,7 +273,7 @@ export class Reviews {
     subject: ReviewSubject,
     { since, signal }: { since: string | undefined; signal: AbortSignal },
   ): Promise<ReviewRevision> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     let revision = ''
     const isChanged = async () => {
       const wanted = { subject, right: 'read', now: clock() } as const
@@ -310,7 +300,7 @@ export class Reviews {
     subject: ReviewSubject,
     work: (tx: WriteTransaction, access: ReviewAccess, now: number) => Promise<T>,
   ): Promise<T> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     return store.write('durable', { site: subject.slug }, async (tx) => {
       const now = clock()
       const access = await requireReview(tx, caller, { subject, right: 'publish', now })
@@ -329,7 +319,7 @@ function withoutToken(caller: ReviewCaller): ReviewCaller {
 function authorOf({ account }: ReviewCaller, { role }: ReviewAccess, name: string | undefined): Reviewer {
   const known = name?.trim() || (role === 'guest' ? undefined : account?.email.split('@')[0])
   if (known) return { name: known, role }
-  throw validationError([{ field: 'name', message: 'is required of reviewers without an account' }])
+  throw invalidField('name', 'is required of reviewers without an account')
 }
 
 /** Text that no engine stores, such as a null character, is an error of the caller. */
