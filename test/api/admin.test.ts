@@ -112,28 +112,26 @@ describe('a key of scope admin', () => {
   })
 })
 
-describe('the last administrator', () => {
-  test('stays one until the command line removes the mark', async () => {
-    const { store } = await api.operator()
-    for (const { email } of await store.read.accounts.administrators()) await setMark(email, false)
-    const { email, key } = await administrator(api)
-    const id = await findId(email)
-    const other = await api.account()
-    const otherId = await findId(other.email)
-    const set = (accountId: string, isAdministrator: boolean) =>
-      api.request('PUT', `/api/admin/accounts/${accountId}/administrator`, {
-        key,
-        json: { administrator: isAdministrator },
-      })
-    assert.equal((await set(id, false)).json.code, 'LAST_ADMINISTRATOR')
-    await expectFailure(api.client(key).deleteAccount(email), 'LAST_ADMINISTRATOR')
-    assert.equal((await set(otherId, true)).status, 200)
-    assert.equal((await other.client.me()).administrator, true)
-    assert.equal((await set(otherId, false)).status, 200)
-    assert.equal((await set(id, false)).status, 409)
-    await setMark(email, false)
-    assert.deepEqual(await store.read.accounts.administrators(), [])
-  })
+test('the last administrator stays one until the command line removes the mark', async () => {
+  const { store } = await api.operator()
+  for (const { email } of await store.read.accounts.administrators()) await setMark(email, false)
+  const { email, key } = await administrator(api)
+  const id = await findId(email)
+  const other = await api.account()
+  const otherId = await findId(other.email)
+  const set = (accountId: string, isAdministrator: boolean) =>
+    api.request('PUT', `/api/admin/accounts/${accountId}/administrator`, {
+      key,
+      json: { administrator: isAdministrator },
+    })
+  assert.equal((await set(id, false)).json.code, 'LAST_ADMINISTRATOR')
+  await expectFailure(api.client(key).deleteAccount(email), 'LAST_ADMINISTRATOR')
+  assert.equal((await set(otherId, true)).status, 200)
+  assert.equal((await other.client.me()).administrator, true)
+  assert.equal((await set(otherId, false)).status, 200)
+  assert.equal((await set(id, false)).status, 409)
+  await setMark(email, false)
+  assert.deepEqual(await store.read.accounts.administrators(), [])
 })
 
 describe('the audit log', () => {

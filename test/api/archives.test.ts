@@ -119,23 +119,21 @@ describe('an archive', () => {
     })
   })
 
-  describe('one top folder that all files share', () => {
-    const contents = {
-      'mysite/index.html': 'home',
-      'mysite/menu/index.html': 'menu',
-      '__MACOSX/._mysite': 'fork',
-    }
-    test('is removed from the paths and named, unless keepTopFolder=true or a file is beside it', async () => {
-      const { json } = await publishArchive('tar', contents)
-      assert.equal(json.removedFolder, 'mysite/')
-      assert.equal((await api.visit(json.siteUrl, '/')).text, 'home')
-      assert.equal((await api.visit(json.siteUrl, '/menu/')).text, 'menu')
-      const kept = (await publishArchive('zip', contents, '?keepTopFolder=true')).json
-      assert.equal(kept.removedFolder, undefined)
-      assert.equal((await api.visit(kept.siteUrl, '/mysite/')).text, 'home')
-      const beside = await publishArchive('tar', { 'a/x.txt': 'x', 'b.txt': 'b' })
-      assert.equal((await api.visit(beside.json.siteUrl, '/a/x.txt')).text, 'x')
-    })
+  const contents = {
+    'mysite/index.html': 'home',
+    'mysite/menu/index.html': 'menu',
+    '__MACOSX/._mysite': 'fork',
+  }
+  test('one top folder that all files share is removed from the paths and named, unless keepTopFolder=true or a file is beside it', async () => {
+    const { json } = await publishArchive('tar', contents)
+    assert.equal(json.removedFolder, 'mysite/')
+    assert.equal((await api.visit(json.siteUrl, '/')).text, 'home')
+    assert.equal((await api.visit(json.siteUrl, '/menu/')).text, 'menu')
+    const kept = (await publishArchive('zip', contents, '?keepTopFolder=true')).json
+    assert.equal(kept.removedFolder, undefined)
+    assert.equal((await api.visit(kept.siteUrl, '/mysite/')).text, 'home')
+    const beside = await publishArchive('tar', { 'a/x.txt': 'x', 'b.txt': 'b' })
+    assert.equal((await api.visit(beside.json.siteUrl, '/a/x.txt')).text, 'x')
   })
 })
 

@@ -40,21 +40,19 @@ test('unknown keys and sessions of one network have a limit, and known ones and 
   assert.deepEqual([await read('192.0.2.1', one), await read('192.0.2.1', one)], [401, 503], 'ended')
 })
 
-describe('a client that disconnects', () => {
-  for (const path of ['files/b.bin', 'archive'])
-    test(`at any stage of a download of ${path} leaves no file open`, async (t) => {
-      if (!existsSync('/proc/self/fd')) return t.skip('open files cannot be counted here')
-      const { client, key } = await api.account()
-      const { slug } = await api.publish(client, { 'a.bin': noise(1000), 'b.bin': noise(300_000) })
-      const head = `GET /api/v1/publish/${slug}/${path} HTTP/1.1\r\nHost: localhost\r\n`
-      for (let turns = 0; turns < 80; turns += 2) {
-        const socket = await send(`${head}Authorization: Bearer ${key}\r\n\r\n`)
-        for (let left = turns; left > 0; left--) await turn()
-        socket.destroy()
-      }
-      await waitFor(() => openBlobs() === 0)
-    })
-})
+for (const path of ['files/b.bin', 'archive'])
+  test(`a client that disconnects at any stage of a download of ${path} leaves no file open`, async (t) => {
+    if (!existsSync('/proc/self/fd')) return t.skip('open files cannot be counted here')
+    const { client, key } = await api.account()
+    const { slug } = await api.publish(client, { 'a.bin': noise(1000), 'b.bin': noise(300_000) })
+    const head = `GET /api/v1/publish/${slug}/${path} HTTP/1.1\r\nHost: localhost\r\n`
+    for (let turns = 0; turns < 80; turns += 2) {
+      const socket = await send(`${head}Authorization: Bearer ${key}\r\n\r\n`)
+      for (let left = turns; left > 0; left--) await turn()
+      socket.destroy()
+    }
+    await waitFor(() => openBlobs() === 0)
+  })
 
 test('an upload during finalize is UPLOAD_EXPIRED, not an internal error', async () => {
   const { version, put } = await pending(300_000)

@@ -160,22 +160,20 @@ const refusals: [sentence: string, part: Buffer, message: RegExp, code?: ErrorCo
   ['is a hard link', next('', '1'), /next.*hard link/],
 ]
 
-describe('complete files of a bundle are kept, the rest is discarded and can be sent again, when a file', () => {
-  for (const [sentence, part, message, code = 'VALIDATION_ERROR'] of refusals) {
-    test(sentence, async () => {
-      const pending = await createPending(owner, PARTIAL)
-      const objects = await watchObjects(api)
-      const { json } = await send(api, pending.bundle, Buffer.concat([good, part, TAR_END]))
-      assert.equal(json.code, code, json.error)
-      assert.match(json.error, message)
-      assert.deepEqual(await missingPaths(owner, pending), ['large.bin', 'late.txt', 'next.txt'])
-      await assertStored(objects, 1)
-      const { 'good.txt': _, ...rest } = PARTIAL
-      assert.equal((await send(api, pending.bundle, buildTar(rest))).status, 200)
-      await assertPublished(api, owner, pending, PARTIAL)
-    })
-  }
-})
+for (const [sentence, part, message, code = 'VALIDATION_ERROR'] of refusals) {
+  test(`complete files of a bundle are kept, the rest is discarded and can be sent again, when a file ${sentence}`, async () => {
+    const pending = await createPending(owner, PARTIAL)
+    const objects = await watchObjects(api)
+    const { json } = await send(api, pending.bundle, Buffer.concat([good, part, TAR_END]))
+    assert.equal(json.code, code, json.error)
+    assert.match(json.error, message)
+    assert.deepEqual(await missingPaths(owner, pending), ['large.bin', 'late.txt', 'next.txt'])
+    await assertStored(objects, 1)
+    const { 'good.txt': _, ...rest } = PARTIAL
+    assert.equal((await send(api, pending.bundle, buildTar(rest))).status, 200)
+    await assertPublished(api, owner, pending, PARTIAL)
+  })
+}
 
 describe('a bundle that ends', () => {
   const all = ['good.txt', 'large.bin', 'late.txt', 'next.txt']

@@ -160,25 +160,23 @@ describe('a name that cannot be a custom domain', () => {
   })
 })
 
-describe('a plan', () => {
-  test('allows one domain on the free plan and five on hobby, over all sites', async () => {
-    for (const [plan, most] of [
-      ['free', 1],
-      ['hobby', 5],
-    ] as const) {
-      const { email, client, slug } = await publisher()
-      await api.setPlan(email, plan)
-      for (let number = 0; number < most; number++)
-        await client.addDomain(`${plan}-${number}.example.com`, slug)
-      const other = await api.publish(client, { 'index.html': 'x' })
-      const added = client.addDomain('more.example.com', other.slug)
-      const error = await expectFailure(added, 'DOMAIN_LIMIT_REACHED')
-      assert.match(error.message, new RegExp(`${most}`))
-      await client.removeDomain(`${plan}-0.example.com`)
-      await client.addDomain('more.example.com', slug)
-      assert.equal((await client.me()).usage.domains, most)
-    }
-  })
+test('a plan allows one domain on the free plan and five on hobby, over all sites', async () => {
+  for (const [plan, most] of [
+    ['free', 1],
+    ['hobby', 5],
+  ] as const) {
+    const { email, client, slug } = await publisher()
+    await api.setPlan(email, plan)
+    for (let number = 0; number < most; number++)
+      await client.addDomain(`${plan}-${number}.example.com`, slug)
+    const other = await api.publish(client, { 'index.html': 'x' })
+    const added = client.addDomain('more.example.com', other.slug)
+    const error = await expectFailure(added, 'DOMAIN_LIMIT_REACHED')
+    assert.match(error.message, new RegExp(`${most}`))
+    await client.removeDomain(`${plan}-0.example.com`)
+    await client.addDomain('more.example.com', slug)
+    assert.equal((await client.me()).usage.domains, most)
+  }
 })
 
 test('an invalid domain is refused in every operation', async () => {

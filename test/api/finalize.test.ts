@@ -87,18 +87,16 @@ describe('finalize', () => {
   })
 })
 
-describe('two pending versions', () => {
-  test('have separate uploads, even of the same path and hash', async () => {
-    const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
-    const contents = { 'index.html': 'same' }
-    const one = await api.update(owner.client, slug, contents)
-    const two = await api.update(owner.client, slug, contents)
-    await api.upload(one.upload, contents)
-    await expectFailure(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
-    await owner.client.finalize(slug, one.upload)
-    await expectFailure(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
-    assert.equal(await text(siteUrl), 'same')
-  })
+test('two pending versions have separate uploads, even of the same path and hash', async () => {
+  const { slug, siteUrl } = await api.publish(owner.client, { 'index.html': 'zero' })
+  const contents = { 'index.html': 'same' }
+  const one = await api.update(owner.client, slug, contents)
+  const two = await api.update(owner.client, slug, contents)
+  await api.upload(one.upload, contents)
+  await expectFailure(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
+  await owner.client.finalize(slug, one.upload)
+  await expectFailure(owner.client.finalize(slug, two.upload), 'UPLOADS_MISSING')
+  assert.equal(await text(siteUrl), 'same')
 })
 
 describe('a publish based on an older version', () => {
@@ -144,15 +142,13 @@ describe('a publish based on an older version', () => {
   })
 })
 
-describe('finalize is allowed for', () => {
-  test('any client that knows the version id of an anonymous site', async () => {
-    const contents = { 'index.html': 'x' }
-    const { slug, siteUrl, upload } = await api.create(api.anonymous, contents)
-    await api.upload(upload, contents)
-    await expectFailure(api.anonymous.finalize(slug, { versionId: '0'.repeat(26) }), 'NOT_FOUND')
-    await owner.client.finalize(slug, upload)
-    assert.equal(await text(siteUrl), 'x')
-  })
+test('finalize is allowed for any client that knows the version id of an anonymous site', async () => {
+  const contents = { 'index.html': 'x' }
+  const { slug, siteUrl, upload } = await api.create(api.anonymous, contents)
+  await api.upload(upload, contents)
+  await expectFailure(api.anonymous.finalize(slug, { versionId: '0'.repeat(26) }), 'NOT_FOUND')
+  await owner.client.finalize(slug, upload)
+  assert.equal(await text(siteUrl), 'x')
 })
 
 describe('ttlSeconds', () => {

@@ -31,43 +31,41 @@ test('the error of a key with too narrow a scope says which one is missing', asy
   assert.match(failure.message, /scope publish.*scope read/)
 })
 
-describe('a key of scope publish', () => {
-  test('cannot end a site or keep it longer by any way to publish, and sets the lifetime of what it creates', async () => {
-    const { slug } = await api.publish(owner.client, home)
-    const { apiKey: key, client } = await keyWith({ scope: 'publish', sites: [slug] })
-    const target = `/api/v1/publish/${slug}`
-    const body = make('zip', home)
-    const files = toManifest({ 'index.html': 'second' })
-    const put = (fields: object) => () => api.request('PUT', target, { key, json: { files, ...fields } })
-    const ways: Record<string, () => Promise<ApiResponse>> = {
-      'a manifest': put({ ttlSeconds: 60 }),
-      'a manifest without an end': put({ ttlSeconds: null }),
-      'viewer of a manifest': put({ viewer: { ttlSeconds: 60 } }),
-      'a merge': put({ merge: true, ttlSeconds: 60 }),
-      'an archive': () => send(api, 'zip', body, { slug, key, query: '?ttlSeconds=60' }),
-      'a direct upload': () => api.request('PUT', `/${slug}?ttlSeconds=60`, { key, body }),
-      metadata: () => api.request('PATCH', `${target}/metadata`, { key, json: { ttlSeconds: 60 } }),
-      'the password': () => api.request('PATCH', `${target}/metadata`, { key, json: { password: 'x' } }),
-    }
-    for (const [way, request] of Object.entries(ways)) {
-      const { status, text } = await request()
-      assert.equal(status, 403, way)
-      assert.match(text, /needs a key of scope manage/, way)
-    }
-    const { status, expiresAt, hasPassword } = await client.details(slug)
-    assert.deepEqual(
-      { status, expiresAt, hasPassword },
-      { status: 'active', expiresAt: null, hasPassword: false },
-    )
-    assert.equal((await client.versions(slug)).versions.length, 1)
-    await api.publish(client, home, { slug, preview: 'pr-1', ttlSeconds: 60 })
-    const creator = (await keyWith({ scope: 'publish' })).client
-    const created = await api.publish(creator, home, { ttlSeconds: 60 })
-    assert.notEqual((await creator.details(created.slug)).expiresAt, null)
-    const manager = (await keyWith({ sites: [slug] })).client
-    await api.publish(manager, home, { slug, ttlSeconds: 60 })
-    assert.notEqual((await manager.details(slug)).expiresAt, null)
-  })
+test('a key of scope publish cannot end a site or keep it longer by any way to publish, and sets the lifetime of what it creates', async () => {
+  const { slug } = await api.publish(owner.client, home)
+  const { apiKey: key, client } = await keyWith({ scope: 'publish', sites: [slug] })
+  const target = `/api/v1/publish/${slug}`
+  const body = make('zip', home)
+  const files = toManifest({ 'index.html': 'second' })
+  const put = (fields: object) => () => api.request('PUT', target, { key, json: { files, ...fields } })
+  const ways: Record<string, () => Promise<ApiResponse>> = {
+    'a manifest': put({ ttlSeconds: 60 }),
+    'a manifest without an end': put({ ttlSeconds: null }),
+    'viewer of a manifest': put({ viewer: { ttlSeconds: 60 } }),
+    'a merge': put({ merge: true, ttlSeconds: 60 }),
+    'an archive': () => send(api, 'zip', body, { slug, key, query: '?ttlSeconds=60' }),
+    'a direct upload': () => api.request('PUT', `/${slug}?ttlSeconds=60`, { key, body }),
+    metadata: () => api.request('PATCH', `${target}/metadata`, { key, json: { ttlSeconds: 60 } }),
+    'the password': () => api.request('PATCH', `${target}/metadata`, { key, json: { password: 'x' } }),
+  }
+  for (const [way, request] of Object.entries(ways)) {
+    const { status, text } = await request()
+    assert.equal(status, 403, way)
+    assert.match(text, /needs a key of scope manage/, way)
+  }
+  const { status, expiresAt, hasPassword } = await client.details(slug)
+  assert.deepEqual(
+    { status, expiresAt, hasPassword },
+    { status: 'active', expiresAt: null, hasPassword: false },
+  )
+  assert.equal((await client.versions(slug)).versions.length, 1)
+  await api.publish(client, home, { slug, preview: 'pr-1', ttlSeconds: 60 })
+  const creator = (await keyWith({ scope: 'publish' })).client
+  const created = await api.publish(creator, home, { ttlSeconds: 60 })
+  assert.notEqual((await creator.details(created.slug)).expiresAt, null)
+  const manager = (await keyWith({ sites: [slug] })).client
+  await api.publish(manager, home, { slug, ttlSeconds: 60 })
+  assert.notEqual((await manager.details(slug)).expiresAt, null)
 })
 
 describe('a key of scope preview', () => {
@@ -153,25 +151,23 @@ describe('a key of one site', () => {
   })
 })
 
-describe('a key with an expiry', () => {
-  test('is invalid afterwards with a sentence that says when it expired, and is listed for a week', async () => {
-    const { client, id, expiresAt } = await keyWith({ expiresInSeconds: 3600 })
-    assert.equal(expiresAt, new Date(api.clock.now + HOUR_MS).toISOString())
-    assert.equal((await client.me()).key?.expiresAt, expiresAt)
-    api.pass(HOUR_MS)
-    const { message } = await expectFailure(client.me(), 'UNAUTHORIZED')
-    assert.match(message, new RegExp(`expired at ${expiresAt}`))
-    const isListed = async () => (await owner.client.keys()).keys.some((key) => key.id === id)
-    for (const days of [0, 6.9]) {
-      api.pass(days * DAY_MS)
-      await api.sweep('sign-ins')
-      assert.equal(await isListed(), true)
-    }
-    api.pass(0.1 * DAY_MS)
+test('a key with an expiry is invalid afterwards with a sentence that says when it expired, and is listed for a week', async () => {
+  const { client, id, expiresAt } = await keyWith({ expiresInSeconds: 3600 })
+  assert.equal(expiresAt, new Date(api.clock.now + HOUR_MS).toISOString())
+  assert.equal((await client.me()).key?.expiresAt, expiresAt)
+  api.pass(HOUR_MS)
+  const { message } = await expectFailure(client.me(), 'UNAUTHORIZED')
+  assert.match(message, new RegExp(`expired at ${expiresAt}`))
+  const isListed = async () => (await owner.client.keys()).keys.some((key) => key.id === id)
+  for (const days of [0, 6.9]) {
+    api.pass(days * DAY_MS)
     await api.sweep('sign-ins')
-    await api.sweep('sign-ins')
-    assert.equal(await isListed(), false)
-  })
+    assert.equal(await isListed(), true)
+  }
+  api.pass(0.1 * DAY_MS)
+  await api.sweep('sign-ins')
+  await api.sweep('sign-ins')
+  assert.equal(await isListed(), false)
 })
 
 describe('the list of keys', () => {

@@ -255,52 +255,50 @@ describe('a root document without a head that can be changed', () => {
   })
 })
 
-describe('the encodings of a root document with metadata', () => {
-  const collect = async () => {
-    api.pass()
-    await api.sweep('unnamed')
-    await api.sweep('blobs')
-  }
-  const long = (name: string) => `${PAGE}${name}${'<p>word after word'.repeat(100)}`
-  const encoded = new Map<string, EncodingLocations>()
-  /** The hash of the served document, once its encodings are stored. */
-  const encodedAt = async (siteUrl: string) => {
-    await api.running.service.precompressor.onIdle()
-    const hash = sha256((await api.visit(siteUrl)).body)
-    const { store } = await api.operator()
-    const [slug] = new URL(siteUrl).host.split('.')
-    const site = (await store.read.sites.bySlug(slug!))!
-    const records = await recordsOf(store.read, [site.liveVersionId!])
-    encoded.set(hash, records.find((one) => one.hash === hash)!.encodings!)
-    assert.equal(await isThere(hash), true)
-    return hash
-  }
-  const isThere = async (hash: string) => {
-    const { blobs, store } = await api.operator()
-    const { br } = encoded.get(hash)!
-    const isListed = (await listObjects(blobs)).includes(br!.object)
-    assert.equal((await store.read.blobs.withoutRow([br!.object])).length, isListed ? 0 : 1)
-    return isListed
-  }
+const collect = async () => {
+  api.pass()
+  await api.sweep('unnamed')
+  await api.sweep('blobs')
+}
+const long = (name: string) => `${PAGE}${name}${'<p>word after word'.repeat(100)}`
+const encoded = new Map<string, EncodingLocations>()
+/** The hash of the served document, once its encodings are stored. */
+const encodedAt = async (siteUrl: string) => {
+  await api.running.service.precompressor.onIdle()
+  const hash = sha256((await api.visit(siteUrl)).body)
+  const { store } = await api.operator()
+  const [slug] = new URL(siteUrl).host.split('.')
+  const site = (await store.read.sites.bySlug(slug!))!
+  const records = await recordsOf(store.read, [site.liveVersionId!])
+  encoded.set(hash, records.find((one) => one.hash === hash)!.encodings!)
+  assert.equal(await isThere(hash), true)
+  return hash
+}
+const isThere = async (hash: string) => {
+  const { blobs, store } = await api.operator()
+  const { br } = encoded.get(hash)!
+  const isListed = (await listObjects(blobs)).includes(br!.object)
+  assert.equal((await store.read.blobs.withoutRow([br!.object])).length, isListed ? 0 : 1)
+  return isListed
+}
 
-  test('are kept as long as its version, and deleted with it or when the metadata changes', async () => {
-    const contents = { 'index.html': long('kept') }
-    const { slug, siteUrl, versionId } = await api.publish(owner.client, contents, { title: 'One' })
-    const one = await encodedAt(siteUrl)
-    await collect()
-    assert.equal(await isThere(one), true)
-    await owner.client.setMetadata(slug, { title: 'Two' })
-    const two = await encodedAt(siteUrl)
-    await collect()
-    assert.deepEqual([await isThere(one), await isThere(two)], [false, true])
-    await api.publish(owner.client, { 'index.html': long('next') }, { slug })
-    const next = await encodedAt(siteUrl)
-    await collect()
-    assert.equal(await isThere(two), true, 'for a restore of that version')
-    await owner.client.deleteVersion(slug, versionId)
-    await collect()
-    assert.deepEqual([await isThere(two), await isThere(next)], [false, true])
-  })
+test('the encodings of a root document with metadata are kept as long as its version, and deleted with it or when the metadata changes', async () => {
+  const contents = { 'index.html': long('kept') }
+  const { slug, siteUrl, versionId } = await api.publish(owner.client, contents, { title: 'One' })
+  const one = await encodedAt(siteUrl)
+  await collect()
+  assert.equal(await isThere(one), true)
+  await owner.client.setMetadata(slug, { title: 'Two' })
+  const two = await encodedAt(siteUrl)
+  await collect()
+  assert.deepEqual([await isThere(one), await isThere(two)], [false, true])
+  await api.publish(owner.client, { 'index.html': long('next') }, { slug })
+  const next = await encodedAt(siteUrl)
+  await collect()
+  assert.equal(await isThere(two), true, 'for a restore of that version')
+  await owner.client.deleteVersion(slug, versionId)
+  await collect()
+  assert.deepEqual([await isThere(two), await isThere(next)], [false, true])
 })
 
 describe('the title and the icon of a site', () => {

@@ -94,28 +94,26 @@ describe('without an account', () => {
   })
 })
 
-describe('a size', () => {
-  test('of a file or a site can equal the limit and not exceed it, with an account or without', async () => {
-    for (const [key, size, count] of [
-      [undefined, 2 * MIB, 1],
-      [owner.key, 2 ** 30, 1],
-      [undefined, 1.5 * MIB, 2],
-      [owner.key, 0.75 * 2 ** 30, 2],
-    ] as const) {
-      const create = (last: number) => {
-        const sizes = [...Array(count - 1).fill(size), last]
-        const files = sizes.map((size, at) => ({ ...PAGE, path: `${at}.bin`, size }))
-        return api.request('POST', '/api/v1/publish', { key, json: { files } })
-      }
-      assert.equal((await create(size)).status, 201)
-      const refused = await create(size + 1)
-      assertInvalid(refused, count === 1 ? 'files[0].size' : 'files')
-      assert.ok(
-        refused.json.error.includes(formatNumber(size * count)),
-        `names the limit: ${refused.json.error}`,
-      )
+test('a size of a file or a site can equal the limit and not exceed it, with an account or without', async () => {
+  for (const [key, size, count] of [
+    [undefined, 2 * MIB, 1],
+    [owner.key, 2 ** 30, 1],
+    [undefined, 1.5 * MIB, 2],
+    [owner.key, 0.75 * 2 ** 30, 2],
+  ] as const) {
+    const create = (last: number) => {
+      const sizes = [...Array(count - 1).fill(size), last]
+      const files = sizes.map((size, at) => ({ ...PAGE, path: `${at}.bin`, size }))
+      return api.request('POST', '/api/v1/publish', { key, json: { files } })
     }
-  })
+    assert.equal((await create(size)).status, 201)
+    const refused = await create(size + 1)
+    assertInvalid(refused, count === 1 ? 'files[0].size' : 'files')
+    assert.ok(
+      refused.json.error.includes(formatNumber(size * count)),
+      `names the limit: ${refused.json.error}`,
+    )
+  }
 })
 
 describe('a body', () => {
@@ -176,22 +174,20 @@ describe('a body', () => {
   })
 })
 
-describe('the contents of a file', () => {
-  const secret = 'confidential content'
+const secret = 'confidential content'
 
-  test('cannot be obtained by naming their hash, or by marking them as uploaded', async () => {
-    await api.publish(owner.client, { 'secret.txt': secret })
-    const { client, key } = await api.account()
-    for (const claim of [{}, { known: true }, { arrived: true }, { skipped: true }, { state: 'ready' }]) {
-      const files = [{ ...toEntry('mine.txt', secret), ...claim }]
-      const { json } = await send(files, {}, key)
-      await expectFailure(client.finalize(json.slug, json.upload), 'UPLOADS_MISSING')
-      const { slug } = await api.publish(client, { 'a.txt': 'a' })
-      const update = await client.update(slug, { files })
-      assert.deepEqual(pluck(update.upload.uploads, 'path'), ['mine.txt'])
-      await expectFailure(client.finalize(slug, update.upload), 'UPLOADS_MISSING')
-    }
-  })
+test('the contents of a file cannot be obtained by naming their hash, or by marking them as uploaded', async () => {
+  await api.publish(owner.client, { 'secret.txt': secret })
+  const { client, key } = await api.account()
+  for (const claim of [{}, { known: true }, { arrived: true }, { skipped: true }, { state: 'ready' }]) {
+    const files = [{ ...toEntry('mine.txt', secret), ...claim }]
+    const { json } = await send(files, {}, key)
+    await expectFailure(client.finalize(json.slug, json.upload), 'UPLOADS_MISSING')
+    const { slug } = await api.publish(client, { 'a.txt': 'a' })
+    const update = await client.update(slug, { files })
+    assert.deepEqual(pluck(update.upload.uploads, 'path'), ['mine.txt'])
+    await expectFailure(client.finalize(slug, update.upload), 'UPLOADS_MISSING')
+  }
 })
 
 const HASH = sha256('hello')

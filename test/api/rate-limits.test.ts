@@ -438,34 +438,32 @@ describe('an admitted publish', () => {
   })
 })
 
-describe('signing in', () => {
-  /** A sign-in request from an address, each with another email, so that the limit of codes does not apply. */
-  let emails = 0
-  const call = (address: string, path = '/api/auth/agent/request-code', more: object = {}) => {
-    const json = { email: `limited${++emails}@example.org`, ...more }
-    return api.request('POST', path, { headers: { 'x-forwarded-for': address }, json })
-  }
+/** A sign-in request from an address, each with another email, so that the limit of codes does not apply. */
+let emails = 0
+const call = (address: string, path = '/api/auth/agent/request-code', more: object = {}) => {
+  const json = { email: `limited${++emails}@example.org`, ...more }
+  return api.request('POST', path, { headers: { 'x-forwarded-for': address }, json })
+}
 
-  test('has a separate limit of 60 requests an hour per address, over all of its operations', async () => {
-    const address = newAddress()
-    const paths = ['/api/auth/agent/request-code', '/api/auth/agent/verify-code', '/api/auth/session']
-    for (let used = 1; used <= 60; used++) {
-      const answer = await call(address, paths[used % 3], { code: 'ABCD-EFGH' })
-      assert.notEqual(answer.status, 429)
-      assert.equal(readLimit(answer), 60)
-      assert.equal(readRemaining(answer), 60 - used)
-    }
-    for (const path of paths) {
-      const answer = await call(address, path, { code: 'ABCD-EFGH' })
-      assert.equal(answer.status, 429)
-      assert.equal(answer.headers['retry-after'], `${45 * 60}`)
-    }
-    await exhaust(address)
-    nextHour(api)
-    await exhaust(address)
-    await call(address, '/api/auth/agent/request-code', { email: 5 })
-    assert.equal(readRemaining(await call(address)), 58, 'publishes do not count, refused requests do')
-  })
+test('signing in has a separate limit of 60 requests an hour per address, over all of its operations', async () => {
+  const address = newAddress()
+  const paths = ['/api/auth/agent/request-code', '/api/auth/agent/verify-code', '/api/auth/session']
+  for (let used = 1; used <= 60; used++) {
+    const answer = await call(address, paths[used % 3], { code: 'ABCD-EFGH' })
+    assert.notEqual(answer.status, 429)
+    assert.equal(readLimit(answer), 60)
+    assert.equal(readRemaining(answer), 60 - used)
+  }
+  for (const path of paths) {
+    const answer = await call(address, path, { code: 'ABCD-EFGH' })
+    assert.equal(answer.status, 429)
+    assert.equal(answer.headers['retry-after'], `${45 * 60}`)
+  }
+  await exhaust(address)
+  nextHour(api)
+  await exhaust(address)
+  await call(address, '/api/auth/agent/request-code', { email: 5 })
+  assert.equal(readRemaining(await call(address)), 58, 'publishes do not count, refused requests do')
 })
 
 test('a page of another origin does not use up the sign-in requests of the network of its visitor', async () => {
@@ -515,45 +513,39 @@ async function created(address: string) {
   return { siteUrl, finalize, put }
 }
 
-describe('concurrent finalizes of one version', () => {
-  test('run once: one of them is free, the others get its response and are charged', async () => {
-    const address = newAddress()
-    const { finalize, put } = await created(address)
-    await put()
-    const answers = await Promise.all(Array.from({ length: 32 }, () => finalize()))
-    const done = answers.filter(({ status }) => status === 200)
-    assert.equal(done.length, 5, 'one that is free, and four that the hour still had')
-    assert.equal(done.filter(({ json }) => json.replayed !== true).length, 1)
-    assert.equal(answers.filter(({ json }) => json.code === 'RATE_LIMITED').length, 27)
-  })
+test('concurrent finalizes of one version run once: one of them is free, the others get its response and are charged', async () => {
+  const address = newAddress()
+  const { finalize, put } = await created(address)
+  await put()
+  const answers = await Promise.all(Array.from({ length: 32 }, () => finalize()))
+  const done = answers.filter(({ status }) => status === 200)
+  assert.equal(done.length, 5, 'one that is free, and four that the hour still had')
+  assert.equal(done.filter(({ json }) => json.replayed !== true).length, 1)
+  assert.equal(answers.filter(({ json }) => json.code === 'RATE_LIMITED').length, 27)
 })
 
-describe('a finalize that changes nothing is charged', () => {
-  test('when files are missing, from the second time on, and is limited', async () => {
-    const { finalize, put } = await created(newAddress())
-    for (const remaining of [4, 3, 2, 1, 0]) {
-      const answer = await finalize()
-      assert.equal(answer.json.code, 'UPLOADS_MISSING')
-      assert.equal(readRemaining(answer), remaining)
-    }
-    for (let round = 0; round < 3; round++) assert.equal((await finalize()).json.code, 'RATE_LIMITED')
-    await put()
-    nextHour(api)
-    assert.equal((await finalize()).status, 200)
-  })
+test('a finalize that changes nothing is charged when files are missing, from the second time on, and is limited', async () => {
+  const { finalize, put } = await created(newAddress())
+  for (const remaining of [4, 3, 2, 1, 0]) {
+    const answer = await finalize()
+    assert.equal(answer.json.code, 'UPLOADS_MISSING')
+    assert.equal(readRemaining(answer), remaining)
+  }
+  for (let round = 0; round < 3; round++) assert.equal((await finalize()).json.code, 'RATE_LIMITED')
+  await put()
+  nextHour(api)
+  assert.equal((await finalize()).status, 200)
 })
 
-describe('the rate limit', () => {
-  test('deletes the counts of past hours, and keeps those of the present one', async () => {
-    const address = newAddress()
-    assert.equal(readRemaining(await publishFrom(api, address)), 4)
-    api.clock.now = (Math.floor(api.clock.now / HOUR_MS) + 1) * HOUR_MS - 1
-    await api.sweep('sign-ins')
-    assert.equal(readRemaining(await publishFrom(api, address)), 3)
-    api.pass(3 * HOUR_MS)
-    await api.sweep('sign-ins')
-    const operator = await api.operator()
-    const window = Math.floor((api.clock.now - 3 * HOUR_MS) / HOUR_MS) * HOUR_MS
-    assert.equal(await operator.store.read.counters.value(`address:${address}`, window), 0)
-  })
+test('the rate limit deletes the counts of past hours, and keeps those of the present one', async () => {
+  const address = newAddress()
+  assert.equal(readRemaining(await publishFrom(api, address)), 4)
+  api.clock.now = (Math.floor(api.clock.now / HOUR_MS) + 1) * HOUR_MS - 1
+  await api.sweep('sign-ins')
+  assert.equal(readRemaining(await publishFrom(api, address)), 3)
+  api.pass(3 * HOUR_MS)
+  await api.sweep('sign-ins')
+  const operator = await api.operator()
+  const window = Math.floor((api.clock.now - 3 * HOUR_MS) / HOUR_MS) * HOUR_MS
+  assert.equal(await operator.store.read.counters.value(`address:${address}`, window), 0)
 })

@@ -11,49 +11,47 @@ const api = await startApi()
 
 const me = (headers: Record<string, string>) => api.request('GET', '/api/v1/me', { headers })
 
-describe('an account', () => {
-  test('gets one email a day about sign-ins from unknown networks, and at most five an hour about deletions', async () => {
-    const own = await startApi({ TRUSTED_PROXIES: '1' })
-    own.clock.now = Math.ceil(own.clock.now / DAY_MS) * DAY_MS
-    const { email, client } = await own.account()
-    const signInFrom = async (from: string) => {
-      await client.requestCode(email)
-      const json = { email, code: await own.running.mailedCode(email) }
-      const headers = { 'user-agent': 'Firefox/140.0 (Windows)', 'x-forwarded-for': from }
-      assert.equal((await own.request('POST', '/api/auth/session', { json, headers })).status, 200)
-    }
-    for (const from of ['192.0.2.1', '198.51.100.1', '198.51.100.1']) await signInFrom(from)
-    // The first notice that is due, which the limit does not keep back.
-    const { slug: restored } = await own.publish(client, { 'index.html': '<title>Restored</title>' })
-    await client.delete(restored)
-    await client.undelete(restored)
-    own.clock.now++
-    for (let count = 0; count < 7; count++)
-      await client.delete((await own.publish(client, { 'index.html': '<title>Bakery</title>' })).slug)
+test('an account gets one email a day about sign-ins from unknown networks, and at most five an hour about deletions', async () => {
+  const own = await startApi({ TRUSTED_PROXIES: '1' })
+  own.clock.now = Math.ceil(own.clock.now / DAY_MS) * DAY_MS
+  const { email, client } = await own.account()
+  const signInFrom = async (from: string) => {
+    await client.requestCode(email)
+    const json = { email, code: await own.running.mailedCode(email) }
+    const headers = { 'user-agent': 'Firefox/140.0 (Windows)', 'x-forwarded-for': from }
+    assert.equal((await own.request('POST', '/api/auth/session', { json, headers })).status, 200)
+  }
+  for (const from of ['192.0.2.1', '198.51.100.1', '198.51.100.1']) await signInFrom(from)
+  // The first notice that is due, which the limit does not keep back.
+  const { slug: restored } = await own.publish(client, { 'index.html': '<title>Restored</title>' })
+  await client.delete(restored)
+  await client.undelete(restored)
+  own.clock.now++
+  for (let count = 0; count < 7; count++)
+    await client.delete((await own.publish(client, { 'index.html': '<title>Bakery</title>' })).slug)
+  await own.sweep('emails')
+  await client.updateMe({ reminders: false })
+  await client.delete((await own.publish(client, { 'index.html': 'x' })).slug)
+  await own.sweep('emails')
+  const emails = (await mailsTo(own, email)).filter((one) => !one.includes('sign-in code'))
+  const getSignIns = async () =>
+    (await mailsTo(own, email)).filter((one) => one.includes('Subject: New sign-in to your account'))
+  const signIns = await getSignIns()
+  assert.equal(signIns.length, 1)
+  // Sweeps delete old counters.
+  for (const [hours, from, count] of [
+    [23, '203.0.113.1', 1],
+    [1, '203.0.114.1', 2],
+  ] as const) {
+    own.pass(hours * HOUR_MS)
+    await own.sweep('sign-ins')
+    await signInFrom(from)
     await own.sweep('emails')
-    await client.updateMe({ reminders: false })
-    await client.delete((await own.publish(client, { 'index.html': 'x' })).slug)
-    await own.sweep('emails')
-    const emails = (await mailsTo(own, email)).filter((one) => !one.includes('sign-in code'))
-    const getSignIns = async () =>
-      (await mailsTo(own, email)).filter((one) => one.includes('Subject: New sign-in to your account'))
-    const signIns = await getSignIns()
-    assert.equal(signIns.length, 1)
-    // Sweeps delete old counters.
-    for (const [hours, from, count] of [
-      [23, '203.0.113.1', 1],
-      [1, '203.0.114.1', 2],
-    ] as const) {
-      own.pass(hours * HOUR_MS)
-      await own.sweep('sign-ins')
-      await signInFrom(from)
-      await own.sweep('emails')
-      assert.equal((await getSignIns()).length, count, `after ${hours} hours`)
-    }
-    assert.match(signIns[0]!, /Firefox\s+on\s+Windows\s+in\s+the\s+network\s+(192\.0\.2|198\.51\.100)\.0\/24/)
-    assert.ok(emails.every((one) => !one.includes(restored)))
-    assert.equal(emails.filter((one) => / was deleted\r?$/m.test(one)).length, 5)
-  })
+    assert.equal((await getSignIns()).length, count, `after ${hours} hours`)
+  }
+  assert.match(signIns[0]!, /Firefox\s+on\s+Windows\s+in\s+the\s+network\s+(192\.0\.2|198\.51\.100)\.0\/24/)
+  assert.ok(emails.every((one) => !one.includes(restored)))
+  assert.equal(emails.filter((one) => / was deleted\r?$/m.test(one)).length, 5)
 })
 
 describe('a session', () => {
@@ -124,55 +122,51 @@ describe('a session', () => {
   })
 })
 
-describe('a call with the cookie', () => {
-  const own = 'own'
-  const cases: [string, 'GET' | 'POST', Record<string, string>, boolean][] = [
-    ['reads from an address bar', 'GET', { 'sec-fetch-site': 'none' }, true],
-    ['reads from our pages', 'GET', { 'sec-fetch-site': 'same-origin' }, true],
-    ['reads from our pages in an old browser', 'GET', {}, true],
-    ['reads from a published site', 'GET', { 'sec-fetch-site': 'same-site' }, false],
-    ['reads from another site', 'GET', { 'sec-fetch-site': 'cross-site' }, false],
-    ['reads with another origin', 'GET', { origin: 'https://evil.example' }, false],
-    ['writes from our pages', 'POST', { origin: own, 'sec-fetch-site': 'same-origin' }, true],
-    ['writes from our pages in an old browser', 'POST', { origin: own }, true],
-    ['writes without an origin', 'POST', {}, false],
-    ['writes with an opaque origin', 'POST', { origin: 'null' }, false],
-    ['writes from another site', 'POST', { origin: 'https://evil.example' }, false],
-    [
-      'writes from a published site',
-      'POST',
-      { origin: 'http://site.localhost', 'sec-fetch-site': 'same-site' },
-      false,
-    ],
-    [
-      'writes with our origin from another site',
-      'POST',
-      { origin: own, 'sec-fetch-site': 'cross-site' },
-      false,
-    ],
-  ]
-  test('is authenticated from our pages only', async () => {
-    const { cookie } = await browser(api, await api.account())
-    for (const [what, method, given, taken] of cases) {
-      const origin = given.origin === own ? { origin: api.baseUrl } : {}
-      const target = method === 'GET' ? '/api/v1/me' : '/api/v1/me/key'
-      const answer = await api.request(method, target, { headers: { cookie, ...given, ...origin } })
-      assert.equal(answer.status, taken ? 200 : 401, what)
-    }
-  })
+const own = 'own'
+const cases: [string, 'GET' | 'POST', Record<string, string>, boolean][] = [
+  ['reads from an address bar', 'GET', { 'sec-fetch-site': 'none' }, true],
+  ['reads from our pages', 'GET', { 'sec-fetch-site': 'same-origin' }, true],
+  ['reads from our pages in an old browser', 'GET', {}, true],
+  ['reads from a published site', 'GET', { 'sec-fetch-site': 'same-site' }, false],
+  ['reads from another site', 'GET', { 'sec-fetch-site': 'cross-site' }, false],
+  ['reads with another origin', 'GET', { origin: 'https://evil.example' }, false],
+  ['writes from our pages', 'POST', { origin: own, 'sec-fetch-site': 'same-origin' }, true],
+  ['writes from our pages in an old browser', 'POST', { origin: own }, true],
+  ['writes without an origin', 'POST', {}, false],
+  ['writes with an opaque origin', 'POST', { origin: 'null' }, false],
+  ['writes from another site', 'POST', { origin: 'https://evil.example' }, false],
+  [
+    'writes from a published site',
+    'POST',
+    { origin: 'http://site.localhost', 'sec-fetch-site': 'same-site' },
+    false,
+  ],
+  [
+    'writes with our origin from another site',
+    'POST',
+    { origin: own, 'sec-fetch-site': 'cross-site' },
+    false,
+  ],
+]
+test('a call with the cookie is authenticated from our pages only', async () => {
+  const { cookie } = await browser(api, await api.account())
+  for (const [what, method, given, taken] of cases) {
+    const origin = given.origin === own ? { origin: api.baseUrl } : {}
+    const target = method === 'GET' ? '/api/v1/me' : '/api/v1/me/key'
+    const answer = await api.request(method, target, { headers: { cookie, ...given, ...origin } })
+    assert.equal(answer.status, taken ? 200 : 401, what)
+  }
 })
 
-describe('a call with a key', () => {
-  test('is allowed from pages of any origin, which can read the rate limit, the challenge and the id of the request', async () => {
-    const { key, email } = await api.account()
-    const headers = { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' }
-    const answer = await api.request('GET', '/api/v1/me', { key, headers })
-    assert.equal(answer.json.email, email)
-    assert.equal(answer.headers['access-control-allow-origin'], '*')
-    const exposed = answer.headers['access-control-expose-headers']!.toLowerCase().split(/, */)
-    for (const name of Object.keys(answer.headers).filter((name) => name.startsWith('x-')))
-      assert.ok(exposed.includes(name), name)
-  })
+test('a call with a key is allowed from pages of any origin, which can read the rate limit, the challenge and the id of the request', async () => {
+  const { key, email } = await api.account()
+  const headers = { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' }
+  const answer = await api.request('GET', '/api/v1/me', { key, headers })
+  assert.equal(answer.json.email, email)
+  assert.equal(answer.headers['access-control-allow-origin'], '*')
+  const exposed = answer.headers['access-control-expose-headers']!.toLowerCase().split(/, */)
+  for (const name of Object.keys(answer.headers).filter((name) => name.startsWith('x-')))
+    assert.ok(exposed.includes(name), name)
 })
 
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'
@@ -276,21 +270,19 @@ describe('ending sessions', () => {
   })
 })
 
-describe('an account', () => {
-  test('shows its plan, limits and usage', async () => {
-    const { email, client } = await api.account()
-    const { slug } = await api.publish(client, { 'index.html': 'twelve bytes' })
-    const { usage, limits, plan, planName, hasKey, administrator, notices } = await client.me()
-    assert.deepEqual([plan, planName, hasKey, administrator], ['free', 'Free', true, false])
-    assert.deepEqual(notices, Object.fromEntries(Object.keys(NOTICE_KINDS).map((kind) => [kind, true])))
-    const { domains, filesPerSite, versionsKept, draftsKept, draftLifetimeSeconds } = limits
-    assert.deepEqual([domains, filesPerSite, versionsKept, draftsKept], [1, 1000, 10, 10])
-    assert.equal(draftLifetimeSeconds, 30 * 24 * 3600)
-    assert.deepEqual([usage.sites, usage.totalBytes, usage.domains], [1, 12, 0])
-    await api.setPlan(email, 'hobby')
-    await client.addDomain('www.example.com', slug)
-    const moved = await client.me()
-    assert.equal(moved.plan, 'hobby')
-    assert.deepEqual([moved.usage.domains, moved.limits.domains], [1, 5])
-  })
+test('an account shows its plan, limits and usage', async () => {
+  const { email, client } = await api.account()
+  const { slug } = await api.publish(client, { 'index.html': 'twelve bytes' })
+  const { usage, limits, plan, planName, hasKey, administrator, notices } = await client.me()
+  assert.deepEqual([plan, planName, hasKey, administrator], ['free', 'Free', true, false])
+  assert.deepEqual(notices, Object.fromEntries(Object.keys(NOTICE_KINDS).map((kind) => [kind, true])))
+  const { domains, filesPerSite, versionsKept, draftsKept, draftLifetimeSeconds } = limits
+  assert.deepEqual([domains, filesPerSite, versionsKept, draftsKept], [1, 1000, 10, 10])
+  assert.equal(draftLifetimeSeconds, 30 * 24 * 3600)
+  assert.deepEqual([usage.sites, usage.totalBytes, usage.domains], [1, 12, 0])
+  await api.setPlan(email, 'hobby')
+  await client.addDomain('www.example.com', slug)
+  const moved = await client.me()
+  assert.equal(moved.plan, 'hobby')
+  assert.deepEqual([moved.usage.domains, moved.limits.domains], [1, 5])
 })

@@ -179,20 +179,18 @@ test('exchanges count as requests of the account, and refused ones as sign-ins o
   assert.equal((await client.me().catch((error) => error)).code, 'RATE_LIMITED')
 })
 
-describe('a job of a pull request', () => {
-  test('publishes previews, and never the live version, whatever the scope of the trust', async () => {
-    const { client, slug } = await trusting({ pullRequests: true, scope: 'manage' })
-    const { apiKey, scope } = await exchange({ ...GITHUB_CLAIMS, ...PULL }, slug)
-    assert.equal(scope, 'preview')
-    const job = api.client(apiKey)
-    await api.publish(job, { 'index.html': 'by a pull request' }, { slug, preview: 'pr-42' })
-    await expectFailure(api.publish(job, home, { slug }), 'INSUFFICIENT_SCOPE')
-    await expectFailure(job.promote(slug, 'pr-42'), 'INSUFFICIENT_SCOPE')
-    assert.equal((await client.previews(slug)).previews[0]?.name, 'pr-42')
-    assert.equal((await exchange(GITHUB_CLAIMS, slug)).scope, 'manage')
-    const reading = await trusting({ pullRequests: true, scope: 'read' })
-    assert.equal((await exchange({ ...GITHUB_CLAIMS, ...PULL }, reading.slug)).scope, 'read')
-  })
+test('a job of a pull request publishes previews, and never the live version, whatever the scope of the trust', async () => {
+  const { client, slug } = await trusting({ pullRequests: true, scope: 'manage' })
+  const { apiKey, scope } = await exchange({ ...GITHUB_CLAIMS, ...PULL }, slug)
+  assert.equal(scope, 'preview')
+  const job = api.client(apiKey)
+  await api.publish(job, { 'index.html': 'by a pull request' }, { slug, preview: 'pr-42' })
+  await expectFailure(api.publish(job, home, { slug }), 'INSUFFICIENT_SCOPE')
+  await expectFailure(job.promote(slug, 'pr-42'), 'INSUFFICIENT_SCOPE')
+  assert.equal((await client.previews(slug)).previews[0]?.name, 'pr-42')
+  assert.equal((await exchange(GITHUB_CLAIMS, slug)).scope, 'manage')
+  const reading = await trusting({ pullRequests: true, scope: 'read' })
+  assert.equal((await exchange({ ...GITHUB_CLAIMS, ...PULL }, reading.slug)).scope, 'read')
 })
 
 describe('a trust', () => {

@@ -33,22 +33,19 @@ const siteWith = (count: number) =>
     ...Array.from({ length: count }, (_, number) => ({ 'index.html': `${number}`, 'same.txt': 'same' })),
   )
 
-describe('the versions of a site', () => {
-  test('are listed newest first, with their details and preview URLs', async () => {
-    const { slug, siteUrl, ids } = await siteWith(2)
-    const { versions } = await owner.client.versions(slug)
-    const now = new Date(api.clock.now).toISOString()
-    const { createdAt, publishedAt, fileCount, totalBytes, changes, publishedBy, publishedWith } =
-      versions[0]!
-    assert.deepEqual([createdAt, publishedAt, publishedBy, publishedWith], [now, now, owner.email, 'key'])
-    assert.deepEqual([fileCount, totalBytes, changes], [2, 5, { added: 0, changed: 1, removed: 0 }])
-    const shown = versions.map(({ versionId, current, previewUrl }) => [versionId, current, previewUrl])
-    const expected = ids.toReversed().map((id, at) => [id, at === 0, siteUrl.replace('://', `://${id}--`)])
-    assert.deepEqual(shown, expected)
-    for (const [number, { previewUrl }] of versions.toReversed().entries()) {
-      assert.equal(await text(previewUrl), `${number}`)
-    }
-  })
+test('the versions of a site are listed newest first, with their details and preview URLs', async () => {
+  const { slug, siteUrl, ids } = await siteWith(2)
+  const { versions } = await owner.client.versions(slug)
+  const now = new Date(api.clock.now).toISOString()
+  const { createdAt, publishedAt, fileCount, totalBytes, changes, publishedBy, publishedWith } = versions[0]!
+  assert.deepEqual([createdAt, publishedAt, publishedBy, publishedWith], [now, now, owner.email, 'key'])
+  assert.deepEqual([fileCount, totalBytes, changes], [2, 5, { added: 0, changed: 1, removed: 0 }])
+  const shown = versions.map(({ versionId, current, previewUrl }) => [versionId, current, previewUrl])
+  const expected = ids.toReversed().map((id, at) => [id, at === 0, siteUrl.replace('://', `://${id}--`)])
+  assert.deepEqual(shown, expected)
+  for (const [number, { previewUrl }] of versions.toReversed().entries()) {
+    assert.equal(await text(previewUrl), `${number}`)
+  }
 })
 
 describe('restoring', () => {
@@ -269,22 +266,17 @@ describe('the publisher of a version', () => {
   })
 })
 
-describe('the message of a version', () => {
-  test('is one line, kept with the version, of a manifest and of an archive', async () => {
-    const { slug, versionId } = await api.publish(
-      owner.client,
-      { 'index.html': 'one' },
-      { message: ' Fix\n the \u202Emenu ' },
-    )
-    const archive = { contentType: 'application/x-tar', slug, message: 'Second' } as const
-    api.pass()
-    await owner.client.publishArchive(make('tar', { 'index.html': 'two' }), archive)
-    await owner.client.restore(slug, versionId)
-    assert.deepEqual(pluck((await owner.client.versions(slug)).versions, 'message'), [
-      'Second',
-      'Fix the menu',
-    ])
-  })
+test('the message of a version is one line, kept with the version, of a manifest and of an archive', async () => {
+  const { slug, versionId } = await api.publish(
+    owner.client,
+    { 'index.html': 'one' },
+    { message: ' Fix\n the \u202Emenu ' },
+  )
+  const archive = { contentType: 'application/x-tar', slug, message: 'Second' } as const
+  api.pass()
+  await owner.client.publishArchive(make('tar', { 'index.html': 'two' }), archive)
+  await owner.client.restore(slug, versionId)
+  assert.deepEqual(pluck((await owner.client.versions(slug)).versions, 'message'), ['Second', 'Fix the menu'])
 })
 
 describe('the thumbnail of a version', () => {

@@ -41,22 +41,20 @@ describe('an invalid line of _redirects or _headers', () => {
   })
 })
 
-describe('a rules file that cannot be read', () => {
-  const files: [what: string, content: string | Buffer, message: RegExp][] = [
-    ['is not UTF-8', Buffer.from('/a /b\n\xff\xfe', 'latin1'), /UTF-8/],
-    ['is too large', Buffer.alloc(2 ** 20 + 1, '# \n'), /larger than 1 MB/],
-  ]
-  test('is ignored with one warning', async () => {
-    for (const path of ['_redirects', '_headers'])
-      for (const [what, content, message] of files) {
-        const { siteUrl, warnings } = await api.publish(owner.client, { ...RULES, [path]: content })
-        const about = warnings!.filter(({ file }) => file === path)
-        assert.deepEqual(pluck(about, 'line'), [undefined], `${path} ${what}`)
-        assert.match(about[0]!.message, message)
-        assert.equal(warnings!.length, 2, 'the other file is still read')
-        assert.equal((await api.visit(siteUrl)).text, 'home')
-      }
-  })
+const files: [what: string, content: string | Buffer, message: RegExp][] = [
+  ['is not UTF-8', Buffer.from('/a /b\n\xff\xfe', 'latin1'), /UTF-8/],
+  ['is too large', Buffer.alloc(2 ** 20 + 1, '# \n'), /larger than 1 MB/],
+]
+test('a rules file that cannot be read is ignored with one warning', async () => {
+  for (const path of ['_redirects', '_headers'])
+    for (const [what, content, message] of files) {
+      const { siteUrl, warnings } = await api.publish(owner.client, { ...RULES, [path]: content })
+      const about = warnings!.filter(({ file }) => file === path)
+      assert.deepEqual(pluck(about, 'line'), [undefined], `${path} ${what}`)
+      assert.match(about[0]!.message, message)
+      assert.equal(warnings!.length, 2, 'the other file is still read')
+      assert.equal((await api.visit(siteUrl)).text, 'home')
+    }
 })
 
 test('a finalize that cannot read a blob publishes nothing, and succeeds when it is repeated later', async () => {

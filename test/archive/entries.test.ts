@@ -12,23 +12,21 @@ import { assertRefused, read, spoolFolder } from './reading.ts'
 import { paxPart, TAR_END, type TarPart, tarPart } from './tar-file.ts'
 import { unicodePath, type ZipPart, zip } from './zip-file.ts'
 
-describe('the kind of an archive', () => {
-  test('is that of its media type', () => {
-    for (const [type, kind] of [
-      ['application/zip', 'zip'],
-      ['application/x-zip-compressed', 'zip'],
-      ['application/x-tar', 'tar'],
-      ['application/x-gtar', 'tar'],
-      ['application/gzip', 'tar.gz'],
-      ['application/x-gzip', 'tar.gz'],
-      ['Application/ZIP ; charset=binary', 'zip'],
-      ['text/html; charset=utf-8', 'html'],
-      ['text/plain; application/zip', undefined],
-      ['constructor', undefined],
-      [undefined, undefined],
-    ] as const)
-      assert.equal(archiveKind(type), kind, type ?? 'none')
-  })
+test('the kind of an archive is that of its media type', () => {
+  for (const [type, kind] of [
+    ['application/zip', 'zip'],
+    ['application/x-zip-compressed', 'zip'],
+    ['application/x-tar', 'tar'],
+    ['application/x-gtar', 'tar'],
+    ['application/gzip', 'tar.gz'],
+    ['application/x-gzip', 'tar.gz'],
+    ['Application/ZIP ; charset=binary', 'zip'],
+    ['text/html; charset=utf-8', 'html'],
+    ['text/plain; application/zip', undefined],
+    ['constructor', undefined],
+    [undefined, undefined],
+  ] as const)
+    assert.equal(archiveKind(type), kind, type ?? 'none')
 })
 
 describe('excluded files, folders and names', () => {

@@ -157,42 +157,40 @@ describe('reading files', () => {
   })
 })
 
-describe('a path that a server sends', () => {
-  const cases: [path: string, onLinux: boolean, onWindows: boolean][] = [
-    ['index.html', true, true],
-    ['.well-known/security.txt', true, true],
-    ['.gitignore', true, true],
-    ['a/digit~1/x', true, true],
-    ['.git', false, false],
-    ['a/.GIT/config', false, false],
-    ['.hg/hgrc', false, false],
-    ['.Slipway/site.json', false, false],
-    // Names by which Windows and HFS+ find the same folders.
-    ['GIT~1/config', false, false],
-    ['slipwa~2/site.json', false, false],
-    ['.git./config', false, false],
-    ['.git /config', false, false],
-    ['.git . ./config', false, false],
-    ['.git::$INDEX_ALLOCATION/config', false, false],
-    ['.g\u200cit/config', false, false],
-    ['.\u017flipway/site.json', false, false],
-    ['.\u017fvn/x', false, false],
-    // Names that only Windows changes.
-    ['a:stream', true, false],
-    ['a. /x', true, false],
-    ['.. /x', true, false],
-    ['x/aux.txt', true, false],
-    ['nul .txt', true, false],
-    ['COM\u00b9', true, false],
-    ['command.txt', true, true],
-    ['../x', false, false],
-    ['/x', false, false],
-    ['a\\b', false, false],
-    ['a\u0000', false, false],
-  ]
-  for (const [path, onLinux, onWindows] of cases) {
-    it(`${JSON.stringify(path)} is ${onLinux ? '' : 'not '}written on Linux and ${onWindows ? '' : 'not '}on Windows`, () => {
-      assert.deepEqual([isWritablePath(path, 'linux'), isWritablePath(path, 'win32')], [onLinux, onWindows])
-    })
-  }
-})
+const cases: [path: string, onLinux: boolean, onWindows: boolean][] = [
+  ['index.html', true, true],
+  ['.well-known/security.txt', true, true],
+  ['.gitignore', true, true],
+  ['a/digit~1/x', true, true],
+  ['.git', false, false],
+  ['a/.GIT/config', false, false],
+  ['.hg/hgrc', false, false],
+  ['.Slipway/site.json', false, false],
+  // Names by which Windows and HFS+ find the same folders.
+  ['GIT~1/config', false, false],
+  ['slipwa~2/site.json', false, false],
+  ['.git./config', false, false],
+  ['.git /config', false, false],
+  ['.git . ./config', false, false],
+  ['.git::$INDEX_ALLOCATION/config', false, false],
+  ['.g\u200cit/config', false, false],
+  ['.\u017flipway/site.json', false, false],
+  ['.\u017fvn/x', false, false],
+  // Names that only Windows changes.
+  ['a:stream', true, false],
+  ['a. /x', true, false],
+  ['.. /x', true, false],
+  ['x/aux.txt', true, false],
+  ['nul .txt', true, false],
+  ['COM\u00b9', true, false],
+  ['command.txt', true, true],
+  ['../x', false, false],
+  ['/x', false, false],
+  ['a\\b', false, false],
+  ['a\u0000', false, false],
+]
+for (const [path, onLinux, onWindows] of cases) {
+  it(`a path that a server sends ${JSON.stringify(path)} is ${onLinux ? '' : 'not '}written on Linux and ${onWindows ? '' : 'not '}on Windows`, () => {
+    assert.deepEqual([isWritablePath(path, 'linux'), isWritablePath(path, 'win32')], [onLinux, onWindows])
+  })
+}

@@ -137,22 +137,20 @@ describe('the file of published sites', () => {
   })
 })
 
-describe('keys', () => {
-  it('are readable by their owner only, belong to one server each, and are removed one by one', () => {
-    using cli = new CliHarness()
-    const file = join(cli.home, '.config/slipway/config.json')
-    const credentials = new CredentialStore(file)
-    credentials.remember(SERVER, account('sl_live_1'))
-    assert.equal(mode(file), 0o600)
-    credentials.remember(LOCAL, account('sl_live_2'))
-    assert.equal(credentials.server, LOCAL)
-    const keys = [SERVER, LOCAL].map((server) => credentials.keyFor(server))
-    assert.deepEqual(keys, ['sl_live_1', 'sl_live_2'])
-    assert.equal(credentials.keyFor('https://other.test'), undefined)
-    assert.equal(credentials.forget(SERVER), true)
-    assert.equal(credentials.forget(SERVER), false)
-    assert.equal(credentials.keyFor(SERVER), undefined)
-  })
+it('keys are readable by their owner only, belong to one server each, and are removed one by one', () => {
+  using cli = new CliHarness()
+  const file = join(cli.home, '.config/slipway/config.json')
+  const credentials = new CredentialStore(file)
+  credentials.remember(SERVER, account('sl_live_1'))
+  assert.equal(mode(file), 0o600)
+  credentials.remember(LOCAL, account('sl_live_2'))
+  assert.equal(credentials.server, LOCAL)
+  const keys = [SERVER, LOCAL].map((server) => credentials.keyFor(server))
+  assert.deepEqual(keys, ['sl_live_1', 'sl_live_2'])
+  assert.equal(credentials.keyFor('https://other.test'), undefined)
+  assert.equal(credentials.forget(SERVER), true)
+  assert.equal(credentials.forget(SERVER), false)
+  assert.equal(credentials.keyFor(SERVER), undefined)
 })
 
 describe('the server', () => {

@@ -116,31 +116,29 @@ describe('a request through a proxy', () => {
   })
 })
 
-describe('the proxy of the environment', () => {
-  const cases: [env: Record<string, string>, url: string, proxy: string | undefined][] = [
-    [{ HTTPS_PROXY: 'proxy:3128' }, 'https://a.test/x', 'http://proxy:3128/'],
-    [{ HTTPS_PROXY: 'http://proxy:3128' }, 'http://a.test/', undefined],
-    [{ http_proxy: 'https://lower', HTTP_PROXY: 'https://upper' }, 'http://a.test/', 'https://lower/'],
-    [{ HTTP_PROXY: 'http://p' }, 'http://localhost:8080/', undefined],
-    [{ HTTP_PROXY: 'http://p' }, 'http://site.localhost/', undefined],
-    [{ HTTP_PROXY: 'http://p' }, 'http://127.0.0.1/', undefined],
-    [{ HTTP_PROXY: 'http://p' }, 'http://127.evil.test/', 'http://p/'],
-    [{ HTTP_PROXY: 'http://p' }, 'http://[::1]/', undefined],
-    [{ HTTP_PROXY: 'http://p', NO_PROXY: '*' }, 'http://a.test/', undefined],
-    [{ HTTP_PROXY: 'http://p', NO_PROXY: 'b.test, A.test' }, 'http://sub.a.test/', undefined],
-    [{ HTTP_PROXY: 'http://p', NO_PROXY: '.a.test,*.c.test' }, 'http://x.c.test/', undefined],
-    [{ HTTP_PROXY: 'http://p', NO_PROXY: 'a.test' }, 'http://nota.test/', 'http://p/'],
-    [{ HTTP_PROXY: 'http://p', NO_PROXY: 'a.test:8080' }, 'http://a.test/', 'http://p/'],
-    [{ HTTP_PROXY: 'http://p', no_proxy: 'a.test:80' }, 'http://a.test/', undefined],
-    [{ HTTP_PROXY: 'http://p', NO_PROXY: '[2001:db8::1]' }, 'http://[2001:db8::1]/', undefined],
-    [{ HTTP_PROXY: '', NO_PROXY: ':' }, 'http://a.test/', undefined],
-  ]
-  for (const [env, url, proxy] of cases) {
-    it(`is ${proxy ?? 'none'} for ${url} with ${JSON.stringify(env)}`, () => {
-      assert.equal(proxyFromEnvironment(env)(url)?.href, proxy)
-    })
-  }
-})
+const cases: [env: Record<string, string>, url: string, proxy: string | undefined][] = [
+  [{ HTTPS_PROXY: 'proxy:3128' }, 'https://a.test/x', 'http://proxy:3128/'],
+  [{ HTTPS_PROXY: 'http://proxy:3128' }, 'http://a.test/', undefined],
+  [{ http_proxy: 'https://lower', HTTP_PROXY: 'https://upper' }, 'http://a.test/', 'https://lower/'],
+  [{ HTTP_PROXY: 'http://p' }, 'http://localhost:8080/', undefined],
+  [{ HTTP_PROXY: 'http://p' }, 'http://site.localhost/', undefined],
+  [{ HTTP_PROXY: 'http://p' }, 'http://127.0.0.1/', undefined],
+  [{ HTTP_PROXY: 'http://p' }, 'http://127.evil.test/', 'http://p/'],
+  [{ HTTP_PROXY: 'http://p' }, 'http://[::1]/', undefined],
+  [{ HTTP_PROXY: 'http://p', NO_PROXY: '*' }, 'http://a.test/', undefined],
+  [{ HTTP_PROXY: 'http://p', NO_PROXY: 'b.test, A.test' }, 'http://sub.a.test/', undefined],
+  [{ HTTP_PROXY: 'http://p', NO_PROXY: '.a.test,*.c.test' }, 'http://x.c.test/', undefined],
+  [{ HTTP_PROXY: 'http://p', NO_PROXY: 'a.test' }, 'http://nota.test/', 'http://p/'],
+  [{ HTTP_PROXY: 'http://p', NO_PROXY: 'a.test:8080' }, 'http://a.test/', 'http://p/'],
+  [{ HTTP_PROXY: 'http://p', no_proxy: 'a.test:80' }, 'http://a.test/', undefined],
+  [{ HTTP_PROXY: 'http://p', NO_PROXY: '[2001:db8::1]' }, 'http://[2001:db8::1]/', undefined],
+  [{ HTTP_PROXY: '', NO_PROXY: ':' }, 'http://a.test/', undefined],
+]
+for (const [env, url, proxy] of cases) {
+  it(`the proxy of the environment is ${proxy ?? 'none'} for ${url} with ${JSON.stringify(env)}`, () => {
+    assert.equal(proxyFromEnvironment(env)(url)?.href, proxy)
+  })
+}
 
 describe('a failed connection is reported in plain words, with a step that helps', () => {
   const KEY = `sl_live_${'0'.repeat(32)}`

@@ -77,32 +77,30 @@ describe('publish', () => {
     })
   })
 
-  describe('of a site that was published before the user signed in', () => {
-    const choices: [...Choice, isOwned: boolean][] = [
-      ['makes it a site of the account', [], undefined, 0, true],
-      ['makes it a site of the account after a yes on a terminal', [], [''], 0, true],
-      ['leaves it without an owner after a no', [], ['n'], 0, false],
-    ]
-    for (const [name, , typed, code, isOwned] of choices) {
-      it(name, async () => {
-        using fixture = start({ 'site/index.html': 'x' })
-        const { cli } = fixture
-        const { stdout: address } = await cli.run(['publish', 'site'])
-        const client = await fixture.signIn()
-        cli.write({ 'site/index.html': 'y' })
-        fixture.pass()
-        const run = await cli.run(['publish', 'site'], { ...(typed && { typed }) })
-        assert.deepEqual([run.code, run.stdout], [code, address])
-        assert.equal(/http:\S+ is now yours and won't expire\.$/m.test(run.stderr), isOwned)
-        assert.equal(/^Expires: in /m.test(run.stderr), !isOwned)
-        const sites = await Array.fromAsync(client.sites())
-        const isListed = sites.some(({ slug }) => slug === slugOf(address))
-        assert.equal(isListed, isOwned)
-        cli.write({ 'site/index.html': 'z' })
-        if (isOwned) assert.equal((await cli.run(['publish', 'site'])).stdout, address)
-      })
-    }
-  })
+  const choices: [...Choice, isOwned: boolean][] = [
+    ['makes it a site of the account', [], undefined, 0, true],
+    ['makes it a site of the account after a yes on a terminal', [], [''], 0, true],
+    ['leaves it without an owner after a no', [], ['n'], 0, false],
+  ]
+  for (const [name, , typed, code, isOwned] of choices) {
+    it(`of a site that was published before the user signed in ${name}`, async () => {
+      using fixture = start({ 'site/index.html': 'x' })
+      const { cli } = fixture
+      const { stdout: address } = await cli.run(['publish', 'site'])
+      const client = await fixture.signIn()
+      cli.write({ 'site/index.html': 'y' })
+      fixture.pass()
+      const run = await cli.run(['publish', 'site'], { ...(typed && { typed }) })
+      assert.deepEqual([run.code, run.stdout], [code, address])
+      assert.equal(/http:\S+ is now yours and won't expire\.$/m.test(run.stderr), isOwned)
+      assert.equal(/^Expires: in /m.test(run.stderr), !isOwned)
+      const sites = await Array.fromAsync(client.sites())
+      const isListed = sites.some(({ slug }) => slug === slugOf(address))
+      assert.equal(isListed, isOwned)
+      cli.write({ 'site/index.html': 'z' })
+      if (isOwned) assert.equal((await cli.run(['publish', 'site'])).stdout, address)
+    })
+  }
 
   describe('of an update that removes most of a site', () => {
     /** A published site of four files, of which the folder has lost all but these, and has a new one. */

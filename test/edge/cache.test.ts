@@ -89,10 +89,8 @@ describe('a cached visit', () => {
   })
 })
 
-describe('uncached visits', () => {
-  test('are one statement each, and two for a domain that redirects to another one', (t) =>
-    assertColdVisits(edge, recordSqlite, t))
-})
+test('uncached visits are one statement each, and two for a domain that redirects to another one', (t) =>
+  assertColdVisits(edge, recordSqlite, t))
 
 describe('a change during the read of a site', () => {
   test('never serves a site without a version when its version is pruned during the read', async () => {

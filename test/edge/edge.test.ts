@@ -5,64 +5,60 @@ import { MIB } from '../support/units.ts'
 import { EdgeFixture, noise, type RequestOptions } from './fixture.ts'
 
 const edge = EdgeFixture.shared()
-describe('a published file', () => {
-  test('is complete, with the type of the manifest and all standard headers', async () => {
-    const body = '{"hello":"world"}'
-    const files = { 'data.json': { type: 'application/json; charset=utf-8', body } }
-    const slug = await edge.publish(files, { ownerId: 'ann' })
-    const reply = await edge.get(slug, '/data.json')
-    const { date, connection, 'keep-alive': _, ...headers } = reply.headers
-    assert.equal(reply.status, 200)
-    assert.equal(reply.text, body)
-    assert.ok(date)
-    assert.ok(connection)
-    assert.deepEqual(headers, {
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': `${body.length}`,
-      etag: `"${sha256(body).slice(0, 32)}"`,
-      'last-modified': 'Tue, 06 May 2031 07:08:09 GMT',
-      'accept-ranges': 'bytes',
-      vary: 'Accept-Encoding',
-      'cache-control': 'public, max-age=0, must-revalidate',
-      'x-content-type-options': 'nosniff',
-    })
+test('a published file is complete, with the type of the manifest and all standard headers', async () => {
+  const body = '{"hello":"world"}'
+  const files = { 'data.json': { type: 'application/json; charset=utf-8', body } }
+  const slug = await edge.publish(files, { ownerId: 'ann' })
+  const reply = await edge.get(slug, '/data.json')
+  const { date, connection, 'keep-alive': _, ...headers } = reply.headers
+  assert.equal(reply.status, 200)
+  assert.equal(reply.text, body)
+  assert.ok(date)
+  assert.ok(connection)
+  assert.deepEqual(headers, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': `${body.length}`,
+    etag: `"${sha256(body).slice(0, 32)}"`,
+    'last-modified': 'Tue, 06 May 2031 07:08:09 GMT',
+    'accept-ranges': 'bytes',
+    vary: 'Accept-Encoding',
+    'cache-control': 'public, max-age=0, must-revalidate',
+    'x-content-type-options': 'nosniff',
   })
 })
 
-describe('HEAD', () => {
-  const paths = ['/', '/a.txt', '/docs', '/nowhere', '/nowhere.js', '/docs/nowhere', '/%', '/big.bin']
-  const variants: RequestOptions[] = [
-    {},
-    { headers: { 'if-none-match': '*' } },
-    { headers: { 'if-match': '"other"' } },
-  ]
+const paths = ['/', '/a.txt', '/docs', '/nowhere', '/nowhere.js', '/docs/nowhere', '/%', '/big.bin']
+const variants: RequestOptions[] = [
+  {},
+  { headers: { 'if-none-match': '*' } },
+  { headers: { 'if-match': '"other"' } },
+]
 
-  test('equals GET in status and every header', async () => {
-    const slug = await edge.publish({
-      'index.html': 'root',
-      'a.txt': 'a',
-      'docs/index.html': 'docs',
-      '404.html': 'lost',
-      'big.bin': noise(MIB),
-    })
-    const bare = await edge.publish({ 'only.txt': 'x' })
-    const locked = await edge.publish({ 'index.html': 'x' })
-    await edge.setPassword(locked, 'open sesame')
-    const pending = await edge.createSite()
-    const version = await edge.createVersion(slug, { 'index.html': 'draft' }, { live: false })
-    for (const site of [slug, bare, locked, pending, 'no-such-site', `${version}--${slug}`]) {
-      for (const path of paths) {
-        for (const options of variants) {
-          const get = await edge.get(site, path, options)
-          const head = await edge.get(site, path, { ...options, method: 'HEAD' })
-          const { date: _, ...expected } = get.headers
-          const { date: __, ...headers } = head.headers
-          assert.deepEqual([head.status, headers], [get.status, expected], `${site} ${path}`)
-          assert.equal(head.body.length, 0)
-        }
+test('HEAD equals GET in status and every header', async () => {
+  const slug = await edge.publish({
+    'index.html': 'root',
+    'a.txt': 'a',
+    'docs/index.html': 'docs',
+    '404.html': 'lost',
+    'big.bin': noise(MIB),
+  })
+  const bare = await edge.publish({ 'only.txt': 'x' })
+  const locked = await edge.publish({ 'index.html': 'x' })
+  await edge.setPassword(locked, 'open sesame')
+  const pending = await edge.createSite()
+  const version = await edge.createVersion(slug, { 'index.html': 'draft' }, { live: false })
+  for (const site of [slug, bare, locked, pending, 'no-such-site', `${version}--${slug}`]) {
+    for (const path of paths) {
+      for (const options of variants) {
+        const get = await edge.get(site, path, options)
+        const head = await edge.get(site, path, { ...options, method: 'HEAD' })
+        const { date: _, ...expected } = get.headers
+        const { date: __, ...headers } = head.headers
+        assert.deepEqual([head.status, headers], [get.status, expected], `${site} ${path}`)
+        assert.equal(head.body.length, 0)
       }
     }
-  })
+  }
 })
 
 describe('other methods', () => {
@@ -216,28 +212,26 @@ describe('the states of a site', () => {
   })
 })
 
-describe('the language of a page of the service', () => {
-  const preferences: Record<string, (string | undefined)[]> = {
-    en: [undefined, '', '*', 'sv', 'it;q=0', `${'x,'.repeat(500)}de`],
-    de: ['de-CH,de;q=0.9,en;q=0.8', 'constructor,de;q=0.1'],
-    fr: ['en;q=0.5, FR;q=0.8'],
-    es: ['sv,es;q=0.7,en;q=0.3'],
-    pt: ['pt-BR'],
-    nl: ['nl-BE;q=1.0'],
-    pl: ['pl'],
-    ja: ['ja-JP, *;q=0.5'],
-    zh: ['zh-Hans-CN'],
-  }
-  test('is the most preferred one that exists, else English', async () => {
-    for (const [language, values] of Object.entries(preferences)) {
-      for (const accepted of values) {
-        const headers = accepted === undefined ? {} : { 'accept-language': accepted }
-        const page = await edge.get('no-such-site', '/', { headers })
-        assert.deepEqual([page.status, page.headers['content-language']], [404, language], `${accepted}`)
-        assert.ok(page.text.includes(`<html lang="${language}">`))
-      }
+const preferences: Record<string, (string | undefined)[]> = {
+  en: [undefined, '', '*', 'sv', 'it;q=0', `${'x,'.repeat(500)}de`],
+  de: ['de-CH,de;q=0.9,en;q=0.8', 'constructor,de;q=0.1'],
+  fr: ['en;q=0.5, FR;q=0.8'],
+  es: ['sv,es;q=0.7,en;q=0.3'],
+  pt: ['pt-BR'],
+  nl: ['nl-BE;q=1.0'],
+  pl: ['pl'],
+  ja: ['ja-JP, *;q=0.5'],
+  zh: ['zh-Hans-CN'],
+}
+test('the language of a page of the service is the most preferred one that exists, else English', async () => {
+  for (const [language, values] of Object.entries(preferences)) {
+    for (const accepted of values) {
+      const headers = accepted === undefined ? {} : { 'accept-language': accepted }
+      const page = await edge.get('no-such-site', '/', { headers })
+      assert.deepEqual([page.status, page.headers['content-language']], [404, language], `${accepted}`)
+      assert.ok(page.text.includes(`<html lang="${language}">`))
     }
-  })
+  }
 })
 
 describe('the host of one version', () => {
@@ -279,19 +273,17 @@ describe('the host of one version', () => {
   })
 })
 
-describe('a custom domain', () => {
-  test('serves its site while it is active, with its changes', async () => {
-    const slug = await edge.publish({ 'index.html': 'one' })
-    await edge.addDomain('www.example.org', slug, { status: 'pending' })
-    assert.equal((await edge.request('www.example.org', '/')).status, 404)
-    await edge.moveDomain('www.example.org', slug, slug)
-    edge.clock.now += 1000
-    assert.equal((await edge.request('WWW.example.org:8080', '/')).text, 'one')
-    await edge.createVersion(slug, { 'index.html': 'two' })
-    assert.equal((await edge.request('www.example.org', '/')).text, 'two')
-    await edge.setPassword(slug, 'secret')
-    assert.equal((await edge.request('www.example.org', '/')).status, 401)
-    await edge.deleteSite(slug, 'deleted')
-    assert.equal((await edge.request('www.example.org', '/')).status, 404)
-  })
+test('a custom domain serves its site while it is active, with its changes', async () => {
+  const slug = await edge.publish({ 'index.html': 'one' })
+  await edge.addDomain('www.example.org', slug, { status: 'pending' })
+  assert.equal((await edge.request('www.example.org', '/')).status, 404)
+  await edge.moveDomain('www.example.org', slug, slug)
+  edge.clock.now += 1000
+  assert.equal((await edge.request('WWW.example.org:8080', '/')).text, 'one')
+  await edge.createVersion(slug, { 'index.html': 'two' })
+  assert.equal((await edge.request('www.example.org', '/')).text, 'two')
+  await edge.setPassword(slug, 'secret')
+  assert.equal((await edge.request('www.example.org', '/')).status, 401)
+  await edge.deleteSite(slug, 'deleted')
+  assert.equal((await edge.request('www.example.org', '/')).status, 404)
 })

@@ -304,21 +304,19 @@ describe('an invalid form', () => {
   })
 })
 
-describe('the form', () => {
-  test('shows the title that the owner has set, escaped, or the host, never the title of the document', async () => {
-    const document = { 'index.html': '<title>Secret plan</title>' }
-    const titled = await edge.publish(document, { title: 'Bread & <b>butter</b>' })
-    const untitled = await edge.publish(document)
-    for (const [slug, title] of [
-      [titled, 'Bread &#38; &#60;b&#62;butter&#60;/b&#62;'],
-      [untitled, edge.host(untitled)],
-    ] as const) {
-      await edge.setPassword(slug, PASSWORD)
-      const { text } = await edge.get(slug)
-      assert.ok(text.includes(`<title>${title}</title>`))
-      assert.doesNotMatch(text, /401|Secret plan/)
-    }
-  })
+test('the form shows the title that the owner has set, escaped, or the host, never the title of the document', async () => {
+  const document = { 'index.html': '<title>Secret plan</title>' }
+  const titled = await edge.publish(document, { title: 'Bread & <b>butter</b>' })
+  const untitled = await edge.publish(document)
+  for (const [slug, title] of [
+    [titled, 'Bread &#38; &#60;b&#62;butter&#60;/b&#62;'],
+    [untitled, edge.host(untitled)],
+  ] as const) {
+    await edge.setPassword(slug, PASSWORD)
+    const { text } = await edge.get(slug)
+    assert.ok(text.includes(`<title>${title}</title>`))
+    assert.doesNotMatch(text, /401|Secret plan/)
+  }
 })
 
 describe('wrong passwords', () => {

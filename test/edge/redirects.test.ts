@@ -155,16 +155,14 @@ const cases: [title: string, rows: Row[]][] = [
   ],
 ]
 
-describe('_redirects', () => {
-  for (const [name, rows] of cases) {
-    test(name, () => {
-      for (const [redirects, target, expected] of rows) {
-        const table = buildTable([...FILES, '_redirects', '_headers'], { redirects })
-        assert.equal(describeResponse(table, target), expected, `${target} with ${JSON.stringify(redirects)}`)
-      }
-    })
-  }
-})
+for (const [name, rows] of cases) {
+  test(`_redirects ${name}`, () => {
+    for (const [redirects, target, expected] of rows) {
+      const table = buildTable([...FILES, '_redirects', '_headers'], { redirects })
+      assert.equal(describeResponse(table, target), expected, `${target} with ${JSON.stringify(redirects)}`)
+    }
+  })
+}
 
 describe('a response by a rule', () => {
   const table = buildTable(FILES, {

@@ -107,15 +107,13 @@ const cases: Record<string, Record<string, string>> = {
   },
 }
 
-describe('resolving', () => {
-  for (const [title, outcomes] of Object.entries(cases)) {
-    test(title, () => {
-      for (const [expected, targets] of Object.entries(outcomes))
-        for (const target of targets.trim().split(/\s+/))
-          assert.equal(outcome(target), expected === 'itself' ? target.slice(1) : expected, target)
-    })
-  }
-})
+for (const [title, outcomes] of Object.entries(cases)) {
+  test(`resolving ${title}`, () => {
+    for (const [expected, targets] of Object.entries(outcomes))
+      for (const target of targets.trim().split(/\s+/))
+        assert.equal(outcome(target), expected === 'itself' ? target.slice(1) : expected, target)
+  })
+}
 
 test('a site without a 404 page gets the plain one', () => {
   const bare = buildTable(['docs/404.html', 'docs/a.txt'])

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { EdgeFixture } from './fixture.ts'
 
 const edge = EdgeFixture.shared()
@@ -27,20 +27,18 @@ const SITES: [title: string, files: Record<string, string>][] = [
   ['a 404 page', { 'index.html': 'home', '404.html': PROOF }],
 ]
 
-describe('a publisher cannot prove control of a host of the service', () => {
-  for (const [title, files] of SITES) {
-    test(`by ${title}`, async () => {
-      const slug = await edge.publish(files)
-      const version = await edge.createVersion(slug, files, { live: false })
-      for (const host of [edge.host(slug), edge.host(`${version}--${slug}`)]) {
-        for (const path of PATHS) {
-          const { status, headers, text } = await edge.request(host, path)
-          assert.deepEqual([status, headers.location, text.includes(PROOF)], [404, undefined, false], path)
-        }
+for (const [title, files] of SITES) {
+  test(`a publisher cannot prove control of a host of the service by ${title}`, async () => {
+    const slug = await edge.publish(files)
+    const version = await edge.createVersion(slug, files, { live: false })
+    for (const host of [edge.host(slug), edge.host(`${version}--${slug}`)]) {
+      for (const path of PATHS) {
+        const { status, headers, text } = await edge.request(host, path)
+        assert.deepEqual([status, headers.location, text.includes(PROOF)], [404, undefined, false], path)
       }
-    })
-  }
-})
+    }
+  })
+}
 
 test('the publisher of a custom domain can, and other well-known files are served everywhere', async () => {
   const slug = await edge.publish(FILES)

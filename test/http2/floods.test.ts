@@ -86,34 +86,32 @@ describe('an HTTP/2 flood', () => {
     })
   })
 
-  describe('a connection ends with ENHANCE_YOUR_CALM when its client sends', () => {
-    const many = (count: number, bytes: Buffer) => Buffer.concat(Array.from({ length: count }, () => bytes))
-    // biome-ignore format: one row per case
-    const cases: [string, () => Buffer[]][] = [
-    ['unlimited pings', () => [many(2000, frame(TYPE.ping, 0, 0, '12345678'))]],
-    ['unlimited settings', () => [many(2000, settingsFrame([[4, 65_535]]))]],
-    ['unlimited priorities', () => [many(2000, frame(TYPE.priority, 0, 3, '\0\0\0\x01a'))]],
-    ['unlimited unknown frames', () => [many(2000, frame(77, 0, 0, 'what'))]],
-    ['unlimited window updates of one byte', () => [many(2000, frame(TYPE.windowUpdate, 0, 0, uint32(1)))]],
-    ['unlimited empty data frames', () => [post(1), many(2000, frame(TYPE.data, 0, 1))]],
-    ['unlimited data frames of one byte', () => [post(1), many(2000, frame(TYPE.data, 0, 1, 'a'))]],
-    ['unlimited header lists that are too long', () => Array.from({ length: 110 }, (_, index) => frame(HEADERS, ALL, 2 * index + 1, CHURN))],
-    ['unlimited trailers of a closed stream', () => [frame(HEADERS, ALL, 1), many(2000, frame(HEADERS, ALL, 1, headerBlock({ a: 'b' })))]],
-    [
-      'requests with immediate cancellation',
-      () =>
-        Array.from({ length: 2000 }, (_, index) =>
-          Buffer.concat([post(2 * index + 1), frame(TYPE.reset, 0, 2 * index + 1, uint32(8))]),
-        ),
-    ],
-    ['malformed requests that the server resets', () => Array.from({ length: 3000 }, (_, index) => post(2 * index + 1, { te: 'gzip' }))],
-  ]
-    for (const [what, frames] of cases) {
-      test(what, async () => {
-        const client = await fixture.open(...frames())
-        assert.equal(await client.goAway(), CODE.enhanceYourCalm)
-        await client.closed
-      })
-    }
-  })
+  const many = (count: number, bytes: Buffer) => Buffer.concat(Array.from({ length: count }, () => bytes))
+  // biome-ignore format: one row per case
+  const cases: [string, () => Buffer[]][] = [
+  ['unlimited pings', () => [many(2000, frame(TYPE.ping, 0, 0, '12345678'))]],
+  ['unlimited settings', () => [many(2000, settingsFrame([[4, 65_535]]))]],
+  ['unlimited priorities', () => [many(2000, frame(TYPE.priority, 0, 3, '\0\0\0\x01a'))]],
+  ['unlimited unknown frames', () => [many(2000, frame(77, 0, 0, 'what'))]],
+  ['unlimited window updates of one byte', () => [many(2000, frame(TYPE.windowUpdate, 0, 0, uint32(1)))]],
+  ['unlimited empty data frames', () => [post(1), many(2000, frame(TYPE.data, 0, 1))]],
+  ['unlimited data frames of one byte', () => [post(1), many(2000, frame(TYPE.data, 0, 1, 'a'))]],
+  ['unlimited header lists that are too long', () => Array.from({ length: 110 }, (_, index) => frame(HEADERS, ALL, 2 * index + 1, CHURN))],
+  ['unlimited trailers of a closed stream', () => [frame(HEADERS, ALL, 1), many(2000, frame(HEADERS, ALL, 1, headerBlock({ a: 'b' })))]],
+  [
+    'requests with immediate cancellation',
+    () =>
+      Array.from({ length: 2000 }, (_, index) =>
+        Buffer.concat([post(2 * index + 1), frame(TYPE.reset, 0, 2 * index + 1, uint32(8))]),
+      ),
+  ],
+  ['malformed requests that the server resets', () => Array.from({ length: 3000 }, (_, index) => post(2 * index + 1, { te: 'gzip' }))],
+]
+  for (const [what, frames] of cases) {
+    test(`a connection ends with ENHANCE_YOUR_CALM when its client sends ${what}`, async () => {
+      const client = await fixture.open(...frames())
+      assert.equal(await client.goAway(), CODE.enhanceYourCalm)
+      await client.closed
+    })
+  }
 })

@@ -288,21 +288,19 @@ describe('a hostile client of HTTP/2', () => {
     assert.deepEqual([...fixture.logged, ...fixture.edge.logged.filter(({ level }) => level === 'error')], [])
   })
 
-  describe('a client that disconnects leaves no state behind', () => {
-    const cases: [string, () => Buffer[], (client: RawClient) => Promise<unknown>][] = [
-      ['after its response', () => [getFrame(1, host)], (client) => client.ended(1)],
-      ['during a response', () => [getFrame(1, host, '/big.bin')], (client) => client.status(1)],
-      ['during a request body', () => [post(1)], (client) => client.roundTrip('12345678')],
-    ]
-    for (const [when, frames, until] of cases) {
-      test(when, async () => {
-        const client = await fixture.open(...frames())
-        const socket = fixture.sockets.at(-1)!
-        await until(client)
-        client.socket.end()
-        await client.closed
-        await waitFor(() => socket.destroyed && fixture.http2Server.relayed === 0)
-      })
-    }
-  })
+  const cases: [string, () => Buffer[], (client: RawClient) => Promise<unknown>][] = [
+    ['after its response', () => [getFrame(1, host)], (client) => client.ended(1)],
+    ['during a response', () => [getFrame(1, host, '/big.bin')], (client) => client.status(1)],
+    ['during a request body', () => [post(1)], (client) => client.roundTrip('12345678')],
+  ]
+  for (const [when, frames, until] of cases) {
+    test(`a client that disconnects leaves no state behind ${when}`, async () => {
+      const client = await fixture.open(...frames())
+      const socket = fixture.sockets.at(-1)!
+      await until(client)
+      client.socket.end()
+      await client.closed
+      await waitFor(() => socket.destroyed && fixture.http2Server.relayed === 0)
+    })
+  }
 })

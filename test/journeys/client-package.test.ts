@@ -142,24 +142,22 @@ describe('the client of a service', () => {
     }
   })
 
-  describe('a base URL', () => {
-    for (const baseUrl of ['http://[::1]:8080', "http://it's-$(id)-`id`;id&.localhost"]) {
-      it(`${baseUrl} is passed on as it is, and not evaluated by the shell`, async () => {
-        await using odd = await startTestService({ BASE_URL: baseUrl })
-        const { origin } = new URL(baseUrl)
-        const { body } = await sendRequest(odd.port, { path: '/cli.tgz' })
-        assert.ok(gunzipSync(body).includes(`\0${JSON.stringify({ server: origin })}\0`))
-        using machine = new Machine()
-        machine.usePrograms({ node: 'echo 22', npm: `printf '%s\\n' "$@"`, npx: `printf '%s\\n' "$@"` })
-        const installed = await machine.shell(`. ${await machine.download(odd, '/install.sh')}`)
-        assert.equal(installed.code, 0, installed.stderr)
-        assert.ok(installed.stdout.includes(`\n${origin}/cli.tgz\n`), installed.stdout)
-        const run = await machine.shell(`${npxCommand(origin)} publish`)
-        assert.equal(run.stdout, `${origin}/cli.tgz\npublish\n`)
-        assert.deepEqual(readdirSync(machine.folder), ['install.sh'])
-      })
-    }
-  })
+  for (const baseUrl of ['http://[::1]:8080', "http://it's-$(id)-`id`;id&.localhost"]) {
+    it(`a base URL ${baseUrl} is passed on as it is, and not evaluated by the shell`, async () => {
+      await using odd = await startTestService({ BASE_URL: baseUrl })
+      const { origin } = new URL(baseUrl)
+      const { body } = await sendRequest(odd.port, { path: '/cli.tgz' })
+      assert.ok(gunzipSync(body).includes(`\0${JSON.stringify({ server: origin })}\0`))
+      using machine = new Machine()
+      machine.usePrograms({ node: 'echo 22', npm: `printf '%s\\n' "$@"`, npx: `printf '%s\\n' "$@"` })
+      const installed = await machine.shell(`. ${await machine.download(odd, '/install.sh')}`)
+      assert.equal(installed.code, 0, installed.stderr)
+      assert.ok(installed.stdout.includes(`\n${origin}/cli.tgz\n`), installed.stdout)
+      const run = await machine.shell(`${npxCommand(origin)} publish`)
+      assert.equal(run.stdout, `${origin}/cli.tgz\npublish\n`)
+      assert.deepEqual(readdirSync(machine.folder), ['install.sh'])
+    })
+  }
 })
 
 /** A user's machine: a working folder, a home folder and an npm without a registry. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { Random } from '../support/random.ts'
 import { firstSite, generateBytes, INDEX } from './content.ts'
 import { History, type SiteHistory } from './history.ts'
@@ -24,28 +24,27 @@ function historyOf(changes: readonly (string | null)[], expiresAt?: number): Sit
   return history.sites.get(SLUG)!
 }
 
-describe('the age of what a visitor saw is', () => {
-  for (const [title, changes, [seen, at], age, expiresAt] of [
-    ['0 of the newest version', ['1', '2'], ['2', 125_000], 0],
-    ['the time since the replacement of an older one', ['1', '2'], ['1', 125_000], 5000],
-    ['infinite of a version that was never published', ['1'], ['2', 65_000], NEVER],
-    ['the time since the first version, of nothing', ['1'], [null, 65_000], 5000],
-    ['0 of nothing after a deletion', ['1', null], [null, 125_000], 0],
-    ['the time since the deletion of a version', ['1', null], ['1', 125_000], 5000],
-    ['0 of a version whose replacement was not acknowledged', ['1', '2?'], ['1', 500_000], 0],
-    ['0 of a replacement that was not acknowledged', ['1', '2?'], ['2', 500_000], 0],
-    ['0 of a restored version', ['1', '2', '1'], ['1', 185_000], 0],
-    ['0 of nothing after the expiry', ['1'], [null, 64_000], 0, 63_000],
-    [
-      'the time since the expiry of a version, less the tolerance of clocks',
-      ['1'],
-      ['1', 65_000],
-      1900,
-      63_000,
-    ],
-  ] as const)
-    test(title, () => assert.equal(historyOf(changes, expiresAt).age(seen, at, at + 1), age))
-})
+for (const [title, changes, [seen, at], age, expiresAt] of [
+  ['0 of the newest version', ['1', '2'], ['2', 125_000], 0],
+  ['the time since the replacement of an older one', ['1', '2'], ['1', 125_000], 5000],
+  ['infinite of a version that was never published', ['1'], ['2', 65_000], NEVER],
+  ['the time since the first version, of nothing', ['1'], [null, 65_000], 5000],
+  ['0 of nothing after a deletion', ['1', null], [null, 125_000], 0],
+  ['the time since the deletion of a version', ['1', null], ['1', 125_000], 5000],
+  ['0 of a version whose replacement was not acknowledged', ['1', '2?'], ['1', 500_000], 0],
+  ['0 of a replacement that was not acknowledged', ['1', '2?'], ['2', 500_000], 0],
+  ['0 of a restored version', ['1', '2', '1'], ['1', 185_000], 0],
+  ['0 of nothing after the expiry', ['1'], [null, 64_000], 0, 63_000],
+  [
+    'the time since the expiry of a version, less the tolerance of clocks',
+    ['1'],
+    ['1', 65_000],
+    1900,
+    63_000,
+  ],
+] as const)
+  test(`the age of what a visitor saw is ${title}`, () =>
+    assert.equal(historyOf(changes, expiresAt).age(seen, at, at + 1), age))
 
 test('bytes that belong to no version of a site, or not to all of it, are identified as others', () => {
   const site = historyOf(['1'])

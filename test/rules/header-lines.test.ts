@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { HeaderRules } from '../../server/site-rules/match/header-rules.ts'
 import { MAX_HEADER_BYTES, parseHeaders } from '../../server/site-rules/parse/header-rule.ts'
 
@@ -17,25 +17,23 @@ const { cases } = JSON.parse(
   readFileSync(new URL('../cases/header-lines.json', import.meta.url), 'utf8'),
 ) as { cases: Case[] }
 
-describe('headers', () => {
-  for (const { title, host = 'site.example', kept = [], rules, lines = [], asked } of cases) {
-    test(title, () => {
-      const parsed = parseHeaders(rules.join('\n'))
-      assert.deepEqual(parsed.warnings, [])
-      const headers = new HeaderRules(parsed.rules)
-      const before = lines.flatMap((line) => line.split(/: (.*)/, 2))
-      const unchanged = [...before]
-      for (const [from, got] of asked) {
-        const [name, path] = typeof from === 'string' ? [host, from] : from
-        const after = headers.apply(path, name, before, { kept: new Set(kept) })
-        assert.deepEqual(before, unchanged)
-        assert.equal(headers.matches(path, name), got !== null, name + path)
-        if (got === null) assert.equal(after, before, name + path)
-        else assert.deepEqual(pairs(after), got, name + path)
-      }
-    })
-  }
-})
+for (const { title, host = 'site.example', kept = [], rules, lines = [], asked } of cases) {
+  test(`headers ${title}`, () => {
+    const parsed = parseHeaders(rules.join('\n'))
+    assert.deepEqual(parsed.warnings, [])
+    const headers = new HeaderRules(parsed.rules)
+    const before = lines.flatMap((line) => line.split(/: (.*)/, 2))
+    const unchanged = [...before]
+    for (const [from, got] of asked) {
+      const [name, path] = typeof from === 'string' ? [host, from] : from
+      const after = headers.apply(path, name, before, { kept: new Set(kept) })
+      assert.deepEqual(before, unchanged)
+      assert.equal(headers.matches(path, name), got !== null, name + path)
+      if (got === null) assert.equal(after, before, name + path)
+      else assert.deepEqual(pairs(after), got, name + path)
+    }
+  })
+}
 
 function pairs(lines: readonly string[]): string[] {
   return lines.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${lines[at + 1]}`] : []))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { RedirectMatcher } from '../../server/site-rules/match/redirect-matcher.ts'
 import { parseRedirects } from '../../server/site-rules/parse/redirects-file.ts'
 
@@ -15,19 +15,17 @@ const { cases } = JSON.parse(
   readFileSync(new URL('../cases/redirects-match.json', import.meta.url), 'utf8'),
 ) as { cases: Case[] }
 
-describe('redirects', () => {
-  for (const { title, host = 'site.example', rules, asked } of cases) {
-    test(title, () => {
-      const parsed = parseRedirects(rules.join('\n'))
-      assert.deepEqual(parsed.warnings, [])
-      const redirects = new RedirectMatcher(parsed.rules)
-      for (const [from, got] of asked) {
-        const [name, target] = typeof from === 'string' ? [host, from] : from
-        assert.equal(answer(redirects, name, target), got, name + target)
-      }
-    })
-  }
-})
+for (const { title, host = 'site.example', rules, asked } of cases) {
+  test(`redirects ${title}`, () => {
+    const parsed = parseRedirects(rules.join('\n'))
+    assert.deepEqual(parsed.warnings, [])
+    const redirects = new RedirectMatcher(parsed.rules)
+    for (const [from, got] of asked) {
+      const [name, target] = typeof from === 'string' ? [host, from] : from
+      assert.equal(answer(redirects, name, target), got, name + target)
+    }
+  })
+}
 
 function answer(redirects: RedirectMatcher, host: string, target: string): string | null {
   const at = target.indexOf('?')

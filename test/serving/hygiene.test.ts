@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type NetConnectOpts } from 'node:net'
-import { after, before, describe, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { toFiles } from '../api/content.ts'
 import { pluck } from '../support/pluck.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
@@ -36,18 +36,16 @@ const HANDLERS = {
 }
 
 for (const [handler, address] of Object.entries(HANDLERS)) {
-  describe(`at ${handler}, a client that sends`, () => {
-    for (const one of CASES) {
-      test(`${one.what} gets ${one.statuses.join(' or ')}: the connection ${one.connection}`, async () => {
-        for (const request of one.requests) {
-          const bytes = fillBytes(request, { ...address(), site, hidden: '/hidden.txt' })
-          const inOne = assertOutcome(one, request, [bytes])
-          if (bytes.length < MAX_BYTEWISE_BYTES) await assertOutcome(one, request, split(bytes, 1))
-          await inOne
-        }
-      })
-    }
-  })
+  for (const one of CASES) {
+    test(`at ${handler}, a client that sends ${one.what} gets ${one.statuses.join(' or ')}: the connection ${one.connection}`, async () => {
+      for (const request of one.requests) {
+        const bytes = fillBytes(request, { ...address(), site, hidden: '/hidden.txt' })
+        const inOne = assertOutcome(one, request, [bytes])
+        if (bytes.length < MAX_BYTEWISE_BYTES) await assertOutcome(one, request, split(bytes, 1))
+        await inOne
+      }
+    })
+  }
 }
 
 /** Sends the request followed by an ordinary one. */
@@ -87,15 +85,13 @@ function split(bytes: Buffer, size: number): Buffer[] {
   return pieces
 }
 
-describe('a hundred requests on one connection', () => {
-  test('are answered in order when sent in pieces of any size', async () => {
-    const { bytes, methods, expected } = hundredRequests()
-    for (const size of [1, 7, 61, 100_000]) {
-      const { responses, closed } = await sendRaw(to, split(bytes, size), { methods })
-      assert.deepEqual(responses.map(summarize), expected, `pieces of ${size} bytes`)
-      assert.ok(closed)
-    }
-  })
+test('a hundred requests on one connection are answered in order when sent in pieces of any size', async () => {
+  const { bytes, methods, expected } = hundredRequests()
+  for (const size of [1, 7, 61, 100_000]) {
+    const { responses, closed } = await sendRaw(to, split(bytes, size), { methods })
+    assert.deepEqual(responses.map(summarize), expected, `pieces of ${size} bytes`)
+    assert.ok(closed)
+  }
 })
 
 for (const bytes of [

@@ -30,11 +30,9 @@ function fronted(document: string | Buffer, wish: Partial<HeadTags> = WISH, type
   return bytes.toString()
 }
 
-describe('metadata of a site replaces that in the head of a document', () => {
-  test('wherever the head begins and ends, whatever tags it has', () => {
-    for (const [what, document, front] of documents)
-      assert.equal(fronted(document), front.replace(HERE, ALL), what)
-  })
+test('metadata of a site replaces that in the head of a document wherever the head begins and ends, whatever tags it has', () => {
+  for (const [what, document, front] of documents)
+    assert.equal(fronted(document), front.replace(HERE, ALL), what)
 })
 
 describe('absent metadata keeps that of a document', () => {
@@ -135,41 +133,38 @@ describe('in any encoding of a document', () => {
   })
 })
 
-describe('a head that is parsed only in part', () => {
-  const script = `<script>${'/**/'.repeat(2 ** 16)}</script>`
-  const cut = `<script>${'x'.repeat(2 ** 18 - 28)}</script><title>Old</title>`
-  for (const [what, document] of [
-    ['a title behind much script', `<head>${script}<title>Old</title></head>`],
-    ['a title at the very border', `<head>${cut}</head>`],
-    ['a tag at the very border', `<head>${cut.replace('<title>', '<meta name=description><title>')}</head>`],
-  ] as const) {
-    test(`is kept, and metadata comes first: ${what}`, () =>
-      assert.equal(
-        fronted(document),
-        document.replace('<head>', () => `<head>${ALL}`),
-      ))
-  }
-})
+const script = `<script>${'/**/'.repeat(2 ** 16)}</script>`
+const cut = `<script>${'x'.repeat(2 ** 18 - 28)}</script><title>Old</title>`
+for (const [what, document] of [
+  ['a title behind much script', `<head>${script}<title>Old</title></head>`],
+  ['a title at the very border', `<head>${cut}</head>`],
+  ['a tag at the very border', `<head>${cut.replace('<title>', '<meta name=description><title>')}</head>`],
+] as const) {
+  test(`a head that is parsed only in part is kept, and metadata comes first: ${what}`, () =>
+    assert.equal(
+      fronted(document),
+      document.replace('<head>', () => `<head>${ALL}`),
+    ))
+}
 
-describe('a document that is hostile to parsers', () => {
-  const most = 2 ** 21
-  const numbered = (size: number, text: (number: number) => string) =>
-    Array.from({ length: Math.floor(most / size) }, (_, number) => text(number)).join('')
-  const traps: [what: string, document: string][] = [
-    ['elements inside one another', `<template>${'<div>'.repeat(most / 5)}`],
-    ['templates inside one another', '<template>'.repeat(most / 10)],
-    ['one tag of attributes', `<html ${numbered(8, (number) => `a${number} `)}>`],
-    ['tags with one more attribute each', numbered(16, (number) => `<html a${number}>`)],
-    ['what a table casts out', `<template><table>${'<a></a>'.repeat(most / 7)}`],
-    ['formatting that is never closed', `<template>${'<b><p></b>'.repeat(most / 10)}`],
-    ['titles', '<title></title>'.repeat(most / 15)],
-    ['a body', `<body>${'<i><p></i>'.repeat(most / 10)}`],
-    ['signs', '<'.repeat(most)],
-  ]
-  for (const [what, document] of traps) {
-    test(`is parsed up to the limit of a head: ${what}`, () => assert.ok(fronted(document).includes(ALL)))
-  }
-})
+const most = 2 ** 21
+const numbered = (size: number, text: (number: number) => string) =>
+  Array.from({ length: Math.floor(most / size) }, (_, number) => text(number)).join('')
+const traps: [what: string, document: string][] = [
+  ['elements inside one another', `<template>${'<div>'.repeat(most / 5)}`],
+  ['templates inside one another', '<template>'.repeat(most / 10)],
+  ['one tag of attributes', `<html ${numbered(8, (number) => `a${number} `)}>`],
+  ['tags with one more attribute each', numbered(16, (number) => `<html a${number}>`)],
+  ['what a table casts out', `<template><table>${'<a></a>'.repeat(most / 7)}`],
+  ['formatting that is never closed', `<template>${'<b><p></b>'.repeat(most / 10)}`],
+  ['titles', '<title></title>'.repeat(most / 15)],
+  ['a body', `<body>${'<i><p></i>'.repeat(most / 10)}`],
+  ['signs', '<'.repeat(most)],
+]
+for (const [what, document] of traps) {
+  test(`a document that is hostile to parsers is parsed up to the limit of a head: ${what}`, () =>
+    assert.ok(fronted(document).includes(ALL)))
+}
 
 test('at most eight documents are read and parsed at a time', async () => {
   const { open, opened } = gate()

@@ -162,38 +162,36 @@ describe('the certificate files of the operator', () => {
     assert.match(String(warning!.problem), /^it is not for slipway\.example, the host of SLIPWAY_BASE_URL/)
   })
 
-  describe('the service refuses to start, with an error that names both settings, with', () => {
-    const spoilers: Record<string, () => Promise<void>> = {
-      'an invalid certificate': () => writeFile(certFile, 'no certificate'),
-      'an invalid key': () => writeFile(keyFile, 'no key'),
-      'the key of another certificate': async () => {
-        const { key } = await issuer.issueWithKey({ ...FOREVER, names: NAMES })
-        await writeFile(keyFile, key)
-      },
-      'a truncated certificate after the first': () => appendFile(certFile, TRUNCATED),
-      'an empty file': () => writeFile(certFile, ''),
-      'a certificate for other names': () => put(['*.elsewhere.test', SITES]),
-    }
-    const reasons: Record<string, () => string> = {
-      'an invalid certificate': () => `(${certFile} does not contain a certificate in PEM)`,
-      'a truncated certificate after the first': () =>
-        `(${certFile} does not contain only valid certificates in PEM)`,
-      'an invalid key': () => `(${keyFile} does not contain a private key in PEM)`,
-    }
-    for (const [what, spoil] of Object.entries(spoilers))
-      test(what, async () => {
-        await put()
-        await spoil()
-        await assert.rejects(start(), (error: Error) => {
-          assert.ok(error instanceof ConfigError, String(error))
-          assert.match(
-            error.message,
-            /^SLIPWAY_TLS_CERT_FILE=".*" with SLIPWAY_TLS_KEY_FILE=".*" is not allowed: .+$/,
-          )
-          assert.ok(error.message.includes(certFile) && error.message.includes(keyFile))
-          assert.ok(error.message.includes(reasons[what]?.() ?? ''), error.message)
-          return true
-        })
+  const spoilers: Record<string, () => Promise<void>> = {
+    'an invalid certificate': () => writeFile(certFile, 'no certificate'),
+    'an invalid key': () => writeFile(keyFile, 'no key'),
+    'the key of another certificate': async () => {
+      const { key } = await issuer.issueWithKey({ ...FOREVER, names: NAMES })
+      await writeFile(keyFile, key)
+    },
+    'a truncated certificate after the first': () => appendFile(certFile, TRUNCATED),
+    'an empty file': () => writeFile(certFile, ''),
+    'a certificate for other names': () => put(['*.elsewhere.test', SITES]),
+  }
+  const reasons: Record<string, () => string> = {
+    'an invalid certificate': () => `(${certFile} does not contain a certificate in PEM)`,
+    'a truncated certificate after the first': () =>
+      `(${certFile} does not contain only valid certificates in PEM)`,
+    'an invalid key': () => `(${keyFile} does not contain a private key in PEM)`,
+  }
+  for (const [what, spoil] of Object.entries(spoilers))
+    test(`the service refuses to start, with an error that names both settings, with ${what}`, async () => {
+      await put()
+      await spoil()
+      await assert.rejects(start(), (error: Error) => {
+        assert.ok(error instanceof ConfigError, String(error))
+        assert.match(
+          error.message,
+          /^SLIPWAY_TLS_CERT_FILE=".*" with SLIPWAY_TLS_KEY_FILE=".*" is not allowed: .+$/,
+        )
+        assert.ok(error.message.includes(certFile) && error.message.includes(keyFile))
+        assert.ok(error.message.includes(reasons[what]?.() ?? ''), error.message)
+        return true
       })
-  })
+    })
 })

@@ -40,10 +40,9 @@ const clients: [name: string, options: ConnectionOptions, expected: ReturnType<t
   ['Node to an address', {}, { serverName: undefined, protocols: [] }],
 ]
 
-describe('the ClientHello is parsed of', () => {
-  for (const [name, options, expected] of clients)
-    test(name, async () => assert.deepEqual(readClientHello(await captureClientHello(options)), expected))
-})
+for (const [name, options, expected] of clients)
+  test(`the ClientHello is parsed of ${name}`, async () =>
+    assert.deepEqual(readClientHello(await captureClientHello(options)), expected))
 
 test('a ClientHello is parsed in any number of records and chunks', async () => {
   const whole = await captureClientHello({ servername: NAME, ALPNProtocols: ['h2', 'http/1.1'] })
@@ -86,29 +85,28 @@ describe('the server name of a ClientHello', () => {
   }
 })
 
-describe('a first message that is not a ClientHello is refused immediately:', () => {
-  const message = helloMessage({ serverName: NAME })
-  for (const [what, fault, bytes] of [
-    ['HTTP', 'not TLS', Buffer.from('GET / HTTP/1.1\r\n')],
-    ['one byte of HTTP', 'not TLS', Buffer.from('G')],
-    ['SSH', 'not TLS', Buffer.from('SSH-2.0-OpenSSH_9.2\r\n')],
-    ['a hello of SSL 2', 'not TLS', Buffer.from('802e0100020015000000100100800200800300', 'hex')],
-    ['an alert', 'unexpected_message', Buffer.of(21, 3, 3, 0, 2, 2, 40)],
-    ['a record of an unknown version', 'not TLS', Buffer.of(22, 4, 1, 0, 9)],
-    ['a ChangeCipherSpec', 'unexpected_message', Buffer.of(20, 3, 3, 0, 1, 1)],
-    ['application data', 'unexpected_message', Buffer.of(23, 3, 3, 0, 1, 1)],
-    ['an empty record', 'unexpected_message', Buffer.concat([Buffer.of(22, 3, 1, 0, 0), hello()])],
-    ['another message', 'unexpected_message', records(Buffer.concat([Buffer.of(2), message.subarray(1)]))],
-    ['one that declares too large a length', 'illegal_parameter', Buffer.of(22, 3, 1, 0, 4, 1, 0, 0x40, 1)],
-    ['one in a thousand records', 'illegal_parameter', records(message, 1)],
-    [
-      'a truncated one',
-      'decode_error',
-      records(Buffer.concat([Buffer.of(1, 0, 0, 40), message.subarray(4, 44)])),
-    ],
-  ] as const)
-    test(what, () => assert.equal(readClientHello(bytes), fault))
-})
+const message = helloMessage({ serverName: NAME })
+for (const [what, fault, bytes] of [
+  ['HTTP', 'not TLS', Buffer.from('GET / HTTP/1.1\r\n')],
+  ['one byte of HTTP', 'not TLS', Buffer.from('G')],
+  ['SSH', 'not TLS', Buffer.from('SSH-2.0-OpenSSH_9.2\r\n')],
+  ['a hello of SSL 2', 'not TLS', Buffer.from('802e0100020015000000100100800200800300', 'hex')],
+  ['an alert', 'unexpected_message', Buffer.of(21, 3, 3, 0, 2, 2, 40)],
+  ['a record of an unknown version', 'not TLS', Buffer.of(22, 4, 1, 0, 9)],
+  ['a ChangeCipherSpec', 'unexpected_message', Buffer.of(20, 3, 3, 0, 1, 1)],
+  ['application data', 'unexpected_message', Buffer.of(23, 3, 3, 0, 1, 1)],
+  ['an empty record', 'unexpected_message', Buffer.concat([Buffer.of(22, 3, 1, 0, 0), hello()])],
+  ['another message', 'unexpected_message', records(Buffer.concat([Buffer.of(2), message.subarray(1)]))],
+  ['one that declares too large a length', 'illegal_parameter', Buffer.of(22, 3, 1, 0, 4, 1, 0, 0x40, 1)],
+  ['one in a thousand records', 'illegal_parameter', records(message, 1)],
+  [
+    'a truncated one',
+    'decode_error',
+    records(Buffer.concat([Buffer.of(1, 0, 0, 40), message.subarray(4, 44)])),
+  ],
+] as const)
+  test(`a first message that is not a ClientHello is refused immediately: ${what}`, () =>
+    assert.equal(readClientHello(bytes), fault))
 
 test('a ClientHello of more than 16 KiB is refused', () => {
   const endless = records(Buffer.concat([Buffer.of(1, 0, 0x3f, 0xf0), Buffer.alloc(2 ** 14)]), 1000)

@@ -201,29 +201,23 @@ describe('a service with HTTPS', () => {
     assert.equal(await service.namesFor(NAME, CHALLENGE), UNKNOWN_NAME)
   })
 
-  describe('the negotiated protocol:', () => {
-    // biome-ignore format: one row per case
-    const cases: [string, ConnectionOptions, string][] = [
-    ['TLS 1.3 by default', {}, 'TLSv1.3 -'],
-    ['TLS 1.2', { maxVersion: 'TLSv1.2' }, 'TLSv1.2 -'],
-    ['HTTP/1.1', { ALPNProtocols: ['http/1.1'] }, 'TLSv1.3 http/1.1'],
-    ['HTTP/2 rather than HTTP/1.1', { ALPNProtocols: ['http/1.1', 'h2'] }, 'TLSv1.3 h2'],
-    ['a known protocol beside an unknown one', { ALPNProtocols: ['spdy/3', 'http/1.1'] }, 'TLSv1.3 http/1.1'],
-    ['no unknown protocol', { ALPNProtocols: ['spdy/3'] }, 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'],
-    ['not TLS 1.1', { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }, 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
-  ]
-    for (const [what, options, expected] of cases)
-      test(what, async () => {
-        assert.equal(
-          await connect(
-            service,
-            options,
-            (socket) => `${socket.getProtocol()} ${socket.alpnProtocol || '-'}`,
-          ),
-          expected,
-        )
-      })
-  })
+  // biome-ignore format: one row per case
+  const cases: [string, ConnectionOptions, string][] = [
+  ['TLS 1.3 by default', {}, 'TLSv1.3 -'],
+  ['TLS 1.2', { maxVersion: 'TLSv1.2' }, 'TLSv1.2 -'],
+  ['HTTP/1.1', { ALPNProtocols: ['http/1.1'] }, 'TLSv1.3 http/1.1'],
+  ['HTTP/2 rather than HTTP/1.1', { ALPNProtocols: ['http/1.1', 'h2'] }, 'TLSv1.3 h2'],
+  ['a known protocol beside an unknown one', { ALPNProtocols: ['spdy/3', 'http/1.1'] }, 'TLSv1.3 http/1.1'],
+  ['no unknown protocol', { ALPNProtocols: ['spdy/3'] }, 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'],
+  ['not TLS 1.1', { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' }, 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
+]
+  for (const [what, options, expected] of cases)
+    test(`the negotiated protocol: ${what}`, async () => {
+      assert.equal(
+        await connect(service, options, (socket) => `${socket.getProtocol()} ${socket.alpnProtocol || '-'}`),
+        expected,
+      )
+    })
 
   test('a client gets HTTP/1.1 when HTTP/2 is off', async () => {
     await using without = await SecureService.start({ HTTP2: 'off', DATA: service.running.data })
