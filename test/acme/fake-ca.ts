@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { ChallengeType } from '../../packages/acme-client/acme.ts'
 import { certificateId } from '../../packages/acme-client/x509.ts'
 import { DAY_MS, HOUR_MS } from '../../server/lib/time.ts'
 import { FOREVER, Issuer } from '../certificates/issuer.ts'
+import { listen } from '../support/listen.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 
 export type Endpoint =
@@ -137,13 +137,12 @@ export class FakeCa implements AsyncDisposable {
     await writeFile(caFile, issuer.root)
     const { chain, key } = await issuer.issueWithKey({ names: ['localhost', '127.0.0.1'], ...FOREVER })
     const server = createServer({ cert: chain, key }, (request, response) => ca.#serve(request, response))
-    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const origin = `https://127.0.0.1:${await listen(server)}`
     opened.defer(async () => {
       server.close()
       server.closeAllConnections()
       if (server.listening) await once(server, 'close')
     })
-    const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
     const ca: FakeCa = new FakeCa({ clock, issuer, caFile, origin, owned: opened.move() })
     return ca
   }

@@ -5,13 +5,12 @@ import { connect, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Bytes } from '../../client/sdk/slipway.ts'
-import type { CreateResponse } from '../../protocol/api/publish.schema.ts'
 import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
-import { noise } from '../edge/fixture.ts'
+import { gate, noise } from '../edge/fixture.ts'
 import { startForAllTests } from '../support/started-fixture.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Api, blobFolder, expectFailure, MINUTE_MS } from './api.ts'
-import { type ObjectWatch, watchObjects } from './pending-version.ts'
+import { watchObjects } from './pending-version.ts'
 
 // Attacks of one client on the service: each of these once exhausted a resource or got unauthorized access.
 
@@ -55,23 +54,24 @@ for (const path of ['files/b.bin', 'archive'])
   })
 
 test('an upload during finalize is UPLOAD_EXPIRED, not an internal error', async () => {
-  const { version, put } = await pending(300_000)
-  await put(noise(300_000))
-  let go = () => {}
-  const held = new Promise<void>((resolve) => {
-    go = resolve
-  })
+  const size = 300_000
+  const files = [{ path: 'a.bin', size, contentType: 'application/octet-stream' }]
+  const { slug, upload } = await api.anonymous.create({ files })
+  const objects = await watchObjects(api)
+  const put = (bytes: Bytes) => api.anonymous.upload(upload.uploads[0]!, bytes, { size })
+  await put(noise(size))
+  const held = gate()
   async function* slowly() {
-    yield noise(150_000)
-    await held
-    yield noise(150_000)
+    yield noise(size / 2)
+    await held.opened
+    yield noise(size / 2)
   }
   const late = put(slowly())
-  await waitFor(() => version.objects.begun() === 2)
-  await api.anonymous.finalize(version.slug, { versionId: version.versionId })
-  go()
+  await waitFor(() => objects.begun() === 2)
+  await api.anonymous.finalize(slug, { versionId: upload.versionId })
+  held.open()
   await expectFailure(late, 'UPLOAD_EXPIRED')
-  await waitFor(async () => (await version.objects.list()).length === 1)
+  await waitFor(async () => (await objects.list()).length === 1)
 })
 
 describe('a body larger than the route accepts', () => {
@@ -132,25 +132,6 @@ test('correct passwords are rate limited, too, because they cost the same work',
   api.pass(MINUTE_MS)
   assert.equal(await guess('192.0.2.1'), true)
 })
-
-interface Pending {
-  version: { slug: string; versionId: string; objects: ObjectWatch }
-  put(bytes: Bytes): Promise<unknown>
-}
-
-/** Creates a site with one file of `size` bytes to upload. */
-async function pending(size: number, client = api.anonymous): Promise<Pending> {
-  const { slug, upload }: CreateResponse = await client.create({ files: [named('a.bin', size)] })
-  const [target] = upload.uploads
-  return {
-    version: { slug, versionId: upload.versionId, objects: await watchObjects(api) },
-    put: (bytes) => client.upload(target!, bytes, { size }),
-  }
-}
-
-function named(path: string, size: number) {
-  return { path, size, contentType: 'application/octet-stream' }
-}
 
 /** Sends these bytes and leaves the connection open without reading. */
 function send(bytes: string): Promise<Socket> {

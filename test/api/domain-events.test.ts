@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { parseEvents, type ServerEvent } from '../../client/sdk/events.ts'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
@@ -8,6 +10,7 @@ import { EventWriter } from '../../server/api/domains.ts'
 import { startTestService } from '../support/service.ts'
 import { type Account, expectFailure, startApi } from './api.ts'
 import { browser } from './browser.ts'
+import { toFiles } from './content.ts'
 
 const api = await startApi()
 
@@ -33,13 +36,6 @@ async function listen(
 }
 
 const bearing = ({ key }: Account) => ({ authorization: `Bearer ${key}` })
-
-/** Reads a stream until the server ends it. */
-async function rest(incoming: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of incoming) text += chunk
-  return text
-}
 
 describe('the events of a domain', { concurrency: true }, () => {
   test('begin with the current record, and cost one request', async () => {
@@ -81,7 +77,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     const events = client.domainEvents('www.gone.example.com')
     await events.next()
     await domains.remove(account, 'www.gone.example.com')
-    const error = await expectFailure(drained(events), 'NOT_FOUND')
+    const error = await expectFailure(Array.fromAsync(events), 'NOT_FOUND')
     assert.match(error.message, /was removed/)
   })
 
@@ -94,7 +90,7 @@ describe('the events of a domain', { concurrency: true }, () => {
     test(`end when ${what}`, async () => {
       const owner = await publisher()
       await owner.client.addDomain('www.key.example.com', owner.slug)
-      const events = rest(await listen('www.key.example.com', bearing(owner)))
+      const events = text(await listen('www.key.example.com', bearing(owner)))
       await end(owner)
       assert.match(await events, /^retry: \d+\nevent: domain\n/)
     })
@@ -109,7 +105,7 @@ describe('the events of a domain', { concurrency: true }, () => {
       await listen('www.session.example.com', other.headers),
     ]
     assert.deepEqual([first.statusCode, second.statusCode], [200, 200])
-    const [ended, going] = [rest(first), rest(second)]
+    const [ended, going] = [text(first), text(second)]
     await api.request('DELETE', '/api/auth/session', { headers: one.headers })
     await ended
     assert.equal(second.readableEnded, false)
@@ -137,11 +133,10 @@ describe('the events of a domain', { concurrency: true }, () => {
     const service = await startTestService({ DRAIN_SECONDS: '600' })
     const key = await service.signIn('stays@example.com')
     const client = service.client(key)
-    const files = [{ path: 'a.txt', size: 1, contentType: 'text/plain', open: () => Buffer.from('a') }]
-    const { slug } = await client.publish({ files })
+    const { slug } = await client.publish({ files: toFiles({ 'a.txt': 'a' }) })
     await client.addDomain('www.stays.example.com', slug)
     const events = await listen('www.stays.example.com', { authorization: `Bearer ${key}` }, service)
-    const ended = rest(events)
+    const ended = text(events)
     await service[Symbol.asyncDispose]()
     assert.match(await ended, /^retry: 30000\nevent: domain\n/, 'not aborted')
   })
@@ -196,16 +191,6 @@ describe('a stream of events', () => {
   })
 })
 
-async function drained(events: AsyncIterable<DomainRecord>): Promise<void> {
-  for await (const _ of events);
-}
-
-async function collect(chunks: Uint8Array[]): Promise<ServerEvent[]> {
-  return Array.fromAsync(
-    parseEvents(
-      (async function* () {
-        yield* chunks
-      })(),
-    ),
-  )
+function collect(chunks: Uint8Array[]): Promise<ServerEvent[]> {
+  return Array.fromAsync(parseEvents(Readable.from(chunks)))
 }

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { listRequestedFiles } from '../../server/publish/merge.ts'
 import { sha256 } from '../api/content.ts'
+import { listen } from '../support/listen.ts'
 
 export interface Call {
   method: string
@@ -50,6 +49,7 @@ export class FakeServer implements AsyncDisposable {
   publicUrl: string | undefined
   /** Maximum bytes of a bundle; undefined for a server without bundles. */
   bundleBytes: number | undefined
+  url = ''
   readonly #server: Server
 
   private constructor() {
@@ -79,12 +79,8 @@ export class FakeServer implements AsyncDisposable {
 
   static async start(): Promise<FakeServer> {
     const fake = new FakeServer()
-    await once(fake.#server.listen(0, '127.0.0.1'), 'listening')
+    fake.url = `http://127.0.0.1:${await listen(fake.#server)}`
     return fake
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   /** Received requests, such as "PUT /api/v1/publish/calm-otter"; without queries. */

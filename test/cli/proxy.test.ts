@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, request } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { createServer as createTcpServer, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
 import { nodeTransport } from '../../client/sdk/node-transport.ts'
 import { proxyFromEnvironment } from '../../client/sdk/proxy.ts'
 import { Slipway } from '../../client/sdk/slipway.ts'
 import { selfSigned } from '../http2/self-signed.ts'
+import { listen } from '../support/listen.ts'
 import { CliHarness } from './cli-harness.ts'
 import { FakeServer } from './fake-server.ts'
 
@@ -19,16 +19,15 @@ function clientThrough(proxy: string, baseUrl: string, idleMs = 200) {
 }
 
 /** A TCP server that treats each connection like this. */
-async function listen(onSocket: (socket: Socket) => void) {
+async function listenTcp(onSocket: (socket: Socket) => void) {
   const sockets = new Set<Socket>()
   const server = createTcpServer((socket) => {
     sockets.add(socket)
     socket.on('error', () => undefined)
     onSocket(socket)
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     [Symbol.dispose]() {
       for (const socket of sockets) socket.destroy()
       server.close()
@@ -56,12 +55,11 @@ describe('a request through a proxy', () => {
       })
       incoming.pipe(forwarded)
     })
-    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    const port = await listen(proxy)
     cleanup.defer(() => {
       proxy.closeAllConnections()
       proxy.close()
     })
-    const { port } = proxy.address() as AddressInfo
     const proxyUrl = `ann:p%40ss@127.0.0.1:${port}`
     const { client, close } = clientThrough(proxyUrl, 'http://slipway.test', 60_000)
     cleanup.defer(close)
@@ -84,7 +82,7 @@ describe('a request through a proxy', () => {
   ]
   for (const [what, onSocket, message] of misbehaving) {
     it(`over HTTPS fails with a message when the proxy ${what}`, async () => {
-      using proxy = await listen(onSocket)
+      using proxy = await listenTcp(onSocket)
       const url = proxy.url.replace('//', '//ann:secret@')
       const { client, close } = clientThrough(url, 'https://slipway.test')
       await assert.rejects(client.me(), (error: Error) => {
@@ -97,7 +95,7 @@ describe('a request through a proxy', () => {
   }
 
   it('that a proxy never answers does not keep the program running', async () => {
-    using proxy = await listen(() => undefined)
+    using proxy = await listenTcp(() => undefined)
     const { client, close } = clientThrough(proxy.url, 'https://slipway.test')
     const failed = assert.rejects(client.me(), /failed: socket hang up/)
     setImmediate(close)
@@ -105,7 +103,7 @@ describe('a request through a proxy', () => {
   })
 
   it('names the proxy when it is not running, or not a proxy URL', async () => {
-    using proxy = await listen(() => undefined)
+    using proxy = await listenTcp(() => undefined)
     proxy[Symbol.dispose]()
     for (const baseUrl of ['http://slipway.test', 'https://slipway.test']) {
       const { client } = clientThrough(proxy.url, baseUrl)
@@ -153,7 +151,7 @@ describe('a failed connection is reported in plain words, with a step that helps
   for (const [what, onSocket, scheme, lines] of cases) {
     it(what, async () => {
       using cli = new CliHarness()
-      using server = await listen(onSocket)
+      using server = await listenTcp(onSocket)
       const env: Record<string, string> = scheme === 'proxy' ? { HTTPS_PROXY: server.url } : {}
       const url = scheme === 'proxy' ? 'https://slipway.test' : server.url.replace('http', scheme)
       const { code, stderr } = await cli.run(['whoami', '--server', url], {
@@ -169,8 +167,7 @@ describe('a failed connection is reported in plain words, with a step that helps
     const server = createTlsServer(await selfSigned('localhost'), (socket) =>
       socket.on('error', () => undefined),
     )
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const url = `https://localhost:${(server.address() as AddressInfo).port}`
+    const url = `https://localhost:${await listen(server)}`
     const { stderr } = await cli.run(['whoami', '--server', url], { env: { SLIPWAY_KEY: KEY } })
     server.close()
     assert.match(stderr, /failed: self-signed certificate\n {2}To trust .*NODE_EXTRA_CA_CERTS=FILE\.pem\n$/)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { ContextPool } from '../support/browser.ts'
+import { listen } from '../support/listen.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import type { Client } from './clients.ts'
 
@@ -101,8 +101,7 @@ class Opener implements AsyncDisposable {
 
   static async start(home: string, open: (url: string) => Promise<void>): Promise<Opener> {
     const opener = new Opener(home, open)
-    await new Promise<void>((resolve) => opener.#server.listen(0, '127.0.0.1', resolve))
-    const { port } = opener.#server.address() as AddressInfo
+    const port = await listen(opener.#server)
     const script = `#!${process.execPath}
 await fetch('http://127.0.0.1:${port}/?' + new URLSearchParams({ url: process.argv[2] }))
 `

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import {
   type OAuthClientProvider,
@@ -13,6 +11,7 @@ import {
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { Agent } from '../mcp/agent.ts'
 import { Program } from '../mcp/program.ts'
+import { listen } from '../support/listen.ts'
 import { web } from './shared.ts'
 import { newAddress, requiresBrowser } from './web-fixture.ts'
 
@@ -115,8 +114,7 @@ class BrowserProgram implements AsyncDisposable {
 
   static async start(): Promise<BrowserProgram> {
     const program = new BrowserProgram()
-    await once(program.#server.listen(0, '127.0.0.1'), 'listening')
-    program.port = (program.#server.address() as AddressInfo).port
+    program.port = await listen(program.#server)
     return program
   }
 

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { Agent, createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { firstSite, generateBytes, INDEX, type MadeSite } from '../publishing/content.ts'
 import { History } from '../publishing/history.ts'
+import { listen } from '../support/listen.ts'
 import { Random } from '../support/random.ts'
 import { Interruption } from './interruption.ts'
 import { Report } from './report.ts'
@@ -22,10 +21,8 @@ test('a node without a database must serve a site once it has served its newest 
     if (served === undefined) response.writeHead(503).end()
     else response.end(generateBytes(served[INDEX]!))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listen(server)
   const agent = new Agent({ keepAlive: true })
-  const { port } = server.address() as AddressInfo
   const cutOff = new Interruption()
   const node = { name: 'node1', port, agent, workers: 1, starts: 1, isRunning: true, closedAt: 0, cutOff }
   const report = new Report()

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type ClientHttp2Session, connect, type OutgoingHttpHeaders } from 'node:http2'
-import { type AddressInfo, connect as connectTcp } from 'node:net'
+import { connect as connectTcp } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { ClientMemory } from '../../packages/http-server/clients/client-memory.ts'
 import { handleNodeRequest } from '../../packages/http-server/http1/node-handler.ts'
@@ -11,6 +11,7 @@ import { NodeHttp2Server } from '../../packages/http-server/http2-node.ts'
 import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import { makeLog } from '../../server/lib/log.ts'
 import { EdgeFixture } from '../edge/fixture.ts'
+import { listen } from '../support/listen.ts'
 import { CLIENT_PREFACE, RawClient } from './raw-client.ts'
 import { selfSigned } from './self-signed.ts'
 
@@ -88,9 +89,7 @@ export class Http2Fixture {
       this.sockets.push(socket)
       this.engine.accept(socket)
     })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    this.port = (server.address() as AddressInfo).port
+    this.port = await listen(server)
     this.#stack.defer(() => {
       server.close()
       this.engine.close()

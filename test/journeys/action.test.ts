@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -14,6 +12,7 @@ import { GITHUB_CLAIMS, githubClaims } from '../api/trusted-job.ts'
 import { tar } from '../archive/tar-file.ts'
 import { GITHUB_EVENTS } from '../recorded/github.ts'
 import { getUrl } from '../support/http-client.ts'
+import { listen } from '../support/listen.ts'
 import { pluck } from '../support/pluck.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { testVariant } from '../support/variants.ts'
@@ -187,9 +186,8 @@ describe('the GitHub Action', () => {
         { name: 'package/x.mjs', data: Buffer.from(program) },
       ]),
     )
-    const hostile = createServer((_, response) => response.end(archive)).listen(0, '127.0.0.1')
-    await once(hostile, 'listening')
-    const INPUT_SERVER = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`
+    const hostile = createServer((_, response) => response.end(archive))
+    const INPUT_SERVER = `http://127.0.0.1:${await listen(hostile)}`
     return { variables: { INPUT_SERVER, GITHUB_TOKEN: 'secret' }, [Symbol.dispose]: () => hostile.close() }
   }
 

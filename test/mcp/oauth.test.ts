@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
@@ -11,6 +9,7 @@ import { Programs } from '../../server/accounts/oauth/programs.ts'
 import { authorizationCookies } from '../../server/api/cookies.ts'
 import { DAY_SECONDS, HOUR_MS } from '../../server/lib/time.ts'
 import { type Account, Api, DAY_MS, MINUTE_MS } from '../api/api.ts'
+import { listen } from '../support/listen.ts'
 import { pausedBody } from '../support/paused-body.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { Agent } from './agent.ts'
@@ -595,9 +594,8 @@ async function startNode(api: Api): Promise<{ url: string } & AsyncDisposable> {
     clock: () => api.clock.now,
   })
   const server = createServer((await programs.server()).handle)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await server[Symbol.asyncDispose]()

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { program } from '../../scripts/program.mjs'
@@ -10,6 +9,7 @@ import { ProbeToken } from '../../server/lib/probe-token.ts'
 import { DAY_MS } from '../../server/lib/time.ts'
 import { FakeCa } from '../acme/fake-ca.ts'
 import { FOREVER, Issuer } from '../certificates/issuer.ts'
+import { listen } from '../support/listen.ts'
 import { startTestService } from '../support/service.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
@@ -36,10 +36,9 @@ async function startProxy(port: number) {
       outgoing.writeHead(response.statusCode!, response.headers)
       response.pipe(outgoing)
     }).end()
-  }).listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
+  })
   return {
-    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(proxy)}`,
     async [Symbol.asyncDispose]() {
       proxy.close()
       proxy.closeAllConnections()
@@ -110,9 +109,8 @@ describe('a check of one machine', () => {
   })
 
   test('names the process that has a port', async () => {
-    const other = createServer().listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    const PORT = String((other.address() as AddressInfo).port)
+    const other = createServer()
+    const PORT = String(await listen(other))
     const taken = await findLine('port', { PORT })
     assert.match(taken, new RegExp(`^FAILED  port: Port ${PORT} is in use.* It is process ${process.pid}: `))
     other.close()

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sqliteStore } from '../../server/store/sqlite.ts'
+import { listen } from '../support/listen.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
@@ -26,9 +26,8 @@ test('what stops a start, and commands that use the data, is one line, with exit
   await mkdir(guessable!)
   await writeFile(join(guessable!, 'secret'), '')
   const absent = join(folder.path, 'absent')
-  await using server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const PORT = String((server.address() as AddressInfo).port)
+  await using server = createServer()
+  const PORT = String(await listen(server))
   const inUse = `Port ${PORT} is in use[^\\n]*SLIPWAY_PORT\\.`
   const noAddress = (host: string) => `SLIPWAY_HOST=${host} is not an address of this machine\\.`
   const newer = '[^\\n]*newer version of Slipway[^\\n]*999-of-the-future[^\\n]*'

@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+import { listen } from '../support/listen.ts'
 
 /** What happens to a connection: it is forwarded, closed, left without a response, or gets this reply to a command. */
 export type Behavior = 'forwards' | 'hangs up' | 'does not respond' | { reply: string; to: RegExp }
@@ -35,9 +35,8 @@ export async function startRelay(target: string): Promise<MailRelay> {
     if (behavior === 'hangs up') socket.destroy()
     else if (behavior === 'forwards') forward(socket, connect(Number(port), hostname))
     else if (behavior !== 'does not respond') serve(socket, behavior)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  relay.url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  relay.url = `smtp://127.0.0.1:${await listen(server)}`
   return relay
 }
 

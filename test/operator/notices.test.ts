@@ -11,6 +11,7 @@ import { runOnce } from '../../server/jobs/scheduler.ts'
 import type { NoticeEvent } from '../../server/store/tables/notices.ts'
 import { Api, expectFailure } from '../api/api.ts'
 import { sendRequest } from '../support/http-client.ts'
+import { listen } from '../support/listen.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { type ReadLetter, readLetter } from '../tools/letter.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
@@ -278,11 +279,12 @@ class RefusingServer {
   readonly full: string[] = []
   readonly recipients: string[] = []
   lastCode: string | undefined
+  url = ''
   readonly #server: Server
 
   static async start(): Promise<RefusingServer> {
     const started = new RefusingServer()
-    await new Promise<void>((resolve) => started.#server.listen(0, '127.0.0.1', resolve))
+    started.url = `smtp://127.0.0.1:${await listen(started.#server)}`
     return started
   }
 
@@ -305,11 +307,6 @@ class RefusingServer {
 
   #replyTo(line: string): string {
     return this.full.some((address) => line.includes(address)) ? '452 4.2.2 mailbox full' : this.reply
-  }
-
-  get url(): string {
-    const { port } = this.#server.address() as { port: number }
-    return `smtp://127.0.0.1:${port}`
   }
 
   close(): Promise<void> {

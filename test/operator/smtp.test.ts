@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { makeLog } from '../../server/lib/log.ts'
 import { smtpMail } from '../../server/mail/smtp.ts'
+import { listen } from '../support/listen.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 const EMAIL = { kind: 'sign-in-code', to: 'owner@slip.test', subject: 'Code', text: 'Code', html: 'Code' }
@@ -41,8 +42,7 @@ test('a mail server that never ends its reply delays a request for 15 seconds at
       timeout.abort()
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
+  const port = await listen(server)
   const timeouts: number[] = []
   const mail = smtpMail({
     ...{ url: `smtp://127.0.0.1:${port}`, from: 'slipway@slip.test', log: silentLog },

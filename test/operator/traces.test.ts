@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { tar } from '../archive/tar-file.ts'
 import { sendRequest } from '../support/http-client.ts'
+import { listen } from '../support/listen.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { OtlpReceiver, type ReceivedSpan } from '../tools/otlp-receiver.ts'
 import { freePort } from '../tools/port.ts'
@@ -80,8 +79,7 @@ test('a collector that refuses traces is named with its status, without the body
     request.resume()
     response.writeHead(400).end('x'.repeat(1_000_000))
   })
-  await once(collector.listen(0, '127.0.0.1'), 'listening')
-  const { port } = collector.address() as AddressInfo
+  const port = await listen(collector)
   await using service = await startTestService({ OTLP_URL: `http://127.0.0.1:${port}/otlp` })
   assert.equal((await sendRequest(service.port, { path: '/health' })).status, 200)
   await service.service[Symbol.asyncDispose]()

@@ -7,6 +7,7 @@ import { describe, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { ProxyProtocol, parseProxyHeader } from '../../packages/http-server/proxy-protocol.ts'
 import { readFromStream, readIntoSharedBuffer } from '../../packages/http-server/shared-buffer-read.ts'
+import { listen } from '../support/listen.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { issuer, SecureService, untilClosed } from '../tls/secure-service.ts'
@@ -209,9 +210,8 @@ for (const read of [readIntoSharedBuffer, readFromStream])
       read,
     })
     const server = createServer((socket) => proxyProtocol.accept(socket, () => assert.fail('accepted')))
-    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const port = await listen(server)
     t.after(() => server.close())
-    const { port } = server.address() as { port: number }
     const begin = async (): Promise<Socket> => {
       const accepted = once(server, 'connection')
       const socket = connect(port, '127.0.0.1').on('error', () => undefined)

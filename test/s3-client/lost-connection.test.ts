@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { HangWatch } from '../../packages/s3-client/hang-watch.ts'
 import { HttpExchanges } from '../../packages/s3-client/http-exchange.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
+import { listen } from '../support/listen.ts'
 
 const CHUNK = Buffer.alloc(600_000)
 
@@ -15,9 +15,7 @@ test('an upload fails whose connection was lost while it waited for its client',
     response.writeContinue()
     incoming.once('data', () => incoming.socket.resetAndDestroy())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const exchanges = new HttpExchanges({
     endpoint: new URL(`http://127.0.0.1:${port}`),
     timeoutMs: 5000,

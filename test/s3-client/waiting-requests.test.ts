@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { S3QueueFullError, S3TimeoutError } from '../../packages/s3-client/errors.ts'
 import { HangWatch } from '../../packages/s3-client/hang-watch.ts'
 import { HttpExchanges } from '../../packages/s3-client/http-exchange.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
+import { listen } from '../support/listen.ts'
 
 const REQUESTS = 5000
 const MAX_PENDING = 4096
@@ -16,9 +16,7 @@ test('requests that wait for a silent server are bounded, and their deadline inc
   const server = createServer(() => {
     received++
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const exchanges = new HttpExchanges({
     endpoint: new URL(`http://127.0.0.1:${port}`),
     timeoutMs: 100,

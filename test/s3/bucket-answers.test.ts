@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { beforeEach, describe, test } from 'node:test'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
@@ -9,6 +8,7 @@ import { s3Blobs } from '../../server/blobs/s3/s3.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { deterministicBytes, readAll, received, toBody, toLocation } from '../blobs/bytes.ts'
+import { listen } from '../support/listen.ts'
 import { silentLog } from '../support/silent-log.ts'
 
 // Answers that Ceph gives to no request of a test, from a server whose handler each test sets.
@@ -20,9 +20,7 @@ async function startBucket(answer: RequestListener): Promise<{ blobs: Blobs } & 
   const server = createServer((request, response) =>
     request.resume().on('end', () => answer(request, response)),
   )
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const blobs = s3Blobs({
     bucket: parseBucketUrl(`s3://bucket/?endpoint=http://127.0.0.1:${port}`),
     credentials: async () => ({ accessKeyId: 'KEY', secretAccessKey: 'secret' }),

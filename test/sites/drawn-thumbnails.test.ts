@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync, mkdtempDisposableSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -17,6 +17,7 @@ import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { type Contents, toFiles } from '../api/content.ts'
 import { buildTar } from '../api/pending-version.ts'
 import { openBrowser } from '../support/browser.ts'
+import { listen } from '../support/listen.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { requires } from '../tools/part.ts'
@@ -98,9 +99,8 @@ async function startCounter() {
   const tcp = createServer((socket) => {
     counter.connections++
     socket.destroy()
-  }).listen(0, '127.0.0.1')
-  await once(tcp, 'listening')
-  counter.port = (tcp.address() as AddressInfo).port
+  })
+  counter.port = await listen(tcp)
   const udp = createSocket('udp4', () => counter.datagrams++)
   udp.bind(counter.port, '127.0.0.1')
   await once(udp, 'listening')

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import { MemoryBudget } from '../../packages/http-server/memory/second-chance-cache.ts'
 import type { BlobReader } from '../../server/blobs/blob-reader.ts'
@@ -9,6 +7,7 @@ import type { HeadTags } from '../../server/sites/page-metadata/head-injection.t
 import { InjectedDocuments } from '../../server/sites/page-metadata/injected-document.ts'
 import { gate } from '../edge/fixture.ts'
 import { openBrowser } from '../support/browser.ts'
+import { listen } from '../support/listen.ts'
 import { requires } from '../tools/part.ts'
 import { documents, HERE, inject } from './injected-documents.ts'
 
@@ -215,9 +214,8 @@ test('a browser reads injected metadata, and all else unchanged', requires('chro
   await using server = createServer((request, response) => {
     response.setHeader('Content-Type', 'text/html')
     response.end(pages[Number(request.url!.slice(1))] ?? '')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  })
+  const address = `http://127.0.0.1:${await listen(server)}/`
   await using browser = await openBrowser()
 
   // A frame costs a tenth of the CPU time of a page.

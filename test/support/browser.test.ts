@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { requires } from '../tools/part.ts'
 import { ContextPool, openBrowser } from './browser.ts'
+import { listen } from './listen.ts'
 
 test('the test browser opens a site by its name and records errors', requires('chromium'), async () => {
   await using server = createServer((request, response) => {
@@ -12,9 +11,8 @@ test('the test browser opens a site by its name and records errors', requires('c
     response.setHeader('Content-Type', 'text/html')
     response.end(`<title>${request.headers.host}</title><link rel="icon" href="data:,">
       <script>console.error('logged'); setTimeout(() => { fetch('/cut').catch(() => {}); oops() })</script>`)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const host = `some-slug.localhost:${(server.address() as AddressInfo).port}`
+  })
+  const host = `some-slug.localhost:${await listen(server)}`
 
   await using browser = await openBrowser()
   const logged = browser.page.waitForEvent('console', (message) => message.text() === 'logged')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, mock, test } from 'node:test'
 import { createSecureContext, type TLSSocket } from 'node:tls'
 import { readIntoSharedBuffer } from '../../packages/http-server/shared-buffer-read.ts'
@@ -9,6 +9,7 @@ import { type SelectedCertificate, TlsAcceptor } from '../../packages/http-serve
 import { makeLog } from '../../server/lib/log.ts'
 import { overloaded } from '../../server/lib/semaphore.ts'
 import { selfSigned } from '../http2/self-signed.ts'
+import { listen } from '../support/listen.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { hello, helloMessage, records } from './build-client-hello.ts'
 import { handshake, untilClosed } from './secure-service.ts'
@@ -50,9 +51,8 @@ describe('TLS handshakes', () => {
       const address = addresses.shift()
       if (address !== undefined) Object.defineProperty(raw, 'remoteAddress', { value: address })
       handshakes.accept(raw)
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    port = (server.address() as AddressInfo).port
+    })
+    port = await listen(server)
   })
   afterEach(async () => {
     for (const socket of open) socket.destroy()

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
+import { listen } from '../support/listen.ts'
 
 interface Comment {
   id: number
@@ -18,6 +17,7 @@ export class GitHub implements AsyncDisposable {
   refusesComments = false
   #lists: { expected: number; all: PromiseWithResolvers<void> } | undefined
   #created = 0
+  url = ''
   readonly #server = createServer()
   readonly #sign: (audience: string) => Promise<string>
 
@@ -32,13 +32,8 @@ export class GitHub implements AsyncDisposable {
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(body === undefined ? '' : JSON.stringify(body))
     })
-    github.#server.listen(0, '127.0.0.1')
-    await once(github.#server, 'listening')
+    github.url = `http://127.0.0.1:${await listen(github.#server)}`
     return github
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   /** Answers no list of comments before this many are requested. */

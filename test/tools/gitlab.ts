@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
+import { listen } from '../support/listen.ts'
 
 interface Note {
   id: number
@@ -18,6 +17,7 @@ export class GitLab implements AsyncDisposable {
   readonly notes: Note[] = []
   /** Whether requests are refused. */
   refuses = false
+  url = ''
   readonly #server = createServer()
 
   static async start(): Promise<GitLab> {
@@ -27,13 +27,8 @@ export class GitLab implements AsyncDisposable {
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(body))
     })
-    gitlab.#server.listen(0, '127.0.0.1')
-    await once(gitlab.#server, 'listening')
+    gitlab.url = `http://127.0.0.1:${await listen(gitlab.#server)}`
     return gitlab
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

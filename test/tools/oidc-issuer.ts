@@ -1,8 +1,7 @@
-import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { listen } from '../support/listen.ts'
 
 interface TokenOptions {
   /** In seconds since 1970. */
@@ -20,6 +19,7 @@ export class OidcIssuer implements AsyncDisposable {
   fault: ((response: ServerResponse) => void) | undefined
   /** Paths of the requests. */
   readonly requests: string[] = []
+  url = ''
   readonly #server = createServer()
   readonly #keys = new Map<string, CryptoKeyPair>()
   readonly #published = new Set<string>()
@@ -29,13 +29,8 @@ export class OidcIssuer implements AsyncDisposable {
     const issuer = new OidcIssuer()
     await issuer.publishKey('first')
     issuer.#server.on('request', ({ url = '' }, response) => void issuer.#respond(url, response))
-    issuer.#server.listen(0, '127.0.0.1')
-    await once(issuer.#server, 'listening')
+    issuer.url = `http://127.0.0.1:${await listen(issuer.#server)}`
     return issuer
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   /** Adds a key to the key set. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { listen } from '../support/listen.ts'
 
 export interface ReceivedSpan {
   name: string
@@ -16,12 +16,12 @@ export interface ReceivedSpan {
 /** A collector of traces: OTLP over HTTP, in JSON. */
 export class OtlpReceiver implements AsyncDisposable {
   readonly spans: ReceivedSpan[] = []
+  url = ''
   readonly #server: Server
 
   static async start(): Promise<OtlpReceiver> {
     const receiver = new OtlpReceiver()
-    receiver.#server.listen(0, '127.0.0.1')
-    await once(receiver.#server, 'listening')
+    receiver.url = `http://127.0.0.1:${await listen(receiver.#server)}`
     return receiver
   }
 
@@ -36,10 +36,6 @@ export class OtlpReceiver implements AsyncDisposable {
         )
       response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
     })
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   /** The spans of the trace of a span. */

@@ -7,8 +7,8 @@ import {
   request,
   type ServerResponse,
 } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { listen } from '../support/listen.ts'
 
 /** What happens to a request in place of the plain exchange. */
 export type S3Fault =
@@ -115,9 +115,7 @@ export async function startS3Proxy(endpoint: string): Promise<S3Proxy> {
   }
   server.on('request', handle)
   server.on('checkContinue', handle)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  proxy.endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  proxy.endpoint = `http://127.0.0.1:${await listen(server)}`
   return proxy
 }
 

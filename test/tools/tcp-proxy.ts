@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import { listen } from '../support/listen.ts'
 
 export type Direction = 'toServer' | 'toClient'
 
@@ -55,6 +56,7 @@ export class TcpProxy implements AsyncDisposable {
   /** Connections that were accepted since the start. */
   accepted = 0
   readonly connections = new Set<ProxiedConnection>()
+  port = 0
   readonly #server: Server
   readonly #stopped = new Set<Direction>()
 
@@ -65,13 +67,8 @@ export class TcpProxy implements AsyncDisposable {
 
   static async open(upstreamPort: number): Promise<TcpProxy> {
     const proxy = new TcpProxy(upstreamPort)
-    proxy.#server.listen(0, '127.0.0.1')
-    await once(proxy.#server, 'listening')
+    proxy.port = await listen(proxy.#server)
     return proxy
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port
   }
 
   /** Delivers nothing over all connections, also those to come. */
