@@ -329,10 +329,7 @@ describe('the overview of administrators', () => {
         .histogram('slipway_store_operation_duration_seconds', { kind: 'read', outcome: 'ok' })
         .observe(0.004)
     }
-    for (const [range, length] of [
-      ['24h', 48],
-      ['30d', 120],
-    ] as const) {
+    for (const [range, length] of Object.entries({ '24h': 48, '30d': 120 })) {
       const { points } = await read(range)
       assert.equal(points.length, length)
       const { visits, requests, errors, storeOperations, storeMilliseconds } = points.at(-1)!

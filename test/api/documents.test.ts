@@ -158,10 +158,7 @@ describe('the pages about the API', () => {
   })
 
   test('report at /health that the service is healthy, and at /ready that it may receive requests', async () => {
-    for (const [path, expected] of [
-      ['/health', 'ok'],
-      ['/ready', 'ready'],
-    ] as const) {
+    for (const [path, expected] of Object.entries({ '/health': 'ok', '/ready': 'ready' })) {
       const { status, json } = await api.request('GET', path)
       assert.deepEqual([status, json], [200, { status: expected }])
     }

@@ -161,10 +161,7 @@ describe('a name that cannot be a custom domain', () => {
 })
 
 test('a plan allows one domain on the free plan and five on hobby, over all sites', async () => {
-  for (const [plan, most] of [
-    ['free', 1],
-    ['hobby', 5],
-  ] as const) {
+  for (const [plan, most] of Object.entries({ free: 1, hobby: 5 })) {
     const { email, client, slug } = await publisher()
     await api.setPlan(email, plan)
     for (let number = 0; number < most; number++)

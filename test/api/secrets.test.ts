@@ -150,10 +150,7 @@ describe('a version with a secret', () => {
 
 describe('by the setting', () => {
   test('secrets are warnings, or not looked for', async () => {
-    for (const [SECRET_SCAN, count] of [
-      ['warn', 1],
-      ['off', 0],
-    ] as const) {
+    for (const [SECRET_SCAN, count] of Object.entries({ warn: 1, off: 0 })) {
       await using other = await Api.start({ SECRET_SCAN })
       const { warnings = [] } = await other.publish(other.anonymous, withSecret(makeSecret()))
       assert.equal(warnings.length, count)

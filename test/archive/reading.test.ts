@@ -81,10 +81,7 @@ describe('reading', () => {
       assert.equal(body.listenerCount('readable') + body.listenerCount('end'), 0)
     })
 
-    for (const [what, files] of [
-      ['between files', small],
-      ['in a file', [large]],
-    ] as const) {
+    for (const [what, files] of Object.entries({ 'between files': small, 'in a file': [large] })) {
       test(`${kind}: a client that disconnects ${what} ends reading with that error`, async () => {
         const reset = Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
         const archive = buildArchive(kind, [...files])

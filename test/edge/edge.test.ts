@@ -89,10 +89,7 @@ describe('other methods', () => {
     const slug = await edge.publish({ 'index.html': 'x' })
     const head = (method: string, more: string) =>
       `${method} / HTTP/1.1\r\nHost: ${edge.host(slug)}\r\n${more}\r\n`
-    for (const [method, status] of [
-      ['PUT', 405],
-      ['GET', 200],
-    ] as const) {
+    for (const [method, status] of Object.entries({ PUT: 405, GET: 200 })) {
       const body = `${head(method, 'Content-Length: 5000\r\n')}${'x'.repeat(5000)}`
       const answers = await edge.raw(body + head('HEAD', 'Connection: close\r\n'))
       const statuses = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, found]) => Number(found))
@@ -243,11 +240,7 @@ describe('the host of one version', () => {
       { live: false },
     )
     assert.equal((await edge.get(slug)).text, 'live')
-    for (const [path, status] of [
-      ['/', 200],
-      ['/sub', 301],
-      ['/nowhere', 404],
-    ] as const) {
+    for (const [path, status] of Object.entries({ '/': 200, '/sub': 301, '/nowhere': 404 })) {
       const reply = await edge.get(`${draft}--${slug}`, path)
       assert.equal(reply.status, status)
       assert.equal(reply.headers['x-robots-tag'], 'noindex')

@@ -95,10 +95,7 @@ describe('_headers may change', () => {
     assert.equal(csp(FILES, '/'), "default-src 'self'")
   })
 
-  for (const [name, policy] of [
-    ['behind a password', LOCKED],
-    ['of a preview', PREVIEW],
-  ] as const) {
+  for (const [name, policy] of Object.entries({ 'behind a password': LOCKED, 'of a preview': PREVIEW })) {
     test(`nothing ${name} to be cacheable`, () => {
       const table = ruled(
         '/*\n  Cache-Control: public, max-age=60\n  Expires: Thu, 01 Jan 2099 00:00:00 GMT\n  ! Cache-Control\n',

@@ -368,10 +368,7 @@ async function insertModeration(tx: WriteTransaction): Promise<void> {
     text: '',
     email: null,
   }
-  for (const [site, lastAt] of [
-    ['bakery', NOW - HOUR_MS],
-    ['cafe', NOW - 200 * DAY_MS],
-  ] as const)
+  for (const [site, lastAt] of Object.entries({ bakery: NOW - HOUR_MS, cafe: NOW - 200 * DAY_MS }))
     await tx.reports.put({
       ...{ site, state: 'open', count: 1, firstAt: lastAt, lastAt, decidedAt: null },
       ...{ latest: [report], mailedCount: 0, mailedAt: null },

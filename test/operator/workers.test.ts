@@ -369,10 +369,7 @@ test('a service whose workers have all exited shuts down in order', async () => 
   assert.equal(code, 0)
 })
 
-for (const [path, reason] of [
-  ['/missing/node', 'ENOENT'],
-  ['/dev/null/node', 'ENOTDIR'],
-] as const)
+for (const [path, reason] of Object.entries({ '/missing/node': 'ENOENT', '/dev/null/node': 'ENOTDIR' }))
   test(`a worker that cannot be started for ${reason} is started once it can be, while the others serve`, async () => {
     using started = startSupervisor('', path)
     const { supervisor, waitForLine } = started

@@ -95,10 +95,7 @@ for (const [what, header, address] of VALID_HEADERS)
   })
 
 describe('with SLIPWAY_PROXY_PROTOCOL', () => {
-  for (const [name, header] of [
-    ['version 1', version1],
-    ['version 2', version2],
-  ] as const)
+  for (const [name, header] of Object.entries({ 'version 1': version1, 'version 2': version2 }))
     test(`rate limits and limits of connections apply to the client of ${name}`, async () => {
       await using running = await startTestService({
         PROXY_PROTOCOL: 'private',

@@ -78,10 +78,7 @@ describe('an upload in parts', () => {
 })
 
 test('files of a bucket that does not exist are unavailable, and a missing object is none', async () => {
-  for (const [code, isMissing] of [
-    ['NoSuchBucket', false],
-    ['NoSuchKey', true],
-  ] as const) {
+  for (const [code, isMissing] of Object.entries({ NoSuchBucket: false, NoSuchKey: true })) {
     await using bucket = await startBucket((_, response) => response.writeHead(404).end(errorBody(code)))
     const location = toLocation({ object: 'an-object', ...received(LARGE), piecesHash: '0'.repeat(64) })
     for (const bytes of [location, { ...location, size: 7, piecesHash: null }])

@@ -118,10 +118,7 @@ const VISITED = [
 const DOCUMENT_SITES: HostileSite[] = DOCUMENTS.map(([document, html], index) => {
   const parts: Record<string, string> = { 'index.html': html }
   const titles = [`a document: ${document}`]
-  for (const [name, rows] of [
-    ['_headers', HEADERS],
-    ['_redirects', REDIRECTS],
-  ] as const) {
+  for (const [name, rows] of Object.entries({ _headers: HEADERS, _redirects: REDIRECTS })) {
     const row = rows[index]
     if (row === undefined) continue
     parts[name] = row[1]

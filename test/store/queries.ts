@@ -141,10 +141,7 @@ function sweepQueries(promises: Promises): void {
     async (open) => {
       const store = await open()
       await store.write('durable', {}, async (tx) => {
-        for (const [slug, keptUntil] of [
-          ['later', 20],
-          ['sooner', 10],
-        ] as const) {
+        for (const [slug, keptUntil] of Object.entries({ later: 20, sooner: 10 })) {
           const trashed = { deletedAt: 5, deletionReason: 'deleted', keptUntil } as const
           await tx.sites.insert(siteRow(slug, { ownerId: 'owner', ...trashed }))
           await tx.versions.insert(versionRow(`${slug}-draft`, slug, { state: 'ready', publishedAt: null }))

@@ -38,11 +38,7 @@ export function storeSignIns(promises: Promises): void {
     const store = await open()
     await store.write('durable', {}, async (tx) => {
       await tx.accounts.insert(accountRow('ann'))
-      for (const [name, expiresAt] of [
-        ['over', 1000],
-        ['over too', 999],
-        ['valid', 1001],
-      ] as const) {
+      for (const [name, expiresAt] of Object.entries({ over: 1000, 'over too': 999, valid: 1001 })) {
         await tx.signIns.addCode({ ...code, attemptHash: name, email: name, expiresAt })
         await tx.signIns.addSession({
           tokenHash: name,
