@@ -216,16 +216,6 @@ describe('a deleted site', () => {
     const late = await api.request('PUT', toTarget(target!.url), { body: 'more', headers: target!.headers })
     assert.equal(late.json.code, 'UPLOAD_EXPIRED')
   })
-
-  test('deletes its domains, and does not count towards the usage of its account', async () => {
-    const { client } = await api.account()
-    const { slug } = await api.publish(client, { 'index.html': 'x' })
-    await client.addDomain('www.delete-test.example.com', slug)
-    await client.delete(slug)
-    assert.deepEqual((await client.domains()).domains, [])
-    const { usage } = await client.me()
-    assert.deepEqual([usage.sites, usage.totalBytes], [0, 0])
-  })
 })
 
 const listed = async (slug: string): Promise<SiteSummary> => {

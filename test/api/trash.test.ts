@@ -119,7 +119,7 @@ describe('a deleted site', () => {
     await expectFailure(client.undelete(brief.slug), 'SITE_EXPIRED')
   })
 
-  test('leaves its domains free, and gets them back pending with the same records', async () => {
+  test('leaves its domains free, gets them back pending with the same records, and is no site in use', async () => {
     const { client } = await api.account()
     const { slug } = await api.publish(client, { 'index.html': 'x' })
     const other = await api.publish(client, { 'index.html': 'other' })
@@ -129,6 +129,8 @@ describe('a deleted site', () => {
     const before = await records('www.trash-test.example.com')
     await client.delete(slug)
     assert.deepEqual((await client.domains()).domains, [])
+    const { usage } = await client.me()
+    assert.deepEqual([usage.sites, usage.totalBytes], [1, 'other'.length])
     await client.undelete(slug)
     const [domain] = (await client.domains()).domains
     assert.deepEqual([domain!.siteSlug, domain!.status], [slug, 'pending'])
