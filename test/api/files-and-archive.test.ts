@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { startApi } from './api.ts'
+import { filesIn } from './archive-requests.ts'
 import { type Contents, sha256 } from './content.ts'
 
 const api = await startApi()
@@ -82,23 +83,17 @@ describe('a whole version', () => {
     archive: Buffer,
     command: (file: string) => [string, ...string[]],
   ): Promise<Contents> {
-    const folder = await mkdtemp(join(tmpdir(), 'slipway-unpack-'))
-    try {
-      const file = join(folder, 'archive')
-      await writeFile(file, archive)
-      const target = join(folder, 'files')
-      await mkdir(target)
-      const [program, ...args] = command(file)
-      execFileSync(program, args, { cwd: target })
-      const entries = await readdir(target, { recursive: true, withFileTypes: true })
-      const paths = entries
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name))
-      const read = paths.map(async (path) => [path.slice(target.length + 1), await readFile(path)] as const)
-      return Object.fromEntries(await Promise.all(read))
-    } finally {
-      await rm(folder, { recursive: true })
-    }
+    await using folder = await memoryFolder()
+    const file = join(folder.path, 'archive')
+    await writeFile(file, archive)
+    const [program, ...args] = command(file)
+    const data = join(folder.path, 'data')
+    await mkdir(join(data, 'files'), { recursive: true })
+    execFileSync(program, args, { cwd: join(data, 'files') })
+    const read = (await filesIn({ data }, 'files')).map(
+      async (path) => [path.slice('files/'.length), await readFile(join(data, path))] as const,
+    )
+    return Object.fromEntries(await Promise.all(read))
   }
 
   const untar = (archive: Buffer) => unpacked(archive, (file) => ['tar', '-xzf', file])

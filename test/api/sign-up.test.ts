@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
+import { accountRow } from '../store/rows.ts'
 import { administrator } from './administrator.ts'
 import { Api, DAY_MS, expectFailure } from './api.ts'
+import { mailsTo } from './sign-in-mails.ts'
 
 /** Kinds of addresses, and which of them can create an account. */
 const POLICIES: [policy: string, invited: boolean, domain: boolean, other: boolean][] = [
@@ -19,20 +19,8 @@ const KNOWN = 'known@example.net'
 async function startWith(policy: string): Promise<Api> {
   const api = await Api.start({ SIGN_UP: policy, NAME: 'Harbor Pages', RATE_SIGN_IN: '1000000' })
   const { store } = await api.operator()
-  const account = {
-    id: 'known',
-    email: KNOWN,
-    plan: 'free',
-    keyHash: null,
-    reminders: true,
-    noticesOff: null,
-    emailRefusedAt: null,
-    emailRefusal: null,
-    createdAt: 1,
-  }
-  const state = { deletionStartedAt: null, limits: null, suspension: null, administratorSince: null }
   await store.write('durable', {}, async (tx) => {
-    await tx.accounts.insert({ ...account, ...state })
+    await tx.accounts.insert(accountRow('known', { email: KNOWN }))
     await tx.invitations.put({
       email: 'invited@example.net',
       invitedBy: null,
@@ -45,13 +33,9 @@ async function startWith(policy: string): Promise<Api> {
 
 /** The subject and the text of the only email to an address. */
 async function letterTo(api: Api, email: string): Promise<string> {
-  const folder = join(api.data, 'mail')
-  const letters = await Promise.all(
-    (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
-  )
-  const found = letters.filter((letter) => letter.includes(`To: ${email}`))
-  assert.equal(found.length, 1, email)
-  return found[0]!
+  const [letter, ...others] = await mailsTo(api, email)
+  assert.deepEqual(others, [], email)
+  return letter!
 }
 
 describe('who can create an account', () => {

@@ -22,8 +22,7 @@ import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
-import { sharedPostgres } from '../tools/postgres.ts'
-import { TcpProxy } from '../tools/tcp-proxy.ts'
+import { borrowProxied } from './proxied-store.ts'
 import { CHANGES, createPage, createStyle, PAGE, PAGE_AND_STYLE, UNSEEN_CHANGES } from './site-changes.ts'
 
 const KEY = 'sl_live_key_of_a_publisher_in_this_test_1'
@@ -97,16 +96,12 @@ type Nodes = Awaited<ReturnType<typeof startNodes>>
 
 /** Two nodes whose connections to one database pass a proxy. */
 async function startNodes(stack: AsyncDisposableStack) {
-  const server = await sharedPostgres()
-  const { url } = stack.use(await server.borrowDatabase())
-  const proxy = stack.use(await TcpProxy.open(server.port))
-  const proxied = new URL(url)
-  proxied.port = `${proxy.port}`
+  const { url, proxy, proxied, serverPort } = await borrowProxied(stack)
   const bucket = stack.use(await createStorage())
   const settings = {
     SLIPWAY_BLOBS_URL: bucket.url,
     SLIPWAY_PORT: '0',
-    SLIPWAY_DATABASE_URL: proxied.href,
+    SLIPWAY_DATABASE_URL: proxied,
     SLIPWAY_SECRET: 'a secret that all of the nodes have in common',
     SLIPWAY_SMTP_URL: 'smtp://127.0.0.1:1',
     SLIPWAY_BASE_URL: 'http://localhost',
@@ -116,7 +111,7 @@ async function startNodes(stack: AsyncDisposableStack) {
   const time = { aheadMs: 0 }
   const stores: Store[] = []
   const openNode = async () => {
-    const store = await postgresStore({ url: proxied.href, timeouts: PATIENT_TIMEOUTS })
+    const store = await postgresStore({ url: proxied, timeouts: PATIENT_TIMEOUTS })
     const { silenceMs } = store
     store.silenceMs = () => silenceMs() + time.aheadMs
     const { serving } = store.read
@@ -237,7 +232,7 @@ async function startNodes(stack: AsyncDisposableStack) {
       return {
         async [Symbol.asyncDispose]() {
           time.aheadMs = 0
-          proxy.upstreamPort = server.port
+          proxy.upstreamPort = serverPort
           proxy.resume()
           proxy.cut()
           for (const store of stores)

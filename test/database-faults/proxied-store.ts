@@ -20,19 +20,25 @@ export interface ProxiedStore {
   run(sql: string): Promise<Record<string, unknown>[]>
 }
 
-/** Opens a store on a new database. */
-export async function openProxied(
-  stack: AsyncDisposableStack,
-  { timeouts, ...options }: StoreOptions = {},
-): Promise<ProxiedStore> {
+/** Borrows a database, to which `proxied` leads through a proxy. */
+export async function borrowProxied(stack: AsyncDisposableStack) {
   const server = await sharedPostgres()
   const { url, run } = stack.use(await server.borrowDatabase())
   const proxy = stack.use(await TcpProxy.open(server.port))
   const proxied = new URL(url)
   proxied.port = `${proxy.port}`
+  return { url, run, proxy, proxied: proxied.href, serverPort: server.port }
+}
+
+/** Opens a store on a new database. */
+export async function openProxied(
+  stack: AsyncDisposableStack,
+  { timeouts, ...options }: StoreOptions = {},
+): Promise<ProxiedStore> {
+  const { url, run, proxy, proxied } = await borrowProxied(stack)
   const store = stack.use(
     await postgresStore({
-      url: proxied.href,
+      url: proxied,
       pollIntervalMs: 20,
       ...options,
       timeouts: { ...PATIENT_TIMEOUTS, ...timeouts },

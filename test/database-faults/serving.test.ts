@@ -11,8 +11,7 @@ import { openStore } from '../store/test-database.ts'
 import { PATIENT_TIMEOUTS } from '../support/engines.ts'
 import { requires } from '../tools/part.ts'
 import { freePort } from '../tools/port.ts'
-import { sharedPostgres } from '../tools/postgres.ts'
-import { TcpProxy } from '../tools/tcp-proxy.ts'
+import { borrowProxied } from './proxied-store.ts'
 
 /** More than are looked up at a time. */
 const SITES = 34
@@ -129,13 +128,8 @@ async function publishSites(edge: EdgeFixture, count = SITES): Promise<string[]>
 
 /** An edge whose connections to PostgreSQL pass a proxy, and another node. */
 async function startNode(stack: AsyncDisposableStack) {
-  const server = await sharedPostgres()
-  const { url, run } = stack.use(await server.borrowDatabase())
-  const proxy = stack.use(await TcpProxy.open(server.port))
-  const proxied = new URL(url)
-  proxied.port = `${proxy.port}`
-  const openProxied = () =>
-    postgresStore({ url: proxied.href, pollIntervalMs: 20, timeouts: PATIENT_TIMEOUTS })
+  const { url, run, proxy, proxied, serverPort } = await borrowProxied(stack)
+  const openProxied = () => postgresStore({ url: proxied, pollIntervalMs: 20, timeouts: PATIENT_TIMEOUTS })
   const edge = stack.use(await EdgeFixture.start({ openStore: openProxied }))
   const other = stack.use(await openStore(url))
   const closedPort = await freePort()
@@ -148,7 +142,7 @@ async function startNode(stack: AsyncDisposableStack) {
     },
     /** Resolves when reads succeed and all changes so far were notified. */
     async restore(store: Store) {
-      proxy.upstreamPort = server.port
+      proxy.upstreamPort = serverPort
       while (!(await succeeds(store.check()))) await turn()
       while (!(await succeeds(store.pollChanges()))) await turn()
     },

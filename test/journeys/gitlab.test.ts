@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { promisify } from 'node:util'
@@ -10,6 +9,7 @@ import { GITLAB_TOKENS } from '../recorded/gitlab.ts'
 import { getUrl } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
 import { GitLab } from '../tools/gitlab.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { OidcIssuer } from '../tools/oidc-issuer.ts'
 
 interface Job {
@@ -28,8 +28,7 @@ it('the GitLab template publishes the default branch, and a preview of each merg
   const issuer = stack.use(await OidcIssuer.start())
   const gitlab = stack.use(await GitLab.start())
   const service = stack.use(await startTestService({ OIDC_ISSUERS: `gitlab=${issuer.url}` }))
-  const home = mkdtempSync(join(tmpdir(), 'slipway-gitlab-'))
-  stack.defer(() => rmSync(home, { recursive: true }))
+  const { path: home } = stack.use(await memoryFolder())
   const client = service.client(await service.signIn('ann@example.test'))
   const { slug: site } = await client.publishContents({ files: [{ path: 'index.html', content: 'live' }] })
   await client.createTrust({

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -18,6 +17,7 @@ import { accountRow, certificateRow, domainRow, siteRow, versionRow } from '../s
 import { withMethods } from '../store/with-methods.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { type ReadLetter, readLetter } from '../tools/letter.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 
 const DAY_MS = 86_400_000
 
@@ -28,8 +28,7 @@ const GRACE_SECONDS = 600
 async function emptyFolder(start: number) {
   const clock = { now: start }
   const stack = new AsyncDisposableStack()
-  const data = await mkdtemp(join(tmpdir(), 'slipway-sweeps-'))
-  stack.defer(() => rm(data, { recursive: true, force: true }))
+  const { path: data } = stack.use(await memoryFolder())
   const config = readConfig({ SLIPWAY_DATA: data, SLIPWAY_BLOB_GRACE: `${GRACE_SECONDS}` })
   const context = stack.use(
     await openForOperator(config, {

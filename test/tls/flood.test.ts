@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { CertificateSelector } from '../../server/certificates/certificate-selector.ts'
@@ -14,6 +12,7 @@ import { FOREVER } from '../certificates/issuer.ts'
 import { certificateRow, domainRow } from '../store/rows.ts'
 import { makeLookupLimits } from '../support/lookup-limits.ts'
 import { WatchedStore } from '../support/watched-store.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { issuer, LASTING } from './secure-service.ts'
 
 const NAME = 'www.example.test'
@@ -24,9 +23,12 @@ const ADDRESS = '192.0.2.1'
 async function withSelector(
   work: (selector: CertificateSelector, store: WatchedStore, clock: { now: number }) => Promise<void>,
 ) {
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-contexts-'))
+  await using folder = await memoryFolder()
   const clock = { now: Date.UTC(2030) }
-  await using real: Store = await sqliteStore({ file: join(folder, 'slipway.db'), clock: () => clock.now })
+  await using real: Store = await sqliteStore({
+    file: join(folder.path, 'slipway.db'),
+    clock: () => clock.now,
+  })
   const secretBox = new SecretBox(SECRET)
   const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names: [NAME] })
   await real.write('durable', {}, async (tx) => {
@@ -52,7 +54,6 @@ async function withSelector(
     log,
   })
   await work(selector, store, clock)
-  await rm(folder, { recursive: true })
 }
 const helloFor = (serverName: string) => ({ serverName, protocols: [] })
 

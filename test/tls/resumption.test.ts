@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { ConnectionOptions } from 'node:tls'
@@ -9,6 +7,7 @@ import { makeLog } from '../../server/lib/log.ts'
 import { SecretBox } from '../../server/lib/secret-box.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { sqliteStore } from '../../server/store/sqlite.ts'
+import { memoryFolder } from '../tools/memory-folder.ts'
 import { handshake, issuer, SecureService, untilClosed } from './secure-service.ts'
 
 const NAME = 'www.example.test'
@@ -97,8 +96,8 @@ test('ticket keys are random, shared over one store, encrypted in it, and delete
     return keys
   }
   const log = makeLog({ level: 'silent', text: false, write: () => undefined })
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-tickets-'))
-  const store = await sqliteStore({ file: join(folder, 'slipway.db'), clock: () => now })
+  await using folder = await memoryFolder()
+  const store = await sqliteStore({ file: join(folder.path, 'slipway.db'), clock: () => now })
   const [one, other] = await Promise.all([open(), open()])
   const first = one.current
   assert.equal(first.key.length, 48)
@@ -122,12 +121,11 @@ test('ticket keys are random, shared over one store, encrypted in it, and delete
   await alone.refresh()
   assert.equal(alone.current.key.length, 48)
   assert.deepEqual(alone.current, alone.current)
-  const next = await sqliteStore({ file: join(folder, 'other.db'), clock: () => now })
+  const next = await sqliteStore({ file: join(folder.path, 'other.db'), clock: () => now })
   const unrelated = new TicketKeys({ store: next, secretBox: new SecretBox(SECRET), clock: () => now, log })
   await unrelated.refresh()
   assert.notDeepEqual(unrelated.current.key, shared)
   await next[Symbol.asyncDispose]()
-  await rm(folder, { recursive: true })
 })
 
 function only(version: 'TLSv1.2' | 'TLSv1.3'): ConnectionOptions {

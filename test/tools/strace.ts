@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { memoryFolder } from './memory-folder.ts'
 
 /** A trace of system calls of a process; tests use `requires('strace')`. */
 export interface Strace extends AsyncDisposable {
@@ -17,8 +17,7 @@ export interface Strace extends AsyncDisposable {
  */
 export async function attachStrace(pid: number, args: readonly string[]): Promise<Strace> {
   await using started = new AsyncDisposableStack()
-  const folder = await mkdtemp(join(tmpdir(), 'slipway-strace-'))
-  started.defer(() => rm(folder, { recursive: true, force: true }))
+  const { path: folder } = started.use(await memoryFolder())
   const file = join(folder, 'lines')
   const child = spawn('strace', ['-f', '-y', '-s', '4096', '-o', file, ...args, '-p', String(pid)], {
     stdio: ['ignore', 'ignore', 'pipe'],
