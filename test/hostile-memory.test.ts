@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { inspect } from 'node:util'
 import { nodeTransport } from '../client/sdk/node-transport.ts'
 import { Slipway } from '../client/sdk/slipway.ts'
 import { toTarget } from './api/api.ts'
@@ -144,8 +145,8 @@ async function uploadTargets({ server }: Victim, count: number) {
 }
 
 async function assertHealthy(): Promise<void> {
-  const answer = await fetch(`${server.baseUrl}/health`).catch(() => undefined)
-  assert.equal(answer?.status, 200, server.output)
+  const answer = await fetch(`${server.baseUrl}/health`).catch((error: Error) => error)
+  assert.ok(answer instanceof Response && answer.ok, inspect([answer, server.output]))
 }
 
 function residentMib(): number {
