@@ -188,9 +188,10 @@ function findFirst(
 function applyRedirect(compiled: CompiledRedirect, visit: MatchContext): RedirectMatch | undefined {
   const { rule } = compiled
   if (rule.host !== undefined && rule.host !== visit.host) return undefined
+  if (!hasParams(compiled, visit)) return undefined
   const inPath = matchPath(compiled.pattern, visit)
-  const found = inPath && matchQuery(compiled, visit, inPath)
-  if (!found) return undefined
+  if (!inPath) return undefined
+  const found = withParams(compiled, visit, inPath)
   if (isTooLong(compiled, found)) return undefined
   const path = targetPath(compiled, found)
   const external = compiled.externalHost !== undefined
@@ -207,20 +208,19 @@ function matchPath(pattern: PathPattern, { path, trimmed, sent }: MatchContext):
   return pattern.match(path, sent) ?? (path.endsWith('/') ? undefined : pattern.match(`${path}/`, sent))
 }
 
-/** The captures of path and query; undefined when a parameter is missing or different. */
-function matchQuery(
-  { query }: CompiledRedirect,
-  visit: MatchContext,
-  inPath: Captures,
-): Captures | undefined {
+/** Before the path, whose captures cost more. */
+function hasParams({ query }: CompiledRedirect, visit: MatchContext): boolean {
+  return query.every(({ name, value }) => {
+    const param = visit.param(name)
+    return param !== undefined && (typeof value !== 'string' || param.given === value)
+  })
+}
+
+function withParams({ query }: CompiledRedirect, visit: MatchContext, inPath: Captures): Captures {
   if (query.length === 0) return inPath
   const found = new Map(inPath)
-  for (const { name, value } of query) {
-    const param = visit.param(name)
-    if (param === undefined) return undefined
-    if (typeof value !== 'string') found.set(value.name, param.found)
-    else if (param.given !== value) return undefined
-  }
+  for (const { name, value } of query)
+    if (typeof value !== 'string') found.set(value.name, visit.param(name)!.found)
   return found
 }
 
