@@ -395,12 +395,23 @@ describe('what a reviewer writes', () => {
     await expectFailure(review.addToThread(id, { text: 'one more' }), 'QUOTA_EXCEEDED')
     await store.write('durable', {}, async (tx) => {
       for (let number = 1; number < MAX_THREADS; number++)
-        await tx.reviews.addThread({ ...stored, id: `${stored.id.slice(0, -3)}${number}`.padEnd(26, 'z') })
+        await tx.reviews.addThread({ ...stored, id: `${stored.id.slice(0, -4)}~${number}`.padEnd(26, '~') })
     })
     await expectFailure(begin(), 'QUOTA_EXCEEDED')
     await review.addToThread(id, { status: 'resolved' })
     await begin()
     assert.ok(!(await review.get()).threads.some((thread) => thread.id === id), 'the resolved one makes room')
+
+    const [first, second] = (await review.get()).threads.slice(-2).map((thread) => thread.id) as [
+      string,
+      string,
+    ]
+    await store.write('durable', {}, (tx) => tx.reviews.updateThread(first, { characters: 1_000_000 }))
+    await expectFailure(review.addToThread(second, { text: 'a reply' }), 'QUOTA_EXCEEDED')
+    await review.addToThread(first, { status: 'resolved' })
+    await expectFailure(review.addToThread(first, { text: 'a reply' }), 'QUOTA_EXCEEDED')
+    await review.addToThread(second, { text: 'a reply' })
+    assert.ok(!(await review.get()).threads.some((thread) => thread.id === first), 'so do its characters')
 
     for (let number = 0; number < MAX_REVIEW_LINKS; number++)
       await review.createLink({ expiresInSeconds: 3600 })

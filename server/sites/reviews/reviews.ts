@@ -185,7 +185,7 @@ export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'cloc
       const { comments } = thread
       if (text !== undefined && comments.length > MAX_REPLIES)
         throw exceeded(`A thread can have at most ${MAX_REPLIES} replies`, 'Begin another thread.')
-      if (text !== undefined) await makeRoom(tx, subject, text.length, true)
+      if (text !== undefined) await makeRoom(tx, subject, text.length, id)
       await chargeComment(tx, caller, access, now)
       const added = text === undefined ? [] : [{ id: newId(now), author, text, at: now }]
       const change = {
@@ -330,29 +330,27 @@ function assertWords(fields: Record<string, string | number | undefined>): void 
   throw validationError(wrong.map(([field]) => ({ field, message })))
 }
 
-/** Deletes the oldest resolved thread for a new one. QUOTA_EXCEEDED when the review is full. */
+/** Deletes the oldest resolved threads, other than the one of a reply. QUOTA_EXCEEDED when the rest fills the review. */
 async function makeRoom(
   tx: WriteTransaction,
   subject: ReviewSubject,
   characters: number,
-  isReply = false,
+  repliedTo?: string,
 ): Promise<void> {
-  const used = await tx.reviews.size(subject)
-  const isFull = () => !isReply && used.threads >= MAX_THREADS
-  if (isFull()) {
-    const oldest = await tx.reviews.oldestResolved(subject)
+  for (;;) {
+    const used = await tx.reviews.size(subject)
+    const hasThreads = repliedTo !== undefined || used.threads < MAX_THREADS
+    if (hasThreads && used.characters + characters <= MAX_CHARACTERS) return
+    const oldest = await tx.reviews.oldestResolved(subject, repliedTo)
     if (oldest === undefined)
       throw exceeded(
-        `A review can have at most ${MAX_THREADS} open threads`,
+        hasThreads
+          ? `The open threads of a review can have at most ${formatNumber(MAX_CHARACTERS)} characters of text`
+          : `A review can have at most ${MAX_THREADS} open threads`,
         'Resolve threads that are done.',
       )
     await tx.reviews.removeThread(oldest)
   }
-  if (used.characters + characters > MAX_CHARACTERS)
-    throw exceeded(
-      `A review can have at most ${formatNumber(MAX_CHARACTERS)} characters of text`,
-      'Publish a preview of another name for further comments.',
-    )
 }
 
 /** RATE_LIMITED beyond 60 comments, changes and decisions an hour, for a link and a network. */

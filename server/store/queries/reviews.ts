@@ -74,10 +74,11 @@ export class ReviewQueries extends QueryGroup {
     return { threads: Number(threads), characters: Number(characters ?? 0) }
   }
 
-  async oldestResolved(subject: ReviewSubject): Promise<string | undefined> {
-    const [oldest] = await this.#threads.pluck('id', (all) =>
-      all.where(isOf(subject)).where('status', '=', 'resolved').orderBy('id').limit(1),
-    )
+  async oldestResolved(subject: ReviewSubject, except = ''): Promise<string | undefined> {
+    const [oldest] = await this.#threads.pluck('id', (all) => {
+      const resolved = all.where(isOf(subject)).where('status', '=', 'resolved').where('id', '!=', except)
+      return resolved.orderBy('id').limit(1)
+    })
     return oldest
   }
 
