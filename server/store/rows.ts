@@ -91,7 +91,7 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     ...order: Order<Name>[]
   ): Promise<Stored<Name>[Field][]> {
     const column = this.#table.toColumn(field)
-    const { rows } = await this.#select(field, which, order, (all) => all.select(column))
+    const { rows } = await this.#select(`of ${field}`, which, order, (all) => all.select(column))
     return rows.map((row) => row[column] as Stored<Name>[Field])
   }
 
@@ -223,13 +223,14 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     }
     let known = this.#compiled.get(shape)
     if (!known) {
+      // Without the values of this call, which would stay in memory.
+      const names = Object.entries(conditions).map(([name, value]) => ({ name, isNull: value === null }))
+      const columns = rows.map((row) => Object.keys(row))
       known = compile((db, next) => {
-        const toParameters = (row: Values, isGiven = (_: unknown) => true) =>
-          Object.fromEntries(
-            Object.entries(row).map(([name, value]) => [name, isGiven(value) ? next() : value]),
-          )
-        const matches = this.#match(toParameters(conditions, (value) => value !== null))
-        const parameters = rows.map((row) => toParameters(row))
+        const matches = this.#match(
+          Object.fromEntries(names.map(({ name, isNull }) => [name, isNull ? null : next()])),
+        )
+        const parameters = columns.map((row) => Object.fromEntries(row.map((name) => [name, next()])))
         return build(db as object as Kysely<AnySchema>, matches, parameters)
       })
       this.#compiled.set(shape, known)
