@@ -40,6 +40,7 @@ export async function signInByDevice(
     terminal.printNote(line)
   if (terminal.interactive) await browse(code.verification_uri_complete, work)
   const end = retryPolicy.now() + code.expires_in * 1000
+  let failure: unknown
   let interval = Math.max(Number.isFinite(code.interval) ? code.interval : DEFAULT_INTERVAL_SECONDS, 1)
   while (retryPolicy.now() < end) {
     interval = Math.min(interval, MAX_INTERVAL_SECONDS)
@@ -47,9 +48,15 @@ export async function signInByDevice(
     try {
       return await slipway.exchangeDeviceCode(COMMAND_LINE_CLIENT, code.device_code)
     } catch (error) {
-      if (isSlipwayError(error, 'SLOW_DOWN')) interval += SLOWER_SECONDS
-      else if (!isSlipwayError(error, 'AUTHORIZATION_PENDING') && !mayPass(error)) throw error
+      const isPending = isSlipwayError(error, 'AUTHORIZATION_PENDING')
+      const isTooFast = isSlipwayError(error, 'SLOW_DOWN')
+      failure = isPending || isTooFast ? undefined : error
+      if (isTooFast) interval += SLOWER_SECONDS
+      if (isPending || isTooFast) continue
+      if (!mayPass(error)) throw error
+      await retryPolicy.wait(Math.min((error.retryAfterSeconds ?? 0) * 1000, end - retryPolicy.now()), signal)
     }
   }
+  if (failure !== undefined) throw failure
   throw new AuthError('The code has expired', `Start again: ${login}`)
 }

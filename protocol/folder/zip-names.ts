@@ -1,5 +1,5 @@
 /** A name of a zip. */
-interface ZipName {
+export interface ZipName {
   bytes: Uint8Array
   /** The path of a valid extra field with a Unicode path, which replaces the bytes. */
   unicode: string | undefined

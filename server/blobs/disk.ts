@@ -220,7 +220,8 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
       flags === 'r+' &&
       (await unlink(path).then(
         () => true,
-        () => false,
+        // Another process that flushed the same file may have deleted it.
+        (failed: NodeJS.ErrnoException) => failed.code === 'ENOENT',
       ))
     if (!isDeleted || !toStorageError(error)) flushFailure = error
     throw error

@@ -137,9 +137,10 @@ async function answerBatch(
   return answers.length === 0 ? '' : `[${answers.join()}]`
 }
 
-/** Of one message of a batch; JSON-RPC has no other place for it. */
+/** Of one message of a batch; JSON-RPC has no other place for it, and none for that of a notification. */
 function refusal(message: unknown, { code, message: sentence }: ApiError): string {
-  const { id = null } = (message ?? {}) as { id?: unknown }
+  const { id } = (message ?? { id: null }) as { id?: unknown }
+  if (id === undefined) return ''
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message: `${code}: ${sentence}` } })
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl'
 import { toArchivePath } from '../../../protocol/folder/folder-selection.ts'
-import { decodeZipNames } from '../../../protocol/folder/zip-names.ts'
+import { decodeZipNames, type ZipName } from '../../../protocol/folder/zip-names.ts'
 import { describeUnreadable, groupProblems } from '../../../protocol/folder/zip-problems.ts'
 import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../../protocol/manifest/paths.ts'
@@ -48,11 +48,11 @@ export async function readDirectory(
   try {
     const zip = await fromRandomAccessReaderPromise(reader, spool.size, OPTIONS)
     const start = Number(zip.readEntryCursor)
-    const found: Entry[] = []
+    const found: [Entry, ZipName][] = []
     for await (const entry of zip.eachEntry()) {
       budget.countOverhead(entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength)
       budget.assertNameLength(entry.fileNameRaw)
-      found.push(entry)
+      found.push([entry, readName(entry)])
       if (found.length % ENTRIES_A_TURN === 0) await nextTurn()
     }
     const named = await nameEntries(found, budget)
@@ -123,20 +123,27 @@ class SpoolReader extends RandomAccessReader {
   }
 }
 
+function readName({
+  fileNameRaw: bytes,
+  generalPurposeBitFlag: flags,
+  extraFields,
+  versionMadeBy,
+}: Entry): ZipName {
+  const name = getFileNameLowLevel(flags | UTF8_FLAG, bytes, extraFields, true)
+  const unicode = name === bytes.toString() ? undefined : name
+  return { bytes, unicode, system: versionMadeBy >>> 8 }
+}
+
 async function nameEntries(
-  entries: readonly Entry[],
+  found: readonly [Entry, ZipName][],
   budget: ArchiveLimits,
 ): Promise<[Entry, path: string][]> {
   const { names, notes } = await decodeZipNames(
-    entries.map(({ fileNameRaw: bytes, generalPurposeBitFlag: flags, extraFields, versionMadeBy }) => {
-      const name = getFileNameLowLevel(flags | UTF8_FLAG, bytes, extraFields, true)
-      const unicode = name === bytes.toString() ? undefined : name
-      return { bytes, unicode, system: versionMadeBy >>> 8 }
-    }),
+    found.map(([, name]) => name),
     nextTurn,
   )
   budget.notes.push(...notes)
-  return entries.map((entry, at) => [entry, toArchivePath(names[at]!)])
+  return found.map(([entry], at) => [entry, toArchivePath(names[at]!)])
 }
 
 /** Runs before any other file is selected. */
