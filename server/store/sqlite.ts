@@ -101,8 +101,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
 
   /**
    * The writes of one turn of the event loop share a transaction of SQLite, so that the log gets pages that several of them
-   * change once, each with a savepoint: one that fails leaves nothing behind. When SQLite ends the transaction, each gets
-   * its own.
+   * change once. When one fails, nothing of it stays, and each is repeated in a transaction of its own.
    */
   async function commitQueued(writes = queued.splice(0)): Promise<void> {
     const attempt = () => transaction(writes)
@@ -140,35 +139,26 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     }
   }
 
-  async function runWrite({ durability, work, resolve, reject }: QueuedWrite): Promise<() => void> {
-    writer.exec('savepoint one_write')
-    try {
-      if (durability !== 'unread') commits.signal.throwIfAborted()
-      const changed = new ChangeSet()
-      const notifyChanged: WriteTransaction['notifyChanged'] = async (name, effect) =>
-        changed.add(name, effect)
-      const result = await work(Object.assign(createQueries(writing), { notifyChanged }))
-      const written: number[] = []
-      const at = clock()
-      for (const [name, effect] of changed.effects) {
-        written.push((await ADD_CHANGE(writing, name, effect, at))[0]!.seq)
-      }
-      if (changed.size > 0 && at - trimmedAt >= MINUTE_MS) {
-        trimmedAt = at
-        await writing
-          .deleteFrom('changes')
-          .where('at', '<', at - CHANGES_RETENTION_MS)
-          .execute()
-      }
-      writer.exec('release one_write')
-      return () => {
-        for (const seq of written) own.add(seq)
-        resolve({ result, changed, written })
-      }
-    } catch (error) {
-      if (!writer.isTransaction || isDiskFull(error)) throw error
-      writer.exec('rollback to one_write; release one_write')
-      return () => reject(error)
+  async function runWrite({ durability, work, resolve }: QueuedWrite): Promise<() => void> {
+    if (durability !== 'unread') commits.signal.throwIfAborted()
+    const changed = new ChangeSet()
+    const notifyChanged: WriteTransaction['notifyChanged'] = async (name, effect) => changed.add(name, effect)
+    const result = await work(Object.assign(createQueries(writing), { notifyChanged }))
+    const written: number[] = []
+    const at = clock()
+    for (const [name, effect] of changed.effects) {
+      written.push((await ADD_CHANGE(writing, name, effect, at))[0]!.seq)
+    }
+    if (changed.size > 0 && at - trimmedAt >= MINUTE_MS) {
+      trimmedAt = at
+      await writing
+        .deleteFrom('changes')
+        .where('at', '<', at - CHANGES_RETENTION_MS)
+        .execute()
+    }
+    return () => {
+      for (const seq of written) own.add(seq)
+      resolve({ result, changed, written })
     }
   }
 

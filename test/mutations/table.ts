@@ -906,7 +906,7 @@ const ROWS: readonly Row[] = [
   ['never compresses the files of a restored service again', 'server/store/transfer.ts', 'Snapshot.discardEncodings', ".where('is_encoded', '=', 1)", ".where('is_encoded', '=', 0)", BACKUP],
   ['commits durably while the disk does not confirm earlier commits', 'server/store/sqlite.ts', 'runWrite', "if (durability !== 'unread') commits.signal.throwIfAborted()", '', 'test/store/sqlite.test.ts'],
   ['keeps the results of short writes until all long ones of their turn have run', 'server/store/sqlite.ts', 'transaction', 'if (performance.now() - began > MAX_SHARED_MS) break', '', 'test/store/sqlite.test.ts'],
-  ['keeps the first statements of a write that fails beside others', 'server/store/sqlite.ts', 'runWrite', 'rollback to one_write; release', 'release', 'test/store/sqlite.test.ts'],
+  ['keeps the first statements of a write that fails beside others', 'server/store/sqlite.ts', 'transaction', "if (writer.isTransaction) writer.exec('rollback')", "if (writer.isTransaction) writer.exec('commit')", 'test/store/sqlite.test.ts'],
   ['refuses small writes that begin together with one for which the disk has no space', 'server/store/sqlite.ts', 'commitQueued', 'for (const write of writes) await commitQueued([write])', 'for (const write of writes) write.reject(error)', 'test/store/sqlite.test.ts'],
   ['shows what a power cut may lose', 'server/store/flushed-reads.ts', 'Reader.begin', 'this.#begin.run()', '', 'test/store/sqlite.test.ts'],
   ['lets the log of SQLite grow while it is read', 'server/store/sqlite.ts', 'isCheckpointDue', 'bytes > checkpointBytes && !commits.signal.aborted', 'false', 'test/store/sqlite.test.ts'],
