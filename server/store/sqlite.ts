@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
 import type { Ballast } from '../blobs/disk-reserve.ts'
 import { DEADLINES, type Deadlines } from '../lib/deadlines.ts'
 import { ApiError, databaseUnavailable, diskFailed, diskFull } from '../lib/errors.ts'
@@ -60,6 +61,9 @@ const MAX_SHARED_MS = 50
 
 const CHANGES_RETENTION_MS = 10 * MINUTE_MS
 
+/** Changes after which those past their retention are deleted, twice as many at most. */
+const TRIM_EVERY = 64
+
 /** Size of the log from which it is moved into the database, and by how much it grows before that is tried again. */
 export const FULL_LOG_BYTES = 16 * 2 ** 20
 const LOG_GROWTH_BYTES = 4 * 2 ** 20
@@ -97,7 +101,6 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
   let last: Promise<unknown> = Promise.resolve()
   let checkpointBytes = FULL_LOG_BYTES
   let pollsFailSince: number | undefined
-  let trimmedAt = Number.NEGATIVE_INFINITY
 
   /**
    * The writes of one turn of the event loop share a transaction of SQLite, so that the log gets pages that several of them
@@ -149,13 +152,7 @@ export async function sqliteStore(options: SqliteOptions): Promise<Store> {
     for (const [name, effect] of changed.effects) {
       written.push((await ADD_CHANGE(writing, name, effect, at))[0]!.seq)
     }
-    if (changed.size > 0 && at - trimmedAt >= MINUTE_MS) {
-      trimmedAt = at
-      await writing
-        .deleteFrom('changes')
-        .where('at', '<', at - CHANGES_RETENTION_MS)
-        .execute()
-    }
+    if (written.some((seq) => seq % TRIM_EVERY === 0)) await TRIM_CHANGES(writing, at - CHANGES_RETENTION_MS)
     return () => {
       for (const seq of written) own.add(seq)
       resolve({ result, changed, written })
@@ -431,6 +428,14 @@ async function retryWhileBusy(deadline: number, work: () => void): Promise<void>
 
 const ADD_CHANGE = statement((db, name: string, effect: ChangeEffect, at: number) =>
   db.insertInto('changes').values({ name, effect, at }).returning('seq'),
+)
+
+/** The newest row stays, so that no number is given twice. */
+const TRIM_CHANGES = statement((db, before: number) =>
+  db
+    .deleteFrom('changes')
+    .where('seq', '<', sql<number>`(select min(seq) from changes) + ${sql.lit(2 * TRIM_EVERY)}`)
+    .where('at', '<', before),
 )
 
 function getNewestChange(db: DatabaseSync): number {

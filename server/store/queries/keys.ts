@@ -10,6 +10,7 @@ import {
   type StoredTrust,
   type TrustedRepository,
 } from '../tables/keys.ts'
+import { hasVisitsKey } from './sites.ts'
 
 /** An account with the columns of a named key, which are null for its own key. */
 type FoundRow = Schema['accounts'] & {
@@ -127,7 +128,7 @@ export class TrustQueries extends QueryGroup {
     { issuer, repository, repositoryId }: TrustedRepository,
     { site, limit }: { site?: string | undefined; limit: number },
   ): Promise<StoredTrust[]> {
-    const isPresent = sql<boolean>`exists (select 1 from sites where visits_key = trusts.site and deleted_at is null)`
+    const isPresent = sql<boolean>`exists (select 1 from sites where ${hasVisitsKey(sql`= trusts.site`)} and deleted_at is null)`
     return this.#rows.list((all) => {
       const found = all
         .where((e) => e.or([e('repository', '=', repository), e('repository_id', '=', repositoryId)]))

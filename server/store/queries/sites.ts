@@ -90,7 +90,7 @@ export class SiteQueries extends QueryGroup {
     const rows = await this.db
       .selectFrom('sites')
       .select(['slug', 'visits_key'])
-      .where('visits_key', 'in', [...new Set(visitsKeys)])
+      .where(hasVisitsKey(sql`in (${sql.join([...new Set(visitsKeys)])})`))
       .where((e) => e.or([e('deletion_reason', 'is', null), e('deletion_reason', '!=', 'renamed')]))
       .execute()
     return new Map(rows.map(({ slug, visits_key }) => [visits_key, slug]))
@@ -222,6 +222,11 @@ export class SiteQueries extends QueryGroup {
       ? query.where((e) => e(e.refTuple(time, 'sites.slug'), '<', e.tuple(after.at, after.slug)))
       : query
   }
+}
+
+/** A comparison of `visits_key`, of which there is an index for sites with another one than their slug. */
+export function hasVisitsKey(compared: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`(sites.slug ${compared} and visits_key = sites.slug or visits_key ${compared} and visits_key <> sites.slug)`
 }
 
 function isAbandoned(before: number) {

@@ -4,6 +4,7 @@ import { DAY_MS } from '../../lib/time.ts'
 import { QueryGroup } from '../rows.ts'
 import { toBatches } from '../statement.ts'
 import { type SiteVisits, type VisitCounts, type VisitName, visitNameTable } from '../tables/visits.ts'
+import { hasVisitsKey } from './sites.ts'
 
 const MAX_NAMES_PER_DAY = 1000
 const NAMES_AFTER_TRUNCATION = 500
@@ -210,7 +211,7 @@ export class VisitQueries extends QueryGroup {
     for (const piece of toBatches(slugs)) {
       const keys = await this.rows('sites').pluck('visitsKey', (all) =>
         all
-          .where('visits_key', 'in', piece)
+          .where(hasVisitsKey(sql`in (${sql.join(piece)})`))
           .where((e) => e.or([e('deleted_at', 'is', null), e('kept_until', 'is not', null)])),
       )
       for (const key of keys) existing.add(key)
