@@ -118,7 +118,6 @@ const ROWS: readonly Row[] = [
   ['keeps long reports of a site', 'server/operations/moderation/reports.ts', 'selectLatest', 'return characters <= MAX_LATEST_CHARACTERS', 'return true', MODERATION],
   ['keeps the reports of a site with a changed preview dismissed', 'server/operations/moderation/reports.ts', 'withReport', 'site.updatedAt > known.decidedAt', 'site.liveSince! > known.decidedAt', MODERATION],
   ['does not scan an accepted content at another path', 'server/publish/scan/program-scanner.ts', 'ProgramScanner.identify', 'encodeFields([path, hash, contentType])', 'encodeFields([hash])', 'test/api/scan.test.ts'],
-  ['sends emails about deleted sites', 'server/operations/moderation/reports.ts', 'Reports.#findDue', 'site?.visitsKey === reports.site && isPresent(site)', 'site?.visitsKey === reports.site', MODERATION],
   ['delays emails by reports of released names', 'server/operations/moderation/reports.ts', 'Reports.#findDue', 'else await this.#recordEmail(store, slug, reports)', '', MODERATION],
   ['does not send an email again that the mail server refused', 'server/operations/moderation/reports.ts', 'Reports.run', 'await mail.send(reportEmail({ to, sites, addresses, branding }))', 'await mail.send(reportEmail({ to, sites, addresses, branding })).catch(() => undefined)', MODERATION],
   ['sends an email each minute', 'server/operations/moderation/reports.ts', 'Reports.#claimEmail', 'return emails === 1', 'return true', MODERATION],

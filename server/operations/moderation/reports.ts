@@ -18,7 +18,7 @@ import type { Report, ReportedSite, ReportState } from '../../store/tables/moder
 import type { Site } from '../../store/tables/sites.ts'
 import { counterWindow } from '../../store/tables/usage.ts'
 import { decodeCursor, type PageRequest, toPage } from '../administration/page.ts'
-import { findTitle, isPresent } from './moderated-sites.ts'
+import { findTitle } from './moderated-sites.ts'
 import { reportEmail } from './report-email.ts'
 
 type ReportsParts = Pick<Parts, 'store' | 'mail' | 'addresses' | 'branding' | 'clock'> & {
@@ -126,7 +126,7 @@ export class Reports extends Component<ReportsParts> {
     return 1
   }
 
-  /** Sites with reports that the operator was not notified of; records those of deleted sites as notified. */
+  /** Sites with reports that the operator was not notified of; records those of names that were released as notified. */
   async #findDue(store: Store): Promise<{ slug: string; reports: ReportedSite }[]> {
     const { read } = store
     const rows = await read.reports.unmailed(this.parts.clock() - SITE_EMAIL_INTERVAL_MS, SITES_PER_EMAIL)
@@ -136,7 +136,7 @@ export class Reports extends Component<ReportsParts> {
       // A site whose name was released gets no more reports.
       const slug = slugs.get(reports.site) ?? reports.site
       const site = await read.sites.bySlug(slug)
-      if (site?.visitsKey === reports.site && isPresent(site)) due.push({ slug, reports })
+      if (site?.visitsKey === reports.site) due.push({ slug, reports })
       else await this.#recordEmail(store, slug, reports)
     }
     return due
