@@ -24,12 +24,14 @@ export interface Sample {
  * with something else makes it slow, not silent.
  */
 export class Silence {
+  readonly #maxMs: number
   #last: Sample
   #ms = 0
   #notices = 0
 
-  constructor(first: Sample) {
+  constructor(first: Sample, maxMs = MAX_SILENCE_MS) {
     this.#last = first
+    this.#maxMs = maxMs
   }
 
   /** A test has ended. */
@@ -44,7 +46,7 @@ export class Silence {
     const availableMs = sample.cpuMs - this.#last.cpuMs + (sample.idleMs - this.#last.idleMs)
     this.#ms += Math.min(elapsedMs, Math.max(availableMs, elapsedMs * MIN_SHARE))
     this.#last = sample
-    return this.#ms >= MAX_SILENCE_MS
+    return this.#ms >= this.#maxMs
   }
 
   /** The silence in milliseconds, once for each interval of notices; otherwise undefined. */

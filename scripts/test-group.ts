@@ -39,6 +39,8 @@ interface RunOptions {
   /** Only tests with this title run. */
   title?: string | undefined
   env: NodeJS.ProcessEnv
+  /** The CPU time without the end of a test after which the group is ended. */
+  maxSilenceMs?: number
 }
 
 /** What a group leaves: the last lines of its output, and its CPU time in milliseconds where the system tells. */
@@ -60,10 +62,10 @@ const COMPILE_CACHE = join(root, 'node_modules/.cache/node-compile')
  * for too long.
  */
 export async function runTestGroup(group: TestGroup, options: RunOptions): Promise<GroupEnd> {
-  const { listener, stop } = options
+  const { listener, stop, maxSilenceMs = MAX_SILENCE_MS } = options
   const child = start(group, options)
   const closed = once(child, 'close')
-  const watch = new Watch(child)
+  const watch = new Watch(child, maxSilenceMs)
   const onStop = () => killProcessGroup(child)
   stop.addEventListener('abort', onStop)
 
@@ -101,7 +103,7 @@ export async function runTestGroup(group: TestGroup, options: RunOptions): Promi
 
   if (!stop.aborted && !reachedEnd && (watch.ended || !hasFailed)) {
     const how = watch.ended
-      ? `was ended: no test ended within ${MAX_SILENCE_MS / 1000} seconds of CPU time`
+      ? `was ended: no test ended within ${maxSilenceMs / 1000} seconds of CPU time`
       : signal
         ? `was ended by ${signal}`
         : `ended with exit code ${code}`
@@ -123,9 +125,9 @@ class Watch {
   readonly #silence: Silence
   readonly #timer: NodeJS.Timeout
 
-  constructor(child: ChildProcess) {
+  constructor(child: ChildProcess, maxSilenceMs: number) {
     this.#child = child
-    this.#silence = new Silence({ nowMs: performance.now(), cpuMs: 0, idleMs: idleMs() })
+    this.#silence = new Silence({ nowMs: performance.now(), cpuMs: 0, idleMs: idleMs() }, maxSilenceMs)
     this.#timer = setInterval(() => this.#sample(), SAMPLE_INTERVAL_MS)
   }
 

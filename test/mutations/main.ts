@@ -16,6 +16,9 @@ import { MUTATIONS, type Mutation } from './table.ts'
 // the tests that guard it, and expects one of them to fail. Exits with 1 when a mutation survives. Tests that do not end
 // are counted separately: the mutation may make them wait forever, but a busy machine may be the cause as well.
 
+/** Without a mutation no test needs as much CPU time, and many mutations make a test wait forever. */
+const MAX_SILENCE_MS = 30_000
+
 type Outcome = 'killed' | 'timed out' | 'SURVIVED'
 
 exitOnSignals()
@@ -58,7 +61,10 @@ async function judgeMutation(
       stop.abort()
     }
     const listener = { passed: ignore, skipped: ignore, time: ignore, failed }
-    await runTestGroup({ name: test, files: [test] }, { servers, stop: stop.signal, listener, env })
+    await runTestGroup(
+      { name: test, files: [test] },
+      { servers, stop: stop.signal, listener, env, maxSilenceMs: MAX_SILENCE_MS },
+    )
     if ((outcome as Outcome) === 'killed') return { outcome: 'killed', by: test }
     if ((outcome as Outcome) === 'timed out') slow ??= test
   }
