@@ -9,6 +9,7 @@ import { deterministicBytes, keep, listObjects, readAll, toBody, toLocation } fr
 import { numbers } from '../support/random.ts'
 import { MIB } from '../support/units.ts'
 import { ALL_VARIANTS } from '../support/variants.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
 import type { S3Fault, S3Proxy } from '../tools/s3-proxy.ts'
@@ -170,10 +171,14 @@ test('an object with wrong bytes is not read, and logged once', requires('ceph')
 test('damage in the bucket is found although the disk cache has a right copy', requires('ceph'), async () => {
   await using storage = await createStorage()
   await using folder = await memoryFolder()
-  const { blobs } = storage.open({ cache: { folder: folder.path, limit: 64 * MIB, processes: 1 } })
+  const { blobs, metrics } = storage.open({ cache: { folder: folder.path, limit: 64 * MIB, processes: 1 } })
+  let kept = 0
   for (const bytes of [SMALL, LARGE]) {
-    const location = await keep(blobs, bytes)
+    // By another node: this one would have the bytes in memory.
+    const location = await keep(storage.open().blobs, bytes)
     assert.ok((await blobs.bytes(location))?.equals(bytes))
+    kept += bytes.length
+    await waitFor(() => metrics.read().slipway_disk_cache_bytes! >= kept)
     storage.proxy.fault = () => 'turn-bit'
     assert.equal(await blobs.verify(location), 'damaged')
     storage.proxy.fault = () => undefined
