@@ -225,6 +225,7 @@ describe('a trust', () => {
     [WORKFLOW, {}, true],
     [WORKFLOW, calledBy('Ann/Bakery/.github/workflows/other.yaml@refs/heads/main'), false],
     [WORKFLOW, calledBy('ann/other/.github/workflows/claims.yaml@refs/heads/main'), false],
+    [WORKFLOW, calledBy('bob/bakery/.github/workflows/claims.yaml@refs/heads/main'), false],
     [WORKFLOW, calledBy('Ann/Bakery/.github/workflows/claims.yaml@refs/x.yaml@refs/heads/main'), false],
     [WORKFLOW, { workflow_ref: undefined }, false],
     [{ ...MAIN, workflow: '.github/workflows/claims.yaml' }, {}, true],

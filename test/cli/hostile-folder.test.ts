@@ -361,7 +361,8 @@ describe('a folder that a stranger wrote', () => {
       assert.equal(asked.code, 6)
     }
     writeState({ folder: 'otter' })
-    assert.equal((await clone.run(['delete', '--site', 'otter', '--yes'])).code, 2, 'it is another site')
+    const ofName = await clone.run(['delete', '--site', 'otter', '--yes'])
+    assert.deepEqual([ofName.code, ofName.stderr.includes(slug)], [2, false], 'it is another site')
     assert.equal((await clone.run(['delete', '--site', './otter', '--yes'])).code, 2)
     assert.equal((await blog.run(['publish'])).code, 0, 'the folder of the site itself')
     const named = await clone.run(['publish', '.', '--site', slug])

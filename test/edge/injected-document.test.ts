@@ -52,7 +52,9 @@ describe('the root document of a site with metadata', () => {
     const replies = [await edge.get(slug)]
     for (const title of [null, 'Another', null]) {
       await setTitle(slug, title)
-      replies.push(await edge.get(slug))
+      const reply = await edge.get(slug)
+      assert.equal(reply.text, title === null ? PUBLISHED : titled(title))
+      replies.push(reply)
     }
     for (const [index, { headers, text }] of replies.entries()) {
       for (const condition of [

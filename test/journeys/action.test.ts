@@ -76,9 +76,10 @@ describe('the GitHub Action', () => {
     const payload = JSON.stringify(GITHUB_EVENTS[event].payload)
     for (const [name, content] of Object.entries({ event: payload, output: '', summary: '' }))
       writeFileSync(path(name), content)
-    const { PATH } = process.env
+    // The last two are of `npm run mutations`.
+    const { PATH, MUTATION, NODE_OPTIONS } = process.env
     const env = {
-      ...{ PATH, HOME: home, RUNNER_TEMP: home, CI: 'true', GITHUB_ACTIONS: 'true' },
+      ...{ PATH, MUTATION, NODE_OPTIONS, HOME: home, RUNNER_TEMP: home, CI: 'true', GITHUB_ACTIONS: 'true' },
       ...{ GITHUB_EVENT_PATH: path('event'), GITHUB_OUTPUT: path('output') },
       ...{ GITHUB_STEP_SUMMARY: path('summary'), GITHUB_REPOSITORY: 'ann/bakery' },
       ...{

@@ -90,12 +90,12 @@ const ARCHIVES: [title: string, archive: () => Buffer][] = [
   ['a tar of links through each other', () => tarOf(950, (n) => linkPart(n, `${'../x/'.repeat(12)}${n + 1}`))],
   ['a tar of links to a folder', () => tarOf(900, (n) => n < 450 ? tarPart({ name: `d/${n}.txt` }) : linkPart(n, '../d'))],
   ['a tar of many links with deep targets', () => tarOf(20_000, (n) => linkPart(n, `${'a/'.repeat(45)}${n}`))],
-  ['a tar with a rule that matches in many ways', () => Buffer.concat([tarPart({ name: '.slipwayignore', data: Buffer.from(`${'*a'.repeat(2047)}*b`) }), tarOf(900, deepPart)])],
+  ['a tar with a rule that matches in many ways', () => Buffer.concat([tarPart({ name: '.slipwayignore', data: Buffer.from(`${'*a'.repeat(250)}*b`) }), tarOf(900, longPart)])],
   ['a tar of attributes', () => tarOf(1, (n) => paxPart(Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`${n}.${i}`, 'x']))))],
 ]
 
-function deepPart(number: number): Buffer {
-  return Buffer.concat([paxPart({ path: `${'aab/'.repeat(120)}${number}b` }), tarPart({})])
+function longPart(number: number): Buffer {
+  return Buffer.concat([paxPart({ path: `${'a'.repeat(240)}${number}b` }), tarPart({})])
 }
 
 function linkPart(number: number, linkName: string): Buffer {
