@@ -103,7 +103,7 @@ export class Rows<Name extends TableName, E extends object = Stored<Name>> {
     const { rows } = await this.#select('count', which, [], (all) =>
       all.select((e) => e.fn.countAll().as('count')),
     )
-    return Number(rows[0]?.count ?? 0)
+    return (rows[0]?.count ?? 0) as number
   }
 
   async insert(entity: E): Promise<void> {

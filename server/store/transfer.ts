@@ -69,11 +69,7 @@ export class Transfer {
   }
 
   async countBlobs(): Promise<number> {
-    const { count } = await this.#source
-      .selectFrom('blobs')
-      .select((e) => e.fn.countAll<number>().as('count'))
-      .executeTakeFirstOrThrow()
-    return Number(count)
+    return new Rows(this.#source, 'blobs').count({})
   }
 
   /** `copy` stores those that the target does not have, beside those that are `present`, and returns them. */

@@ -36,12 +36,12 @@ interface ServerRow {
   number: number
 }
 
-const INT8_OID = 20
+const NUMBER_OIDS: readonly number[] = [pg.types.builtins.INT8, pg.types.builtins.NUMERIC]
 
-/** Times, sizes and counts fit into a number. */
+/** Times, sizes, counts and sums of them fit into a number. */
 const TYPES = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format as 'text'),
+    NUMBER_OIDS.includes(oid) ? Number : pg.types.getTypeParser(oid, format as 'text'),
 }
 
 /** Silence of a connection after which the network is probed: Linux waits two hours. */

@@ -352,8 +352,7 @@ export class ReferenceQueries extends QueryGroup {
         union
         select blobs.hash, blobs.size, blobs.slug from blob_names join blobs on blobs.hash = blob_names.hash
         where blob_names.slug = ${slug}) as blobs`.execute(this.db)
-    const [row] = rows
-    return { bytes: Number(row!.bytes), own: Number(row!.own) }
+    return rows[0]!
   }
 
   /** Records the owner of a site with its references, which stay locked until the commit. */

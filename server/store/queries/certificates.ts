@@ -120,7 +120,7 @@ export class CertificateQueries extends QueryGroup {
       .where(sql<boolean>`unused_since is null`)
       .groupBy('state')
       .execute()
-    const count = (state: string) => Number(rows.find((row) => row.state === state)?.count ?? 0)
+    const count = (state: string) => rows.find((row) => row.state === state)?.count ?? 0
     return {
       valid: count('valid'),
       failing: count('failing'),

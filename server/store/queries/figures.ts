@@ -73,11 +73,7 @@ export class FigureQueries extends QueryGroup {
     const counted = await sql<{ state: string; count: number; bytes: number; last: string }>`
       select state, count(*) as count, sum(bytes) as bytes, max(key) as last
       from (${table === 'versions' ? rows : blobs} limit ${limit}) as page group by state`.execute(this.db)
-    const counts = counted.rows.map(({ state, count, bytes }) => ({
-      state,
-      count: Number(count),
-      bytes: Number(bytes),
-    }))
+    const counts = counted.rows.map(({ last: _, ...count }) => count)
     const read = counts.reduce((sum, { count }) => sum + count, 0)
     const last = counted.rows.map((row) => row.last).sort()
     return { counts, last: read < limit ? undefined : last.at(-1) }
@@ -125,8 +121,7 @@ export class FigureQueries extends QueryGroup {
         (select count(*) from (select 1 from certificates
           where problem is not null and unused_since is null limit ${max}) as failing) as certificates
     `.execute(this.db)
-    const { domains, certificates } = rows[0]!
-    return { domains: Number(domains), certificates: Number(certificates) }
+    return rows[0]!
   }
 
   /** Those of these that exist, in no order. */
@@ -218,12 +213,12 @@ export class FigureQueries extends QueryGroup {
     if (keys.length === 0) return new Map()
     const rows = await this.db
       .selectFrom('visit_hours')
-      .select((e) => ['slug', e.fn.sum('requests').as('requests')])
+      .select((e) => ['slug', e.fn.sum<number>('requests').as('requests')])
       .where('slug', 'in', [...keys])
       .where('hour', '>=', since)
       .groupBy('slug')
       .execute()
-    return new Map(rows.map(({ slug, requests }) => [slug, Number(requests)]))
+    return new Map(rows.map(({ slug, requests }) => [slug, requests]))
   }
 
   /** From the figures of their sites, which are counted before. */
@@ -239,9 +234,9 @@ export class FigureQueries extends QueryGroup {
       )
       .select((e) => [
         'sites.owner_id',
-        e.fn.countAll().as('sites'),
-        e.fn.sum('figures.bytes').as('bytes'),
-        e.fn.sum('figures.visits').as('visits'),
+        e.fn.countAll<number>().as('sites'),
+        sql<number>`coalesce(sum(figures.bytes), 0)`.as('bytes'),
+        sql<number>`coalesce(sum(figures.visits), 0)`.as('visits'),
       ])
       .where('sites.owner_id', 'in', ids)
       .where('sites.deleted_at', 'is', null)
@@ -249,12 +244,8 @@ export class FigureQueries extends QueryGroup {
       .execute()
     const byOwner = new Map(owned.map((row) => [row.owner_id, row]))
     const figures = ids.map((id) => {
-      const { sites = 0, bytes = 0, visits = 0 } = byOwner.get(id) ?? {}
-      return {
-        ...NO_FIGURES,
-        id,
-        ...{ sites: Number(sites), bytes: Number(bytes), visits: Number(visits) },
-      }
+      const { owner_id: _, ...counted } = byOwner.get(id) ?? { owner_id: id }
+      return { ...NO_FIGURES, id, ...counted }
     })
     return { figures, last: ids.length < limit ? undefined : ids.at(-1) }
   }
@@ -366,15 +357,17 @@ export class ActivityQueries extends QueryGroup {
     const start = sql<number>`at - at % ${sql.lit(interval)}`
     const rows = await this.db
       .selectFrom('activity')
-      .select((e) => [start.as('start'), 'name', e.fn.sum('value').as('sum'), e.fn.max('value').as('max')])
+      .select((e) => [
+        start.as('at'),
+        'name',
+        e.fn.sum<number>('value').as('sum'),
+        e.fn.max('value').as('max'),
+      ])
       .where('width', '=', width)
       .where('at', '>=', from)
       .groupBy([start, 'name'])
       .execute()
-    return rows.map(({ start, name, sum, max }) => ({
-      ...{ at: Number(start), name },
-      ...{ sum: Number(sum), max: Number(max) },
-    }))
+    return rows.map((row) => ({ ...row }))
   }
 
   deleteBefore(width: number, before: number): Promise<number> {

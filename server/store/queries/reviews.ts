@@ -66,12 +66,12 @@ export class ReviewQueries extends QueryGroup {
 
   /** Threads of a subject, and their characters. */
   async size(subject: ReviewSubject): Promise<{ threads: number; characters: number }> {
-    const { threads, characters } = await this.db
+    return this.db
       .selectFrom('review_threads')
-      .select((e) => [e.fn.countAll<number>().as('threads'), e.fn.sum<number>('characters').as('characters')])
+      .select((e) => e.fn.countAll<number>().as('threads'))
+      .select(sql<number>`coalesce(sum(characters), 0)`.as('characters'))
       .where(isOf(subject))
       .executeTakeFirstOrThrow()
-    return { threads: Number(threads), characters: Number(characters ?? 0) }
   }
 
   async oldestResolved(subject: ReviewSubject, except = ''): Promise<string | undefined> {
@@ -92,7 +92,7 @@ export class ReviewQueries extends QueryGroup {
       .where('status', '=', 'open')
       .groupBy('slug')
       .execute()
-    return new Map(rows.map(({ slug, threads }) => [slug, Number(threads)]))
+    return new Map(rows.map(({ slug, threads }) => [slug, threads]))
   }
 
   /** Another text after each change of a thread, and after each decision. */

@@ -86,8 +86,7 @@ export class UsageQueries extends QueryGroup {
         where holder >= ${FIRST_NETWORK} and holder < ${AFTER_NETWORKS})
       select coalesce(anonymous.bytes, 0) - networks.bytes as bytes, coalesce(anonymous.sites, 0) - networks.sites as sites
       from networks left join usage as anonymous on anonymous.holder = ${ANONYMOUS}`.execute(this.db)
-    const [{ bytes, sites }] = rows as [Holding]
-    return { bytes: Number(bytes), sites: Number(sites) }
+    return { ...rows[0]! }
   }
 
   async removeEmptyNetworks(after: string, last: string): Promise<void> {
@@ -106,18 +105,21 @@ export class UsageQueries extends QueryGroup {
     versionId: string,
   ): Promise<{ trashedSites: number; pendingVersions: number }> {
     const own = this.db.selectFrom('sites').where('owner_id', '=', ownerId)
-    const row = await this.db
+    return this.db
       .selectNoFrom((e) => [
-        own.where('kept_until', 'is not', null).select(e.fn.countAll<number>().as('count')).as('trashed'),
+        own
+          .where('kept_until', 'is not', null)
+          .select(e.fn.countAll<number>().as('count'))
+          .as('trashedSites'),
         own
           .innerJoin('versions', 'versions.slug', 'sites.slug')
           .where('versions.state', '=', 'pending')
           .where('versions.id', '<>', versionId)
           .select(e.fn.countAll<number>().as('count'))
-          .as('pending'),
+          .as('pendingVersions'),
       ])
+      .$castTo<{ trashedSites: number; pendingVersions: number }>()
       .executeTakeFirstOrThrow()
-    return { trashedSites: Number(row.trashed), pendingVersions: Number(row.pending) }
   }
 }
 

@@ -124,7 +124,7 @@ export class VersionQueries extends QueryGroup {
       hashes: listFileHashes(files),
       injectedDocumentHash: row.injected_document_hash,
       uploadBytes: sumUploads(row.state, files),
-      recordBytes: Number(row.record_bytes),
+      recordBytes: row.record_bytes,
     }
   }
 
@@ -167,7 +167,7 @@ export class VersionQueries extends QueryGroup {
 
   /** The bytes of the manifest and the rules of a version, as they are stored; 0 of a record of former files. */
   async recordBytes(id: string): Promise<number> {
-    return Number((await BYTES(this.db, id))[0]?.record_bytes ?? 0)
+    return (await BYTES(this.db, id))[0]?.record_bytes ?? 0
   }
 
   /** The finalized version that a preview of the site shows, the newest one of this name. */
@@ -184,7 +184,7 @@ export class VersionQueries extends QueryGroup {
       .where('preview_until', '>', now)
       .where('state', '=', 'ready')
       .executeTakeFirstOrThrow()
-    return Number(row.previews)
+    return row.previews
   }
 
   /** Also other hashes of the versions. In pages, because a site may have many long manifests. */

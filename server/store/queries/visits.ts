@@ -86,12 +86,7 @@ export class VisitQueries extends QueryGroup {
       .where('hour', '<', to)
       .groupBy(at)
       .execute()
-    return rows.map(({ at, requests, bytes, visitors }) => ({
-      at: Number(at),
-      requests: Number(requests),
-      bytes: Number(bytes),
-      visitors: Number(visitors),
-    }))
+    return rows.map((row) => ({ ...row }))
   }
 
   async top(
@@ -101,17 +96,17 @@ export class VisitQueries extends QueryGroup {
   ): Promise<{ name: string; requests: number }[]> {
     const rows = await this.db
       .selectFrom('visit_names')
-      .select((e) => ['name', e.fn.sum<number>('requests').as('sum')])
+      .select((e) => ['name', e.fn.sum<number>('visit_names.requests').as('requests')])
       .where('slug', '=', slug)
       .where('day', '>=', from)
       .where('day', '<', to)
       .where('kind', '=', kind)
       .groupBy('name')
-      .orderBy('sum', 'desc')
+      .orderBy((e) => e.fn.sum('visit_names.requests'), 'desc')
       .orderBy('name')
       .limit(limit)
       .execute()
-    return rows.map(({ name, sum }) => ({ name, requests: Number(sum) }))
+    return rows.map((row) => ({ ...row }))
   }
 
   /** Days without requests are omitted. Finds each by the whole primary key: the names of a day may be many. */
@@ -228,7 +223,7 @@ export class VisitQueries extends QueryGroup {
       .where('hour', '>=', day)
       .where('hour', '<', day + DAY_MS)
       .executeTakeFirstOrThrow()
-    return Number(row.visitors)
+    return row.visitors ?? 0
   }
 
   async #insertVisitors(sites: readonly SiteVisits[], day: number) {
