@@ -15,6 +15,7 @@ import type { EdgeResponse } from '../edge/response.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import { ApiError } from '../lib/errors.ts'
 import { html } from '../lib/html.ts'
+import { parseJsonObject } from '../lib/json-object.ts'
 import type { Services } from '../services.ts'
 import { sendPage } from '../web/pages.ts'
 import { charge } from './auth.ts'
@@ -231,7 +232,7 @@ const MAX_REDIRECT_URI_LENGTH = 512
  * that is in many programs proves nothing. Grant and response types are replaced by those that exist (RFC 7591, 2).
  */
 function readRegistration(body: unknown): { metadata: string } | OAuthProblem {
-  const given = parse(body)
+  const given = parseJsonObject(String(body))
   if (!given) return { error: 'invalid_client_metadata', error_description: 'the body must be a JSON object' }
   const { client_name: name, redirect_uris: uris = [], grant_types: grants } = given
   const named = PROGRAM_GRANT_TYPES.filter((type) => Array.isArray(grants) && grants.includes(type))
@@ -259,17 +260,6 @@ function findProblem(uris: unknown): string | undefined {
   const invalid = uris.find((uri) => !isRedirectUri(uri))
   if (invalid === undefined) return undefined
   return `has ${invalid}: expected https, http on a loopback address, or a scheme of the program followed by a slash, and no error in the query`
-}
-
-function parse(body: unknown): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(String(body))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
-  }
 }
 
 type DeviceServices = Pick<Services, 'deviceSignIns' | 'programs' | 'limits'>
