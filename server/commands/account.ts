@@ -82,8 +82,7 @@ function readLimits(options: string[]): LimitsChange {
       throw new UsageError(
         `account plan takes ${EXCEPTIONS.map(toOption).join(', ')}, each followed by a value, or by plan for that of the plan: ${option}`,
       )
-    const setting = { ...LIMIT_SETTINGS[limit], name: option }
-    change[limit] = value === 'plan' ? null : readValue(setting, value)
+    change[limit] = value === 'plan' ? null : readValue(option, LIMIT_SETTINGS[limit], value)
   }
   return change
 }

@@ -26,7 +26,7 @@ export const block: Command = {
   }),
 }
 
-const LIFETIME = duration('--for', 60, [60, 365 * DAY_SECONDS], 'When a block ends.')
+const LIFETIME = duration(60, [60, 365 * DAY_SECONDS], 'When a block ends.')
 
 function actions(kind: BlockKind): Record<string, Action> {
   const operands = [OPERAND[kind]]

@@ -19,9 +19,9 @@ export const move: Command = {
 const REPORT_INTERVAL_MS = 1000
 
 const MOVE_OPTIONS = [
-  { key: 'data', setting: text('--to-data', '', 'Folder') },
-  { key: 'databaseUrl', setting: databaseUrl('--to-database', 'URL of a database') },
-  { key: 'blobsUrl', setting: bucketUrl('--to-blobs', 'URL of a bucket') },
+  { key: 'data', name: '--to-data', type: text('', '') },
+  { key: 'databaseUrl', name: '--to-database', type: databaseUrl('') },
+  { key: 'blobsUrl', name: '--to-blobs', type: bucketUrl('') },
 ] as const
 
 /** Exit code 1 when the source has lost or damaged files. */
@@ -52,14 +52,14 @@ async function moveTo(context: CommandContext, rest: string[]): Promise<number> 
 function parseMoveTarget(args: string[], databaseUrl: string): Partial<StorageSettings> {
   const to: { -readonly [Name in keyof StorageSettings]?: string } = databaseUrl ? { databaseUrl } : {}
   for (let at = 0; at < args.length; at += 2) {
-    const option = MOVE_OPTIONS.find(({ setting }) => setting.name === args[at])
+    const option = MOVE_OPTIONS.find(({ name }) => name === args[at])
     const value = args[at + 1]
     if (option === undefined || !value) {
       const given = /^--[a-z-]+/.exec(args[at]!)?.[0] ?? 'a value without an option'
-      const known = MOVE_OPTIONS.map(({ setting }) => setting.name)
+      const known = MOVE_OPTIONS.map(({ name }) => name)
       throw new UsageError(`move takes ${known.join(', ')}, each followed by a value: ${given}`)
     }
-    to[option.key] = readValue(option.setting, value)
+    to[option.key] = readValue(option.name, option.type, value)
   }
   if (to.data !== undefined || (to.databaseUrl !== undefined && to.blobsUrl !== undefined)) return to
   throw new UsageError(

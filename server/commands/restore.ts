@@ -23,9 +23,9 @@ async function restoreBackup(context: CommandContext, args: string[]): Promise<n
   if (!toData) throw new UsageError('restore needs --to-data FOLDER.')
   const to = {
     databaseUrl: toDatabase
-      ? readValue(databaseUrl('--to-database', 'URL of a database'), toDatabase)
+      ? readValue('--to-database', databaseUrl(''), toDatabase)
       : config.moveDatabaseUrl,
-    blobsUrl: toBlobs ? readValue(bucketUrl('--to-blobs', 'URL of a bucket'), toBlobs) : '',
+    blobsUrl: toBlobs ? readValue('--to-blobs', bucketUrl(''), toBlobs) : '',
   }
   const { openBackupTarget, restoreData } = await import('../operations/copies.ts')
   const { readManifest } = await import('../operations/backup/manifest.ts')

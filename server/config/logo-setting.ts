@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Logo } from '../lib/branding.ts'
 import { decodeUtf8 } from '../lib/decode-utf8.ts'
-import type { Setting } from './setting-types.ts'
+import type { SettingType } from './setting-types.ts'
 
 const MAX_LOGO_BYTES = 64 * 1024
 const PNG_SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
@@ -24,8 +24,8 @@ const DRAWING_ELEMENTS = new Set([
 ])
 
 /** The logo of the service: an SVG or PNG file, read when the service starts. */
-export function logoFile(name: string, description: string): Setting<Logo | undefined> {
-  return { name, defaultValue: undefined, defaultLabel: '', description, read: readLogo }
+export function logoFile(description: string): SettingType<Logo | undefined> {
+  return { defaultValue: undefined, defaultLabel: '', description, read: readLogo }
 }
 
 function readLogo(path: string): Logo {

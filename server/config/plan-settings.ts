@@ -2,7 +2,8 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Limits } from '../../protocol/api/account.schema.ts'
 import { MAX_FILES } from '../../protocol/api/publish.ts'
 import type { PlanTable } from '../accounts/plans.ts'
-import { countLimit, integer, planName, readValue, type Setting, sizeLimit } from './setting-types.ts'
+import { parseJsonObject } from '../lib/json-object.ts'
+import { countLimit, integer, planName, readValue, type SettingType, sizeLimit } from './setting-types.ts'
 
 const MAX_PLANS = 100
 const MAX_TABLE_BYTES = 2 ** 20
@@ -13,32 +14,17 @@ export type GivenPlan = Partial<Limits> & { name?: string }
  * The limits of `free`, most of which are settings of their own, and how each is read in the table of plans and in the
  * commands of the operator.
  */
-export const LIMIT_SETTINGS: Readonly<Record<keyof Limits, Setting<number>>> = {
-  requestsPerHour: countLimit(
-    'SLIPWAY_RATE_FREE',
-    60,
-    [1, 1e9],
-    'API requests per hour for an account on the first plan.',
-  ),
-  sites: countLimit('sites', 10_000, [0, 1e9], 'Sites, with those in the trash.'),
-  bytes: sizeLimit(
-    'bytes',
-    100 * 2 ** 30,
-    [0, 2 ** 50],
-    'Size of all versions of all sites, each content once.',
-  ),
-  domains: countLimit('SLIPWAY_DOMAINS_FREE', 1, [0, 1e6], 'Custom domains of an account on the first plan.'),
-  filesPerSite: integer('SLIPWAY_FILES', 1000, [1, MAX_FILES], 'Maximum number of files of a site.'),
-  fileBytes: sizeLimit('SLIPWAY_FILE_BYTES', 5 * 2 ** 30, [1, 2 ** 40], 'Maximum size of a file of a site.'),
-  siteBytes: sizeLimit('SLIPWAY_SITE_BYTES', 10 * 2 ** 30, [1, 2 ** 44], 'Maximum total size of a site.'),
-  versionsKept: integer(
-    'SLIPWAY_VERSIONS_KEPT',
-    10,
-    [1, 1000],
-    'Number of live versions to keep for each site.',
-  ),
-  draftsKept: integer('SLIPWAY_DRAFTS_KEPT', 10, [1, 1000], 'Number of drafts to keep for each site.'),
-  previews: integer('SLIPWAY_PREVIEWS', 50, [1, 1000], 'Maximum number of previews of a site.'),
+export const LIMIT_SETTINGS: Readonly<Record<keyof Limits, SettingType<number>>> = {
+  requestsPerHour: countLimit(60, [1, 1e9], 'API requests per hour for an account on the first plan.'),
+  sites: countLimit(10_000, [0, 1e9], 'Sites, with those in the trash.'),
+  bytes: sizeLimit(100 * 2 ** 30, [0, 2 ** 50], 'Size of all versions of all sites, each content once.'),
+  domains: countLimit(1, [0, 1e6], 'Custom domains of an account on the first plan.'),
+  filesPerSite: integer(1000, [1, MAX_FILES], 'Maximum number of files of a site.'),
+  fileBytes: sizeLimit(5 * 2 ** 30, [1, 2 ** 40], 'Maximum size of a file of a site.'),
+  siteBytes: sizeLimit(10 * 2 ** 30, [1, 2 ** 44], 'Maximum total size of a site.'),
+  versionsKept: integer(10, [1, 1000], 'Number of live versions to keep for each site.'),
+  draftsKept: integer(10, [1, 1000], 'Number of drafts to keep for each site.'),
+  previews: integer(50, [1, 1000], 'Maximum number of previews of a site.'),
 }
 
 /** Limits without a setting of their own, of the plans that always exist. */
@@ -78,14 +64,14 @@ export interface PlanValues {
 }
 
 /** The table of plans: JSON, or the path of a file with it. Limits that a plan leaves out are those of `free`. */
-export function planTable(name: string, description: string): Setting<Readonly<Record<string, GivenPlan>>> {
+export function planTable(description: string): SettingType<Readonly<Record<string, GivenPlan>>> {
   const read = (given: string) => {
     const table = parseTable(given)
     const entries = Object.entries(table)
     if (entries.length > MAX_PLANS) throw new Error(`it must have at most ${MAX_PLANS} plans`)
     return Object.fromEntries(entries.map(([id, plan]) => [id, readPlan(id, plan)]))
   }
-  return { name, defaultValue: {}, defaultLabel: '{}', description, read }
+  return { defaultValue: {}, defaultLabel: '{}', description, read }
 }
 
 /** All plans with all of their limits. `free` comes first, then `hobby`. */
@@ -153,10 +139,8 @@ function findEqualNames(values: PlanValues): string[] {
 
 function parseTable(given: string): object {
   const text = given.trimStart().startsWith('{') ? given : readTable(given)
-  try {
-    const table: unknown = JSON.parse(text)
-    if (typeof table === 'object' && table !== null && !Array.isArray(table)) return table
-  } catch {}
+  const table = parseJsonObject(text)
+  if (table) return table
   throw new Error('it must be a JSON object such as {"team":{"requestsPerHour":1000,"bytes":"500GB"}}')
 }
 
@@ -175,22 +159,19 @@ function readPlan(id: string, given: unknown): GivenPlan {
   if (typeof given !== 'object' || given === null) throw new Error(`the plan ${id} must be a JSON object`)
   return Object.fromEntries(
     Object.entries(given).map(([field, value]) => {
-      const setting = field === 'name' ? planName('name', '', '') : findLimit(field)
+      const setting = field === 'name' ? planName('', '') : findLimit(field)
       if (setting === undefined)
         throw new Error(
           `the plan ${id} has the field ${field}; those of a plan are name, ${Object.keys(LIMIT_SETTINGS).join(', ')}`,
         )
       return [
         field,
-        readValue<string | number>(
-          { ...setting, name: `${id}.${field}` } as Setting<string | number>,
-          String(value),
-        ),
+        readValue<string | number>(`${id}.${field}`, setting as SettingType<string | number>, String(value)),
       ]
     }),
   )
 }
 
-function findLimit(field: string): Setting<number> | undefined {
+function findLimit(field: string): SettingType<number> | undefined {
   return Object.hasOwn(LIMIT_SETTINGS, field) ? LIMIT_SETTINGS[field as keyof Limits] : undefined
 }

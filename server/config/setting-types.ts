@@ -24,9 +24,8 @@ import { parseConnectionUrl } from '../store/postgres/connection-url.ts'
 const MAX_RESERVE_BYTES = 2 ** 44
 const MAX_RESERVE_PERCENT = 90
 
-/** One row of the table of settings. `read` parses a value or throws a description of the allowed values. */
-export interface Setting<T> {
-  name: string
+/** The values of a setting. `read` parses one or throws a description of the allowed values. */
+export interface SettingType<T> {
   defaultValue: T
   /** Shown in the list of settings in place of a default. */
   defaultLabel?: string
@@ -35,13 +34,18 @@ export interface Setting<T> {
   description: string
 }
 
+/** One row of the table of settings. */
+export interface Setting<T> extends SettingType<T> {
+  name: string
+}
+
 /** A value that is not allowed: a line with the name of its setting. */
 export class SettingError extends Error {
   override name = 'SettingError'
 }
 
 /** Parses a value; SettingError without the value of a secret. */
-export function readValue<T>({ name, read, secret }: Setting<T>, given: string): T {
+export function readValue<T>(name: string, { read, secret }: SettingType<T>, given: string): T {
   try {
     return read(given)
   } catch (error) {
@@ -50,29 +54,24 @@ export function readValue<T>({ name, read, secret }: Setting<T>, given: string):
   }
 }
 
-function define<T>(
-  name: string,
-  defaultValue: T,
-  description: string,
-  read: (given: string) => T,
-): Setting<T> {
-  return { name, defaultValue, description, read }
+function define<T>(defaultValue: T, description: string, read: (given: string) => T): SettingType<T> {
+  return { defaultValue, description, read }
 }
 
-export function text(name: string, defaultValue: string, description: string): Setting<string> {
-  return define(name, defaultValue, description, (given) => given)
+export function text(defaultValue: string, description: string): SettingType<string> {
+  return define(defaultValue, description, (given) => given)
 }
 
-export function displayName(name: string, defaultValue: string, description: string): Setting<string> {
-  return define(name, defaultValue, description, (given) => {
+export function displayName(defaultValue: string, description: string): SettingType<string> {
+  return define(defaultValue, description, (given) => {
     if (!/^[^\p{C}]{1,40}$/u.test(given) || given.trim() === '')
       throw new Error('it must be a name of 1 to 40 characters')
     return given
   })
 }
 
-export function planName(name: string, defaultValue: string, description: string): Setting<string> {
-  const setting = displayName(name, defaultValue, description)
+export function planName(defaultValue: string, description: string): SettingType<string> {
+  const setting = displayName(defaultValue, description)
   return {
     ...setting,
     read(given) {
@@ -83,12 +82,11 @@ export function planName(name: string, defaultValue: string, description: string
 }
 
 export function integer(
-  name: string,
   defaultValue: number,
   [min, max]: [number, number],
   description: string,
-): Setting<number> {
-  return define(name, defaultValue, description, (given) => {
+): SettingType<number> {
+  return define(defaultValue, description, (given) => {
     const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN
     if (!(value >= min && value <= max)) throw new Error(`it must be a whole number from ${min} to ${max}`)
     return value
@@ -97,37 +95,35 @@ export function integer(
 
 /** A size in bytes: `500000`, `500MB`, `1.5GB` (powers of 1,000) or `512MiB` (powers of 1,024). */
 export function bytes(
-  name: string,
   defaultValue: number,
   [min, max]: [number, number],
   description: string,
-): Setting<number> {
+): SettingType<number> {
   const allowed = `it must be a size from ${formatSize(min)} to ${formatSize(max)}, such as 500MB or 2GiB`
-  return quantity({ name, defaultValue, description, units: BYTE_UNITS, min, max, allowed })
+  return quantity({ defaultValue, description, units: BYTE_UNITS, min, max, allowed })
 }
 
 /** A duration in seconds: `90`, `90s`, `30m`, `24h` or `30d`. */
 export function duration(
-  name: string,
   defaultValue: number,
   [min, max]: [number, number],
   description: string,
-): Setting<number> {
+): SettingType<number> {
   const allowed = `it must be a duration from ${formatQuantity(min, TIME_UNITS)} to ${formatQuantity(max, TIME_UNITS)}, such as 90s, 30m, 24h or 30d`
-  return quantity({ name, defaultValue, description, units: TIME_UNITS, min, max, allowed })
+  return quantity({ defaultValue, description, units: TIME_UNITS, min, max, allowed })
 }
 
 /** A number that `unlimited` removes. */
-export function countLimit(...row: Parameters<typeof integer>): Setting<number> {
+export function countLimit(...row: Parameters<typeof integer>): SettingType<number> {
   return unlimitable(integer(...row), 'A number')
 }
 
 /** A size that `unlimited` removes. */
-export function sizeLimit(...row: Parameters<typeof bytes>): Setting<number> {
+export function sizeLimit(...row: Parameters<typeof bytes>): SettingType<number> {
   return unlimitable(bytes(...row), 'A size')
 }
 
-function unlimitable(setting: Setting<number>, kind: string): Setting<number> {
+function unlimitable(setting: SettingType<number>, kind: string): SettingType<number> {
   return {
     ...setting,
     description: `${setting.description} ${kind} or \`unlimited\`.`,
@@ -142,22 +138,18 @@ function unlimitable(setting: Setting<number>, kind: string): Setting<number> {
   }
 }
 
-function optionalText(name: string, description: string, read: (given: string) => string): Setting<string> {
-  return define(name, '', description, read)
-}
-
 /** A setting that is undefined by default, and when its value is `defaultLabel`. */
 export function optional<T>(
-  { defaultValue: _, ...setting }: Setting<T>,
+  { defaultValue: _, ...setting }: SettingType<T>,
   defaultLabel: string,
-): Setting<T | undefined> {
+): SettingType<T | undefined> {
   const read = (given: string) => (given === defaultLabel ? undefined : setting.read(given))
   return { ...setting, read, defaultValue: undefined, defaultLabel }
 }
 
 /** Addresses of DNS servers with ports in the form of `dns.Resolver.setServers`; empty for those of the system. */
-export function dnsServers(name: string, description: string): Setting<readonly string[]> {
-  return define(name, [], description, (given) => {
+export function dnsServers(description: string): SettingType<readonly string[]> {
+  return define([], description, (given) => {
     const servers = given.split(',').map((one) => one.trim())
     const resolver = new Resolver()
     try {
@@ -173,8 +165,8 @@ export function dnsServers(name: string, description: string): Setting<readonly 
 }
 
 /** Addresses and networks, separated by commas, or `private`. */
-export function networks(name: string, description: string): Setting<BlockList | undefined> {
-  return define(name, undefined, description, (given) => {
+export function networks(description: string): SettingType<BlockList | undefined> {
+  return define(undefined, description, (given) => {
     const list = new BlockList()
     const all = given === 'private' ? PRIVATE_NETWORKS : given.split(',').map((one) => one.trim())
     for (const one of all) {
@@ -193,8 +185,8 @@ export function networks(name: string, description: string): Setting<BlockList |
 }
 
 /** Labels of host names, separated by commas; none by default. */
-export function labels(name: string, description: string): Setting<readonly string[]> {
-  return define(name, [], description, (given) => {
+export function labels(description: string): SettingType<readonly string[]> {
+  return define([], description, (given) => {
     const names = given.split(',').map((one) => one.trim().toLowerCase())
     if (!names.every((one) => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(one)))
       throw new Error('it must be names such as intranet,blog: letters, digits and hyphens')
@@ -202,7 +194,7 @@ export function labels(name: string, description: string): Setting<readonly stri
   })
 }
 
-export function signUpPolicy(name: string, description: string): Setting<SignUpPolicy> {
+export function signUpPolicy(description: string): SettingType<SignUpPolicy> {
   const read = (given: string): SignUpPolicy => {
     if (given === 'open' || given === 'invitation' || given === 'closed') return { kind: given }
     const domains = /^domains:(.+)$/
@@ -213,7 +205,7 @@ export function signUpPolicy(name: string, description: string): Setting<SignUpP
       return { kind: 'domains', domains }
     throw new Error('it must be open, invitation, closed, or domains:example.com,example.org')
   }
-  return { name, defaultValue: { kind: 'open' }, defaultLabel: 'open', description, read }
+  return { defaultValue: { kind: 'open' }, defaultLabel: 'open', description, read }
 }
 
 const PUBLIC_ISSUERS: Record<Forge, string> = {
@@ -222,10 +214,7 @@ const PUBLIC_ISSUERS: Record<Forge, string> = {
 }
 
 /** Issuers of tokens of CI jobs, each with the kind of its forge. Without TLS on this machine only. */
-export function issuers(
-  name: string,
-  description: string,
-): Setting<readonly { forge: Forge; url: string }[]> {
+export function issuers(description: string): SettingType<readonly { forge: Forge; url: string }[]> {
   const read = (given: string) => {
     if (given === 'off') return []
     return given.split(',').map((one) => {
@@ -239,11 +228,11 @@ export function issuers(
     })
   }
   const defaultLabel = FORGES.join(',')
-  return { name, defaultValue: read(defaultLabel), defaultLabel, description, read }
+  return { defaultValue: read(defaultLabel), defaultLabel, description, read }
 }
 
 /** Programs with the URL of their document and their redirect URIs. */
-export function oauthClients(name: string, description: string): Setting<readonly KnownClient[]> {
+export function oauthClients(description: string): SettingType<readonly KnownClient[]> {
   const read = (given: string) => {
     if (given === 'none') return []
     return given.split(',').map((one) => {
@@ -261,7 +250,7 @@ export function oauthClients(name: string, description: string): Setting<readonl
       )
     })
   }
-  return { name, defaultValue: [], defaultLabel: 'none', description, read }
+  return { defaultValue: [], defaultLabel: 'none', description, read }
 }
 
 function isIssuer(text: string): boolean {
@@ -270,8 +259,8 @@ function isIssuer(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackUrl(text))
 }
 
-export function bytesOrPercent(name: string, description: string): Setting<ReserveSize> {
-  return define(name, { bytes: 0 }, description, (given) => {
+export function bytesOrPercent(description: string): SettingType<ReserveSize> {
+  return define({ bytes: 0 }, description, (given) => {
     const size = parseQuantity(given, BYTE_UNITS)
     if (size <= MAX_RESERVE_BYTES) return { bytes: size }
     const [, percent] = /^(\d{1,2}(?:\.\d{1,2})?)%$/.exec(given) ?? []
@@ -282,16 +271,16 @@ export function bytesOrPercent(name: string, description: string): Setting<Reser
   })
 }
 
-export function mailAddress(name: string, description: string): Setting<string> {
-  return optionalText(name, description, (given) => {
+export function mailAddress(description: string): SettingType<string> {
+  return define('', description, (given) => {
     if (!/^[^\s<>@,]+@[^\s<>@,]+$/.test(given)) throw new Error('it must be an email address')
     return given
   })
 }
 
 /** An origin, without a trailing slash. */
-export function origin(name: string, description: string): Setting<string> {
-  const { read, ...setting } = address(name, description, ['http:', 'https:'])
+export function origin(description: string): SettingType<string> {
+  const { read, ...setting } = address(description, ['http:', 'https:'])
   return {
     ...setting,
     read(given) {
@@ -303,20 +292,20 @@ export function origin(name: string, description: string): Setting<string> {
 }
 
 /** '' for no page. */
-export function link(name: string, description: string): Setting<string> {
-  const { read, ...setting } = address(name, description, ['http:', 'https:'])
+export function link(description: string): SettingType<string> {
+  const { read, ...setting } = address(description, ['http:', 'https:'])
   return { ...setting, read: (given) => new URL(read(given)).href }
 }
 
-export function color(name: string, description: string): Setting<string> {
-  return optionalText(name, description, (given) => {
+export function color(description: string): SettingType<string> {
+  return define('', description, (given) => {
     if (!/^#(?:[\da-f]{3}){1,2}$/i.test(given)) throw new Error('it must be a color such as #0b5a75')
     return (given.length === 4 ? given.replace(/[\da-f]/gi, '$&$&') : given).toLowerCase()
   })
 }
 
-export function sender(name: string, description: string): Setting<string> {
-  return optionalText(name, description, (given) => {
+export function sender(description: string): SettingType<string> {
+  return define('', description, (given) => {
     if (!/^(?:[^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(given))
       throw new Error(
         'it must be an email address, or a name and an email address: Slipway <slipway@example.org>',
@@ -325,13 +314,8 @@ export function sender(name: string, description: string): Setting<string> {
   })
 }
 
-export function address(
-  name: string,
-  description: string,
-  schemes: string[],
-  defaultValue = '',
-): Setting<string> {
-  return define(name, defaultValue, description, (given) => {
+export function address(description: string, schemes: string[], defaultValue = ''): SettingType<string> {
+  return define(defaultValue, description, (given) => {
     const url = URL.parse(given)
     if (!url || !schemes.includes(url.protocol) || url.hostname === '') {
       throw new Error(
@@ -342,8 +326,8 @@ export function address(
   })
 }
 
-export function hostName(name: string, defaultValue: string, description: string): Setting<string> {
-  return define(name, defaultValue, description, (given) => {
+export function hostName(defaultValue: string, description: string): SettingType<string> {
+  return define(defaultValue, description, (given) => {
     const host = given.toLowerCase()
     if (
       host.length > 190 ||
@@ -355,8 +339,8 @@ export function hostName(name: string, defaultValue: string, description: string
   })
 }
 
-export function secret(name: string, description: string): Setting<string> {
-  const setting = optionalText(name, description, (given) => {
+export function secret(description: string): SettingType<string> {
+  const setting = define('', description, (given) => {
     const problem = findSecretProblem(given)
     if (problem !== undefined) throw new Error(problem)
     return given
@@ -364,16 +348,16 @@ export function secret(name: string, description: string): Setting<string> {
   return { ...setting, secret: true }
 }
 
-export function databaseUrl(name: string, description: string): Setting<string> {
-  return parsedUrl(name, description, parseConnectionUrl)
+export function databaseUrl(description: string): SettingType<string> {
+  return parsedUrl(description, parseConnectionUrl)
 }
 
-export function bucketUrl(name: string, description: string): Setting<string> {
-  return parsedUrl(name, description, parseBucketUrl)
+export function bucketUrl(description: string): SettingType<string> {
+  return parsedUrl(description, parseBucketUrl)
 }
 
-export function backupTarget(name: string, description: string): Setting<string> {
-  return optionalText(name, description, (given) => {
+export function backupTarget(description: string): SettingType<string> {
+  return define('', description, (given) => {
     try {
       if (given.startsWith('s3:')) parseBucketUrl(given)
     } catch (error) {
@@ -384,8 +368,8 @@ export function backupTarget(name: string, description: string): Setting<string>
 }
 
 /** Never shown: it may have a password, even where it must not. `parse` throws a sentence without a subject. */
-function parsedUrl(name: string, description: string, parse: (given: string) => unknown): Setting<string> {
-  const setting = optionalText(name, description, (given) => {
+function parsedUrl(description: string, parse: (given: string) => unknown): SettingType<string> {
+  const setting = define('', description, (given) => {
     try {
       parse(given)
     } catch (error) {
@@ -396,33 +380,32 @@ function parsedUrl(name: string, description: string, parse: (given: string) => 
   return { ...setting, secret: true }
 }
 
-export function onOff(name: string, description: string): Setting<'on' | 'off'> {
-  return oneOf(name, ['on', 'off'], description)
+export function onOff(description: string): SettingType<'on' | 'off'> {
+  return oneOf(['on', 'off'], description)
 }
 
 /** The default is the first of the allowed values, unless another one is given. */
 export function oneOf<T extends string>(
-  name: string,
   allowed: readonly [T, ...T[]],
   description: string,
   defaultValue: NoInfer<T> = allowed[0],
-): Setting<T> {
-  return define(name, defaultValue, description, (given) => {
+): SettingType<T> {
+  return define(defaultValue, description, (given) => {
     const value = allowed.find((one) => one === given)
     if (value === undefined) throw new Error(`it must be one of ${allowed.join(', ')}`)
     return value
   })
 }
 
-export function file(name: string, description: string): Setting<string> {
-  return optionalText(name, description, (given) => {
+export function file(description: string): SettingType<string> {
+  return define('', description, (given) => {
     if (!isFile(given, constants.R_OK)) throw new Error('it must be a file that can be read')
     return given
   })
 }
 
-export function certificateFile(name: string, description: string): Setting<string> {
-  const setting = file(name, description)
+export function certificateFile(description: string): SettingType<string> {
+  const setting = file(description)
   return {
     ...setting,
     read(given) {
@@ -438,8 +421,8 @@ export function certificateFile(name: string, description: string): Setting<stri
 }
 
 /** Names of environment variables, separated by commas; none of the service's own, which may be secrets. */
-export function variableNames(name: string, description: string): Setting<readonly string[]> {
-  return define(name, [], description, (given) => {
+export function variableNames(description: string): SettingType<readonly string[]> {
+  return define([], description, (given) => {
     const names = given.split(',').map((one) => one.trim())
     if (names.some((one) => !/^[A-Za-z_]\w*$/.test(one) || one.startsWith('SLIPWAY_')))
       throw new Error('it must be names of environment variables, separated by commas, none of SLIPWAY_…')
@@ -447,8 +430,8 @@ export function variableNames(name: string, description: string): Setting<readon
   })
 }
 
-export function program(name: string, description: string): Setting<string> {
-  return optionalText(name, description, (given) => {
+export function program(description: string): SettingType<string> {
+  return define('', description, (given) => {
     if (!isAbsolute(given) || !isFile(given, constants.X_OK))
       throw new Error('it must be the absolute path of an executable program')
     return given
@@ -460,8 +443,8 @@ export type ScannerSetting =
   | { kind: 'clamd'; address: { path: string } | { host: string; port: number } }
 
 /** A program, or ClamAV's daemon at the path of its socket or at host and port. */
-export function scanner(name: string, description: string): Setting<ScannerSetting | undefined> {
-  return define(name, undefined, description, (given) => {
+export function scanner(description: string): SettingType<ScannerSetting | undefined> {
+  return define(undefined, description, (given) => {
     const [, path, host, port] = /^clamd:(?:(\/.+)|\[?([^\s/[\]]+?)\]?:(\d{1,5}))$/.exec(given) ?? []
     if (path !== undefined) return { kind: 'clamd', address: { path } }
     if (host !== undefined && Number(port) > 0 && Number(port) <= 65535)
@@ -474,8 +457,8 @@ export function scanner(name: string, description: string): Setting<ScannerSetti
   })
 }
 
-export function base64url(name: string, description: string): Setting<string> {
-  const setting = optionalText(name, description, (given) => {
+export function base64url(description: string): SettingType<string> {
+  const setting = define('', description, (given) => {
     if (!/^[\w-]{16,}={0,2}$/.test(given)) throw new Error('it must be a key in base64url')
     return given
   })
@@ -483,7 +466,6 @@ export function base64url(name: string, description: string): Setting<string> {
 }
 
 interface Quantity {
-  name: string
   defaultValue: number
   description: string
   units: Units
@@ -492,9 +474,8 @@ interface Quantity {
   allowed: string
 }
 
-function quantity({ name, defaultValue, description, units, min, max, allowed }: Quantity): Setting<number> {
+function quantity({ defaultValue, description, units, min, max, allowed }: Quantity): SettingType<number> {
   return {
-    name,
     defaultValue,
     defaultLabel: formatQuantity(defaultValue, units),
     description,

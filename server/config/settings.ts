@@ -54,7 +54,7 @@ export function readConfig(
   for (const [key, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
     const given = environment[setting.name]
     try {
-      values[key] = given ? readValue(setting, given) : setting.defaultValue
+      values[key] = given ? readValue(setting.name, setting, given) : setting.defaultValue
     } catch (error) {
       problems.push((error as Error).message)
     }

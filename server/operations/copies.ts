@@ -173,7 +173,7 @@ function assertBackedUpHere(config: Config, target: string): void {
 export async function openBackupTarget(target: string): Promise<BackupTarget> {
   if (isBucketUrl(target)) {
     const { S3Target } = await import('./backup/s3-target.ts')
-    return new S3Target(parseBucketUrl(readValue(bucketUrl('TARGET', ''), target)))
+    return new S3Target(parseBucketUrl(readValue('TARGET', bucketUrl(''), target)))
   }
   const { FolderTarget } = await import('./backup/folder-target.ts')
   return FolderTarget.open(resolve(target))

@@ -1,6 +1,5 @@
 import { parseBucketUrl } from '../../../packages/s3-client/bucket-url.ts'
-import { type KeyOfScope, settingScopes } from '../../config/setting-scopes.ts'
-import { settings } from '../../config/setting-table.ts'
+import { FLEET_KEYS, type KeyOfScope, settings } from '../../config/setting-table.ts'
 import { type Config, ConfigError } from '../../config/settings.ts'
 import type { Log } from '../../lib/log.ts'
 import { hashToken, type Secrets, Signer } from '../../lib/tokens.ts'
@@ -15,10 +14,8 @@ export class FleetSettings {
 
   constructor(config: Config, secret: Secrets) {
     const signer = new Signer(secret, 'fleet settings')
-    const keys = Object.keys(settingScopes) as (keyof typeof settingScopes)[]
-    const shared = keys.filter((key) => settingScopes[key] === 'fleet')
     this.#own = new Map(
-      shared.map((key) => {
+      FLEET_KEYS.map((key) => {
         const { name } = settings[key]
         return [name, signer.signAll([name, serialize(config[key])])]
       }),
