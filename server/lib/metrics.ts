@@ -1,4 +1,11 @@
-import { type LabelsOf, METRICS, type MetricFamily, type MetricName } from './metric-table.ts'
+import {
+  LATENCY_SECONDS,
+  type LabelsOf,
+  METRICS,
+  type MetricFamily,
+  type MetricName,
+  REPORTED,
+} from './metric-table.ts'
 import { settlesWithin } from './settles-within.ts'
 
 /** A collection waits this long for a database or a disk, then has former values. Workers have longer to report. */
@@ -85,7 +92,7 @@ export class Metrics {
 
   histogram<Name extends MetricName>(name: Name, ...[labels]: Labels<Name>): Histogram {
     const series = this.#series(name, labels)
-    series.histogram ??= new Histogram((METRICS[name] as MetricFamily).buckets ?? [])
+    series.histogram ??= new Histogram((METRICS[name] as MetricFamily).buckets ?? LATENCY_SECONDS)
     return series.histogram
   }
 
@@ -104,9 +111,7 @@ export class Metrics {
   }
 
   read(): Record<string, number> {
-    const samples = FAMILIES.filter(([, family]) => family.isReported).flatMap(([name]) =>
-      this.#samples(name),
-    )
+    const samples = (Object.keys(REPORTED) as MetricName[]).flatMap((name) => this.#samples(name))
     return Object.fromEntries(samples.map(([name, labels, value]) => [withLabels(name, labels), value]))
   }
 
