@@ -20,10 +20,10 @@ import { endRedirects } from '../sites/names.ts'
 import { deleteSite } from '../sites/trash.ts'
 import { deleteVersions, writeWithPending } from '../sites/version.ts'
 import type { Versions } from '../sites/version-history.ts'
+import type { SiteEnd } from '../store/queries/sites.ts'
 import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../store/tables/nodes.ts'
-import type { Site } from '../store/tables/sites.ts'
 import { COUNTER_RETENTION_MS } from '../store/tables/usage.ts'
 import type { AccountDeletion } from './account-deletion.ts'
 import { listDue, processEach } from './process-each.ts'
@@ -92,204 +92,165 @@ const MAX_WAITING_STRAYS = 50_000
 const TOO_MANY_STRAYS =
   'most stored objects are not in the database, so none of them is deleted: compare the database and the bucket; if both are right, run slipway-server sweep unnamed'
 
-/** All sweeps, in the order in which `slipway-server sweep all` runs them. */
-export const sweeps: readonly Sweep[] = [
-  {
-    name: 'expired-sites',
+const SWEEPS: Record<string, Omit<Sweep, 'name'>> = {
+  'expired-sites': {
     intervalSeconds: 60,
     description: 'deletes expired sites',
-    run: deleteExpiredSites,
+    run: (parts) => deleteSites(parts, 'expired', parts.clock()),
   },
-  {
-    name: 'trash',
+  trash: {
     intervalSeconds: 60,
     description: 'deletes sites permanently when their time in the trash has ended',
-    run: emptyTrash,
+    run: (parts) => deleteSites(parts, 'overdue', parts.clock()),
   },
-  {
-    name: 'leaving',
+  leaving: {
     intervalSeconds: 60,
     description: 'resumes account deletions that a crash interrupted',
     run: ({ accountDeletion, store }) => accountDeletion.resume(store),
   },
-  {
-    name: 'abandoned',
+  abandoned: {
     intervalSeconds: 600,
     description: 'deletes sites and versions that were never finalized',
     run: deleteAbandoned,
   },
-  {
-    name: 'old-versions',
+  'old-versions': {
     intervalSeconds: HOUR_SECONDS,
     description:
       'deletes versions and drafts beyond the retention limits, previews that have ended, and files that left their site more than an hour ago',
     run: pruneVersions,
   },
-  {
-    name: 'uploads',
+  uploads: {
     intervalSeconds: HOUR_SECONDS,
     description: 'discards uploads that belong to no pending version',
     run: discardStrayUploads,
   },
-  {
-    name: 'blobs',
+  blobs: {
     intervalSeconds: 300,
     description: 'deletes blobs that have been unreferenced for the grace period, and discarded uploads',
     run: collectBlobs,
   },
-  {
-    name: 'unnamed',
+  unnamed: {
     intervalSeconds: DAY_SECONDS,
     description: 'scans all stored objects for those that nothing refers to',
     run: discardStrayObjects,
   },
-  {
-    name: 'verification',
+  verification: {
     intervalSeconds: VERIFY_INTERVAL_SECONDS,
     description: 'reads a part of the stored files, and compares them with their hashes',
     isEnabled: ({ config: { verifyDaily } }) => Object.values(verifyDaily)[0] !== 0,
     run: verifyBlobs,
   },
-  {
-    name: 'encodings',
+  encodings: {
     intervalSeconds: 60,
     description: 'compresses versions that have no encodings yet',
     runsOnAllNodes: true,
     run: enqueuePrecompression,
   },
-  {
-    name: 'thumbnails',
+  thumbnails: {
     intervalSeconds: 60,
     description: 'draws thumbnails of sites that were published without a browser',
     isEnabled: ({ thumbnailDrawer }) => thumbnailDrawer !== undefined,
     run: async ({ thumbnailDrawer, store }, { since }) => thumbnailDrawer?.run(store, since) ?? 0,
   },
-  {
-    name: 'sign-ins',
+  'sign-ins': {
     intervalSeconds: 600,
     description: 'deletes used and expired codes, sessions, keys, review links and counters',
     run: deleteExpiredSignIns,
   },
-  {
-    name: 'audit-log',
+  'audit-log': {
     intervalSeconds: DAY_SECONDS,
     description: 'deletes entries of the audit log after 400 days',
     run: ({ auditLog, clock, store }) => auditLog.prune(store, clock()),
   },
-  {
-    name: 'figures',
+  figures: {
     intervalSeconds: 600,
     description:
       'counts what sites, accounts and domains use, for administrators, and deletes counts of activity after 90 days',
     run: async ({ store }) => (await countFigures(store)) + (await pruneActivity(store)),
   },
-  {
-    name: 'programs',
+  programs: {
     intervalSeconds: 600,
     description: 'deletes expired codes, tokens and registrations of programs',
     run: deleteExpiredOAuthRecords,
   },
-  {
-    name: 'domains',
+  domains: {
     intervalSeconds: 5,
     description: 'checks the DNS records of domains that are due',
     runsOnAllNodes: true,
     run: ({ domains }) => domains.verifyDue(),
   },
-  {
-    name: 'held-domains',
+  'held-domains': {
     intervalSeconds: HOUR_SECONDS,
     description: 'releases reservations of deleted domains',
-    run: releaseExpiredReservations,
+    run: ({ store, clock }) =>
+      store.execute('relaxed', ({ domains }) => domains.deleteExpiredReservations(clock())),
   },
-  {
-    name: 'former-names',
+  'former-names': {
     intervalSeconds: HOUR_SECONDS,
     description: 'ends redirects of former site names after 30 days',
     run: endRedirects,
   },
-  {
-    name: 'visits',
+  visits: {
     intervalSeconds: HOUR_SECONDS,
     description: 'deletes visitor records daily, and visit counts after 91 days',
     run: pruneVisits,
   },
-  {
-    name: 'visit-counts',
+  'visit-counts': {
     intervalSeconds: DAY_SECONDS,
     description: 'deletes counts of rarely requested names of past days, and visit counts of deleted sites',
     run: truncateVisits,
   },
-  {
-    name: 'usage',
+  usage: {
     intervalSeconds: DAY_SECONDS,
     description: 'counts what accounts and networks store, and corrects their quotas',
     run: recountUsage,
   },
-  {
-    name: 'expired-blocks',
+  'expired-blocks': {
     intervalSeconds: 60,
     description: 'removes blocks of networks and files that have ended',
     run: ({ blocks, store }) => blocks.removeExpired(store),
   },
-  {
-    name: 'scans',
+  scans: {
     intervalSeconds: HOUR_SECONDS,
     description: 'deletes verdicts of the scanner of more than 30 days',
     run: ({ contentScan, store }) => contentScan.prune(store),
   },
-  {
-    name: 'reports',
+  reports: {
     intervalSeconds: 60,
     description: 'notifies the operator of reports by visitors, and deletes those of more than 180 days',
     run: ({ reports, store }) => reports.run(store),
   },
-  {
-    name: 'emails',
+  emails: {
     intervalSeconds: 60,
     description:
       'sends emails about expiring sites, failing domains and certificates, new sign-ins, deleted sites, invitations and actions of the operator',
     run: ({ notices, store }) => notices.run(store),
   },
-  {
-    name: 'certificates',
+  certificates: {
     intervalSeconds: 10,
     description: 'issues and renews the certificates that are due',
     isEnabled: ({ certificates }) => certificates !== undefined,
     run: async ({ certificates }) => (await certificates?.runDue()) ?? 0,
   },
-  {
-    name: 'certificate-names',
+  'certificate-names': {
     intervalSeconds: DAY_SECONDS,
     description: 'compares the names of certificates with the domains and sites that need one',
     isEnabled: ({ certificates }) => certificates !== undefined,
     run: async ({ certificates, store }) => (await certificates?.repairNames(store)) ?? 0,
   },
-]
-
-async function deleteExpiredSites(parts: SweepParts): Promise<number> {
-  const { store, clock } = parts
-  const find = async (limit: number) => listSlugs(await store.read.sites.expired(clock(), limit))
-  return deleteSites(parts, find, 'expired', (tx, slug) => tx.sites.isExpired(slug, clock()))
 }
 
-async function emptyTrash(parts: SweepParts): Promise<number> {
-  const { store, clock } = parts
-  const find = async (limit: number) => listSlugs(await store.read.sites.overdueInTrash(clock(), limit))
-  return deleteSites(parts, find, 'deleted', (tx, slug) => tx.sites.isOverdueInTrash(slug, clock()))
-}
+/** All sweeps, in the order in which `slipway-server sweep all` runs them. */
+export const sweeps: readonly Sweep[] = Object.entries(SWEEPS).map(([name, sweep]) => ({ name, ...sweep }))
 
 async function deleteAbandoned(parts: SweepParts): Promise<number> {
   const { store, clock, config } = parts
   const before = clock() - config.pendingLifetime * 1000
-  const findSites = async (limit: number) => listSlugs(await store.read.sites.abandoned(before, limit))
   const findVersions = async (limit: number) =>
     (await store.read.versions.abandoned(before, limit)).map(({ id }) => id)
   let deleted = 0
   try {
-    deleted += await deleteSites(parts, findSites, 'abandoned', (tx, slug) =>
-      tx.sites.isAbandoned(slug, before),
-    )
+    deleted += await deleteSites(parts, 'abandoned', before)
   } finally {
     deleted += await processEach(listDue(findVersions), async (id) => {
       await writeWithPending(store, id, (tx, slug) =>
@@ -424,28 +385,21 @@ async function deleteExpiredOAuthRecords({ store, clock }: SweepParts): Promise<
   )
 }
 
-async function releaseExpiredReservations({ store, clock }: SweepParts): Promise<number> {
-  return store.write('relaxed', INDEPENDENT, (tx) => tx.domains.deleteExpiredReservations(clock()))
-}
-
-/** Deletes sites for which `isStillDue` holds within the transaction: a concurrent publish wins. */
+/** Deletes sites that are still due within the transaction: a concurrent publish wins. */
 async function deleteSites(
   { store, clock, certificates }: SweepParts,
-  findDue: (limit: number) => Promise<string[]>,
-  reason: 'deleted' | 'expired' | 'abandoned',
-  isStillDue: (tx: WriteTransaction, slug: string) => Promise<boolean>,
+  end: SiteEnd,
+  time: number,
 ): Promise<number> {
-  return processEach(listDue(findDue), async (slug) => {
+  const due = listDue((limit) => store.read.sites.due(end, time, limit))
+  return processEach(due, async (slug) => {
     const find = ({ domains }: Queries) => domains.bySite(slug)
+    const reason = end === 'overdue' ? 'deleted' : end
     await writeWithDomains(store, { scope: { site: slug }, find }, async (tx) => {
-      if (await isStillDue(tx, slug)) await deleteSite(tx, slug, reason, clock(), certificates)
+      if (await tx.sites.isDue(end, slug, time)) await deleteSite(tx, slug, reason, clock(), certificates)
     })
     return 1
   })
-}
-
-function listSlugs(sites: readonly Site[]): string[] {
-  return sites.map(({ slug }) => slug)
 }
 
 function takeRandom<Item>(items: Item[], count: number): Item[] {

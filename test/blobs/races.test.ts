@@ -158,8 +158,8 @@ test('a version that is staged while the sweep deletes its abandoned site keeps 
   let staged: { upload: { versionId: string } } | undefined
   const { store } = fixture.operator
   const sites = withMethods(store.read.sites, {
-    async abandoned(before: number, limit: number) {
-      const found = await store.read.sites.abandoned(before, limit)
+    async due(...given: Parameters<typeof store.read.sites.due>) {
+      const found = await store.read.sites.due(...given)
       staged ??= await fixture.stage({ 'index.html': X }, { slug })
       return found
     },
@@ -195,8 +195,8 @@ for (const [what, prepare] of Object.entries(keptInTime))
     const now = fixture.service.clock.now + DAY_MS
     let found = 0
     const sites = withMethods(store.read.sites, {
-      async expired(before: number, limit: number) {
-        const expired = await store.read.sites.expired(before, limit)
+      async due(...given: Parameters<typeof store.read.sites.due>) {
+        const expired = await store.read.sites.due(...given)
         found += expired.length
         if (expired.length > 0) await keep()
         return expired

@@ -157,8 +157,8 @@ function sweepQueries(promises: Promises): void {
       const shared = { limit: 9, sharedWith: 'a@example.com' }
       assert.deepEqual(await slugs(sites.byOwner('owner', shared)), ['shared'])
       assert.deepEqual(await slugs(sites.byOwner('owner', { limit: 9, trash: true })), ['sooner', 'later'])
-      assert.deepEqual(await slugs(sites.overdueInTrash(9, 9)), [])
-      assert.deepEqual(await slugs(sites.overdueInTrash(20, 9)), ['sooner', 'later'])
+      assert.deepEqual(await sites.due('overdue', 9, 9), [])
+      assert.deepEqual(await sites.due('overdue', 20, 9), ['sooner', 'later'])
       assert.deepEqual(await versions.withOldDrafts(1e15, 9), [])
       assert.deepEqual(
         await versions.overVersionLimit({ versions: 0, drafts: 0, plans: ALL_PLANS }, 0, 9),

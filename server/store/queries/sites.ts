@@ -15,6 +15,14 @@ const SITE_TABLES = [
 /** For so long after its beginning, a suspension keeps a site from its expiry and the end of the trash. */
 const SUSPENSION_KEEPS_MS = 30 * DAY_MS
 
+const ENDS = { expired: 'expires_at', overdue: 'kept_until', abandoned: 'created_at' } as const
+
+/**
+ * Why a site ends: it has expired, or its time in the trash is over, unless a suspension keeps the evidence; or, of
+ * those that were created before the time, it has no finalized version and no newer pending one.
+ */
+export type SiteEnd = keyof typeof ENDS
+
 export interface SiteCursor {
   /** Its creation; in the trash, its deletion. */
   at: number
@@ -131,17 +139,14 @@ export class SiteQueries extends QueryGroup {
   }
 
   async usage(ownerId: string): Promise<{ sites: number; totalBytes: number }> {
-    const row = await this.db
+    return this.db
       .selectFrom('sites')
       .leftJoin('versions', 'versions.id', 'sites.live_version_id')
       .where('owner_id', '=', ownerId)
       .where('deleted_at', 'is', null)
-      .select((e) => [
-        e.fn.countAll<number>().as('sites'),
-        e.fn.sum<number | null>('total_bytes').as('bytes'),
-      ])
+      .select((e) => e.fn.countAll<number>().as('sites'))
+      .select(sql<number>`coalesce(sum(total_bytes), 0)`.as('totalBytes'))
       .executeTakeFirstOrThrow()
-    return { sites: Number(row.sites), totalBytes: Number(row.bytes ?? 0) }
   }
 
   /** Slugs of the sites that an owner, or a network without an account, holds, in order; with those in the trash. */
@@ -156,39 +161,21 @@ export class SiteQueries extends QueryGroup {
     return (await held.execute()).map(({ slug }) => slug)
   }
 
-  /** Expired ones, except for those of which a suspension keeps the evidence. */
-  expired(now: number, limit: number): Promise<Site[]> {
-    return this.#rows.list((all) => all.where(this.#isExpired(now)).orderBy('expires_at').limit(limit))
+  /** Slugs of sites that are due to be deleted, the longest due first. */
+  due(end: SiteEnd, time: number, limit: number): Promise<string[]> {
+    return this.#rows.pluck('slug', (all) =>
+      all.where(this.#isDue(end, time)).orderBy(ENDS[end]).limit(limit),
+    )
   }
 
-  isExpired(slug: string, now: number): Promise<boolean> {
-    return this.#rows.has((all) => all.where('slug', '=', slug).where(this.#isExpired(now)))
+  isDue(end: SiteEnd, slug: string, time: number): Promise<boolean> {
+    return this.#rows.has((all) => all.where('slug', '=', slug).where(this.#isDue(end, time)))
   }
 
-  /** As `expired`, of those in the trash. */
-  overdueInTrash(now: number, limit: number): Promise<Site[]> {
-    return this.#rows.list((all) => all.where(this.#isOverdue(now)).orderBy('kept_until').limit(limit))
-  }
-
-  isOverdueInTrash(slug: string, now: number): Promise<boolean> {
-    return this.#rows.has((all) => all.where('slug', '=', slug).where(this.#isOverdue(now)))
-  }
-
-  /** Sites created before `before` without a finalized version and without a newer pending one, the oldest first. */
-  abandoned(before: number, limit: number): Promise<Site[]> {
-    return this.#rows.list((all) => all.where(isAbandoned(before)).orderBy('created_at').limit(limit))
-  }
-
-  isAbandoned(slug: string, before: number): Promise<boolean> {
-    return this.#rows.has((all) => all.where('slug', '=', slug).where(isAbandoned(before)))
-  }
-
-  #isExpired(now: number) {
-    return sql<boolean>`deleted_at is null and expires_at <= ${now} and ${this.#isNotKept(now)}`
-  }
-
-  #isOverdue(now: number) {
-    return sql<boolean>`kept_until <= ${now} and ${this.#isNotKept(now)}`
+  #isDue(end: SiteEnd, time: number) {
+    if (end === 'abandoned') return isAbandoned(time)
+    if (end === 'overdue') return sql<boolean>`kept_until <= ${time} and ${this.#isNotKept(time)}`
+    return sql<boolean>`deleted_at is null and expires_at <= ${time} and ${this.#isNotKept(time)}`
   }
 
   #isNotKept(now: number) {
