@@ -28,6 +28,15 @@ const remove = dataAction('account delete', DELETION, async (data, { value, reas
   return [{ email }, `${email} is deleted, with all of its sites.`]
 })
 
+const ADMINISTRATION = { takes: ['remove'], operands: EMAIL } as const
+
+const setAdministrator = dataAction('account admin', ADMINISTRATION, async (data, { value, options }) => {
+  const isAdministrator = !options.remove
+  await data.administrators.setByEmail(value, isAdministrator)
+  const verb = isAdministrator ? 'administers' : 'does not administer'
+  return [{ email: value, isAdministrator }, `${value} ${verb} the service.`]
+})
+
 export const account: Command = {
   usage: [
     [
@@ -43,17 +52,6 @@ export const account: Command = {
     ['account delete EMAIL --reason TEXT', 'delete an account with all its sites permanently'],
   ],
   run: runAction('account', { plan: setPlan, admin: setAdministrator, suspend, resume, delete: remove }),
-}
-
-async function setAdministrator(context: CommandContext, args: string[]): Promise<number> {
-  const [email, ...others] = args.filter((one) => one !== '--remove')
-  if (!email || others.length > 0)
-    throw new UsageError('account admin needs an email address, and --remove to end the administration.')
-  const isAdministrator = !args.includes('--remove')
-  await using data = await context.openData()
-  await data.administrators.setByEmail(email, isAdministrator)
-  context.print(`${email} ${isAdministrator ? 'administers' : 'does not administer'} the service.`)
-  return 0
 }
 
 async function setPlan(context: CommandContext, args: string[]): Promise<number> {
@@ -93,18 +91,12 @@ function toOption(limit: string): string {
 
 export const invite: Command = {
   usage: [['invite EMAIL', 'send an invitation to create an account, for 14 days; with --revoke, end it']],
-  async run(context, args) {
-    const [email, ...others] = args.filter((one) => one !== '--revoke')
-    if (!email || others.length > 0)
-      throw new UsageError('invite needs an email address, and --revoke to end it.')
-    await using data = await context.openData()
-    if (args.includes('--revoke')) {
-      await data.invitations.revoke(COMMAND_LINE, email)
-      context.print(`${email} is no longer invited.`)
-    } else {
-      const { expiresAt } = await data.invitations.invite(COMMAND_LINE, email)
-      context.print(`${email} is invited until ${formatUtc(expiresAt)}.`)
+  run: dataAction('invite', { takes: ['revoke'], operands: EMAIL }, async (data, { value, options }) => {
+    if (options.revoke) {
+      await data.invitations.revoke(COMMAND_LINE, value)
+      return [{ email: value }, `${value} is no longer invited.`]
     }
-    return 0
-  },
+    const invited = await data.invitations.invite(COMMAND_LINE, value)
+    return [invited, `${value} is invited until ${formatUtc(invited.expiresAt)}.`]
+  }),
 }

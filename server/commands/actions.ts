@@ -64,6 +64,16 @@ const OPTIONS = {
   limit: { type: 'string' },
   force: { type: 'boolean' },
   json: { type: 'boolean' },
+  keep: { type: 'string' },
+  parts: { type: 'string' },
+  'to-data': { type: 'string' },
+  'to-database': { type: 'string' },
+  'to-blobs': { type: 'string' },
+  'without-secret': { type: 'boolean' },
+  'other-service': { type: 'boolean' },
+  repair: { type: 'boolean' },
+  remove: { type: 'boolean' },
+  revoke: { type: 'boolean' },
   mail: { type: 'string' },
   nodes: { type: 'string' },
 } as const
@@ -72,16 +82,16 @@ type OptionName = keyof typeof OPTIONS
 
 type Options = { [Name in OptionName]?: (typeof OPTIONS)[Name]['type'] extends 'string' ? string : boolean }
 
-/** Arguments and options of an action. UsageError for options that it does not take, and too many arguments. */
+/** Arguments, any without `operands`, and options. UsageError for options that it does not take, and too many arguments. */
 export function readOptions(
   command: string,
   args: readonly string[],
-  { takes, operands }: { takes: readonly OptionName[]; operands: readonly string[] },
+  { takes, operands }: { takes: readonly OptionName[]; operands?: readonly string[] },
 ): { values: string[]; options: Options } {
   const { values: options, positionals: values } = parse(command, args)
   const unknown = Object.keys(options).find((name) => !takes.includes(name as OptionName))
   if (unknown !== undefined) throw new UsageError(`${command} does not take --${unknown}.`)
-  if (values.length !== operands.length)
+  if (operands && values.length !== operands.length)
     throw new UsageError(
       operands.length > 0
         ? `${command} needs ${operands.join(' and ')}.`

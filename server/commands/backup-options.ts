@@ -15,50 +15,6 @@ export function progressPrinter(context: CommandContext, isOff: boolean): (descr
   }
 }
 
-export interface BackupArguments {
-  json: boolean
-  withoutSecret: boolean
-  /** Accepts a target whose newest backup is of another service. */
-  otherService: boolean
-  repair: boolean
-  /** Into how many parts the files are divided, of which one is verified. */
-  parts?: number
-  keep?: number
-  toData?: string
-  toDatabase?: string
-  toBlobs?: string
-  values: string[]
-}
-
-const RESTORE_OPTIONS = {
-  '--to-data': 'toData',
-  '--to-database': 'toDatabase',
-  '--to-blobs': 'toBlobs',
-} as const
-
-export function parseOptions(
-  args: readonly string[],
-  command: string,
-  allowed: readonly string[] = ['--keep', '--without-secret', '--other-service', '--json'],
-): BackupArguments {
-  const flags = { json: false, withoutSecret: false, otherService: false, repair: false }
-  const parsed: BackupArguments = { ...flags, values: [] }
-  const rest = [...args]
-  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
-    if (!arg.startsWith('--')) parsed.values.push(arg)
-    else if (!allowed.includes(arg))
-      throw new UsageError(`${command} takes only ${allowed.join(', ')}: ${arg}`)
-    else if (arg === '--json') parsed.json = true
-    else if (arg === '--without-secret') parsed.withoutSecret = true
-    else if (arg === '--other-service') parsed.otherService = true
-    else if (arg === '--repair') parsed.repair = true
-    else if (arg === '--keep') parsed.keep = parseNumber(rest.shift(), '--keep needs a number of backups')
-    else if (arg === '--parts') parsed.parts = parseNumber(rest.shift(), '--parts needs a number of days')
-    else parsed[RESTORE_OPTIONS[arg as keyof typeof RESTORE_OPTIONS]] = rest.shift() ?? ''
-  }
-  return parsed
-}
-
 /** Separates the time of a backup, which is last, from the target. */
 export function takeTime(values: readonly string[]): { time?: string; rest: string[] } {
   const last = values.at(-1)
@@ -85,7 +41,8 @@ export function describe({ counts, release, service, damaged, secret }: BackupMa
   return parts.join(', ')
 }
 
-function parseNumber(given = '', problem: string): number {
+export function readNumber(given: string | undefined, otherwise: number, problem: string): number {
+  if (given === undefined) return otherwise
   if (!/^[1-9]\d{0,3}$/.test(given)) throw new UsageError(`${problem}, at least 1.`)
   return Number(given)
 }

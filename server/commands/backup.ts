@@ -3,7 +3,8 @@ import type { BackupProgress } from '../operations/backup/backup.ts'
 import type { ListedBackup } from '../operations/backup/manifest.ts'
 import { BackupError } from '../operations/backup/target.ts'
 import type { VerifyResult } from '../operations/backup/verify.ts'
-import { chooseTarget, describe, parseOptions, progressPrinter, takeTime } from './backup-options.ts'
+import { readOptions } from './actions.ts'
+import { chooseTarget, describe, progressPrinter, readNumber, takeTime } from './backup-options.ts'
 import type { Command, CommandContext } from './command.ts'
 
 export const backup: Command = {
@@ -32,7 +33,10 @@ const SUBCOMMANDS: Record<string, Run> = { list, verify: verifyBackup }
 /** Exit code 1 when the service has lost or damaged files. */
 async function create(context: CommandContext, args: string[]): Promise<number> {
   const { config, log, version, deadlines } = context
-  const { json, withoutSecret, otherService, keep = config.backupKeep, values } = parseOptions(args, 'backup')
+  const takes = ['keep', 'without-secret', 'other-service', 'json'] as const
+  const { options, values } = readOptions('backup', args, { takes })
+  const { json = false, 'without-secret': withoutSecret, 'other-service': otherService = false } = options
+  const keep = readNumber(options.keep, config.backupKeep, '--keep needs a number of backups')
   const target = chooseTarget(values, config.backupTarget)
   const { backUpData } = await import('../operations/copies.ts')
   const printProgress = progressPrinter(context, json)
@@ -70,12 +74,12 @@ function abortOnSignals({ environment }: CommandContext): AbortSignal {
 /** Exit code 1 when a manifest is damaged or of a newer release. */
 async function list(context: CommandContext, args: string[]): Promise<number> {
   const { config } = context
-  const { json, values } = parseOptions(args, 'backup list', ['--json'])
+  const { options, values } = readOptions('backup list', args, { takes: ['json'] })
   const { openBackupTarget } = await import('../operations/copies.ts')
   const { listManifests } = await import('../operations/backup/manifest.ts')
   const target = await openBackupTarget(chooseTarget(values, config.backupTarget))
   const listed = await Array.fromAsync(listManifests(target))
-  if (json) context.print(JSON.stringify(listed.map(toRow)))
+  if (options.json) context.print(JSON.stringify(listed.map(toRow)))
   else {
     if (listed.length === 0) context.print('The target has no complete backup.')
     for (const one of listed)
@@ -93,8 +97,10 @@ function toRow(one: ListedBackup) {
 /** Exit code 1 when files are missing or damaged, and not repaired. */
 async function verifyBackup(context: CommandContext, args: string[]): Promise<number> {
   const { config, log, version, deadlines } = context
-  const allowed = ['--json', '--parts', '--repair']
-  const { json, repair, parts: of = 1, values } = parseOptions(args, 'backup verify', allowed)
+  const takes = ['json', 'parts', 'repair'] as const
+  const { options, values } = readOptions('backup verify', args, { takes })
+  const { json = false, repair = false } = options
+  const of = readNumber(options.parts, 1, '--parts needs a number of days')
   const { openBackupTarget } = await import('../operations/copies.ts')
   const { readManifest } = await import('../operations/backup/manifest.ts')
   const { partOfDay, verify } = await import('../operations/backup/verify.ts')

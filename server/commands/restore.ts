@@ -2,7 +2,8 @@ import { resolve } from 'node:path'
 import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
 import { bucketUrl, databaseUrl, readValue } from '../config/setting-types.ts'
 import type { BackupManifest } from '../operations/backup/manifest.ts'
-import { chooseTarget, describe, parseOptions, progressPrinter, takeTime } from './backup-options.ts'
+import { readOptions } from './actions.ts'
+import { chooseTarget, describe, progressPrinter, takeTime } from './backup-options.ts'
 import { type Command, type CommandContext, UsageError } from './command.ts'
 
 export const restore: Command = {
@@ -18,8 +19,9 @@ export const restore: Command = {
 /** Exit code 1 when files are missing: they were lost before the backup. */
 async function restoreBackup(context: CommandContext, args: string[]): Promise<number> {
   const { config, log, version, deadlines } = context
-  const options = ['--to-data', '--to-database', '--to-blobs', '--json']
-  const { json, toData, toDatabase, toBlobs, values } = parseOptions(args, 'restore', options)
+  const takes = ['to-data', 'to-database', 'to-blobs', 'json'] as const
+  const { options, values } = readOptions('restore', args, { takes })
+  const { json = false, 'to-data': toData, 'to-database': toDatabase, 'to-blobs': toBlobs } = options
   if (!toData) throw new UsageError('restore needs --to-data FOLDER.')
   const to = {
     databaseUrl: toDatabase

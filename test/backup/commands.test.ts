@@ -29,7 +29,7 @@ describe('slipway-server backup', () => {
     for (const [args, settings, code, sentence] of [
       [[], {}, 2, /A target is missing/],
       [[folder.path, '--keep', '0'], {}, 2, /--keep needs a number of backups/],
-      [[folder.path, '--fast'], {}, 2, /backup takes only --keep/],
+      [[folder.path, '--fast'], {}, 2, /backup: Unknown option '--fast'/],
       [[join(data, 'copy')], {}, 1, /is in the data folder/],
       [[join(folder.path, 'absent')], {}, 1, /absent is not a folder/],
       [
