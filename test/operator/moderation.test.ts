@@ -63,7 +63,7 @@ test('the operator stops abuse from the command line while the service runs, and
   const { store } = await api.operator()
   const entries = await store.read.audit.list({ limit: 20 })
   assert.deepEqual(
-    entries.map(({ action, actor }) => `${action} ${actor.name}`).reverse(),
+    entries.map(({ action, actor }) => `${action} ${actor}`).reverse(),
     [
       ...['site.suspend', 'site.resume', 'account.suspend', 'account.resume'],
       ...['hash.block', 'hash.unblock', 'site.delete'],

@@ -122,7 +122,10 @@ export function storeAdministration(promises: Promises): void {
     const rest = await read.audit.list({ limit: 3, after: first.at(-1)! })
     assert.deepEqual(pluck([...first, ...rest], 'at'), [4, 3, 2, 2, 1])
     const { id: _, ...entry } = first[1]!
-    assert.deepEqual(entry, { at: 3, actor, action: 'site.suspend', target: 't3', details: { reason: 'x' } })
+    assert.deepEqual(entry, {
+      ...{ at: 3, actorId: 'ann', actor: actor.name, network: actor.network },
+      ...{ action: 'site.suspend', target: 't3', details: { reason: 'x' } },
+    })
     assert.deepEqual(pluck(await read.audit.list({ limit: 9, target: 't3' }), 'action'), [
       'site.resume',
       'site.suspend',

@@ -32,15 +32,6 @@ export class AuditLog extends Component<Pick<Parts, 'store'>> {
   }
 }
 
-function show({ id, at, actor, action, target, details }: AuditEntry): AuditPage['rows'][number] {
-  const { name, network } = actor
-  return {
-    id,
-    at: toIso(at),
-    actor: name,
-    network,
-    action,
-    target,
-    ...(details && { details: { ...details } }),
-  }
+function show({ id, at, actor, network, action, target, details }: AuditEntry): AuditPage['rows'][number] {
+  return { id, at: toIso(at), actor, network, action, target, ...(details && { details: { ...details } }) }
 }

@@ -1,59 +1,35 @@
 import { randomUUID } from 'node:crypto'
 import { QueryGroup } from '../rows.ts'
-import type { Schema } from '../schema.ts'
-import type { AuditEntry, AuditPosition, AuditRecord, OperatorSettingName } from '../tables/administration.ts'
+import type { AuditEntry, AuditRecord, OperatorSettingName } from '../tables/administration.ts'
 
 export class AuditQueries extends QueryGroup {
+  readonly #rows = this.rows('audit_log')
+
   /** To be called in the transaction of the change. */
-  async add({ at, actor, action, target, details }: AuditRecord): Promise<void> {
-    const { accountId: actor_id, name, network } = actor
-    await this.db
-      .insertInto('audit_log')
-      .values({
-        ...{ id: randomUUID(), at, actor_id, actor: name, network, action, target },
-        details: details === undefined ? null : JSON.stringify(details),
-      })
-      .execute()
+  add({
+    actor: { accountId: actorId, name: actor, network },
+    details = null,
+    ...entry
+  }: AuditRecord): Promise<void> {
+    return this.#rows.insert({ ...entry, id: randomUUID(), actorId, actor, network, details })
   }
 
-  async list(page: {
+  /** The newest first, from `after` on. */
+  list(page: {
     limit: number
     target?: string | undefined
-    after?: AuditPosition | undefined
+    after?: Pick<AuditEntry, 'at' | 'id'> | undefined
   }): Promise<AuditEntry[]> {
     const { limit, target, after } = page
-    const rows = await this.db
-      .selectFrom('audit_log')
-      .selectAll()
-      .$if(target !== undefined, (query) => query.where('target', '=', target!))
-      .$if(after !== undefined, (query) =>
-        query.where((e) => e(e.refTuple('at', 'id'), '<', e.tuple(after!.at, after!.id))),
-      )
-      .orderBy('at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(limit)
-      .execute()
-    return rows.map(toEntry)
+    return this.#rows.list((all) => {
+      const newest = all.orderBy('at', 'desc').orderBy('id', 'desc').limit(limit)
+      const listed = target === undefined ? newest : newest.where('target', '=', target)
+      return after ? listed.where((e) => e(e.refTuple('at', 'id'), '<', e.tuple(after.at, after.id))) : listed
+    })
   }
 
   deleteBefore(before: number, limit: number): Promise<number> {
-    return this.rows('audit_log').removeFirst(limit, (all) => all.where('at', '<', before))
-  }
-}
-
-function toEntry({
-  id,
-  at,
-  actor_id,
-  actor,
-  network,
-  action,
-  target,
-  details,
-}: Schema['audit_log']): AuditEntry {
-  return {
-    ...{ id, at, actor: { accountId: actor_id, name: actor, network }, action, target },
-    ...(details === null ? {} : { details: JSON.parse(details) }),
+    return this.#rows.removeFirst(limit, (all) => all.where('at', '<', before))
   }
 }
 

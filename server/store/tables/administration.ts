@@ -1,4 +1,4 @@
-import { integer, key, nullable, Table, text } from '../table.ts'
+import { type EntityOf, integer, json, key, nullable, Table, text } from '../table.ts'
 
 export const auditTable = new Table({
   id: key(text),
@@ -8,8 +8,11 @@ export const auditTable = new Table({
   network: nullable(text),
   action: text,
   target: text,
-  details: nullable(text),
+  /** Further facts, such as the reason: a small object. */
+  details: nullable(json<Readonly<Record<string, unknown>>>()),
 })
+
+export type AuditEntry = EntityOf<typeof auditTable>
 
 /** Who makes a change: an account with the network of its request, or the command line. */
 export interface AuditActor {
@@ -33,15 +36,8 @@ export interface AuditRecord {
   action: string
   /** What identifies it for people: a slug, an email address, a domain, the name of a setting. */
   target: string
-  /** Further facts, such as the reason: a small object of JSON. */
-  details?: Readonly<Record<string, unknown>>
+  details?: AuditEntry['details']
 }
-
-export interface AuditEntry extends AuditRecord {
-  id: string
-}
-
-export type AuditPosition = Pick<AuditEntry, 'at' | 'id'>
 
 /** What the operator has set while the service runs, as JSON. */
 export const operatorSettingTable = new Table({ name: key(text), value: text })
