@@ -20,7 +20,7 @@ import {
   properties,
   REPLACE,
   site,
-  type Tool,
+  type Tools,
 } from './tool.ts'
 
 export const published = project(
@@ -76,69 +76,62 @@ const update = {
   allowSecrets: list({ type: 'string' }, 'Fingerprints of public ones'),
 }
 
-const CLAIM_SITE: Tool = {
-  name: 'claim_site',
-  title: 'Keep an anonymous site',
-  description: 'Moves a site that was published without an account to your account; it no longer expires.',
-  input: object(
-    { slug: site, claimToken: text('From the result that created the site') },
-    { name: text('The first label of its new URL, such as suggestedName') },
-  ),
-  annotations: ADD,
-  scope: 'publish',
-  call: async (api, { slug, ...body }) => claimed.of(await api.call('claimSite', { params: { slug }, body })),
-}
-
 /** The route refuses too many files with the number that the plan of the caller allows. */
-export function publishTools(): Tool[] {
-  const describeFiles = (description: string) => list(fileItem, description)
-  return [
-    {
-      name: 'publish_site',
-      title: 'Publish a site',
-      description:
-        'Publishes files as a new site at its own URL or, with slug, as the next version of that site, which then has exactly these files. Works without an account. Show the user siteUrl and, if present, claimUrl, which keeps the site.',
-      input: object(
-        {},
-        {
-          files: describeFiles(
-            `All files with contents, ${inline}; or path, size and hash of each, to get an upload URL`,
-          ),
-          slug: text('The site to update: the first label of its URL, or the URL. Default: a new site'),
-          name: text('Creates your site of this name, or updates it; needs an account'),
-          title: text('Page title'),
-          description: text('Description for link previews'),
-          spaMode: bool('Unknown paths show index.html'),
-          ...update,
-          versionId: text('In place of files: the version whose files you have uploaded'),
-        },
-      ),
-      output: publishOutput,
-      annotations: REPLACE,
-      scope: 'publish',
-      isAnonymous: true,
-      call: publishSite,
-    },
-    {
-      name: 'update_files',
-      title: 'Change files of a site',
-      description:
-        'Adds, replaces and deletes some files of a site as its next version; all other files stay.',
-      input: object(
-        { slug: site },
-        {
-          files: describeFiles(`Files to add or replace, with contents, ${inline}`),
-          delete: list({ type: 'string' }, 'Paths of files to remove'),
-          ...update,
-        },
-      ),
-      annotations: REPLACE,
-      scope: 'publish',
-      isAnonymous: true,
-      call: (api, args) => publishSite(api, { files: [], ...args, merge: true }),
-    },
-    CLAIM_SITE,
-  ]
+export const PUBLISH_TOOLS: Tools = {
+  publish_site: {
+    title: 'Publish a site',
+    description:
+      'Publishes files as a new site at its own URL or, with slug, as the next version of that site, which then has exactly these files. Works without an account. Show the user siteUrl and, if present, claimUrl, which keeps the site.',
+    input: object(
+      {},
+      {
+        files: list(
+          fileItem,
+          `All files with contents, ${inline}; or path, size and hash of each, to get an upload URL`,
+        ),
+        slug: text('The site to update: the first label of its URL, or the URL. Default: a new site'),
+        name: text('Creates your site of this name, or updates it; needs an account'),
+        title: text('Page title'),
+        description: text('Description for link previews'),
+        spaMode: bool('Unknown paths show index.html'),
+        ...update,
+        versionId: text('In place of files: the version whose files you have uploaded'),
+      },
+    ),
+    output: publishOutput,
+    annotations: REPLACE,
+    scope: 'publish',
+    isAnonymous: true,
+    call: publishSite,
+  },
+  update_files: {
+    title: 'Change files of a site',
+    description: 'Adds, replaces and deletes some files of a site as its next version; all other files stay.',
+    input: object(
+      { slug: site },
+      {
+        files: list(fileItem, `Files to add or replace, with contents, ${inline}`),
+        delete: list({ type: 'string' }, 'Paths of files to remove'),
+        ...update,
+      },
+    ),
+    annotations: REPLACE,
+    scope: 'publish',
+    isAnonymous: true,
+    call: (api, args) => publishSite(api, { files: [], ...args, merge: true }),
+  },
+  claim_site: {
+    title: 'Keep an anonymous site',
+    description: 'Moves a site that was published without an account to your account; it no longer expires.',
+    input: object(
+      { slug: site, claimToken: text('From the result that created the site') },
+      { name: text('The first label of its new URL, such as suggestedName') },
+    ),
+    annotations: ADD,
+    scope: 'publish',
+    call: async (api, { slug, ...body }) =>
+      claimed.of(await api.call('claimSite', { params: { slug }, body })),
+  },
 }
 
 async function publishSite(api: ApiClient, { slug, versionId, ...fields }: Arguments): Promise<object> {

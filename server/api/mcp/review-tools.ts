@@ -1,7 +1,7 @@
 import type { Review, ReviewThread } from '../../../protocol/api/reviews.schema.ts'
 import { REVIEW_IDS } from '../../../protocol/api/reviews.ts'
 import { object, text } from '../../../protocol/api/schema.ts'
-import { ADD, type ApiClient, type Arguments, dashboardUrl, READ, site, type Tool } from './tool.ts'
+import { ADD, type ApiClient, type Arguments, dashboardUrl, READ, site, type Tools } from './tool.ts'
 
 const LISTED_THREADS = 20
 
@@ -12,30 +12,26 @@ const MAX_WORDS = 160
 const preview = text('Name of the preview; without it, the live version')
 const thread = text('Id of the thread, from list_feedback')
 
-export const REVIEW_TOOLS: readonly Tool[] = [
-  {
-    name: 'list_feedback',
+export const REVIEW_TOOLS: Tools = {
+  list_feedback: {
     title: 'List feedback',
     description: `Lists what reviewers want changed on a preview or the live version: page, place, words. The newest ${LISTED_THREADS} threads.`,
     input: object(
       { slug: site },
       { preview, status: text('Default open', { enum: ['open', 'resolved', 'outdated'] }) },
     ),
-    annotations: READ,
-    scope: 'read',
+    ...READ,
     call: async (api, { status = 'open', ...subject }) => {
       const { threads, counts } = await callReview<Review>(api, 'get', subject, { query: { status } })
       return { threads: threads.slice(0, LISTED_THREADS).map(describe), counts }
     },
   },
-  {
-    name: 'get_review',
+  get_review: {
     title: 'Get the decision of a review',
     description:
       'Says whether the shown version was approved or changes were requested, by whom, with the note.',
     input: object({ slug: site }, { preview }),
-    annotations: READ,
-    scope: 'read',
+    ...READ,
     call: async (api, subject) => {
       const review = await callReview<Review>(api, 'get', subject)
       const { url, versionId, decision, decisions, counts } = review
@@ -47,8 +43,7 @@ export const REVIEW_TOOLS: readonly Tool[] = [
       }
     },
   },
-  {
-    name: 'reply_to_feedback',
+  reply_to_feedback: {
     title: 'Reply to feedback',
     description: 'Answers a thread of a review, such as with what was changed.',
     input: object({ slug: site, thread, text: text('The reply') }, { preview }),
@@ -57,8 +52,7 @@ export const REVIEW_TOOLS: readonly Tool[] = [
     call: async (api, { thread, text, ...subject }) =>
       describe(await callReview(api, 'addToThread', { ...subject, id: thread }, { body: { text } })),
   },
-  {
-    name: 'resolve_feedback',
+  resolve_feedback: {
     title: 'Resolve feedback',
     description: 'Marks a thread of a review as done.',
     input: object({ slug: site, thread }, { preview }),
@@ -69,7 +63,7 @@ export const REVIEW_TOOLS: readonly Tool[] = [
         await callReview(api, 'addToThread', { ...subject, id: thread }, { body: { status: 'resolved' } }),
       ),
   },
-]
+}
 
 function callReview<T>(
   api: ApiClient,

@@ -16,7 +16,7 @@ import {
   READ,
   REPLACE,
   site,
-  type Tool,
+  type Tools,
 } from './tool.ts'
 
 const details = project(
@@ -49,9 +49,8 @@ const DEFAULT_LISTED = 20
 
 const LISTED_NAMES = 10
 
-export const SITE_TOOLS: readonly Tool[] = [
-  {
-    name: 'list_sites',
+export const SITE_TOOLS: Tools = {
+  list_sites: {
     title: 'List sites',
     description:
       'Lists the sites of the account and those shared with it, newest first. Use it to find the slug of a site.',
@@ -64,26 +63,22 @@ export const SITE_TOOLS: readonly Tool[] = [
         cursor: text('nextCursor of the page before'),
       },
     ),
-    annotations: READ,
-    scope: 'read',
+    ...READ,
     call: async (api, { q, cursor, deleted, limit = DEFAULT_LISTED }) => {
       const query = { q, cursor, limit, deleted: deleted === true ? true : undefined }
       const { publishes, nextCursor } = await api.call<SiteList>('listSites', { query })
       return { sites: publishes.map(summary.of), ...(nextCursor === null ? {} : { nextCursor }) }
     },
   },
-  {
-    name: 'get_site',
+  get_site: {
     title: 'Get a site',
     description: `Returns settings, live versionId and files of a site, ${MAX_LISTED} files at a time.`,
     input: object({ slug: site }, { offset: integer('Files to skip; default 0', { minimum: 0 }) }),
-    annotations: READ,
-    scope: 'read',
+    ...READ,
     call: async (api, { slug, offset = 0 }) =>
       toDetails(api, await api.call('getSite', { params: { slug } }), Number(offset)),
   },
-  {
-    name: 'set_metadata',
+  set_metadata: {
     title: 'Change the settings of a site',
     description:
       'Changes title, description, image, password, expiry or routing of a site. What is left out stays; null removes a value.',
@@ -103,8 +98,7 @@ export const SITE_TOOLS: readonly Tool[] = [
     call: async (api, { slug, ...body }) =>
       toDetails(api, await api.call('updateMetadata', { params: { slug }, body })),
   },
-  {
-    name: 'rename_site',
+  rename_site: {
     title: 'Rename a site',
     description: 'Gives a site another URL. The former one redirects to it for 30 days.',
     input: object({ slug: site, name: text('First label of the new URL: a-z, 0-9, hyphens') }),
@@ -113,8 +107,7 @@ export const SITE_TOOLS: readonly Tool[] = [
     call: async (api, { slug, name }) =>
       renamed.of(await api.call('renameSite', { params: { slug }, body: { name } })),
   },
-  {
-    name: 'duplicate_site',
+  duplicate_site: {
     title: 'Copy a site',
     description: 'Copies the live version of a site to a new site.',
     input: object({ slug: site }),
@@ -122,8 +115,7 @@ export const SITE_TOOLS: readonly Tool[] = [
     scope: 'publish',
     call: async (api, { slug }) => copied.of(await api.call('duplicateSite', { params: { slug } })),
   },
-  {
-    name: 'delete_site',
+  delete_site: {
     title: 'Delete a site',
     description: 'Takes a site offline and moves it to the trash. undelete_site restores it.',
     input: object({ slug: site }),
@@ -131,8 +123,7 @@ export const SITE_TOOLS: readonly Tool[] = [
     scope: 'manage',
     call: (api, { slug }) => api.call('deleteSite', { params: { slug } }),
   },
-  {
-    name: 'undelete_site',
+  undelete_site: {
     title: 'Restore a deleted site',
     description: 'Puts a site of the trash online again. list_sites with deleted lists the trash.',
     input: object({ slug: site }),
@@ -140,8 +131,7 @@ export const SITE_TOOLS: readonly Tool[] = [
     scope: 'manage',
     call: async (api, { slug }) => toDetails(api, await api.call('undeleteSite', { params: { slug } })),
   },
-  {
-    name: 'get_visits',
+  get_visits: {
     title: 'Get the visits of a site',
     description: `Returns requests, visitors and bytes of a site over time, and the top ${LISTED_NAMES} pages, referrers and missing paths. With path, missing or referrer, one name of a list, also its requests by day.`,
     input: object(
@@ -152,8 +142,7 @@ export const SITE_TOOLS: readonly Tool[] = [
         ...visitsFilter,
       },
     ),
-    annotations: READ,
-    scope: 'read',
+    ...READ,
     call: async (api, { slug, ...query }) => {
       const answer = await api.call<Record<string, unknown[]>>('getVisits', { params: { slug }, query })
       const top = ['topPages', 'topFiles', 'referrers', 'missingPaths'].map((name) => [
@@ -163,7 +152,7 @@ export const SITE_TOOLS: readonly Tool[] = [
       return { ...visits.of(answer), ...Object.fromEntries(top) }
     },
   },
-]
+}
 
 function toDetails(api: ApiClient, found: SiteDetails, offset = 0): object {
   const { files, slug } = found
@@ -191,21 +180,18 @@ const domainSummary = project(
 
 const domain = text('Such as www.example.com')
 
-export const DOMAIN_TOOLS: readonly Tool[] = [
-  {
-    name: 'list_domains',
+export const DOMAIN_TOOLS: Tools = {
+  list_domains: {
     title: 'List domains',
     description: 'Lists the custom domains of the account, their sites, and why one is not active.',
     input: object({}),
-    annotations: READ,
-    scope: 'read',
+    ...READ,
     call: async (api) => {
       const { domains } = await api.call<DomainList>('listDomains')
       return { domains: domains.map(domainSummary.of) }
     },
   },
-  {
-    name: 'add_domain',
+  add_domain: {
     title: 'Add a domain',
     description: 'Connects a custom domain to a site. Show the user the DNS records of the result to enter.',
     input: object({ domain, slug: site }),
@@ -214,17 +200,15 @@ export const DOMAIN_TOOLS: readonly Tool[] = [
     call: async (api, { domain, slug }) =>
       domainRecord.of(await api.call('addDomain', { body: { domain, siteSlug: slug } })),
   },
-  {
-    name: 'check_domain',
+  check_domain: {
     title: 'Check a domain',
     description: 'Looks up the DNS records of a custom domain now: which are found, missing or wrong.',
     input: object({ domain }),
-    annotations: { ...READ, openWorldHint: true },
+    annotations: { ...READ.annotations, openWorldHint: true },
     scope: 'read',
     call: async (api, { domain }) => domainRecord.of(await api.call('checkDomain', { params: { domain } })),
   },
-  {
-    name: 'remove_domain',
+  remove_domain: {
     title: 'Remove a domain',
     description: 'Disconnects a custom domain from its site, which stays at its own URL.',
     input: object({ domain }),
@@ -232,4 +216,4 @@ export const DOMAIN_TOOLS: readonly Tool[] = [
     scope: 'manage',
     call: (api, { domain }) => api.call('removeDomain', { params: { domain } }),
   },
-]
+}

@@ -10,7 +10,7 @@ import type { Log } from '../../lib/log.ts'
 import { toFieldErrors } from '../errors.ts'
 import type { Route } from '../route.ts'
 import { CallError, formatCallError, internalClient } from './internal-client.ts'
-import { publishTools } from './publish-tools.ts'
+import { PUBLISH_TOOLS } from './publish-tools.ts'
 import { MCP_ACCOUNT_PATH } from './resource.ts'
 import { REVIEW_TOOLS } from './review-tools.ts'
 import { DOMAIN_TOOLS, SITE_TOOLS } from './site-tools.ts'
@@ -67,14 +67,9 @@ export function openToolServer({
   ...options
 }: ToolServerOptions): ToolServer {
   const routes = new Map(options.routes.map((route) => [route.id, route]))
-  const all = [
-    ...publishTools(),
-    ...SITE_TOOLS,
-    ...VERSION_TOOLS,
-    ...PREVIEW_TOOLS,
-    ...REVIEW_TOOLS,
-    ...DOMAIN_TOOLS,
-  ]
+  const all = [PUBLISH_TOOLS, SITE_TOOLS, VERSION_TOOLS, PREVIEW_TOOLS, REVIEW_TOOLS, DOMAIN_TOOLS]
+    .flatMap((group) => Object.entries(group))
+    .map(([name, tool]): Tool => ({ name, ...tool }))
   const tools = new Map<unknown, Tool>(all.map((tool) => [tool.name, tool]))
   const listed = all.map(describeTool)
   const createServer = (exchange: Exchange) => {

@@ -40,6 +40,9 @@ export interface Tool {
   call(api: ApiClient, args: Arguments): Promise<object>
 }
 
+/** By their names. */
+export type Tools = Readonly<Record<string, Omit<Tool, 'name'>>>
+
 /** See the specification of the protocol, "Tools". Some clients require all of these. */
 interface ToolAnnotations {
   readOnlyHint: boolean
@@ -47,7 +50,10 @@ interface ToolAnnotations {
   openWorldHint: boolean
 }
 
-export const READ: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: false }
+export const READ = {
+  annotations: { readOnlyHint: true, destructiveHint: false, openWorldHint: false },
+  scope: 'read',
+} as const
 export const ADD: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, openWorldHint: true }
 /** Visitors see something else afterwards. */
 export const REPLACE: ToolAnnotations = { ...ADD, destructiveHint: true }

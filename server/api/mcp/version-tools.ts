@@ -15,7 +15,7 @@ import {
   READ,
   REPLACE,
   site,
-  type Tool,
+  type Tools,
 } from './tool.ts'
 
 /** About 12,000 tokens. */
@@ -35,9 +35,8 @@ const version = project(
   ],
 )
 
-export const VERSION_TOOLS: readonly Tool[] = [
-  {
-    name: 'read_file',
+export const VERSION_TOOLS: Tools = {
+  read_file: {
     title: 'Read a file of a site',
     description: `Returns ${formatLimit(MAX_READ_BYTES)} of a text file of a site, and nextOffset if it has more; of other files, the type.`,
     input: object(
@@ -47,20 +46,17 @@ export const VERSION_TOOLS: readonly Tool[] = [
         versionId: text('Default: the live version'),
       },
     ),
-    annotations: READ,
-    scope: 'read',
+    ...READ,
     call: readFile,
   },
-  {
-    name: 'list_versions',
+  list_versions: {
     title: 'List versions',
     description: 'Lists the kept versions of a site, newest first: who published what and when.',
     input: object(
       { slug: site },
       { limit: integer(`Default ${DEFAULT_LISTED}`, { minimum: 1, maximum: MAX_LISTED }) },
     ),
-    annotations: READ,
-    scope: 'read',
+    ...READ,
     call: async (api, { slug, limit = DEFAULT_LISTED }) => {
       const { versions } = await api.call<VersionList>('listVersions', { params: { slug } })
       return {
@@ -70,8 +66,7 @@ export const VERSION_TOOLS: readonly Tool[] = [
       }
     },
   },
-  {
-    name: 'restore_version',
+  restore_version: {
     title: 'Restore a version',
     description: 'Makes an earlier version or a draft of a site live.',
     input: object(
@@ -85,7 +80,7 @@ export const VERSION_TOOLS: readonly Tool[] = [
         await api.call('restoreVersion', { params: { slug, versionId }, query: { baseVersionId } }),
       ),
   },
-]
+}
 
 async function readFile(api: ApiClient, { slug, path, versionId, offset = 0 }: Arguments): Promise<object> {
   const call = { params: { slug, '*': path }, query: { versionId } }
@@ -115,21 +110,18 @@ const previewSummary = project(
 
 const preview = text('Name of the preview')
 
-export const PREVIEW_TOOLS: readonly Tool[] = [
-  {
-    name: 'list_previews',
+export const PREVIEW_TOOLS: Tools = {
+  list_previews: {
     title: 'List previews',
     description: 'Lists the previews of a site, which publish_site creates with the argument preview.',
     input: object({ slug: site }),
-    annotations: READ,
-    scope: 'read',
+    ...READ,
     call: async (api, { slug }) => {
       const { previews } = await api.call<PreviewList>('listPreviews', { params: { slug } })
       return { previews: previews.slice(0, MAX_LISTED).map(previewSummary.of), total: previews.length }
     },
   },
-  {
-    name: 'promote_preview',
+  promote_preview: {
     title: 'Make a preview live',
     description: 'Makes the version that a preview shows the live version of its site.',
     input: object(
@@ -143,8 +135,7 @@ export const PREVIEW_TOOLS: readonly Tool[] = [
         await api.call('promotePreview', { params: { slug, name: preview }, query: { versionId } }),
       ),
   },
-  {
-    name: 'delete_preview',
+  delete_preview: {
     title: 'Delete a preview',
     description: 'Deletes a preview of a site. The live site stays.',
     input: object({ slug: site, preview }),
@@ -152,4 +143,4 @@ export const PREVIEW_TOOLS: readonly Tool[] = [
     scope: 'publish',
     call: (api, { slug, preview }) => api.call('deletePreview', { params: { slug, name: preview } }),
   },
-]
+}
