@@ -5,78 +5,43 @@ export interface Guide {
   about: string
 }
 
+/** By task: the name, the title, and what it is about. */
+const TABLE: Record<string, readonly (readonly [name: string, title: string, about: string])[]> = {
+  Publish: [
+    ['publish', 'Publishing', 'from a terminal, in a browser, with curl, and from a program'],
+    ['frameworks', 'Frameworks', 'what to publish of Vite, Next.js, Astro, Hugo and others'],
+    ['command', 'The command', 'every command, scripts, exit codes and stored state'],
+    ['http', 'The HTTP API', 'uploads, archives, updates, limits and requests with curl'],
+    ['agents', 'Agents', 'the tools of the Model Context Protocol'],
+    ['ci', 'Continuous integration', 'GitHub Actions and GitLab CI without a stored secret'],
+  ],
+  'Your sites': [
+    ['serving', 'What visitors get', 'paths, types, caching, redirects, headers and passwords'],
+    ['versions', 'Versions and previews', 'drafts, previews, restoring and warnings'],
+    ['review', 'Reviews', 'comments on places of a page, and approvals'],
+    ['sites', 'Managing sites', 'names, collaborators, deletion and visits'],
+    ['domains', 'Domains', 'serving a site at your own domain with HTTPS'],
+    ['account', 'Your account', 'keys, sign-in, limits and deletion'],
+  ],
+  Reference: [
+    ['api', 'API reference', 'every operation with its fields and an example'],
+    ['errors', 'Errors', 'every error code and what to do'],
+    ['glossary', 'Glossary', 'the terms of these pages'],
+  ],
+  'Run a server': [
+    ['run', 'Running a server', 'proxies, email, upgrades and troubleshooting'],
+    ['settings', 'Settings', 'every setting with its default'],
+    ['limits', 'Limits', 'the settings of requests, plans, sites and memory'],
+    ['operate', 'Operating a server', 'administrators, branding, abuse and the audit log'],
+    ['https', 'HTTPS', 'certificates for the service, its sites and custom domains'],
+    ['plans', 'Plans', 'quotas, sign-up and anonymous publishing'],
+    ['incidents', 'Incidents', 'what the log and the alerts say when something fails, and what to do'],
+    ['monitoring', 'Monitoring', 'metrics, alerts, logs, memory and sweeps'],
+    ['security', 'Security', 'the threat model, guarantees and known limits'],
+  ],
+}
+
 /** The pages of `/docs` by task, in the order of the contents, the overview and `llms.txt`. */
-export const GUIDES: readonly (readonly [task: string, guides: readonly Guide[]])[] = [
-  [
-    'Publish',
-    [
-      {
-        name: 'publish',
-        title: 'Publishing',
-        about: 'from a terminal, in a browser, with curl, and from a program',
-      },
-      {
-        name: 'frameworks',
-        title: 'Frameworks',
-        about: 'what to publish of Vite, Next.js, Astro, Hugo and others',
-      },
-      { name: 'command', title: 'The command', about: 'every command, scripts, exit codes and stored state' },
-      {
-        name: 'http',
-        title: 'The HTTP API',
-        about: 'uploads, archives, updates, limits and requests with curl',
-      },
-      { name: 'agents', title: 'Agents', about: 'the tools of the Model Context Protocol' },
-      {
-        name: 'ci',
-        title: 'Continuous integration',
-        about: 'GitHub Actions and GitLab CI without a stored secret',
-      },
-    ],
-  ],
-  [
-    'Your sites',
-    [
-      {
-        name: 'serving',
-        title: 'What visitors get',
-        about: 'paths, types, caching, redirects, headers and passwords',
-      },
-      { name: 'versions', title: 'Versions and previews', about: 'drafts, previews, restoring and warnings' },
-      { name: 'review', title: 'Reviews', about: 'comments on places of a page, and approvals' },
-      { name: 'sites', title: 'Managing sites', about: 'names, collaborators, deletion and visits' },
-      { name: 'domains', title: 'Domains', about: 'serving a site at your own domain with HTTPS' },
-      { name: 'account', title: 'Your account', about: 'keys, sign-in, limits and deletion' },
-    ],
-  ],
-  [
-    'Reference',
-    [
-      { name: 'api', title: 'API reference', about: 'every operation with its fields and an example' },
-      { name: 'errors', title: 'Errors', about: 'every error code and what to do' },
-      { name: 'glossary', title: 'Glossary', about: 'the terms of these pages' },
-    ],
-  ],
-  [
-    'Run a server',
-    [
-      { name: 'run', title: 'Running a server', about: 'proxies, email, upgrades and troubleshooting' },
-      { name: 'settings', title: 'Settings', about: 'every setting with its default' },
-      { name: 'limits', title: 'Limits', about: 'the settings of requests, plans, sites and memory' },
-      {
-        name: 'operate',
-        title: 'Operating a server',
-        about: 'administrators, branding, abuse and the audit log',
-      },
-      { name: 'https', title: 'HTTPS', about: 'certificates for the service, its sites and custom domains' },
-      { name: 'plans', title: 'Plans', about: 'quotas, sign-up and anonymous publishing' },
-      {
-        name: 'incidents',
-        title: 'Incidents',
-        about: 'what the log and the alerts say when something fails, and what to do',
-      },
-      { name: 'monitoring', title: 'Monitoring', about: 'metrics, alerts, logs, memory and sweeps' },
-      { name: 'security', title: 'Security', about: 'the threat model, guarantees and known limits' },
-    ],
-  ],
-]
+export const GUIDES: readonly (readonly [task: string, guides: readonly Guide[]])[] = Object.entries(
+  TABLE,
+).map(([task, rows]) => [task, rows.map(([name, title, about]) => ({ name, title, about }))])
