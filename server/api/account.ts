@@ -15,11 +15,7 @@ import type { Call, Handlers } from './route.ts'
 const BROWSER_SECONDS = 180 * DAY_SECONDS
 
 /** Spec 4.1 and 4.2; contract, "Sign-in". */
-export function signInHandlers({
-  accounts,
-  sessions,
-  baseUrl,
-}: Pick<Services, 'accounts' | 'sessions' | 'baseUrl'>) {
+export function signInHandlers({ accounts, sessions, baseUrl }: Services) {
   const { origin } = new URL(baseUrl)
   return {
     requestCode: async ({ request, reply, body }) => {
@@ -57,13 +53,8 @@ function toSignInClient(request: FastifyRequest, baseUrl: string): SignInClient 
   return { address, browserTokens: tokens.filter((token) => token !== undefined) }
 }
 
-type AccountServices = Pick<
-  Services,
-  'accounts' | 'accountDeletion' | 'baseUrl' | 'limits' | 'namedKeys' | 'plans' | 'sessions' | 'versions'
->
-
 /** Contract, "Sign-in". */
-export function accountHandlers(services: AccountServices) {
+export function accountHandlers(services: Services) {
   const { accounts, accountDeletion, baseUrl, sessions } = services
   return {
     getAccount: (call) => describeAccount(call, services),
@@ -90,7 +81,7 @@ export function accountHandlers(services: AccountServices) {
 
 async function describeAccount(
   { account, caller }: Call<'getAccount'>,
-  { accounts, limits, namedKeys, plans, versions }: AccountServices,
+  { accounts, limits, namedKeys, plans, versions }: Services,
 ): Promise<Me> {
   // The limit of the plan, also for a browser session, which is counted separately.
   const { limit, remaining, reset } = await limits.peek({ ...caller, signedInWith: 'key' }, 'api')
@@ -118,19 +109,8 @@ async function describeAccount(
   }
 }
 
-type CredentialServices = Pick<
-  Services,
-  'namedKeys' | 'trusts' | 'limits' | 'programs' | 'deviceSignIns' | 'baseUrl'
->
-
-export function credentialHandlers({
-  namedKeys,
-  trusts,
-  limits,
-  programs,
-  deviceSignIns,
-  baseUrl,
-}: CredentialServices) {
+export function credentialHandlers(services: Services) {
+  const { namedKeys, trusts, programs, deviceSignIns, baseUrl } = services
   return {
     listKeys: ({ account, caller }) => namedKeys.list(account, caller.keyHash),
     createKey: ({ caller, body }) => namedKeys.create(caller, body),
@@ -138,7 +118,7 @@ export function credentialHandlers({
     listTrusts: ({ account }) => trusts.list(account),
     createTrust: ({ account, body }) => trusts.create(account, body),
     removeTrust: ({ account, params }) => trusts.remove(account, params.id),
-    exchangeIdToken: (call) => exchangeIdToken(call, { trusts, limits }),
+    exchangeIdToken: (call) => exchangeIdToken(call, services),
     getDeviceRequest: ({ account, body, caller }) =>
       deviceSignIns.describe(account, body.userCode, caller.address),
     decideDeviceRequest: ({ account, body, credentialHash: allowedBy }) =>
@@ -157,7 +137,7 @@ export function credentialHandlers({
 /** Runners of many repositories share an address: only failures are charged to it, keys to the account of a trust. */
 async function exchangeIdToken(
   { request, reply, body }: Call<'exchangeIdToken'>,
-  { trusts, limits }: Pick<Services, 'trusts' | 'limits'>,
+  { trusts, limits }: Services,
 ) {
   const chargeAddress = () => charge(limits, request, reply, 'sign-in')
   const { remaining } = await limits.peek(request.caller, 'sign-in')

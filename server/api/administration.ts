@@ -6,19 +6,6 @@ import type { Services } from '../services.ts'
 import type { Block } from '../store/tables/moderation.ts'
 import type { Handlers } from './route.ts'
 
-type AdministrationServices = Pick<
-  Services,
-  | 'overviews'
-  | 'lists'
-  | 'sweepList'
-  | 'policies'
-  | 'auditLog'
-  | 'accountPlans'
-  | 'administrators'
-  | 'invitations'
-  | 'banners'
->
-
 export function administrationHandlers({
   overviews,
   lists,
@@ -29,7 +16,7 @@ export function administrationHandlers({
   administrators,
   invitations,
   banners,
-}: AdministrationServices) {
+}: Services) {
   return {
     getOverview: () => overviews.show(),
     getActivity: ({ query }) => overviews.activity(query.range ?? '24h'),
@@ -68,11 +55,7 @@ function readPage<Q extends { limit?: number }>(query: Q): Q & { limit: number }
 const OWN_ACCOUNT =
   'This is your own account. You can still use /admin and end the suspension there; your sites are offline.'
 
-export function moderationHandlers({
-  moderatedSites,
-  suspensions,
-  removals,
-}: Pick<Services, 'moderatedSites' | 'suspensions' | 'removals'>) {
+export function moderationHandlers({ moderatedSites, suspensions, removals }: Services) {
   return {
     getModeratedSite: ({ params }) => moderatedSites.find(params.slug),
     suspendSite: async ({ caller, params: { slug }, body }) => {
@@ -104,7 +87,7 @@ export function moderationHandlers({
   } satisfies Partial<Handlers>
 }
 
-export function reportHandlers({ blocks, reports }: Pick<Services, 'blocks' | 'reports'>) {
+export function reportHandlers({ blocks, reports }: Services) {
   return {
     listBlocks: async () => ({ blocks: (await blocks.list()).map(toRecord) }),
     addBlock: async ({ caller, body }) =>

@@ -21,7 +21,6 @@ import type { StaticFile } from '../web/static-file.ts'
 import { admit } from './auth.ts'
 import { ARCHIVE_MEMORY_BYTES, accountBodies, readJson, reserveBody } from './bodies.ts'
 import { cspReports } from './csp-reports.ts'
-import { acceptArchives } from './direct-upload.ts'
 import { handleErrors } from './errors.ts'
 import { mcp } from './mcp/mcp.ts'
 import { oauth } from './oauth.ts'
@@ -130,11 +129,7 @@ async function addRoutes(api: FastifyInstance, options: ApiOptions, handle: Requ
   for (const route of table) if (!route.bytes) api.route(routeOptions(route, options))
   await api.register(async (raw) => {
     untouchedBodies(raw)
-    for (const route of table) if (route.bytes && !route.archives) raw.route(routeOptions(route, options))
-  })
-  await api.register(async (direct) => {
-    acceptArchives(direct)
-    for (const route of table) if (route.bytes && route.archives) direct.route(routeOptions(route, options))
+    for (const route of table) if (route.bytes) raw.route(routeOptions(route, options))
   })
   await api.register(oauth, options)
   await api.register(mcp, {
@@ -231,9 +226,9 @@ function untouchedBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { 'content-type': type, 'content-length': length = Number.POSITIVE_INFINITY } = request.headers
-    const maxBytes =
-      type?.trim().toLowerCase() === BUNDLE_CONTENT_TYPE ? ARCHIVE_MEMORY_BYTES : UPLOAD_MEMORY_BYTES
-    reserveBody(request, Math.min(Number(length), maxBytes))
+    const isBundle = type?.trim().toLowerCase() === BUNDLE_CONTENT_TYPE
+    if (request.routeOptions.config.accepts) reserveBody(request, ARCHIVE_MEMORY_BYTES)
+    else reserveBody(request, Math.min(Number(length), isBundle ? ARCHIVE_MEMORY_BYTES : UPLOAD_MEMORY_BYTES))
     return payload
   })
 }

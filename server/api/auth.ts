@@ -262,7 +262,10 @@ async function chargeRequest(
   kind: LimitKind,
 ): Promise<void> {
   request.isUncharged = false
-  await applyCharge(reply, { limits, caller: request.caller, kind })
+  const { caller } = request
+  const status = await limits.charge(caller, kind)
+  setRateLimitHeaders(reply, status)
+  assertAdmitted(caller, kind, status)
 }
 
 /** Counts a message of the caller, like those to `/mcp`, of which the headers say nothing. RATE_LIMITED. */
@@ -290,15 +293,6 @@ function setRateLimitHeaders(reply: FastifyReply, { limit, remaining, reset }: R
     .header('X-RateLimit-Limit', limit)
     .header('X-RateLimit-Remaining', remaining)
     .header('X-RateLimit-Reset', reset)
-}
-
-async function applyCharge(
-  reply: FastifyReply,
-  { limits, caller, kind }: { limits: RateLimits; caller: Caller; kind: LimitKind },
-): Promise<void> {
-  const status = await limits.charge(caller, kind)
-  setRateLimitHeaders(reply, status)
-  assertAdmitted(caller, kind, status)
 }
 
 function assertAdmitted(

@@ -81,13 +81,7 @@ export async function readBody(request: FastifyRequest, payload: IncomingMessage
     payload.off('close', cutOff)
     resolve(buffer.take())
   }
-  const cutOff = () =>
-    reject(
-      new ApiError(
-        'SIZE_MISMATCH',
-        'The request body is incomplete: the connection closed before all bytes arrived',
-      ),
-    )
+  const cutOff = () => reject(incompleteBody())
   payload.on('data', append).once('end', end).once('error', cutOff).once('close', cutOff)
   try {
     return await promise
@@ -125,6 +119,11 @@ export async function readJson(request: FastifyRequest, payload: IncomingMessage
 
 function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+export function incompleteBody(): ApiError {
+  const sentence = 'The request body is incomplete: the connection closed before all bytes arrived'
+  return new ApiError('SIZE_MISMATCH', sentence)
 }
 
 export function tooLarge(limit: number): ApiError {
@@ -180,7 +179,8 @@ async function checkJsonStructure(bytes: Uint8Array): Promise<number> {
       }
       case OPEN_ARRAY:
       case OPEN_OBJECT:
-        if (++depth > MAX_DEPTH) throw excess(`must not be nested more than ${MAX_DEPTH} levels deep`)
+        if (++depth > MAX_DEPTH)
+          throw invalidField('body', `must not be nested more than ${MAX_DEPTH} levels deep`)
         break
       case CLOSE_ARRAY:
       case CLOSE_OBJECT:
@@ -188,19 +188,16 @@ async function checkJsonStructure(bytes: Uint8Array): Promise<number> {
         break
       case COLON:
         if (stringBytes > MAX_NAME_BYTES)
-          throw excess(`must have names of at most ${MAX_NAME_BYTES} characters`)
+          throw invalidField('body', `must have names of at most ${MAX_NAME_BYTES} characters`)
         members++
         break
       case COMMA:
         members++
     }
-    if (members > MAX_MEMBERS) throw excess(`must have at most ${MAX_MEMBERS} members and elements in total`)
+    if (members > MAX_MEMBERS)
+      throw invalidField('body', `must have at most ${MAX_MEMBERS} members and elements in total`)
   }
   return members
-}
-
-function excess(message: string): ApiError {
-  return invalidField('body', message)
 }
 
 /** The end of the text when no quote ends the string. */

@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { ArchiveResponse } from '../../protocol/api/publish.schema.ts'
 import { ARCHIVE_TYPES, CLAIM_TOKEN_HEADER } from '../../protocol/api/publish.ts'
 import { formatAlternatives, formatUtc } from '../../protocol/format.ts'
@@ -11,7 +10,6 @@ import { archiveKind } from '../publish/archive/archive.ts'
 import { detectKind } from '../publish/archive/detect-kind.ts'
 import type { Services } from '../services.ts'
 import { CLIENT_HEADER } from './auth.ts'
-import { ARCHIVE_MEMORY_BYTES, reserveBody } from './bodies.ts'
 import { publishDirectly, readArchiveRequest } from './publish.ts'
 import { type Call, type Handlers, withClaimToken } from './route.ts'
 
@@ -20,9 +18,7 @@ import { type Call, type Handlers, withClaimToken } from './route.ts'
  * The format follows from the Content-Type, the first bytes or the file name. A path without a dot is the slug of the
  * site.
  */
-export function directUploadHandlers(
-  services: Pick<Services, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter' | 'baseUrl'>,
-) {
+export function directUploadHandlers(services: Services) {
   const upload = async ({ request, reply }: Call<'uploadSite' | 'uploadVersion'>) => {
     // With a dot it is a file name, which no slug has.
     const { slug: name = '' } = request.params as { slug?: string }
@@ -61,18 +57,9 @@ function updateCommand(
   return `curl -T ${file} -H "${credential}" ${baseUrl}/${slug}`
 }
 
-/** Leaves an archive in its stream, whatever its Content-Type. */
-export function acceptArchives(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
-    reserveBody(request, ARCHIVE_MEMORY_BYTES)
-    return payload
-  })
-}
-
 async function publishBody(
   request: FastifyRequest,
-  services: Pick<Services, 'archivePublisher' | 'pendingVersions' | 'uploadLimiter'>,
+  services: Services,
   { name, slug }: { name: string; slug: string | undefined },
 ) {
   const body = request.body as Readable | null | undefined

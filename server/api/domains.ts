@@ -6,7 +6,7 @@ import type { Services } from '../services.ts'
 import type { Call, Handlers } from './route.ts'
 
 /** Spec 4.11. */
-export function domainHandlers({ domains }: Pick<Services, 'domains'>) {
+export function domainHandlers({ domains }: Services) {
   return {
     listDomains: ({ account }) => domains.list(account),
     addDomain: ({ account, body }) => domains.add(account, body.domain, body.siteSlug),

@@ -3,6 +3,7 @@ import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import { formatNumber } from '../../protocol/format.ts'
 import { ApiError, errorBody, firstError, toStorageError, validationError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
+import { incompleteBody } from './bodies.ts'
 
 type ErrorOptions = Pick<Parts, 'log' | 'telemetry' | 'baseUrl'>
 
@@ -78,10 +79,7 @@ function toApiError(thrown: FastifyError, request: FastifyRequest): ApiError {
         `Unsupported Content-Type "${request.headers['content-type']}"`,
       )
     case 'ECONNRESET':
-      return new ApiError(
-        'SIZE_MISMATCH',
-        'The request body is incomplete: the connection closed before all bytes arrived',
-      )
+      return incompleteBody()
   }
   // The framework rejects only invalid requests, so this is never an internal error.
   if (error.code?.startsWith('FST_ERR_') && error.statusCode !== undefined && error.statusCode < 500) {

@@ -368,7 +368,7 @@ function renderReturn(pages: ErrorPages, location: string): EdgeResponse {
 <p>${program} got no access to your account. Return to it?</p>`
       : html`<h1>Invalid request</h1>
 <p>${program} sent an invalid request. Return to it?</p>
-<p>${describe(parameters)}</p>`
+<p>${parameters.get('error') ?? ''}: ${parameters.get('error_description') ?? ''}</p>`
   return render(
     pages,
     html`${content}
@@ -387,8 +387,4 @@ function renderProblem(pages: ErrorPages, problem: string): EdgeResponse {
 
 function render(pages: ErrorPages, main: ReturnType<typeof html>): EdgeResponse {
   return pages.render({ status: 400, language: 'en', title: 'Connect a program', main, headers: HEADERS })
-}
-
-function describe(parameters: URLSearchParams): string {
-  return `${parameters.get('error')}: ${parameters.get('error_description') ?? ''}`
 }

@@ -29,13 +29,8 @@ import { toFieldErrors } from './errors.ts'
 import { findInternalRequest } from './internal-requests.ts'
 import { type Call, type Handlers, readQuery, withClaimToken } from './route.ts'
 
-type PublishServices = Pick<
-  Services,
-  'pendingVersions' | 'publishService' | 'archivePublisher' | 'uploadLimiter' | 'finalizer' | 'limits'
->
-
 /** Spec 4.3 to 4.5, and contract "One request" and "Inline". */
-export function publishHandlers(services: PublishServices) {
+export function publishHandlers(services: Services) {
   const { publishService, pendingVersions, limits } = services
   return {
     createSite: ({ request, caller }) => {
@@ -66,7 +61,7 @@ export function publishHandlers(services: PublishServices) {
 
 /** A new site, or a version of the site `slug`. */
 export function publishDirectly(
-  { archivePublisher, uploadLimiter }: Pick<Services, 'archivePublisher' | 'uploadLimiter'>,
+  { archivePublisher, uploadLimiter }: Services,
   { caller }: FastifyRequest,
   direct: ArchiveRequest,
   slug?: string,
@@ -81,7 +76,7 @@ export function publishDirectly(
 /** The request when its files come with it: an archive, or contents in JSON. */
 function readDirectRequest(
   request: FastifyRequest,
-  { pendingVersions }: Pick<Services, 'pendingVersions'>,
+  { pendingVersions }: Services,
 ): ArchiveRequest | undefined {
   const kind = archiveKind(request.headers['content-type'])
   if (kind) return readArchiveRequest(request, kind, request.body as Readable)
@@ -103,7 +98,10 @@ function readDirectRequest(
   ]
   if (problems.length > 0) throw validationError(problems)
   return {
-    source: { kind: 'contents', files: [...contents, ...emptyFiles.map(toEmptyContent)] },
+    source: {
+      kind: 'contents',
+      files: [...contents, ...emptyFiles.map((path) => ({ path, bytes: Buffer.alloc(0) }))],
+    },
     fields: withClaimToken(request, fields),
     live: live !== false,
     ifChanged: ifChanged === true,
@@ -114,10 +112,6 @@ function readDirectRequest(
   }
 }
 
-function toEmptyContent(path: string): ContentFile {
-  return { path, bytes: Buffer.alloc(0) }
-}
-
 /** With its position in the request, also for an empty file, which a manifest names apart. */
 function toManifestEntry({ path, bytes, contentType = mediaType(path) }: ContentFile): FileEntry {
   return { path, size: Math.max(bytes.length, 1), contentType }
@@ -126,7 +120,7 @@ function toManifestEntry({ path, bytes, contentType = mediaType(path) }: Content
 /** See `Finalizer` for the charges. */
 async function finalize(
   { request, reply, caller, params, body }: Call<'finalizeVersion'>,
-  { finalizer, limits }: Pick<Services, 'finalizer' | 'limits'>,
+  { finalizer, limits }: Services,
 ) {
   const chargeOne = () => charge(limits, request, reply)
   if (request.validationError) {
@@ -212,10 +206,7 @@ function readInclude({ query }: FastifyRequest): IncludeOptions {
 }
 
 /** Spec 4.6: the bytes stream from the socket to the blobs. A bundle counts as one upload. */
-export function uploadHandlers({
-  publishService,
-  uploadLimiter,
-}: Pick<Services, 'publishService' | 'uploadLimiter'>) {
+export function uploadHandlers({ publishService, uploadLimiter }: Services) {
   return {
     uploadFile: ({ request, caller }) => {
       const key = request.url.split('?', 1)[0]!.slice(UPLOAD_PATH.length)

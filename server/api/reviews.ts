@@ -7,7 +7,7 @@ import { charge, chargeMessage } from './auth.ts'
 import type { Call, Handlers } from './route.ts'
 
 /** Each operation has one handler for the live version and for a preview. */
-export function reviewHandlers({ reviews, limits }: Pick<Services, 'reviews' | 'limits'>) {
+export function reviewHandlers({ reviews, limits }: Services) {
   const get = (call: Call<'getReview'>) => reviews.get(callerOf(call), subjectOf(call), call.query)
   const createLink = (call: Call<'createReviewLink'>) =>
     reviews.createLink(callerOf(call), subjectOf(call), call.body)

@@ -3,12 +3,11 @@ import type { Services } from '../services.ts'
 import { charge } from './auth.ts'
 import { type Call, type Handlers, withClaimToken } from './route.ts'
 
-type SiteServices = Pick<Services, 'sites' | 'names' | 'trash' | 'limits' | 'collaborators' | 'visits'>
-
 const DEFAULT_PAGE_SIZE = 50
 
 /** Spec 4.7 to 4.10 and 4.12. */
-export function siteHandlers({ sites, names, trash, limits, collaborators, visits }: SiteServices) {
+export function siteHandlers(services: Services) {
+  const { sites, names, trash, collaborators, visits } = services
   return {
     listSites: ({ account, query: { limit = DEFAULT_PAGE_SIZE, cursor, q, deleted = false } }) =>
       sites.list(account, { limit, cursor, q, deleted }),
@@ -19,7 +18,7 @@ export function siteHandlers({ sites, names, trash, limits, collaborators, visit
     renameSite: ({ account, params, body }) => names.rename(account, params.slug, body.name),
     checkName: ({ caller, params }) => names.check(caller.account, params.name),
     duplicateSite: ({ caller, params }) => sites.duplicate(caller, params.slug),
-    deleteSite: (call) => deleteSite(call, { trash, limits }),
+    deleteSite: (call) => deleteSite(call, services),
     undeleteSite: async ({ account, params }) => {
       await trash.undelete(account, params.slug)
       return sites.details(account, params.slug)
@@ -46,7 +45,7 @@ export function followRenames({ names }: Pick<Services, 'names'>): preHandlerAsy
  */
 async function deleteSite(
   { request, reply, caller, params: { slug }, body, query }: Call<'deleteSite'>,
-  { trash, limits }: Pick<Services, 'trash' | 'limits'>,
+  { trash, limits }: Services,
 ) {
   const { validationError } = request
   const { claimToken } = validationError ? {} : withClaimToken(request, body ?? {})

@@ -8,9 +8,8 @@ import { charge } from './auth.ts'
 import { readBody } from './bodies.ts'
 import { type Call, type Handlers, withClaimToken } from './route.ts'
 
-type VersionServices = Pick<Services, 'versions' | 'previewLinks' | 'thumbnails' | 'limits'>
-
-export function versionHandlers({ versions, previewLinks, thumbnails, limits }: VersionServices) {
+export function versionHandlers(services: Services) {
+  const { versions, previewLinks, thumbnails } = services
   return {
     listVersions: ({ account, params }) => versions.list(account, params.slug),
     getVersion: ({ account, params }) => versions.details(account, params.slug, params.versionId),
@@ -19,7 +18,7 @@ export function versionHandlers({ versions, previewLinks, thumbnails, limits }: 
     deleteVersion: ({ account, params }) => versions.remove(account, params.slug, params.versionId),
     createPreviewLink: ({ account, params, query }) =>
       previewLinks.create(account, params.slug, query.versionId),
-    putThumbnail: (call) => putThumbnail(call, { thumbnails, limits }),
+    putThumbnail: (call) => putThumbnail(call, services),
     getThumbnail: async ({ caller, params, reply }) => {
       const bytes = await thumbnails.get(caller, params)
       setSafeHeaders(reply, 'thumbnail.webp')
@@ -57,7 +56,7 @@ export function previewHandlers({ previews }: Pick<Services, 'previews'>) {
 /** See `Thumbnails` for the charges. */
 async function putThumbnail(
   { request, reply, caller, params }: Call<'putThumbnail'>,
-  { thumbnails, limits }: Pick<Services, 'thumbnails' | 'limits'>,
+  { thumbnails, limits }: Services,
 ) {
   const chargeOne = () => charge(limits, request, reply)
   const type = request.headers['content-type']?.trim().toLowerCase()
