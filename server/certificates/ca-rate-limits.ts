@@ -107,31 +107,15 @@ export async function hasRoom({ tx, directory }: CaWrite, share: Share, now: num
   return true
 }
 
-/** Once per order, before the certificate is requested. */
-export async function countCertificate(
+/** Once per order: a failure, or before it is requested, the certificate. */
+export async function countOnce(
   { tx, directory }: CaWrite,
-  name: string,
-  order: string,
+  kind: 'certificate' | 'failure',
+  { name, order }: { name: string; order: string },
   now: number,
 ): Promise<void> {
-  const id = `certificate ${order}`
-  await tx.acme.countRequest({ id, directory, kind: 'certificate', names: certificateNames(name), at: now })
-}
-
-/** Once per order. */
-export async function countFailure(
-  { tx, directory }: CaWrite,
-  name: string,
-  order: string,
-  now: number,
-): Promise<void> {
-  await tx.acme.countRequest({
-    id: `failure ${order}`,
-    directory,
-    kind: 'failure',
-    names: certificateNames(name),
-    at: now,
-  })
+  const id = `${kind} ${order}`
+  await tx.acme.countRequest({ id, directory, kind, names: certificateNames(name), at: now })
 }
 
 /** At most for a day; without names for all. */

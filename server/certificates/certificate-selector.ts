@@ -8,21 +8,18 @@ import type { SelectedCertificate } from '../../packages/http-server/tls/tls-acc
 import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
 import { Component } from '../lib/component.ts'
 import { LoadingCache } from '../lib/loading-cache.ts'
-import type { Log } from '../lib/log.ts'
 import type { MissLimiter } from '../lib/miss-limiter.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { Coalesced, READ_INTERVAL_MS } from '../lib/share-result.ts'
-import type { Store } from '../store/store.ts'
+import type { Parts } from '../parts.ts'
 import type { Certificate } from '../store/tables/certificates.ts'
 import { certificateKeyContext } from './stored-keys.ts'
 import type { TicketKeys } from './ticket-keys.ts'
 
-interface CertificateSelectorOptions {
-  store: Store
+interface CertificateSelectorOptions extends Pick<Parts, 'store' | 'clock' | 'log'> {
   breaker: CircuitBreaker
   missLimiter: MissLimiter
   secretBox: SecretBox
-  clock: () => number
   tickets: TicketKeys
   siteDomain: string
   /** The name used for a client that sends no server name. */
@@ -35,7 +32,6 @@ interface CertificateSelectorOptions {
   /** ALPN protocols in order of preference. */
   protocols: readonly string[]
   trustsProxies: boolean
-  log: Log
 }
 
 /** A cached context; undefined when there is no certificate. */

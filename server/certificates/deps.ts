@@ -8,14 +8,12 @@ import {
   createCsr,
 } from '../../packages/acme-client/x509.ts'
 import type { Dns } from '../domains/dns/dns.ts'
-import type { Log } from '../lib/log.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
 import { MINUTE_MS } from '../lib/time.ts'
-import type { Store } from '../store/store.ts'
+import type { Parts } from '../parts.ts'
 import type { DnsHook } from './dns-hook.ts'
 
-export interface IssuingDeps {
-  store: Store
+export interface IssuingDeps extends Pick<Parts, 'store' | 'clock' | 'log'> {
   acme: Acme
   /** Identifies the CA. */
   directory: string
@@ -23,8 +21,6 @@ export interface IssuingDeps {
   dns: Pick<Dns, 'caa'>
   /** Encrypts keys: a certificate's with the context `certificate <name>`, an order's with `order <name>`. */
   secretBox: SecretBox
-  clock: () => number
-  log: Log
   /** For names that can only be proven by DNS. */
   hook?: DnsHook | undefined
   /** The service's own names: the host of its pages, and `*.{site_domain}`, which includes `{site_domain}`. */

@@ -17,24 +17,19 @@ import type { CircuitBreaker } from '../lib/circuit-breaker.ts'
 import type { Log } from '../lib/log.ts'
 import type { MissLimiter } from '../lib/miss-limiter.ts'
 import type { SecretBox } from '../lib/secret-box.ts'
-import type { Store } from '../store/store.ts'
+import type { Parts } from '../parts.ts'
 import { CertificateSelector } from './certificate-selector.ts'
 import { TicketKeys } from './ticket-keys.ts'
 
-export interface HttpsOptions {
-  config: Config
+export interface HttpsOptions extends Pick<Parts, 'config' | 'baseUrl' | 'store' | 'clock' | 'log'> {
   shared: boolean
   connections: Connections
   proxyProtocol: ProxyProtocol | undefined
   /** Undefined when HTTP/2 is off. */
   createHttp2: ((options: Http2Options) => Http2Engine) | undefined
-  baseUrl: string
-  store: Store
   breaker: CircuitBreaker
   missLimiter: MissLimiter
   secretBox: SecretBox
-  clock: () => number
-  log: Log
 }
 
 interface ServeOptions {
@@ -68,7 +63,7 @@ export class Https implements AsyncDisposable {
   }
 
   private constructor(options: HttpsOptions, listener: SecureListener) {
-    const { config, baseUrl, store, breaker, missLimiter, secretBox, clock, log } = options
+    const { config, baseUrl, log } = options
     this.#listener = listener
     this.#options = options
     this.#base = new URL(baseUrl)
@@ -77,13 +72,9 @@ export class Https implements AsyncDisposable {
       this.#warnUncovered()
     })
     this.#warnUncovered()
-    this.#tickets = new TicketKeys({ store, secretBox, clock, log })
+    this.#tickets = new TicketKeys(options)
     this.#selector = new CertificateSelector({
-      store,
-      breaker,
-      missLimiter,
-      secretBox,
-      clock,
+      ...options,
       tickets: this.#tickets,
       siteDomain: config.siteDomain,
       baseHost: this.#base.hostname,
@@ -92,7 +83,6 @@ export class Https implements AsyncDisposable {
       perSite: config.siteCertificates !== undefined,
       protocols: options.createHttp2 ? ['h2', 'http/1.1'] : ['http/1.1'],
       trustsProxies: config.trustedProxies > 0,
-      log,
     })
   }
 

@@ -5,15 +5,7 @@ import { splitName } from '../domains/name.ts'
 import { toIso } from '../lib/time.ts'
 import { type Durability, INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import type { Certificate, CertificateSummary } from '../store/tables/certificates.ts'
-import {
-  BUDGET_SCOPE,
-  certificateNames,
-  countCertificate,
-  countFailure,
-  pauseCa,
-  reserve,
-  type Share,
-} from './ca-rate-limits.ts'
+import { BUDGET_SCOPE, certificateNames, countOnce, pauseCa, reserve, type Share } from './ca-rate-limits.ts'
 import { challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
 import { type CertificateCodec, type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
 import { firstPlan, lifeLeft, nextDueTime, nextRetry } from './schedule.ts'
@@ -119,9 +111,7 @@ export class Issuance {
   async #findOrPlaceOrder(attempt: IssuanceAttempt): Promise<IssuanceState | 'waiting'> {
     if (await this.#findOrder(attempt)) return toState(attempt.order!)
     await this.#assertPermitted(attempt.name)
-    const isReserved = await this.#whileLeased(attempt, 'relaxed', (tx) =>
-      this.#reserveOrRelease(tx, attempt),
-    )
+    const isReserved = await this.#whileLeased(attempt, 'relaxed', (tx) => this.#reserve(tx, attempt))
     if (!isReserved) return 'waiting'
     await this.#placeOrder(attempt)
     return toState(attempt.order!)
@@ -179,7 +169,7 @@ export class Issuance {
     const { name, certificate, order } = attempt
     if (!isRenewal(certificate))
       await this.#whileLeased(attempt, 'relaxed', (tx) =>
-        countCertificate({ tx, directory }, name, order!.url, clock()),
+        countOnce({ tx, directory }, 'certificate', { name, order: order!.url }, clock()),
       )
     attempt.mayBeIssued = true
     attempt.order = await acme.finalize(order!, await codec.request(certificateNames(name), attempt.key!))
@@ -251,7 +241,12 @@ export class Issuance {
       const challengeType = this.#nextChallengeType(attempt, error)
       await tx.certificates.update(name, { ...plan.changes, hasRenewalInfo, challengeType, dueAt })
       if (plan.countsAsFailure)
-        await countFailure({ tx, directory }, name, attempt.order?.url ?? randomUUID(), now)
+        await countOnce(
+          { tx, directory },
+          'failure',
+          { name, order: attempt.order?.url ?? randomUUID() },
+          now,
+        )
       if (plan.pause) await pauseCa({ tx, directory }, plan.pause, now)
       await tx.leases.release(leaseName(name), attempt.holder)
       return { ...plan, dueAt }
@@ -279,26 +274,18 @@ export class Issuance {
     return challengeTypesFor(name, { byDns: own.includes(name) && hook !== undefined, first })
   }
 
-  async #reserveOrRelease(
-    tx: WriteTransaction,
-    { name, certificate, holder }: IssuanceAttempt,
-  ): Promise<boolean> {
-    if (await this.#reserve(tx, certificate)) return true
-    await tx.leases.release(leaseName(name), holder)
-    return false
-  }
-
   /** When the limits are reached the name waits and its order is dropped. */
-  async #reserve(tx: WriteTransaction, certificate: Certificate): Promise<boolean> {
-    const { name } = certificate
+  async #reserve(tx: WriteTransaction, { name, certificate, holder }: IssuanceAttempt): Promise<boolean> {
     const { clock, directory } = this.#deps
     const now = clock()
     const share = await this.#findShare(tx, name)
     const left = lifeLeft(certificate.notBefore, certificate.notAfter, now)
     const request = { name, isRenewal: isRenewal(certificate), lifeLeft: left, share }
     const dueAt = await reserve({ tx, directory }, request, now)
-    if (dueAt !== undefined) await tx.certificates.update(name, { dueAt, orderUrl: null, orderKey: null })
-    return dueAt === undefined
+    if (dueAt === undefined) return true
+    await tx.certificates.update(name, { dueAt, orderUrl: null, orderKey: null })
+    await tx.leases.release(leaseName(name), holder)
+    return false
   }
 
   async #findShare(tx: WriteTransaction, name: string): Promise<Share | undefined> {

@@ -99,40 +99,40 @@ export async function maintain(
  */
 export async function repairNames({ clock, own, sites }: IssuingDeps, store: Store): Promise<number> {
   const missing = await repairInPages(
+    store,
     (after) => store.read.certificates.missing(after, PAGE_SIZE),
-    (names) =>
-      store.write('relaxed', { host: names }, async (tx) => {
-        for (const name of names)
-          if (await tx.domains.active(name)) await requestCertificate(tx, name, clock())
-      }),
+    async (tx, name) => {
+      if (await tx.domains.active(name)) await requestCertificate(tx, name, clock())
+    },
   )
   const options = { others: own, siteDomain: sites?.domain }
   const unneeded = await repairInPages(
+    store,
     (after) => store.read.certificates.unneeded(after, PAGE_SIZE, options),
-    (names) =>
-      store.write('relaxed', { host: names }, async (tx) => {
-        for (const name of names)
-          if (!(await tx.domains.active(name))) await releaseCertificate(tx, name, clock())
-      }),
+    async (tx, name) => {
+      if (!(await tx.domains.active(name))) await releaseCertificate(tx, name, clock())
+    },
   )
   const restored = await repairInPages(
+    store,
     (after) => store.read.certificates.released(after, PAGE_SIZE, sites?.domain ?? ''),
-    (names) =>
-      store.write('relaxed', { host: names }, async (tx) => {
-        for (const name of names) await requestCertificate(tx, name, clock())
-      }),
+    (tx, name) => requestCertificate(tx, name, clock()),
   )
   return missing + unneeded + restored
 }
 
 async function repairInPages(
+  store: Store,
   find: (after: string) => Promise<NamesPage>,
-  repair: (names: readonly string[]) => Promise<void>,
+  repair: (tx: WriteTransaction, name: string) => Promise<void>,
 ): Promise<number> {
   let repaired = 0
   for (let after: string | undefined = ''; after !== undefined; ) {
     const { names, next }: NamesPage = await find(after)
-    if (names.length > 0) await repair(names)
+    if (names.length > 0)
+      await store.write('relaxed', { host: names }, async (tx) => {
+        for (const name of names) await repair(tx, name)
+      })
     repaired += names.length
     after = next
   }

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  countCertificate,
-  countFailure,
-  reserve,
-  type Share,
-} from '../../server/certificates/ca-rate-limits.ts'
+import { countOnce, reserve, type Share } from '../../server/certificates/ca-rate-limits.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { siteRow } from '../store/rows.ts'
 import { activate, type Issuing, NAME, startIssuing } from './fixture.ts'
@@ -70,7 +65,12 @@ test('the budget is four certificates for the same names in 7 days, and four fai
     assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
     const count = () =>
       store.write('relaxed', {}, (tx) =>
-        countCertificate({ tx, directory }, '*.sites.test', `order/${order}`, time.now),
+        countOnce(
+          { tx, directory },
+          'certificate',
+          { name: '*.sites.test', order: `order/${order}` },
+          time.now,
+        ),
       )
     await count()
     await count()
@@ -85,7 +85,7 @@ test('the budget is four certificates for the same names in 7 days, and four fai
   const failing = time.now
   for (let order = 0; order < 4; order++, time.now += MINUTE_MS)
     await store.write('relaxed', {}, (tx) =>
-      countFailure({ tx, directory }, NAME, `order/f${order}`, time.now),
+      countOnce({ tx, directory }, 'failure', { name: NAME, order: `order/f${order}` }, time.now),
     )
   assert.equal(await earliestOrder(issuing, NAME, { renewal: true }), failing + HOUR_MS)
   assert.equal(await earliestOrder(issuing, '*.sites.test'), undefined)
