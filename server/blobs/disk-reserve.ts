@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { open, stat, statfs, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { formatBytes } from '../../protocol/format.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { SECOND_MS } from '../lib/time.ts'
@@ -22,20 +23,15 @@ const DEFAULT_PERCENT = 5
 const MIN_DEFAULT_BYTES = 256 * 2 ** 20
 const MAX_DEFAULT_BYTES = 2 ** 30
 
-/** Keeps a part of the disk free for everything but publishing: the database, deletes, sign-in, certificates. */
-export class DiskReserve {
-  readonly #folder: string
-  readonly #size: ReserveSize | undefined
+/**
+ * Keeps a part of the disk free for everything but publishing: the database, deletes, sign-in, certificates. `folder`
+ * must exist once a method is called.
+ */
+export class DiskReserve extends Component<{ folder: string; size: ReserveSize | undefined }> {
   /** Bytes that may be written before the reserve is reached, as last measured and written since. */
   #writableBytes = 0
   #measuredAt = Number.NEGATIVE_INFINITY
   #measuring: Promise<void> | undefined
-
-  /** `folder` must exist once a method is called. */
-  constructor({ folder, size }: { folder: string; size: ReserveSize | undefined }) {
-    this.#folder = folder
-    this.#size = size
-  }
 
   /**
    * Rejects with INSUFFICIENT_STORAGE unless `bytes` more can be written without touching the reserve. They count as
@@ -58,13 +54,13 @@ export class DiskReserve {
   }
 
   async measure(): Promise<DiskSpace> {
-    const { bavail, blocks, bsize } = await statfs(this.#folder)
+    const { bavail, blocks, bsize } = await statfs(this.parts.folder)
     const totalBytes = blocks * bsize
-    return { totalBytes, freeBytes: bavail * bsize, reserveBytes: reserveBytes(this.#size, totalBytes) }
+    return { totalBytes, freeBytes: bavail * bsize, reserveBytes: reserveBytes(this.parts.size, totalBytes) }
   }
 
   #isOff(): boolean {
-    return this.#size !== undefined && Object.values(this.#size)[0] === 0
+    return this.parts.size !== undefined && Object.values(this.parts.size)[0] === 0
   }
 
   async #measure(): Promise<void> {
@@ -103,15 +99,9 @@ interface BallastOptions {
  * A file that occupies space until a write finds none: another program may use up the disk and the reserve with it, and
  * sites can be deleted then only if the database can be written. Processes of one machine share it.
  */
-export class Ballast implements Disposable {
-  readonly #options: BallastOptions
-  readonly #file: string
+export class Ballast extends Component<BallastOptions> implements Disposable {
+  readonly #file = join(this.parts.folder, 'ballast')
   #timer: NodeJS.Timeout | undefined
-
-  constructor(options: BallastOptions) {
-    this.#options = options
-    this.#file = join(options.folder, 'ballast')
-  }
 
   /** Fills it in the background, now and whenever there is space again. */
   start(): this {
@@ -139,7 +129,7 @@ export class Ballast implements Disposable {
   /** Writes what is missing if the reserve stays free. A disk that is full is left alone. */
   async fill(): Promise<void> {
     try {
-      const { freeBytes, reserveBytes } = await this.#options.reserve.measure()
+      const { freeBytes, reserveBytes } = await this.parts.reserve.measure()
       const steps = Math.min(MAX_STEPS, Math.floor(reserveBytes / RESERVE_PARTS / STEP_BYTES))
       const missing = steps * STEP_BYTES - (await this.#size())
       if (missing <= 0 || freeBytes - missing < reserveBytes) return
@@ -159,7 +149,7 @@ export class Ballast implements Disposable {
     const leftBytes = Math.max(0, size - STEP_BYTES)
     await truncate(this.#file, leftBytes)
     const message = 'the disk is full: space that was kept for deletion and sign-in was released'
-    this.#options.log.warn(message, { left: formatBytes(leftBytes) })
+    this.parts.log.warn(message, { left: formatBytes(leftBytes) })
     return true
   }
 

@@ -1,5 +1,6 @@
 import { hostName } from '../../packages/http-server/host-name.ts'
 import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
+import { Component } from '../lib/component.ts'
 import { Coalesced, READ_INTERVAL_MS } from '../lib/share-result.ts'
 import type { StoredChallenge } from '../store/tables/certificates.ts'
 import type { EdgeOptions } from './edge-options.ts'
@@ -32,18 +33,13 @@ export function isValidation(path: string): boolean {
 type ChallengesOptions = Pick<EdgeOptions, 'clock' | 'store'>
 
 /** Reads unknown tokens outside the limits of other lookups, so that a flood of names delays no validation. */
-export class AcmeHttpChallenges {
-  readonly #clock: () => number
-  readonly #read: Coalesced<void>
+export class AcmeHttpChallenges extends Component<ChallengesOptions> {
+  readonly #read = new Coalesced(async () => {
+    const { store, clock } = this.parts
+    const stored = await store.read.acme.challenges('http-01', clock())
+    this.#pending = new Map(stored.map((challenge) => [`${challenge.name} ${challenge.token}`, challenge]))
+  }, READ_INTERVAL_MS)
   #pending = new Map<string, StoredChallenge>()
-
-  constructor({ clock, store }: ChallengesOptions) {
-    this.#clock = clock
-    this.#read = new Coalesced(async () => {
-      const stored = await store.read.acme.challenges('http-01', clock())
-      this.#pending = new Map(stored.map((challenge) => [`${challenge.name} ${challenge.token}`, challenge]))
-    }, READ_INTERVAL_MS)
-  }
 
   /** The response to the validation; undefined when no such challenge is pending for the name. */
   async findResponse(request: HttpRequest): Promise<EdgeResponse | undefined> {
@@ -60,6 +56,6 @@ export class AcmeHttpChallenges {
 
   #find(key: string): StoredChallenge | undefined {
     const challenge = this.#pending.get(key)
-    return challenge && challenge.expiresAt > this.#clock() ? challenge : undefined
+    return challenge && challenge.expiresAt > this.parts.clock() ? challenge : undefined
   }
 }

@@ -1,23 +1,17 @@
+import { Component } from './component.ts'
 import { overloaded } from './semaphore.ts'
 
 /** Work beyond a limit is rejected with UNAVAILABLE. Nothing is queued, so that a slow caller cannot block others. */
-export class ConcurrencyLimiter {
-  readonly #maxTotal: number
-  readonly #maxPerKey: number
+export class ConcurrencyLimiter extends Component<{ total: number; perKey: number }> {
   readonly #activeByKey = new Map<string, number>()
   #active = 0
-
-  constructor({ total, perKey }: { total: number; perKey: number }) {
-    this.#maxTotal = total
-    this.#maxPerKey = perKey
-  }
 
   get active(): number {
     return this.#active
   }
 
   canRun(caller: string): boolean {
-    return this.#active < this.#maxTotal && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey
+    return this.#active < this.parts.total && (this.#activeByKey.get(caller) ?? 0) < this.parts.perKey
   }
 
   async run<T>(caller: string, work: () => Promise<T>): Promise<T> {

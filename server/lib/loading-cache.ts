@@ -4,6 +4,7 @@ import {
   SecondChanceCache,
 } from '../../packages/http-server/memory/second-chance-cache.ts'
 import { type CircuitBreaker, MAX_SILENCE_MS, MAX_STALE_WAIT_MS } from './circuit-breaker.ts'
+import { Component } from './component.ts'
 import { ApiError } from './errors.ts'
 import { overloaded } from './semaphore.ts'
 import { isWithin, SECOND_MS } from './time.ts'
@@ -494,14 +495,9 @@ const MAX_CONCURRENT_RELOADS = 4
 const MAX_WAITING_RELOADS = 10_000
 
 /** Loads changed entries of a cache again in the background, each key once, with what it owned. */
-class ReloadQueue<V> {
-  readonly #options: ReloadQueueOptions<V>
+class ReloadQueue<V> extends Component<ReloadQueueOptions<V>> {
   readonly #waiting = new Map<string, readonly Reload<V>[]>()
   #running = 0
-
-  constructor(options: ReloadQueueOptions<V>) {
-    this.#options = options
-  }
 
   /** Loads after the current turn, so that the caller of the change does not wait. */
   add(key: string, reloads: readonly Reload<V>[]): void {
@@ -509,7 +505,7 @@ class ReloadQueue<V> {
     // Of two changes in a turn the second one finds less: what the first one has deleted.
     if (known && known.length > reloads.length) return
     if (!known && this.#waiting.size >= MAX_WAITING_RELOADS) return
-    if (!known) this.#options.onCount(1)
+    if (!known) this.parts.onCount(1)
     this.#waiting.set(key, reloads)
     if (this.#running < MAX_CONCURRENT_RELOADS) {
       this.#running++
@@ -520,8 +516,8 @@ class ReloadQueue<V> {
   async #run(): Promise<void> {
     for (const [key, reloads] of this.#waiting) {
       this.#waiting.delete(key)
-      for (const reload of reloads) await this.#options.reload(reload)
-      this.#options.onCount(-1)
+      for (const reload of reloads) await this.parts.reload(reload)
+      this.parts.onCount(-1)
     }
     this.#running--
   }

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import type { BlobLocation, Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { isDamage } from '../blobs/damage.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
+import { Component } from '../lib/component.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { BlobEncodings } from '../store/tables/blobs.ts'
@@ -47,7 +48,7 @@ export async function move({ source, target, sourceId, now, report }: MoveOption
   await transfer.begin(sourceId, now)
   const progress: MoveProgress = { files: 0, ofFiles: await transfer.countBlobs(), bytes: 0 }
   const damaged: string[] = []
-  const copier = new Copier(source.blobs, target.blobs)
+  const copier = new Copier({ source: source.blobs, target: target.blobs })
   await transfer.copyBlobs(async (locations, present) => {
     const stored = await copier.copyFiles(locations, damaged)
     progress.files += present + stored.length
@@ -62,15 +63,7 @@ export async function move({ source, target, sourceId, now, report }: MoveOption
   return { ...progress, rows, damaged }
 }
 
-class Copier {
-  readonly #source: BlobSource
-  readonly #target: Blobs
-
-  constructor(source: BlobSource, target: Blobs) {
-    this.#source = source
-    this.#target = target
-  }
-
+class Copier extends Component<{ source: BlobSource; target: Blobs }> {
   /** Returns those that are durable in the target, and adds the hashes of the others to `damaged`. */
   async copyFiles(locations: readonly BlobLocation[], damaged: string[]): Promise<StoredBlob[]> {
     const stored: StoredBlob[] = []
@@ -79,7 +72,7 @@ class Copier {
       if (blob) stored.push(blob)
       else damaged.push(location.hash)
     })
-    const [lost] = await this.#target.commit(stored)
+    const [lost] = await this.parts.target.commit(stored)
     if (lost) throw new ApiError('UNAVAILABLE', `The target has lost the file ${lost.hash}. Try again.`)
     return stored
   }
@@ -89,8 +82,8 @@ class Copier {
     const { hash, size } = location
     let body: Readable | undefined
     try {
-      body = await this.#source.read(location)
-      return body && (await this.#target.put(body, { size, hash }))
+      body = await this.parts.source.read(location)
+      return body && (await this.parts.target.put(body, { size, hash }))
     } catch (error) {
       body?.destroy()
       if (isDamage(error)) return undefined
@@ -114,7 +107,7 @@ class Copier {
     for (const encoding of ENCODINGS) {
       const location = row[encoding]
       if (!location) continue
-      const bytes = await this.#source.bytes(location).catch((error: unknown) => {
+      const bytes = await this.parts.source.bytes(location).catch((error: unknown) => {
         if (isDamage(error)) return undefined
         throw error
       })
@@ -125,7 +118,7 @@ class Copier {
   }
 
   async #storeEncodings(of: string, contents: ReadonlyMap<Encoding, Buffer>): Promise<BlobEncodings> {
-    const stored = contents.size === 0 ? [] : await this.#target.putTogether([...contents.values()])
+    const stored = contents.size === 0 ? [] : await this.parts.target.putTogether([...contents.values()])
     const locations = new Map([...contents.keys()].map((encoding, index) => [encoding, stored[index]!]))
     const find = (encoding: Encoding) => locations.get(encoding) ?? null
     return { hash: of, br: find('br'), zstd: find('zstd'), gzip: find('gzip') }

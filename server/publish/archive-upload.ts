@@ -11,13 +11,12 @@ import { MAX_PATH_LENGTH } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { describeSkipped } from '../../protocol/publish-story.ts'
 import { type Caller, publishScope } from '../accounts/authorization.ts'
-import type { Quotas } from '../accounts/quotas.ts'
 import type { StoredBlob } from '../blobs/blobs.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { SECOND_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
-import type { Queries } from '../store/queries.ts'
 import { INDEPENDENT } from '../store/store.ts'
 import {
   type ArchiveFile,
@@ -79,26 +78,20 @@ interface UnpackedArchive {
 }
 
 /** Same rules as a manifest, and live when it returns (contract, "One request"). */
-export class ArchivePublisher {
-  readonly #parts: ArchivePublisherParts
-  readonly #receipts: Receipts
-
-  constructor(parts: ArchivePublisherParts) {
-    this.#parts = parts
-    this.#receipts = new Receipts({ quotas: parts.quotas, read: parts.store.read })
-  }
+export class ArchivePublisher extends Component<ArchivePublisherParts> {
+  readonly #receipts = new Receipts(this.parts)
 
   /** Rejects a name before reading the archive. */
   async create(caller: Caller, request: ArchiveRequest): Promise<ArchiveResponse> {
-    await this.#parts.pendingVersions.assertMayCreate(caller, request.fields)
+    await this.parts.pendingVersions.assertMayCreate(caller, request.fields)
     return this.#publish(caller, request, (manifest, versionId) =>
-      this.#parts.pendingVersions.newSite(caller, manifest, versionId),
+      this.parts.pendingVersions.newSite(caller, manifest, versionId),
     )
   }
 
   /** Rejects what it can before reading the archive; the site is checked again when the version is staged. */
   async update(caller: Caller, slug: string, request: ArchiveRequest): Promise<ArchiveResponse> {
-    const { pendingVersions } = this.#parts
+    const { pendingVersions } = this.parts
     const { claimToken, preview } = request.fields
     await pendingVersions.authorize(caller, slug, { claimToken, scope: publishScope(preview) })
     return this.#publish(caller, request, (manifest, versionId) =>
@@ -112,7 +105,7 @@ export class ArchivePublisher {
     request: ArchiveRequest,
     stage: (manifest: PublishRequest, versionId: string) => Promise<StagedVersion>,
   ): Promise<ArchiveResponse> {
-    const { pendingVersions, finalizer, blobs, clock } = this.#parts
+    const { pendingVersions, finalizer, blobs, clock } = this.parts
     const problems = pendingVersions.validateFields(request.fields)
     if (problems.length > 0) throw validationError(problems)
     await blobs.assertSpace()
@@ -156,7 +149,7 @@ export class ArchivePublisher {
 
   /** Never rejects: the refusal is what the publisher has to know, and sweeps delete what is left. */
   async #undo(staged: StagedVersion | undefined, received: readonly StoredBlob[]): Promise<void> {
-    const { pendingVersions, log } = this.#parts
+    const { pendingVersions, log } = this.parts
     const report = (error: unknown) =>
       log.warn('a sweep will delete a refused archive', { slug: staged?.slug, error })
     if (staged) await pendingVersions.abort(staged).catch(report)
@@ -166,19 +159,19 @@ export class ArchivePublisher {
   /** Newer uploads of the site may have ended the version before it was finalized. */
   async #isReplaced({ slug, versionId }: StagedVersion): Promise<boolean> {
     // As the finalize that was refused has seen them.
-    const { versions, sites } = this.#parts.store.newest
+    const { versions, sites } = this.parts.store.newest
     return (await versions.header(versionId)) === undefined && (await sites.bySlug(slug)) !== undefined
   }
 
   async #recordReceived(versionId: string, received: readonly StoredBlob[]): Promise<void> {
     const rows = received.map((one, fileNumber) => ({ ...one, versionId, fileNumber }))
-    await this.#parts.store.write('unread', INDEPENDENT, (tx) => tx.versions.recordArrivals(rows))
+    await this.parts.store.write('unread', INDEPENDENT, (tx) => tx.versions.recordArrivals(rows))
   }
 
   async #discard(received: readonly StoredBlob[]): Promise<void> {
     const objects = received.map(({ object }) => object)
     if (objects.length > 0)
-      await this.#parts.store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.discard(objects))
+      await this.parts.store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.discard(objects))
   }
 
   /** Adds to `received` what the publish has to record or to discard. */
@@ -188,11 +181,11 @@ export class ArchivePublisher {
     { source, fields, include, keepTopFolder }: ArchiveRequest,
   ): Promise<UnpackedArchive> {
     const { address, account } = caller
-    const { blobs, spoolFolder, clock, pendingLifetime, pendingVersions } = this.#parts
+    const { blobs, spoolFolder, clock, pendingLifetime, pendingVersions } = this.parts
     const limits = pendingVersions.limitsFor(caller)
     const endsAt = clock() + pendingLifetime * SECOND_MS
-    const spoolSpace = this.#parts.spoolSpace.shareOf(rateLimitSubnet(address))
-    const network = account ? undefined : this.#parts.quotas.hashNetwork(address)
+    const spoolSpace = this.parts.spoolSpace.shareOf(rateLimitSubnet(address))
+    const network = account ? undefined : this.parts.quotas.hashNetwork(address)
     using receipt = this.#receipts.open(network)
     // In the order of the archive, in which a later file of a tar replaces an earlier one of the same path.
     const found: ReceivedFile[] = []
@@ -315,15 +308,8 @@ interface Receipt extends Disposable {
  * Contents of archives of callers without an account that are stored and not staged yet: uncounted, many archives
  * together could exceed a quota. An account is checked when its version is staged.
  */
-class Receipts {
-  readonly #quotas: Quotas
-  readonly #read: Queries
+class Receipts extends Component<Pick<ArchivePublisherParts, 'quotas' | 'store'>> {
   readonly #received = new Map<string, number>()
-
-  constructor({ quotas, read }: { quotas: Quotas; read: Queries }) {
-    this.#quotas = quotas
-    this.#read = read
-  }
 
   /** Without a network, that of an account, nothing is counted. */
   open(network: string | undefined): Receipt {
@@ -345,7 +331,7 @@ class Receipts {
         if (unchecked < BYTES_PER_CHECK) return
         unchecked = 0
         const received = { network: this.#received.get(network)!, anonymous: this.#received.get(ALL)! }
-        await this.#quotas.assertRoom(this.#read, network, received)
+        await this.parts.quotas.assertRoom(this.parts.store.read, network, received)
       },
       [Symbol.dispose]: () => {
         if (own > 0) count(-own)

@@ -1,11 +1,12 @@
 import type { Readable } from 'node:stream'
-import type { BundleReceipt, UploadReceipt } from '../../protocol/api/publish.schema.ts'
+import type { BundleReceipt } from '../../protocol/api/publish.schema.ts'
 import { MAX_FILES } from '../../protocol/api/publish.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../protocol/manifest/paths.ts'
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import { isRetired, requireNotExpired } from '../accounts/authorization.ts'
 import type { StoredBlob } from '../blobs/blobs.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import { type ArchiveFile, readTar } from './archive/archive.ts'
@@ -42,13 +43,7 @@ interface ReceivedFile {
 }
 
 /** Several files of a pending version in one tar. */
-export class BundleUploads {
-  readonly #parts: BundleUploadsParts
-
-  constructor(parts: BundleUploadsParts) {
-    this.#parts = parts
-  }
-
+export class BundleUploads extends Component<BundleUploadsParts> {
   /**
    * When a file is rejected or the body ends early, the complete ones before it stay received. UPLOAD_EXPIRED when the
    * version is not pending any more.
@@ -64,7 +59,7 @@ export class BundleUploads {
     body: Readable,
     { awaited, active }: { awaited: Map<string, ManifestEntry>; active: ActiveUpload },
   ): Promise<BundleReceipt> {
-    const { blobs, slots } = this.#parts
+    const { blobs, slots } = this.parts
     const { signal } = active
     // A file keeps its slot until it is recorded: until then another copy of it would be one too many.
     using held = new DisposableStack()
@@ -91,7 +86,7 @@ export class BundleUploads {
     } finally {
       await record.rest()
     }
-    return { files: whole().map(toReceipt) }
+    return { files: whole().map(({ path, blob: { size, hash } }) => ({ path, size, hash })) }
   }
 
   /**
@@ -99,7 +94,7 @@ export class BundleUploads {
    * enough that little is lost when it drops.
    */
   #bundleWriter({ slug, versionId }: BundleUpload) {
-    const { uploadRecorder, clock } = this.#parts
+    const { uploadRecorder, clock } = this.parts
     let waiting: ReceivedFile[] = []
     let written = clock()
     const rest = async () => {
@@ -122,7 +117,7 @@ export class BundleUploads {
     signedSlug: string,
     versionId: string,
   ): Promise<{ slug: string; awaited: Map<string, ManifestEntry> }> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     const version = await store.read.versions.byId(versionId)
     // The site may have another name than when the target was signed.
     const site = await store.read.sites.bySlug(version?.slug ?? signedSlug)
@@ -158,8 +153,4 @@ function findExpected(
 export function withPath(error: unknown, path: string): unknown {
   if (!(error instanceof ApiError) || !/^(HASH|SIZE)_MISMATCH$/.test(error.code)) return error
   return new ApiError(error.code, `'${sanitizePath(path)}': ${error.message}`, { details: { path } })
-}
-
-function toReceipt({ path, blob: { size, hash } }: ReceivedFile): UploadReceipt {
-  return { path, size, hash }
 }

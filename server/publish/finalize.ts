@@ -15,6 +15,7 @@ import {
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
+import { Component } from '../lib/component.ts'
 import { decodeUtf8 } from '../lib/decode-utf8.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
 import { trace } from '../lib/telemetry.ts'
@@ -105,16 +106,11 @@ interface FinalizeOutcome extends FinalizableVersion {
 }
 
 /** The second half of a publish: uploaded bytes become durable, then live (spec 4.5, contract "Finalize"). */
-export class Finalizer implements AsyncDisposable {
-  readonly #parts: FinalizerParts
+export class Finalizer extends Component<FinalizerParts> implements AsyncDisposable {
   readonly #following = new Set<Promise<unknown>>()
   /** The finalize in progress of a version, by its id. */
   readonly #running = new Map<string, { key: string; response: Promise<FinalizeResponse> }>()
   readonly #refusals = new Refusals()
-
-  constructor(parts: FinalizerParts) {
-    this.#parts = parts
-  }
 
   /** Waits for work that follows responses. */
   async [Symbol.asyncDispose](): Promise<void> {
@@ -167,7 +163,7 @@ export class Finalizer implements AsyncDisposable {
 
   /** Counts a version by its outcome; a repeated request counts nothing. */
   async #record(finalize: () => Promise<[FinalizeOutcome, FinalizeResponse]>): Promise<FinalizeResponse> {
-    const { telemetry } = this.#parts
+    const { telemetry } = this.parts
     const count = (outcome: string) => telemetry.metrics.counter('slipway_publishes_total', { outcome }).add()
     try {
       const [outcome, response] = await trace(telemetry, { name: 'finalize' }, finalize)
@@ -182,7 +178,7 @@ export class Finalizer implements AsyncDisposable {
   }
 
   async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
-    const { store, quotas, names, addresses, blobReader, log } = this.#parts
+    const { store, quotas, names, addresses, blobReader, log } = this.parts
     const found = known ?? (await this.#read(call))
     const promoted = found.version.state === 'pending' ? await this.#promote(found, call.request) : undefined
     const outcome = await quotas.write(store, { site: call.slug }, async (tx) =>
@@ -206,14 +202,14 @@ export class Finalizer implements AsyncDisposable {
 
   async #read(call: FinalizeCall): Promise<UploadedVersion> {
     // Uploads are recorded without a flush.
-    const { newest } = this.#parts.store
+    const { newest } = this.parts.store
     // Before the version: while that is pending, no other finalize has deleted them.
     const arrivals = await newest.versions.listArrivals(call.request.versionId)
     return { ...(await this.#admit(newest, call)), arrivals }
   }
 
   async #admit(queries: Queries, { caller, slug, request }: FinalizeCall): Promise<FinalizableVersion> {
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     const site = await requireFinalizable(queries, { caller, slug, request }, now)
     const version = requireVersion(await queries.versions.byId(request.versionId), slug)
     assertMayPublishDraft(site, version, request)
@@ -227,7 +223,7 @@ export class Finalizer implements AsyncDisposable {
     { site, version, arrivals: recorded }: UploadedVersion,
     { allowSecrets = [] }: FinalizeRequest,
   ): Promise<PromotedFiles> {
-    const { store, blocklist, contentScan, secretScan, blobReader } = this.#parts
+    const { store, blocklist, contentScan, secretScan, blobReader } = this.parts
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
     await this.#assertBase(store.read, { site, version })
     const files = version.files
@@ -276,7 +272,7 @@ export class Finalizer implements AsyncDisposable {
 
   /** UPLOADS_MISSING for bytes that are not there any more. */
   async #makeDurable({ id, files }: Version, arrived: readonly Arrival[]): Promise<void> {
-    const { store, blobs } = this.#parts
+    const { store, blobs } = this.parts
     if (arrived.length > 0) await blobs.assertSpace()
     const missing = new Set((await blobs.commit(arrived)).map(({ object }) => object))
     if (missing.size > 0) {
@@ -307,13 +303,13 @@ export class Finalizer implements AsyncDisposable {
     const name = version.previewName
     if (version.state === 'ready' && (!live || name !== null)) return { ...outcome, replayed: true }
     await this.#assertBase(tx, { site, version })
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     const files = promoted?.files ?? version.files
     const unchanged = ifChanged ? await dropIfUnchanged(tx, { site, version, files }, now) : undefined
     if (unchanged)
       return { ...outcome, version: unchanged, previousVersionId: site.previousVersionId, unchanged: true }
     if (name !== null) {
-      const { previews: max } = await this.#parts.plans.limitsOfOwner(tx, site.ownerId)
+      const { previews: max } = await this.parts.plans.limitsOfOwner(tx, site.ownerId)
       await assertPreviewLimit(tx, { slug: site.slug, name, max, now })
     }
     const before = await countRecord(tx, site, id)
@@ -337,7 +333,7 @@ export class Finalizer implements AsyncDisposable {
     } else outcome.site = await activateVersion(tx, site, outcome.version, { now, change })
     const uploads = sumUploads(version.state, version.files)
     if (ready)
-      await this.#parts.quotas.charge(tx, site, {
+      await this.parts.quotas.charge(tx, site, {
         bytes: ready.newBytes - uploads + (await countRecord(tx, site, id)) - before,
         sites: 0,
         versionId: id,
@@ -348,7 +344,7 @@ export class Finalizer implements AsyncDisposable {
   async #assertBase(queries: Queries, { site, version }: FinalizableVersion): Promise<void> {
     const { baseVersionId, previewName } = version
     if (baseVersionId === null) return
-    const replacedId = await findReplacedId(queries, site, previewName, this.#parts.clock())
+    const replacedId = await findReplacedId(queries, site, previewName, this.parts.clock())
     await assertBaseIsCurrent(queries, replacedId, baseVersionId)
   }
 
@@ -358,7 +354,7 @@ export class Finalizer implements AsyncDisposable {
     { site, version, unchanged }: FinalizeOutcome,
     isFirst: boolean,
   ): void {
-    const { versions, precompressor, log } = this.#parts
+    const { versions, precompressor, log } = this.parts
     this.#refusals.clear(versionId)
     const isComplete = site.liveVersionId === versionId && !isEncodable(version, site)
     if (!unchanged && !isComplete) precompressor.enqueue(slug, versionId)
@@ -500,17 +496,13 @@ async function loadRules(blobs: BlobReader, files: readonly StoredFile[]): Promi
     if (file.size > MAX_RULE_FILE_BYTES) return leftOut(tooLongWarning(path))
     const bytes = await blobs.bytes(file.hash!)
     if (!bytes) throw new Error(`The blob ${file.hash} is missing`)
-    return decodeUtf8(bytes) ?? leftOut(notTextWarning(path))
+    return decodeUtf8(bytes) ?? leftOut({ file: path, message: 'file ignored: it is not UTF-8 text' })
   }
   const redirects = await readText('_redirects')
   const headers = await readText('_headers')
   if (redirects === undefined && headers === undefined) return { rules: null, warnings }
   const parsed = await runInSlices(ruleSteps({ redirects, headers }))
   return { rules: parsed.rules, warnings: [...warnings, ...parsed.warnings] }
-}
-
-function notTextWarning(file: string): PublishWarning {
-  return { file, message: 'file ignored: it is not UTF-8 text' }
 }
 
 /**

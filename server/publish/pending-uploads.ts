@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
-import type { Store } from '../store/store.ts'
 import type { Arrival } from '../store/tables/versions.ts'
 
 type ArrivedFile = Pick<Arrival, 'fileNumber' | 'size' | 'hash'>
@@ -42,21 +43,16 @@ export class ManifestFiles {
  * `notifyChanged`, which invalidates the entry here immediately, in other processes within a second: `UploadRecorder`
  * checks again within its transaction.
  */
-export class PendingManifestCache {
-  readonly #store: Store
+export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
   readonly #manifests = new Map<string, ManifestFiles>()
   #generation = 0
-
-  constructor({ store }: { store: Store }) {
-    this.#store = store
-  }
 
   /**
    * UPLOAD_EXPIRED without a pending version of this id. The slug in a signed address does not matter: the site may
    * have another name since.
    */
   async manifest(versionId: string): Promise<ManifestFiles> {
-    const manifest = await this.load(versionId, this.#store.read)
+    const manifest = await this.load(versionId, this.parts.store.read)
     if (!manifest) throw notPending()
     return manifest
   }

@@ -11,6 +11,7 @@ import type {
 import { formatLimit } from '../../protocol/format.ts'
 import { assertPermitted, type Caller, publishScope } from '../accounts/authorization.ts'
 import type { StoredBlob } from '../blobs/blobs.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import { findReplacedId } from '../sites/preview.ts'
@@ -43,39 +44,35 @@ interface UploadHeaders {
  * Spec 4.3, 4.4 and 4.6, contract "Publish"; `Finalizer` continues. Validating, storing and responding take up to 25 ms
  * each for a manifest of 1,000 long names, so other requests run in between.
  */
-export class PublishService {
-  readonly #parts: PublishServiceParts
-  readonly #manifests: PendingManifestCache
+export class PublishService extends Component<PublishServiceParts> {
+  readonly #manifests = new PendingManifestCache(this.parts)
   readonly #slots = new UploadSlots()
-  readonly #uploadRecorder: UploadRecorder
-  readonly #bundleUploads: BundleUploads
+  readonly #uploadRecorder = new UploadRecorder({ ...this.parts, manifests: this.#manifests })
+  readonly #bundleUploads = new BundleUploads({
+    ...this.parts,
+    uploadRecorder: this.#uploadRecorder,
+    slots: this.#slots,
+  })
 
   constructor(parts: PublishServiceParts) {
-    this.#parts = parts
-    this.#manifests = new PendingManifestCache(parts)
-    this.#uploadRecorder = new UploadRecorder({ ...parts, manifests: this.#manifests })
-    this.#bundleUploads = new BundleUploads({
-      ...parts,
-      uploadRecorder: this.#uploadRecorder,
-      slots: this.#slots,
-    })
+    super(parts)
     parts.store.onChange((names) => this.#invalidate(names))
   }
 
   /** Spec 4.3. */
   async create(caller: Caller, request: PublishRequest): Promise<CreateResponse> {
-    await this.#parts.blobs.assertSpace()
+    await this.parts.blobs.assertSpace()
     await turn()
-    const staged = await this.#parts.pendingVersions.newSite(caller, request)
+    const staged = await this.parts.pendingVersions.newSite(caller, request)
     await turn()
     return { ...this.#buildResponse(staged), status: 'pending', ...staged.anonymous }
   }
 
   /** Spec 4.4. Anonymous sites need their claim token in place of a key. */
   async update(caller: Caller, slug: string, request: PublishRequest): Promise<UpdateResponse> {
-    await this.#parts.blobs.assertSpace()
+    await this.parts.blobs.assertSpace()
     await turn()
-    const staged = await this.#parts.pendingVersions.newVersion(caller, slug, request)
+    const staged = await this.parts.pendingVersions.newVersion(caller, slug, request)
     await turn()
     return this.#buildResponse(staged)
   }
@@ -85,7 +82,7 @@ export class PublishService {
     slug: string,
     request: { versionId: string; claimToken?: string | undefined },
   ): Promise<UpdateResponse> {
-    const { store, pendingVersions, clock } = this.#parts
+    const { store, pendingVersions, clock } = this.parts
     const { claimToken } = request
     const site = await pendingVersions.authorize(caller, slug, { claimToken, scope: 'preview' })
     const version = requireVersion(await store.read.versions.byId(request.versionId), slug)
@@ -114,7 +111,7 @@ export class PublishService {
     body: Readable,
     headers: UploadHeaders,
   ): Promise<UploadReceipt> {
-    const { targets } = this.#parts
+    const { targets } = this.parts
     const upload = targets.verify(key, query)
     if (headers.contentType !== ANY_TYPE && !isSameMediaType(headers.contentType, upload.contentType)) {
       const sentence = `'${upload.path}' must be uploaded with Content-Type: ${upload.contentType}`
@@ -142,7 +139,7 @@ export class PublishService {
     const manifest = await this.#manifests.manifest(versionId)
     if (!manifest.has({ fileNumber, size, hash })) throw notInManifest()
     const expected = { size, signal: active.signal, ...(hash === undefined ? {} : { hash }) }
-    const blob = await active.run(this.#parts.blobs.put(body, expected)).catch((error: unknown) => {
+    const blob = await active.run(this.parts.blobs.put(body, expected)).catch((error: unknown) => {
       throw withPath(error, upload.path)
     })
     return { slug: manifest.slug, blob }
@@ -155,7 +152,7 @@ export class PublishService {
     body: Readable,
     headers: UploadHeaders,
   ): Promise<BundleReceipt> {
-    this.#parts.targets.verifyBundle(bundle, query)
+    this.parts.targets.verifyBundle(bundle, query)
     if (!isSameMediaType(headers.contentType, BUNDLE_CONTENT_TYPE)) {
       throw new ApiError(
         'CONTENT_TYPE_MISMATCH',
@@ -177,12 +174,12 @@ export class PublishService {
     const active = this.#slots.listVersions(names)
     if (active.size === 0) return
     // The change is committed, so this must not fail. `UploadRecorder` rejects uploads that continue.
-    const pending = await this.#parts.store.read.versions.pendingAmong([...active]).catch(() => active)
+    const pending = await this.parts.store.read.versions.pendingAmong([...active]).catch(() => active)
     for (const id of active) if (!pending.has(id)) this.#slots.stopVersion(id)
   }
 
   #buildResponse(staged: StagedVersion, arrived = new Set<number>()): UpdateResponse {
-    const { targets, addresses } = this.#parts
+    const { targets, addresses } = this.parts
     const { slug, versionId, files, skipped, removal, changes } = staged
     const uploads: UploadPlan['uploads'] = []
     files.forEach(({ path, size, contentType, hash }, fileNumber) => {

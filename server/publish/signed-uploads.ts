@@ -1,8 +1,10 @@
 import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import type { BundleTarget, UploadTarget } from '../../protocol/api/publish.schema.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HOUR_SECONDS } from '../lib/time.ts'
-import { isId, type Secrets, Signer } from '../lib/tokens.ts'
+import { isId, Signer } from '../lib/tokens.ts'
+import type { Parts } from '../parts.ts'
 import { isSlug } from '../sites/slug.ts'
 
 /** Spec 2.3 and 8.2. */
@@ -37,16 +39,8 @@ export interface UploadQuery {
  * All claims are in the URL and under the signature (contract, "Publish"), so that an upload needs no lookup in the
  * store before its bytes are received.
  */
-export class SignedUploadUrls {
-  readonly #baseUrl: string
-  readonly #signer: Signer
-  readonly #clock: () => number
-
-  constructor(options: { baseUrl: string; secret: Secrets; clock: () => number }) {
-    this.#baseUrl = options.baseUrl
-    this.#signer = new Signer(options.secret, 'upload targets')
-    this.#clock = options.clock
-  }
+export class SignedUploadUrls extends Component<Pick<Parts, 'baseUrl' | 'secret' | 'clock'>> {
+  readonly #signer = new Signer(this.parts.secret, 'upload targets')
 
   /** Valid for an hour (spec 2.3). */
   target(upload: SignedUpload): UploadTarget {
@@ -59,7 +53,7 @@ export class SignedUploadUrls {
     return {
       path,
       method: 'PUT',
-      url: `${this.#baseUrl}${UPLOAD_PATH}${slug}/${versionId}/${encodedPath(path)}?${query}`,
+      url: `${this.parts.baseUrl}${UPLOAD_PATH}${slug}/${versionId}/${path.split('/').map(encodeURIComponent).join('/')}?${query}`,
       headers: { 'Content-Type': contentType },
     }
   }
@@ -71,7 +65,7 @@ export class SignedUploadUrls {
     const token = `${this.#signer.keyId}.${signature}`
     return {
       method: 'PUT',
-      url: `${this.#baseUrl}${UPLOAD_PATH}${slug}/${versionId}?token=${token}&exp=${expires}`,
+      url: `${this.parts.baseUrl}${UPLOAD_PATH}${slug}/${versionId}?token=${token}&exp=${expires}`,
       headers: { 'Content-Type': BUNDLE_CONTENT_TYPE },
       maxBytes: MAX_BUNDLE_BYTES,
     }
@@ -108,7 +102,7 @@ export class SignedUploadUrls {
   }
 
   #expiry(): number {
-    return Math.floor(this.#clock() / 1000) + UPLOAD_TTL_SECONDS
+    return Math.floor(this.parts.clock() / 1000) + UPLOAD_TTL_SECONDS
   }
 
   #verify(
@@ -132,7 +126,7 @@ export class SignedUploadUrls {
   }
 
   #refuseExpired(expires: number): void {
-    if (this.#clock() / 1000 < expires) return
+    if (this.parts.clock() / 1000 < expires) return
     throw new ApiError(
       'UPLOAD_EXPIRED',
       'This upload URL has expired. Request new ones with uploads/refresh.',
@@ -168,8 +162,4 @@ function decodeKey(key: string): string[] {
   } catch {
     return []
   }
-}
-
-function encodedPath(path: string): string {
-  return path.split('/').map(encodeURIComponent).join('/')
 }

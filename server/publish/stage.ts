@@ -23,6 +23,7 @@ import {
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import { fileLimits } from '../accounts/plans.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
 import { toIso } from '../lib/time.ts'
@@ -76,20 +77,14 @@ export interface StagedVersion {
 }
 
 /** The first half of a publish: rules, then one transaction that stores the manifest as a pending version. */
-export class PendingVersionStore {
-  readonly #parts: PendingVersionStoreParts
-
-  constructor(parts: PendingVersionStoreParts) {
-    this.#parts = parts
-  }
-
+export class PendingVersionStore extends Component<PendingVersionStoreParts> {
   get maxFiles(): number {
-    const { plans, anonymousLimits } = this.#parts
+    const { plans, anonymousLimits } = this.parts
     return Math.max(anonymousLimits.files, plans.maxFiles)
   }
 
   limitsFor(caller: Caller): FileLimits {
-    const { plans, anonymousLimits } = this.#parts
+    const { plans, anonymousLimits } = this.parts
     return caller.account ? fileLimits(plans.limitsOf(caller.account)) : anonymousLimits
   }
 
@@ -107,7 +102,7 @@ export class PendingVersionStore {
       ...(request.update && request.name === undefined
         ? [{ field: 'update', message: 'requires name' }]
         : []),
-      ...this.#parts.names.validatePreviewName(request.preview),
+      ...this.parts.names.validatePreviewName(request.preview),
       ...(request.liveReload && request.preview === undefined
         ? [{ field: 'liveReload', message: 'requires preview' }]
         : []),
@@ -123,7 +118,7 @@ export class PendingVersionStore {
     slug: string,
     { claimToken, scope }: { claimToken: string | undefined; scope: KeyScope },
   ): Promise<Site> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     return requirePublisher(store.read, caller, { slug, claimToken, now: clock(), scope })
   }
 
@@ -135,7 +130,7 @@ export class PendingVersionStore {
     caller: Caller,
     { name, update, preview }: Pick<PublishRequest, 'name' | 'update' | 'preview'>,
   ): Promise<string | undefined> {
-    const { allowsAnonymous, names, store, clock } = this.#parts
+    const { allowsAnonymous, names, store, clock } = this.parts
     const { account } = caller
     if (!account && !allowsAnonymous)
       throw new ApiError(
@@ -162,7 +157,7 @@ export class PendingVersionStore {
    * transaction decides.
    */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
-    const { store, blocklist, quotas } = this.#parts
+    const { store, blocklist, quotas } = this.parts
     const { name, update, ...fields } = request
     const { account } = caller
     let slug = (await this.assertMayCreate(caller, request)) ?? name ?? newSlug()
@@ -191,7 +186,7 @@ export class PendingVersionStore {
     request: PublishRequest,
     versionId: string | undefined,
   ): Promise<StagedVersion> {
-    const { clock, addresses, quotas, anonymousLifetime } = this.#parts
+    const { clock, addresses, quotas, anonymousLifetime } = this.parts
     const { merge, name, message } = request
     if (merge) throw validationError([{ field: 'merge', message: 'requires an existing site' }])
     const now = clock()
@@ -237,7 +232,7 @@ export class PendingVersionStore {
     request: PublishRequest,
     versionId?: string,
   ): Promise<StagedVersion> {
-    const { store, blocklist, quotas } = this.#parts
+    const { store, blocklist, quotas } = this.parts
     if (request.name !== undefined) throw notNew()
     await blocklist.assertFiles(request.files)
     return quotas.write(store, { site: slug }, (tx) => this.#addVersion(tx, caller, slug, request, versionId))
@@ -250,7 +245,7 @@ export class PendingVersionStore {
     request: PublishRequest,
     versionId: string | undefined,
   ): Promise<StagedVersion> {
-    const { clock, plans, quotas } = this.#parts
+    const { clock, plans, quotas } = this.parts
     const now = clock()
     const { metadata, preview } = this.#separatePreview(request, now)
     const { claimToken } = request
@@ -304,7 +299,7 @@ export class PendingVersionStore {
    * and take a claim or a deletion of the site long.
    */
   async #endOldestUploads(tx: WriteTransaction, { slug, ownerId }: Site, now: number): Promise<void> {
-    const { draftsKept, previews } = await this.#parts.plans.limitsOfOwner(tx, ownerId)
+    const { draftsKept, previews } = await this.parts.plans.limitsOfOwner(tx, ownerId)
     const max = draftsKept + (ownerId === null ? 0 : previews)
     const pending = (await tx.versions.bySlug(slug)).filter(({ state }) => state === 'pending')
     const oldest = pending.slice(max - 1).map(({ id }) => id)
@@ -317,13 +312,13 @@ export class PendingVersionStore {
     const { preview, liveReload = false } = request
     if (preview === undefined)
       return { metadata: { ...others, ...(ttlSeconds !== undefined && { ttlSeconds }) }, preview: NO_PREVIEW }
-    const previewUntil = now + (ttlSeconds ?? this.#parts.previewLifetime) * 1000
+    const previewUntil = now + (ttlSeconds ?? this.parts.previewLifetime) * 1000
     return { metadata: others, preview: { previewName: preview, previewUntil, liveReload } }
   }
 
   /** Also removes its site when that is new and has no other version. */
   async abort({ versionId, isNew }: StagedVersion): Promise<void> {
-    const { store, clock } = this.#parts
+    const { store, clock } = this.parts
     await writeWithPending(store, versionId, async (tx, slug) => {
       // Another first publish by name may have added a version.
       const isOnly = isNew && (await tx.versions.bySlug(slug)).length === 1

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Blobs } from '../blobs/blobs.ts'
+import { Component } from '../lib/component.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../store/store.ts'
@@ -34,14 +35,9 @@ const MAX_TRANSACTION_ROWS = 1000
  * Uploads that end in one turn of the event loop, or while others are recorded, share a transaction, so that a thousand small
  * files cost a fraction of a thousand transactions.
  */
-export class UploadRecorder {
-  readonly #parts: UploadRecorderParts
+export class UploadRecorder extends Component<UploadRecorderParts> {
   #queued: QueuedRows[] = []
   #writing = false
-
-  constructor(parts: UploadRecorderParts) {
-    this.#parts = parts
-  }
 
   /**
    * Resolves once the files are recorded; replaced ones are deleted. UPLOAD_EXPIRED when the version has been finalized
@@ -99,7 +95,7 @@ export class UploadRecorder {
     const rows = uploads.flatMap((one) => one.rows)
     // No version ceases to be pending between the check and the commit.
     const scope = { site: [...slugs] }
-    return this.#parts.store.write('unread', scope, async (tx) => {
+    return this.parts.store.write('unread', scope, async (tx) => {
       const pending = await tx.versions.pendingAmong([...new Set(rows.map((row) => row.versionId))])
       const renamed = [...pending.values()].filter((slug) => !slugs.has(slug))
       if (renamed.length > 0) return renamed
@@ -119,7 +115,7 @@ export class UploadRecorder {
   ): Promise<Set<Arrival>> {
     const valid = new Set<Arrival>()
     for (const [id, own] of Map.groupBy(rows, (row) => row.versionId)) {
-      const manifest = pending.has(id) ? await this.#parts.manifests.load(id, tx) : undefined
+      const manifest = pending.has(id) ? await this.parts.manifests.load(id, tx) : undefined
       for (const row of own) if (manifest?.has(row)) valid.add(row)
     }
     return valid
@@ -129,9 +125,9 @@ export class UploadRecorder {
   async #delete(objects: readonly string[]): Promise<void> {
     if (objects.length === 0) return
     try {
-      await removeDiscarded(this.#parts.store, this.#parts.blobs, objects)
+      await removeDiscarded(this.parts.store, this.parts.blobs, objects)
     } catch (error) {
-      this.#parts.log.warn('cannot delete replaced uploads; a sweep will retry', { error })
+      this.parts.log.warn('cannot delete replaced uploads; a sweep will retry', { error })
     }
   }
 }

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import type { BlobLocation, StoredBlob } from '../blobs/blobs.ts'
+import { Component } from '../lib/component.ts'
 import { toEncodingLocations, toEncodingRow, toLocation } from './queries/blob-records.ts'
 import { Rows } from './rows.ts'
 import { type Schema, TABLES } from './schema.ts'
@@ -116,8 +117,7 @@ export class Transfer {
         const others = page.filter(({ hash }) => !kept.includes(hash))
         if (others.length === 0) continue
         objects.push(...others.flatMap(({ object }) => object ?? []))
-        const gone = others.map(({ hash }) => hash)
-        await this.#target.deleteFrom(table).where('hash', 'in', gone).execute()
+        await new Rows(this.#target, table).remove({ hash: others.map(({ hash }) => hash) })
       }
     }
     return objects
@@ -165,11 +165,7 @@ export class Transfer {
     page: readonly { hash: string }[],
   ): Promise<Map<string, string | null>> {
     const hashes = page.map(({ hash }) => hash)
-    const rows = await this.#target
-      .selectFrom(table)
-      .select(['hash', 'object'])
-      .where('hash', 'in', hashes)
-      .execute()
+    const rows = await new Rows(this.#target, table).list({ hash: hashes })
     return new Map(rows.map(({ hash, object }) => [hash, object]))
   }
 }
@@ -204,29 +200,23 @@ export interface SnapshotCounts {
   versions: number
 }
 
-export class Snapshot {
-  readonly #db: Kysely<Schema>
-
-  constructor({ db }: Tables) {
-    this.#db = db
-  }
-
+export class Snapshot extends Component<Pick<Tables, 'db'>> {
   async count(): Promise<SnapshotCounts> {
     return {
-      accounts: await new Rows(this.#db, 'accounts').count({}),
-      sites: await new Rows(this.#db, 'sites').count({ deletedAt: null }),
-      versions: await new Rows(this.#db, 'versions').count({}),
+      accounts: await new Rows(this.parts.db, 'accounts').count({}),
+      sites: await new Rows(this.parts.db, 'sites').count({ deletedAt: null }),
+      versions: await new Rows(this.parts.db, 'versions').count({}),
     }
   }
 
   async *blobs(): AsyncGenerator<BlobLocation[]> {
-    for await (const page of pages<Schema['blobs']>(this.#db, 'blobs'))
+    for await (const page of pages<Schema['blobs']>(this.parts.db, 'blobs'))
       yield page.flatMap((row) => toLocation(row) ?? [])
   }
 
   /** A backup has no encodings: the service prepares them again. */
   async discardEncodings(): Promise<void> {
-    await this.#db.deleteFrom('encodings').execute()
-    await this.#db.updateTable('versions').set({ is_encoded: 0 }).where('is_encoded', '=', 1).execute()
+    await this.parts.db.deleteFrom('encodings').execute()
+    await this.parts.db.updateTable('versions').set({ is_encoded: 0 }).where('is_encoded', '=', 1).execute()
   }
 }

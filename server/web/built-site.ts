@@ -15,6 +15,7 @@ import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
 import { publicPolicy, toLastModified } from '../edge/respond/policy.ts'
 import { ServedFile, toFileType } from '../edge/respond/served-file.ts'
 import { type Accents, accentStyle, DEFAULT_ACCENT, type Logo } from '../lib/branding.ts'
+import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { escapeHtml, Html, html } from '../lib/html.ts'
 import { GUIDES } from './guides.ts'
@@ -72,15 +73,10 @@ interface FilledSite {
  * on first use, so that the start does not wait for it, and as a whole: a later build must not be mixed with
  * it. Pages are filled in again when the banner changes. UNAVAILABLE until it is built.
  */
-export class BuiltSite {
-  readonly #options: BuiltSiteOptions
+export class BuiltSite extends Component<BuiltSiteOptions> {
   #builds: Promise<Builds> | undefined
   #site: FilledSite | undefined
   #logo: StaticFile | undefined
-
-  constructor(options: BuiltSiteOptions) {
-    this.#options = options
-  }
 
   /** Undefined when there is no file of this name. */
   async findResponse(
@@ -93,7 +89,7 @@ export class BuiltSite {
 
   /** The logo of the operator; undefined without one. Opened as a document, it is in a sandbox. */
   findLogo(request: Pick<HttpRequest, 'headers' | 'isHead'>): PageResponse | undefined {
-    const { logo, clock } = this.#options
+    const { logo, clock } = this.parts
     if (!logo) return undefined
     this.#logo ??= staticFile({ path: LOGO_PATH, ...logo, modifiedAt: clock(), headers: LOGO_HEADERS })
     return toPageResponse(this.#logo, request)
@@ -101,13 +97,13 @@ export class BuiltSite {
 
   /** A failure is not cached. */
   #fill(): Promise<FilledFiles> {
-    const shown = this.#options.banner()
+    const shown = this.parts.banner()
     const banner = JSON.stringify(shown) ?? ''
     if (this.#site?.banner === banner) return this.#site.files
-    const settings = { ...this.#options.settings, ...(shown && { banner: shown }) }
+    const settings = { ...this.parts.settings, ...(shown && { banner: shown }) }
     const earlier = this.#site?.files
     const files = this.#read().then(
-      async (builds) => new FilledFiles(builds, { ...this.#options, settings }, await earlier),
+      async (builds) => new FilledFiles(builds, { ...this.parts, settings }, await earlier),
     )
     const site = { banner, files }
     this.#site = site

@@ -87,7 +87,7 @@ const ROWS: readonly Row[] = [
   ['logs upload signatures and claim tokens', 'server/operations/telemetry/observe-request.ts', 'ServiceRequests.#log', "path: url.split('?', 1)[0]!,", 'path: url,', 'test/operator/access-log.test.ts'],
   ['lets a visitor end a field of the access log', 'server/operations/access-log/access-log.ts', 'escapeCombined', '/[^\\x20-\\x7e]|["\\\\]/g', '/[^\\x20-\\x7e]/g', 'test/operator/access-log.test.ts'],
   ['logs whole addresses', 'server/operations/access-log/access-log.ts', 'AccessLog.#address', "addresses === 'full' ? address : shortenAddress(address).replace(/\\/\\d+$/, '')", "true ? address : shortenAddress(address).replace(/\\/\\d+$/, '')", 'test/operator/access-log.test.ts'],
-  ['continues the trace of any caller', 'server/operations/telemetry/observe-request.ts', 'ServiceRequests.handle', 'this.#trustsProxies ? headers.traceparent : undefined', 'true ? headers.traceparent : undefined', 'test/operator/traces.test.ts'],
+  ['continues the trace of any caller', 'server/operations/telemetry/observe-request.ts', 'ServiceRequests.handle', 'this.parts.trustsProxies ? headers.traceparent : undefined', 'true ? headers.traceparent : undefined', 'test/operator/traces.test.ts'],
   ['turns emails off without a signature', 'server/accounts/unsubscribe.ts', 'UnsubscribeLinks.verify', 'this.#signer.verify([account, kind], signature)', 'true', 'test/operator/notices.test.ts'],
   ['turns emails off when a program opens a link', 'server/api/unsubscribe.ts', 'unsubscribe', 'const kind = links.verify(query as UnsubscribeQuery)', 'await links.follow(query as UnsubscribeQuery)\n    const kind = links.verify(query as UnsubscribeQuery)', 'test/operator/notices.test.ts'],
   ['shows the message of the operator after its end', 'server/operations/administration/banners.ts', 'Banners.current', 'now < Date.parse(until)', 'true', 'test/api/banner.test.ts'],
@@ -282,7 +282,7 @@ const ROWS: readonly Row[] = [
 
   // Uploads (contract, "Publish")
   ['accepts an upload target with a wrong signature', 'server/publish/signed-uploads.ts', 'SignedUploadUrls.#verify', 'this.#signer.verify(fields, signature)', 'this.#signer.verify(fields, signature) !== undefined', UPLOADS, TARGETS],
-  ['accepts an upload target after its expiry', 'server/publish/signed-uploads.ts', 'SignedUploadUrls.#refuseExpired', 'if (this.#clock() / 1000 < expires) return', 'if (expires) return', UPLOADS],
+  ['accepts an upload target after its expiry', 'server/publish/signed-uploads.ts', 'SignedUploadUrls.#refuseExpired', 'if (this.parts.clock() / 1000 < expires) return', 'if (expires) return', UPLOADS],
   ['does not sign the content type of an upload', 'server/publish/signed-uploads.ts', 'fileFields', "return ['file', slug, versionId, path, ...claims, contentType, expires]", "return ['file', slug, versionId, path, ...claims, expires]", UPLOADS, TARGETS],
   ['signs the fields of a text without their lengths', 'server/lib/tokens.ts', 'encodeFields', 'return JSON.stringify(fields)', "return fields.join('\\n')", 'test/lib/signed-fields.test.ts'],
   ['records an upload whose size is not in the manifest', 'server/publish/pending-uploads.ts', 'ManifestFiles.has', 'if (this.#sizes[fileNumber] !== size) return false', '', TARGETS],
@@ -708,7 +708,7 @@ const ROWS: readonly Row[] = [
   ['reschedules a certificate that was replaced', 'server/store/queries/certificates.ts', 'CertificateQueries.reschedule', '{ name, certificateId, orderUrl: null, unusedSince: null }', '{ name, orderUrl: null, unusedSince: null }', 'test/store/sqlite.test.ts'],
 
   // Bounds (design, promise 7)
-  ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', 'ConcurrencyLimiter.canRun', 'this.#active < this.#maxTotal && (this.#activeByKey.get(caller) ?? 0) < this.#maxPerKey', 'this.#active < this.#maxTotal', 'test/lib/shares.test.ts'],
+  ['lets one caller take all places', 'server/lib/concurrency-limiter.ts', 'ConcurrencyLimiter.canRun', 'this.#active < this.parts.total && (this.#activeByKey.get(caller) ?? 0) < this.parts.perKey', 'this.#active < this.parts.total', 'test/lib/shares.test.ts'],
   ['lets one network hold all memory', 'packages/http-server/clients/client-memory.ts', 'ClientMemory.#limitFor', "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > this.#perNetworkBytes) return 'network'", "if ((this.#holders.get(key)?.bytes ?? 0) + bytes > Number.POSITIVE_INFINITY) return 'network'", 'test/http-server/client-memory.test.ts'],
   ['never ends a slow body', 'packages/http-server/clients/transfer-rates.ts', 'TransferRates.watch', 'this.#timer ??= setInterval(() => this.#check(), this.#intervalMs).unref()', '', 'test/http-server/transfer-rates.test.ts'],
   ['parses JSON of any depth', 'server/api/bodies.ts', 'checkJsonStructure', "if (++depth > MAX_DEPTH) throw invalidField('body', `must not be nested more than ${MAX_DEPTH} levels deep`)", "if (++depth > 1e9) throw invalidField('body', `must not be nested more than ${MAX_DEPTH} levels deep`)", MANIFEST, 'test/stalls/stalls.test.ts'],
@@ -728,8 +728,8 @@ const ROWS: readonly Row[] = [
   ['signs with a clock that the server refuses', 'packages/s3-client/client.ts', 'S3Client.#sign', 'new Date(this.#clock() + this.#clockOffsetMs)', 'new Date(this.#clock())', 'test/s3/faults.test.ts'],
   ['keeps the parts of a refused upload', 'server/blobs/s3/uploads.ts', 'Uploads.#putParts', 'await upload.abort()', '', 'test/s3/reads.test.ts'],
   ['lets the disk cache grow', 'server/blobs/s3/disk-cache.ts', 'DiskCache.#write', 'while (this.#writtenBytes > (limit * FREE_SHARE) / processes) await this.#evict()', '', 'test/s3/reads.test.ts'],
-  ['spools archives without a bound', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.#perNetwork || this.#usedBytes + bytes > this.#total', 'used + bytes > this.#perNetwork', 'test/archive/spool-space.test.ts'],
-  ['lets one network use all of the space for archives', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.#perNetwork || this.#usedBytes + bytes > this.#total', 'this.#usedBytes + bytes > this.#total', 'test/archive/spool-space.test.ts'],
+  ['spools archives without a bound', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.parts.perNetwork || this.#usedBytes + bytes > this.parts.total', 'used + bytes > this.parts.perNetwork', 'test/archive/spool-space.test.ts'],
+  ['lets one network use all of the space for archives', 'server/publish/archive/spool.ts', 'SpoolSpace.#take', 'used + bytes > this.parts.perNetwork || this.#usedBytes + bytes > this.parts.total', 'this.#usedBytes + bytes > this.parts.total', 'test/archive/spool-space.test.ts'],
   ['ignores the lease of a process whose clock is ahead by a moment', 'server/store/queries/nodes.ts', 'LeaseQueries.isTaken', 'latest + CLOCK_TOLERANCE_MS', 'latest', 'test/store/sqlite.test.ts', BACKUP],
   ['takes the lease of a process whose clock is ahead by a moment', 'server/store/queries/nodes.ts', 'LeaseQueries.acquireOrFind', 'latest + CLOCK_TOLERANCE_MS', 'latest', 'test/store/sqlite.test.ts'],
   ['deletes files that a running backup needs', 'server/jobs/jobs.ts', 'collectBlobs', 'if (await tx.leases.isTaken(BACKUP_LEASE, now, now + BACKUP_LEASE_MS)) return { examined: 0 }', 'if (false as boolean) return { examined: 0 }', BACKUP],

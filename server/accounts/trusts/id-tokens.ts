@@ -1,5 +1,6 @@
 import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import type { Forge } from '../../../protocol/api/trusts.ts'
+import { Component } from '../../lib/component.ts'
 import { DEADLINES } from '../../lib/deadlines.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { fetchJson } from '../../lib/fetch-json.ts'
@@ -41,26 +42,15 @@ type IdTokensParts = Pick<Parts, 'clock' | 'log'> & {
 }
 
 /** OpenID Connect Core 1.0, section 2. */
-export class IdTokens {
-  readonly #parts: IdTokensParts
-  readonly #issuers: ReadonlyMap<unknown, { forge: Forge; keys: IssuerKeys }>
-
-  constructor(parts: IdTokensParts) {
-    this.#parts = parts
-    const { issuers, log, monotonicClock: clock, keysTimeoutMs } = parts
-    const timeout = () => AbortSignal.timeout(keysTimeoutMs)
-    this.#issuers = new Map(
-      issuers.map(({ forge, url }) => [
-        url,
-        { forge, keys: new IssuerKeys({ issuer: url, clock, log, timeout }) },
-      ]),
-    )
-  }
+export class IdTokens extends Component<IdTokensParts> {
+  readonly #issuers = new Map<unknown, { forge: Forge; keys: IssuerKeys }>(
+    this.parts.issuers.map(({ forge, url }) => [url, { forge, keys: this.#keysOf(url) }]),
+  )
 
   /** INVALID_ID_TOKEN for any other token, UNAVAILABLE when the keys of its issuer cannot be loaded. */
   async verify(token: string): Promise<IdToken> {
     const { decodeJwt, jwtVerify } = await import('jose')
-    const { audience, clock } = this.#parts
+    const { audience, clock } = this.parts
     try {
       const issuer = decodeJwt(token).iss
       const known = this.#issuers.get(issuer)
@@ -76,6 +66,11 @@ export class IdTokens {
     } catch (error) {
       throw error instanceof ApiError ? error : invalidToken(describeFailure(error), error)
     }
+  }
+
+  #keysOf(issuer: string): IssuerKeys {
+    const { log, monotonicClock: clock, keysTimeoutMs } = this.parts
+    return new IssuerKeys({ issuer, clock, log, timeout: () => AbortSignal.timeout(keysTimeoutMs) })
   }
 }
 

@@ -62,7 +62,7 @@ export function s3Blobs(options: S3Options): Blobs {
   const reader = new VerifiedReader({ client, cache, metrics, damage: new DamageReport({ log, metrics }) })
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
   const createName = (hash?: string) => createObjectName(clock(), hash === undefined ? {} : { hash })
-  const uploads = new Uploads({ client, createName, onStored, ...(maxPutBytes ? { maxPutBytes } : {}) })
+  const uploads = new Uploads({ client, createName, onStored, maxPutBytes })
   const assertLocalSpace = async (bytes?: number) => (cache ?? reserve)?.assertSpace(bytes)
   const check = shareResult(() => listObjects(client, { limit: 1 }), {
     lifetimeMs: CHECK_INTERVAL_MS,

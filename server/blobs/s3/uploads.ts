@@ -4,6 +4,7 @@ import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buff
 import type { S3Client } from '../../../packages/s3-client/client.ts'
 import { BodyError } from '../../../packages/s3-client/errors.ts'
 import { MAX_PARTS, MultipartUpload } from '../../../packages/s3-client/multipart.ts'
+import { Component } from '../../lib/component.ts'
 import { ByteSemaphore } from '../../lib/semaphore.ts'
 import { assertExpected, assertLength, type PutConstraints, type StoredBlob } from '../blobs.ts'
 import { hashTable, PIECE_BYTES, PieceHasher, tableBytes } from './pieces.ts'
@@ -23,24 +24,13 @@ interface UploadsOptions {
   createName(hash?: string): string
   /** Receives content of up to one piece that was stored, valid until it returns. */
   onStored(hash: string, bytes: Buffer): void
-  maxPutBytes?: number
+  maxPutBytes?: number | undefined
 }
 
 type Received = Omit<StoredBlob, 'object'>
 
-export class Uploads {
-  readonly #client: S3Client
-  readonly #createName: UploadsOptions['createName']
-  readonly #onStored: UploadsOptions['onStored']
-  readonly #maxPutBytes: number
+export class Uploads extends Component<UploadsOptions> {
   readonly #partMemory = new ByteSemaphore(MAX_BUFFERED_PART_BYTES)
-
-  constructor({ client, createName, onStored, maxPutBytes = MAX_PUT_BYTES }: UploadsOptions) {
-    this.#client = client
-    this.#createName = createName
-    this.#onStored = onStored
-    this.#maxPutBytes = maxPutBytes
-  }
 
   /** Errors of the body are BodyErrors. */
   async put(body: Readable, expected: PutConstraints): Promise<StoredBlob> {
@@ -48,8 +38,8 @@ export class Uploads {
     const { size, hash } = expected
     try {
       if (size === undefined || size <= PIECE_BYTES) return await this.#gather(content, hash)
-      const object = this.#createName(hash)
-      const isOneRequest = size + tableBytes(size) <= this.#maxPutBytes
+      const object = this.parts.createName(hash)
+      const isOneRequest = size + tableBytes(size) <= (this.parts.maxPutBytes ?? MAX_PUT_BYTES)
       const received = isOneRequest
         ? this.#stream(object, content, size)
         : this.#putParts(object, content, [], size)
@@ -61,23 +51,23 @@ export class Uploads {
 
   async putBytes(object: string, parts: readonly Buffer[], hash?: string): Promise<void> {
     const known = hash === undefined ? {} : { bodyHash: hash }
-    await this.#client.send({ kind: 'put', method: 'PUT', object, body: parts, ...known })
+    await this.parts.client.send({ kind: 'put', method: 'PUT', object, body: parts, ...known })
   }
 
   async #gather(content: IncomingContent, expectedHash?: string): Promise<StoredBlob> {
     const gathered = new GrowingBuffer()
     for (let chunk = await content.next(); chunk; chunk = await content.next()) {
       if (content.size > PIECE_BYTES) {
-        const object = this.#createName(expectedHash)
+        const object = this.parts.createName(expectedHash)
         return { object, ...(await this.#putParts(object, content, [gathered.take(), chunk])) }
       }
       gathered.append(chunk)
     }
     const { received } = content.finish()
-    const object = this.#createName(received.hash)
+    const object = this.parts.createName(received.hash)
     const bytes = gathered.take()
     await this.putBytes(object, [bytes], received.hash)
-    this.#onStored(received.hash, bytes)
+    this.parts.onStored(received.hash, bytes)
     return { object, ...received }
   }
 
@@ -91,14 +81,14 @@ export class Uploads {
       received = finished.received
     }
     const request = { kind: 'put', method: 'PUT', object } as const
-    await this.#client.upload(request, size + tableBytes(size), bytes())
+    await this.parts.client.upload(request, size + tableBytes(size), bytes())
     return received!
   }
 
   /** Content of unknown length, or too large for one request; `size` is its length, when it is known. */
   async #putParts(object: string, content: IncomingContent, first: Buffer[], size = 0): Promise<Received> {
     const partBytes = Math.max(MIN_PART_BYTES, Math.ceil((size + tableBytes(size)) / MAX_PARTS))
-    const upload = await MultipartUpload.begin(this.#client, object)
+    const upload = await MultipartUpload.begin(this.parts.client, object)
     try {
       const parts = new Parts(content, first)
       while (!parts.isEnded) {

@@ -2,6 +2,7 @@ import { hash as hashOnce } from 'node:crypto'
 import { MemoryBudget, SecondChanceCache } from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { S3Client } from '../../../packages/s3-client/client.ts'
 import { S3Error, WrongBytesError } from '../../../packages/s3-client/errors.ts'
+import { Component } from '../../lib/component.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { BlobLocation, BlobState } from '../blobs.ts'
 import { DamagedBlobError, type DamageReport, type HashedRange } from '../damage.ts'
@@ -24,14 +25,9 @@ interface ReadOptions {
 const MAX_MEMORY_BYTES = 32 * 2 ** 20
 
 /** Reads bytes by their hash: from memory, the disk cache or the bucket. None is returned that was not compared. */
-export class VerifiedReader {
-  readonly #options: VerifiedReaderOptions
+export class VerifiedReader extends Component<VerifiedReaderOptions> {
   readonly #memory = new SecondChanceCache<Buffer>(new MemoryBudget(MAX_MEMORY_BYTES))
   readonly #fetches = new Map<string, Promise<Buffer>>()
-
-  constructor(options: VerifiedReaderOptions) {
-    this.#options = options
-  }
 
   /**
    * The piece of content at this number; content up to PIECE_BYTES is one piece. Rejects with an S3Error when the
@@ -89,7 +85,7 @@ export class VerifiedReader {
   }
 
   async #load(range: HashedRange, continues?: boolean): Promise<Buffer> {
-    const { cache, metrics } = this.#options
+    const { cache, metrics } = this.parts
     const { hash, length } = range
     const cached = await cache?.read(hash, length)
     if (cached && hashOnce('sha256', cached) === hash) {
@@ -103,7 +99,7 @@ export class VerifiedReader {
     }
     metrics.counter('slipway_disk_cache_reads_total', { result: 'miss' }).add()
     const bytes = await this.#fetch(range, continues).catch((error: unknown) => {
-      if (error instanceof DamagedBlobError) this.#options.damage.add(range)
+      if (error instanceof DamagedBlobError) this.parts.damage.add(range)
       throw error
     })
     metrics.counter('slipway_s3_read_bytes_total').add(length)
@@ -113,7 +109,7 @@ export class VerifiedReader {
 
   async #fetch({ object, start, length, hash }: HashedRange, continues = false): Promise<Buffer> {
     try {
-      const { body } = await this.#options.client.send({
+      const { body } = await this.parts.client.send({
         kind: 'get',
         method: 'GET',
         object,

@@ -1,7 +1,7 @@
 import { rateLimitSubnet } from '../../../packages/http-server/clients/client-ip.ts'
+import { Component } from '../../lib/component.ts'
 import { HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
 import type { Queries } from '../../store/queries.ts'
-import type { Store } from '../../store/store.ts'
 import type { CounterWindow } from '../../store/tables/usage.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 
@@ -26,18 +26,10 @@ export interface Attempt {
 }
 
 /** Exact over all processes: each attempt counts as wrong before it is verified; a right one is subtracted again. */
-export class AttemptLimiter {
-  readonly #store: Store
-  readonly #clock: () => number
-
-  constructor({ store, clock }: Pick<EdgeOptions, 'store' | 'clock'>) {
-    this.#store = store
-    this.#clock = clock
-  }
-
+export class AttemptLimiter extends Component<Pick<EdgeOptions, 'store' | 'clock'>> {
   /** Permission to try, or the time to wait. */
   async begin(address: string, slug: string): Promise<Attempt | { retryAfterSeconds: number }> {
-    const now = this.#clock()
+    const now = this.parts.clock()
     const windows = [
       toWindow(`address:${rateLimitSubnet(address)}`, PER_MINUTE, now),
       toWindow(`site:${slug}:${rateLimitSubnet(address)}`, PER_HOUR_AND_NETWORK, now),
@@ -45,8 +37,8 @@ export class AttemptLimiter {
     ]
     // A read costs far less than a write, and most attempts come from callers over the limit.
     const full =
-      (await findFullWindow(this.#store.read, windows)) ??
-      (await this.#store.write('unread', { counter: windows.map(({ key }) => key) }, async (tx) => {
+      (await findFullWindow(this.parts.store.read, windows)) ??
+      (await this.parts.store.write('unread', { counter: windows.map(({ key }) => key) }, async (tx) => {
         const full = await findFullWindow(tx, windows)
         if (!full) await tx.counters.addEach(windows.map((window) => toCounter('guess', window)))
         return full
@@ -55,7 +47,7 @@ export class AttemptLimiter {
   }
 
   async reset({ windows }: Attempt): Promise<void> {
-    await this.#store.execute('unread', ({ counters }) =>
+    await this.parts.store.execute('unread', ({ counters }) =>
       counters.addEach(windows.map((window) => toCounter('right', window))),
     )
   }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpRequest } from '../../../packages/http-server/http-handler.ts'
+import { Component } from '../../lib/component.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { DAY_SECONDS } from '../../lib/time.ts'
 import { Signer } from '../../lib/tokens.ts'
@@ -31,25 +32,17 @@ interface PostedForm {
 }
 
 /** Protects sites with a password (contract, "Serving", 7). */
-export class PasswordGate {
-  readonly #options: PasswordGateOptions
-  readonly #signer: Signer
+export class PasswordGate extends Component<PasswordGateOptions> {
+  readonly #signer = new Signer(this.parts.secret, 'site passwords')
   /** Also true behind a proxy that terminates TLS, where no connection is encrypted here. */
-  readonly #secure: boolean
-  readonly #attempts: AttemptLimiter
+  readonly #secure = this.parts.addresses.base.startsWith('https:') && !this.parts.https
+  readonly #attempts = new AttemptLimiter(this.parts)
   readonly #semaphore = new Semaphore(HASHING_LIMITS)
-
-  constructor(options: PasswordGateOptions) {
-    this.#options = options
-    this.#signer = new Signer(options.secret, 'site passwords')
-    this.#secure = options.addresses.base.startsWith('https:') && !options.https
-    this.#attempts = new AttemptLimiter(options)
-  }
 
   /** Whether a visitor with these cookies may see the site: it has no password, or the cookie is valid. */
   isAuthorized({ slug, passwordHash }: ResolvedSite, cookies: string | undefined): boolean {
     if (passwordHash === null) return true
-    const now = this.#options.clock()
+    const now = this.parts.clock()
     return readCookies(cookies).some((value) => {
       const [, until, signature] = COOKIE_VALUE.exec(value) ?? []
       if (!until || !signature || now >= Number(until)) return false
@@ -69,8 +62,8 @@ export class PasswordGate {
    */
   async submit(message: IncomingMessage, site: ResolvedSite, request: HttpRequest): Promise<EdgeResponse> {
     const form = await readForm(message)
-    if (form === 413) return this.#options.pages.formTooLarge.for(request.headers)
-    if (form === 415) return this.#options.pages.formUnsupported.for(request.headers)
+    if (form === 413) return this.parts.pages.formTooLarge.for(request.headers)
+    if (form === 415) return this.parts.pages.formUnsupported.for(request.headers)
     const next = safeRedirectTarget(form.get('next'))
     const password = form.get('password')
     if (site.passwordHash === null) return seeOther(next)
@@ -86,7 +79,7 @@ export class PasswordGate {
     passwordHash: string,
   ): Promise<EdgeResponse> {
     const { slug } = posted.site
-    const attempt = await this.#attempts.begin(this.#options.clientIp(message), slug)
+    const attempt = await this.#attempts.begin(this.parts.clientIp(message), slug)
     if ('retryAfterSeconds' in attempt) return this.#form(posted, attempt)
     if (!(await verifyPassword(password, passwordHash))) return this.#form(posted, 'wrong')
     await this.#attempts.reset(attempt)
@@ -102,7 +95,7 @@ export class PasswordGate {
         ? ['Retry-After', `${problem.retryAfterSeconds}`]
         : ['WWW-Authenticate', challenge]
     const { host, headers: accepted } = request
-    const { pages } = this.#options
+    const { pages } = this.parts
     return pages.password({ site: { host, title: site.title }, next, problem, headers }, accepted)
   }
 
@@ -112,7 +105,7 @@ export class PasswordGate {
 
   /** A cookie for this host; invalid for any other site and after a change of the password. */
   #cookie(slug: string, passwordHash: string, secure: boolean): string {
-    const until = `${this.#options.clock() + COOKIE_TTL_SECONDS * 1000}`
+    const until = `${this.parts.clock() + COOKIE_TTL_SECONDS * 1000}`
     const value = `${until}.${this.#signer.sign([slug, passwordHash, until])}`
     const name = this.#cookieName(secure)
     const attributes = `Path=/; Max-Age=${COOKIE_TTL_SECONDS}; HttpOnly; SameSite=Lax`

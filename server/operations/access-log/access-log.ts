@@ -1,4 +1,5 @@
 import { type RequestLike, shortenAddress } from '../../../packages/http-server/clients/client-ip.ts'
+import { Component } from '../../lib/component.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import type { LoggedRequest, RequestLog } from '../../lib/request-log.ts'
@@ -18,17 +19,23 @@ interface AccessLogOptions {
 const STDOUT_FD = 1
 
 /** A line for each request, of sites and of the service. */
-export class AccessLog implements RequestLog, AsyncDisposable {
-  readonly #options: AccessLogOptions
-  readonly #file: LogFile
-  readonly #format: typeof combinedLine
+export class AccessLog extends Component<AccessLogOptions> implements RequestLog, AsyncDisposable {
+  readonly #file = this.#open()
+  readonly #format = this.parts.format === 'json' ? jsonLine : combinedLine
 
-  constructor(options: AccessLogOptions) {
-    this.#options = options
-    this.#format = options.format === 'json' ? jsonLine : combinedLine
-    const { target, metrics, log } = options
+  add(request: LoggedRequest): void {
+    const { clock } = this.parts
+    this.#file.add(this.#format({ ...request, time: clock(), address: this.#address(request) }))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#file[Symbol.asyncDispose]()
+  }
+
+  #open(): LogFile {
+    const { target, metrics, log } = this.parts
     const lines = (outcome: string) => metrics.counter('slipway_access_log_lines_total', { outcome })
-    this.#file = new LogFile({
+    return new LogFile({
       target: target === 'stdout' ? { fd: STDOUT_FD } : target,
       log,
       written: lines('written'),
@@ -36,17 +43,8 @@ export class AccessLog implements RequestLog, AsyncDisposable {
     })
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#file[Symbol.asyncDispose]()
-  }
-
-  add(request: LoggedRequest): void {
-    const { clock } = this.#options
-    this.#file.add(this.#format({ ...request, time: clock(), address: this.#address(request) }))
-  }
-
   #address(request: LoggedRequest): string | undefined {
-    const { addresses, clientIp } = this.#options
+    const { addresses, clientIp } = this.parts
     if (addresses === 'none') return undefined
     const address = clientIp(request)
     // Without the prefix length, which programs that read logs do not expect.

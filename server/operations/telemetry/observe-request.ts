@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { CountedResponse } from '../../../packages/http-server/counted-response.ts'
 import { RequestMessage } from '../../../packages/http-server/request-message.ts'
-import type { Counter, Histogram, Metrics } from '../../lib/metrics.ts'
+import { Component } from '../../lib/component.ts'
 import type { RequestLog } from '../../lib/request-log.ts'
-import type { Telemetry, Tracer } from '../../lib/telemetry.ts'
+import type { Telemetry } from '../../lib/telemetry.ts'
 
 interface ServiceRequestOptions {
   telemetry: Telemetry
@@ -13,38 +13,24 @@ interface ServiceRequestOptions {
 }
 
 /** Counts the requests of the service itself: the API, its pages, and requests that are rejected before either. */
-export class ServiceRequests {
-  readonly #metrics: Metrics
-  readonly #duration: Histogram
-  readonly #requestBytes: Counter
-  readonly #responseBytes: Counter
-
-  readonly #requestLog: RequestLog | undefined
-  readonly #tracer: Tracer | undefined
-  readonly #trustsProxies: boolean
-
-  constructor({ telemetry: { metrics, tracer }, requestLog, trustsProxies }: ServiceRequestOptions) {
-    this.#metrics = metrics
-    this.#tracer = tracer
-    this.#trustsProxies = trustsProxies
-    this.#requestLog = requestLog
-    this.#duration = metrics.histogram('slipway_http_request_duration_seconds', { side: 'api' })
-    this.#requestBytes = metrics.counter('slipway_http_request_body_bytes_total')
-    this.#responseBytes = metrics.counter('slipway_http_response_body_bytes_total', { side: 'api' })
-  }
+export class ServiceRequests extends Component<ServiceRequestOptions> {
+  readonly #metrics = this.parts.telemetry.metrics
+  readonly #duration = this.#metrics.histogram('slipway_http_request_duration_seconds', { side: 'api' })
+  readonly #requestBytes = this.#metrics.counter('slipway_http_request_body_bytes_total')
+  readonly #responseBytes = this.#metrics.counter('slipway_http_response_body_bytes_total', { side: 'api' })
 
   handle(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
     this.#observe(request, response)
-    if (!this.#tracer) return void handle()
+    if (!this.parts.telemetry.tracer) return void handle()
     const { method = '', headers } = request
-    const traceparent = this.#trustsProxies ? headers.traceparent : undefined
+    const traceparent = this.parts.trustsProxies ? headers.traceparent : undefined
     const options = {
       name: `${method} request`,
       kind: 'server' as const,
       attributes: { 'http.request.method': method, 'url.path': request.url?.split('?', 1)[0] ?? '' },
       traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     }
-    void this.#tracer.run(options, async (span) => {
+    void this.parts.telemetry.tracer.run(options, async (span) => {
       const closed = new Promise((resolve) => response.once('close', resolve))
       handle()
       await closed
@@ -65,16 +51,16 @@ export class ServiceRequests {
       this.#metrics.counter('slipway_http_requests_total', { side: 'api', status, cache: 'none' }).add()
       this.#responseBytes.add(bodyBytes(response))
       // A stream of events takes as long as its reader wants.
-      if (wantsEvents(request)) return
+      if (request.headers.accept?.includes('text/event-stream')) return
       this.#duration.observe(milliseconds / 1000)
     })
   }
 
   #log(request: IncomingMessage, response: ServerResponse, milliseconds: number): void {
-    if (!this.#requestLog) return
+    if (!this.parts.requestLog) return
     const { method = '', headers, socket, url = '' } = request
     const { headersSent: isAnswered, statusCode } = response
-    this.#requestLog.add({
+    this.parts.requestLog.add({
       ...{ method, headers, socket, milliseconds },
       host: headers.host ?? '',
       path: url.split('?', 1)[0]!,
@@ -90,8 +76,4 @@ const CLIENT_DISCONNECTED = 499
 
 function bodyBytes(response: ServerResponse): number {
   return response instanceof CountedResponse ? response.bodyBytes : 0
-}
-
-function wantsEvents({ headers }: IncomingMessage): boolean {
-  return headers.accept?.includes('text/event-stream') === true
 }

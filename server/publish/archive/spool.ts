@@ -3,6 +3,7 @@ import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
 import { formatLimit } from '../../../protocol/format.ts'
+import { Component } from '../../lib/component.ts'
 import { ApiError, toStorageError } from '../../lib/errors.ts'
 import { writeWhole } from '../../lib/files.ts'
 import { overloaded } from '../../lib/semaphore.ts'
@@ -16,16 +17,9 @@ const WINDOW_BYTES = 256 * 2 ** 10
 const EMPTY = Buffer.alloc(0)
 
 /** The disk space of all archives that are spooled at the same time; one network has only a share. */
-export class SpoolSpace {
-  readonly #total: number
-  readonly #perNetwork: number
+export class SpoolSpace extends Component<{ total: number; perNetwork: number }> {
   readonly #usedByNetwork = new Map<string, number>()
   #usedBytes = 0
-
-  constructor({ total, perNetwork }: { total: number; perNetwork: number }) {
-    this.#total = total
-    this.#perNetwork = perNetwork
-  }
 
   get usedBytes(): number {
     return this.#usedBytes
@@ -39,12 +33,12 @@ export class SpoolSpace {
   }
 
   #take(network: string, bytes: number, spooled: number): void {
-    if (spooled + bytes > this.#perNetwork) {
-      const sentence = `The archive is too large. The limit is ${formatLimit(this.#perNetwork)}.`
+    if (spooled + bytes > this.parts.perNetwork) {
+      const sentence = `The archive is too large. The limit is ${formatLimit(this.parts.perNetwork)}.`
       throw new ApiError('PAYLOAD_TOO_LARGE', sentence)
     }
     const used = this.#usedByNetwork.get(network) ?? 0
-    if (used + bytes > this.#perNetwork || this.#usedBytes + bytes > this.#total) throw overloaded()
+    if (used + bytes > this.parts.perNetwork || this.#usedBytes + bytes > this.parts.total) throw overloaded()
     this.#add(network, bytes)
   }
 

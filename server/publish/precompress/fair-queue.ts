@@ -1,3 +1,5 @@
+import { Component } from '../../lib/component.ts'
+
 interface FairQueueOptions {
   /** Maximum number of queued items; further ones are rejected. */
   maxItems: number
@@ -25,15 +27,10 @@ export interface Turn {
  * flow that would finish it first if all flows were served concurrently, so flows with little work precede those
  * with much. One turn at a time: `take`, then `finish`.
  */
-export class FairQueue {
-  readonly #options: FairQueueOptions
+export class FairQueue extends Component<FairQueueOptions> {
   readonly #flows = new Map<string, Flow>()
   #virtualTime = 0
   #size = 0
-
-  constructor(options: FairQueueOptions) {
-    this.#options = options
-  }
 
   get size(): number {
     return this.#size
@@ -41,7 +38,7 @@ export class FairQueue {
 
   /** Adds an item to the end of its flow, unless it waits there already or the queue is full. */
   add(flow: string, item: string): void {
-    const { maxItems, maxItemsOfFlow } = this.#options
+    const { maxItems, maxItemsOfFlow } = this.parts
     const { items } = this.#getFlow(flow)
     if (items.includes(item)) return
     if (items.length >= maxItemsOfFlow) items.shift()
@@ -91,7 +88,7 @@ export class FairQueue {
   }
 
   #getFlow(name: string): Flow {
-    if (this.#flows.size > 2 * this.#options.maxItems) this.#forgetEmpty()
+    if (this.#flows.size > 2 * this.parts.maxItems) this.#forgetEmpty()
     const flow = this.#flows.get(name) ?? { items: [], start: this.#virtualTime, nextCost: 0 }
     // An idle flow accumulates no credit.
     if (flow.items.length === 0) flow.start = Math.max(flow.start, this.#virtualTime)

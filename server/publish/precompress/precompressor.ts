@@ -4,6 +4,7 @@ import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { BlobLocation } from '../../blobs/blobs.ts'
 import { isDamage } from '../../blobs/damage.ts'
 import { type Encoding, shouldPrecompress } from '../../blobs/encoding.ts'
+import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Parts } from '../../parts.ts'
 import {
@@ -67,8 +68,7 @@ const WORKER_IDLE_TIMEOUT_MS = 5000
  * Queued sites take turns, and the files of a version are encoded in the order in which visitors request them. Progress
  * is recorded, so that another process can resume a version.
  */
-export class Precompressor implements AsyncDisposable {
-  readonly #parts: PrecompressorParts
+export class Precompressor extends Component<PrecompressorParts> implements AsyncDisposable {
   readonly #worker = new CompressionWorker({ idleTimeoutMs: WORKER_IDLE_TIMEOUT_MS })
   readonly #holder = randomUUID()
   readonly #waiting = new FairQueue({
@@ -83,10 +83,6 @@ export class Precompressor implements AsyncDisposable {
 
   get queueLength(): number {
     return this.#waiting.size
-  }
-
-  constructor(parts: PrecompressorParts) {
-    this.#parts = parts
   }
 
   /** The job continues what is left. */
@@ -120,7 +116,7 @@ export class Precompressor implements AsyncDisposable {
       try {
         work = await this.#precompress(next)
       } catch (error) {
-        const { log } = this.#parts
+        const { log } = this.parts
         const { flow: slug, item: version } = next
         log.warn('precompression failed; a sweep will retry', { slug, version, error })
       }
@@ -133,13 +129,13 @@ export class Precompressor implements AsyncDisposable {
 
   async #precompress(turn: Turn): Promise<PrecompressionJob | undefined> {
     const { item: versionId } = turn
-    const { addresses, blobs, injectedDocuments, store } = this.#parts
+    const { addresses, blobs, injectedDocuments, store } = this.parts
     const { read } = store
     const found = await read.versions.byId(versionId)
     if (found?.state !== 'ready' || found.isEncoded) return undefined
     const injection = await loadInjection(read, found, addresses)
     const document = injection && (await injectedDocuments.get(injection))
-    const version = await nameDocument(this.#parts, found, { injection, document })
+    const version = await nameDocument(this.parts, found, { injection, document })
     const candidates = findCandidates(version, document)
     const skipped = candidates.filter((file) => this.#hasFailedTooOften(file))
     const attempted = candidates.length > 0 ? await read.blobs.encodedHashes(versionId) : new Set<string>()
@@ -200,19 +196,19 @@ export class Precompressor implements AsyncDisposable {
 
   /** False while another process works on the version. */
   async #acquireLease(versionId: string): Promise<boolean> {
-    const fence = await this.#parts.store.write('relaxed', INDEPENDENT, (tx) =>
+    const fence = await this.parts.store.write('relaxed', INDEPENDENT, (tx) =>
       this.#renewLease(tx, versionId),
     )
     return fence !== undefined
   }
 
   #renewLease(tx: WriteTransaction, versionId: string): Promise<number | undefined> {
-    const now = this.#parts.clock()
+    const now = this.parts.clock()
     return tx.leases.acquire(encodingsLease(versionId), this.#holder, now, now + LEASE_DURATION_MS)
   }
 
   async #encodeFile(file: PrecompressionCandidate): Promise<BlobEncodings | undefined> {
-    const { blobs } = this.#parts
+    const { blobs } = this.parts
     const encodings = await this.#compress(file).catch((error: unknown) => this.#countFailure(file, error))
     if (!encodings) return undefined
     const locations: Record<Encoding, BlobLocation | null> = { br: null, zstd: null, gzip: null }
@@ -222,7 +218,7 @@ export class Precompressor implements AsyncDisposable {
   }
 
   async #compress(file: PrecompressionCandidate): Promise<Map<Encoding, Buffer>> {
-    const published = await this.#parts.blobReader.bytes(file.injected?.publishedHash ?? file.hash)
+    const published = await this.parts.blobReader.bytes(file.injected?.publishedHash ?? file.hash)
     const bytes = file.injected ? readInjected(published, file.injected) : published
     if (bytes?.length !== file.size) throw new Error(`The blob ${file.hash} is not there`)
     return this.#worker.encode(bytes)
@@ -235,7 +231,7 @@ export class Precompressor implements AsyncDisposable {
     if (this.#failures.size >= MAX_REMEMBERED_FAILURES) this.#failures.clear()
     const failures = (this.#failures.get(hash) ?? 0) + 1
     this.#failures.set(hash, failures)
-    this.#parts.log.error('precompressing a file failed', { path, hash, failures, error })
+    this.parts.log.error('precompressing a file failed', { path, hash, failures, error })
   }
 
   #hasFailedTooOften({ hash }: PrecompressionCandidate): boolean {
@@ -244,7 +240,7 @@ export class Precompressor implements AsyncDisposable {
 
   /** Invalidates caches once, after the last turn. Discards the encodings for a version that was deleted since. */
   async #record(work: PrecompressionJob): Promise<void> {
-    const { addresses, store } = this.#parts
+    const { addresses, store } = this.parts
     const { id, slug } = work.version
     const rows = work.rows.splice(0)
     await store.write('relaxed', { site: slug }, async (tx) => {

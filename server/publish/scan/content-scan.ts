@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
+import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
@@ -48,20 +49,15 @@ const ROWS_PER_STATEMENT = 1000
 const RETRY_SECONDS = 30
 
 /** Scans the files of a version before it is published. Accepted files are not scanned again for 30 days. */
-export class ContentScan {
-  readonly #parts: ContentScanParts
+export class ContentScan extends Component<ContentScanParts> {
   readonly #semaphore = new Semaphore(SCANS)
-
-  constructor(parts: ContentScanParts) {
-    this.#parts = parts
-  }
 
   /**
    * CONTENT_REFUSED when a file is refused, SCAN_UNAVAILABLE when the scanner fails, unless such versions pass.
    * UNAVAILABLE when too many versions wait, whatever the setting.
    */
   async check(files: readonly FileToScan[], reader: BlobReader): Promise<void> {
-    const { scanner, store, clock } = this.#parts
+    const { scanner, store, clock } = this.parts
     if (!scanner) return
     const unknown = new Map(files.map((file) => [scanner.identify(file), file]))
     const since = clock() - VERDICT_LIFETIME_MS
@@ -77,14 +73,14 @@ export class ContentScan {
 
   /** For a job with its store; returns how many verdicts were deleted. */
   async prune(store: Store): Promise<number> {
-    const before = this.#parts.clock() - VERDICT_LIFETIME_MS
+    const before = this.parts.clock() - VERDICT_LIFETIME_MS
     return repeatUntilEmpty(() =>
       store.execute('relaxed', ({ scans }) => scans.deleteBefore(before, ROWS_PER_STATEMENT)),
     )
   }
 
   async #scan(scanner: Scanner, files: readonly ScannedFile[]): Promise<Refusal | 'failed' | undefined> {
-    const { timeoutMs, onFailure, log, telemetry } = this.#parts
+    const { timeoutMs, onFailure, log, telemetry } = this.parts
     const count = (outcome: string) => telemetry.metrics.counter('slipway_scans_total', { outcome }).add()
     try {
       const refusal = await scanner.scan(files, AbortSignal.timeout(timeoutMs))

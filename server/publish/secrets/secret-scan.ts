@@ -9,6 +9,7 @@ import { formatExcess, pluralize } from '../../../protocol/format.ts'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
+import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
@@ -57,19 +58,13 @@ const TEXT_TYPES =
 const PROGRAM = fileURLToPath(new URL('./secret-process.ts', import.meta.url))
 
 /** Finds secrets in the new text files of a version, before it is published (docs/decisions/050-secret-scan.md). */
-export class SecretScan implements Disposable {
-  readonly #parts: SecretScanParts
-  readonly #signer: Signer
+export class SecretScan extends Component<SecretScanParts> implements Disposable {
+  readonly #signer = new Signer(this.parts.secrets, 'secret findings')
   readonly #reads = new Semaphore(READ_BATCHES)
   readonly #scans = new Semaphore(BATCHES)
-  #child: ChildProcess | undefined
-  #idleTimer: NodeJS.Timeout | undefined
   #isClosed = false
-
-  constructor(parts: SecretScanParts) {
-    this.#parts = parts
-    this.#signer = new Signer(parts.secrets, 'secret findings')
-  }
+  #child: ChildProcess | undefined
+  #idleTimer: NodeJS.Timeout | undefined;
 
   [Symbol.dispose](): void {
     this.#isClosed = true
@@ -86,12 +81,12 @@ export class SecretScan implements Disposable {
     reader: BlobReader,
     allowed: ReadonlySet<string>,
   ): Promise<{ warnings: PublishWarning[]; allowed: string[] }> {
-    const { mode, onFailure, log } = this.#parts
+    const { mode, onFailure, log } = this.parts
     if (mode === 'off') return { warnings: [], allowed: [] }
     const texts = files.filter(isText)
     const large = onFailure === 'refuse' && texts.find(({ size }) => size > MAX_FILE_BYTES)
     if (large) throw tooLarge(large)
-    const scan = new VersionScan(this.#signer, allowed)
+    const scan = new VersionScan({ signer: this.#signer, known: allowed })
     for (const batch of toBatches(texts)) scan.add(batch, await this.#scan(batch, reader))
     const { findings, unscanned } = scan
     if (findings.length > 0) {
@@ -120,13 +115,13 @@ export class SecretScan implements Disposable {
       this.#child ??= this.#start()
       this.#child.channel?.ref()
       this.#child.send(contents)
-      const signal = AbortSignal.timeout(this.#parts.timeoutMs)
+      const signal = AbortSignal.timeout(this.parts.timeoutMs)
       const [found] = (await once(this.#child, 'message', { signal })) as [(Found[] | null)[]]
       return found
     } catch (error) {
       // Its end killed the process: that is no reason to publish files that were not scanned.
       if (this.#isClosed) throw stopped()
-      this.#parts.log.warn('files could not be scanned for secrets', { path: batch[0]!.path, error })
+      this.parts.log.warn('files could not be scanned for secrets', { path: batch[0]!.path, error })
       this.#end()
       return undefined
     } finally {
@@ -166,17 +161,10 @@ async function locate(reader: BlobReader, hash: string): Promise<FileContents> {
 }
 
 /** What the batches of a version have. */
-class VersionScan {
+class VersionScan extends Component<{ signer: Signer; known: ReadonlySet<string> }> {
   readonly findings: SecretFinding[] = []
   readonly unscanned: string[] = []
   readonly allowed: string[] = []
-  readonly #signer: Signer
-  readonly #allowed: ReadonlySet<string>
-
-  constructor(signer: Signer, allowed: ReadonlySet<string>) {
-    this.#signer = signer
-    this.#allowed = allowed
-  }
 
   add(batch: readonly FileToScan[], results: readonly (Found[] | null)[] | undefined): void {
     for (const [index, { path }] of batch.entries()) {
@@ -184,8 +172,8 @@ class VersionScan {
       if (!secrets) this.unscanned.push(path)
       for (const { digest, ...found } of secrets ?? []) {
         // An earlier secret of the server made those that were allowed before.
-        const fingerprints = this.#signer.signAll([found.kind, digest]).map(toFingerprint)
-        const known = fingerprints.find((one) => this.#allowed.has(one))
+        const fingerprints = this.parts.signer.signAll([found.kind, digest]).map(toFingerprint)
+        const known = fingerprints.find((one) => this.parts.known.has(one))
         if (known !== undefined) this.allowed.push(known)
         else if (this.findings.length < MAX_REPORTED)
           this.findings.push({ path, ...found, fingerprint: fingerprints[0]! })

@@ -6,6 +6,7 @@ import {
 } from '../../../packages/http-server/memory/second-chance-cache.ts'
 import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import type { BlobReader } from '../../blobs/blob-reader.ts'
+import { Component } from '../../lib/component.ts'
 import { MAX_CONCURRENT_LOADS } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { HeadInjection } from '../site-metadata.ts'
@@ -39,16 +40,10 @@ interface InjectionResult {
 }
 
 /** Caches documents by their inputs within a budget, so that loading a site again parses nothing. */
-export class InjectedDocuments {
-  readonly #blobs: BlobReader
-  readonly #cache: SecondChanceCache<InjectionResult>
+export class InjectedDocuments extends Component<{ blobs: BlobReader; budget: MemoryBudget }> {
+  readonly #cache = new SecondChanceCache<InjectionResult>(this.parts.budget)
   readonly #loads = new Map<string, Promise<InjectionResult>>()
   readonly #semaphore = new Semaphore(INJECTIONS)
-
-  constructor({ blobs, budget }: { blobs: BlobReader; budget: MemoryBudget }) {
-    this.#blobs = blobs
-    this.#cache = new SecondChanceCache(budget)
-  }
 
   /**
    * Undefined when the published document is to be served. UNAVAILABLE when that cannot be read, or when too many
@@ -62,7 +57,7 @@ export class InjectedDocuments {
 
   #load(key: string, injection: HeadInjection): Promise<InjectionResult> {
     const loading = this.#semaphore
-      .run(() => injectDocument(this.#blobs, injection))
+      .run(() => injectDocument(this.parts.blobs, injection))
       .then((result) => {
         const { document, obstacle } = result
         if (document || obstacle) this.#cache.set(key, result, DOCUMENT_BYTES + (document?.head.length ?? 0))

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Incidents } from '../../lib/incidents.ts'
 import type { Metrics } from '../../lib/metrics.ts'
@@ -26,17 +27,12 @@ type SearchFailure = {
   reason: string
 }
 
-export class PrimarySearch {
-  readonly #options: SearchOptions
+export class PrimarySearch extends Component<SearchOptions> {
   /** Connections to hosts of which it is not known yet whether they are the primary. */
   readonly #unproven = new Set<PostgresClient>()
   #preferred: number | undefined
   #failure: SearchFailure | undefined
   #isClosed = false
-
-  constructor(options: SearchOptions) {
-    this.#options = options
-  }
 
   get failure(): SearchFailure | undefined {
     return this.#failure
@@ -49,7 +45,7 @@ export class PrimarySearch {
 
   /** The host that was the primary comes first; the next is tried when that one fails, or does not answer soon. */
   async connect(): Promise<PostgresClient> {
-    const { cluster, timeoutMs } = this.#options
+    const { cluster, timeoutMs } = this.parts
     const deadline = performance.now() + timeoutMs
     const { length } = cluster.hosts
     const search = { clients: new Set<PostgresClient>(), isDone: false }
@@ -60,11 +56,11 @@ export class PrimarySearch {
     }
     try {
       const found = await Promise.any(attempts)
-      this.#options.metrics.counter('slipway_store_pool_connects_total', { outcome: 'ok' }).add()
+      this.parts.metrics.counter('slipway_store_pool_connects_total', { outcome: 'ok' }).add()
       this.#failure = undefined
       return found
     } catch (error) {
-      this.#options.metrics.counter('slipway_store_pool_connects_total', { outcome: 'failed' }).add()
+      this.parts.metrics.counter('slipway_store_pool_connects_total', { outcome: 'failed' }).add()
       const { errors } = error as { errors: Error[] }
       const cause = errors.find((one) => !(one instanceof StandbyError)) ?? errors[0]!
       this.#failure = { hosts: cluster.hosts.map(formatHost).join(', '), reason: cause.message }
@@ -86,16 +82,16 @@ export class PrimarySearch {
       await Promise.race([failed, pause(NEXT_HOST_DELAY_MS, undefined, { ref: false })])
     }
     if (search.isDone || this.#isClosed) throw new StandbyError('another host is the primary')
-    const client = new PostgresClient(this.#options.cluster, index)
+    const client = new PostgresClient(this.parts.cluster, index)
     search.clients.add(client)
     this.#unproven.add(client)
-    const { minVersion = MIN_SERVER_VERSION } = this.#options
+    const { minVersion = MIN_SERVER_VERSION } = this.parts
     const isPrimary = await client.connectToPrimary(deadline - performance.now(), minVersion)
     if (!isPrimary || search.isDone) throw new StandbyError('no host of the database URL is a primary')
     search.isDone = true
     search.clients.delete(client)
     this.#unproven.delete(client)
-    const { hosts } = this.#options.cluster
+    const { hosts } = this.parts.cluster
     const [primary, before] = [hosts[index]!, hosts[this.#preferred ?? index]!]
     this.#preferred = index
     if (primary !== before) this.#tellOfChange(primary, before)
@@ -103,7 +99,7 @@ export class PrimarySearch {
   }
 
   #tellOfChange(primary: Cluster['hosts'][number], before: Cluster['hosts'][number]): void {
-    const { incidents, onChange } = this.#options
+    const { incidents, onChange } = this.parts
     incidents?.report('primary-changed', { primary: formatHost(primary), before: formatHost(before) })
     onChange(primary)
   }
