@@ -105,7 +105,9 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
     timeoutMs: deadlines.markdown,
   })
   const precompressor = new Precompressor({ ...parts, injectedDocuments })
-  const policy = namePolicy(config, baseUrl)
+  const { reservedNames, siteDomain, proxyHost } = config
+  const hosts = [new URL(baseUrl).hostname, siteDomain, proxyHost]
+  const policy = new NamePolicy({ reservedNames, hosts })
   const blocklist = new Blocklist(store)
   const names = new SiteNames({ ...parts, policy, precompressor })
   const pendingVersions = new PendingVersionStore({
@@ -290,10 +292,6 @@ export function publishLimits(config: Config): Pick<PageSettings, 'anonymous' | 
     },
     owned: fileLimits(config.plans[DEFAULT_PLAN]!),
   }
-}
-
-function namePolicy({ reservedNames, siteDomain, proxyHost }: Config, baseUrl: string): NamePolicy {
-  return new NamePolicy({ reservedNames, hosts: [new URL(baseUrl).hostname, siteDomain, proxyHost] })
 }
 
 /** What the settings permit, in the form of the API. */

@@ -25,7 +25,7 @@ import {
 } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import { INDEPENDENT, type WriteTransaction } from '../store/store.ts'
-import type { Account } from '../store/tables/accounts.ts'
+import { type Account, emptyAccount } from '../store/tables/accounts.ts'
 import { accountHolder } from '../store/tables/usage.ts'
 import { assertNotBeingDeleted, FULL_GRANT } from './authorization.ts'
 import { readEmail } from './email-address.ts'
@@ -120,7 +120,14 @@ export class Accounts extends Component<AccountsParts> {
       await this.parts.sessions.open(tx, account, { token, browser })
       if (isFamiliar) return
       const network = shortenAddress(client.address)
-      await this.#noticeNewBrowser(tx, account, { session: sessionId(token), browser, network })
+      const at = this.parts.clock()
+      const event = { kind: 'new-browser', browser, network, at } as const
+      await tx.notices.add({
+        id: `new-browser ${sessionId(token)}`,
+        accountId: account.id,
+        event,
+        createdAt: at,
+      })
     })
     return { email: account.email, plan: account.plan, isNewUser, token }
   }
@@ -208,16 +215,6 @@ export class Accounts extends Component<AccountsParts> {
     return account !== undefined || maySignUpNow
   }
 
-  async #noticeNewBrowser(
-    tx: WriteTransaction,
-    { id: accountId }: Account,
-    { session, ...place }: { session: string; browser: string | null; network: string },
-  ): Promise<void> {
-    const at = this.parts.clock()
-    const event = { kind: 'new-browser', ...place, at } as const
-    await tx.notices.add({ id: `new-browser ${session}`, accountId, event, createdAt: at })
-  }
-
   /** `isFamiliar`: a new account, or a known network or browser. Counts wrong codes although the call fails. */
   async #redeem(
     { email: typed, code: typedCode, attempt }: SignIn,
@@ -234,7 +231,7 @@ export class Accounts extends Component<AccountsParts> {
       if (!redeemed.isRight) return redeemed
       const known = await tx.accounts.byEmail(email)
       if (known && known.deletionStartedAt !== null) throw deletionInProgress()
-      const account = known ?? newAccount(email, now)
+      const account = known ?? emptyAccount({ id: randomUUID(), email, plan: DEFAULT_PLAN, createdAt: now })
       if (!known) {
         // The code was sent before the policy or the invitation changed.
         if (!(await this.#maySignIn(tx, email, now))) throw new ApiError('SIGN_UP_CLOSED', NO_SIGN_UP)
@@ -267,24 +264,6 @@ export class Accounts extends Component<AccountsParts> {
       networks: this.#sources.signAll(['network', rateLimitSubnet(address)]),
       browsers: browserTokens.flatMap((token) => this.#sources.signAll(['browser', token])),
     }
-  }
-}
-
-function newAccount(email: string, now: number): Account {
-  return {
-    id: randomUUID(),
-    email,
-    plan: DEFAULT_PLAN,
-    keyHash: null,
-    reminders: true,
-    noticesOff: null,
-    emailRefusedAt: null,
-    emailRefusal: null,
-    createdAt: now,
-    deletionStartedAt: null,
-    limits: null,
-    suspension: null,
-    administratorSince: null,
   }
 }
 

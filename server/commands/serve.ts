@@ -61,7 +61,8 @@ async function startAndServe(context: CommandContext, bootId?: string): Promise<
   onSignals(bootId === undefined ? stop : () => undefined)
   try {
     // Before the start, so that the supervisor and the other workers have answers.
-    const siblings = bootId === undefined ? undefined : await openChannel(() => stop('supervisor'))
+    const workers = bootId === undefined ? undefined : await import('./workers.ts')
+    const siblings = workers && new workers.WorkerChannel(() => stop('supervisor'))
     const { startService } = await import('../app.ts')
     const options = { signal: starting.signal, log, version, deadlines, showCode: showCode(config) }
     const service = await startService(config, {
@@ -83,11 +84,6 @@ async function startAndServe(context: CommandContext, bootId?: string): Promise<
     // The IPC channel would keep it alive, also when it could not start.
     cluster.worker?.disconnect()
   }
-}
-
-async function openChannel(onStop: () => void) {
-  const { WorkerChannel } = await import('./workers.ts')
-  return new WorkerChannel(onStop)
 }
 
 async function shutDown(service: AsyncDisposable, reason: string, log: Log): Promise<number> {

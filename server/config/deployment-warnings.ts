@@ -48,7 +48,7 @@ export function deploymentWarnings(values: DeploymentValues, defaultFileBytes: n
     warnings.push(
       `SLIPWAY_BASE_URL is ${baseUrl}, but SLIPWAY_HOST is ${values.host}: other machines cannot connect. Set SLIPWAY_HOST=0.0.0.0, or, behind a reverse proxy on this machine, SLIPWAY_TRUSTED_PROXIES=1 or SLIPWAY_PROXY_PROTOCOL=private`,
     )
-  if (values.httpsPort !== undefined && !hasSiteCertificates(values))
+  if (values.httpsPort !== undefined && !values.tlsCertFile && !values.dnsHook && !values.siteCertificates)
     warnings.push(
       'SLIPWAY_HTTPS_PORT is set, but published sites have no certificate and no HTTPS. Set SLIPWAY_TLS_CERT_FILE and SLIPWAY_TLS_KEY_FILE, SLIPWAY_DNS_HOOK, or SLIPWAY_SITE_CERTIFICATES',
     )
@@ -77,10 +77,6 @@ const EVERY_ADDRESS = new Set(['0.0.0.0', '::', '[::]'])
 /** The default may exceed a limit of the site that the operator lowered. */
 function isSetAndLimited(fileBytes: number, defaultFileBytes: number): boolean {
   return fileBytes !== defaultFileBytes && fileBytes !== UNLIMITED
-}
-
-function hasSiteCertificates({ tlsCertFile, dnsHook, siteCertificates }: DeploymentValues): boolean {
-  return tlsCertFile !== '' || dnsHook !== '' || siteCertificates !== undefined
 }
 
 function isLoopback(host: string): boolean {

@@ -88,7 +88,9 @@ export class DomainService extends Component<DomainsOptions> implements Disposab
         const reservation = await tx.domains.reservation(domain, now)
         const isKept = reservation?.accountId === account.id
         if (!isKept) await assertReservationLimit(tx, account, { maxDomains: plan.domains, now })
-        const verificationToken = isKept ? reservation.verificationToken : newProof()
+        const verificationToken = isKept
+          ? reservation.verificationToken
+          : `slipway-${randomBytes(16).toString('hex')}`
         const primaryDomain = isSecond ? counterpart : null
         const row = newDomain({
           domain,
@@ -186,10 +188,6 @@ async function assertReservationLimit(
   if ((await tx.domains.countReservations(account.id, now)) < max) return
   const sentence = `You removed ${max} domains in the last 7 days. Until their 7 days end, you can add only those again.`
   throw new ApiError('DOMAIN_LIMIT_REACHED', sentence)
-}
-
-function newProof(): string {
-  return `slipway-${randomBytes(16).toString('hex')}`
 }
 
 function domainExists({ domain, slug }: Domain): ApiError {

@@ -77,7 +77,7 @@ function nextPendingState(row: Domain, result: CheckResult, context: TransitionC
     return stays({
       provenSince: since,
       reason: `Both records are correct, but ${reserved}`,
-      nextCheckAt: earliest(next, reservation.until),
+      nextCheckAt: Math.min(next ?? reservation.until, reservation.until),
     })
   if (began - since < MIN_CONFIRMATION_GAP_MS)
     return stays({ provenSince: since, reason: FIRST_CHECK_PASSED, nextCheckAt: nextConfirmation(since) })
@@ -134,8 +134,4 @@ function reservedMessage(domain: string, { until }: DomainReservation): string {
 
 function verdictMessage(verdict: CheckVerdict): string | undefined {
   return verdict.is === 'there' ? undefined : verdict.message
-}
-
-function earliest(one: number | null, other: number): number {
-  return one === null ? other : Math.min(one, other)
 }

@@ -49,8 +49,16 @@ export class AccountDeletion extends Component<AccountDeletionParts> {
       // Its address could create an account again, which would not be suspended.
       if (current && !removal) assertAccountNotSuspended(current)
       await assertNotLast(tx, account)
-      if (current?.deletionStartedAt === null)
-        await addNotice(tx, account, { at: clock(), reason: removal?.reason ?? null })
+      if (current?.deletionStartedAt === null) {
+        const [at, reason] = [clock(), removal?.reason ?? null]
+        const event = { kind: 'account-deleted', to: account.email, at, reason } as const
+        await tx.notices.add({
+          id: `account-deleted ${account.id}`,
+          accountId: account.id,
+          event,
+          createdAt: at,
+        })
+      }
       await tx.accounts.markBeingDeleted(account.id, clock())
       await tx.signIns.deleteSessions(account.id)
       await tx.trusts.deleteOfAccount(account.id)
@@ -119,15 +127,6 @@ async function findSites(queries: Queries, accountId: string): Promise<string[]>
   const trashed = await queries.sites.byOwner(accountId, { ...page, trash: true })
   const sites = await queries.sites.byOwner(accountId, page)
   return [...sites, ...trashed].map(({ slug }) => slug)
-}
-
-async function addNotice(
-  tx: WriteTransaction,
-  { id: accountId, email: to }: Account,
-  { at, reason }: { at: number; reason: string | null },
-): Promise<void> {
-  const event = { kind: 'account-deleted', to, at, reason } as const
-  await tx.notices.add({ id: `account-deleted ${accountId}`, accountId, event, createdAt: at })
 }
 
 async function deleteEmptyAccount(tx: WriteTransaction, account: Account, now: number): Promise<void> {

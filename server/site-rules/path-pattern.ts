@@ -27,7 +27,7 @@ export function canonicalPath(path: string): string | undefined {
   try {
     return encodeInvalid(path)
       .split(/%2f/i)
-      .map((part) => encodePart(normalizeNfc(decodeURIComponent(part))))
+      .map((part) => encodeURI(normalizeNfc(decodeURIComponent(part))).replace(/[?#]/g, encodeURIComponent))
       .join('%2F')
   } catch {
     return undefined
@@ -51,10 +51,6 @@ export function percentEncoded(byte: string): string {
 
 function encodeInvalid(bytes: string): string {
   return bytes.replace(/[^%\w\-.~!$&'()*+,;=:@/]/g, percentEncoded)
-}
-
-function encodePart(text: string): string {
-  return encodeURI(text).replace(/[?#]/g, encodeURIComponent)
 }
 
 /** A path with `:name` for one segment and at most one `*` for anything, matched in one pass. */

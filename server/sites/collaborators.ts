@@ -43,7 +43,11 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
       const present = await tx.collaborators.bySite(slug)
       const known = present.find((collaborator) => collaborator.email === email)
       if (known) return toCollaborator(known)
-      if (present.length >= MAX_COLLABORATORS) throw tooManyCollaborators()
+      if (present.length >= MAX_COLLABORATORS)
+        throw new ApiError(
+          'COLLABORATOR_LIMIT_REACHED',
+          `A site can have at most ${MAX_COLLABORATORS} collaborators`,
+        )
       const added = { slug, email, addedAt: now }
       await tx.collaborators.add(added)
       await invite(tx, { account, site, email, now })
@@ -81,22 +85,10 @@ async function invite(
 ): Promise<void> {
   const { id: accountId, email: ownerEmail } = account
   const sent = await tx.notices.count(accountId, 'site-shared', now - DAY_MS)
-  if (sent >= MAX_INVITATIONS_PER_DAY) throw tooManyInvitations()
+  if (sent >= MAX_INVITATIONS_PER_DAY) {
+    const sentence = `An account can invite ${MAX_INVITATIONS_PER_DAY} collaborators a day`
+    throw new ApiError('RATE_LIMITED', sentence, { retryAfterSeconds: DAY_SECONDS })
+  }
   const event = { kind: 'site-shared', slug: site.slug, ownerEmail, to: email } as const
   await tx.notices.add({ id: `site-shared ${site.slug} ${email} ${now}`, accountId, event, createdAt: now })
-}
-
-function tooManyInvitations(): ApiError {
-  return new ApiError(
-    'RATE_LIMITED',
-    `An account can invite ${MAX_INVITATIONS_PER_DAY} collaborators a day`,
-    { retryAfterSeconds: DAY_SECONDS },
-  )
-}
-
-function tooManyCollaborators(): ApiError {
-  return new ApiError(
-    'COLLABORATOR_LIMIT_REACHED',
-    `A site can have at most ${MAX_COLLABORATORS} collaborators`,
-  )
 }

@@ -56,7 +56,8 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
     const expiresAt = seconds === undefined ? null : now + seconds * 1000
     const block: Block = { kind, value, reason, createdAt: now, expiresAt }
     await this.parts.store.write('durable', { counter: `blocks of ${kind}` }, async (tx) => {
-      if ((await tx.blocks.countOthers(kind, value)) >= MAX_BLOCKS) throw tooManyBlocks()
+      if ((await tx.blocks.countOthers(kind, value)) >= MAX_BLOCKS)
+        throw invalidField('value', `is one too many: there can be ${MAX_BLOCKS} blocks of a kind`)
       await tx.blocks.put(block)
       await tx.notifyChanged(BLOCKS_CHANGED)
       const details = { reason, ...(seconds !== undefined && { seconds }) }
@@ -145,8 +146,4 @@ function findProblem(network: Network, ownAddress: string | undefined): string |
   return LOCAL_NETWORKS.some((local) => overlaps(network, local))
     ? 'contains addresses of this machine or of a local network, such as those of proxies'
     : undefined
-}
-
-function tooManyBlocks(): ApiError {
-  return invalidField('value', `is one too many: there can be ${MAX_BLOCKS} blocks of a kind`)
 }

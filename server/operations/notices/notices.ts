@@ -205,7 +205,8 @@ export class Notices extends Component<NoticesParts> {
         return 'done'
       }
       const failed = attempts + 1
-      const dueAt = failed < MAX_ATTEMPTS ? clock() + retryDelayMs(attempts) : null
+      const delayMs = Math.min(RETRY_INTERVAL_MS * 2 ** attempts, MAX_RETRY_INTERVAL_MS)
+      const dueAt = failed < MAX_ATTEMPTS ? clock() + delayMs : null
       await store.execute('relaxed', ({ notices }) => notices.schedule(id, { attempts: failed, dueAt }))
       const outcome =
         dueAt === null ? 'email not sent; no further attempts' : 'email not sent; retry scheduled'
@@ -214,10 +215,6 @@ export class Notices extends Component<NoticesParts> {
       return error instanceof MailDeferredError ? 'deferred' : 'failed'
     }
   }
-}
-
-function retryDelayMs(attempts: number): number {
-  return Math.min(RETRY_INTERVAL_MS * 2 ** attempts, MAX_RETRY_INTERVAL_MS)
 }
 
 /** Whether a suspension, or its end, is no longer true. */

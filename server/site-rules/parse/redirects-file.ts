@@ -68,7 +68,7 @@ export function isFullAddress(target: string): boolean {
 /** Parses a trimmed line, or returns a description of the error. */
 function readRedirect(line: number, text: string): RedirectRule | string {
   const words = withoutComment(text.split(/\s+/))
-  const at = words.findIndex((word, index) => index > 0 && isTarget(word))
+  const at = words.findIndex((word, index) => index > 0 && (word.startsWith('/') || isFullAddress(word)))
   const source = readSource(words[0]!)
   if (typeof source === 'string') return source
   if (at < 0) return readForward(line, source, words.slice(1))
@@ -86,10 +86,6 @@ function readRedirect(line: number, text: string): RedirectRule | string {
 function withoutComment(words: string[]): string[] {
   const at = words.findIndex((word) => word.startsWith('#'))
   return at < 0 ? words : words.slice(0, at)
-}
-
-function isTarget(word: string): boolean {
-  return word.startsWith('/') || isFullAddress(word)
 }
 
 /** `/a/* 200` is short for `/a/* /a/:splat 200`. */

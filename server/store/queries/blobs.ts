@@ -228,7 +228,13 @@ export class BlobQueries extends QueryGroup {
     if (rows.length === 0) return
     await this.db
       .insertInto('blob_names')
-      .values(rows.map(({ hash, slug }) => ({ hash, slug, owner_id: findOwner(slug) })))
+      .values(
+        rows.map(({ hash, slug }) => ({
+          hash,
+          slug,
+          owner_id: sql<string | null>`(select owner_id from sites where slug = ${slug})`,
+        })),
+      )
       .onConflict((c) => c.doNothing())
       .execute()
   }
@@ -308,10 +314,6 @@ export class BlobQueries extends QueryGroup {
     }
     return found.map(({ object }) => object)
   }
-}
-
-function findOwner(slug: string): RawBuilder<string | null> {
-  return sql`(select owner_id from sites where slug = ${slug})`
 }
 
 /** Which sites, and which owners, reference which contents; `BlobQueries` changes the references. */

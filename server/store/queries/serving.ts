@@ -143,7 +143,7 @@ function toServedSite(row: SiteWithVersions): ServedSite {
   const site = siteTable.toEntity(row)
   return {
     site,
-    suspension: site.suspension ?? parseSuspension(row.owner_suspension),
+    suspension: site.suspension ?? (JSON.parse(row.owner_suspension ?? 'null') as Suspension | null),
     live: toServedVersion(row, 'live'),
     requested: toServedVersion(row, 'requested'),
     formerFiles: parseFormer(row.former_files),
@@ -154,10 +154,6 @@ function toServedSite(row: SiteWithVersions): ServedSite {
 
 function parseFormer(text: string | null | undefined): FormerFile[] | undefined {
   return text ? (JSON.parse(text) as FormerFile[]) : undefined
-}
-
-function parseSuspension(text: string | null): Suspension | null {
-  return text === null ? null : (JSON.parse(text) as Suspension)
 }
 
 function toServedVersion(row: SiteWithVersions, name: 'live' | 'requested'): ServedVersion | undefined {

@@ -135,7 +135,9 @@ export class SiteQueries extends QueryGroup {
     const slugs = this.db.selectFrom('collaborators').select('slug').where('email', '=', page.sharedWith)
     const shared = siteTable.toEntities(await this.#page(page).where('sites.slug', 'in', slugs).execute())
     if (shared.length === 0) return own
-    return [...own, ...shared].sort(compareNewestFirst).slice(0, page.limit)
+    const newestFirst = (one: Site, other: Site) =>
+      other.createdAt - one.createdAt || (one.slug < other.slug ? 1 : -1)
+    return [...own, ...shared].sort(newestFirst).slice(0, page.limit)
   }
 
   async usage(ownerId: string): Promise<{ sites: number; totalBytes: number }> {
@@ -220,10 +222,6 @@ function isAbandoned(before: number) {
   return sql<boolean>`deleted_at is null and live_version_id is null and created_at < ${before}
     and not exists (select 1 from versions
       where versions.slug = sites.slug and (state = 'ready' or versions.created_at >= ${before}))`
-}
-
-function compareNewestFirst(one: Site, other: Site): number {
-  return other.createdAt - one.createdAt || (one.slug < other.slug ? 1 : -1)
 }
 
 function formerName({ slug, ownerId, createdAt, visitsKey }: Site, now: number): Site {

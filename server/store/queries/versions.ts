@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { QueryGroup } from '../rows.ts'
 import type { Schema } from '../schema.ts'
 import { rowsStatement, statement, toBatches } from '../statement.ts'
@@ -271,34 +271,24 @@ export class VersionQueries extends QueryGroup {
     return rows.map((row) => row.slug)
   }
 
-  async withOldDrafts(before: number, limit: number): Promise<string[]> {
-    const rows = await this.db
-      .selectFrom('versions')
-      .innerJoin('sites', 'sites.slug', 'versions.slug')
-      .select('versions.slug')
-      .distinct()
-      // Written literally, because it must match a partial index.
-      .where(sql<boolean>`state = 'ready' and published_at is null`)
-      .where('preview_name', 'is', null)
-      .where('versions.created_at', '<', before)
-      .where('deleted_at', 'is', null)
-      .limit(limit)
-      .execute()
-    return rows.map((row) => row.slug)
+  withOldDrafts(before: number, limit: number): Promise<string[]> {
+    // The first half is written literally, because it must match a partial index.
+    return this.#sitesWith(
+      sql`state = 'ready' and published_at is null and preview_name is null and versions.created_at < ${before}`,
+      limit,
+    )
   }
 
-  async withEndedPreviews(now: number, limit: number): Promise<string[]> {
-    const rows = await this.db
-      .selectFrom('versions')
-      .innerJoin('sites', 'sites.slug', 'versions.slug')
-      .select('versions.slug')
-      .distinct()
-      .where('preview_until', '<=', now)
-      .where('versions.state', 'in', ['ready', 'former'])
-      .where('deleted_at', 'is', null)
-      .limit(limit)
-      .execute()
-    return rows.map((row) => row.slug)
+  withEndedPreviews(now: number, limit: number): Promise<string[]> {
+    return this.#sitesWith(sql`preview_until <= ${now} and versions.state in ('ready', 'former')`, limit)
+  }
+
+  /** Slugs of sites that are not deleted, and have such a version. */
+  async #sitesWith(versions: RawBuilder<unknown>, limit: number): Promise<string[]> {
+    const { rows } = await sql<{ slug: string }>`
+      select distinct versions.slug from versions join sites on sites.slug = versions.slug
+      where ${versions} and deleted_at is null limit ${limit}`.execute(this.db)
+    return rows.map(({ slug }) => slug)
   }
 
   async pendingAmong(ids: readonly string[]): Promise<Map<string, string>> {

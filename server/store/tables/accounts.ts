@@ -36,6 +36,10 @@ export const accountTable = new Table({
 
 export type Account = EntityOf<typeof accountTable>
 
+export function emptyAccount(given: Pick<Account, 'id' | 'email' | 'plan' | 'createdAt'>): Account {
+  return { ...accountTable.nulls, reminders: true, ...given }
+}
+
 /** An address that may create an account until it expires. Signing in proves the address, so that it needs no secret. */
 export const invitationTable = new Table({
   email: key(text),
