@@ -3,10 +3,14 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import { HangWatch } from '../../packages/s3-client/hang-watch.ts'
+import { BucketState } from '../../server/blobs/s3/bucket-state.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
+import { Incidents } from '../../server/lib/incidents.ts'
+import { Metrics } from '../../server/lib/metrics.ts'
 import { deterministicBytes, keep, toBody } from '../blobs/bytes.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { startTestService } from '../support/service.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
 import { requires } from '../tools/part.ts'
@@ -174,4 +178,20 @@ describe('whether a bucket hangs', () => {
     await pass(60_000)
     assert.deepEqual([watch.isHanging, probes()], [false, 0])
   })
+})
+
+test('after a hang of the bucket, its time-outs do not count as a bucket that is unreachable', async () => {
+  const metrics = new Metrics()
+  const incidents = new Incidents({ log: silentLog, metrics })
+  const state = new BucketState(metrics)
+  const client = { bucket: parseBucketUrl('s3://bucket?region=eu-west-1'), isHanging: true }
+  state.watch(incidents, client)
+  const isUnreachable = async () => {
+    for (let count = 0; count < 3; count++) state.onRequest('get', 'timeout', new Error('no response'))
+    client.isHanging = false
+    await incidents.check()
+    return metrics.read()['slipway_incident{incident="bucket-unreachable"}'] === 1
+  }
+  assert.equal(await isUnreachable(), false)
+  assert.equal(await isUnreachable(), true, 'these are of a bucket that does not hang')
 })

@@ -21,6 +21,7 @@ const MAX_REASON_CHARACTERS = 300
 /** What the requests say of the bucket: metrics, and incidents for operators. */
 export class BucketState implements S3Observer {
   readonly #metrics: Metrics
+  #client: Pick<S3Client, 'bucket' | 'isHanging'> | undefined
   #failures = 0
   #reason = ''
   #throttled = 0
@@ -30,10 +31,11 @@ export class BucketState implements S3Observer {
     this.#metrics = metrics
   }
 
-  watch(incidents: Incidents, client: S3Client): void {
+  watch(incidents: Incidents, client: Pick<S3Client, 'bucket' | 'isHanging'>): void {
+    this.#client = client
     const bucket = `${client.bucket.endpoint.host}/${client.bucket.name}`
     incidents.watch('bucket-unreachable', (isActive) =>
-      (this.#failures >= MAX_FAILURES && !client.isHanging) || (isActive && this.#failures > 0)
+      this.#failures >= MAX_FAILURES || (isActive && this.#failures > 0)
         ? { bucket, reason: this.#reason }
         : undefined,
     )
@@ -53,7 +55,9 @@ export class BucketState implements S3Observer {
   onRequest(operation: string, outcome: RequestOutcome, error?: Error): void {
     this.#metrics.counter('slipway_s3_requests_total', { operation, outcome }).add()
     if (outcome === 'throttled') this.#throttled++
-    if (UNREACHABLE.has(outcome)) {
+    // A bucket that hangs is an incident of its own.
+    if (this.#client?.isHanging) this.#failures = 0
+    else if (UNREACHABLE.has(outcome)) {
       this.#failures++
       this.#reason = toPlainLine(error?.message ?? '', MAX_REASON_CHARACTERS)
     } else if (!UNSENT.has(outcome)) this.#failures = 0
