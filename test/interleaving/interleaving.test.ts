@@ -74,7 +74,7 @@ const NOT_CALLED: Record<string, readonly string[]> = {
   'one statement, at the first start with another certificate authority': [
     'server/certificates/maintenance.ts maintain',
   ],
-  'the hourly repair of names': ['server/certificates/maintenance.ts repairNames'],
+  'the hourly repair of names': ['server/certificates/maintenance.ts repairInPages'],
 }
 
 /** Calls that read before their write, or before their response, what the other one changes. */
