@@ -148,7 +148,7 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
   const rates = { anonymous: config.rateAnonymous, session: config.rateSession, signIn: config.rateSignIn }
   const limits = new RateLimits({ ...parts, rates })
   const accountDeletion = new AccountDeletion({ ...parts, certificates })
-  const issuers = config.oidcIssuers
+  const { oidcIssuers: issuers, trashLifetime } = config
   const monotonicClock = testClock ?? (() => performance.now())
   const { issuerKeys: keysTimeoutMs } = deadlines
   const pages = new ErrorPages(config.branding, baseUrl)
@@ -224,8 +224,8 @@ export function createServices(config: Config, baseUrl: string, backends: Backen
       thumbnails,
       deadlines.drawing,
     ),
-    sites: new Sites({ ...parts, precompressor, names, blocklist }),
-    trash: new Trash({ ...parts, precompressor, certificates, lifetimeSeconds: config.trashLifetime }),
+    sites: new Sites({ ...parts, precompressor, names, blocklist, trashLifetime }),
+    trash: new Trash({ ...parts, precompressor, certificates, trashLifetime }),
     collaborators: new Collaborators(parts),
     domains: new DomainService({
       ...parts,

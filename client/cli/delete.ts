@@ -36,13 +36,12 @@ A site that was published from this folder without an account is deleted permane
     const { terminal, siteMemory, settings } = work
     const site = await chooseSite(work, options)
     const { slug, server } = site
-    const isUnclaimed = site.remembered?.claimToken !== undefined
     const isConfirmed = options.yes !== true
-    if (isConfirmed && (options.permanent === true || isUnclaimed))
-      await confirmByName(terminal, slug, `This permanently deletes ${slug}.`)
+    const isPermanent = options.permanent === true || (isConfirmed && (await isErased(work, options, site)))
+    if (isConfirmed && isPermanent) await confirmByName(terminal, slug, `This permanently deletes ${slug}.`)
     else if (isConfirmed) await confirmDeletion(terminal, `This takes ${slug} offline.`)
-    const asked = options.permanent === true || (isConfirmed && isUnclaimed)
-    const { deleted, permanent } = await deleteSite(work, options, site, asked)
+    const deleted = await deleteSite(work, options, site, isPermanent)
+    const permanent = deleted.deletedUntil === null
     // Until then, publish says that the site was deleted, and after an undelete it updates the site.
     if (permanent) siteMemory.forget(slug, server)
     printResult(work, options, deleted, () => {
@@ -52,23 +51,31 @@ A site that was published from this folder without an account is deleted permane
   },
 }
 
+/** Whether the site would not be in the trash. Asked only where a question follows. */
+async function isErased(
+  work: CommandContext,
+  options: OptionValues,
+  { server, slug, remembered }: ChosenSite,
+): Promise<boolean> {
+  if (remembered?.claimToken !== undefined) return true
+  return work.terminal.interactive && !(await accountClient(work, options, server).details(slug)).restorable
+}
+
 /** By the claim token of a site without an owner, which is permanent, else as the account. */
 async function deleteSite(
   work: CommandContext,
   options: OptionValues,
   { server, slug, remembered }: ChosenSite,
   permanent: boolean,
-): Promise<{ deleted: DeleteResponse; permanent: boolean }> {
+): Promise<DeleteResponse> {
   const claimToken = remembered?.claimToken
   if (claimToken !== undefined) {
     try {
-      const deleted = await work.connect(server, undefined).delete(slug, { claimToken })
-      return { deleted, permanent: true }
+      return await work.connect(server, undefined).delete(slug, { claimToken })
     } catch (error) {
       // It was claimed in a browser.
       if (!isSlipwayError(error, 'UNAUTHORIZED')) throw error
     }
   }
-  const account = accountClient(work, options, server)
-  return { deleted: await account.delete(slug, permanent ? { permanent } : {}), permanent }
+  return accountClient(work, options, server).delete(slug, permanent ? { permanent } : {})
 }

@@ -12,22 +12,22 @@ import { showToast } from '../kit/toast.tsx'
 import { setDraft } from './settings-draft.ts'
 
 interface DeleteSiteProps {
-  site: Pick<SiteSummary, 'slug' | 'title' | 'currentVersionId'>
+  site: Pick<SiteSummary, 'slug' | 'title' | 'restorable'>
   onClose: () => void
   /** Called in place of opening the list of sites, and of opening the site when the deletion is undone. */
   onDeleted?: () => void
 }
 
 /** What deleting a site does. */
-export const DELETION =
-  settings.trashLifetime > 0
+export function describeDeletion({ restorable }: Pick<SiteSummary, 'restorable'>): string {
+  return restorable
     ? `This takes the site and its domains offline immediately. You can restore it from the trash for ${formatDuration(settings.trashLifetime)}.`
     : "This takes the site offline immediately and can't be undone. It deletes its files, versions, visits and domains."
+}
 
 /** Deletes a site; once its name was typed, where it cannot be restored. */
-export function DeleteSite({ site: { slug, title, currentVersionId }, onClose, onDeleted }: DeleteSiteProps) {
-  // A site without a version is not in the trash.
-  const isRestorable = settings.trashLifetime > 0 && currentVersionId !== null
+export function DeleteSite({ site, onClose, onDeleted }: DeleteSiteProps) {
+  const { slug, title, restorable } = site
   const navigate = useGuardedNavigate()
   const { route } = useLocation()
   const restore = async () => {
@@ -42,22 +42,22 @@ export function DeleteSite({ site: { slug, title, currentVersionId }, onClose, o
     }
   }
   const remove = useAction(async () => {
-    await slipway.delete(slug)
+    const { deletedUntil } = await slipway.delete(slug)
     setDraft(slug, {})
     invalidate('sites', `site/${slug}`, 'domains')
     if (onDeleted) onDeleted()
     else navigate('/sites', true)
-    showToast(`${title ?? slug} deleted.`, isRestorable ? restore : undefined)
+    showToast(`${title ?? slug} deleted.`, deletedUntil === null ? undefined : restore)
   })
   return (
     <Confirm
       title={`Delete ${title ?? slug}?`}
       verb="Delete site"
       action={remove}
-      {...(!isRestorable && { typed: { text: slug } })}
+      {...(!restorable && { typed: { text: slug } })}
       onClose={onClose}
     >
-      <p>{DELETION} The address can't be reused by another site.</p>
+      <p>{describeDeletion(site)} The address can't be reused by another site.</p>
     </Confirm>
   )
 }

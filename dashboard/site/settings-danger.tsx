@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { Button } from '../kit/button.tsx'
-import { DELETION, DeleteSite } from './delete-site.tsx'
+import { DeleteSite, describeDeletion } from './delete-site.tsx'
 
 /** Deletes the site. */
 export function DangerZone({ site }: { site: SiteDetails }) {
@@ -12,7 +12,7 @@ export function DangerZone({ site }: { site: SiteDetails }) {
       <div class="panel-head">
         <div>
           <h3>Delete site</h3>
-          <p class="quiet small">{DELETION}</p>
+          <p class="quiet small">{describeDeletion(site)}</p>
         </div>
         <Button variant="danger" onClick={() => setConfirming(true)}>
           Delete site

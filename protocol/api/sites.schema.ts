@@ -49,6 +49,7 @@ const siteFields = {
   thumbnailUrl: nullable(text('The thumbnail of the live version; null without one')),
   role,
   hasPassword: bool('Visitors need a password'),
+  restorable: bool('A deletion puts it into the trash; false for a site that was never finalized'),
 }
 const sharedFields = {
   ownerEmail: text('The address of the owner of a site that is shared with you'),
@@ -175,7 +176,14 @@ export const deleteQuery = object({}, { permanent: bool('Delete the site permane
 export const deleteRequest = nullable(
   object({}, { claimToken: text('Of a site without an owner, in place of a key', { maxLength: 100 }) }),
 )
-export const deleteResponse = named('DeletedSite', object({ slug, deleted: constant(true, 'Always true') }))
+export const deleteResponse = named(
+  'DeletedSite',
+  object({
+    slug,
+    deleted: constant(true, 'Always true'),
+    deletedUntil: nullable(time('Until when it can be restored; null when it was deleted permanently')),
+  }),
+)
 export type DeleteResponse = Static<typeof deleteResponse>
 
 const claimOf = { claimToken: text('The claim token', { maxLength: 100 }) }

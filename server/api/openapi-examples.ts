@@ -34,7 +34,10 @@ const EXAMPLES: readonly (readonly [value: string | number, fields: string])[] =
   ['2026-11-22T17:00:00.000Z', 'to resetsAt seenAt'],
   ['2026-11-22T16:05:40.000Z', 'verifiedAt checkedAt'],
   ['2026-11-22T17:05:40.000Z', 'nextCheckAt'],
-  ['2026-12-22T16:04:11.000Z', 'redirectsUntil Session.expiresAt Preview.expiresAt PreviewAddress.expiresAt'],
+  [
+    '2026-12-22T16:04:11.000Z',
+    'redirectsUntil deletedUntil Session.expiresAt Preview.expiresAt PreviewAddress.expiresAt',
+  ],
   ['2026-11-22T16:14:11.000Z', 'PreviewLink.expiresAt DeviceRequest.expiresAt'],
   ['2027-02-20T15:06:02.000Z', 'Certificate.expiresAt'],
   ['2026-11-22T16:06:02.000Z', 'issuedAt'],

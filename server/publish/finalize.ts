@@ -463,7 +463,7 @@ async function makeReady(
 
 /** Invalidates caches, so that the draft's own URL works immediately. */
 async function saveDraft(tx: WriteTransaction, slug: string, now: number): Promise<void> {
-  await tx.sites.update(slug, { updatedAt: now })
+  await tx.sites.update(slug, { isFinalized: true, updatedAt: now })
   await tx.notifyChanged(slug, 'outdated')
 }
 

@@ -82,8 +82,7 @@ export class PreviewLinks extends Component<PreviewLinksParts> {
     const now = clock()
     const site = await requireAccess(store.read, 'read', { slug, account, now })
     const id = versionId ?? site.liveVersionId
-    if (id === null)
-      throw new ApiError('SITE_PENDING', 'The site was never finalized, so it has no preview yet')
+    if (id === null) throw new ApiError('SITE_PENDING', 'This site has no live version yet')
     requireFinalized(requireVersion(await store.read.versions.header(id), slug))
     const until = Math.floor((now + LIFETIME_MS) / 1000) * 1000
     const token = tokens.sign({ slug, passwordHash: site.passwordHash, versionId: id }, until)

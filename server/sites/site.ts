@@ -45,12 +45,15 @@ import {
   validateMetadata,
 } from './site-metadata.ts'
 import { isSlug, newSlug } from './slug.ts'
+import { isRestorable } from './trash.ts'
 import { countNewBytes, sumVersions } from './version.ts'
 
 type SitesParts = Pick<Parts, 'store' | 'blobs' | 'addresses' | 'quotas' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }
   names: Pick<SiteNames, 'assertAllowed'>
   blocklist: Pick<Blocklist, 'assertFiles'>
+  /** In seconds; with 0 there is no trash. */
+  trashLifetime: number
 }
 
 interface ListOptions {
@@ -83,6 +86,7 @@ export class Sites extends Component<SitesParts> {
       spaMode: site.spaMode,
       requireApproval: site.requireApproval,
       hasPassword: site.passwordHash !== null,
+      restorable: isRestorable(site, this.parts.trashLifetime),
       createdAt: toIso(site.createdAt),
       updatedAt: toIso(site.updatedAt),
       expiresAt: toIsoOrNull(site.expiresAt),
@@ -137,7 +141,7 @@ export class Sites extends Component<SitesParts> {
     return this.details(account, slug)
   }
 
-  /** Spec 4.8: live immediately. SITE_PENDING when the source was never finalized, CONTENT_REFUSED for a blocked file. */
+  /** Spec 4.8: live immediately. SITE_PENDING when nothing of the source is live, CONTENT_REFUSED for a blocked file. */
   async duplicate(caller: Caller, slug: string): Promise<DuplicateResponse> {
     const account = requireAccount(caller)
     await this.parts.blobs.assertSpace()
@@ -260,6 +264,7 @@ export class Sites extends Component<SitesParts> {
         siteUrl: this.parts.addresses.site(site.slug),
         status: siteStatus(site),
         hasPassword: site.passwordHash !== null,
+        restorable: isRestorable(site, this.parts.trashLifetime),
         ...this.#appearance(site, current),
         ...this.#preview(site, current),
         versionId: displayed?.id ?? '',
@@ -357,7 +362,7 @@ function siteCopy(
   return {
     ...{ title, description, ogImagePath, spaMode, allowedSecrets },
     ...{ slug, ownerId, visitsKey: slug, createdAt: now, updatedAt: now },
-    ...{ liveVersionId: versionId, liveSince: now, previousVersionId: null },
+    ...{ isFinalized: true, liveVersionId: versionId, liveSince: now, previousVersionId: null },
     ...{ claimTokenHash: null, network: null, passwordHash: null, expiresAt: null },
     ...{ requireApproval: 'off', reviewKey: null, suspension: null, renamedTo: null },
     ...{ deletedAt: null, deletionReason: null, keptUntil: null, keptDomains: [] },

@@ -17,6 +17,7 @@ import {
   writeWithDomains,
 } from '../domains/status.ts'
 import { Component } from '../lib/component.ts'
+import { toIsoOrNull } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import type { Queries } from '../store/queries.ts'
 import type { WriteTransaction } from '../store/store.ts'
@@ -27,8 +28,8 @@ import { deleteVersions, removeVersions } from './version.ts'
 type TrashParts = Pick<Parts, 'store' | 'plans' | 'clock'> & {
   precompressor: { enqueue(slug: string, versionId: string): void }
   certificates?: DomainCertificates | undefined
-  /** With 0 there is no trash. */
-  lifetimeSeconds: number
+  /** In seconds; with 0 there is no trash. */
+  trashLifetime: number
 }
 
 export class Trash extends Component<TrashParts> {
@@ -42,27 +43,30 @@ export class Trash extends Component<TrashParts> {
     slug: string,
     { claimToken, permanent = false }: { claimToken?: string | undefined; permanent?: boolean } = {},
   ): Promise<DeleteResponse> {
-    const { store, clock, certificates, lifetimeSeconds } = this.parts
+    const { store, clock, certificates, trashLifetime } = this.parts
     if (claimToken === undefined && !caller.account) throw needsKeyOrToken()
     const now = clock()
     const scope = { site: slug, ...(caller.account && { account: caller.account.id }) }
     const find = ({ domains }: Queries) => domains.bySite(slug)
-    await writeWithDomains(store, { scope, find }, async (tx) => {
-      if (claimToken !== undefined && (await isDeletableWith(tx, { slug, claimToken })))
-        return deleteSite(tx, slug, 'deleted', now, certificates)
+    const deletedUntil = await writeWithDomains(store, { scope, find }, async (tx) => {
+      const erase = async () => {
+        await deleteSite(tx, slug, 'deleted', now, certificates)
+        return null
+      }
+      if (claimToken !== undefined && (await isDeletableWith(tx, { slug, claimToken }))) return erase()
       const account = requireAccount(caller)
       const trashed = permanent ? await findInTrash(tx, slug, account) : undefined
-      if (trashed) return deleteSite(tx, slug, 'deleted', now, certificates)
+      if (trashed) return erase()
       const site = await requireAccess(tx, 'delete', { slug, account, now })
-      const isKept = !permanent && lifetimeSeconds > 0 && site.liveVersionId !== null
+      const isKept = !permanent && isRestorable(site, trashLifetime)
       // The bytes of an expired site are deleted in any case.
-      const keptUntil = isKept ? Math.min(now + lifetimeSeconds * 1000, site.expiresAt ?? Infinity) : null
+      const keptUntil = isKept ? Math.min(now + trashLifetime * 1000, site.expiresAt ?? Infinity) : null
       if (account.reminders) await noticeDeletion(tx, { account, site, keptUntil, now })
-      return keptUntil === null
-        ? deleteSite(tx, slug, 'deleted', now, certificates)
-        : moveToTrash(tx, site, { keptUntil, now, certificates })
+      if (keptUntil === null) return erase()
+      await moveToTrash(tx, site, { keptUntil, now, certificates })
+      return keptUntil
     })
-    return { slug, deleted: true }
+    return { slug, deleted: true, deletedUntil: toIsoOrNull(deletedUntil) }
   }
 
   /** Whether `remove` would delete a site without an owner. */
@@ -101,6 +105,11 @@ export class Trash extends Component<TrashParts> {
     })
     if (liveVersionId) precompressor.enqueue(slug, liveVersionId)
   }
+}
+
+/** Whether a deletion of the site, unless `permanent`, keeps it in the trash. */
+export function isRestorable(site: Site, trashLifetime: number): boolean {
+  return trashLifetime > 0 && site.isFinalized && site.ownerId !== null
 }
 
 /** Permanently, with its versions, domains, collaborators and references; the row stays: the slug is retired. */

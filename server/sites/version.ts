@@ -91,6 +91,7 @@ export async function activateVersion(
   const activated = {
     ...(first ? metadataChange(version.metadata, now) : {}),
     ...effectiveMetadata(site, version, version.files),
+    isFinalized: true,
     liveVersionId: version.id,
     previousVersionId,
     liveSince: now,

@@ -252,6 +252,7 @@ describe('a request that was in progress when its account was deleted', () => {
       precompressor: undefined as never,
       names: undefined as never,
       blocklist: { assertFiles: async () => {} },
+      trashLifetime: 0,
       clock: () => api.clock.now,
     })
     await account.client.deleteAccount(account.email)

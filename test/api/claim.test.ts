@@ -71,7 +71,7 @@ describe('a site without an owner', () => {
     const remove = (slug: string, claimToken: string) => api.anonymous.delete(slug, { claimToken })
     for (const way of [remove, inBody]) {
       const { slug, siteUrl, versionId, claimToken } = await anonymousSite()
-      assert.deepEqual(await way(slug, claimToken), { slug, deleted: true })
+      assert.deepEqual(await way(slug, claimToken), { slug, deleted: true, deletedUntil: null })
       assert.equal((await api.visit(siteUrl)).status, 404)
       await expectFailure(api.anonymous.delete(slug, { claimToken }), 'NOT_FOUND')
       await expectFailure(owner.client.claim(slug, claimToken), 'NOT_FOUND')
@@ -82,7 +82,11 @@ describe('a site without an owner', () => {
 
   test('is deleted also before it was live', async () => {
     const { slug, claimToken } = await api.anonymous.create({ files: toManifest({ 'index.html': 'x' }) })
-    assert.deepEqual(await api.anonymous.delete(slug, { claimToken: claimToken! }), { slug, deleted: true })
+    assert.deepEqual(await api.anonymous.delete(slug, { claimToken: claimToken! }), {
+      slug,
+      deleted: true,
+      deletedUntil: null,
+    })
   })
 })
 

@@ -68,12 +68,16 @@ describe('of the versions of a site', () => {
   })
 })
 
-test('a site that never went live ends with its last draft', async () => {
+test('a site that never went live outlives its last draft and its last preview, with its settings', async () => {
   const { slug } = await publishMany(1, { live: false })
+  const { slug: staging } = await api.publish(owner.client, { 'index.html': 'x' }, { preview: 'pr-1' })
+  for (const each of [slug, staging]) await owner.client.addCollaborator(each, 'colleague@example.com')
   api.pass(31 * DAY_MS)
-  await api.sweep('old-versions')
+  assert.deepEqual(await keptIds(slug), [])
   await api.sweep('abandoned')
-  await expectFailure(owner.client.details(slug), 'SITE_EXPIRED')
+  for (const each of [slug, staging])
+    assert.equal((await owner.client.collaborators(each)).collaborators.length, 1)
+  await publishMany(1, { slug })
 })
 
 test('operators set the number of versions and drafts, and the lifetime of drafts', async () => {

@@ -31,6 +31,7 @@ describe('the details of a site', () => {
       role: 'owner',
       requireApproval: 'off',
       hasPassword: true,
+      restorable: true,
       createdAt: new Date(createdAt).toISOString(),
       updatedAt: new Date(api.clock.now).toISOString(),
       expiresAt: null,
@@ -210,7 +211,7 @@ describe('a deleted site', () => {
     assert.equal((await api.visit(siteUrl)).status, 200)
     const { status, json } = await owner.request('DELETE', `/api/v1/publish/${slug}`)
     assert.equal(status, 200)
-    assert.deepEqual(json, { slug, deleted: true })
+    assert.deepEqual(json, { slug, deleted: true, deletedUntil: json.deletedUntil })
     for (const url of [siteUrl, previewUrl]) assert.equal((await api.visit(url)).status, 404)
     const [target] = pending.upload.uploads
     const late = await api.request('PUT', toTarget(target!.url), { body: 'more', headers: target!.headers })

@@ -20,7 +20,9 @@ async function deletedSite() {
   await client.setMetadata(slug, { password: 'open sesame' })
   await client.addCollaborator(slug, 'colleague@example.com')
   const before = await client.details(slug)
-  assert.deepEqual(await client.delete(slug), { slug, deleted: true })
+  const deletedUntil = new Date(api.clock.now + LIFETIME_DAYS * DAY_MS).toISOString()
+  assert.equal(before.restorable, true)
+  assert.deepEqual(await client.delete(slug), { slug, deleted: true, deletedUntil })
   return { ...account, slug, first, live, draft, bytes, before }
 }
 
@@ -95,7 +97,7 @@ describe('a deleted site', () => {
 
   test('can be deleted permanently from the trash, and immediately', async () => {
     const { client, slug } = await deletedSite()
-    assert.deepEqual(await client.delete(slug, { permanent: true }), { slug, deleted: true })
+    assert.equal((await client.delete(slug, { permanent: true })).deletedUntil, null)
     const { slug: other } = await api.publish(client, { 'index.html': 'x' })
     await client.delete(other, { permanent: true })
     for (const gone of [slug, other]) {
@@ -108,7 +110,8 @@ describe('a deleted site', () => {
   test('is not kept when it was never finalized, nor beyond its expiry', async () => {
     const { client } = await api.account()
     const { slug } = await api.create(client, { 'index.html': 'x' })
-    await client.delete(slug)
+    assert.deepEqual(pluck((await client.list()).publishes, 'restorable'), [false])
+    assert.equal((await client.delete(slug)).deletedUntil, null)
     assert.deepEqual((await client.list({ deleted: true })).publishes, [])
     const brief = await api.publish(client, { 'index.html': 'x' }, { ttlSeconds: 3600 })
     const { expiresAt } = await client.details(brief.slug)
@@ -117,6 +120,20 @@ describe('a deleted site', () => {
     assert.equal(publishes[0]!.deletedUntil, expiresAt)
     api.pass(HOUR_MS)
     await expectFailure(client.undelete(brief.slug), 'SITE_EXPIRED')
+  })
+
+  test('is kept when only drafts or previews of it were finalized, which return with it', async () => {
+    const { client } = await api.account()
+    for (const kind of [{ live: false }, { preview: 'pr-1' }]) {
+      const { slug, previewUrl } = await api.publish(client, { 'index.html': 'waits for its review' }, kind)
+      const [site] = (await client.list()).publishes
+      assert.deepEqual([site!.slug, site!.restorable], [slug, true])
+      assert.notEqual((await client.delete(slug)).deletedUntil, null)
+      assert.equal((await api.visit(previewUrl)).status, 404)
+      await client.undelete(slug)
+      assert.equal((await api.visit(previewUrl)).text, 'waits for its review')
+      await client.delete(slug)
+    }
   })
 
   test('leaves its domains free, gets them back pending with the same records, and is no site in use', async () => {
@@ -174,6 +191,7 @@ test('SLIPWAY_TRASH_LIFETIME=0 deletes sites permanently and immediately', async
   await using immediate = await Api.start({ TRASH_LIFETIME: '0' })
   const { client } = await immediate.account()
   const { slug } = await immediate.publish(client, { 'index.html': 'x' })
-  await client.delete(slug)
+  assert.equal((await client.details(slug)).restorable, false)
+  assert.equal((await client.delete(slug)).deletedUntil, null)
   await expectFailure(client.undelete(slug), 'NOT_FOUND')
 })

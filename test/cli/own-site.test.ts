@@ -9,6 +9,8 @@ import { startForEachTest } from '../support/started-fixture.ts'
 import { CliHarness } from './cli-harness.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
+const DETAILS = 'GET /api/v1/publish/otter'
+const DELETE = 'DELETE /api/v1/publish/otter'
 const VERSIONS = 'GET /api/v1/publish/otter/versions'
 const PREVIEW = 'POST /api/v1/publish/otter/claim/preview'
 const CLAIM = 'POST /api/v1/publish/otter/claim'
@@ -33,10 +35,10 @@ describe('the site of this folder', () => {
         siteUrl: 'http://otter.sites.test/',
         warnings: [{ file: '_redirects', line: 3, message: 'has no target' }],
       },
-      'DELETE /api/v1/publish/otter': { slug: 'otter', deleted: true },
-      'DELETE /api/v1/publish/otter?permanent=true': { slug: 'otter', deleted: true },
+      [DELETE]: { slug: 'otter', deleted: true, deletedUntil: '2026-12-22T16:04:11.000Z' },
+      'DELETE /api/v1/publish/otter?permanent=true': { slug: 'otter', deleted: true, deletedUntil: null },
       'GET /api/v1/publish/badger': { siteUrl: 'http://badger.sites.test/' },
-      'GET /api/v1/publish/otter': { siteUrl: 'http://otter.sites.test/' },
+      [DETAILS]: { siteUrl: 'http://otter.sites.test/', restorable: true },
       [PREVIEW]: { slug: 'otter', claimed: false, siteUrl: 'http://otter.sites.test/' },
       [CLAIM]: { success: true, slug: 'otter', siteUrl: 'http://otter.sites.test/' },
     }),
@@ -141,20 +143,31 @@ describe('the site of this folder', () => {
 
   it('delete asks, requires typing the name for a permanent deletion, or --yes if there is no terminal', async () => {
     fixture.remember('otter')
-    for (const [flags, typed] of [
-      [['--permanent'], 'oter'],
-      [[], ''],
-    ] as const) {
+    const details = fixture.responses[DETAILS] as object
+    const rows: [flags: string[], restorable: boolean, typed: string][] = [
+      [['--permanent'], true, 'oter'],
+      [[], false, 'y'],
+      [[], true, ''],
+    ]
+    for (const [flags, restorable, typed] of rows) {
+      fixture.responses[DETAILS] = { ...details, restorable }
       const wrong = await fixture.cli.run(['delete', ...flags], { ...keyed, typed: [typed] })
       assert.equal(wrong.code, 6)
       assert.match(wrong.stderr, /Nothing was deleted/)
     }
     assert.equal((await fixture.cli.run(['delete'], keyed)).code, 2)
-    assert.equal(fixture.server.calls.length, 0)
+    assert.deepEqual(
+      fixture.server.calls.filter(({ method }) => method === 'DELETE'),
+      [],
+    )
     const right = await fixture.cli.run(['delete'], { ...keyed, typed: ['y'] })
     assert.equal(right.code, 0)
     assert.match(right.stderr, /Deleted otter/)
     assert.equal(fixture.cli.siteMemory.all().length, 1, 'it can be restored')
+    fixture.responses[DELETE] = { slug: 'otter', deleted: true, deletedUntil: null }
+    const { stderr } = await fixture.cli.run(['delete', '--yes'], keyed)
+    assert.match(stderr, /Deleted otter permanently\n$/)
+    fixture.remember('otter')
     assert.equal((await fixture.cli.run(['delete', '--permanent', '--yes'], keyed)).code, 0)
     assert.equal(fixture.cli.siteMemory.all().length, 0)
   })

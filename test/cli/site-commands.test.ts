@@ -204,7 +204,7 @@ describe('a site of an account', () => {
     assert.equal((await cli.run(['delete'])).code, 2)
     const deleted = await cli.run(['delete', '--json'], { typed: [slug] })
     assert.match(deleted.stderr, new RegExp(`This permanently deletes ${slug}\\.`))
-    assert.deepEqual(JSON.parse(deleted.stdout), { slug, deleted: true })
+    assert.deepEqual(JSON.parse(deleted.stdout), { slug, deleted: true, deletedUntil: null })
     assert.equal(await status(url, '/'), 404)
     const { stdout: another, stderr } = await cli.run(['publish', 'site'])
     assert.doesNotMatch(stderr, /came with the folder/)

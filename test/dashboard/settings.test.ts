@@ -65,6 +65,7 @@ describe('the settings of a site', requiresBrowser, () => {
     await part('General').getByLabel('Expires').selectOption('On a date')
     await page.setViewportSize(PHONE)
     await owner.assertAccessibleInAllViewports()
+    await part('Danger zone').getByText('You can restore it from the trash for 30 days.').waitFor()
     await part('Danger zone').getByRole('button', { name: 'Delete site' }).click()
     await owner.assertReadable()
     await page.getByRole('button', { name: 'Cancel' }).click()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { toFiles } from '../api/content.ts'
+import { toFiles, toManifest } from '../api/content.ts'
 import { makeSecret } from '../api/planted-secrets.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { pluck } from '../support/pluck.ts'
@@ -220,6 +220,12 @@ describe('a site', requiresBrowser, () => {
       ['Kept', 'Lost'].map((title) => owner.client.publish({ title, files: toFiles({ 'a.html': 'a' }) })),
     )
     await owner.client.delete(lost!.slug)
+    const { slug: unfinished } = await owner.client.create({ files: toManifest({ 'a.html': 'a' }) })
+    await page.goto(web.url(`/sites/${unfinished}/settings`))
+    await page.getByRole('region', { name: 'Danger zone' }).getByText("can't be undone").waitFor()
+    await page.getByRole('button', { name: 'Delete site' }).click()
+    await page.getByLabel(`Type ${unfinished} to confirm`).fill(unfinished)
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete site' }).click()
     await page.goto(web.url('/sites'))
     await page.getByRole('button', { name: 'Actions for Kept' }).click()
     await page.getByRole('menuitem', { name: 'Delete site' }).click()

@@ -48,7 +48,7 @@ test('an abandoned site is deleted behind any number of older drafts', async () 
   await folder.store.write('durable', {}, async (tx) => {
     for (let number = 0; number < 150; number++) {
       const slug = `draft-${number}`
-      await tx.sites.insert(siteRow(slug, { createdAt: number }))
+      await tx.sites.insert(siteRow(slug, { createdAt: number, isFinalized: true }))
       await tx.versions.insert(versionRow(`${number}`, slug, { state: 'ready', createdAt: number }))
     }
     await tx.sites.insert(siteRow('staged-again', { createdAt: 500 }))

@@ -11,7 +11,7 @@ import { sha256 } from '../api/content.ts'
 // Rows with default values; tests override the columns that matter to them.
 
 export function siteRow(slug: string, change: Partial<Site> = {}): Site {
-  return { ...emptySite(slug, 1000), ...change }
+  return { ...emptySite(slug, 1000), isFinalized: Boolean(change.liveVersionId), ...change }
 }
 
 export function versionRow(id: string, slug: string, change: Partial<Version> = {}): Version {

@@ -117,7 +117,8 @@ export const SITE_TOOLS: Tools = {
   },
   delete_site: {
     title: 'Delete a site',
-    description: 'Takes a site offline and moves it to the trash. undelete_site restores it.',
+    description:
+      'Takes a site offline. undelete_site restores it until deletedUntil; without that, it was deleted permanently.',
     input: object({ slug: site }),
     annotations: REPLACE,
     scope: 'manage',

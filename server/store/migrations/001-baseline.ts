@@ -167,6 +167,7 @@ const SITES = `
     slug text primary key,
     owner_id text,
     claim_token_hash text,
+    is_finalized integer not null default 0,
     live_version_id text,
     previous_version_id text,
     live_since bigint,
@@ -192,7 +193,7 @@ const SITES = `
   );
   create index sites_by_owner on sites (owner_id, created_at, slug) where owner_id is not null;
   create index sites_by_expiry on sites (expires_at) where deleted_at is null and expires_at is not null;
-  create index sites_never_live on sites (created_at) where deleted_at is null and live_version_id is null;
+  create index sites_never_finalized on sites (created_at) where deleted_at is null and is_finalized = 0;
   create index sites_by_change on sites (updated_at);
   create index sites_by_visits_key on sites (visits_key) where visits_key <> slug;
   create index sites_renamed on sites (renamed_to) where renamed_to is not null;

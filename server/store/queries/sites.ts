@@ -219,9 +219,9 @@ export function hasVisitsKey(compared: RawBuilder<unknown>): RawBuilder<boolean>
 }
 
 function isAbandoned(before: number) {
-  return sql<boolean>`deleted_at is null and live_version_id is null and created_at < ${before}
+  return sql<boolean>`deleted_at is null and is_finalized = 0 and created_at < ${before}
     and not exists (select 1 from versions
-      where versions.slug = sites.slug and (state = 'ready' or versions.created_at >= ${before}))`
+      where versions.slug = sites.slug and versions.created_at >= ${before})`
 }
 
 function formerName({ slug, ownerId, createdAt, visitsKey }: Site, now: number): Site {

@@ -24,6 +24,8 @@ export const siteTable = new Table({
   /** Null while it is anonymous. */
   ownerId: nullable(text),
   claimTokenHash: nullable(text),
+  /** Whether a version was ever finalized, also a draft or a preview that has ended since. */
+  isFinalized: flag,
   liveVersionId: nullable(text),
   /** What a rollback makes live: the version that the live one replaced, or an earlier one after a rollback. */
   previousVersionId: nullable(text),
@@ -67,6 +69,7 @@ export function emptySite(slug: string, now: number): Site {
     createdAt: now,
     updatedAt: now,
     visitsKey: slug,
+    isFinalized: false,
     requireApproval: 'off',
     keptDomains: [],
     allowedSecrets: [],
