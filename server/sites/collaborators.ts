@@ -56,8 +56,8 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
   }
 
   /**
-   * The owner removes any collaborator, a collaborator only itself, with the review links that it created. NOT_FOUND for
-   * an address that is none.
+   * The owner removes any collaborator, a collaborator only itself, with the review links and the trusts that it created.
+   * NOT_FOUND for an address that is none.
    */
   async remove(account: Account, slug: string, typed: string): Promise<RemoveCollaboratorResponse> {
     const { store, clock } = this.parts
@@ -65,11 +65,13 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
       const right = email === account.email ? 'remove' : 'delete'
-      await requireAccess(tx, right, { slug, account, now })
+      const { visitsKey } = await requireAccess(tx, right, { slug, account, now })
       if (!(await tx.collaborators.remove(slug, email)))
         throw new ApiError('NOT_FOUND', 'The site has no collaborator with this address')
       const removed = await tx.accounts.byEmail(email)
-      if (removed) await endReviewsOf(tx, removed, { slug, now })
+      if (!removed) return
+      await endReviewsOf(tx, removed, { slug, now })
+      await tx.trusts.deleteOfSite(removed.id, visitsKey)
     })
     return { slug, email, removed: true }
   }

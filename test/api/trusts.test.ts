@@ -118,8 +118,9 @@ describe('a job of a trusted repository', () => {
     assert.equal((await without({ ref: 'refs/heads/main' })).site, mine.slug)
     const { store } = await api.operator()
     const named = { issuer: issuer.url, repository, repositoryId: '' }
-    const trusts = await store.read.trusts.find(named, { limit: 9 })
-    assert.deepEqual(pluck(trusts, 'id'), [mine.trust.id])
+    const { visitsKey } = (await store.read.sites.bySlug(mine.slug))!
+    assert.deepEqual(await store.read.trusts.listSites(named, 9), [visitsKey])
+    assert.deepEqual(pluck(await store.read.trusts.find(named, visitsKey), 'id'), [mine.trust.id])
   })
 
   test('needs the site when several sites trust it, and an account that may still publish to it', async () => {
@@ -140,7 +141,12 @@ describe('a job of a trusted repository', () => {
     await other.client.createTrust({ ...other.request, site: one.slug })
     await one.client.removeTrust(one.trust.id)
     assert.equal((await without()).site, one.slug)
+    const { store } = await api.operator()
+    const [added] = await store.read.trusts.list((await store.read.accounts.byEmail(other.email))!.id)
     await one.client.removeCollaborator(one.slug, other.email)
+    await expectFailure(without(), 'NOT_TRUSTED')
+    // It was added while the collaborator was removed.
+    await store.execute('durable', (tx) => tx.trusts.add(added!))
     await expectFailure(without(), 'NOT_TRUSTED')
     await expectFailure(exchange(claims, 'no-such-site'), 'NOT_TRUSTED')
   })
@@ -285,14 +291,28 @@ describe('a trust', () => {
     const { store } = await api.operator()
     const repository = { issuer: issuer.url, repository: request.repository, repositoryId: '' }
     const { visitsKey: site } = (await store.read.sites.bySlug(slug))!
-    const find = () => store.read.trusts.find(repository, { site, limit: 10 })
+    const find = () => store.read.trusts.find(repository, site)
     assert.equal((await find()).length, 1)
     await client.deleteAccount(email)
     assert.deepEqual(await find(), [])
   })
 
-  test('is refused with a rule that cannot match, and beyond fifty', async () => {
-    const { request, request: valid, client } = await trusting()
+  test('ends when its account does not publish to the site any more', async () => {
+    const { client, slug, request } = await trusting()
+    const colleague = await api.account()
+    await client.addCollaborator(slug, colleague.email)
+    await colleague.client.createTrust({ ...request, branch: 'theirs' })
+    const { client: theirs, slug: own, request: other } = await trusting()
+    await theirs.addCollaborator(own, colleague.email)
+    await colleague.client.createTrust(other)
+    await client.removeCollaborator(slug, colleague.email)
+    assert.deepEqual(pluck((await colleague.client.trusts()).trusts, 'site'), [own])
+    await client.addCollaborator(slug, colleague.email)
+    await expectFailure(exchange({ ...GITHUB_CLAIMS, ref: 'refs/heads/theirs' }, slug), 'NOT_TRUSTED')
+  })
+
+  test('is refused with a rule that cannot match, and beyond fifty, of which each works', async () => {
+    const { request, request: valid, client, slug } = await trusting()
     const { request: send } = await api.account()
     for (const [field, change] of [
       ['forge', { forge: 'sourcehut' }],
@@ -311,8 +331,13 @@ describe('a trust', () => {
       ['scope', { scope: 'admin' }],
     ] as const)
       assertInvalid(await send('POST', '/api/v1/me/trusts', { json: { ...valid, ...change } }), field)
-    for (let number = 1; number < 50; number++) await client.createTrust(request)
+    for (let number = 1; number < 50; number++) {
+      api.pass()
+      await client.createTrust({ ...request, branch: `release-${number}` })
+    }
     await expectFailure(client.createTrust(request), 'TRUST_LIMIT_REACHED')
+    const last = await jobToken(api, issuer, { ...GITHUB_CLAIMS, ref: 'refs/heads/release-49' })
+    assert.equal((await api.anonymous.exchangeIdToken({ token: last, site: slug })).site, slug)
   })
 })
 

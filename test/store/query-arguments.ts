@@ -52,6 +52,7 @@ const deviceSignIn = {
 const challenge = { type: 'http-01', name: 'n', token: 't', keyAuthorization: 'k', expiresAt: 1 } as const
 const figures = { id: 'n', bytes: 1, visits: 1, sites: 0, title: 't' }
 const activity = { width: 3_600_000, at: 0, name: 'visits', value: 1 }
+const repository = { issuer: 'issuer 7', repository: 'repository 7', repositoryId: '7' }
 const lease = { name: 'name 7', holder: 'h', until: 100_000 }
 const reviewed = { slug: 'slug 7', previewName: 'preview_name 7' }
 const reviewer = { name: 'n', role: 'guest' } as const
@@ -107,13 +108,12 @@ export const QUERY_ARGUMENTS: Arguments = {
   },
   trusts: {
     list: ['id 7'],
-    find: [
-      { issuer: 'issuer 7', repository: 'repository 7', repositoryId: '7' },
-      { site: 'site 7', limit: 20 },
-    ],
+    find: [repository, 'site 7'],
+    listSites: [repository, 2],
     add: [trustRow('n', { accountId: 'id 7' })],
     recordUse: ['id 7', { repository: 'repository 7', repositoryId: '1' }, 1],
     delete: ['id 7'],
+    deleteOfSite: ['id 7', 'site 7'],
     deleteOfAccount: ['id 7'],
     isTokenUsed: ['n'],
     useToken: ['n', 1],

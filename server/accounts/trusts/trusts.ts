@@ -31,9 +31,6 @@ const KEY_LIFETIME_MS = HOUR_MS
 /** A trust without the id of its repository waits for the first exchange, which fixes it. */
 const FIRST_USE_MS = 30 * DAY_MS
 
-/** Trusts of one repository that an exchange considers. */
-const MAX_CANDIDATES = 20
-
 type TrustsParts = Pick<Parts, 'store' | 'clock'> & {
   issuers: readonly Issuer[]
   tokens: IdTokens
@@ -44,7 +41,6 @@ type ChargeAccount = (account: Account) => Promise<void>
 interface Candidate {
   trust: StoredTrust
   account: Account
-  site: Site
 }
 
 /** Jobs of a repository exchange their tokens for keys of one site (contract). */
@@ -139,21 +135,18 @@ export class Trusts extends Component<TrustsParts> {
    */
   async #findTrust({ issuer, job }: IdToken, slug: string | undefined): Promise<Candidate> {
     const { read } = this.parts.store
+    const repository = { issuer, ...job }
     const named = slug === undefined ? undefined : await findSite(read, slug)
-    if (slug !== undefined && !named) throw notTrusted(job, slug)
-    const options = { limit: MAX_CANDIDATES, ...(named && { site: named.visitsKey }) }
-    const found = await read.trusts.find({ issuer, ...job }, options)
+    const sites = slug === undefined ? await read.trusts.listSites(repository, 2) : [named?.visitsKey ?? '']
+    if (sites.length > 1)
+      throw invalidField('site', 'is required, because several sites trust this repository')
+    const found = await read.trusts.find(repository, sites[0] ?? '')
     const now = this.parts.clock()
-    const candidates: Candidate[] = []
     for (const trust of found.filter((one) => isFor(one, job, now))) {
       const candidate = await findCandidate(read, trust)
-      if (candidate) candidates.push(candidate)
+      if (candidate) return candidate
     }
-    const [first] = candidates
-    if (!first) throw notTrusted(job, slug)
-    const isOnly = found.every(({ site }) => site === first.trust.site)
-    if (isOnly && (named || found.length < MAX_CANDIDATES)) return first
-    throw invalidField('site', 'is required, because several sites trust this repository')
+    throw notTrusted(job, slug)
   }
 
   #findIssuer({ forge, issuer }: CreateTrustRequest): string {
@@ -171,7 +164,7 @@ async function findCandidate(queries: Queries, trust: StoredTrust): Promise<Cand
   const slug = (await queries.sites.currentSlugs([trust.site])).get(trust.site)
   const site = slug === undefined ? undefined : await queries.sites.bySlug(slug)
   if (!account || !site || !(await findRole(queries, site, account))) return undefined
-  return { trust, account, site }
+  return { trust, account }
 }
 
 async function findSite(queries: Queries, slug: string): Promise<Site | undefined> {

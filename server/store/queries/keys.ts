@@ -123,21 +123,20 @@ export class TrustQueries extends QueryGroup {
     return this.#rows.list({ accountId }, 'id desc')
   }
 
-  /** Those for a repository, by its name or its id, of all accounts, of one present site or of all, oldest first. */
-  find(
-    { issuer, repository, repositoryId }: TrustedRepository,
-    { site, limit }: { site?: string | undefined; limit: number },
-  ): Promise<StoredTrust[]> {
-    const isPresent = sql<boolean>`exists (select 1 from sites where ${hasVisitsKey(sql`= trusts.site`)} and deleted_at is null)`
-    return this.#rows.list((all) => {
-      const found = all
-        .where((e) => e.or([e('repository', '=', repository), e('repository_id', '=', repositoryId)]))
-        .where('issuer', '=', issuer)
-        .where(isPresent)
-        .orderBy('id')
-        .limit(limit)
-      return site === undefined ? found : found.where('site', '=', site)
-    })
+  /**
+   * Those for a repository, by its name or its id, and for one present site, oldest first. Only accounts that may publish
+   * to the site have some.
+   */
+  find(repository: TrustedRepository, site: string): Promise<StoredTrust[]> {
+    return this.#rows.list((all) =>
+      all.where(isForRepository(repository)).where('site', '=', site).orderBy('id'),
+    )
+  }
+
+  /** Some of the present sites that trust a repository. */
+  async listSites(repository: TrustedRepository, limit: number): Promise<string[]> {
+    const sites = this.db.selectFrom('trusts').select('site').distinct().where(isForRepository(repository))
+    return (await sites.limit(limit).execute()).map(({ site }) => site)
   }
 
   add(trust: StoredTrust): Promise<void> {
@@ -157,6 +156,10 @@ export class TrustQueries extends QueryGroup {
     await this.#rows.remove({ id })
   }
 
+  async deleteOfSite(accountId: string, site: string): Promise<void> {
+    await this.#rows.remove({ accountId, site })
+  }
+
   async deleteOfAccount(accountId: string): Promise<void> {
     await this.#rows.remove({ accountId })
   }
@@ -173,6 +176,11 @@ export class TrustQueries extends QueryGroup {
   deleteExpiredTokens(now: number, limit: number): Promise<number> {
     return this.#usedTokens.removeFirst(limit, (all) => all.where('expires_at', '<=', now))
   }
+}
+
+function isForRepository({ issuer, repository, repositoryId }: TrustedRepository) {
+  return sql<boolean>`(repository = ${repository} or repository_id = ${repositoryId}) and issuer = ${issuer}
+    and exists (select 1 from sites where ${hasVisitsKey(sql`= trusts.site`)} and deleted_at is null)`
 }
 
 /** Records of OAuth. Expired records are as absent. Deletions are idempotent. */
