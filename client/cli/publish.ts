@@ -125,7 +125,8 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
       mode: publishMode(options),
     })
     const planned = await buildPlan(work, options, folder)
-    await assertWithinLimits(work.connect(planned.server, planned.key), found)
+    const { server, key, slug, remembered: known } = planned
+    await assertWithinLimits(work.connect(server, key), found, slug ?? known?.slug)
     if (options['dry-run'] === true) return printDryRun(work, options, planned, found)
     if (operand === undefined) await confirmFolder(work, planned, found)
     const plan = withBase(await claimRemembered(work, planned), options)

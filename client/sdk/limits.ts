@@ -10,19 +10,20 @@ import { isSlipwayError } from './slipway-error.ts'
 const MAX_UNASKED_FILES = 1000
 const MAX_UNASKED_BYTES = 64_000_000
 
-/** The calls of a client that answer what a caller may publish. */
+/** The calls of a client that answer what may be published. */
 export interface LimitsClient {
-  limits(): Promise<FileLimits>
+  limits(site?: string): Promise<FileLimits>
 }
 
-/** The limits of the caller, asked from the server; undefined when reading the files costs less than the answer. */
+/** The limits of a site, or of a new one, asked from the server; undefined when reading the files costs less than the answer. */
 export async function askLimits(
   client: LimitsClient,
   files: readonly { size: number }[],
+  site?: string,
 ): Promise<FileLimits | undefined> {
   if (files.length <= MAX_UNASKED_FILES && sumSizes(files) <= MAX_UNASKED_BYTES) return undefined
   try {
-    return await client.limits()
+    return await client.limits(site)
   } catch (error) {
     // The publish itself may still be admitted.
     if (isSlipwayError(error, 'RATE_LIMITED')) return undefined
@@ -30,8 +31,12 @@ export async function askLimits(
   }
 }
 
-/** Which limits of the caller the files exceed, a sentence for each, before a byte of them is read. */
-export async function exceededLimits(client: LimitsClient, files: readonly NamedFile[]): Promise<string[]> {
-  const limits = await askLimits(client, files)
+/** Which limits the files exceed, a sentence for each, before a byte of them is read. */
+export async function exceededLimits(
+  client: LimitsClient,
+  files: readonly NamedFile[],
+  site?: string,
+): Promise<string[]> {
+  const limits = await askLimits(client, files, site)
   return limits === undefined ? [] : validateFolder(files, limits)
 }

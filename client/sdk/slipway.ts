@@ -177,9 +177,9 @@ export class Slipway {
     return publish(this, options, this.#retryPolicy)
   }
 
-  /** What a site of the caller may have. It does not count as a request. */
-  limits(): Promise<FileLimits> {
-    return this.#call('getLimits')
+  /** What a site may have; without a slug, a new one of the caller. It does not count as a request. */
+  limits(site?: string): Promise<FileLimits> {
+    return this.#call('getLimits', { query: { site } })
   }
 
   /** Publishes an archive in one request, as a new site or as a new version of `slug`. */

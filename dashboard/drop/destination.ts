@@ -13,11 +13,12 @@ export type Destination =
 
 /** Limits of the target, for these files: of a site of an account undefined when the server need not be asked. */
 export async function findLimits(
-  { kind }: Destination,
+  destination: Destination,
   files: readonly { size: number }[],
 ): Promise<FileLimits | undefined> {
+  const { kind } = destination
   const isOwned = kind === 'own' || (kind === 'new' && signedInAs.value !== null)
-  return isOwned ? askLimits(slipway, files) : settings.anonymous
+  return isOwned ? askLimits(slipway, files, getSlug(destination)) : settings.anonymous
 }
 
 /** The site to update; undefined for a new one. */

@@ -53,6 +53,11 @@ export const fileLimits = named(
 )
 export type FileLimits = Static<typeof fileLimits>
 
+export const limitsQuery = object(
+  {},
+  { site: text('Slug of a site; by default a new one', { maxLength: 100 }) },
+)
+
 const headTexts = {
   title: text('Page title', { maxLength: METADATA_TEXTS.title }),
   description: text('Meta description', { maxLength: METADATA_TEXTS.description }),

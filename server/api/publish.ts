@@ -9,7 +9,7 @@ import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import type { ArchiveResponse, PublishRequest } from '../../protocol/api/publish.schema.ts'
 import { METADATA_FIELDS } from '../../protocol/api/publish.ts'
 import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
-import { countFiles, tooManyFiles, validateManifest } from '../../protocol/manifest/manifest.ts'
+import { countFiles, tooManyFiles } from '../../protocol/manifest/manifest.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { ApiError, invalidField, validationError } from '../lib/errors.ts'
 import { type ArchiveKind, archiveKind } from '../publish/archive/archive.ts'
@@ -33,28 +33,25 @@ import { type Call, type Handlers, readQuery, withClaimToken } from './route.ts'
 export function publishHandlers(services: Services) {
   const { publishService, pendingVersions, limits } = services
   return {
-    createSite: ({ request, caller }) => {
-      const direct = readDirectRequest(request, services)
+    createSite: async ({ request, caller }) => {
+      const direct = await readDirectRequest(request, services)
       return direct
         ? publishDirectly(services, request, direct)
-        : publishService.create(caller, readManifest(request, pendingVersions))
+        : publishService.create(caller, await readManifest(request, pendingVersions))
     },
-    updateSite: ({ request, caller, params: { slug } }) => {
-      const direct = readDirectRequest(request, services)
-      if (direct) return publishDirectly(services, request, direct, slug)
-      return publishService.update(
-        caller,
-        slug,
-        withClaimToken(request, readManifest(request, pendingVersions)),
-      )
+    updateSite: async ({ request, caller, params: { slug } }) => {
+      const direct = await readDirectRequest(request, services, slug)
+      return direct
+        ? publishDirectly(services, request, direct, slug)
+        : publishService.update(caller, slug, await readManifest(request, pendingVersions, slug))
     },
     refreshUploads: ({ request, caller, params, body }) =>
       publishService.refresh(caller, params.slug, withClaimToken(request, body)),
     finalizeVersion: (call) => finalize(call, services),
     // A client asks before it reads a folder, so it costs no request.
-    getLimits: async ({ request, caller }) => {
+    getLimits: async ({ request, caller, query: { site } }) => {
       await chargeMessage(limits, request)
-      return pendingVersions.limitsFor(caller)
+      return site === undefined ? pendingVersions.limitsFor(caller) : pendingVersions.findLimits(caller, site)
     },
   } satisfies Partial<Handlers>
 }
@@ -74,10 +71,11 @@ export function publishDirectly(
 }
 
 /** The request when its files come with it: an archive, or contents in JSON. */
-function readDirectRequest(
+async function readDirectRequest(
   request: FastifyRequest,
   { pendingVersions }: Services,
-): ArchiveRequest | undefined {
+  slug?: string,
+): Promise<ArchiveRequest | undefined> {
   const kind = archiveKind(request.headers['content-type'])
   if (kind) return readArchiveRequest(request, kind, request.body as Readable)
   const body = request.body as
@@ -85,24 +83,19 @@ function readDirectRequest(
     | null
     | undefined
   if (!hasContents(body?.files)) return undefined
-  const { files, emptyFiles = [], live, ifChanged, allowSecrets, ...fields } = body as typeof body & {}
+  const { files, emptyFiles = [], live, ifChanged, allowSecrets, ...rest } = body as typeof body & {}
+  const fields = withClaimToken(request, rest)
   const found = toFieldErrors(request.validationError).filter(({ field }) => !isRuleChecked(field))
   const contents = readContentFiles(files, findInternalRequest(request.raw)?.maxContentBytes)
-  const problems = [
-    ...validateManifest(
-      { files: contents.map(toManifestEntry), emptyFiles },
-      pendingVersions.limitsFor(request.caller),
-    ),
-    ...pendingVersions.validateFields(fields),
-    ...found,
-  ]
+  const manifest = { ...fields, files: contents.map(toManifestEntry), emptyFiles }
+  const problems = [...(await pendingVersions.validate(request.caller, manifest, slug)), ...found]
   if (problems.length > 0) throw validationError(problems)
   return {
     source: {
       kind: 'contents',
       files: [...contents, ...emptyFiles.map((path) => ({ path, bytes: Buffer.alloc(0) }))],
     },
-    fields: withClaimToken(request, fields),
+    fields,
     live: live !== false,
     ifChanged: ifChanged === true,
     allowSecrets,
@@ -138,9 +131,9 @@ export function assertManifestSize(
   { pendingVersions }: Pick<Services, 'pendingVersions'>,
   manifestBytes: number,
 ) {
-  return async ({ body, bodyBytes, caller }: FastifyRequest): Promise<void> => {
+  return async ({ body, bodyBytes }: FastifyRequest): Promise<void> => {
     const { files, emptyFiles } = (body ?? {}) as { files?: unknown; emptyFiles?: unknown }
-    const max = pendingVersions.limitsFor(caller).files
+    const max = pendingVersions.maxFiles
     if (countFiles({ files, emptyFiles }) > max)
       throw validationError([tooManyFiles({ files, emptyFiles }, max)])
     if (bodyBytes > manifestBytes && bodyBytes - contentTextBytes(files) > manifestBytes)
@@ -151,17 +144,22 @@ export function assertManifestSize(
 }
 
 /** Reports the errors of the schema and of the rules together. Where both check, the rules have the better messages. */
-function readManifest(request: FastifyRequest, staging: PendingVersionStore): PublishRequest {
+async function readManifest(
+  request: FastifyRequest,
+  staging: PendingVersionStore,
+  slug?: string,
+): Promise<PublishRequest> {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidField('body', 'must be a JSON object with a files array')
   }
   const found = toFieldErrors(request.validationError).filter(({ field }) => !isRuleChecked(field))
-  const problems: FieldError[] = [...staging.validate(request.caller, body as PublishRequest), ...found]
+  const manifest = withClaimToken(request, body as PublishRequest)
+  const problems: FieldError[] = [...(await staging.validate(request.caller, manifest, slug)), ...found]
   if ('live' in body && body.live === false)
     problems.push({ field: 'live', message: 'must be sent to finalize, unless files have contents' })
   if (problems.length > 0) throw validationError(problems)
-  return body as PublishRequest
+  return manifest
 }
 
 const RULE_CHECKED = new Set<string>(['message', 'preview', ...METADATA_FIELDS])

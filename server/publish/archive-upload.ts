@@ -1,6 +1,11 @@
 import type { Readable } from 'node:stream'
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
-import type { ArchiveResponse, FinalizeResponse, PublishRequest } from '../../protocol/api/publish.schema.ts'
+import type {
+  ArchiveResponse,
+  FileLimits,
+  FinalizeResponse,
+  PublishRequest,
+} from '../../protocol/api/publish.schema.ts'
 import type { LinkedFile } from '../../protocol/folder/archive-links.ts'
 import type { IncludeOptions } from '../../protocol/ignore/default-rules.ts'
 import type { Exclusion } from '../../protocol/ignore/exclusions.ts'
@@ -18,6 +23,7 @@ import { SECOND_MS } from '../lib/time.ts'
 import { newId } from '../lib/tokens.ts'
 import type { Parts } from '../parts.ts'
 import { INDEPENDENT } from '../store/store.ts'
+import type { Site } from '../store/tables/sites.ts'
 import {
   type ArchiveFile,
   type ArchiveKind,
@@ -83,8 +89,8 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
 
   /** Rejects a name before reading the archive. */
   async create(caller: Caller, request: ArchiveRequest): Promise<ArchiveResponse> {
-    await this.parts.pendingVersions.assertMayCreate(caller, request.fields)
-    return this.#publish(caller, request, (manifest, versionId) =>
+    const site = await this.parts.pendingVersions.assertMayCreate(caller, request.fields)
+    return this.#publish(caller, request, site, (manifest, versionId) =>
       this.parts.pendingVersions.newSite(caller, manifest, versionId),
     )
   }
@@ -93,8 +99,9 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
   async update(caller: Caller, slug: string, request: ArchiveRequest): Promise<ArchiveResponse> {
     const { pendingVersions } = this.parts
     const { claimToken, preview } = request.fields
-    await pendingVersions.authorize(caller, slug, { claimToken, scope: publishScope(preview) })
-    return this.#publish(caller, request, (manifest, versionId) =>
+    const scope = publishScope(preview)
+    const site = await pendingVersions.authorize(caller, slug, { claimToken, scope })
+    return this.#publish(caller, request, site, (manifest, versionId) =>
       pendingVersions.newVersion(caller, slug, manifest, versionId),
     )
   }
@@ -103,6 +110,7 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
   async #publish(
     caller: Caller,
     request: ArchiveRequest,
+    site: Site | undefined,
     stage: (manifest: PublishRequest, versionId: string) => Promise<StagedVersion>,
   ): Promise<ArchiveResponse> {
     const { pendingVersions, finalizer, blobs, clock } = this.parts
@@ -115,7 +123,7 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
     let unpacked: UnpackedArchive
     const received: StoredBlob[] = []
     try {
-      unpacked = await this.#unpack(received, caller, request)
+      unpacked = await this.#unpack(received, caller, request, await pendingVersions.limitsFor(caller, site))
       await request.confirmCaller()
       const { files, emptyFiles } = unpacked
       staged = await stage({ ...request.fields, files, emptyFiles }, versionId)
@@ -179,10 +187,10 @@ export class ArchivePublisher extends Component<ArchivePublisherParts> {
     received: StoredBlob[],
     caller: Caller,
     { source, fields, include, keepTopFolder }: ArchiveRequest,
+    limits: FileLimits,
   ): Promise<UnpackedArchive> {
     const { address, account } = caller
-    const { blobs, spoolFolder, clock, pendingLifetime, pendingVersions } = this.parts
-    const limits = pendingVersions.limitsFor(caller)
+    const { blobs, spoolFolder, clock, pendingLifetime } = this.parts
     const endsAt = clock() + pendingLifetime * SECOND_MS
     const spoolSpace = this.parts.spoolSpace.shareOf(rateLimitSubnet(address))
     const network = account ? undefined : this.parts.quotas.hashNetwork(address)

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { FileChanges, FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { KeyScope } from '../../protocol/api/keys.ts'
@@ -22,7 +23,7 @@ import {
   requirePublisher,
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
-import { fileLimits } from '../accounts/plans.ts'
+import { fileLimits, type Plan } from '../accounts/plans.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, validationError } from '../lib/errors.ts'
 import { toPlainLine } from '../lib/plain-line.ts'
@@ -83,17 +84,37 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     return Math.max(anonymousLimits.files, plans.maxFiles)
   }
 
-  limitsFor(caller: Caller): FileLimits {
-    const { plans, anonymousLimits } = this.parts
-    return caller.account ? fileLimits(plans.limitsOf(caller.account)) : anonymousLimits
+  /** Of a site those of its owner, also for other publishers; of a new one those of the caller. */
+  async limitsFor({ account }: Caller, site?: Site): Promise<FileLimits> {
+    const { store, plans } = this.parts
+    if (site && site.ownerId !== account?.id)
+      return this.#fileLimits(site, await plans.limitsOfOwner(store.read, site.ownerId))
+    return this.#fileLimits({ ownerId: account?.id ?? null }, plans.limitsOf(account))
   }
 
-  /** Spec 4.3; callers check them before staging. */
-  validate(caller: Caller, request: PublishRequest): FieldError[] {
-    return [
-      ...validateManifest(request, this.limitsFor(caller), needsNoFiles(request) ? 0 : 1),
-      ...this.validateFields(request),
-    ]
+  /** As `limitsFor`, of the site that a request updates; those of the caller where it may not. */
+  async findLimits(
+    caller: Caller,
+    slug: string | undefined,
+    request: Pick<PublishRequest, 'name' | 'update' | 'preview' | 'claimToken'> = {},
+  ): Promise<FileLimits> {
+    const find = async (name: string) =>
+      this.authorize(caller, await this.parts.names.current(name), {
+        claimToken: request.claimToken,
+        scope: 'preview',
+      })
+    const found = slug === undefined ? this.assertMayCreate(caller, request) : find(slug)
+    const site = await found.catch(() => undefined)
+    return this.limitsFor(caller, site)
+  }
+
+  /** Spec 4.3; callers check them before staging. With `slug`, the request is an update. */
+  async validate(caller: Caller, request: PublishRequest, slug?: string): Promise<FieldError[]> {
+    const check = (limits: FileLimits) => validateManifest(request, limits, needsNoFiles(request) ? 0 : 1)
+    let problems = check(await this.limitsFor(caller))
+    // Another owner may have higher limits. `#addVersion` refuses what exceeds lower ones.
+    if (problems.length > 0) problems = check(await this.findLimits(caller, slug, request))
+    return [...problems, ...this.validateFields(request)]
   }
 
   validateFields(request: Omit<PublishRequest, 'files'>): FieldError[] {
@@ -124,12 +145,12 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
 
   /**
    * Refuses a caller without an account where sites need one, and a name that the caller cannot give to a new site. With
-   * `update`, returns the slug of the site of this name, to which the caller may publish.
+   * `update`, returns the site of this name, to which the caller may publish.
    */
   async assertMayCreate(
     caller: Caller,
     { name, update, preview }: Pick<PublishRequest, 'name' | 'update' | 'preview'>,
-  ): Promise<string | undefined> {
+  ): Promise<Site | undefined> {
     const { allowsAnonymous, names, store, clock } = this.parts
     const { account } = caller
     if (!account && !allowsAnonymous)
@@ -144,7 +165,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     if (site) {
       await requireAccessTo(store.read, 'publish', site, { account: account!, now: clock() })
       await assertPermitted(store.read, caller, { scope: publishScope(preview), reach: 'site' }, site.slug)
-      return site.slug
+      return site
     }
     await assertPermitted(store.read, caller, FOR_NEW_SITES)
     if (isByName) names.assertAllowed(name)
@@ -160,7 +181,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     const { store, blocklist, quotas } = this.parts
     const { name, update, ...fields } = request
     const { account } = caller
-    let slug = (await this.assertMayCreate(caller, request)) ?? name ?? newSlug()
+    let slug = (await this.assertMayCreate(caller, request))?.slug ?? name ?? newSlug()
     await blocklist.assertFiles(request.files)
     for (;;) {
       const site = slug
@@ -258,16 +279,17 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     if (site.ownerId === null) assertNoPreview(preview)
     if (site.ownerId === null) assertTimeToLive(metadata)
     const name = preview.previewName
-    if (name !== null) {
-      const { previews: max } = await plans.limitsOfOwner(tx, site.ownerId)
-      await assertPreviewLimit(tx, { slug, name, max, now })
-    }
+    const plan = await plans.limitsOfOwner(tx, site.ownerId)
+    if (name !== null) await assertPreviewLimit(tx, { slug, name, max: plan.previews, now })
     const replacedId = await findReplacedId(tx, site, name, now)
     await assertBaseIsCurrent(tx, replacedId, request.baseVersionId ?? null)
     const { live, replaced } = await findManifests(tx, site.liveVersionId, replacedId)
+    const limits = this.#fileLimits(site, plan)
     const files = request.merge
-      ? mergeManifest(request, requireReplaced(replaced), this.limitsFor(caller))
+      ? mergeManifest(request, requireReplaced(replaced), limits)
       : listRequestedFiles(request)
+    if (!request.merge && !isDeepStrictEqual(limits, await this.limitsFor(caller)))
+      assertNoProblems(validateManifest(request, limits))
     assertKnownImage(files, metadata)
     const skipped = findReusableFiles([...(live ?? []), ...(replaced ?? [])], files)
     const base = request.merge ? replacedId : request.baseVersionId
@@ -287,7 +309,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       ),
       preview,
     })
-    await this.#endOldestUploads(tx, site, now)
+    await this.#endOldestUploads(tx, site, { plan, now })
     await tx.versions.insert(version)
     const bytes = sumUploads('pending', version.files) + (await countRecord(tx, site, version.id))
     await quotas.charge(tx, site, { bytes, sites: 0, versionId: version.id })
@@ -298,12 +320,19 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
    * A site has as many pending versions as drafts and previews, which need an account. More would be stored for a day,
    * and take a claim or a deletion of the site long.
    */
-  async #endOldestUploads(tx: WriteTransaction, { slug, ownerId }: Site, now: number): Promise<void> {
-    const { draftsKept, previews } = await this.parts.plans.limitsOfOwner(tx, ownerId)
-    const max = draftsKept + (ownerId === null ? 0 : previews)
+  async #endOldestUploads(
+    tx: WriteTransaction,
+    { slug, ownerId }: Site,
+    { plan, now }: { plan: Plan; now: number },
+  ): Promise<void> {
+    const max = plan.draftsKept + (ownerId === null ? 0 : plan.previews)
     const pending = (await tx.versions.bySlug(slug)).filter(({ state }) => state === 'pending')
     const oldest = pending.slice(max - 1).map(({ id }) => id)
     if (oldest.length > 0) await deleteVersions(tx, slug, { ids: oldest, now, effect: 'outdated' })
+  }
+
+  #fileLimits({ ownerId }: Pick<Site, 'ownerId'>, plan: Plan): FileLimits {
+    return ownerId === null ? this.parts.anonymousLimits : fileLimits(plan)
   }
 
   /** With `preview`, the time to live is that of the preview, not of the site. */
@@ -326,6 +355,10 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       else await deleteVersions(tx, slug, { ids: [versionId], now: clock(), effect: 'outdated' })
     })
   }
+}
+
+function assertNoProblems(problems: readonly FieldError[]): void {
+  if (problems.length > 0) throw validationError([...problems])
 }
 
 export function compareManifests(

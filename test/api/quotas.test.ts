@@ -202,6 +202,57 @@ describe('what an account holds', () => {
     assert.deepEqual(await holding(friend), [0, 0])
   })
 
+  test('a site has the limits of the plan of its owner, also for a collaborator with a larger or a smaller plan', async () => {
+    const small = await ownerWith({ filesPerSite: 2, fileBytes: 5 * KB, siteBytes: 5 * KB })
+    const large = await ownerWith({ filesPerSite: 4, fileBytes: 8 * KB, siteBytes: 8 * KB })
+    const [three, long] = [{ 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' }, page('long', 6 * KB)]
+    const ways: Record<string, (account: Account, contents: Contents, slug: string) => Promise<unknown>> = {
+      'a manifest': ({ client }, contents, slug) => api.publish(client, contents, { slug }),
+      'a merge': ({ client }, contents, slug) => api.publish(client, contents, { slug, merge: true }),
+      'by name': ({ client }, contents, name) => api.publish(client, contents, { name, update: true }),
+      contents: async ({ request }, contents, slug) => {
+        const files = Object.entries(contents).map(([path, content]) => ({ path, content }))
+        const { status, json } = await request('PUT', `/api/v1/publish/${slug}`, { json: { files } })
+        if (status !== 200) throw new Error(json.error)
+      },
+      'an archive': ({ client }, contents, slug) => {
+        const parts = Object.entries(contents).map(([path, content]) => part(path, content))
+        return client.publishArchive(zip(parts), { contentType: 'application/zip', slug })
+      },
+    }
+    for (const [way, publish] of Object.entries(ways)) {
+      const [{ slug: ofSmall }, { slug: ofLarge }] = [
+        await api.publish(small.client, { 'a.txt': 'x' }),
+        await api.publish(large.client, { 'a.txt': 'x' }),
+      ]
+      await small.client.addCollaborator(ofSmall, large.email)
+      await large.client.addCollaborator(ofLarge, small.email)
+      for (const contents of [three, long]) {
+        const refused = await publish(large, contents, ofSmall).catch((error: unknown) => error)
+        assert.match(String(refused), /The limit is (2|5 kB) per (site|file)/, way)
+        await publish(small, contents, ofLarge)
+      }
+      assert.equal((await small.client.limits(ofLarge)).files, 4)
+      assert.equal((await large.client.limits(ofSmall)).files, 2)
+    }
+    const { slug } = await api.publish(large.client, page('renamed'))
+    await large.client.addCollaborator(slug, small.email)
+    await large.client.renameSite(slug, `renamed-${slug}`.slice(0, 30))
+    const { apiKey } = await small.client.createKey({ name: 'ci', scope: 'preview', sites: [slug] })
+    assert.equal((await api.client(apiKey).limits(slug)).files, 4)
+    assert.equal((await (await api.account()).client.limits(slug)).files, 1000)
+  })
+
+  test('an anonymous site has the limits of anonymous sites, also for a key beside its claim token', async () => {
+    await using service = await Api.start({ ANONYMOUS_FILES: '2' })
+    const { client } = await service.account()
+    const { slug, claimToken } = await service.publish(service.anonymous, { 'a.txt': 'a' })
+    const three = { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' }
+    await expectFailure(service.publish(client, three, { slug, claimToken }), 'VALIDATION_ERROR')
+    await client.claim(slug, claimToken!)
+    await service.publish(client, three, { slug })
+  })
+
   for (const [part, limits, admitted] of [
     ['bytes', { bytes: 11 * KB }, 4],
     ['sites', { sites: 5 }, 4],

@@ -451,7 +451,7 @@ const ROWS: readonly Row[] = [
   ['accepts two paths that are equal after NFC', 'protocol/manifest/paths.ts', 'positionsByPath', 'const path = toNfc(given)', 'const path = given', MANIFEST],
   ['accepts a file that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateSize', 'Number(size) > limits.fileBytes', 'false', MANIFEST],
   ['accepts a site that is larger than its limit', 'protocol/manifest/manifest.ts', 'validateTotal', 'total > limits.siteBytes', 'false', MANIFEST],
-  ['reads a large folder before the server is asked for its limits', 'client/sdk/limits.ts', 'askLimits', 'return await client.limits()', 'return undefined', 'test/cli/limits.test.ts'],
+  ['reads a large folder before the server is asked for its limits', 'client/sdk/limits.ts', 'askLimits', 'return await client.limits(site)', 'return undefined', 'test/cli/limits.test.ts'],
   ['answers any number of questions for the limits', 'server/api/publish.ts', 'publishHandlers', 'await chargeMessage(limits, request)', '', 'test/cli/limits.test.ts'],
   ['accepts in a folder what the service rejects', 'protocol/manifest/folder.ts', 'validateFile', "path.includes('\\uFFFD') ? NOT_UTF8 : validatePath(path)", "path.includes('\\uFFFD') ? NOT_UTF8 : undefined", 'test/protocol/folder.test.ts'],
 
@@ -521,6 +521,8 @@ const ROWS: readonly Row[] = [
   ['does not store which secrets a site accepts', 'server/publish/finalize.ts', 'Finalizer.#commit', 'allowedSecrets.size > site.allowedSecrets.length', 'false', 'test/api/secrets.test.ts'],
   ['takes tokens without their check digits for secrets', 'server/publish/secrets/secret-rules.ts', 'readChecked', 'toBase62(crc32(body)) === digits', 'true', 'test/api/secrets.test.ts'],
   ['finds no AWS keys', 'server/publish/secrets/secret-rules.ts', 'readAws', 'isVaried && !isExample(secret)', 'false', 'test/api/secrets.test.ts'],
+  ['publishes more files into a site than the plan of its owner allows, for a collaborator with a larger plan', 'server/publish/stage.ts', 'PendingVersionStore.#addVersion', 'assertNoProblems(validateManifest(request, limits))', '{}', QUOTAS],
+  ['refuses the manifest of a collaborator beyond its own plan, although the plan of the owner allows it', 'server/publish/stage.ts', 'PendingVersionStore.validate', 'if (problems.length > 0) problems = check(await this.findLimits(caller, slug, request))', '', QUOTAS],
   ['keeps any number of unfinished uploads', 'server/publish/stage.ts', 'PendingVersionStore.#endOldestUploads', 'pending.slice(max - 1)', 'pending.slice(pending.length)', QUOTAS],
   ['gives each address a quota of its own', 'server/accounts/quotas.ts', 'Quotas.hashNetwork', 'shortenAddress(address)', 'address', QUOTAS],
   ['ignores the exceptions of an account', 'server/accounts/plans.ts', 'Plans.limitsOf', 'account.limits === null ? plan : { ...plan, ...account.limits }', 'plan', QUOTAS],

@@ -49,9 +49,13 @@ export function scanOrThrow(folder: string, include: ScanOptions = {}): FolderSc
   return found
 }
 
-/** Asks the server for the limits of the caller before a large folder is read. Throws a RefusedError for what exceeds them. */
-export async function assertWithinLimits(client: LimitsClient, { files }: FolderScan): Promise<void> {
-  assertPublishable(await exceededLimits(client, files))
+/** Asks the server for the limits before a large folder is read. Throws a RefusedError for what exceeds them. */
+export async function assertWithinLimits(
+  client: LimitsClient,
+  { files }: FolderScan,
+  site: string | undefined,
+): Promise<void> {
+  assertPublishable(await exceededLimits(client, files, site))
 }
 
 function assertPublishable(refused: readonly string[]): void {
