@@ -109,6 +109,22 @@ describe('adding a collaborator', () => {
     await api.publish(invited.client, { 'index.html': 'y' }, { slug })
   })
 
+  test('is notified of at most five a day in one mailbox, by all accounts together, and has access to all sites', async () => {
+    const stranger = await api.account('stranger@example.com')
+    const before = (await mailsTo(api, 'stranger')).length
+    const slugs: string[] = []
+    for (let number = 0; number < 9; number++) {
+      const { client } = await api.account()
+      const { slug } = await api.publish(client, { 'index.html': `${number}` })
+      await client.addCollaborator(slug, stranger.email)
+      await client.addCollaborator(slug, `stranger+${number}@example.com`)
+      slugs.unshift(slug)
+    }
+    await api.sweep('emails')
+    assert.equal((await mailsTo(api, 'stranger')).length, before + 5)
+    assert.deepEqual(pluck((await stranger.client.list()).publishes, 'slug'), slugs)
+  })
+
   test(`is limited to ${MAX_COLLABORATORS} of a site and to 20 invitations a day`, async () => {
     const owner = await api.account()
     const [one, other] = [

@@ -473,6 +473,7 @@ const ROWS: readonly Row[] = [
   ['lets a collaborator change the password', 'server/sites/site-metadata.ts', 'requiredRight', '[password, ttlSeconds, requireApproval]', '[ttlSeconds]', COLLABORATORS],
   ['lets a collaborator publish with an expiry', 'server/publish/stage.ts', 'PendingVersionStore.#addVersion', "requiredRight(metadata) === 'manage' ? 'manage' : publishScope(preview.previewName)", 'publishScope(preview.previewName)', COLLABORATORS],
   ['keeps the access of a deleted account', 'server/jobs/account-deletion.ts', 'deleteEmptyAccount', 'of await tx.collaborators.removeEmail(account.email)', 'of []', COLLABORATORS],
+  ['sends any number of emails about shared sites to one mailbox, from accounts of one person', 'server/operations/notices/notices.ts', 'Notices.#claim', 'toMailbox(event.to)', 'accountId', COLLABORATORS],
   ['sends any number of invitations', 'server/sites/collaborators.ts', 'invite', 'sent >= MAX_INVITATIONS_PER_DAY', 'false', COLLABORATORS],
   ['collects the versions of a site in the trash', 'server/sites/trash.ts', 'moveToTrash', "({ state }) => state === 'pending'", '() => true', TRASH],
   ['keeps sites in the trash forever', 'server/jobs/jobs.ts', 'deleteSites', 'tx.sites.isDue(end, slug, time)', 'Promise.resolve(false)', TRASH],

@@ -1,3 +1,4 @@
+import { toMailbox } from '../../accounts/email-address.ts'
 import { findSwitch, wantsNotice } from '../../accounts/notice-switches.ts'
 import type { UnsubscribeLinks } from '../../accounts/unsubscribe.ts'
 import { GRACE_PERIOD_MS } from '../../domains/schedule.ts'
@@ -38,9 +39,9 @@ const CERTIFICATE_FAILING_MS = DAY_MS
 /** Of one kind to one account. Further events get no email, except for actions of an operator, whose emails wait. */
 const DEFAULT_LIMIT = { windowMs: HOUR_MS, max: 5 }
 
-/** The API has a limit of its own for invitations. */
+/** Those about shared sites are limited by the mailbox that gets them, because one person can have many accounts. */
 const LIMITS: { readonly [Kind in NoticeEvent['kind']]?: typeof DEFAULT_LIMIT } = {
-  'site-shared': { windowMs: HOUR_MS, max: 20 },
+  'site-shared': { windowMs: DAY_MS, max: 5 },
   'new-browser': { windowMs: DAY_MS, max: 1 },
   review: { windowMs: HOUR_MS, max: 6 },
 }
@@ -165,14 +166,14 @@ export class Notices extends Component<NoticesParts> {
       // The first attempt was counted.
       if (attempts > 0) return account
       const { windowMs, max } = LIMITS[event.kind] ?? DEFAULT_LIMIT
-      const counter = `emails:${event.kind}:${accountId}`
+      const counter = `emails:${event.kind}:${event.kind === 'site-shared' ? toMailbox(event.to) : accountId}`
       if ((await tx.counters.add(counter, counterWindow(now, windowMs))) <= max) return account
       const postponed = findSwitch(event.kind) === 'moderation'
       // The attempt is not counted, so that the next one counts for its window. With all others: a run claims few.
       if (postponed)
         await tx.notices.postpone({ id, accountId, kind: event.kind }, now, now - (now % windowMs) + windowMs)
       const consequence = postponed ? 'email postponed' : 'email not sent'
-      log.info(`${consequence}: rate limit of the account`, { account: accountId, kind: event.kind })
+      log.info(`${consequence}: rate limit`, { account: accountId, kind: event.kind })
       return undefined
     })
   }
