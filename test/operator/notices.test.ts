@@ -8,8 +8,15 @@ import type { Slipway } from '../../client/sdk/slipway.ts'
 import { NOTICE_KINDS } from '../../protocol/api/account.ts'
 import { sweeps } from '../../server/jobs/jobs.ts'
 import { runOnce } from '../../server/jobs/scheduler.ts'
-import type { NoticeEvent } from '../../server/store/tables/notices.ts'
+import {
+  certificateNoticeId,
+  domainNoticeId,
+  expiryNoticeId,
+  type NoticeEvent,
+} from '../../server/store/tables/notices.ts'
 import { Api, expectFailure } from '../api/api.ts'
+import { toFiles } from '../api/content.ts'
+import { certificateRow, domainRow } from '../store/rows.ts'
 import { sendRequest } from '../support/http-client.ts'
 import { listen } from '../support/listen.ts'
 import { openOperator, type RunningService, startTestService } from '../support/service.ts'
@@ -44,15 +51,39 @@ describe('emails about events', () => {
   async function notice(event: NoticeEvent, id = `${event.kind} ${++added}`): Promise<ReadLetter[]> {
     // Files of emails are named by their time.
     service.clock.now++
-    const before = await readdir(join(service.data, 'mail'))
     await operator.store.write('durable', {}, (tx) =>
       tx.notices.add({ id, accountId, event, createdAt: service.clock.now }),
     )
+    return send()
+  }
+
+  /** Sends what is to be repeated; returns the new emails. */
+  async function sendLater(): Promise<ReadLetter[]> {
+    service.clock.now += DAY_MS / 96
+    return send()
+  }
+
+  async function send(): Promise<ReadLetter[]> {
+    const before = await readdir(join(service.data, 'mail'))
     await sendDue(operator)
     const names = (await readdir(join(service.data, 'mail'))).filter((name) => !before.includes(name))
     return Promise.all(
       names.map(async (name) => readLetter(await readFile(join(service.data, 'mail', name), 'utf8'))),
     )
+  }
+
+  /** Adds events that the mail server does not accept now. */
+  async function addDuringOutage(events: readonly { id: string; event: NoticeEvent }[]): Promise<void> {
+    const [folder, away] = [join(service.data, 'mail'), join(service.data, 'away')]
+    await rename(folder, away)
+    await writeFile(folder, 'a file where the folder should be')
+    await operator.store.write('durable', {}, async (tx) => {
+      for (const event of events) await tx.notices.add({ ...event, accountId, createdAt: service.clock.now })
+    })
+    // The first one that fails ends a run.
+    for (let runs = 0; runs <= events.length; runs++) await sendDue(operator)
+    await rm(folder)
+    await rename(away, folder)
   }
 
   const deleted = { kind: 'site-deleted', slug: 'a', title: null, at: 0, keptUntil: null } as const
@@ -130,6 +161,11 @@ describe('emails about events', () => {
     const works = { kind: 'domain-works', ...domain, failingSince: 7 } as const
     assert.deepEqual(await notice(works), [])
     const fails = { kind: 'domain-fails', ...domain, problem: 'no record', servedUntil: 0 } as const
+    await operator.store.write('durable', {}, (tx) =>
+      tx.domains.insert(
+        domainRow(domain.domain, { accountId, slug: 'a', status: 'active', failingSince: 7 }),
+      ),
+    )
     assert.equal((await notice(fails, `domain-fails ${accountId} www.example.test 7`)).length, 1)
     const [letter] = await notice(works)
     assert.equal(letter!.subject, 'www.example.test points to your site again')
@@ -138,19 +174,48 @@ describe('emails about events', () => {
   test('are sent once the mail server accepts emails again, also of a kind with one email a day', async () => {
     service.clock.now += DAY_MS
     const event = { kind: 'new-browser', browser: null, network: '192.0.2.0/24', at: 0 } as const
-    const [folder, away] = [join(service.data, 'mail'), join(service.data, 'away')]
-    await rename(folder, away)
-    await writeFile(folder, 'a file where the folder should be')
-    await operator.store.write('durable', {}, (tx) =>
-      tx.notices.add({ id: 'away', accountId, event, createdAt: service.clock.now }),
-    )
-    await sendDue(operator)
-    await rm(folder)
-    await rename(away, folder)
-    const before = (await readdir(folder)).length
-    service.clock.now += DAY_MS / 96
-    await sendDue(operator)
-    assert.equal((await readdir(folder)).length, before + 1)
+    await addDuringOutage([{ id: 'away', event }])
+    assert.equal((await sendLater()).length, 1)
+  })
+
+  test('are sent late only if they are still true', async () => {
+    const now = service.clock.now
+    const [kept, ended] = ['kept.example.test', 'ended.example.test']
+    for (const isTrue of [true, false]) {
+      const [domain, to] = [isTrue ? kept : ended, isTrue ? 'in@example.test' : 'out@example.test']
+      const { slug } = await client.publish({ files: toFiles({ 'a.txt': domain }), ttlSeconds: 86_400 })
+      await client.addCollaborator(slug, to)
+      const expiresAt = Date.parse((await client.details(slug)).expiresAt!)
+      const row = domainRow(domain, { accountId, slug, status: 'active', failingSince: now, verifiedAt: now })
+      const problem = 'the CA is unavailable'
+      await operator.store.write('durable', {}, async (tx) => {
+        await tx.domains.insert(row)
+        await tx.certificates.insert(certificateRow(domain, { problem }))
+      })
+      const certificate = { ...row, problem, notAfter: null }
+      const expires = { kind: 'site-expires', slug, title: null, expiresAt } as const
+      const fails = { kind: 'domain-fails', domain, slug, problem: 'no record', servedUntil: now } as const
+      await addDuringOutage([
+        { id: expiryNoticeId(slug, expiresAt), event: expires },
+        { id: domainNoticeId(row), event: fails },
+        {
+          id: certificateNoticeId(certificate),
+          event: { kind: 'certificate-fails', domain, problem, notAfter: null },
+        },
+      ])
+      if (!isTrue) {
+        await client.setMetadata(slug, { ttlSeconds: null })
+        await client.removeCollaborator(slug, to)
+        await operator.store.write('durable', {}, async (tx) => {
+          await tx.domains.update(row, { failingSince: null })
+          await tx.certificates.update(domain, { problem: null })
+        })
+        const works = { kind: 'domain-works', domain, slug, failingSince: now } as const
+        assert.deepEqual(await notice(works), [], 'no one was told that it fails')
+      }
+      const subjects = (await sendLater()).map(({ subject }) => subject)
+      assert.equal(subjects.length, isTrue ? 4 : 0, subjects.join(', '))
+    }
   })
 })
 

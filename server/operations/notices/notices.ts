@@ -134,9 +134,8 @@ export class Notices extends Component<NoticesParts> {
   }
 
   /**
-   * Takes a notice before it is sent. Undefined when another process has taken it, its account was deleted, its deleted
-   * site was restored, its site has expired since, it has waited and its suspension is over, or the account has had too many
-   * emails of its kind.
+   * Takes a notice before it is sent. Undefined when another process has taken it, its account was deleted, it is no
+   * longer true, or the account has had too many emails of its kind.
    */
   async #claim(id: string, store: Store): Promise<Recipient | undefined> {
     const { clock, log } = this.parts
@@ -154,15 +153,10 @@ export class Notices extends Component<NoticesParts> {
       if (!account || account.deletionStartedAt !== null || !wantsNotice(account, event.kind))
         return undefined
       if (account.emailRefusedAt !== null && event.kind !== 'site-shared') return undefined
-      if (event.kind === 'site-expires' && event.expiresAt <= now) return undefined
-      if (event.kind === 'domain-works' && !(await wasSent(tx, domainNoticeId({ ...event, accountId }))))
+      if (await isObsolete(tx, notice, account, now)) {
+        await tx.notices.schedule(id, { attempts: 0, dueAt: null })
         return undefined
-      if (event.kind === 'site-deleted') {
-        const site = await tx.sites.bySlug(event.slug)
-        if (site?.deletedAt === null) return undefined
       }
-      if (now - notice.createdAt > MAX_AGE_OF_REVERSED_MS && (await isReversed(tx, event, account)))
-        return undefined
       // The first attempt was counted.
       if (attempts > 0) return account
       const { windowMs, max } = LIMITS[event.kind] ?? DEFAULT_LIMIT
@@ -218,23 +212,53 @@ export class Notices extends Component<NoticesParts> {
   }
 }
 
-/** Whether a suspension, or its end, is no longer true. */
-async function isReversed({ sites }: Queries, event: NoticeEvent, account: Account): Promise<boolean> {
+/** Whether what a notice says is no longer true, or would be news to no one. */
+async function isObsolete(
+  queries: Queries,
+  { id, accountId, event, createdAt }: Notice,
+  account: Account,
+  now: number,
+): Promise<boolean> {
+  const { sites, domains, certificates, collaborators } = queries
+  const isOld = now - createdAt > MAX_AGE_OF_REVERSED_MS
   switch (event.kind) {
+    case 'site-expires': {
+      const site = await sites.bySlug(event.slug)
+      return event.expiresAt <= now || site?.deletedAt !== null || site.expiresAt !== event.expiresAt
+    }
+    case 'site-deleted':
+      return (await sites.bySlug(event.slug))?.deletedAt === null
+    case 'site-shared': {
+      const slug = (await sites.findCurrentName(event.slug)) ?? event.slug
+      return (await sites.bySlug(slug))?.deletedAt !== null || !(await collaborators.has(slug, event.to))
+    }
+    case 'domain-fails': {
+      const domain = await domains.find(accountId, event.domain)
+      return domain === undefined || (domain.status === 'active' && domainNoticeId(domain) !== id)
+    }
+    case 'domain-works':
+      return !(await wasSent(queries, domainNoticeId({ ...event, accountId })))
+    case 'certificate-fails': {
+      const domain = await domains.find(accountId, event.domain)
+      const { problem, unusedSince, notAfter } = (await certificates.findSummary(event.domain)) ?? {}
+      if (domain?.status !== 'active' || !problem || unusedSince !== null) return true
+      return certificateNoticeId({ ...domain, problem, notAfter: notAfter ?? null }) !== id
+    }
     case 'site-suspended':
     case 'site-resumed': {
       const site = await sites.bySlug(event.slug)
-      return site !== undefined && (site.suspension !== null) === (event.kind === 'site-resumed')
+      return isOld && site !== undefined && (site.suspension !== null) === (event.kind === 'site-resumed')
     }
     case 'account-suspended':
     case 'account-resumed':
-      return (account.suspension !== null) === (event.kind === 'account-resumed')
+      return isOld && (account.suspension !== null) === (event.kind === 'account-resumed')
     default:
       return false
   }
 }
 
+/** Not while it waits for the mail server. */
 async function wasSent({ notices }: Queries, id: string): Promise<boolean> {
   const notice = await notices.find(id)
-  return notice !== undefined && notice.attempts > 0
+  return notice !== undefined && notice.attempts > 0 && notice.dueAt === null
 }
