@@ -140,6 +140,7 @@ export async function requireAccessTo(
   const role = site && (await findRole(queries, site, account))
   if (!role) throw siteNotFound()
   if (isRetired(site)) throw role === 'owner' && isInTrash(site) ? siteInTrash(site) : siteNotFound()
+  if (site.deletedAt !== null) throw siteExpired()
   // A suspended site is kept after its expiry, and its owner can take it along.
   const isKept = RIGHTS_WHILE_SUSPENDED.has(right) && (site.suspension ?? account.suspension)
   const current = isKept ? site : requireNotExpired(site, now)

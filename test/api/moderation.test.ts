@@ -111,6 +111,26 @@ describe('a suspended site', () => {
     await owner.client.delete(slug)
   })
 
+  test('is gone once it was swept, as is one of a suspended account, and cannot be deleted a second time', async () => {
+    const owner = await api.account()
+    await api.publish(owner.client, { 'index.html': 'stays' })
+    const slugs: string[] = []
+    for (const text of ['one', 'two'])
+      slugs.push((await api.publish(owner.client, { 'index.html': text }, { ttlSeconds: 3600 })).slug)
+    await call('PUT', `sites/${slugs[0]}/suspension`, REASON)
+    api.pass(31 * DAY_MS)
+    await api.sweep('expired-sites')
+    const target = `accounts/${await accountId(owner.email)}/suspension`
+    for (const method of ['DELETE', 'PUT']) {
+      await call(method, target, REASON)
+      for (const slug of slugs) {
+        await expectFailure(owner.client.details(slug), 'SITE_EXPIRED')
+        await expectFailure(owner.client.delete(slug), 'SITE_EXPIRED')
+      }
+    }
+    assert.equal((await owner.client.me()).usage.heldSites, 1)
+  })
+
   test('shows its thumbnails, and those of a suspended account, only to its owner and collaborators', async () => {
     const { owner, colleague, slug, older } = await publishedSite()
     await owner.client.putThumbnail(slug, older, webp(1, 1))
