@@ -102,7 +102,8 @@ export function describePublisher({ account, signedInWith, client }: Caller) {
 
 /**
  * What an account may do with a site: its owner everything. A collaborator may publish, which includes reading it,
- * changing metadata and removing versions. A suspended site can only be read, and it and its parts can be deleted.
+ * changing metadata and removing versions. A suspended site can only be read, and it and its parts can be deleted. A
+ * suspended account only reads sites that are shared with it.
  */
 export type SiteRight = 'read' | 'publish' | 'remove' | 'manage' | 'delete'
 
@@ -120,7 +121,8 @@ interface SiteAccess {
 
 /**
  * The one place that decides. NOT_FOUND for an account that is neither owner nor collaborator, OWNER_REQUIRED for a
- * collaborator without the right, SITE_EXPIRED, and SITE_SUSPENDED for changes of a suspended site.
+ * collaborator without the right, ACCOUNT_SUSPENDED for one whose account is suspended, SITE_EXPIRED, and SITE_SUSPENDED
+ * for changes of a suspended site.
  */
 export async function requireAccess(
   queries: Queries,
@@ -146,6 +148,7 @@ export async function requireAccessTo(
   const current = isKept ? site : requireNotExpired(site, now)
   if (role !== 'owner' && OWNER_RIGHTS.has(right))
     throw new ApiError('OWNER_REQUIRED', 'Only the owner of this site can do this')
+  if (role !== 'owner' && right !== 'read') assertAccountNotSuspended(account)
   if (!RIGHTS_WHILE_SUSPENDED.has(right)) await assertNotSuspended(queries, current, account)
   return current
 }

@@ -342,7 +342,7 @@ function ofCaller({ access, method, url, headers }: Route): ErrorCode[] {
     ...when(/[:*]/.test(url) || access === 'admin', 'NOT_FOUND'),
     ...when(access === 'admin' && isChange, 'SIGN_IN_AGAIN'),
     ...when(isScoped, 'INSUFFICIENT_SCOPE'),
-    ...when(isScoped && isChange && method !== 'DELETE', 'ACCOUNT_SUSPENDED'),
+    ...when(isScoped && isChange && (method !== 'DELETE' || isOfSite), 'ACCOUNT_SUSPENDED'),
     ...when(isOfSite, 'SITE_EXPIRED'),
     ...when(isOfSite && isChange, ...SITE_CHANGE_ERRORS, 'OWNER_REQUIRED'),
     ...when(takesClaimToken(headers), 'INVALID_CLAIM_TOKEN'),

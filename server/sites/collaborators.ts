@@ -64,7 +64,7 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
     const email = readEmail(typed)
     await store.write('durable', { site: slug }, async (tx) => {
       const now = clock()
-      const right = email === account.email ? 'remove' : 'delete'
+      const right = email === account.email ? 'read' : 'delete'
       const { visitsKey } = await requireAccess(tx, right, { slug, account, now })
       if (!(await tx.collaborators.remove(slug, email)))
         throw new ApiError('NOT_FOUND', 'The site has no collaborator with this address')

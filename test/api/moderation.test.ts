@@ -111,7 +111,7 @@ describe('a suspended site', () => {
     await owner.client.delete(slug)
   })
 
-  test('is gone once it was swept, as is one of a suspended account, and cannot be deleted a second time', async () => {
+  test('does not exist after its sweep, as one of a suspended account, and cannot be deleted a second time', async () => {
     const owner = await api.account()
     await api.publish(owner.client, { 'index.html': 'stays' })
     const slugs: string[] = []
@@ -179,6 +179,23 @@ describe('a suspended account', () => {
     await api.sweep('emails')
     const mails = (await mailsTo(api, owner.email)).filter((mail) => /Your account (was|is)/.test(mail))
     assert.equal(mails.length, 3)
+  })
+
+  test('reads and leaves a site of another account, and deletes nothing of it', async () => {
+    const { owner, colleague, slug, older } = await publishedSite()
+    await api.publish(owner.client, { 'index.html': 'preview' }, { slug, preview: 'pr-1' })
+    const { id } = await owner.client.review(slug, 'pr-1').createLink()
+    await call('PUT', `accounts/${await accountId(colleague.email)}/suspension`, REASON)
+    const { client } = colleague
+    for (const change of [
+      client.deleteVersion(slug, older),
+      client.deletePreview(slug, 'pr-1'),
+      client.review(slug, 'pr-1').revokeLink(id),
+    ])
+      await expectFailure(change, 'ACCOUNT_SUSPENDED')
+    assert.equal((await client.versions(slug)).versions.length, 3)
+    await client.removeCollaborator(slug, colleague.email)
+    await expectFailure(client.versions(slug), 'NOT_FOUND')
   })
 
   test('is suspended and resumed on every node with all its sites, however many', async () => {

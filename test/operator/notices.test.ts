@@ -211,7 +211,7 @@ describe('emails about events', () => {
           await tx.certificates.update(domain, { problem: null })
         })
         const works = { kind: 'domain-works', domain, slug, failingSince: now } as const
-        assert.deepEqual(await notice(works), [], 'no one was told that it fails')
+        assert.deepEqual(await notice(works), [], 'no email reported that it fails')
       }
       const subjects = (await sendLater()).map(({ subject }) => subject)
       assert.equal(subjects.length, isTrue ? 4 : 0, subjects.join(', '))
