@@ -329,6 +329,9 @@ test('each email has both parts and the usual headers, as the operator can see b
     assert.equal(headers.has('list-unsubscribe'), !ALWAYS_SENT.includes(kind), kind)
     assert.ok(subject !== '' && text.length > 50, kind)
     assert.doesNotMatch(html, /<(img|link|script)|url\(/, kind)
+    if (kind === 'new-browser' || kind === 'site-deleted')
+      for (const access of ['sessions', 'API key', 'named keys', 'programs', 'trusted repositories'])
+        assert.ok(text.replace(/\s+/g, ' ').includes(access), `${kind} names ${access}`)
     assert.match(html, /display:none[^>]*>[^<]{20,}/, `${kind} begins with a text for lists of emails`)
     assert.equal((await readFile(join(out, `${kind}.html`), 'utf8')).trim(), html.trim())
   }

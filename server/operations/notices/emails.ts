@@ -88,7 +88,7 @@ function siteDeleted(event: EventOf<'site-deleted'>, addresses: UrlBuilder): Con
             { label: 'Open the trash', url: `${addresses.base}/trash` },
           ]
         : [`${deletion}, with its files, versions, visits and domains.`]),
-      "Wasn't it you? Sign out the other sessions of your account, and create a new API key.",
+      `If it wasn't you, ${REMOVE_ACCESS}`,
       reviewAccount(addresses),
     ],
   }
@@ -193,7 +193,7 @@ function newBrowser({ browser, network, at }: EventOf<'new-browser'>, addresses:
     subject: 'New sign-in to your account',
     blocks: [
       `Your account at ${addresses.base} was signed in to from ${browser ?? 'an unknown client'} in the network ${network} on ${formatUtc(at)}.`,
-      "If it was you, you don't need to do anything. If not, sign out the other sessions of your account, and create a new API key.",
+      `If it was you, you don't need to do anything. If not, ${REMOVE_ACCESS}`,
       reviewAccount(addresses),
     ],
   }
@@ -280,6 +280,10 @@ function domainReleased(
     ],
   }
 }
+
+/** Names all that still has access after the sessions have ended. */
+const REMOVE_ACCESS =
+  "sign out the other sessions on the page of your account, replace its API key, and remove the named keys, programs and trusted repositories that you don't recognize. Check the collaborators of your sites, too."
 
 function reviewAccount({ base }: UrlBuilder): EmailBlock {
   return { label: 'Open your account', url: `${base}/account` }
