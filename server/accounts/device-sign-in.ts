@@ -92,10 +92,10 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
 
   /** `address` is that of the user. INVALID_CODE for any invalid code, RATE_LIMITED after too many. */
   async describe(account: Account, typed: string, address: string): Promise<DeviceRequest> {
-    const hashes = await this.#hashes(account, typed)
     const { read } = this.parts.store
-    const signIn = await read.deviceSignIns.findPending(hashes, this.parts.clock())
-    if (!signIn) throw invalidCode()
+    const signIn = await this.#enter(account, typed, (hashes) =>
+      read.deviceSignIns.findPending(hashes, this.parts.clock()),
+    )
     const { program, machine, network, scope, createdAt, expiresAt } = signIn
     return {
       userCode: parseCode(typed)!,
@@ -115,29 +115,35 @@ export class DeviceSignIns extends Component<DeviceSignInsParts> {
     typed: string,
     { allowed, allowedBy }: { allowed: boolean; allowedBy: string },
   ): Promise<DeviceDecisionResponse> {
-    const hashes = await this.#hashes(account, typed)
     const decision = { state: allowed ? 'approved' : 'denied', accountId: account.id, allowedBy } as const
-    const isDecided = await this.parts.store.execute('durable', ({ deviceSignIns }) =>
-      deviceSignIns.decide(hashes, decision, this.parts.clock()),
+    await this.#enter(account, typed, (hashes) =>
+      this.parts.store.execute('durable', ({ deviceSignIns }) =>
+        deviceSignIns.decide(hashes, decision, this.parts.clock()),
+      ),
     )
-    if (!isDecided) throw invalidCode()
     return { allowed }
   }
 
-  /** Each call counts against the codes that the account can enter. */
-  async #hashes({ id }: Account, typed: string): Promise<string[]> {
-    const now = this.parts.clock()
+  /** A code counts until `find` has found what it is for, so that concurrent guesses do not exceed the limit. */
+  async #enter<Found>(
+    { id }: Account,
+    typed: string,
+    find: (hashes: string[]) => Promise<Found | false | undefined>,
+  ): Promise<Found> {
+    const { clock, store } = this.parts
+    const now = clock()
     const hour = Math.floor(now / HOUR_MS) * HOUR_MS
-    const count = await this.parts.store.execute('relaxed', ({ counters }) =>
-      counters.add(`device:${id}`, hour),
-    )
+    const counter = `device:${id}`
+    const count = await store.execute('relaxed', ({ counters }) => counters.add(counter, hour))
     if (count > MAX_CODES_PER_HOUR)
-      throw new ApiError('RATE_LIMITED', 'Too many codes were entered. Try again in an hour.', {
+      throw new ApiError('RATE_LIMITED', 'Too many wrong codes were entered. Try again in an hour.', {
         retryAfterSeconds: Math.ceil((hour + HOUR_MS - now) / SECOND_MS),
       })
     const code = parseCode(typed)
-    if (code === undefined) throw invalidCode()
-    return this.#codes.signAll([code])
+    const found = code !== undefined && (await find(this.#codes.signAll([code])))
+    if (!found) throw invalidCode()
+    await store.execute('relaxed', ({ counters }) => counters.decrement(counter, hour))
+    return found
   }
 
   /** A concurrent poll may be recorded first, so the write decides. */

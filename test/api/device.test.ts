@@ -237,7 +237,7 @@ describe('a sign-in of a program', () => {
     assert.equal(errorOf(await node.exchange(code, refuse)), 'authorization_pending')
   })
 
-  test('limits polls without a code, and the codes that an account can enter in an hour', async () => {
+  test('limits polls without a code, and the wrong codes that an account can enter in an hour', async () => {
     await using strict = await Api.start({ RATE_SIGN_IN: '5' })
     const { deviceCode } = await start(strict)
     for (let poll = 0; poll < 4; poll++) await expectFailure(exchange('unknown', strict), 'EXPIRED_TOKEN')
@@ -249,6 +249,8 @@ describe('a sign-in of a program', () => {
     }
     const guesser = await api.account()
     const { userCode } = await start()
+    for (let look = 0; look < 10; look++) await guesser.client.deviceRequest(userCode)
+    await guesser.client.decideDevice((await start()).userCode, true)
     for (let guess = 0; guess < 30; guess++)
       await expectFailure(guesser.client.decideDevice('ABCD-2345', true), 'INVALID_CODE')
     await expectFailure(guesser.client.decideDevice(userCode, true), 'RATE_LIMITED')
