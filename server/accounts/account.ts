@@ -117,7 +117,7 @@ export class Accounts extends Component<AccountsParts> {
     const browser = describeUserAgent(client.userAgent)
     const known = { ...client, browserTokens: [...client.browserTokens, token] }
     const { account, isNewUser } = await this.#redeem(signIn, known, async (tx, account, isFamiliar) => {
-      await this.parts.sessions.open(tx, account, { token, browser })
+      await this.parts.sessions.open(tx, account, { token, browser, replaced: client.browserTokens })
       if (isFamiliar) return
       const network = shortenAddress(client.address)
       const at = this.parts.clock()

@@ -15,13 +15,17 @@ const SESSION_ID_LENGTH = 16
 
 /** Contract, "Sign-in". Stores only hashes of tokens. */
 export class Sessions extends Component<Pick<Parts, 'store' | 'clock'>> {
-  /** Within the transaction that signs a browser in. Beyond the limit the oldest session ends. */
+  /**
+   * Within the transaction that signs a browser in. Ends the sessions with the `replaced` tokens, whose cookies the new one
+   * replaces; beyond the limit the oldest session ends.
+   */
   async open(
     tx: WriteTransaction,
     account: Account,
-    { token, browser }: { token: string; browser: string | null },
+    { token, browser, replaced }: { token: string; browser: string | null; replaced: readonly string[] },
   ): Promise<void> {
     const now = this.parts.clock()
+    for (const former of replaced) await tx.signIns.deleteSession(hashToken(former))
     await tx.signIns.trimSessions(account.id, MAX_SESSIONS - 1)
     await tx.signIns.addSession({
       tokenHash: hashToken(token),

@@ -11,12 +11,17 @@ export interface SignedIn {
 }
 
 /** Signs a browser in with a code sent by email. */
-export async function browser(api: Api, { email }: { email: string }, userAgent?: string): Promise<SignedIn> {
+export async function browser(
+  api: Api,
+  { email }: { email: string },
+  userAgent?: string,
+  before: Partial<SignedIn> = {},
+): Promise<SignedIn> {
   await api.anonymous.requestCode(email)
   const code = await api.running.mailedCode(email)
   const answer = await api.request('POST', '/api/auth/session', {
     json: { email, code },
-    headers: userAgent === undefined ? {} : { 'user-agent': userAgent },
+    headers: { ...before.headers, ...(userAgent !== undefined && { 'user-agent': userAgent }) },
   })
   assert.equal(answer.status, 200)
   const [cookie, ...others] = answer.headers['set-cookie']!

@@ -91,6 +91,17 @@ describe('a session', () => {
     assert.equal((await me({ cookie: other.cookie })).status, 200)
   })
 
+  test('ends when its browser signs in again, also to another account, and the sessions of other browsers stay', async () => {
+    const account = await api.account()
+    const [first, other] = [await browser(api, account), await browser(api, account)]
+    const second = await browser(api, account, undefined, first)
+    assert.equal((await me({ cookie: first.cookie })).status, 401)
+    assert.equal((await me({ cookie: second.cookie })).status, 200)
+    await browser(api, await api.account(), undefined, second)
+    assert.equal((await me({ cookie: second.cookie })).status, 401)
+    assert.equal((await me({ cookie: other.cookie })).status, 200)
+  })
+
   test('is a cookie that is HttpOnly, SameSite and limited to the host, and expires with it', async () => {
     const { cookie, attributes } = await browser(api, await api.account())
     assert.match(cookie, /^__Host-[\w-]+=[\w-]{40,}$/)

@@ -578,6 +578,7 @@ const ROWS: readonly Row[] = [
   ['tells strangers which routes for administrators exist', 'server/api/app.ts', 'addRoutes', "table.filter(({ access }) => access !== 'admin')", 'table', ADMIN],
   ['gives the key of a device twice', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.#createKey', 'if (!(await tx.deviceSignIns.remove(deviceHash))) return undefined', 'await tx.deviceSignIns.remove(deviceHash)', DEVICE],
   ['gives the key of a device after its expiry', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.exchange', 'signIn !== undefined && signIn.expiresAt > now', 'signIn !== undefined', DEVICE],
+  ['keeps the session valid whose cookie a new sign-in of the browser replaces', 'server/accounts/session.ts', 'Sessions.open', 'await tx.signIns.deleteSession(hashToken(former))', '{}', 'test/api/session.test.ts'],
   ['lets an account guess codes of devices', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.#enter', 'if (count > MAX_CODES_PER_HOUR)', 'if (false)', DEVICE],
   ['counts right codes of devices against those that an account can enter', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.#enter', 'counters.decrement(counter, hour)', 'undefined', DEVICE],
   ['lets a device poll at any rate', 'server/accounts/device-sign-in.ts', 'DeviceSignIns.exchange', 'if (!isInTime) return this.#slowDown(signIn)', '', DEVICE],
