@@ -263,8 +263,13 @@ export function isInTrash({ keptUntil }: Site): boolean {
 
 /** SITE_EXPIRED after the site's expiry. */
 export function requireNotExpired(site: Site, now: number): Site {
-  if (site.deletedAt !== null || (site.expiresAt !== null && site.expiresAt <= now)) throw siteExpired()
+  if (isExpired(site, now)) throw siteExpired()
   return site
+}
+
+/** Also of a deleted site. */
+export function isExpired({ deletedAt, expiresAt }: Site, now: number): boolean {
+  return deletedAt !== null || (expiresAt !== null && expiresAt <= now)
 }
 
 function siteExpired(): ApiError {

@@ -161,7 +161,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
     if (name !== undefined && typeof name !== 'string')
       throw validationError([{ field: 'name', message: 'must be a string' }])
     const isByName = update && account && name !== undefined
-    const site = isByName ? await findByName(store.read, name, account) : undefined
+    const site = isByName ? await findByName(store.read, name, { account, now: clock() }) : undefined
     if (site) {
       await requireAccessTo(store.read, 'publish', site, { account: account!, now: clock() })
       await assertPermitted(store.read, caller, { scope: publishScope(preview), reach: 'site' }, site.slug)
@@ -178,7 +178,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
    * transaction decides.
    */
   async newSite(caller: Caller, request: PublishRequest, versionId?: string): Promise<StagedVersion> {
-    const { store, blocklist, quotas } = this.parts
+    const { store, blocklist, quotas, clock } = this.parts
     const { name, update, ...fields } = request
     const { account } = caller
     let slug = (await this.assertMayCreate(caller, request))?.slug ?? name ?? newSlug()
@@ -187,7 +187,9 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       const site = slug
       const staged = await quotas.write(store, { site, account: account?.id ?? [] }, async (tx) => {
         const found =
-          update && account && name !== undefined ? await findByName(tx, name, account) : undefined
+          update && account && name !== undefined
+            ? await findByName(tx, name, { account, now: clock() })
+            : undefined
         const current = found?.slug ?? name ?? site
         // Renamed since: again, with its lock.
         if (current !== site) return current

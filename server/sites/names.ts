@@ -1,7 +1,14 @@
 import type { FieldError } from '../../protocol/api/errors.schema.ts'
 import type { NameCheck, RenameResponse } from '../../protocol/api/sites.schema.ts'
 import { MAX_NAME_LENGTH, MIN_NAME_LENGTH, suggestName } from '../../protocol/site-name.ts'
-import { type Caller, findRole, isInTrash, isRetired, requireAccess } from '../accounts/authorization.ts'
+import {
+  type Caller,
+  findRole,
+  isExpired,
+  isInTrash,
+  isRetired,
+  requireAccess,
+} from '../accounts/authorization.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
 import { DAY_MS, DAY_SECONDS, toIso } from '../lib/time.ts'
@@ -106,7 +113,7 @@ export class SiteNames extends Component<SiteNamesParts> {
 export async function findByName(
   queries: Queries,
   name: string,
-  account: Account,
+  { account, now }: { account: Account; now: number },
 ): Promise<Site | undefined> {
   let site = await queries.sites.bySlug(name)
   // Each row says where the site is now: two reads of which a rename came between would miss it.
@@ -114,6 +121,7 @@ export async function findByName(
   if (!site || isReusable(site, account.id)) return undefined
   const isLost = isRetired(site) && !isInTrash(site)
   if (isLost || !(await findRole(queries, site, account))) throw nameTaken(name)
+  if (isExpired(site, now) && !isInTrash(site)) throw nameExpired(name)
   return site
 }
 
@@ -173,6 +181,16 @@ async function assertBelowDailyLimit(tx: WriteTransaction, account: Account, now
 
 function nameTaken(name: string): ApiError {
   return new ApiError('NAME_TAKEN', `The name '${name}' is taken`)
+}
+
+function nameExpired(name: string): ApiError {
+  return new ApiError(
+    'NAME_TAKEN',
+    `The site with the name '${name}' has expired, and its name is not given again`,
+    {
+      hint: 'Choose another name. A site without a time to live (ttlSeconds) does not expire.',
+    },
+  )
 }
 
 /** Letters, digits and single hyphens: two hyphens separate the name of a version from that of its site. */

@@ -5,7 +5,7 @@ import { ApiError } from '../../server/lib/errors.ts'
 import { NamePolicy } from '../../server/sites/names.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { pluck } from '../support/pluck.ts'
-import { DAY_MS, expectFailure, startApi } from './api.ts'
+import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { type ApiResponse, assertInvalid } from './api-response.ts'
 import { make, send } from './archive-requests.ts'
 import { toManifest } from './content.ts'
@@ -147,6 +147,19 @@ describe('a publish by name', () => {
     },
   }
   const toOutcome = ({ json }: ApiResponse): string => json.slug ?? json.code
+
+  test('of a site that has expired says that its name is not given again', async () => {
+    const name = fresh()
+    await api.publish(owner.client, page, { name, ttlSeconds: 3600 })
+    await owner.client.addCollaborator(name, other.email)
+    api.pass(HOUR_MS)
+    for (const sweep of [undefined, 'expired-sites']) {
+      if (sweep) await api.sweep(sweep)
+      const publish = api.publish(owner.client, page, { name, update: true })
+      assert.match((await expectFailure(publish, 'NAME_TAKEN')).message, /has expired, .* not given again/)
+    }
+    assert.doesNotMatch((await expectFailure(named(name, other.client), 'NAME_TAKEN')).message, /expired/)
+  })
 
   for (const [way, publish] of Object.entries(ways))
     test(`by ${way} creates the site and then updates it, if it is one that the account may publish to`, async () => {

@@ -362,6 +362,7 @@ const ROWS: readonly Row[] = [
 
   // Names
   ['gives a name to two sites', 'server/sites/names.ts', 'takeName', 'if (!mayTake(former)) throw nameTaken(name)', '', 'test/api/names.test.ts'],
+  ['advises a publisher to publish again by the name of a site that has expired, with the same refusal each time', 'server/sites/names.ts', 'findByName', 'isExpired(site, now) && !isInTrash(site)', 'false', 'test/api/names.test.ts'],
   ['gives an abandoned name to another account', 'server/sites/names.ts', 'isReusable', "deletionReason === 'abandoned' && ownerId === accountId", "deletionReason === 'abandoned'", 'test/api/names.test.ts'],
   ['claims a site although it cannot have the name', 'server/sites/site.ts', 'Sites.claim', 'await renameWithin(tx, { account, site, name, now })', 'await renameWithin(tx, { account, site, name, now }).catch(() => undefined)', 'test/api/names.test.ts'],
   ['gives a former name to another site', 'server/sites/names.ts', 'renameWithin', 'former.renamedTo === slug || isReusable(former, account.id)', 'former.renamedTo !== null || isReusable(former, account.id)', 'test/api/names.test.ts'],
@@ -545,7 +546,7 @@ const ROWS: readonly Row[] = [
   ['starts all workers before the first is ready', 'server/commands/workers.ts', 'supervise', 'start(1)\n  setInterval', 'for (let number = 1; number <= options.workers; number++) start(number)\n  setInterval', 'test/operator/workers.test.ts'],
   ['deletes an account without its trash', 'server/jobs/account-deletion.ts', 'findSites', '[...sites, ...trashed]', '[...sites]', TRASH],
   ['accepts any claim token', 'server/accounts/authorization.ts', 'withClaimToken', '!constantTimeEqual(hashToken(claimToken), site.claimTokenHash)', 'false', 'test/api/claim.test.ts'],
-  ['serves the API for an expired site', 'server/accounts/authorization.ts', 'requireNotExpired', '(site.expiresAt !== null && site.expiresAt <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
+  ['serves the API for an expired site', 'server/accounts/authorization.ts', 'isExpired', '(expiresAt !== null && expiresAt <= now)', 'false', 'test/api/claim.test.ts', 'test/api/update.test.ts', FINALIZE],
   ['accepts an expired code', 'server/accounts/sign-in-code.ts', 'redeemCode', '(await tx.signIns.codes(email)).filter((row) => row.expiresAt > now)', '(await tx.signIns.codes(email))', SIGN_IN],
   ['lets a named key end the key without a name', 'server/accounts/account.ts', 'Accounts.verifyCode', 'if (name === undefined) await tx.accounts.update(accountId, { keyHash: hashToken(apiKey) })', 'await tx.accounts.update(accountId, { keyHash: hashToken(apiKey) })\n      if (name === undefined) return', SIGN_IN],
   ['does not limit named keys', 'server/accounts/named-keys.ts', 'makeRoom', 'keys.length - ended.length >= MAX_NAMED_KEYS', 'keys.length - ended.length > 1_000', SIGN_IN],
