@@ -143,7 +143,12 @@ function formatTrusts(trusts: Trust[], now: number): string[][] {
     formatTrustRules(one),
     one.site,
     one.scope,
-    one.lastUsedAt === null ? 'never' : formatLocalTime(one.lastUsedAt, now),
+    formatUse(one, now),
   ])
   return [['ID', 'FORGE', 'REPOSITORY', 'JOBS', 'SITE', 'SCOPE', 'USED'], ...rows]
+}
+
+function formatUse({ lastUsedAt, lapsesAt }: Trust, now: number): string {
+  if (lapsesAt !== null && Date.parse(lapsesAt) <= now) return 'never, has ended'
+  return lastUsedAt === null ? 'never' : formatLocalTime(lastUsedAt, now)
 }

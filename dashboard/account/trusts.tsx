@@ -74,7 +74,8 @@ export function Trusts({ canCreate }: { canCreate: boolean }) {
 }
 
 function Row({ trust, onRemove }: { trust: Trust; onRemove: () => void }) {
-  const { forge, repository, site, scope, createdAt, lastUsedAt } = trust
+  const { forge, repository, site, scope, createdAt, lastUsedAt, lapsesAt } = trust
+  const hasEnded = lapsesAt !== null && Date.parse(lapsesAt) <= Date.now()
   return (
     <li>
       <div class="key-words">
@@ -88,7 +89,11 @@ function Row({ trust, onRemove }: { trust: Trust; onRemove: () => void }) {
         <p class="quiet small">
           Added <RelativeTime at={createdAt} />
           {lastUsedAt === null ? (
-            ', never used'
+            hasEnded ? (
+              ', ended: no job used it within 30 days'
+            ) : (
+              ', never used'
+            )
           ) : (
             <>
               , used <RelativeTime at={lastUsedAt} />

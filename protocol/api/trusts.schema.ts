@@ -45,6 +45,9 @@ export const trust = named(
     ...rules,
     createdAt: time('Creation'),
     lastUsedAt: nullable(time('The last exchange; null before the first one')),
+    lapsesAt: nullable(
+      time('When it ends unless a job was exchanged before; null once the id of the repository is known'),
+    ),
   }),
 )
 export type Trust = Static<typeof trust>

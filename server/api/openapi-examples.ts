@@ -150,6 +150,7 @@ const VALUES: Record<string, string | number> = Object.fromEntries(
 )
 
 const NULL_FIELDS = new Set([
+  'lapsesAt',
   'error',
   'failedAt',
   'key',

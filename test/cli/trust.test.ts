@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { slugOf, useRealService } from './real-cli.ts'
+import { KEY, startScriptedCli } from './scripted-cli.ts'
 
 describe('a trusted repository', () => {
   const start = useRealService()
@@ -34,6 +35,18 @@ describe('a trusted repository', () => {
     assert.equal((await cli.run(['trust', 'remove', id])).code, 0)
     const again = await cli.run(['trust', 'remove', id, '--json'])
     assert.deepEqual([again.code, JSON.parse(again.stdout).hint], [2, 'List the trusts: slipway trust'])
+  })
+
+  it('that no job used in time is listed as ended', async () => {
+    const trust = { id: 't1', forge: 'github', repository: 'ann/bakery', site: 'otter', scope: 'publish' }
+    const rules = { branch: 'main', tag: null, environment: null, workflow: null, pullRequests: false }
+    const times = { lastUsedAt: null, createdAt: '2020-01-01T00:00:00.000Z' }
+    const trusts = ['2020-01-31T00:00:00.000Z', '2999-01-31T00:00:00.000Z'].map((lapsesAt) => {
+      return { ...trust, ...rules, ...times, lapsesAt }
+    })
+    await using fixture = await startScriptedCli({ 'GET /api/v1/me/trusts': { trusts } })
+    const { stdout } = await fixture.cli.run(['trust'], { env: { SLIPWAY_KEY: KEY } })
+    assert.match(stdout, /publish +never, has ended\n.*publish +never\n$/)
   })
 
   it('needs a repository and a rule', async () => {

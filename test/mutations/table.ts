@@ -605,7 +605,7 @@ const ROWS: readonly Row[] = [
   ['charges nothing for refused exchanges', 'server/api/account.ts', 'exchangeIdToken', 'if (!request.caller.account) await chargeAddress()', '', TRUSTS],
   ['charges an account a request each time that it waits for a review', 'server/api/reviews.ts', 'reviewHandlers', 'await chargeMessage(limits, request)', 'await charge(limits, request, reply)', RATES],
   ['charges nothing for the keys of jobs', 'server/accounts/trusts/trusts.ts', 'Trusts.issueKey', 'await charge(account)', '', TRUSTS],
-  ['waits for a first job without limit', 'server/accounts/trusts/trusts.ts', 'isFor', 'now - trust.createdAt < FIRST_USE_MS', 'true', TRUSTS],
+  ['waits for a first job without limit', 'server/accounts/trusts/trusts.ts', 'isFor', '!hasLapsed(trust, now)', 'true', TRUSTS],
   ['trusts jobs that pull requests of forks cause', 'server/accounts/trusts/job.ts', 'readGitHubRef', 'BRANCH_EVENTS.has(event) ? findRef(ref, BRANCHES) : undefined', 'findRef(ref, BRANCHES)', TRUSTS],
   ['takes the source branch of a merge request for a branch', 'server/accounts/trusts/job.ts', 'readGitLabJob', 'findRef(path,', "findRef(`refs/heads/${claims.ref}`,", TRUSTS],
   ['loads the keys of an issuer for each unknown key', 'server/accounts/trusts/id-tokens.ts', 'IssuerKeys.constructor', '{ lifetimeMs: LOAD_INTERVAL_MS, clock }', '{ lifetimeMs: 0, clock }', TRUSTS],

@@ -146,7 +146,8 @@ export class Trusts extends Component<TrustsParts> {
       const candidate = await findCandidate(read, trust)
       if (candidate) return candidate
     }
-    throw notTrusted(job, slug)
+    const isLate = found.some((one) => hasLapsed(one, now) && matchesRules(one, job))
+    throw notTrusted(job, slug, isLate ? LAPSED : undefined)
   }
 
   #findIssuer({ forge, issuer }: CreateTrustRequest): string {
@@ -174,10 +175,16 @@ async function findSite(queries: Queries, slug: string): Promise<Site | undefine
 /** A repository with the name of a deleted one has another id; one that was renamed or transferred keeps its id. */
 function isFor(trust: StoredTrust, job: Job, now: number): boolean {
   const isRepository =
-    trust.repositoryId === null
-      ? now - trust.createdAt < FIRST_USE_MS
-      : trust.repositoryId === job.repositoryId
+    trust.repositoryId === null ? !hasLapsed(trust, now) : trust.repositoryId === job.repositoryId
   return isRepository && matchesRules(trust, job)
+}
+
+function lapsesAt({ repositoryId, createdAt }: StoredTrust): number | null {
+  return repositoryId === null ? createdAt + FIRST_USE_MS : null
+}
+
+function hasLapsed(trust: StoredTrust, now: number): boolean {
+  return now >= (lapsesAt(trust) ?? Infinity)
 }
 
 /** A pull request has not been merged yet, also in a merge queue: its jobs publish previews, and read. */
@@ -226,10 +233,14 @@ function summarize(trust: StoredTrust, slugs: ReadonlyMap<string, string>): Trus
     site: slugs.get(site) ?? site,
     createdAt: toIso(createdAt),
     lastUsedAt: toIsoOrNull(lastUsedAt),
+    lapsesAt: toIsoOrNull(lapsesAt(trust)),
   }
 }
 
-function notTrusted(job: Job, site: string | undefined): ApiError {
+const LAPSED =
+  'A trust for this job has waited 30 days for its first one, and has ended: remove it, and add it again, with the id of the repository.'
+
+function notTrusted(job: Job, site: string | undefined, hint?: string): ApiError {
   const { forge, repository, repositoryId, event, ref, environment, workflow } = job
   const details = { forge, repository, repositoryId, event, environment, workflow, site: site ?? null }
   if (ref.kind === 'other')
@@ -239,6 +250,7 @@ function notTrusted(job: Job, site: string | undefined): ApiError {
   const where = site === undefined ? 'No site trusts' : 'The site does not trust'
   return new ApiError('NOT_TRUSTED', `${where} this job: ${ref.kind} ${ref.name} of ${repository}`, {
     details: { ...details, [DETAIL_NAMES[ref.kind]]: ref.name },
+    hint,
   })
 }
 
