@@ -8,22 +8,10 @@ import { incompleteBody } from './bodies.ts'
 type ErrorOptions = Pick<Parts, 'log' | 'telemetry' | 'baseUrl'>
 
 /** Internal details are only logged. */
-export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: ErrorOptions): void {
-  app.setErrorHandler((error: FastifyError, request, reply) => {
-    const failure = toApiError(error, request)
+export function handleErrors(app: FastifyInstance, options: ErrorOptions): void {
+  app.setErrorHandler((error, request, reply) => {
+    const failure = reportError(error, request, options)
     const { status } = failure
-    telemetry.metrics.counter('slipway_api_errors_total', { code: failure.code }).add()
-    // The operator frees space; a stack would not help.
-    if (failure.code === 'INSUFFICIENT_STORAGE')
-      log.summarize('warn', failure.message, { request: request.id, route: request.routeOptions.url })
-    else if (failure.code === 'UNAVAILABLE')
-      log.summarize('error', failure.message, {
-        request: request.id,
-        route: request.routeOptions.url,
-        cause: (failure.cause as Error | undefined)?.message,
-      })
-    else if (status >= 500)
-      log.error(failure.message, { request: request.id, route: request.routeOptions.url, error })
     if (['UNAVAILABLE', 'SCAN_UNAVAILABLE', 'RATE_LIMITED'].includes(failure.code)) {
       reply.header('Retry-After', failure.retryAfterSeconds ?? 5)
     }
@@ -32,7 +20,7 @@ export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: 
       const problem = request.headers.authorization === undefined ? '' : ', error="invalid_token"'
       reply.header('WWW-Authenticate', `Bearer realm="API"${problem}`)
     }
-    const body = errorBody(withLoginHint(failure, request), baseUrl)
+    const body = errorBody(withLoginHint(failure, request), options.baseUrl)
     // Caches may otherwise keep a 404, 405 or 410 for a time of their choice (RFC 9110, section 15.1). A terminal shows
     // its prompt on a line of its own.
     reply
@@ -41,6 +29,26 @@ export function handleErrors(app: FastifyInstance, { log, telemetry, baseUrl }: 
       .type('application/json; charset=utf-8')
       .send(`${JSON.stringify(body)}\n`)
   })
+}
+
+/** Counts and logs an error; returns what the caller may see of it. */
+export function reportError(
+  error: unknown,
+  request: FastifyRequest,
+  { log, telemetry }: Pick<ErrorOptions, 'log' | 'telemetry'>,
+): ApiError {
+  const failure = toApiError(error, request)
+  const fields = { request: request.id, route: request.routeOptions.url }
+  telemetry.metrics.counter('slipway_api_errors_total', { code: failure.code }).add()
+  // The operator frees space; a stack would not help.
+  if (failure.code === 'INSUFFICIENT_STORAGE') log.summarize('warn', failure.message, fields)
+  else if (failure.code === 'UNAVAILABLE')
+    log.summarize('error', failure.message, {
+      ...fields,
+      cause: (failure.cause as Error | undefined)?.message,
+    })
+  else if (failure.status >= 500) log.error(failure.message, { ...fields, error })
+  return failure
 }
 
 /** A caller that is not signed in may send more with an account. */
@@ -68,7 +76,7 @@ export function toFieldErrors(error: FastifyError | Error | undefined): FieldErr
   })
 }
 
-function toApiError(thrown: FastifyError, request: FastifyRequest): ApiError {
+function toApiError(thrown: unknown, request: FastifyRequest): ApiError {
   const error = firstError(thrown) as FastifyError
   if (error instanceof ApiError) return error
   if (error.validation) return validationError(toFieldErrors(error))

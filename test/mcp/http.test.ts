@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { Store } from '../../server/store/store.ts'
 import { type Account, Api } from '../api/api.ts'
 import { pluck } from '../support/pluck.ts'
 
@@ -103,6 +104,29 @@ describe('the messages of programs over HTTP', () => {
       [Array(21).fill(ping(1)), {}],
     ] as const)
       assert.equal((await post(body, headers)).status, 400)
+  })
+
+  test('of a batch that fail in the server lose no results of the others, and notifications have no answer', async () => {
+    let charges = 0
+    const wrapStore = (store: Store) => {
+      const execute: Store['execute'] = store.execute.bind(store)
+      const fail = () => Promise.reject(new Error('broken'))
+      return Object.assign(store, {
+        execute: (...given: Parameters<typeof execute>) =>
+          [4, 5].includes(++charges) ? fail() : execute(...given),
+      })
+    }
+    await using broken = await Api.start({}, { wrapStore })
+    const publish = callOf('publish_site', { files: [{ path: 'index.html', content: 'x' }] })
+    const notification = { jsonrpc: '2.0', method: 'notifications/initialized' }
+    const json = [ping(1), { ...publish, id: 2 }, ping(3), notification, ping(5)]
+    charges = 0
+    const { json: answers } = await broken.request('POST', '/mcp', { json })
+    assert.deepEqual(pluck(answers as { id: number }[], 'id'), [1, 2, 3, 5])
+    assert.ok(answers[1].result.structuredContent.claimToken)
+    assert.match(answers[2].error.message, /^INTERNAL: .* request ID/)
+    const logged = broken.running.log.filter(({ level }) => level === 'error')
+    assert.deepEqual([logged.length, `${logged[0]?.error}`.includes('Error: broken')], [2, true])
   })
 
   test('of more than 5.2 MB need an account, whose messages have up to 8.3 MB', async () => {

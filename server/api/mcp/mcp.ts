@@ -5,7 +5,9 @@ import type { RateLimits } from '../../accounts/rate-limits.ts'
 import { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
+import type { Parts } from '../../parts.ts'
 import { charge, recognizeForeignPages } from '../auth.ts'
+import { reportError } from '../errors.ts'
 import { methodError, preflight } from '../unrouted.ts'
 import { withToolHint } from './internal-client.ts'
 import { MCP_ACCOUNT_PATH, MCP_PATH, resourceMetadataUrl } from './resource.ts'
@@ -22,7 +24,7 @@ const MAX_CONCURRENT_CALLS = { total: 64, perKey: 8 }
 
 const JSON_TYPE = 'application/json'
 
-interface McpOptions extends ToolServerOptions {
+interface McpOptions extends ToolServerOptions, Pick<Parts, 'telemetry'> {
   limits: RateLimits
   anonymousBodyLimit: number
 }
@@ -100,11 +102,12 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
     try {
       return await limiter.run(caller.account?.id ?? rateLimitSubnet(caller.address), async () => {
         if (Array.isArray(body)) {
-          const answers = await answerBatch(messages, async (message, index) => {
+          const answer = async (message: unknown, index: number) => {
             if (index > 0) await charge(options.limits, request, reply, 'message')
             await request.confirmCaller()
             return (await handle(message)).text
-          })
+          }
+          const answers = await answerBatch(messages, answer, (error) => reportError(error, request, options))
           return send(reply, answers === '' ? 202 : 200, answers)
         }
         const { status, text, missing } = await handle(messages[0])
@@ -120,17 +123,18 @@ function messageHandler(options: McpOptions): RouteHandlerMethod {
   }
 }
 
-/** Empty when no message has an answer. After the first message, which has done nothing yet, a refusal is an answer. */
+/** Empty when no message has an answer. After the first message, which has done nothing yet, an error is an answer. */
 async function answerBatch(
   messages: readonly unknown[],
   answer: (message: unknown, index: number) => Promise<string>,
+  report: (error: unknown) => ApiError,
 ): Promise<string> {
   const answers: string[] = []
   for (const [index, message] of messages.entries()) {
     const text = await answer(message, index).catch((error: unknown) => {
       // What earlier messages have done is done, and their results are shown once.
-      if (index === 0 || !(error instanceof ApiError)) throw error
-      return refusal(message, error)
+      if (index === 0) throw error
+      return refusal(message, report(error))
     })
     if (text !== '') answers.push(text)
   }
