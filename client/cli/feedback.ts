@@ -13,6 +13,7 @@ import {
   SITE_OPTIONS,
   stringOption,
 } from './command.ts'
+import { describeError } from './format-error.ts'
 import { formatLocalTime } from './terminal/time.ts'
 import { briefId } from './version-id.ts'
 
@@ -83,24 +84,29 @@ async function openReview(work: CommandContext, options: OptionValues) {
   return { slug, api: slipway.review(slug, stringOption(options, 'preview')) }
 }
 
-/** Of the version that is shown: another one begins without a decision. */
-async function untilDecided(
-  { terminal, retryPolicy, signal }: CommandContext,
-  api: SiteReview,
-): Promise<Review> {
-  let review = await api.get()
-  if (review.decision === 'none')
-    terminal.printNote(`Waiting for a decision about ${briefId(review.versionId)}…`)
-  while (review.decision === 'none') {
+/** Of the version that is shown: another one begins without a decision. An absence of the server is printed once. */
+async function untilDecided(work: CommandContext, api: SiteReview): Promise<Review> {
+  const { terminal, retryPolicy, signal } = work
+  let review: Review | undefined
+  let isAway = false
+  while (true) {
     try {
-      const { revision } = await api.wait(review.revision, signal)
-      if (revision !== review.revision) review = await api.get()
+      const known = review?.revision
+      if (known === undefined || (await api.wait(known, signal)).revision !== known) review = await api.get()
+      if (review!.decision !== 'none') return review!
+      if (known === undefined)
+        terminal.printNote(`Waiting for a decision about ${briefId(review!.versionId)}…`)
+      isAway = false
     } catch (error) {
       if (!mayPass(error)) throw error
+      if (!isAway) {
+        terminal.printProblem(describeError(error, work).message)
+        terminal.printNote('  Still waiting. Ctrl-C stops.')
+      }
+      isAway = true
       await retryPolicy.wait(Math.max(RETRY_DELAY_MS, (error.retryAfterSeconds ?? 0) * 1000), signal)
     }
   }
-  return review
 }
 
 async function change(

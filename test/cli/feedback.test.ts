@@ -68,6 +68,7 @@ describe('the review of a preview', () => {
     const counts = { open: 0, resolved: 0, outdated: 0 }
     const review = { versionId: 'v1', revision: '1', threads: [], decisions: [], counts }
     const replies: Reply[] = [
+      [502, '<h1>Bad gateway</h1>'],
       [200, { ...review, decision: 'none' }],
       [502, '<h1>Bad gateway</h1>'],
       [503, { code: 'UNAVAILABLE' }, { 'Retry-After': '30' }],
@@ -79,7 +80,9 @@ describe('the review of a preview', () => {
     fixture.server.reply(/review/, () => replies.shift())
     const { code, stderr } = await fixture.cli.run(['feedback', '--wait', '--site', 'otter'], keyed)
     assert.deepEqual([code, replies.length], [0, 0], stderr)
-    assert.deepEqual(fixture.cli.pauses, [5000, 30_000, 5000])
+    assert.deepEqual(fixture.cli.pauses, [5000, 5000, 30_000, 5000])
+    const absences = stderr.match(/✗ .+\n {2}Still waiting/g) ?? []
+    assert.equal(absences.length, 2, stderr)
   })
 
   it('needs an account', async () => {
