@@ -122,7 +122,7 @@ async function confirmSite({ terminal }: CommandContext, site: RememberedSite): 
 /**
  * Stores the site of a folder, and that the user has used its server. Prints a note when the state came with the folder: a
  * repository that has it would commit the token of the site; and the claim link of the site that this one replaces,
- * because its token is stored nowhere else.
+ * because its token is stored nowhere else; it may have been claimed elsewhere.
  */
 export function rememberSite(
   { siteMemory, credentials, terminal }: CommandContext,
@@ -138,7 +138,7 @@ export function rememberSite(
   siteMemory.remember(folder, site)
   if (former?.isOwn && former.claimUrl && former.slug !== site.slug)
     terminal.printNote(
-      `The previous site of this folder is unclaimed: ${describeSite(former)}. To keep it: ${former.claimUrl}`,
+      `The previous site of this folder may be unclaimed: ${describeSite(former)}. To keep it: ${former.claimUrl}`,
     )
 }
 

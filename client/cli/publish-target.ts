@@ -186,14 +186,19 @@ function createMemory(
   work: CommandContext,
   { folder, server, remembered, slug: named }: PublishPlan,
 ): PublishMemory {
+  const { siteMemory } = work
+  let known = remembered
   return {
     find: () => remembered,
     remember(site) {
+      const stored = siteMemory.find(folder, server)
       // Another command may have stored a later one since this one began.
-      const known = work.siteMemory.all(server).find(({ slug }) => slug === site.slug)
-      const liveVersionId = known?.liveVersionId
+      const liveVersionId = siteMemory.all(server).find(({ slug }) => slug === site.slug)?.liveVersionId
       try {
+        if (known?.slug === site.slug && isChangedElsewhere(known, stored))
+          return rememberSite(work, folder, withoutPending(stored))
         rememberSite(work, folder, { ...site, server, ...(liveVersionId && { liveVersionId }) })
+        known = siteMemory.find(folder, server)
       } catch (error) {
         if (!isUnwritable(error)) throw error
         // Called again with the same site, once its version is live. Who names the site does not need the state.
@@ -201,8 +206,21 @@ function createMemory(
           work.terminal.printNote(notStored(error, remembered, site))
       }
     },
-    forget: (slug) => work.siteMemory.forget(slug, server),
+    forget: (slug) => siteMemory.forget(slug, server),
   }
+}
+
+/** Whether another command of this user has renamed or claimed the site of the folder. */
+function isChangedElsewhere(
+  known: RememberedSite,
+  stored: RememberedSite | undefined,
+): stored is RememberedSite {
+  if (!stored?.isOwn || stored.folder !== known.folder) return false
+  return stored.slug !== known.slug || stored.claimToken !== known.claimToken
+}
+
+function withoutPending({ pending: _, ...site }: RememberedSite): RememberedSite {
+  return site
 }
 
 function notStored(

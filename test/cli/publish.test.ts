@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
-import type { RememberedSite } from '../../client/cli/state/site-memory.ts'
+import type { RememberedSite, SiteMemory } from '../../client/cli/state/site-memory.ts'
 import { startForEachTest } from '../support/started-fixture.ts'
 import { CliHarness } from './cli-harness.ts'
 import { errorResponse, FakeServer } from './fake-server.ts'
@@ -59,6 +59,26 @@ describe('publish', () => {
     assert.match(stderr, /in 0\.0 s \(1 uploaded, 17 bytes\)\n/)
   })
 
+  it('keeps what other commands store about the site while it runs', async () => {
+    const { server, cli } = fixture
+    await fixture.publish()
+    const cases: [what: string, change: (memory: SiteMemory) => void, stored: [string, boolean]][] = [
+      ['claimed', (memory) => memory.markClaimed('site-1', server.url), ['site-1', false]],
+      ['renamed', (memory) => memory.rename('site-1', server.url, 'otter'), ['otter', true]],
+    ]
+    for (const request of [/^PUT .*site-1$/, /finalize$/]) {
+      for (const [what, change, stored] of cases) {
+        const before = readFileSync(join(cli.cwd, '.slipway/site.json'))
+        cli.write({ 'site/style.css': `${what} ${request}` })
+        server.reply(request, () => change(cli.siteMemory) as undefined)
+        assert.equal((await fixture.publish()).code, 0)
+        const [{ slug, claimToken, pending }, ...others] = fixture.remembered() as [RememberedSite]
+        assert.deepEqual([slug, claimToken !== undefined, pending, others], [...stored, undefined, []], what)
+        cli.write({ '.slipway/site.json': before })
+      }
+    }
+  })
+
   it('creates a new site for another folder and with --new, which explains how to keep the old one', async () => {
     fixture.cli.write({ 'other/index.html': 'other' })
     await fixture.publish()
@@ -66,7 +86,9 @@ describe('publish', () => {
     const { stdout, stderr } = await fixture.publish('--new')
     assert.match(stdout, /\/site-3\./)
     const noteOf = (slug: string) =>
-      new RegExp(`The previous site of this folder is unclaimed: ${slug} at http:\\S+\\. To keep it: http`)
+      new RegExp(
+        `The previous site of this folder may be unclaimed: ${slug} at http:\\S+\\. To keep it: http`,
+      )
     assert.match(stderr, noteOf('site-1'))
     fixture.signIn()
     assert.match((await fixture.cli.run(['publish', 'other', '--new'])).stderr, noteOf('site-2'))
