@@ -70,6 +70,7 @@ const OPTIONS = {
   'to-database': { type: 'string' },
   'to-blobs': { type: 'string' },
   'without-secret': { type: 'boolean' },
+  'with-sessions': { type: 'boolean' },
   'other-service': { type: 'boolean' },
   repair: { type: 'boolean' },
   remove: { type: 'boolean' },

@@ -10,7 +10,7 @@ export const restore: Command = {
   usage: [
     [
       'restore [TARGET] [TIME] --to-data FOLDER',
-      'copy the newest backup, or that of a time, to a new data folder, or with --to-database URL and --to-blobs URL to a database or a bucket; a database URL in SLIPWAY_MOVE_DATABASE_URL stays hidden; with --json a line for programs',
+      'copy the newest backup, or that of a time, to a new data folder, or with --to-database URL and --to-blobs URL to a database or a bucket; a database URL in SLIPWAY_MOVE_DATABASE_URL stays hidden; with --with-sessions also sessions, the access of programs and review links; with --json a line for programs',
     ],
   ],
   run: restoreBackup,
@@ -19,9 +19,10 @@ export const restore: Command = {
 /** Exit code 1 when files are missing: they were lost before the backup. */
 async function restoreBackup(context: CommandContext, args: string[]): Promise<number> {
   const { config, log, version, deadlines } = context
-  const takes = ['to-data', 'to-database', 'to-blobs', 'json'] as const
+  const takes = ['to-data', 'to-database', 'to-blobs', 'with-sessions', 'json'] as const
   const { options, values } = readOptions('restore', args, { takes })
   const { json = false, 'to-data': toData, 'to-database': toDatabase, 'to-blobs': toBlobs } = options
+  const { 'with-sessions': withSessions = false } = options
   if (!toData) throw new UsageError('restore needs --to-data FOLDER.')
   const to = {
     databaseUrl: toDatabase
@@ -40,7 +41,7 @@ async function restoreBackup(context: CommandContext, args: string[]): Promise<n
   const { files, rows, damaged } = await restoreData(
     { ...config, ...to, data },
     {
-      ...{ target, manifest, log, version, deadlines },
+      ...{ target, manifest, withSessions, log, version, deadlines },
       report: ({ files, ofFiles }) =>
         printProgress(() => `${formatNumber(files)} of ${pluralize(ofFiles, 'file')} restored`),
     },
@@ -53,9 +54,17 @@ async function restoreBackup(context: CommandContext, args: string[]): Promise<n
     context.print(
       `${pluralize(files, 'file')} (${formatBytes(manifest.counts.bytes)}) and ${pluralize(rows, 'row')} are in ${place}.`,
     )
+    context.print(adviseRevocation(withSessions))
     context.print(adviseStart(manifest, { data, isFleet: to.databaseUrl !== '' }))
   }
   return damaged.length > 0 ? 1 : 0
+}
+
+function adviseRevocation(withSessions: boolean): string {
+  const rest = withSessions
+    ? 'Sessions, the access of programs, review links and API keys that ended after the backup are valid again'
+    : 'Sessions, the access of programs and review links are not restored: users sign in again, and create new links. API keys that were revoked after the backup are valid again'
+  return `${rest}: revoke keys in the dashboard, under Account, or with slipway keys revoke NAME.`
 }
 
 function adviseStart(

@@ -186,6 +186,8 @@ function isBucketUrl(target: string): boolean {
 export interface RestoreRun extends StartOptions, Pick<MoveOptions, 'report'> {
   target: BackupTarget
   manifest: BackupManifest
+  /** Restores sessions, the access of programs and review links too: some may have ended since the backup. */
+  withSessions?: boolean
 }
 
 /** Into a new data folder, or the database and the bucket of `config`. A second run continues an interrupted one. */
@@ -195,7 +197,7 @@ export async function restoreData(config: Config, run: RestoreRun): Promise<Move
 
 async function restoreInto(
   config: Config,
-  { target, manifest, report, ...startOptions }: RestoreRun,
+  { target, manifest, withSessions, report, ...startOptions }: RestoreRun,
 ): Promise<MoveResult> {
   const { beginRestore, toBlobSource } = await import('./backup/restore.ts')
   const { claimTarget, Snapshot } = await import('../store/transfer.ts')
@@ -212,7 +214,9 @@ async function restoreInto(
   await (await sqliteStore({ file: database, clock: Date.now }))[Symbol.asyncDispose]()
   {
     await using tables = await sqliteTables(database, { isSource: false })
-    await new Snapshot(tables).discardEncodings()
+    const snapshot = new Snapshot(tables)
+    await snapshot.discardEncodings()
+    if (!withSessions) await snapshot.discardSessions()
   }
   const tables = stack.use(await sqliteTables(database, { isSource: true }))
   const result = await move({

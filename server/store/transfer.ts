@@ -219,4 +219,12 @@ export class Snapshot extends Component<Pick<Tables, 'db'>> {
     await this.parts.db.deleteFrom('encodings').execute()
     await this.parts.db.updateTable('versions').set({ is_encoded: 0 }).where('is_encoded', '=', 1).execute()
   }
+
+  /** What may have ended since, and its holders get again. Keys stay, because programs depend on them. */
+  async discardSessions(): Promise<void> {
+    for (const table of ['sessions', 'sign_in_codes', 'device_sign_ins', 'review_links'] as const)
+      await this.parts.db.deleteFrom(table).execute()
+    // A program registers once.
+    await this.parts.db.deleteFrom('oauth_records').where('kind', '!=', 'Client').execute()
+  }
 }

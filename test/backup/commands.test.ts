@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { listBackups } from '../../server/operations/backup/manifest.ts'
 import { openBackupTarget } from '../../server/operations/copies.ts'
@@ -60,6 +61,49 @@ describe('slipway-server backup', () => {
     const restored = await run(['restore', '--to-data', join(folder.path, 'new')], settings)
     assert.match(restored.lines.at(-1)!, /Start the service with SLIPWAY_DATA=/)
     assert.equal(restored.code, 0)
+  })
+
+  test('is restored with keys and, only if that is wanted, with sessions, access of programs and review links', async () => {
+    await using folder = await memoryFolder()
+    const source = join(folder.path, 'data')
+    await cp(data, source, { recursive: true })
+    const kept = ['accounts', 'named_keys', "oauth_records where kind = 'Client'"]
+    const ended = ['sessions', 'sign_in_codes', 'device_sign_ins', 'review_links', 'oauth_records']
+    const count = (folder: string, tables: readonly string[]) => {
+      using database = new DatabaseSync(join(folder, 'slipway.db'))
+      const counts = tables.map((table) => database.prepare(`select count(*) as count from ${table}`).get()!)
+      return counts.map((row) => row.count)
+    }
+    {
+      using database = new DatabaseSync(join(source, 'slipway.db'))
+      for (const table of [...kept.slice(0, 2), ...ended]) {
+        const columns = database.prepare(`select name, type from pragma_table_info('${table}')`).all()
+        const values = columns.map(({ name, type }) => (type === 'TEXT' ? `'${table} ${name}'` : 1))
+        database.exec(`insert into ${table} values (${values})`)
+      }
+      database.exec("insert into oauth_records select 'id', 'Client', null, null, '{}', 1, 1, null")
+    }
+    const target = join(folder.path, 'target')
+    await mkdir(target)
+    assert.equal((await run(['backup', target], { DATA: source, SECRET, LOG: 'warn' })).code, 0)
+    for (const [options, counts, advice] of [
+      [
+        [],
+        [0, 0, 0, 0, 1],
+        /not restored: users sign in again.* API keys that were revoked after .*slipway keys revoke/,
+      ],
+      [
+        ['--with-sessions'],
+        [1, 1, 1, 1, 2],
+        /^Sessions, .* API keys that ended after the backup are valid again/,
+      ],
+    ] as const) {
+      const to = join(folder.path, `restored${options}`)
+      const { code, lines } = await run(['restore', target, '--to-data', to, ...options], { SECRET })
+      assert.equal(code, 0)
+      assert.match(lines.at(-2)!, advice)
+      assert.deepEqual([count(to, kept), count(to, ended)], [[1, 1, 1], counts])
+    }
   })
 
   test('with a damaged manifest is listed beside the others, and no earlier one is deleted in its place', async () => {
