@@ -55,25 +55,31 @@ export async function decodeZipNames(
 ): Promise<ZipNames> {
   const notes: string[] = []
   const decoded: (string | undefined)[] = []
-  await forEach(entries, pause, ({ bytes, unicode }, at) => {
+  await forEachName(entries, pause, ({ bytes, unicode }, at) => {
     decoded[at] = unicode ?? decodeStrictly(bytes, 'utf-8')
   })
   const legacy = entries.filter((_, at) => decoded[at] === undefined)
   if (legacy.length > 0) {
     const codePage = guessCodePage(legacy)
     notes.push(`The names in the archive are not UTF-8. They were read in the code page ${codePage[0]}.`)
-    await forEach(entries, pause, ({ bytes }, at) => {
+    await forEachName(entries, pause, ({ bytes }, at) => {
       decoded[at] ??= decode(bytes, codePage)
     })
   }
   const isPath = decoded.some((name) => name?.includes('\\') && name.includes('/'))
-  const names = decoded.map((name = '') => (isPath ? name : name.replaceAll('\\', '/')))
-  if (names.some((name, at) => name !== decoded[at]))
-    notes.push('Backslashes in the names of the archive were read as folders.')
+  const names: string[] = []
+  let hasBackslashes = false
+  await forEachName(entries, pause, (_, at) => {
+    const name = decoded[at] ?? ''
+    names[at] = isPath ? name : name.replaceAll('\\', '/')
+    hasBackslashes ||= names[at] !== name
+  })
+  if (hasBackslashes) notes.push('Backslashes in the names of the archive were read as folders.')
   return { names, notes }
 }
 
-async function forEach(
+/** Pauses between parts of the work, which is short for each byte of a name. */
+export async function forEachName(
   entries: readonly ZipName[],
   pause: () => Promise<unknown>,
   work: (entry: ZipName, at: number) => void,

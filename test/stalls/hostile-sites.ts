@@ -80,6 +80,7 @@ const EMPTY_BLOCKS = Buffer.alloc(50_000_000, Buffer.from([0x02, 0x08, 0x20, 0x8
 // biome-ignore format: one row per case
 const ARCHIVES: [title: string, archive: () => Buffer][] = [
   ['a zip of 5,000 names', () => entries(5000, (n) => `${n}`)],
+  ['a zip of 11,000 names of backslashes', () => entries(11_000, (n) => `${'a\\\\'.repeat(650)}${n}`)],
   ['a zip of many ends before zeros', () => Buffer.concat([Buffer.from('PK\x05\x06'.repeat(4825), 'latin1'), Buffer.alloc(46_256), Buffer.of(1)])],
   ['a zip of names of 60 kB', () => entries(100, (n) => 'a/'.repeat(30_000) + n)],
   ['a zip of names of 64 kB in an old code page', () => entries(350, () => Buffer.alloc(65_535, 0xb0))],

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from 'yauzl'
 import { toArchivePath } from '../../../protocol/folder/folder-selection.ts'
-import { decodeZipNames, type ZipName } from '../../../protocol/folder/zip-names.ts'
+import { decodeZipNames, forEachName, type ZipName } from '../../../protocol/folder/zip-names.ts'
 import { describeUnreadable, groupProblems } from '../../../protocol/folder/zip-problems.ts'
 import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
 import { MAX_PATH_LENGTH, sanitizePath } from '../../../protocol/manifest/paths.ts'
@@ -138,12 +138,14 @@ async function nameEntries(
   found: readonly [Entry, ZipName][],
   budget: ArchiveLimits,
 ): Promise<[Entry, path: string][]> {
-  const { names, notes } = await decodeZipNames(
-    found.map(([, name]) => name),
-    nextTurn,
-  )
+  const given = found.map(([, name]) => name)
+  const { names, notes } = await decodeZipNames(given, nextTurn)
   budget.notes.push(...notes)
-  return found.map(([entry], at) => [entry, toArchivePath(names[at]!)])
+  const named: [Entry, path: string][] = []
+  await forEachName(given, nextTurn, (_, at) => {
+    named.push([found[at]![0], toArchivePath(names[at]!)])
+  })
+  return named
 }
 
 /** Runs before any other file is selected. */
