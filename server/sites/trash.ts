@@ -126,7 +126,10 @@ export async function deleteSite(
   const bytes = await removeVersions(tx, site, { ids: versions.map(({ id }) => id), now })
   await tx.collaborators.removeOfSite(slug)
   await tx.reviews.removeOfSite(slug)
-  if (site.ownerId !== null) await tx.keys.deleteOfSite(site.ownerId, site.visitsKey)
+  if (site.ownerId !== null) {
+    await tx.keys.deleteOfSite(site.ownerId, site.visitsKey)
+    await tx.trusts.deleteOfSite(site.ownerId, site.visitsKey)
+  }
   await tx.reports.markActed([site.visitsKey], now)
   await releaseHosts(tx, slug, now, certificates)
   await tx.sites.update(slug, {

@@ -291,6 +291,17 @@ describe('a trust', () => {
     await exchange(GITHUB_CLAIMS, pinned.slug)
   })
 
+  test('ends when its site is deleted permanently', async () => {
+    const { client, slug, trust, request } = await trusting()
+    const { slug: other } = await api.publish(client, home)
+    const kept = await client.createTrust({ ...request, site: other })
+    const ids = async () => (await client.trusts()).trusts.map(({ id }) => id).sort()
+    await client.delete(slug)
+    assert.deepEqual(await ids(), [trust.id, kept.id].sort(), 'the site can be restored')
+    await client.delete(slug, { permanent: true })
+    assert.deepEqual(await ids(), [kept.id])
+  })
+
   test('ends with its account', async () => {
     const { client, email, slug, request } = await trusting()
     const { store } = await api.operator()
