@@ -9,6 +9,7 @@ import { ApiError } from '../../server/lib/errors.ts'
 import { HOUR_MS } from '../../server/lib/time.ts'
 import { CommitWatch } from '../../server/store/commit-watch.ts'
 import { FlushedReads, failureFile } from '../../server/store/flushed-reads.ts'
+import { OAuthQueries } from '../../server/store/queries/keys.ts'
 import type { Queries } from '../../server/store/queries.ts'
 import { Rows } from '../../server/store/rows.ts'
 import { FULL_LOG_BYTES, sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
@@ -64,6 +65,28 @@ test('an error before one read refuses that one only', async (context) => {
     fails = false
     assert.equal(await read(), undefined)
   }
+})
+
+test('a record of OAuth that is renewed while expired ones are deleted is kept', async () => {
+  await using database = await freshSqlite()
+  await (await sqliteStore({ file: database.file, clock: Date.now }))[Symbol.asyncDispose]()
+  await using tables = await sqliteTables(database.file, { isSource: false })
+  const oauth = new OAuthQueries(tables.db)
+  const record = { idHash: 'id', kind: 'Client', grantHash: null, accountId: null, payload: {} }
+  const save = (expiresAt: number) => oauth.save({ ...record, createdAt: 1, expiresAt, consumedAt: null })
+  await save(5)
+  // As another node could between two statements.
+  let isRenewed = false
+  const renewing = tables.db.withPlugin({
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      if (!isRenewed) await save(200)
+      isRenewed = true
+      return result
+    },
+  })
+  await new OAuthQueries(renewing).deleteExpired(100, 10)
+  assert.ok(await oauth.find('id', 100))
 })
 
 test('a statement has the values of each call, and refuses a parameter that is not passed on as a value', async () => {

@@ -268,8 +268,9 @@ export class OAuthQueries extends QueryGroup {
     condition: (e: ExpressionBuilder<Schema, 'oauth_records'>) => Expression<SqlBool>,
   ) {
     const idHash = await this.#rows.pluck('idHash', (all) => all.where(condition).limit(limit))
-    // Not a subselect: PostgreSQL would scan the table for it.
-    await this.#rows.remove({ idHash })
+    // Not a subselect: PostgreSQL would scan the table for it. Again with the condition: a record may have been renewed.
+    if (idHash.length > 0)
+      await this.#rows.remove((all) => all.where('id_hash', 'in', idHash).where(condition))
     return idHash.length
   }
 }
