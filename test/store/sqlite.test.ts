@@ -10,6 +10,7 @@ import { HOUR_MS } from '../../server/lib/time.ts'
 import { CommitWatch } from '../../server/store/commit-watch.ts'
 import { FlushedReads, failureFile } from '../../server/store/flushed-reads.ts'
 import { OAuthQueries } from '../../server/store/queries/keys.ts'
+import { NoticeQueries } from '../../server/store/queries/notices.ts'
 import type { Queries } from '../../server/store/queries.ts'
 import { Rows } from '../../server/store/rows.ts'
 import { FULL_LOG_BYTES, sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
@@ -87,6 +88,34 @@ test('a record of OAuth that is renewed while expired ones are deleted is kept',
   })
   await new OAuthQueries(renewing).deleteExpired(100, 10)
   assert.ok(await oauth.find('id', 100))
+})
+
+test('the notices of an account are postponed by one statement, which locks them in one order', async () => {
+  await using database = await freshSqlite()
+  await (await sqliteStore({ file: database.file, clock: Date.now }))[Symbol.asyncDispose]()
+  await using tables = await sqliteTables(database.file, { isSource: false })
+  let statements = 0
+  const counting = tables.db.withPlugin({
+    transformQuery: ({ node }) => {
+      statements++
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
+  const event = { kind: 'site-removed', slug: 'otter', title: null, reason: 'r' } as const
+  const [notices, common] = [new NoticeQueries(tables.db), { event, accountId: 'ann', createdAt: 1 }]
+  for (const id of ['tried', 'due', 'later']) await notices.add({ ...common, id: `site-removed ${id}` })
+  await notices.schedule('site-removed tried', { attempts: 2, dueAt: 5 })
+  await notices.schedule('site-removed later', { attempts: 0, dueAt: 70 })
+  const first = { id: 'site-removed tried', accountId: 'ann', kind: 'site-removed' } as const
+  await new NoticeQueries(counting).postpone(first, 50, 100)
+  const times = (await notices.due(100, 10)).map(({ id, attempts, dueAt }) => [id, attempts, dueAt])
+  assert.deepEqual(times, [
+    ['site-removed later', 0, 70],
+    ['site-removed due', 0, 100],
+    ['site-removed tried', 0, 100],
+  ])
+  assert.equal(statements, 1)
 })
 
 test('a statement has the values of each call, and refuses a parameter that is not passed on as a value', async () => {

@@ -42,15 +42,19 @@ export class NoticeQueries extends QueryGroup {
     now: number,
     dueAt: number,
   ): Promise<void> {
-    await this.schedule(id, { attempts: 0, dueAt })
-    await this.db
-      .updateTable('notices')
-      .set({ due_at: dueAt })
-      .where('account_id', '=', accountId)
-      .where('id', 'like', `${kind} %`)
-      .where('attempts', '=', 0)
-      .where('due_at', '<=', now)
-      .execute()
+    // One statement: two would lock the rows of one account in different orders.
+    await this.#rows.update(
+      (all) =>
+        all
+          .where('account_id', '=', accountId)
+          .where((e) =>
+            e.or([
+              e('id', '=', id),
+              e.and([e('id', 'like', `${kind} %`), e('attempts', '=', 0), e('due_at', '<=', now)]),
+            ]),
+          ),
+      { attempts: 0, dueAt },
+    )
   }
 
   /** Sites of accounts with reminders that expire until then and have not changed since `changedBefore`. */
