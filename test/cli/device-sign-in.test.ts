@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { browse } from '../../client/cli/terminal/browser.ts'
 import { DEVICE_GRANT_TYPE } from '../../protocol/api/device.ts'
 import { startForEachTest } from '../support/started-fixture.ts'
-import { errorResponse } from './fake-server.ts'
+import { errorResponse, type Reply } from './fake-server.ts'
 import { useRealService } from './real-cli.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
 
@@ -36,7 +36,7 @@ describe('login in a browser', () => {
   })
 
   /** Answers these errors to the first requests for the key. */
-  function refuseFirst(...errors: ReturnType<typeof errorResponse>[]): void {
+  function refuseFirst(...errors: Reply[]): void {
     fixture.server.reply(/./, ({ method, path }) => {
       if (`${method} ${path}` === EXCHANGE && errors.length > 0) return errors.shift()
       const body = fixture.responses[`${method} ${path}`]
@@ -90,6 +90,12 @@ describe('login in a browser', () => {
       await fixture.cli.run(['login'])
       assert.equal(fixture.cli.pauses.at(-1), waited)
     }
+  })
+
+  it('waits as long as a rate limit says before its next request', async () => {
+    refuseFirst([429, { code: 'RATE_LIMITED', error: 'Hourly limit reached' }, { 'Retry-After': '90' }])
+    assert.equal((await fixture.cli.run(['login'])).code, 0)
+    assert.deepEqual(fixture.cli.pauses, [5000, 90_000, 5000])
   })
 
   it('is refused when the page is on another server, which a relay would name', async () => {
