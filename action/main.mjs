@@ -10,8 +10,10 @@ async function run() {
   const server = requireInput('server').replace(/\/+$/, '')
   const site = requireInput('site')
   const strict = readBoolean('fail-on-warning')
-  const folder = input('folder') || '.'
   const event = env.GITHUB_EVENT_PATH ? JSON.parse(readFileSync(env.GITHUB_EVENT_PATH, 'utf8')) : {}
+  const isClosed = event.pull_request !== undefined && event.action === 'closed'
+  // Empty where an expression of the workflow has no value: that does not mean the repository.
+  const folder = isClosed ? '' : requireInput('folder')
   const number = event.pull_request?.number
   const preview = input('preview') || previewName(event)
   const client = await downloadClient(server, {
@@ -19,7 +21,7 @@ async function run() {
     sha256: input('client-sha256'),
   })
   const slipway = await signIn(client, server, site)
-  if (number !== undefined && event.action === 'closed') {
+  if (isClosed) {
     await deletePreview(slipway, preview)
     await comment(number, site, `The preview \`${preview}\` was deleted.`)
     return

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { findNearest } from '../../protocol/nearest.ts'
 import { UsageError } from './cli-error.ts'
-import { type Command, type CommandOption, JSON_OPTION, type OptionValues } from './command.ts'
+import { type Command, type CommandOption, JSON_OPTION, mustHaveValue, type OptionValues } from './command.ts'
 
 /** All commands in the order of the help. Each is loaded on demand. */
 export const COMMANDS: Record<string, () => Promise<Command>> = {
@@ -90,6 +90,13 @@ export function parseCommandLine(
   const see = `See: ${program} help ${command.name}`
   const options: Command['options'] = { json: JSON_OPTION, ...command.options, help: HELP }
   const { values, positionals, tokens } = parseOptions(options, args, see)
+  // An unset variable of a script must not mean this folder or its site.
+  if (positionals.includes(''))
+    throw new UsageError(`An argument is empty. ${describeOperands(command)}`, see)
+  const empty = tokens.find(
+    (token) => token.kind === 'option' && token.value === '' && mustHaveValue(options[token.name]),
+  )
+  if (empty?.kind === 'option') throw new UsageError(needsValue(empty.name, options), see)
   /** An option that takes no value, directly before this operand. */
   const findOptionBefore = (operand: number) => {
     const at = tokens.filter(({ kind }) => kind === 'positional')[operand]!.index
@@ -146,6 +153,9 @@ function suggestOption(message: string, options: Record<string, CommandOption>):
 /** Translates an error of Node's parser. With "=" a value may begin with a dash. */
 function formatParseError(message: string, options: Record<string, CommandOption>): string {
   const [, name = ''] = /^Option '.*?--([\w-]+)\b.*' argument (?:missing|is ambiguous)/.exec(message) ?? []
-  const { value } = options[name] ?? {}
-  return value ? `--${name} needs a value: --${name}=${value}` : message.split('. ')[0]!
+  return options[name]?.value ? needsValue(name, options) : message.split('. ')[0]!
+}
+
+function needsValue(name: string, options: Record<string, CommandOption>): string {
+  return `--${name} needs a value: --${name}=${options[name]!.value}`
 }

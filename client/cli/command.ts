@@ -109,6 +109,11 @@ export function printResult<Result extends object>(
   else text()
 }
 
+/** Whether its value cannot be empty: an empty text removes the present one. */
+export function mustHaveValue(option: CommandOption | undefined): boolean {
+  return option?.value !== 'TEXT'
+}
+
 /** The value of a string option. */
 export function stringOption(options: OptionValues, name: string): string | undefined {
   const value = options[name]

@@ -25,7 +25,7 @@ main() {
   while [ $# -gt 0 ]; do
     case $1 in
     --preview)
-      [ $# -gt 1 ] || fail 2 '--preview needs a name: sh -s ./folder --preview NAME'
+      [ -n "${2-}" ] || fail 2 '--preview needs a name: sh -s ./folder --preview NAME'
       preview=$2
       shift
       ;;

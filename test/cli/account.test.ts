@@ -295,6 +295,12 @@ describe('the program', () => {
     ['domains chekc www.example.test', /Did you mean: slipway domains check\n/],
     ['people ad', /Did you mean: slipway people add\n/],
     ['domains add', /Such as: slipway domains add www\.example\.com\n/],
+    ['publish ', /An argument is empty\. publish takes one folder\.\n/],
+    ['pull ', /An argument is empty\. pull takes one folder\.\n/],
+    ['restore ', /An argument is empty\. restore takes one version\.\n/],
+    ['delete --yes --site ', /--site needs a value: --site=SLUG\n/],
+    ['publish --preview= .', /--preview needs a value: --preview=NAME\n/],
+    ['publish --allow-secret= .', /--allow-secret needs a value: --allow-secret=FINGERPRINT\n/],
     ['domains add a.test b.test', /argument "b\.test"\. domains takes one action and one domain\./],
   ]
   it('suggests the intended variable', async () => {

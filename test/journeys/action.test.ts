@@ -233,6 +233,7 @@ describe('the GitHub Action', () => {
     for (const [variables, reason] of [
       [{ ACTIONS_ID_TOKEN_REQUEST_URL: '' }, /^::error::.*id-token: write/m],
       [{ INPUT_SITE: '' }, /^::error::The input site is required/m],
+      [{ INPUT_FOLDER: '' }, /^::error::The input folder is required/m],
       [{ INPUT_SERVER: 'http://slipway.example' }, /^::error::The input server must begin with https:\/\//m],
       [{ INPUT_SERVER: 'slipway' }, /^::error::The input server must be a URL/m],
       [{ INPUT_SERVER: 'http://127.0.0.1:1' }, /^::error::Cannot reach 127\.0\.0\.1:1: /m],

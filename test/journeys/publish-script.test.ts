@@ -123,6 +123,7 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
       ['a preview without a site', '. --preview pr-1', {}, 2, /Set SLIPWAY_SITE/],
       ['a site to create without a name', '. --create', {}, 2, /Set SLIPWAY_SITE/],
       ['a preview without a name', '. --preview', {}, 2, /--preview needs a name/],
+      ['a preview with an empty name', '. --preview ', { SLIPWAY_SITE: 'a' }, 2, /--preview needs a name/],
       ['two folders', '. linked', {}, 2, /Name one folder/],
       [
         'a link that leads out of its folder',

@@ -88,6 +88,7 @@ describe('slipway mcp', () => {
       [{ path: home, mode: 'all' }, /^USAGE: mode must be/],
       [{ path: home, site: 'a' }, /^USAGE: site is not an argument of publish_folder, which has path, slug/],
       [{ path: home, slug: 'https://a.example.com/' }, /^USAGE: slug must be the first label/],
+      [{ path: home, slug: '' }, /^USAGE: slug must not be empty/],
       [{ path: home, slug: 7 }, /^USAGE: slug must be a string/],
     ]
     for (const [args, refusal] of refused) assert.match(await agent.refusal('publish_folder', args), refusal)

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { stripControlChars } from '../../../protocol/format.ts'
 import { UsageError } from '../cli-error.ts'
-import type { CommandContext, OptionValues } from '../command.ts'
+import { type CommandContext, mustHaveValue, type OptionValues } from '../command.ts'
 import { describeError, type ErrorReport } from '../format-error.ts'
 import { publish } from '../publish.ts'
 import { assertNoLinkOutside } from '../publish-folder.ts'
@@ -107,6 +107,8 @@ function readArguments({ path, mode, ...args }: Record<string, unknown>): {
     }
     const [option, { type }] = OPTIONS[name]!
     if (typeof value !== type) throw new UsageError(`${name} must be a ${type}`)
+    if (value === '' && mustHaveValue(publish.options[option]))
+      throw new UsageError(`${name} must not be empty`)
     options[option] = value as string | boolean
   }
   // The domain of sites is not known here, and a label of another domain may be a site as well.
