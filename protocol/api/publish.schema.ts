@@ -97,7 +97,7 @@ const versionFields = {
 const live = bool('false keeps the version as a draft; default true')
 
 const ALLOWED_SECRETS =
-  'Fingerprints from SECRET_DETECTED of secrets that may be public; the site accepts them from then on'
+  'Fingerprints from SECRET_DETECTED of secrets that may be public; the site accepts them from then on, unless the scope of the key is preview'
 const allowSecrets = (description: string) =>
   list(text('A fingerprint', { maxLength: 100 }), description, { maxItems: 100 })
 

@@ -47,6 +47,11 @@ export function mayManage(scope: KeyScope): boolean {
   return rank(scope) >= rank('manage')
 }
 
+/** Whether the key may change what the site shows. */
+export function mayPublish({ grant }: Caller): boolean {
+  return !grant || rank(grant.scope) >= rank('publish')
+}
+
 /** A publish with the name of a preview leaves the site as it is. */
 export function publishScope(previewName: string | null | undefined): KeyScope {
   return typeof previewName === 'string' ? 'preview' : 'publish'

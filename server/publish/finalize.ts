@@ -7,6 +7,7 @@ import {
   assertPermitted,
   type Caller,
   isRetired,
+  mayPublish,
   publishScope,
   requireAccessTo,
   requireAccount,
@@ -89,7 +90,7 @@ interface PromotedFiles {
   files: ManifestFile[]
   change: Pick<Version, 'state' | 'rules' | 'warnings' | 'preview' | 'title' | 'contentHash'>
   arrived: readonly Arrival[]
-  /** Fingerprints of secrets that the files have and that may be public. */
+  /** Fingerprints of secrets that the files have and that the site accepts from now on. */
   allowedSecrets: readonly string[]
 }
 
@@ -180,7 +181,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
   async #finalize(call: FinalizeCall, known?: UploadedVersion): Promise<[FinalizeOutcome, FinalizeResponse]> {
     const { store, quotas, names, addresses, blobReader, log } = this.parts
     const found = known ?? (await this.#read(call))
-    const promoted = found.version.state === 'pending' ? await this.#promote(found, call.request) : undefined
+    const promoted = found.version.state === 'pending' ? await this.#promote(found, call) : undefined
     const outcome = await quotas.write(store, { site: call.slug }, async (tx) =>
       this.#commit(tx, await this.#admit(tx, call), call.request, promoted),
     )
@@ -221,7 +222,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
   /** UPLOADS_MISSING when some bytes are absent or differ from the manifest. */
   async #promote(
     { site, version, arrivals: recorded }: UploadedVersion,
-    { allowSecrets = [] }: FinalizeRequest,
+    { caller, request: { allowSecrets = [] } }: FinalizeCall,
   ): Promise<PromotedFiles> {
     const { store, blocklist, contentScan, secretScan, blobReader } = this.parts
     // Checked first: promoted bytes of a version that cannot go live would wait for a sweep.
@@ -266,7 +267,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
         contentHash: createHash('sha256').update(listContents(whole)).digest('hex'),
       },
       arrived,
-      allowedSecrets: secrets.allowed,
+      allowedSecrets: mayPublish(caller) ? secrets.allowed : [],
     }
   }
 

@@ -126,6 +126,19 @@ describe('a version with a secret', () => {
     await expectFailure(api.publish(owner.client, withSecret(secret)), 'SECRET_DETECTED')
   })
 
+  test('is accepted for a preview by a key of previews, and still refused for the site', async () => {
+    const secret = makeSecret()
+    const { slug } = await api.publish(owner.client, { 'index.html': 'live' })
+    const { apiKey } = await owner.client.createKey({ name: `ci-${slug}`, scope: 'preview', sites: [slug] })
+    const job = api.client(apiKey)
+    const shown = { slug, preview: 'pr-1' }
+    const { details } = await expectFailure(api.publish(job, withSecret(secret), shown), 'SECRET_DETECTED')
+    const [{ fingerprint }] = details as [SecretFinding]
+    await api.publish(job, withSecret(secret), { ...shown, allowSecrets: [fingerprint] })
+    await api.publish(job, withSecret(secret), shown)
+    await expectFailure(api.publish(owner.client, withSecret(secret), { slug }), 'SECRET_DETECTED')
+  })
+
   test('finalizes with the fingerprint after a refusal, without uploading again, also beside a request without', async () => {
     const contents = withSecret(makeSecret())
     const { slug, upload } = await api.create(owner.client, contents)

@@ -523,6 +523,7 @@ const ROWS: readonly Row[] = [
   ['answers a name of another account as a site that does not exist', 'server/sites/names.ts', 'findByName', 'isLost || !(await findRole(queries, site, account))', 'isLost', 'test/api/names.test.ts'],
   ['scans contents that the site has', 'server/publish/finalize.ts', 'Finalizer.#promote', 'files[index]!.known !== true', 'true', 'test/api/secrets.test.ts'],
   ['does not store which secrets a site accepts', 'server/publish/finalize.ts', 'Finalizer.#commit', 'allowedSecrets.size > site.allowedSecrets.length', 'false', 'test/api/secrets.test.ts'],
+  ['lets a key of previews decide which secrets a site accepts', 'server/publish/finalize.ts', 'Finalizer.#promote', 'mayPublish(caller) ? secrets.allowed : []', 'secrets.allowed', 'test/api/secrets.test.ts'],
   ['takes tokens without their check digits for secrets', 'server/publish/secrets/secret-rules.ts', 'readChecked', 'toBase62(crc32(body)) === digits', 'true', 'test/api/secrets.test.ts'],
   ['finds no AWS keys', 'server/publish/secrets/secret-rules.ts', 'readAws', 'isVaried && !isExample(secret)', 'false', 'test/api/secrets.test.ts'],
   ['publishes more files into a site than the plan of its owner allows, for a collaborator with a larger plan', 'server/publish/stage.ts', 'PendingVersionStore.#addVersion', 'assertNoProblems(validateManifest(request, limits))', '{}', QUOTAS],
