@@ -117,19 +117,19 @@ export async function publishToSite(
 }
 
 /**
- * Stores which version is live after a publish. A merge shows nothing of a version that it was laid over, so the next
+ * Stores which version went live in a publish: another one may be live since. A merge shows nothing of a version that it was laid over, so the next
  * publish has to report that one.
  */
 export function rememberLive(
   { siteMemory }: Pick<CommandContext, 'siteMemory'>,
   { live, server, folder, baseVersionId }: PublishPlan,
-  { slug, currentVersionId, previousVersionId, unchanged }: FinalizeResponse,
+  { slug, versionId, previousVersionId, unchanged }: FinalizeResponse,
   merge: boolean,
 ): void {
-  if (!live || currentVersionId === null) return
+  if (!live) return
   const seen = siteMemory.find(folder, server)?.liveVersionId ?? baseVersionId
   if (merge && (unchanged || previousVersionId !== seen)) return
-  siteMemory.setLiveVersion(slug, server, currentVersionId)
+  siteMemory.setLiveVersion(slug, server, versionId)
 }
 
 function assertNoWarnings({ published }: ResumableResult): void {

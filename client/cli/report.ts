@@ -80,6 +80,7 @@ export function report(
   if (published.unchanged && options.message !== undefined)
     terminal.printNote('The message was not stored: it belongs to a version, and there is no new one.')
   printWarnings(terminal, published)
+  if (isReplaced(summary)) terminal.printNote('Another version has gone live since.')
   const address = publishedUrl(summary, live)
   printResult({ terminal }, options, toJson(summary), () => terminal.print(address))
   if (summary.review) {
@@ -91,6 +92,11 @@ export function report(
   if (!live && (preview || !published.unchanged))
     terminal.printNote(`Make it live: ${suggestNextStep(summary, program)}`)
   for (const line of describeStory(summary, program, retryPolicy.now())) terminal.printNote(line)
+}
+
+/** Whether a repeated request, because a response was lost, found another version live. */
+function isReplaced({ live, published }: PublishSummary): boolean {
+  return live && published.currentVersionId !== published.versionId
 }
 
 /** Where the result of a publish is. */
@@ -125,11 +131,13 @@ function describeUpload({ published, files }: PublishSummary): string {
     : ` (${formatNumber(uploaded)} uploaded, ${formatBytes(uploadedBytes)})`
 }
 
-function toJson({ published, site, files, live, skipped, review }: PublishSummary) {
+function toJson(summary: PublishSummary) {
+  const { published, site, files, skipped, review } = summary
   const { slug, siteUrl, versionId, previewUrl, preview, unchanged, changes, warnings } = published
   const { title, suggestedName } = published
   const { claimUrl, expiresAt = published.expiresAt } = site
   const bytes = sumSizes(files)
+  const live = summary.live && !isReplaced(summary)
   const about = { slug, siteUrl, title, versionId, previewUrl, live, files: files.length, bytes }
   const others = { suggestedName, claimUrl, expiresAt, reviewUrl: review?.url, warnings, skipped }
   return { ...about, preview, unchanged, changes, ...others }

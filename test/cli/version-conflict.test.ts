@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
-import { slugOf, useRealService } from './real-cli.ts'
+import { TcpProxy } from '../tools/tcp-proxy.ts'
+import { type RealCli, slugOf, useRealService } from './real-cli.ts'
 
 const SITE = { 'site/index.html': 'home', 'site/old.txt': 'old' }
 
@@ -122,6 +123,26 @@ describe('publish after another version went live', () => {
     }
   })
 
+  it('fails after a publish whose response was lost while another version went live', async () => {
+    using site = start(SITE)
+    const { cli } = site
+    await using proxy = await TcpProxy.open(site.service.port)
+    cli.env.SLIPWAY_URL = `http://localhost:${proxy.port}`
+    const client = await site.signIn()
+    const slug = slugOf((await cli.run(['publish', 'site'])).stdout)
+    site.pass()
+    loseFinalize(site, proxy, async () => {
+      site.pass()
+      await publishElsewhere(client, slug, [['theirs.html', 'theirs']])
+    })
+    cli.write({ 'site/index.html': 'mine' })
+    const run = await cli.run(['publish', '--json'])
+    assert.deepEqual([run.code, JSON.parse(run.stdout).live], [0, false], run.stderr)
+    assert.match(run.stderr, /Another version has gone live since\.\n/)
+    cli.write({ 'site/index.html': 'again' })
+    assert.equal((await cli.run(['publish', '--replace'])).code, 7)
+  })
+
   it('succeeds when the response to its own publish was lost', async () => {
     using site = await startConflict()
     const memory = join(site.cli.cwd, '.slipway/site.json')
@@ -132,6 +153,22 @@ describe('publish after another version went live', () => {
     assert.equal(run.code, 0, run.stderr)
   })
 })
+
+/** Loses the responses to a finalize; `work` runs before it is sent for the third time. */
+function loseFinalize({ cli }: Pick<RealCli, 'cli'>, proxy: TcpProxy, work: () => Promise<unknown>): void {
+  let isFinalizing = false
+  // The transport repeats the request at once.
+  let losses = 2
+  proxy.onBytes = (direction, bytes, connection) => {
+    if (direction === 'toServer') isFinalizing = bytes.includes('/finalize')
+    else if (isFinalizing && losses-- > 0) connection.cut()
+  }
+  const { wait } = cli.retryPolicy
+  cli.retryPolicy.wait = async () => {
+    cli.retryPolicy.wait = wait
+    await work()
+  }
+}
 
 function publishElsewhere(client: Slipway, slug: string, files: [path: string, content: string][]) {
   const contents = files.map(([path, content]) => ({ path, content }))
