@@ -6,17 +6,20 @@ import { createGunzip } from 'node:zlib'
 import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import { formatFileCount } from '../../protocol/format.ts'
 import { STATE_FOLDER } from '../../protocol/ignore/default-rules.ts'
+import { listPaths } from '../../protocol/ignore/exclusions.ts'
 import { caseCollisions } from '../../protocol/manifest/folder.ts'
 import { sumSizes } from '../../protocol/manifest/manifest.ts'
 import { digestAll } from '../sdk/folder/digest.ts'
 import { linkTarget, scan } from '../sdk/folder/scan.ts'
 import type { Slipway } from '../sdk/slipway.ts'
 import { openSite } from './account.ts'
-import { RefusedError } from './cli-error.ts'
+import { RefusedError, UsageError } from './cli-error.ts'
 import { type Command, type CommandContext, printResult, SITE_OPTIONS, stringOption } from './command.ts'
 import { FolderWriter, isWritablePath } from './folder/folder-writer.ts'
 import { readTar } from './folder/read-tar.ts'
+import { quoteArgument } from './quote-argument.ts'
 import { ProgressView } from './terminal/progress.ts'
+import { unlessMissing } from './version-conflict.ts'
 import { resolveVersionOrLive } from './version-id.ts'
 
 /** `slipway pull [folder]` */
@@ -28,7 +31,8 @@ export const pull: Command = {
   about: `
 Downloads the files of the live version, or of another one, into a folder: by default a new one with the name of the
 site. Every file is verified against its SHA-256 before it replaces another one, and none is written through a symbolic
-link in the folder, or one that leads there.`,
+link in the folder, or one that leads there. In the folder that was published as the site, the files that the live
+version no longer has are removed, unless they were changed here.`,
   options: {
     version: { type: 'string', value: 'ID', help: 'Another saved version; the start of its id is enough' },
     force: { type: 'boolean', help: 'Write into a folder with other files, and replace files in it' },
@@ -36,7 +40,8 @@ link in the folder, or one that leads there.`,
   },
   async run(work, options, [operand]) {
     const { terminal, cwd, platform, signal } = work
-    const { slug, server, slipway } = await openSite(work, options)
+    const { slug, server, slipway, remembered } = await openSite(work, options)
+    if (operand === undefined && remembered?.folder === '.') throw publishedHere(work, slug)
     const folder = resolve(cwd, operand ?? slug)
     if (linkTarget(folder) !== undefined)
       throw new RefusedError(`Refusing to write through the symbolic link ${folder}`)
@@ -51,7 +56,10 @@ link in the folder, or one that leads there.`,
     if (collisions.length > 0 && writer.foldsCase())
       throw new RefusedError(`${folder} can't hold files whose names differ only in case`, ...collisions)
     await download(work, slipway, { slug, versionId, writer, files: wanted, maxBytes: maxTarBytes(files) })
-    if (options.version === undefined) rememberPulled(work, { slug, server, folder, versionId })
+    const isSource = work.siteMemory.find(folder, server)?.slug === slug && options.version === undefined
+    const removed = isSource
+      ? await removeDeleted(work, slipway, { slug, server, folder, versionId, files, writer })
+      : []
     const skipped = files.filter((file) => !wanted.includes(file)).map(({ path }) => path)
     const result = {
       slug,
@@ -60,9 +68,11 @@ link in the folder, or one that leads there.`,
       files: wanted.length,
       bytes: sumSizes(wanted),
       skipped,
+      removed,
     }
     printResult(work, options, result, () => {
       if (skipped.length > 0) terminal.printNote(`Skipped unsafe paths: ${skipped.join(', ')}`)
+      if (removed.length > 0) terminal.printNote(`Removed: ${listPaths(removed, false)}`)
       terminal.printDone(`Downloaded ${formatFileCount(wanted)}`)
       terminal.print(relative(cwd, folder) || '.')
     })
@@ -93,12 +103,51 @@ async function assertReplaceable(folder: string, files: readonly FileEntry[]): P
   if (!isPulled) throw refusal
 }
 
-/** The next publish of a folder replaces the live version that was downloaded into it. */
-function rememberPulled(
-  { siteMemory }: CommandContext,
-  { slug, server, folder, versionId }: { slug: string; server: string; folder: string; versionId: string },
-): void {
-  if (siteMemory.find(folder, server)?.slug === slug) siteMemory.setLiveVersion(slug, server, versionId)
+/** The folder of the site would have its files twice. */
+function publishedHere({ settings: { program } }: CommandContext, slug: string): UsageError {
+  return new UsageError(
+    `This folder was published as ${slug}: name the folder to write into`,
+    `To download beside it: ${program} pull ${quoteArgument(`../${slug}`)}`,
+    `To replace the files of this folder: ${program} pull . --force`,
+  )
+}
+
+interface Pulled {
+  slug: string
+  server: string
+  folder: string
+  versionId: string
+  files: readonly FileEntry[]
+  writer: FolderWriter
+}
+
+/**
+ * Removes the files of the version last seen from here that the pulled one does not have; returns their paths. The next
+ * publish replaces the pulled version, unless the folder has changes of such files, or they are not known any more.
+ */
+async function removeDeleted(
+  { siteMemory, terminal }: CommandContext,
+  slipway: Slipway,
+  { slug, server, folder, versionId, files, writer }: Pulled,
+): Promise<string[]> {
+  const seen = siteMemory.find(folder, server)?.liveVersionId ?? versionId
+  const before = await unlessMissing(slipway.version(slug, seen))
+  if (!before) return []
+  // Where names do not differ in case only, the pulled file may have the name of a deleted one.
+  const paths = new Set(files.map(({ path }) => path.toLowerCase()))
+  const deleted = new Map(
+    before.files.filter(({ path }) => !paths.has(path.toLowerCase())).map(({ path, hash }) => [path, hash]),
+  )
+  const present = scan(folder, { mode: 'merge', secrets: true }).files.filter(({ local }) =>
+    deleted.has(local),
+  )
+  const found = await digestAll(present)
+  const removed = present.filter(({ local }, index) => found[index]!.hash === deleted.get(local))
+  for (const { local } of removed) writer.remove(local)
+  const kept = present.filter((file) => !removed.includes(file)).map(({ local }) => local)
+  if (kept.length === 0) siteMemory.setLiveVersion(slug, server, versionId)
+  else terminal.printNote(`Not in the live version, but changed here: ${listPaths(kept, false)}`)
+  return removed.map(({ local }) => local)
 }
 
 interface Download {

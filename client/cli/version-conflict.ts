@@ -53,7 +53,10 @@ export async function resolveConflict(
   const details = describe(live, changes, work.retryPolicy.now())
   if (!work.terminal.interactive || !asksOnConflict) {
     const json = { currentVersionId, ...(live && { live: summarize(live), ...changes }) }
-    throw new ConflictError(situation, json, [...details, ...nextSteps(work, plan, currentVersionId)])
+    throw new ConflictError(situation, json, [
+      ...details,
+      ...nextSteps(work, plan, { slug: slug!, currentVersionId }),
+    ])
   }
   for (const line of [`${situation}.`, ...details]) work.terminal.printNote(line)
   return askHow(work, currentVersionId)
@@ -69,7 +72,8 @@ async function askHow({ terminal }: CommandContext, baseVersionId: string): Prom
   return chosen === 'merge' ? { mode: 'merge' } : { baseVersionId }
 }
 
-async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
+/** Undefined for NOT_FOUND. */
+export async function unlessMissing<T>(found: Promise<T>): Promise<T | undefined> {
   try {
     return await found
   } catch (error) {
@@ -127,14 +131,17 @@ export function formatDiff(changes: ManifestDiff, all = false): string[] {
 }
 
 function nextSteps(
-  { settings: { program } }: CommandContext,
-  { preview }: PublishPlan,
-  currentVersionId: string,
+  { settings: { program }, cwd }: CommandContext,
+  { preview, folder }: PublishPlan,
+  { slug, currentVersionId }: { slug: string; currentVersionId: string },
 ): string[] {
   const command = `${program} publish${preview === undefined ? '' : ` --preview ${quoteArgument(preview)}`}`
+  // Not into the published folder.
+  const beside = folder === cwd ? ` ${quoteArgument(`../${slug}`)}` : ''
+  const version = preview === undefined ? '' : ` --version ${quoteArgument(briefId(currentVersionId))}`
   return [
     `To overwrite that version: ${command} --overwrite`,
     `To add your files to it: ${command} --merge`,
-    `To download it: ${program} pull${preview === undefined ? '' : ` --version ${quoteArgument(briefId(currentVersionId))}`}`,
+    `To download it: ${program} pull${beside}${version}`,
   ]
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { Slipway } from '../../client/sdk/slipway.ts'
@@ -105,6 +105,29 @@ describe('publish after another version went live', () => {
     const run = await site.cli.run(['publish'])
     assert.equal(run.code, 7, run.stderr)
     assert.equal(await site.read('more.txt'), 'more')
+  })
+
+  it('removes what that version deleted after a pull into the folder, unless it was changed here', async () => {
+    for (const old of ['old', 'changed here']) {
+      using site = start({ 'index.html': 'home', 'old.txt': 'old' })
+      const { cli } = site
+      const client = await site.signIn()
+      const slug = slugOf((await cli.run(['publish', '.'])).stdout)
+      site.pass()
+      await publishElsewhere(client, slug, [['index.html', 'theirs']])
+      cli.write({ 'mine.html': 'mine', 'old.txt': old })
+      const conflict = await cli.run(['publish'])
+      assert.deepEqual([conflict.code, conflict.stderr.includes(`pull ../${slug}\n`)], [7, true])
+      const within = await cli.run(['pull'])
+      assert.deepEqual([within.code, within.stderr.includes('pull . --force\n')], [2, true])
+      const pulled = JSON.parse((await cli.run(['pull', '.', '--force', '--json'])).stdout)
+      const isKept = old !== 'old'
+      assert.deepEqual(
+        [pulled.removed, existsSync(join(cli.cwd, 'old.txt'))],
+        [isKept ? [] : ['old.txt'], isKept],
+      )
+      assert.equal((await cli.run(['publish', '--replace'])).code, isKept ? 7 : 0)
+    }
   })
 
   it('succeeds when the caller has seen that version', async () => {

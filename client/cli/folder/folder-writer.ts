@@ -115,6 +115,12 @@ export class FolderWriter {
     }
   }
 
+  /** Deletes a file, or a link in its place. */
+  remove(path: string): void {
+    this.check(path)
+    rmSync(join(this.#base, ...this.#names(path)), { force: true })
+  }
+
   #names(path: string): string[] {
     return [...this.#folder, ...path.split('/')]
   }
