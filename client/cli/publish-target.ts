@@ -37,6 +37,8 @@ export interface PublishPlan {
   viewer: SiteMetadata
   /** Of the site. */
   name: string | undefined
+  /** To set before the version is live; null to remove after it. */
+  password?: string | null | undefined
   /** Note about the version. */
   message: string | undefined
   live: boolean
@@ -137,9 +139,18 @@ function assertNoWarnings({ published }: ResumableResult): void {
   if (warnings.length > 0) throw new RefusedError('The preview has warnings', ...warnings)
 }
 
+/** Before the version is live, so that it is never visible without the password. */
+export async function setPassword(
+  work: CommandContext,
+  { server, key, password }: PublishPlan,
+  slug: string,
+): Promise<void> {
+  if (password) await work.connect(server, key).setMetadata(slug, { password })
+}
+
 async function goLiveWithoutWarnings(
   work: CommandContext,
-  { server, key }: PublishPlan,
+  plan: PublishPlan,
   result: ResumableResult,
 ): Promise<ResumableResult> {
   const { published, site } = result
@@ -150,9 +161,10 @@ async function goLiveWithoutWarnings(
     const draft = `Draft: ${published.previewUrl}`
     throw new RefusedError('The version is not live because it has warnings', ...warnings, draft)
   }
+  await setPassword(work, plan, site.slug)
   if (published.unchanged) return result
   const { claimToken } = site
-  const client = work.connect(server, claimToken === undefined ? key : undefined)
+  const client = work.connect(plan.server, claimToken === undefined ? plan.key : undefined)
   const finalized = await client.finalize(site.slug, {
     versionId: published.versionId,
     ...(claimToken !== undefined && { claimToken }),

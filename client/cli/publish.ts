@@ -24,7 +24,7 @@ import {
   readPassword,
 } from './metadata-options.ts'
 import { chooseFolder, confirmFolder } from './publish-folder.ts'
-import { type PublishPlan, publishToSite, UNKNOWN_VERSION } from './publish-target.ts'
+import { type PublishPlan, publishToSite, setPassword, UNKNOWN_VERSION } from './publish-target.ts'
 import { confirmReplacement, MergeInstead } from './replacement.ts'
 import { progressObserver, publishedUrl, report } from './report.ts'
 import { chooseServer, namedServer } from './server.ts'
@@ -155,7 +155,7 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
   },
 }
 
-function isNewSite({ slug, remembered }: PublishPlan): boolean {
+function isNewSite({ slug, remembered }: Pick<PublishPlan, 'slug' | 'remembered'>): boolean {
   return slug === undefined && remembered === undefined
 }
 
@@ -207,6 +207,8 @@ async function buildPlan(work: CommandContext, options: OptionValues, folder: st
   const known = slug === undefined ? work.siteMemory.find(folder, named) : bySlug(work, slug, named)
   const server = await chooseServer(named, known?.server, work)
   const remembered = isNew || known === undefined ? undefined : await ownSite(work, known, slug)
+  if (!isNewSite({ slug, remembered }))
+    for (const other of ['name', 'password', 'no-password']) assertNotBoth(options, 'draft', other)
   const mode = publishMode(options)
   if (mode === 'merge' && (slug ?? remembered) === undefined) {
     throw new UsageError(
@@ -336,9 +338,6 @@ async function removePassword(
   }
 }
 
-/** With the password to set, if any. */
-type PasswordPlan = PublishPlan & { password: string | null | undefined }
-
 /** How often one publish may ask how to continue. */
 const MAX_PLAN_CHANGES = 5
 
@@ -351,7 +350,7 @@ interface PublishOutcome {
 /** Publishes; reads the files again when they change during the upload. */
 async function publishWithReread(
   work: CommandContext,
-  plan: PasswordPlan,
+  plan: PublishPlan,
   found: FolderScan,
 ): Promise<PublishOutcome> {
   try {
@@ -374,7 +373,7 @@ async function publishWithReread(
 
 async function publishOnce(
   work: CommandContext,
-  plan: PasswordPlan,
+  plan: PublishPlan,
   found: FolderScan,
 ): Promise<PublishOutcome> {
   const files = await readFiles(work, found.files)
@@ -405,18 +404,18 @@ async function changePlan(
 
 function publishFiles(
   work: CommandContext,
-  plan: PasswordPlan,
+  plan: PublishPlan,
   files: HashedFile[],
 ): Promise<ResumableResult> {
-  const { password, live, mode } = plan
+  const { live, mode, strict } = plan
   const observer = progressObserver(work, plan, files)
   return publishToSite(work, plan, files, {
     ...observer,
     async onStaged(staged, resumed) {
       if (live && mode === undefined) await confirmReplacement(work, staged, files.length)
       await observer.onStaged(staged, resumed)
-      // Before the version is live, so that it is never visible without the password.
-      if (password) await work.connect(plan.server, plan.key).setMetadata(staged.slug, { password })
+      // One with warnings leaves the site as it is.
+      if (!live || !strict) await setPassword(work, plan, staged.slug)
     },
   })
 }

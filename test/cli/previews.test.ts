@@ -76,11 +76,19 @@ describe('a preview', () => {
     const { cli, publish, siteUrl, read } = fixture
     for (const args of [['--draft'], ['--name', 'bakery'], ['--password']])
       assert.equal((await publish('1', '--preview', 'pr-1', ...args)).code, 2)
+    for (const args of [['--name', 'bakery'], ['--password'], ['--no-password']])
+      assert.equal((await publish('1', '--draft', ...args)).code, 2)
     assert.equal((await publish('1', '--preview', 'PR 1')).code, 2)
     cli.write({ 'site/_redirects': '/a /b 999\n' })
     const strict = await publish('1', '--preview', 'pr-1', '--strict')
     assert.deepEqual([strict.code, await read(siteUrl)], [6, 'live'], strict.stderr)
     assert.match(strict.stderr, /The preview has warnings\n.*_redirects:1/)
+    cli.env.SLIPWAY_SITE_PASSWORD = 'sourdough'
+    const locked = await publish('1', '--strict', '--password')
+    assert.deepEqual([locked.code, await read(siteUrl)], [6, 'live'], locked.stderr)
+    cli.write({ 'site/_redirects': '/a /b\n' })
+    assert.equal((await publish('1', '--strict', '--password')).code, 0)
+    assert.notEqual(await read(siteUrl), '1')
     assert.equal((await cli.run(['previews', 'delete'])).code, 2)
     assert.equal((await cli.run(['promote'])).code, 2)
     cli.env.SLIPWAY_KEY = ''
