@@ -101,6 +101,7 @@ interface PublishClient {
   upload: PutFile
   uploadBundle: PutBundle
   finalize(slug: string, request: FinalizeRequest): Promise<FinalizeResponse>
+  deleteVersion(slug: string, versionId: string): Promise<unknown>
 }
 
 /** Publishes a whole site: stage, upload what is missing, finalize. See `Slipway.publish`. */
@@ -119,6 +120,16 @@ export async function publish(
   } finally {
     options.signal?.removeEventListener('abort', abort)
   }
+}
+
+/** A declined removal would count against the quota for a day. A version that is resumed has received files. */
+async function deleteDeclined(
+  client: PublishClient,
+  { claimToken, pendingVersionId }: PublishOptions,
+  { slug, removal, upload: { versionId } }: StagedVersion,
+): Promise<void> {
+  if (!removal || claimToken !== undefined || versionId === pendingVersionId) return
+  await client.deleteVersion(slug, versionId).catch(() => undefined)
 }
 
 class PublishRun {
@@ -157,7 +168,12 @@ class PublishRun {
   }
 
   async #publish(staged: StagedVersion): Promise<PublishResult> {
-    await this.#options.onStaged?.(staged)
+    try {
+      await this.#options.onStaged?.(staged)
+    } catch (error) {
+      await deleteDeclined(this.#client, this.#options, staged)
+      throw error
+    }
     this.#progress = this.#initialProgress(staged.upload)
     const { files: uploaded, bytes: uploadedBytes } = this.#progress
     const finalized = await this.#complete(staged)

@@ -15,7 +15,7 @@ export function versionHandlers(services: Services) {
     getVersion: ({ account, params }) => versions.details(account, params.slug, params.versionId),
     restoreVersion: ({ account, params, query }) =>
       versions.restore(account, params.slug, params.versionId, query.baseVersionId),
-    deleteVersion: ({ account, params }) => versions.remove(account, params.slug, params.versionId),
+    deleteVersion: ({ caller, params }) => versions.remove(caller, params.slug, params.versionId),
     createPreviewLink: ({ account, params, query }) =>
       previewLinks.create(account, params.slug, query.versionId),
     putThumbnail: (call) => putThumbnail(call, services),

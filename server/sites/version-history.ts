@@ -10,7 +10,13 @@ import type {
 } from '../../protocol/api/versions.schema.ts'
 import type { StoredFile } from '../../protocol/manifest/manifest.ts'
 import { countChanges, diffManifests } from '../../protocol/manifest/manifest-diff.ts'
-import { requireAccess } from '../accounts/authorization.ts'
+import {
+  assertPermitted,
+  type Caller,
+  publishScope,
+  requireAccess,
+  requireAccount,
+} from '../accounts/authorization.ts'
 import { DEFAULT_PLAN, type Plan, type Plans } from '../accounts/plans.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
 import { Component } from '../lib/component.ts'
@@ -165,12 +171,14 @@ export class Versions extends Component<VersionsParts> {
     )
   }
 
-  /** Permanently; VERSION_LIVE for the live version. */
-  async remove(account: Account, slug: string, versionId: string): Promise<DeleteVersionResponse> {
+  /** Permanently; VERSION_LIVE for the live version. The scope that publishes a version can end its publish. */
+  async remove(caller: Caller, slug: string, versionId: string): Promise<DeleteVersionResponse> {
     await this.parts.store.write('durable', { site: slug }, async (tx) => {
       const now = this.parts.clock()
-      const site = await requireAccess(tx, 'remove', { slug, account, now })
+      const site = await requireAccess(tx, 'remove', { slug, account: requireAccount(caller), now })
       const { state, previewName } = requireVersion(await tx.versions.header(versionId), slug)
+      const scope = state === 'pending' ? publishScope(previewName) : 'manage'
+      await assertPermitted(tx, caller, { scope, reach: 'site' }, slug)
       if (site.liveVersionId === versionId) {
         throw new ApiError(
           'VERSION_LIVE',

@@ -261,7 +261,7 @@ export class PublishingNodes {
     const isRestored = random.chance(0.5)
     await (isRestored
       ? versions.restore(OWNER, slug, version.id)
-      : versions.remove(OWNER, slug, version.id)
+      : versions.remove(CALLER, slug, version.id)
     ).catch(assertRefusal)
     this.#count(isRestored ? 'restore' : 'deleted version')
   }

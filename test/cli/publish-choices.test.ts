@@ -114,8 +114,19 @@ describe('publish', () => {
       fixture.cli.write({ 'site/new.txt': 'new' })
       fixture.pass()
       const paths = async () => (await client.details(slugOf(stdout))).files.map(({ path }) => path).sort()
-      return { ...fixture, paths }
+      return { ...fixture, client, slug: slugOf(stdout), paths }
     }
+
+    it('leaves nothing that counts against the quota of a job', async () => {
+      using fixture = await startShrunken()
+      const { cli, client, slug } = fixture
+      const { apiKey: SLIPWAY_KEY } = await client.createKey({ name: 'ci', scope: 'publish', sites: [slug] })
+      const env = { SLIPWAY_KEY }
+      const heldBytes = async () => (await client.me()).usage.heldBytes
+      const before = await heldBytes()
+      assert.equal((await cli.run(['publish', 'site', '--site', slug], { env })).code, 2)
+      assert.equal(await heldBytes(), before)
+    })
 
     it('ends with exit code 2 without a terminal, and names the options', async () => {
       using fixture = await startShrunken()

@@ -180,7 +180,7 @@ describe('publish after another version went live', () => {
 /** Loses the responses to a finalize; `work` runs before it is sent for the third time. */
 function loseFinalize({ cli }: Pick<RealCli, 'cli'>, proxy: TcpProxy, work: () => Promise<unknown>): void {
   let isFinalizing = false
-  // The transport repeats the request at once.
+  // The transport repeats the request immediately.
   let losses = 2
   proxy.onBytes = (direction, bytes, connection) => {
     if (direction === 'toServer') isFinalizing = bytes.includes('/finalize')

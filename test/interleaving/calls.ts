@@ -215,7 +215,7 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'delete a version': {
     changes: ['bakery', 'blobs', 'usage'],
-    run: ({ versions }) => versions.remove(ANN, 'bakery', PREVIOUS),
+    run: ({ versions }) => versions.remove(by(ANN), 'bakery', PREVIOUS),
   },
   'put a thumbnail': {
     changes: ['bakery'],
