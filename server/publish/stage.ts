@@ -311,7 +311,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       ),
       preview,
     })
-    await this.#endOldestUploads(tx, site, { plan, now })
+    await this.#endOldestUploads(tx, site, { plan, next: version })
     await tx.versions.insert(version)
     const bytes = sumUploads('pending', version.files) + (await countRecord(tx, site, version.id))
     await quotas.charge(tx, site, { bytes, sites: 0, versionId: version.id })
@@ -320,17 +320,21 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
 
   /**
    * A site has as many pending versions as drafts and previews, which need an account. More would be stored for a day,
-   * and take a claim or a deletion of the site long.
+   * and take a claim or a deletion of the site long. Those for previews count apart: a key of previews ends no others.
    */
   async #endOldestUploads(
     tx: WriteTransaction,
     { slug, ownerId }: Site,
-    { plan, now }: { plan: Plan; now: number },
+    { plan, next }: { plan: Plan; next: Version },
   ): Promise<void> {
     const max = plan.draftsKept + (ownerId === null ? 0 : plan.previews)
-    const pending = (await tx.versions.bySlug(slug)).filter(({ state }) => state === 'pending')
+    const isPreview = ({ previewName }: Pick<Version, 'previewName'>) => previewName !== null
+    const pending = (await tx.versions.bySlug(slug)).filter(
+      (version) => version.state === 'pending' && isPreview(version) === isPreview(next),
+    )
     const oldest = pending.slice(max - 1).map(({ id }) => id)
-    if (oldest.length > 0) await deleteVersions(tx, slug, { ids: oldest, now, effect: 'outdated' })
+    if (oldest.length > 0)
+      await deleteVersions(tx, slug, { ids: oldest, now: next.createdAt, effect: 'outdated' })
   }
 
   #fileLimits({ ownerId }: Pick<Site, 'ownerId'>, plan: Plan): FileLimits {

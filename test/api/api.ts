@@ -160,7 +160,7 @@ export class Api implements AsyncDisposable {
     client: Slipway,
     slug: string,
     contents: Contents,
-    more: { claimToken?: string; baseVersionId?: string; title?: string } = {},
+    more: { claimToken?: string; baseVersionId?: string; title?: string; preview?: string } = {},
   ): Promise<UpdateResponse> {
     this.pass()
     return client.update(slug, { files: toManifest(contents), ...more })

@@ -100,16 +100,20 @@ describe('what an account holds', () => {
     const { slug: other, claimToken = '' } = await api.publish(api.anonymous, page('without an account'))
     for (const [client, site, more, kept] of [
       [owner.client, slug, {}, 5],
+      [owner.client, slug, { preview: 'pr-1' }, 5],
       [api.anonymous, other, { claimToken }, 2],
     ] as const) {
       const staged: string[] = []
       for (let number = 0; number <= kept; number++)
         staged.push((await api.update(client, site, page(`${number}`), more)).upload.versionId)
       const { store } = await api.operator()
-      const left = (await store.read.versions.bySlug(site)).filter(({ state }) => state === 'pending')
-      assert.deepEqual(left.map(({ id }) => id).reverse(), staged.slice(1))
+      const pending = (await store.read.versions.bySlug(site)).filter(({ state }) => state === 'pending')
+      const left = pending.map(({ id }) => id).reverse()
+      assert.deepEqual(left.slice(-kept), staged.slice(1))
+      // Beside those for the site.
+      assert.equal(left.length, 'preview' in more ? 2 * kept : kept)
     }
-    assert.deepEqual(await holding(owner), [6 * KB, 1])
+    assert.deepEqual(await holding(owner), [11 * KB, 1])
   })
 
   for (const [what, publish] of Object.entries({

@@ -7,7 +7,7 @@ import type { Pair, StopPoint } from './schedules.ts'
  * stopped within that write, does not hold the lock.
  */
 export const LOCK_PAIRS: Record<string, { pair: Pair } & StopPoint> = {
-  'server/publish/stage.ts newVersion site': { pair: ['stage an update', 'stage an update'], write: 0 },
+  'server/publish/stage.ts newVersion site': { pair: ['stage a preview', 'stage a preview'], write: 0 },
   'server/sites/version.ts writeWithPending site': {
     pair: ['abort an update', 'abort an update'],
     write: 0,
