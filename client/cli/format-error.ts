@@ -90,21 +90,13 @@ const AUTH_CODES = new Set([
   'ALREADY_CLAIMED',
   'SIGN_UP_CLOSED',
 ])
-const LIMIT_CODES = new Set([
-  'RATE_LIMITED',
-  'PAYLOAD_TOO_LARGE',
-  'QUOTA_EXCEEDED',
-  'DOMAIN_LIMIT_REACHED',
-  'KEY_LIMIT_REACHED',
-  'TRUST_LIMIT_REACHED',
-  'COLLABORATOR_LIMIT_REACHED',
-])
+const LIMIT_CODE = /^(RATE_LIMITED|PAYLOAD_TOO_LARGE|QUOTA_EXCEEDED|.+_LIMIT_REACHED)$/
 
 function exitCodeOf(error: SlipwayError): number {
   const { code, status } = error
   if (AUTH_CODES.has(code)) return EXIT_CODES.auth
   if (isOfOption(error) || code === 'NOT_FOUND') return EXIT_CODES.usage
-  if (LIMIT_CODES.has(code)) return EXIT_CODES.limit
+  if (LIMIT_CODE.test(code)) return EXIT_CODES.limit
   if (code === 'VERSION_CONFLICT') return EXIT_CODES.conflict
   if (code === 'FILE_CHANGED') return EXIT_CODES.failed
   const isUnavailable = status === 0 || status === 408 || status >= 500
@@ -198,6 +190,8 @@ function suggestNextSteps(
       return [`Remove one that you no longer use: ${program} trust remove ID`]
     case 'COLLABORATOR_LIMIT_REACHED':
       return [`Remove one first: ${program} people remove EMAIL`]
+    case 'PREVIEW_LIMIT_REACHED':
+      return [`Delete one first: ${program} previews delete NAME`]
     case 'OWNER_REQUIRED':
       return [`See who owns the site: ${program} people`]
     case 'ALREADY_CLAIMED':

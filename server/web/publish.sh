@@ -169,17 +169,21 @@ report() {
   *)
     message=$(field error)
     hint=$(field hint)
-    case $status in
-    401 | 403)
+    case $(field code):$status in
+    UNAUTHORIZED:* | INSUFFICIENT_SCOPE:* | INVALID_CLAIM_TOKEN:*)
       code=3
       hint='Set SLIPWAY_KEY to an API key with access to the site, or, for a site without an account, SLIPWAY_CLAIM_TOKEN'
       ;;
     # Hints for those who send the request themselves.
-    400) code=6 hint= ;;
-    404) code=2 ;;
-    413 | 429) code=4 ;;
-    408 | 5??) code=5 ;;
+    *:400) code=6 hint= ;;
+    *:404) code=2 ;;
+    *_LIMIT_REACHED:* | *:413 | *:429) code=4 ;;
+    *:408 | *:5??) code=5 ;;
     *) code=6 ;;
+    esac
+    # The name of the preview is an argument.
+    case $message in
+    preview:*) code=2 ;;
     esac
     [ -z "$hint" ] || message="$message
   $hint"

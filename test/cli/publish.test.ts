@@ -483,6 +483,15 @@ describe('publish', () => {
       assert.equal((await fixture.publish('--title', 'x')).code, 2)
     })
 
+    it('about a limit of the plan, with the command that makes room', async () => {
+      fixture.server.reply(/./, errorResponse(403, 'PREVIEW_LIMIT_REACHED'))
+      const { code, stderr } = await fixture.publish()
+      assert.deepEqual(
+        [code, /\n {2}Delete one first: slipway previews delete NAME\n/.test(stderr)],
+        [4, true],
+      )
+    })
+
     it('about a rate limit with the time of its reset, once and in local time', async () => {
       const error = 'Hourly limit reached (5 requests). Try again at 2030-01-01 00:25 UTC.'
       fixture.server.reply(/./, [429, { error, code: 'RATE_LIMITED' }, { 'Retry-After': '1500' }])

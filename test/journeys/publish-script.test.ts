@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { CliHarness } from '../cli/cli-harness.ts'
+import { errorResponse, FakeServer } from '../cli/fake-server.ts'
 import { getUrl } from '../support/http-client.ts'
 import { type RunningService, startTestService } from '../support/service.ts'
 import { startForAllTests } from '../support/started-fixture.ts'
@@ -101,6 +102,27 @@ describe('curl {base_url}/publish.sh | sh -s ./folder', requires('busybox'), () 
         assert.equal(new URL(stdout).hostname, `bakery-${shell}.localhost`, stderr)
         assert.equal((await getUrl(stdout.trim())).text, content)
       }
+    })
+
+    it(`fails with the exit code of the command for each error of the server, with ${shell}`, async () => {
+      await using server = await FakeServer.start()
+      using user = new Machine(shell)
+      user.write({ 'index.html': 'x' })
+      for (const [status, code, exitCode] of [
+        [401, 'UNAUTHORIZED', 3],
+        [403, 'INSUFFICIENT_SCOPE', 3],
+        [403, 'CONTENT_REFUSED', 6],
+        [403, 'PREVIEW_LIMIT_REACHED', 4],
+        [422, 'SECRET_DETECTED', 6],
+        [503, 'UNAVAILABLE', 5],
+      ] as const) {
+        server.reply(/./, errorResponse(status, code))
+        const run = await user.publish(service, '.', {}, server.url)
+        assert.equal(run.code, exitCode, code)
+        assert.equal(run.stderr.includes('Set SLIPWAY_KEY'), exitCode === 3, run.stderr)
+      }
+      server.reply(/./, [400, { error: 'preview: must be a name', code: 'VALIDATION_ERROR' }])
+      assert.equal((await user.publish(service, '.', {}, server.url)).code, 2)
     })
 
     const failures: [
