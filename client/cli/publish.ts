@@ -1,3 +1,4 @@
+import { KEY_SCOPES } from '../../protocol/api/keys.ts'
 import type { HashedFile } from '../sdk/folder/digest.ts'
 import type { FolderScan } from '../sdk/folder/scan.ts'
 import type { ResumableResult } from '../sdk/resume.ts'
@@ -133,19 +134,23 @@ Always skipped: .git .hg .svn .slipway .slipwayignore.
     assertCanPreview(work, plan)
     assertCanReview(work, options, plan)
     await assertName(work, plan)
+    await assertScope(work, options, plan)
     const password = await passwordFor(work, options, plan)
     const isMerged = plan.mode === 'merge'
     const asksForRouting = plan.viewer.spaMode === undefined && isNewSite(plan)
     printNotices(work, options, notices(found, folder, { isMerged, asksForRouting }))
     const startedAt = work.retryPolicy.now()
     const done = await publishWithReread(work, { ...plan, password }, found)
-    if (password === null) await removePassword(work, plan, done.outcome)
     const { outcome: reached, ...summary } = done
-    const outcome = await applyName(work, plan, reached)
+    const complete = <T>(step: () => Promise<T>) => afterPublish(work, publishedUrl(reached, plan.live), step)
+    if (password === null) await complete(() => removePassword(work, plan, reached))
+    const outcome = await complete(() => applyName(work, plan, reached))
     const skipped = found.excluded
     const remembered = work.siteMemory.find(folder, plan.server)?.slug === outcome.published.slug
     const review =
-      options.review === true ? await createReviewLink(work, plan, outcome.published.slug) : undefined
+      options.review === true
+        ? await complete(() => createReviewLink(work, plan, outcome.published.slug))
+        : undefined
     const reported = { ...outcome, ...summary, live: plan.live, skipped, remembered, startedAt, review }
     report(work, reported, options)
     if (password !== undefined) work.terminal.printNote(`Password: ${password === null ? 'Off' : 'On'}`)
@@ -330,10 +335,30 @@ async function removePassword(
   { server, key }: PublishPlan,
   { site }: ResumableResult,
 ): Promise<void> {
+  await work.connect(server, key).setMetadata(site.slug, { password: null })
+}
+
+/** Throws an AuthError, before anything is published, when the key does not permit what follows the publish. */
+async function assertScope(work: CommandContext, options: OptionValues, plan: PublishPlan): Promise<void> {
+  const { server, key, name, slug = plan.remembered?.slug } = plan
+  const isRenamed = name !== undefined && slug !== undefined && slug !== name
+  if (key === undefined || (!isRenamed && options.review !== true)) return
+  const [option, scope] = isRenamed ? (['name', 'manage'] as const) : (['review', 'publish'] as const)
+  const own = (await work.connect(server, key).me()).key?.scope ?? scope
+  if (KEY_SCOPES.indexOf(own) < KEY_SCOPES.indexOf(scope))
+    throw new AuthError(`--${option} needs a key of scope ${scope}. This one has scope ${own}`)
+}
+
+/** A step of which an error does not change that the version was published. */
+async function afterPublish<T>(
+  { terminal }: CommandContext,
+  url: string,
+  step: () => Promise<T>,
+): Promise<T> {
   try {
-    await work.connect(server, key).setMetadata(site.slug, { password: null })
+    return await step()
   } catch (error) {
-    work.terminal.printNote(`${site.siteUrl} was published, but its password was not removed.`)
+    terminal.printNote(`${url} was published, but a later step failed.`)
     throw error
   }
 }

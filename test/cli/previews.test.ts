@@ -16,7 +16,7 @@ describe('a preview', () => {
   /** A published site of an account. */
   async function startOwned() {
     const fixture = start(FILES)
-    await fixture.signIn()
+    const client = await fixture.signIn()
     const { stdout } = await fixture.cli.run(['publish', 'site'])
     const read = async (url: string) => (await getUrl(url.trim())).text
     const publish = async (text: string, ...args: string[]) => {
@@ -24,7 +24,7 @@ describe('a preview', () => {
       fixture.cli.write({ 'site/index.html': text })
       return fixture.cli.run(['publish', 'site', ...args])
     }
-    return { ...fixture, siteUrl: stdout.trim(), slug: slugOf(stdout), read, publish }
+    return { ...fixture, client, siteUrl: stdout.trim(), slug: slugOf(stdout), read, publish }
   }
 
   it('is published, listed, promoted and deleted, and its URL stays the same', async () => {
@@ -69,6 +69,33 @@ describe('a preview', () => {
     const again = await cli.run(['previews', 'delete', 'pr-42', '--json'])
     assert.deepEqual([again.code, JSON.parse(again.stdout).hint], [2, 'List the previews: slipway previews'])
     assert.match((await cli.run(['previews'])).stdout, /staging +live /)
+  })
+
+  it('and a version are not published with a key that does not permit what follows', async () => {
+    using fixture = await startOwned()
+    const { cli, client, publish, siteUrl, read } = fixture
+    const slug = slugOf(siteUrl)
+    for (const [scope, args] of [
+      ['publish', ['--name', `${slug}-2`]],
+      ['preview', ['--preview', 'pr-1', '--review']],
+    ] as const) {
+      cli.env.SLIPWAY_KEY = (await client.createKey({ name: scope, scope })).apiKey
+      const { code, stderr } = await publish('1', ...args)
+      assert.deepEqual(
+        [code, /^Error: --\S+ needs a key of scope \S+\. This one has/m.test(stderr)],
+        [3, true],
+        stderr,
+      )
+    }
+    assert.deepEqual([await read(siteUrl), (await client.previews(slug)).previews], ['live', []])
+    await client.addCollaborator(slug, 'bob@example.test')
+    cli.env.SLIPWAY_KEY = await fixture.service.signIn('bob@example.test')
+    const { code, stderr } = await publish('1', '--name', `${slug}-2`)
+    assert.deepEqual(
+      [code, stderr.includes(`${siteUrl} was published, but a later step failed.\n`)],
+      [6, true],
+      stderr,
+    )
   })
 
   it('needs an account, and refuses what would change the site', async () => {
