@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { chooseServer, keyFor, namedServer, serverAddress } from '../../client/cli/server.ts'
 import { readSettings } from '../../client/cli/settings.ts'
 import { CredentialStore } from '../../client/cli/state/credentials.ts'
@@ -14,6 +16,18 @@ const LOCAL = 'http://localhost:8080'
 const site = { server: SERVER, slug: 'calm-otter' }
 const account = (key: string) => ({ key, email: 'ann@example.test' })
 const mode = (path: string) => statSync(path).mode & 0o777
+
+/** Stores 20 sites, as commands of a user without a file of keys. */
+const REMEMBER = `
+const { workerData: { name, cwd, home } } = require('node:worker_threads')
+const state = (file) => import(${JSON.stringify(new URL('../../client/cli/state/', import.meta.url).href)} + file)
+Promise.all([state('site-memory.ts'), state('credentials.ts')]).then(([{ SiteMemory }, { CredentialStore }]) => {
+  const memory = new SiteMemory(cwd, new CredentialStore(home + '/.config/slipway/config.json'))
+  for (let number = 0; number < 20; number++) {
+    const slug = name + '-' + number
+    memory.remember(cwd + '/' + slug, { server: ${JSON.stringify(SERVER)}, slug })
+  }
+})`
 
 describe('the file of published sites', () => {
   it('is hidden from git and readable by its owner only, also when its permissions were changed', () => {
@@ -46,6 +60,25 @@ describe('the file of published sites', () => {
     assert.equal(memory.find(join(cli.cwd, 'b'), SERVER)?.slug, 'two')
     assert.equal(memory.find(join(cli.cwd, 'a'))?.slug, 'three')
     assert.equal(memory.find(join(cli.cwd, 'c')), undefined)
+  })
+
+  it('keeps the sites of commands that run at the same time, and after one that was killed', async () => {
+    using cli = new CliHarness()
+    await Promise.all(
+      ['a', 'b', 'c'].map(async (name) => {
+        const worker = new Worker(REMEMBER, {
+          eval: true,
+          workerData: { name, cwd: cli.cwd, home: cli.home },
+        })
+        assert.deepEqual(await once(worker, 'exit'), [0])
+      }),
+    )
+    const sites = cli.siteMemory.all()
+    assert.deepEqual([sites.length, sites.every(({ isOwn }) => isOwn)], [60, true])
+    cli.write({ '.slipway/site.json.lock/x': '' })
+    utimesSync(join(cli.cwd, '.slipway/site.json.lock'), 0, 0)
+    cli.siteMemory.remember(cli.cwd, site)
+    assert.deepEqual(readdirSync(join(cli.cwd, '.slipway')).sort(), ['.gitignore', 'site.json'])
   })
 
   it('has no claim token once the site is claimed', () => {

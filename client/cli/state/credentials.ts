@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { readPrivate, writePrivate } from './private-file.ts'
+import { changePrivate, readPrivate, writePrivate } from './private-file.ts'
 
 interface StoredKey {
   key: string
@@ -42,8 +42,7 @@ export class CredentialStore {
   /** Stores that the user has used a server. */
   addServer(server: string): void {
     if (this.knows(server)) return
-    const remembered = this.#read()
-    writePrivate(this.#file, { ...remembered, servers: [...(remembered.servers ?? []), server] })
+    this.#change(({ servers = [], ...stored }) => ({ ...stored, servers: [...servers, server] }))
   }
 
   /**
@@ -51,10 +50,8 @@ export class CredentialStore {
    * beside the name of the site.
    */
   sealOf(server: string, slug: string): string {
-    const stored = this.#read()
-    const sealKey = stored.sealKey ?? randomBytes(32).toString('hex')
-    if (stored.sealKey === undefined) writePrivate(this.#file, { ...stored, sealKey })
-    return sealWith(sealKey, server, slug)
+    const fresh = () => this.#change((stored) => ({ sealKey: randomBytes(32).toString('hex'), ...stored }))
+    return sealWith(this.#read().sealKey ?? fresh().sealKey!, server, slug)
   }
 
   /** Whether `sealOf` made the seal, on this machine or another one of the user with the same file. */
@@ -76,10 +73,11 @@ export class CredentialStore {
   }
 
   remember(server: string, stored: StoredKey): void {
-    const { keys, attempts, ...rest } = this.#read()
-    const { [server]: _, ...others } = attempts ?? {}
-    const waiting = Object.keys(others).length > 0 ? { attempts: others } : {}
-    writePrivate(this.#file, { ...rest, server, keys: { ...keys, [server]: stored }, ...waiting })
+    this.#change(({ keys, attempts, ...rest }) => {
+      const { [server]: _, ...others } = attempts ?? {}
+      const waiting = Object.keys(others).length > 0 ? { attempts: others } : {}
+      return { ...rest, server, keys: { ...keys, [server]: stored }, ...waiting }
+    })
   }
 
   /** The attempt of the last code that was requested here for this address. */
@@ -89,18 +87,25 @@ export class CredentialStore {
   }
 
   rememberAttempt(server: string, email: string, attempt: string): void {
-    const remembered = this.#read()
-    const attempts = { ...remembered.attempts, [server]: { email, attempt } }
-    writePrivate(this.#file, { ...remembered, attempts })
+    this.#change((stored) => ({ ...stored, attempts: { ...stored.attempts, [server]: { email, attempt } } }))
   }
 
   /** Deletes the key of a server; returns whether there was one. The server stays the default. */
   forget(server: string): boolean {
-    const remembered = this.#read()
-    const { [server]: key, ...keys } = remembered.keys ?? {}
-    if (!key) return false
-    writePrivate(this.#file, { ...remembered, keys })
+    if (this.keyFor(server) === undefined) return false
+    this.#change(({ keys, ...stored }) => {
+      const { [server]: _, ...others } = keys ?? {}
+      return { ...stored, keys: others }
+    })
     return true
+  }
+
+  #change(change: (stored: StoredKeys) => StoredKeys): StoredKeys {
+    return changePrivate(this.#file, () => {
+      const changed = change(this.#read())
+      writePrivate(this.#file, changed)
+      return changed
+    })
   }
 
   #read(): StoredKeys {

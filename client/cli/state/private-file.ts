@@ -1,5 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { accessSync, chmodSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { CliError } from '../cli-error.ts'
 import { makeFolder } from '../folder/make-folder.ts'
@@ -42,6 +52,47 @@ function canEnter(folder: string): boolean {
 /** The error of a file that the program wrote and cannot read. */
 export function invalidFile(file: string, problem: string): CliError {
   return new CliError(`${file} ${problem}`, 'Repair the file, or delete it to start over.')
+}
+
+/** Maximum time for which another command is expected to change a file; after it, that command has been killed. */
+const LOCK_TIMEOUT_MS = 2000
+
+const LOCK_INTERVAL_MS = 10
+
+/** Reads and replaces a file while no other command does. Where nothing can be locked, `change` reports why. */
+export function changePrivate<T>(file: string, change: () => T): T {
+  const lock = `${file}.lock`
+  const isLocked = isWritable(dirname(file)) && acquire(lock)
+  try {
+    return change()
+  } finally {
+    if (isLocked) rmSync(lock, { recursive: true, force: true })
+  }
+}
+
+/** Creates the folder. */
+function isWritable(folder: string): boolean {
+  try {
+    makeFolder(folder, 0o700)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function acquire(lock: string): boolean {
+  for (let waitedMs = 0; waitedMs < LOCK_TIMEOUT_MS; waitedMs += LOCK_INTERVAL_MS) {
+    try {
+      const held = lstatSync(lock, { throwIfNoEntry: false })
+      if (held && Date.now() - held.mtimeMs > LOCK_TIMEOUT_MS) rmSync(lock, { recursive: true, force: true })
+      mkdirSync(lock)
+      return true
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') return false
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_INTERVAL_MS)
+  }
+  return false
 }
 
 /** Atomically replaces a file by this JSON, with mode 0600 in a folder with mode 0700. */

@@ -4,7 +4,14 @@ import type { StoredSite } from '../../sdk/resume.ts'
 import { RefusedError } from '../cli-error.ts'
 import { serverAddress } from '../server.ts'
 import type { CredentialStore } from './credentials.ts'
-import { invalidFile, isUnwritable, readPrivate, writePrivate, writePrivateText } from './private-file.ts'
+import {
+  changePrivate,
+  invalidFile,
+  isUnwritable,
+  readPrivate,
+  writePrivate,
+  writePrivateText,
+} from './private-file.ts'
 
 /**
  * Stored state of a site that was published from here. A stranger may have written it: `server` is used by
@@ -83,9 +90,9 @@ export class SiteMemory {
   /** Stores this site in place of the folder's earlier one on its server. Throws where that is not possible. */
   remember(folder: string, site: Omit<RememberedSite, 'folder' | 'isOwn'>): void {
     const entry = { ...site, folder: this.#key(folder), isOwn: true }
-    const others = this.all().filter((one) => one.folder !== entry.folder || one.server !== entry.server)
+    const isOther = (one: RememberedSite) => one.folder !== entry.folder || one.server !== entry.server
     try {
-      this.#write([entry, ...others])
+      this.#update((sites) => [entry, ...sites.filter(isOther)])
     } catch (error) {
       this.#isReported = isUnwritable(error)
       throw error
@@ -94,10 +101,9 @@ export class SiteMemory {
 
   /** Deletes a site, whatever its folder. Without another one the file goes, too: an empty one counts as foreign. */
   forget(slug: string, server: string): void {
-    const sites = this.all()
-    const rest = sites.filter((site) => site.slug !== slug || site.server !== server)
-    if (rest.length === sites.length) return
-    this.#settle(() => (rest.length === 0 ? unlinkSync(this.#file) : this.#write(rest)))
+    const isOther = (site: RememberedSite) => site.slug !== slug || site.server !== server
+    if (this.all().every(isOther)) return
+    this.#settle(() => this.#update((sites) => sites.filter(isOther)))
   }
 
   /** Stores the new slug of a site. */
@@ -116,10 +122,9 @@ export class SiteMemory {
   }
 
   #change(slug: string, server: string, change: (site: RememberedSite) => RememberedSite): void {
-    const sites = this.all()
     const isMeant = (site: RememberedSite) => site.slug === slug && site.server === server
-    const changed = sites.map((site) => (isMeant(site) ? change(site) : site))
-    if (sites.some(isMeant)) this.#settle(() => this.#write(changed))
+    if (!this.all().some(isMeant)) return
+    this.#settle(() => this.#update((sites) => sites.map((site) => (isMeant(site) ? change(site) : site))))
   }
 
   /** Stores what the server has done already: that it cannot be stored is no failure. */
@@ -146,6 +151,15 @@ export class SiteMemory {
       const query = new URLSearchParams({ slug, token: claimToken ?? '' })
       const claim = claimToken !== undefined && { claimUrl: `${server}/claim?${query}` }
       return { ...(isOwn ? own : named), isOwn, ...claim }
+    })
+  }
+
+  #update(change: (sites: RememberedSite[]) => RememberedSite[]): void {
+    this.#assertNoLinks()
+    changePrivate(this.#file, () => {
+      const changed = change(this.#read())
+      if (changed.length === 0) unlinkSync(this.#file)
+      else this.#write(changed)
     })
   }
 
