@@ -10,7 +10,10 @@ export const reportRequest = named(
     },
     {
       text: text('What the operator should know', { maxLength: MAX_REPORT_TEXT_LENGTH }),
-      email: text('Where the operator can ask you', { maxLength: 254, pattern: '^[^\\s<>@,]+@[^\\s<>@,]+$' }),
+      email: text('An email address, where the operator can ask you', {
+        maxLength: 254,
+        pattern: '^[^\\s<>@,]+@[^\\s<>@,]+$',
+      }),
     },
   ),
 )

@@ -20,7 +20,10 @@ const pixels = (description: string) => integer(description, { minimum: 0, maxim
 export const place = named(
   'ReviewPlace',
   object({
-    path: text('Path of the page, with its leading slash', { pattern: '^/', maxLength: MAX_PATH_LENGTH + 1 }),
+    path: text('The path of the page: text that begins with a slash', {
+      pattern: '^/',
+      maxLength: MAX_PATH_LENGTH + 1,
+    }),
     selector: text('CSS selector of the element', { maxLength: MAX_SELECTOR_LENGTH }),
     text: text('The selected text, or that of the element', { maxLength: MAX_PLACE_TEXT_LENGTH }),
     before: text('The text before it', { maxLength: MAX_NEIGHBOUR_LENGTH }),

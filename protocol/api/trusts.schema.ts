@@ -68,7 +68,7 @@ export const createTrustRequest = named(
         }),
       ),
       repositoryId: nullable(
-        text('The id of the repository; by default that of the first exchange, within 30 days', {
+        text('The id of the repository, a number; by default that of the first exchange, within 30 days', {
           pattern: '^[0-9]{1,20}$',
         }),
       ),

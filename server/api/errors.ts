@@ -71,7 +71,9 @@ export function toFieldErrors(error: FastifyError | Error | undefined): FieldErr
         message: 'is required',
       }
     }
-    const fallback = parentSchema?.description && `must be ${parentSchema.description}`
+    const { description = '' } = parentSchema ?? {}
+    const rule = description.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())
+    const fallback = rule && `must be ${rule}`
     return { field: path || where, message: sentence(problem.keyword, params, fallback) }
   })
 }
@@ -110,7 +112,7 @@ function fieldName(pointer: string): string {
     .replaceAll('/', '.')
 }
 
-function sentence(keyword: string, params: Record<string, unknown>, fallback = 'is invalid'): string {
+function sentence(keyword: string, params: Record<string, unknown>, fallback: string): string {
   switch (keyword) {
     case 'type':
       return `must be ${[params.type].flat().map(typeName).join(' or ')}`
@@ -129,7 +131,7 @@ function sentence(keyword: string, params: Record<string, unknown>, fallback = '
     case 'enum':
       return `must be one of ${(params.allowedValues as unknown[]).join(', ')}`
     default:
-      return fallback
+      return fallback || 'is invalid'
   }
 }
 

@@ -42,6 +42,16 @@ test('every error code has its status of the contract', () => {
   assert.deepEqual(Object.fromEntries(statuses), Object.fromEntries(expected))
 })
 
+test('a field of another form is answered with the form that it must have', async () => {
+  const { key } = await api.account()
+  const trust = { forge: 'github', repository: 'ann/bakery', site: 'x', branch: 'main', repositoryId: 'x' }
+  for (const [path, json, message] of [
+    ['/api/reports', { url: 'x', reason: 'phishing', email: 'x' }, /^email: must be an email address, /],
+    ['/api/v1/me/trusts', trust, /^repositoryId: must be the id of the repository, a number; /],
+  ] as const)
+    assert.match((await api.request('POST', path, { key, json })).json.error, message)
+})
+
 describe('a request that misses its endpoint', () => {
   for (const [method, path, code, hint] of [
     ['POST', '/', 'METHOD_NOT_ALLOWED', /POST \/api\/v1\/publish/],
