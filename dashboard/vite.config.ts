@@ -70,7 +70,7 @@ const prerenderFrontPage: Plugin = {
       name: '{service_name}',
       baseUrl: BASE_URL,
       lead: '{lead}',
-      lifetime: '{lifetime}',
+      instructions: '{agent_text}',
       version: '{version}',
       legalLinks: '{legal_links}',
     }

@@ -10,11 +10,12 @@ export function AgentInstructions() {
     name: settings.branding.name,
     baseUrl: settings.baseUrl,
     lifetime: formatDuration(settings.anonymousLifetime),
+    isAnonymous: settings.anonymousPublishing,
   })
   return (
     <Panel
       title="Tell your coding agent"
-      lead="Paste this text. The agent publishes with one request, then shows you the URL and a link to keep the site."
+      lead={`Paste this text. The agent publishes with one request, then shows you the URL${settings.anonymousPublishing ? ' and a link to keep the site' : ''}.`}
     >
       <CopyBlock text={text} of="the text" />
     </Panel>

@@ -1,5 +1,4 @@
 /** @jsxImportSource preact */
-import { agentText } from '../../protocol/agent-text.ts'
 import { Footer, HomeLink, PUBLIC_LINKS, SkipLink } from '../app/frame-parts.tsx'
 import { archiveCall, claimCommand, command } from './commands.ts'
 
@@ -55,8 +54,8 @@ interface StaticFrontPageProps {
   baseUrl: string
   /** See `frontLead`. */
   lead: string
-  /** Lifetime of a site without an owner, as text. */
-  lifetime: string
+  /** See `agentText`. */
+  instructions: string
   /** The version of the service. */
   version: string
   /** Links to documents of the operator. */
@@ -68,7 +67,7 @@ export function StaticFrontPage({
   name,
   baseUrl,
   lead,
-  lifetime,
+  instructions,
   version,
   legalLinks,
 }: StaticFrontPageProps) {
@@ -106,11 +105,7 @@ export function StaticFrontPage({
             sentence="One request publishes a tar, tar.gz or ZIP."
             code={archiveCall(baseUrl)}
           />
-          <Way
-            title="AI agent"
-            sentence="Give this text to your coding agent."
-            code={agentText({ name, baseUrl, lifetime })}
-          />
+          <Way title="AI agent" sentence="Give this text to your coding agent." code={instructions} />
           <Proofs />
           <p>
             To keep a site, claim it before it expires: <code>{claimCommand(baseUrl)}</code>. See the{' '}

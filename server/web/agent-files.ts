@@ -25,9 +25,8 @@ const MARKDOWN = 'text/markdown; charset=utf-8'
 /** Files by which programs find the API and how to use it, by path; `/` is the front page, `/docs` the guides. */
 export function agentFiles(options: AgentFilesOptions): ReadonlyMap<string, StaticFile> {
   const { settings, clock } = options
-  const { baseUrl, branding } = settings
-  const { name } = branding
-  const text = agentText({ name, baseUrl, lifetime: formatDuration(settings.anonymousLifetime) })
+  const { baseUrl } = settings
+  const text = instructions(settings)
   const recipe = uploadRecipe(options)
   const overview = llmsText(settings, text + recipe)
   const files: [path: string, type: string, content: string][] = [
@@ -45,6 +44,12 @@ export function agentFiles(options: AgentFilesOptions): ReadonlyMap<string, Stat
       staticFile({ path, type, bytes: Buffer.from(content), modifiedAt: clock() }),
     ]),
   )
+}
+
+/** The text for a coding agent on this service. */
+export function instructions(settings: PageSettings): string {
+  const { baseUrl, branding, anonymousLifetime, anonymousPublishing: isAnonymous } = settings
+  return agentText({ name: branding.name, baseUrl, lifetime: formatDuration(anonymousLifetime), isAnonymous })
 }
 
 /**
@@ -75,7 +80,15 @@ export function prefersMarkdown({
 }
 
 function uploadRecipe({ settings }: AgentFilesOptions): string {
-  const { baseUrl, anonymousLifetime, anonymousRequests } = settings
+  const { baseUrl, anonymousLifetime, anonymousRequests, anonymousPublishing } = settings
+  if (!anonymousPublishing)
+    return `
+Publish a zip, tar, tar.gz or HTML file with an API key; the first line of the response is the URL of the site:
+  curl -T site.zip -H 'Authorization: Bearer KEY' ${baseUrl}
+
+Get a key (Node.js 18 or later):
+  ${npxCommand(baseUrl)} login --print-key
+`
   const limit =
     anonymousRequests === UNLIMITED
       ? ''
@@ -93,17 +106,19 @@ Or get the slug, the token and the link as JSON; excluded lists the files that w
 `
 }
 
-function frontPage({ baseUrl, branding }: PageSettings, recipe: string): string {
-  return `${branding.name} publishes static sites. No account is needed.
+function frontPage({ baseUrl, branding, anonymousPublishing }: PageSettings, recipe: string): string {
+  const needed = anonymousPublishing ? 'No account is needed.' : 'Sign in to publish.'
+  const key = anonymousPublishing ? '' : " -H 'Authorization: Bearer KEY'"
+  return `${branding.name} publishes static sites. ${needed}
 ${recipe}
 Publish a folder (Node.js 18 or later):
   ${npxCommand(baseUrl)} publish ./folder
 
 Publish a folder without Node.js:
-  curl -fsSL ${baseUrl}/publish.sh | sh -s ./folder
+  curl -fsSL ${baseUrl}/publish.sh | ${anonymousPublishing ? '' : 'SLIPWAY_KEY=KEY '}sh -s ./folder
 
 Publish text:
-  curl ${baseUrl}/api/v1/publish -H 'Content-Type: application/json' \\
+  curl ${baseUrl}/api/v1/publish -H 'Content-Type: application/json'${key} \\
     -d '{"files": [{"path": "index.html", "content": "<h1>Hello</h1>"}]}'
 
 For coding agents:  ${baseUrl}/llms.txt
@@ -133,7 +148,7 @@ ${links.join('')}`
 }
 
 /** In the format of agent skills: a front matter with name and description. */
-function skill({ baseUrl, branding }: PageSettings, text: string): string {
+function skill({ baseUrl, branding, anonymousPublishing }: PageSettings, text: string): string {
   return `---
 name: publish-site
 description: Publish a static site, page or folder and get a public URL. Use when the user wants to publish, deploy or share HTML or a built front end.
@@ -144,7 +159,7 @@ description: Publish a static site, page or folder and get a public URL. Use whe
 ${text}
 ## With the Model Context Protocol
 
-With tools of ${branding.name} (publish_site, update_files and others), use them in place of the requests above. To add them to a client: the address is ${baseUrl}/mcp (Streamable HTTP) to publish without an account, and ${baseUrl}/mcp/account to sign in by OAuth when the client connects. On a computer with the files, the command ${npxCommand(baseUrl)} mcp serves the same tools over stdio, and publish_folder. Guide: ${baseUrl}/docs/agents.md
+With tools of ${branding.name} (publish_site, update_files and others), use them in place of the requests above. To add them to a client: the address is ${anonymousPublishing ? `${baseUrl}/mcp (Streamable HTTP) to publish without an account, and ` : ''}${baseUrl}/mcp/account to sign in by OAuth when the client connects. On a computer with the files, the command ${npxCommand(baseUrl)} mcp serves the same tools over stdio, and publish_folder. Guide: ${baseUrl}/docs/agents.md
 
 ## From CI
 

@@ -8,7 +8,6 @@ import type { Banner } from '../../protocol/api/banner.ts'
 import type { PageSettings } from '../../protocol/api/page-settings.ts'
 import { DEFAULT_BRANDING, LOGO_PATH, legalLinks } from '../../protocol/branding.ts'
 import { npxCommand } from '../../protocol/client-package.ts'
-import { formatDuration } from '../../protocol/format.ts'
 import { frontLead } from '../../protocol/front-lead.ts'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
@@ -18,6 +17,7 @@ import { type Accents, accentStyle, DEFAULT_ACCENT, type Logo } from '../lib/bra
 import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { escapeHtml, Html, html } from '../lib/html.ts'
+import { instructions } from './agent-files.ts'
 import { GUIDES } from './guides.ts'
 import { type PageResponse, type StaticFile, staticFile, toPageResponse } from './static-file.ts'
 
@@ -252,7 +252,7 @@ function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-const PLACEHOLDERS = /\{(accent|base_url|lead|legal_links|lifetime|npx|service_name|settings|version)\}/g
+const PLACEHOLDERS = /\{(accent|agent_text|base_url|lead|legal_links|npx|service_name|settings|version)\}/g
 
 function replacePlaceholders(
   text: string,
@@ -263,10 +263,10 @@ function replacePlaceholders(
   const links = legalLinks(branding).map(({ label, url }) => html`<a href="${url}">${label}</a>`)
   const values = {
     accent: accents?.light.accent ?? DEFAULT_ACCENT,
+    agent_text: instructions(settings),
     base_url: settings.baseUrl,
     lead: frontLead(settings.anonymousPublishing),
     legal_links: html`${links}`,
-    lifetime: formatDuration(settings.anonymousLifetime),
     npx: npxCommand(settings.baseUrl),
     service_name: branding.name,
     settings: JSON.stringify(settings),

@@ -45,8 +45,26 @@ describe('the pages about the API', () => {
     }
   })
 
+  test('name the key that each request needs where sites need an account', async () => {
+    await using own = await Api.start({ ANONYMOUS: 'off' })
+    for (const [path, headers] of [
+      ['/', { accept: 'text/plain' }],
+      ['/', { accept: 'text/html' }],
+      ['/llms.txt', {}],
+      ['/skill.md', {}],
+    ] as const) {
+      const { text } = await own.request('GET', path, { headers })
+      assert.doesNotMatch(
+        text,
+        /No account|CLAIM_TOKEN|Claim-Token|claimUrl|without an account|unclaimed/,
+        path,
+      )
+      assert.match(text, /Authorization: Bearer KEY/, path)
+    }
+  })
+
   test('are found by programs: llms.txt, a skill, the catalog of APIs, robots.txt', async () => {
-    const text = agentText({ name: 'Slipway', baseUrl: api.baseUrl, lifetime: '24 hours' })
+    const text = agentText({ name: 'Slipway', baseUrl: api.baseUrl, lifetime: '24 hours', isAnonymous: true })
     const llms = await api.request('GET', '/llms.txt')
     assert.ok(llms.text.startsWith('# Slipway\n\n> ') && llms.text.includes(text))
     assert.ok(llms.text.includes(`${api.baseUrl}/mcp/account`))
