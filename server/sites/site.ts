@@ -36,6 +36,7 @@ import type { Version, VersionHeader } from '../store/tables/versions.ts'
 import { renameWithin, type SiteNames } from './names.ts'
 import { hashPassword } from './password.ts'
 import {
+  effectiveMetadata,
   expiryEffect,
   hasImage,
   headMetadata,
@@ -80,7 +81,9 @@ export class Sites extends Component<SitesParts> {
       versionId: displayed?.id ?? '',
       currentVersionId: site.liveVersionId,
       pendingVersionId: pending?.id ?? null,
-      ...headMetadata(site),
+      ...(site.liveVersionId && displayed
+        ? effectiveMetadata(site, displayed, displayed.files)
+        : headMetadata(site)),
       ...this.#appearance(site, displayed),
       viewer: headMetadata(site),
       spaMode: site.spaMode,

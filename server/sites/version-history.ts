@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type FileChanges, PREVIOUS_VERSION } from '../../protocol/api/fields.schema.ts'
-import type { FinalizeResponse } from '../../protocol/api/publish.schema.ts'
+import type { FinalizeResponse, PublishWarning } from '../../protocol/api/publish.schema.ts'
 import type {
   DeleteVersionResponse,
   VersionDetails,
@@ -30,7 +30,7 @@ import type { Site } from '../store/tables/sites.ts'
 import type { Version, VersionHeader } from '../store/tables/versions.ts'
 import { injectionWarnings } from './page-metadata/injected-document.ts'
 import { describePreview, endPreview, requireApproval } from './preview.ts'
-import { findInjection } from './site-metadata.ts'
+import { findInjection, hasImage } from './site-metadata.ts'
 import type { UrlBuilder } from './urls.ts'
 import {
   activateVersion,
@@ -387,9 +387,14 @@ function repeatedLast(versions: readonly VersionHeader[], live: VersionHeader | 
   return [...distinct, ...repeated]
 }
 
+function lostImageWarnings({ liveVersionId, ogImagePath }: Site, { id, files }: Version): PublishWarning[] {
+  if (liveVersionId !== id || ogImagePath === null || hasImage(files, ogImagePath)) return []
+  return [{ file: ogImagePath, message: 'The image of the link preview is not in this version' }]
+}
+
 /**
- * Contract, "Finalize". The warnings are those of the version's rule files, and one when the site's metadata cannot be
- * injected into its root document.
+ * Contract, "Finalize". The warnings are those of the version's rule files, and those of the site's metadata that the
+ * version cannot show.
  */
 export async function buildFinalizeResponse(
   { addresses, blobs }: { addresses: UrlBuilder; blobs: BlobReader },
@@ -398,7 +403,11 @@ export async function buildFinalizeResponse(
   more: { previousVersionId: string | null; replayed: boolean; unchanged?: boolean },
 ): Promise<FinalizeResponse> {
   const injection = findInjection(site, version, addresses)
-  const warnings = [...version.warnings, ...(await injectionWarnings(blobs, injection))]
+  const warnings = [
+    ...version.warnings,
+    ...lostImageWarnings(site, version),
+    ...(await injectionWarnings(blobs, injection)),
+  ]
   const preview = describePreview(addresses, version)
   return {
     success: true,

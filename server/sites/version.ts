@@ -16,13 +16,7 @@ import {
   type Version,
   type VersionHeader,
 } from '../store/tables/versions.ts'
-import {
-  effectiveMetadata,
-  expiryEffect,
-  type HeadMetadata,
-  headMetadata,
-  metadataChange,
-} from './site-metadata.ts'
+import { expiryEffect, type HeadMetadata, headMetadata, metadataChange } from './site-metadata.ts'
 
 /** NOT_FOUND unless the version belongs to the site. */
 export function requireVersion<V extends Pick<Version, 'slug' | 'state'>>(
@@ -71,8 +65,8 @@ export function isEncodable(
 }
 
 /**
- * Moves the site's one pointer. Metadata of the publish is applied when its version goes live for the first time. An
- * Open Graph image that the version does not contain is cleared. Encodings may be missing, because the metadata has
+ * Moves the site's one pointer. Metadata of the publish is applied when its version goes live for the first time.
+ * Encodings may be missing, because the metadata has
  * changed since they were made. `change` is stored with the version. Returns the site as it is then.
  */
 export async function activateVersion(
@@ -90,7 +84,6 @@ export async function activateVersion(
   await recordFormerFiles(tx, site, replacement, now)
   const activated = {
     ...(first ? metadataChange(version.metadata, now) : {}),
-    ...effectiveMetadata(site, version, version.files),
     isFinalized: true,
     liveVersionId: version.id,
     previousVersionId,
@@ -100,7 +93,7 @@ export async function activateVersion(
   await tx.sites.update(site.slug, activated)
   await tx.versions.update(version.id, {
     ...change,
-    isEncoded: !isEncodable(version, activated),
+    isEncoded: !isEncodable(version, { ...site, ...activated }),
     lastLiveAt: now,
     ...(first ? { publishedAt: now, baseVersionId: site.liveVersionId } : {}),
   })

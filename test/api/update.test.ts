@@ -140,14 +140,24 @@ describe('the metadata in an update', () => {
     assert.equal((await owner.client.details(slug)).title, 'Old')
   })
 
-  test('clears an image that the version does not have', async () => {
-    const { slug } = await api.publish(
-      owner.client,
-      { 'index.html': 'x', 'a.png': 'a' },
-      { ogImagePath: 'a.png' },
-    )
-    await api.publish(owner.client, { 'index.html': 'x' }, { slug })
-    assert.equal((await owner.client.details(slug)).ogImagePath, null)
+  test('has no image that its version does not have, and has it again with the next one that does', async () => {
+    const contents = { 'index.html': 'x', 'a.png': 'a' }
+    const { slug, siteUrl } = await api.publish(owner.client, contents, { ogImagePath: 'a.png' })
+    const image = async () => {
+      const { ogImagePath, viewer } = await owner.client.details(slug)
+      assert.equal(viewer.ogImagePath, 'a.png')
+      assert.equal(/og:image/.test(await text(siteUrl)), ogImagePath !== null)
+      return ogImagePath
+    }
+    const { warnings } = await api.publish(owner.client, { 'index.html': 'x' }, { slug })
+    const message = 'The image of the link preview is not in this version'
+    assert.deepEqual([await image(), warnings], [null, [{ file: 'a.png', message }]])
+    await api.publish(owner.client, { ...contents, 'index.html': 'y' }, { slug })
+    assert.equal(await image(), 'a.png')
+    await owner.client.restore(slug, 'previous')
+    assert.equal(await image(), null)
+    await owner.client.restore(slug, 'previous')
+    assert.equal(await image(), 'a.png')
   })
 })
 
