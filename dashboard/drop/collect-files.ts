@@ -14,18 +14,12 @@ import { describeIndexAlias, findIndexAliases } from '../../protocol/manifest/ro
 import { normalizeNfc } from '../../protocol/manifest/unicode.ts'
 import type { Source, ZipListingEntry } from './reader/messages.ts'
 import { type Reader, ReadingFault } from './reader/reader.ts'
-import type { Selection } from './selection.ts'
+import type { FileChange, Selection } from './selection.ts'
 import { UnpublishableError } from './unpublishable-error.ts'
 import { readEntries, readFile, walk } from './walk.ts'
 
 /** A candidate file. */
-export interface CollectedFile extends NamedFile {
-  source: Source
-  /** Why it cannot be extracted from its zip. */
-  problem?: string
-  /** The `index.html` of a folder whose index has another name; a site that is added to may have one. */
-  isIndexAlias?: true
-}
+export interface CollectedFile extends NamedFile, Omit<Candidate, 'path' | 'size'> {}
 
 /** The contents of a drop. */
 export interface CollectedFiles {
@@ -36,6 +30,8 @@ export interface CollectedFiles {
   notes: string[]
   /** Name of its zip. */
   zip?: string
+  /** Whether the site keeps its other files. */
+  isChange?: true
 }
 
 /** A file with its path, before any decision. */
@@ -43,8 +39,12 @@ interface Candidate {
   path: string
   size: number
   source: Source
+  /** Why it cannot be extracted from its zip. */
   problem?: string
+  /** The `index.html` of a folder whose index has another name; a site that is added to may have one. */
   isIndexAlias?: true
+  /** By default, it follows from the path and the content. */
+  contentType?: string | undefined
 }
 
 /** Maximum length of a path, twice what a site allows. */
@@ -56,7 +56,8 @@ export async function collectFiles(
   reader: Reader,
   signal: AbortSignal,
 ): Promise<CollectedFiles> {
-  const { entries, files } = picked
+  const { entries, files, change } = picked
+  if (change) return collectChange(change)
   const [only] = entries
   if (entries.length === 1 && files.length === 0 && only!.isDirectory)
     return collectFolder(only as FileSystemDirectoryEntry, signal)
@@ -65,6 +66,11 @@ export async function collectFiles(
   const candidates = files.map((file) => ({ path: relativePath(file), size: file.size, source: file }))
   const own = candidates.find(({ path }) => path === IGNORE_FILE)
   return applyIgnoreRules(candidates, await parseRules(own?.source))
+}
+
+function collectChange({ files }: FileChange): CollectedFiles {
+  const candidates = files.map((file) => ({ ...file, size: file.source.size }))
+  return { files: toCollected(candidates), ignored: [], notes: [], isChange: true }
 }
 
 async function collectFolder(folder: FileSystemDirectoryEntry, signal: AbortSignal): Promise<CollectedFiles> {

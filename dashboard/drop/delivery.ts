@@ -43,6 +43,8 @@ interface DeliveryOptions {
   digest: string
   destination: Destination
   mode: UpdateMode
+  /** Noted with the version. */
+  message: string | undefined
   /** Fingerprints. */
   allowSecrets: string[]
   /** Concurrent uploads. */
@@ -114,6 +116,7 @@ async function publishOnce(
     digest,
     destination,
     mode,
+    message,
     parallel,
     signal,
     onStarted,
@@ -127,6 +130,7 @@ async function publishOnce(
   const { published, site } = await publishRemembered({
     files,
     ...(mode === 'merge' && { merge: true }),
+    message,
     allowSecrets,
     concurrency: parallel,
     signal,

@@ -11,6 +11,7 @@ import { setElementTarget } from './window-drop.tsx'
 //
 //   useSiteTarget(slug, name)                                  the whole window, on every page of a site
 //   <DropToUpdate slug={slug} onPublished={reload} />          a box with buttons, on the page that shows the progress
+//   <SitePublication slug={slug} onPublished={reload} />       only the progress
 //   <DropOnSite slug={slug} name={name} onPublished={reload}>…</DropOnSite>   around a row or a card of a list
 //
 // The components show progress in place: findings to confirm, the progress bar, errors, the result. A publication
@@ -18,38 +19,44 @@ import { setElementTarget } from './window-drop.tsx'
 // new version is live, and again when it is rolled back, only while the page is shown; the resource `sites` has been
 // invalidated before.
 
-interface DropToUpdateProps {
+interface SitePublicationProps {
   slug: string
   onPublished?: (() => void) | undefined
+  /** Shown while nothing is published. */
+  children?: ComponentChildren
 }
 
 export const Publishing = lazyComponent('the part that publishes', () =>
   import('./publishing.tsx').then(({ Publishing }) => Publishing),
 )
 
-export function DropToUpdate({ slug, onPublished }: DropToUpdateProps) {
+/** What is being published to a site. */
+export function SitePublication({ slug, onPublished, children }: SitePublicationProps) {
   const job = useSignal(jobAt(slug))
-  if (job) return <Publishing key={job} job={job} place={slug} onPublished={onPublished} />
+  return job ? <Publishing key={job} job={job} place={slug} onPublished={onPublished} /> : children
+}
+
+export function DropToUpdate({ slug, onPublished }: Omit<SitePublicationProps, 'children'>) {
   return (
-    <DropBox
-      size="panel"
-      title="Drop a folder, files or a ZIP to update this site"
-      phoneTitle="Choose files to update this site"
-      onPicked={(picked) => beginJob(slug, picked, { kind: 'own', slug })}
-    />
+    <SitePublication slug={slug} onPublished={onPublished}>
+      <DropBox
+        size="panel"
+        title="Drop a folder, files or a ZIP to update this site"
+        phoneTitle="Choose files to update this site"
+        onPicked={(picked) => beginJob(slug, picked, { kind: 'own', slug })}
+      />
+    </SitePublication>
   )
 }
 
-interface DropOnSiteProps extends DropToUpdateProps {
+interface DropOnSiteProps extends SitePublicationProps {
   name: string
   /** Whether it accepts files. */
   canChange: boolean
-  children: ComponentChildren
 }
 
 export function DropOnSite({ slug, name, canChange, onPublished, children }: DropOnSiteProps) {
   const box = useRef<HTMLDivElement>(null)
-  const job = useSignal(jobAt(slug))
   useEffect(
     () => (canChange ? setElementTarget(box.current!, siteTarget(slug, name)) : undefined),
     [slug, name, canChange],
@@ -57,7 +64,7 @@ export function DropOnSite({ slug, name, canChange, onPublished, children }: Dro
   return (
     <div ref={box} class="drop-on">
       {children}
-      {job && <Publishing key={job} job={job} place={slug} onPublished={onPublished} />}
+      <SitePublication slug={slug} onPublished={onPublished} />
     </div>
   )
 }

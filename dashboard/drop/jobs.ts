@@ -1,5 +1,6 @@
 import { signedInAs } from '../api/session.ts'
 import { Signal } from '../api/signal.ts'
+import { showToast } from '../kit/toast.tsx'
 import type { Destination } from './destination.ts'
 import type { Publication, Step } from './publication.ts'
 import type { Selection } from './selection.ts'
@@ -15,6 +16,8 @@ export interface Job {
   publication?: Publication
 }
 
+export const WAIT_FOR_UPLOAD = 'Wait until the current upload has finished.'
+
 /** The step of no job. */
 export const NOTHING = new Signal<Step>({ at: 'scanning' })
 
@@ -27,8 +30,12 @@ export function jobAt(place: string): Signal<Job | undefined> {
   return job
 }
 
-/** Starts a job in place of an earlier one. */
+/** Starts a job in place of an earlier one that is not busy. */
 export function beginJob(place: string, picked: Selection, destination: Destination): void {
+  if (isBusyAt(place)) {
+    showToast(WAIT_FOR_UPLOAD)
+    return
+  }
   endJob(place)
   const step = new Signal<Step>({ at: 'scanning' })
   jobAt(place).value = { picked, destination, step, owner: signedInAs.value }
@@ -41,6 +48,11 @@ export function endJob(place: string): void {
 }
 
 /** Whether work is in progress that another drop must not end. */
+export function isBusyAt(place: string): boolean {
+  const job = jobAt(place).value
+  return job !== undefined && isBusy(job.step.value)
+}
+
 export function isBusy({ at }: Step): boolean {
   return at === 'scanning' || at === 'reading' || at === 'uploading'
 }

@@ -28,10 +28,11 @@ export function hasQuestion({ errors, warnings, files }: Preflight): boolean {
 }
 
 export function runPreflight(gathered: CollectedFiles, limits: FileLimits | undefined): Preflight {
-  const { files } = gathered
+  const { files, isChange } = gathered
   const fine = files.filter((file) => !isUnpublishable(file, limits))
   const helps = fine.length > 0 && fine.length < files.length && validateFolder(fine, limits).length === 0
-  const suggestedFolder = suggestFolder(files)
+  const suggestedFolder = isChange ? undefined : suggestFolder(files)
+  const paths = files.map(({ path }) => path)
   return {
     ...gathered,
     limits,
@@ -39,7 +40,7 @@ export function runPreflight(gathered: CollectedFiles, limits: FileLimits | unde
       ...groupProblems(files.flatMap(unpackProblem)).map(({ path, problem }) => `${path} ${problem}`),
       ...validateFolder(files, limits),
     ],
-    warnings: [...caseCollisions(files), missingIndexWarning(files.map(({ path }) => path)) ?? []].flat(),
+    warnings: [...caseCollisions(files), (!isChange && missingIndexWarning(paths)) || []].flat(),
     ...(helps && { publishable: fine }),
     ...(suggestedFolder !== undefined && { suggestedFolder }),
   }

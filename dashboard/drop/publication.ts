@@ -78,7 +78,7 @@ export class Publication {
   }
 
   /** Publishes the findings. Asks before an update without a mode removes much of the live version. */
-  publish(found: Preflight, mode?: UpdateMode, allowSecrets: string[] = []): void {
+  publish(found: Preflight, mode: UpdateMode = found.isChange && 'merge', allowSecrets: string[] = []): void {
     this.#last = { found, mode, allowSecrets }
     void this.#run(() => this.#publish(found, mode, allowSecrets))
   }
@@ -163,6 +163,7 @@ export class Publication {
       digest,
       destination: this.destination,
       mode,
+      message: this.#picked.change?.message,
       allowSecrets,
       parallel: parallelFor(wanted),
       signal: this.#stop.signal,
@@ -188,7 +189,7 @@ export class Publication {
     })
     const { hashes, types, bytes: buffered } = digest
     return files.map((file, at) => {
-      const read = { hash: hashes[at]!, contentType: types[at]! }
+      const read = { hash: hashes[at]!, contentType: file.contentType ?? types[at]! }
       return { ...read, ...this.#publishFile(file, buffered[at]) }
     })
   }

@@ -28,6 +28,7 @@ interface PublishingProps {
 
 /** One drop from its scan to its address. */
 export function Publishing({ job, place, onPublished }: PublishingProps) {
+  const isNew = !job.publication
   job.publication ??= startPublication(job, place)
   const { publication } = job
   const step = useSignal(job.step)
@@ -42,9 +43,14 @@ export function Publishing({ job, place, onPublished }: PublishingProps) {
     return () => void visiblePlaces.delete(place)
   }, [place])
   useEffect(() => void PublishedView.preload(), [])
+  const box = useRef<HTMLDivElement>(null)
+  // The user may have scrolled to the row of a file.
+  useEffect(() => {
+    if (isNew && !isWholePage) box.current!.scrollIntoView({ block: 'nearest' })
+  }, [])
   const close = () => endJob(place)
   return (
-    <div class={`${isWholePage ? '' : 'panel'} stack publishing`}>
+    <div ref={box} class={`${isWholePage ? '' : 'panel'} stack publishing`}>
       <p class="visually-hidden" role="status">
         {announce(step)}
       </p>

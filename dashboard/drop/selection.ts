@@ -6,6 +6,16 @@ export interface Selection {
   files: File[]
   /** Whether the user confirms it even without findings: a paste happens without a label that names what it does. */
   needsConfirmation?: boolean
+  /** In place of the others. */
+  change?: FileChange
+}
+
+/** Files to add or to replace, as they are, in a site that keeps its other files. */
+export interface FileChange {
+  /** By default, the type follows from the path and the content. */
+  files: { path: string; source: File; contentType?: string | undefined }[]
+  /** Noted with the version. */
+  message: string
 }
 
 /** The contents of a drop. Must be read in the event handler: the browser clears it afterwards. */

@@ -3,7 +3,7 @@ import { useLocation } from 'preact-iso'
 import { stripControlChars } from '../../protocol/format.ts'
 import { Icon } from '../kit/icon.tsx'
 import { showToast } from '../kit/toast.tsx'
-import { beginJob, isBusy, jobAt } from './jobs.ts'
+import { beginJob, isBusyAt, WAIT_FOR_UPLOAD } from './jobs.ts'
 import { type DropTarget, pageTarget } from './page-target.ts'
 import { carriesFiles, readDrop, readPaste, type Selection } from './selection.ts'
 
@@ -53,7 +53,7 @@ export function WindowDrop() {
     <div class={`drop-overlay ${hover.element ? 'on-element' : ''}`} aria-hidden="true">
       <p class="drop-label">
         <Icon name={isOpen ? 'upload' : 'clock'} size={28} />
-        {isOpen ? stripControlChars(hover.target.label) : 'Wait until the current upload has finished'}
+        {isOpen ? stripControlChars(hover.target.label) : WAIT_FOR_UPLOAD}
       </p>
     </div>
   )
@@ -112,10 +112,8 @@ function findTarget({ target }: DragEvent): Hover | undefined {
   return own ? { target: own, element: element! } : { target: pageTarget.value, element: undefined }
 }
 
-/** Another drop must not end work in progress. */
 function accepts({ place }: DropTarget): boolean {
-  const job = jobAt(place).value
-  return !job || !isBusy(job.step.value)
+  return !isBusyAt(place)
 }
 
 function isDialogOpen(): boolean {

@@ -11,7 +11,7 @@ import {
   forgetAnonymous,
   rememberAnonymous,
 } from '../drop/anonymous-sites.ts'
-import { endJob, isBusy, jobAt } from '../drop/jobs.ts'
+import { endJob, isBusyAt, WAIT_FOR_UPLOAD } from '../drop/jobs.ts'
 import { anonymousTarget, FRONT_PLACE } from '../drop/page-target.ts'
 import { setElementTarget } from '../drop/window-drop.tsx'
 import { Button, ButtonLink } from '../kit/button.tsx'
@@ -146,8 +146,7 @@ function ignoreGone(error: unknown): void {
 function useUpdate(): (site: AnonymousSite) => void {
   const { path, route } = useLocation()
   return (site) => {
-    const job = jobAt(FRONT_PLACE).value
-    if (job && isBusy(job.step.value)) return showToast('Wait until the current upload has finished.')
+    if (isBusyAt(FRONT_PLACE)) return showToast(WAIT_FOR_UPLOAD)
     endJob(FRONT_PLACE)
     updatedSite.value = site
     if (path !== '/') route('/')

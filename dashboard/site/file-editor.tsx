@@ -39,7 +39,7 @@ interface FileEditorProps {
 }
 
 /** Edits a text file. Saving publishes a version. */
-export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditorProps) {
+export function FileEditor({ site, file: { path, contentType }, onLive, onClose }: FileEditorProps) {
   const { slug } = site
   // Another version of this page may go live while the text is edited.
   const [versionId] = useState(site.currentVersionId)
@@ -54,7 +54,8 @@ export function FileEditor({ site, file: { path }, onLive, onClose }: FileEditor
   const save = useAction(async (baseVersionId: string | null = versionId) => {
     if (!isChanged) return
     const lines = value.hasCarriageReturns ? text.replaceAll('\n', '\r\n') : text
-    const change = { put: { [path]: new Blob([lines]) }, baseVersionId, allowSecrets: allowed.current }
+    const put = { [path]: new Blob([lines], { type: contentType }) }
+    const change = { put, baseVersionId, allowSecrets: allowed.current }
     await publishChange(site, { ...change, message: `Edit ${path}`, done: `${path} saved.` }, onLive)
     onClose()
   })

@@ -5,7 +5,8 @@ import { toDisplayError } from '../api/display-error.ts'
 import { Menu, type MenuItem } from '../kit/menu.tsx'
 import { showToast } from '../kit/toast.tsx'
 import { FileEditor, isEditable } from './file-editor.tsx'
-import { publishChange, type SiteChange } from './publish-change.ts'
+import { publishChange } from './publish-change.ts'
+import { putFiles } from './put-files.ts'
 
 interface FileMenuProps {
   site: SiteDetails
@@ -19,7 +20,8 @@ export function FileMenu({ site, file, onLive }: FileMenuProps) {
   const { path } = file
   const [isEditing, setEditing] = useState(false)
   const input = useRef<HTMLInputElement>(null)
-  const publish = async (change: SiteChange) => {
+  const remove = async () => {
+    const change = { delete: [path], message: `Delete ${path}`, done: `${path} deleted.` }
     try {
       await publishChange(site, change, onLive)
     } catch (error) {
@@ -29,8 +31,7 @@ export function FileMenu({ site, file, onLive }: FileMenuProps) {
   const replace = ({ currentTarget }: { currentTarget: HTMLInputElement }) => {
     const [picked] = currentTarget.files ?? []
     currentTarget.value = ''
-    if (picked)
-      void publish({ put: { [path]: picked }, message: `Replace ${path}`, done: `${path} replaced.` })
+    if (picked) putFiles(site, { [path]: picked }, `Replace ${path}`)
   }
   const items: MenuItem[] = [{ name: 'Replace file', icon: 'upload', onClick: () => input.current!.click() }]
   if (isEditable(file)) items.unshift({ name: 'Edit text', icon: 'edit', onClick: () => setEditing(true) })
@@ -39,7 +40,7 @@ export function FileMenu({ site, file, onLive }: FileMenuProps) {
       name: 'Delete file',
       icon: 'trash',
       danger: true,
-      onClick: () => publish({ delete: [path], message: `Delete ${path}`, done: `${path} deleted.` }),
+      onClick: remove,
     })
   return (
     <span>

@@ -1,17 +1,14 @@
 import { useRef, useState } from 'preact/hooks'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { pluralize } from '../../protocol/format.ts'
-import { handleSubmit, useAction } from '../api/action.ts'
+import { handleSubmit } from '../api/action.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { TextField } from '../kit/field.tsx'
-import { ErrorNotice } from '../kit/notice.tsx'
-import { publishChange } from './publish-change.ts'
+import { putFiles } from './put-files.ts'
 
 interface AddFilesProps {
   site: SiteDetails
-  /** Called when another version is live. */
-  onLive: () => void
 }
 
 /** Adds files to the live version, or replaces them. */
@@ -41,7 +38,7 @@ interface AddFilesDialogProps extends AddFilesProps {
 /** Names shown in the dialog. */
 const MAX_NAMES = 20
 
-function AddFilesDialog({ site, picked, onLive, onClose }: AddFilesDialogProps) {
+function AddFilesDialog({ site, picked, onClose }: AddFilesDialogProps) {
   const [folder, setFolder] = useState('')
   const parts = folder.split('/').map((part) => part.trim())
   const prefix = parts.filter((part) => part !== '').join('/')
@@ -51,16 +48,12 @@ function AddFilesDialog({ site, picked, onLive, onClose }: AddFilesDialogProps) 
   const paths = Object.keys(put)
   const replaced = site.files.filter(({ path }) => path in put).length
   const count = pluralize(paths.length, 'file')
-  const add = useAction(async () => {
-    await publishChange(
-      site,
-      { put, message: `Add ${paths.join(', ')}`, done: `${count} published.` },
-      onLive,
-    )
+  const add = () => {
+    putFiles(site, put, `Add ${paths.join(', ')}`)
     onClose()
-  })
+  }
   return (
-    <Dialog title={`Add ${count}?`} onClose={onClose} stays={add.busy}>
+    <Dialog title={`Add ${count}?`} onClose={onClose}>
       <form class="stack" onSubmit={handleSubmit(add)}>
         <ul class="plain-list paths">
           {paths.slice(0, MAX_NAMES).map((path) => (
@@ -78,14 +71,9 @@ function AddFilesDialog({ site, picked, onLive, onClose }: AddFilesDialogProps) 
           onWrite={setFolder}
         />
         {replaced > 0 && <p>{`Replaces ${pluralize(replaced, 'existing file')}.`}</p>}
-        <ErrorNotice error={add.error} />
         <div class="choices">
-          <Button variant="main" busy={add.busy}>
-            Publish {count}
-          </Button>
-          <Button disabled={add.busy} onClick={onClose}>
-            Cancel
-          </Button>
+          <Button variant="main">Publish {count}</Button>
+          <Button onClick={onClose}>Cancel</Button>
         </div>
       </form>
     </Dialog>

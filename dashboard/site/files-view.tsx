@@ -4,6 +4,7 @@ import type { FileEntry } from '../../protocol/api/fields.schema.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { formatBytes, formatNumber, pluralize } from '../../protocol/format.ts'
 import { isRuleFile } from '../../protocol/manifest/rule-files.ts'
+import { SitePublication } from '../drop/drop-to-update.tsx'
 import { TextField } from '../kit/field.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { Empty, Panel } from '../kit/panel.tsx'
@@ -39,37 +40,40 @@ export function FilesView({ site, onLive }: FilesViewProps) {
   const menu = (file: FileEntry) => canOpen && <FileMenu site={site} file={file} onLive={onLive} />
   const row = { toUrl, menu }
   return (
-    <Panel
-      title="Files"
-      actions={
-        <div class="choices">
-          <p class="quiet">{`${pluralize(tree.count, 'file')}, ${formatBytes(tree.bytes)}`}</p>
-          {canOpen && <AddFiles site={site} onLive={onLive} />}
-        </div>
-      }
-      lead={!isLive && 'Files can be opened once all are uploaded.'}
-    >
-      {site.files.length > OPEN_FOLDERS_THRESHOLD && (
-        <TextField
-          label="Search"
-          type="search"
-          placeholder="Name or folder"
-          value={wanted}
-          onWrite={want}
-          hint={<span role="status">{found && formatFound(found.length, site.files.length)}</span>}
-        />
-      )}
-      {found?.length === 0 && <Empty title={`No files match "${wanted.trim()}".`} />}
-      {found ? (
-        <ul class="files">
-          {found.slice(0, MAX_SEARCH_RESULTS).map((file) => (
-            <FileRow key={file.path} file={{ ...file, name: file.path }} {...row} />
-          ))}
-        </ul>
-      ) : (
-        <Entries folder={tree} depth={0} isOpen={site.files.length <= OPEN_FOLDERS_THRESHOLD} {...row} />
-      )}
-    </Panel>
+    <>
+      <SitePublication slug={site.slug} onPublished={onLive} />
+      <Panel
+        title="Files"
+        actions={
+          <div class="choices">
+            <p class="quiet">{`${pluralize(tree.count, 'file')}, ${formatBytes(tree.bytes)}`}</p>
+            {canOpen && <AddFiles site={site} />}
+          </div>
+        }
+        lead={!isLive && 'Files can be opened once all are uploaded.'}
+      >
+        {site.files.length > OPEN_FOLDERS_THRESHOLD && (
+          <TextField
+            label="Search"
+            type="search"
+            placeholder="Name or folder"
+            value={wanted}
+            onWrite={want}
+            hint={<span role="status">{found && formatFound(found.length, site.files.length)}</span>}
+          />
+        )}
+        {found?.length === 0 && <Empty title={`No files match "${wanted.trim()}".`} />}
+        {found ? (
+          <ul class="files">
+            {found.slice(0, MAX_SEARCH_RESULTS).map((file) => (
+              <FileRow key={file.path} file={{ ...file, name: file.path }} {...row} />
+            ))}
+          </ul>
+        ) : (
+          <Entries folder={tree} depth={0} isOpen={site.files.length <= OPEN_FOLDERS_THRESHOLD} {...row} />
+        )}
+      </Panel>
+    </>
   )
 }
 

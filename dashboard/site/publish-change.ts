@@ -1,6 +1,6 @@
 // With this chunk: later it may be out of reach.
 import '../../client/sdk/publish.ts'
-import type { Published, PublishFile } from '../../client/sdk/slipway.ts'
+import type { Published } from '../../client/sdk/slipway.ts'
 import { MAX_MESSAGE_LENGTH } from '../../protocol/api/publish.ts'
 import type { SiteDetails } from '../../protocol/api/sites.schema.ts'
 import { invalidate } from '../api/resource.ts'
@@ -10,7 +10,7 @@ import { drawVersion } from '../thumbnail/draw-version.ts'
 import { undoVersion } from './undo-version.ts'
 
 export interface SiteChange {
-  /** Files to add or replace, by path. */
+  /** Files to add or replace, by path, with their types. */
   put?: Record<string, Blob>
   /** Paths of files to delete. */
   delete?: string[]
@@ -32,17 +32,12 @@ export async function publishChange(
   { put = {}, delete: deleted, baseVersionId, message, done, ...metadata }: SiteChange,
   onLive: () => void,
 ): Promise<Published> {
-  const types = new Map(known.map(({ path, contentType }) => [path, contentType]))
-  const files = await Promise.all(
-    Object.entries(put).map(
-      async ([path, bytes]): Promise<PublishFile> => ({
-        path,
-        size: bytes.size,
-        contentType: types.get(path) ?? (await findType(path, bytes)),
-        open: () => bytes,
-      }),
-    ),
-  )
+  const files = Object.entries(put).map(([path, bytes]) => ({
+    path,
+    size: bytes.size,
+    contentType: bytes.type,
+    open: () => bytes,
+  }))
   const published = await slipway.publish({
     slug,
     files,
@@ -74,10 +69,4 @@ export async function publishChange(
   const manifest = known.filter(({ path }) => !deleted?.includes(path))
   void drawVersion(published, atHand, manifest)
   return published
-}
-
-/** Loads the table of types when a file is added. */
-async function findType(path: string, bytes: Blob): Promise<string> {
-  const { mediaType, SNIFFED_BYTES } = await import('../../protocol/manifest/media-type.ts')
-  return mediaType(path, new Uint8Array(await bytes.slice(0, SNIFFED_BYTES).arrayBuffer()))
 }

@@ -9,16 +9,17 @@ import {
   buildZip,
   dragOver,
   dropOn,
+  holdUploads,
   liveAt,
   pickFiles,
   pickFolder,
   recordCalls,
+  UPLOADS,
   visited,
 } from './file-drop.ts'
 import { disk, web } from './shared.ts'
 import { newAddress, type Owner, requiresBrowser, signInElsewhere, undone } from './web-fixture.ts'
 
-const UPLOADS = '**/api/v1/_upload/**'
 const CONNECTION_LOST = /^(You're offline|Can't reach the server)\. The upload resumes when/
 const FILM = Buffer.alloc(6_000_000, 'film')
 
@@ -466,13 +467,6 @@ async function copyPicture(): Promise<void> {
   canvas.getContext('2d')
   const blob = await canvas.convertToBlob()
   await navigator.clipboard.write([new ClipboardItem({ 'image/png': blob })])
-}
-
-/** Holds every upload back; `first` resolves with the first one. */
-async function holdUploads(page: Page): Promise<{ first: Promise<void> }> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  await page.route(UPLOADS, () => resolve())
-  return { first: promise }
 }
 
 function isBundle(request: Request): boolean {

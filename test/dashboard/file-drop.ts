@@ -126,3 +126,17 @@ export async function liveAt(page: Page): Promise<string> {
   }
   return (await page.locator('.result .address').getAttribute('href'))!
 }
+
+/** Requests that upload files. */
+export const UPLOADS = '**/api/v1/_upload/**'
+
+/** Holds every upload back until `release`; `first` resolves with the first one. */
+export async function holdUploads(page: Page): Promise<{ first: Promise<void>; release(): void }> {
+  const [first, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await page.route(UPLOADS, async (route) => {
+    first.resolve()
+    await released.promise
+    await route.continue()
+  })
+  return { first: first.promise, release: released.resolve }
+}

@@ -3,11 +3,11 @@ import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { toFiles, toManifest } from '../api/content.ts'
 import { makeSecret } from '../api/planted-secrets.ts'
-import { sendRequest } from '../support/http-client.ts'
+import { getUrl, sendRequest } from '../support/http-client.ts'
 import { pluck } from '../support/pluck.ts'
 import { testVariant } from '../support/variants.ts'
 import { memoryFolder } from '../tools/memory-folder.ts'
-import { toUpload, visited } from './file-drop.ts'
+import { holdUploads, toUpload, visited } from './file-drop.ts'
 import { web } from './shared.ts'
 import { type Account, type Owner, requiresBrowser, textsAre, undone } from './web-fixture.ts'
 
@@ -291,7 +291,10 @@ describe('a site', requiresBrowser, () => {
   test('files are edited, added, replaced and deleted, each as a version that can be undone', async () => {
     const contents = { 'index.html': '<h1>Old</h1>\r\n<p>text</p>', 'b.bin': 'b' }
     const { page, owner } = await web.asOwner()
-    const { slug, siteUrl } = await owner.client.publish({ files: toFiles(contents) })
+    const files = toFiles(contents)
+    const { slug, siteUrl } = await owner.client.publish({
+      files: files.with(1, { ...files[1]!, contentType: 'text/x-log' }),
+    })
     await page.goto(web.url(`/sites/${slug}/files`))
     const act = async (path: string, name: string) => {
       await page.getByRole('button', { name: `Actions for ${path}` }).click()
@@ -319,26 +322,42 @@ describe('a site', requiresBrowser, () => {
     await undone(page).waitFor()
     assert.equal(await visited(siteUrl), contents['index.html'])
 
-    await page.getByLabel('Files to add').setInputFiles([toUpload('c.txt', 'c'), toUpload('empty.txt', '')])
+    const panel = page.locator('.publishing')
+    const result = (change: string) => panel.getByText(change).waitFor()
+    const secret = makeSecret()
+    await page
+      .getByLabel('Files to add')
+      .setInputFiles([toUpload('c.txt', secret), toUpload('empty.txt', '')])
     await page.getByLabel('Folder', { exact: true }).fill('/notes/')
+    const held = await holdUploads(page)
     await page.getByRole('button', { name: 'Publish 2 files' }).click()
-    await page.getByText('2 files published.').waitFor()
+    await held.first
+    await page.getByRole('progressbar', { name: 'Uploading' }).waitFor()
+    await page.getByLabel('Replace b.bin').setInputFiles([toUpload('x.bin', 'bb')])
+    await page.getByText('Wait until the current upload has finished.').waitFor()
+    await owner.assertReadableInAllViewports()
+    held.release()
+    await page.getByRole('button', { name: /^Allow for this site: .* notes\/c\.txt, line 1$/ }).click()
+    await result('2 files added, 2 unchanged.')
+    assert.equal(await visited(`${siteUrl}notes/c.txt`), secret)
     await edit('notes/c.txt')
     await page.getByLabel('Content').fill('')
     await page.getByRole('button', { name: 'Save as new version' }).click()
     await page.getByText('notes/c.txt saved.').waitFor()
     assert.equal(await visited(`${siteUrl}notes/c.txt`), '')
     await page.getByLabel('Replace b.bin').setInputFiles([toUpload('x.bin', 'bb')])
-    await page.getByText('b.bin replaced.').waitFor()
-    assert.equal(await visited(`${siteUrl}b.bin`), 'bb')
+    await result('1 file changed, 3 unchanged.')
+    const { text, headers } = await getUrl(`${siteUrl}b.bin`)
+    assert.deepEqual([text, headers['content-type']], ['bb', 'text/x-log'])
+    await panel.getByRole('button', { name: 'Undo' }).click()
+    await undone(page).waitFor()
+    assert.equal(await visited(`${siteUrl}b.bin`), 'b')
     assert.deepEqual(await paths(), ['b.bin', 'index.html', 'notes/c.txt', 'notes/empty.txt'])
     await edit('index.html')
-    const secret = makeSecret()
-    await content.fill(secret)
+    await content.fill(makeSecret())
     await page.getByRole('button', { name: 'Save as new version' }).click()
     await dialog.getByRole('button', { name: /^Allow for this site: .* index\.html, line 1$/ }).click()
     await page.getByText('index.html saved.').waitFor()
-    assert.equal(await visited(siteUrl), secret)
     await act('b.bin', 'Delete file')
     await page.getByText('b.bin deleted.').waitFor()
     assert.deepEqual(await paths(), ['index.html', 'notes/c.txt', 'notes/empty.txt'])
@@ -358,7 +377,7 @@ describe('a site', requiresBrowser, () => {
     await owner.client.publish({ slug, files: toFiles({ 'index.html': 'theirs', 'b.txt': 'b' }) })
     // A change of this page over that version does not make it the base of the edit.
     await page.getByLabel('Replace b.txt').setInputFiles([toUpload('b.txt', 'bb')])
-    await page.getByText('b.txt replaced.').waitFor()
+    await page.getByText('1 file changed, 1 unchanged.').waitFor()
     await page.getByRole('button', { name: 'Save as new version' }).click()
     await page.getByText(/^You, from the browser · Replace b.txt · 1 file changed · just now$/).waitFor()
     await page.getByRole('button', { name: 'Show the live text' }).click()
