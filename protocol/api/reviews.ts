@@ -29,4 +29,5 @@ export const MAX_NEIGHBOUR_LENGTH = 100
 /** Of a subject: a preview, or the live version of a site. */
 export const MAX_THREADS = 500
 export const MAX_REPLIES = 100
+export const MAX_DECISIONS = 500
 export const MAX_REVIEW_LINKS = 20

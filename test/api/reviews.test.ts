@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SiteReview, Slipway, SlipwayError } from '../../client/sdk/slipway.ts'
 import type { ErrorCode } from '../../protocol/api/errors.schema.ts'
-import { MAX_COMMENT_LENGTH, MAX_REPLIES, MAX_REVIEW_LINKS, MAX_THREADS } from '../../protocol/api/reviews.ts'
+import {
+  MAX_COMMENT_LENGTH,
+  MAX_DECISIONS,
+  MAX_REPLIES,
+  MAX_REVIEW_LINKS,
+  MAX_THREADS,
+} from '../../protocol/api/reviews.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { type Account, DAY_MS, expectFailure, HOUR_MS, MINUTE_MS, startApi } from './api.ts'
 import { mailsTo } from './sign-in-mails.ts'
@@ -513,6 +519,34 @@ describe('a site that requires approval', () => {
       await owner.client.removeCollaborator(slug, colleague.email)
       assert.equal(await outcome(owner.client.promote(slug, 'spring')), promotes ? 'ok' : 'APPROVAL_REQUIRED')
     })
+
+  test('keeps its last 500 decisions, and never counts an approval again that changes were requested after', async () => {
+    const { slug, versionId, review } = await reviewed()
+    const { versionId: same } = await api.publish(
+      owner.client,
+      { 'index.html': 'spring' },
+      { slug, preview: 'autumn' },
+    )
+    await owner.client.setMetadata(slug, { requireApproval: 'anyone' })
+    await owner.client.review(slug, 'autumn').decide({ decision: 'approved', versionId: same })
+    await review.decide({ decision: 'changes-requested', versionId })
+    const spring = { slug, previewName: 'spring' }
+    const { read } = store
+    const [refusal] = await read.reviews.decisions(spring, 1)
+    await store.write('durable', {}, async (tx) => {
+      for (let number = 1; number < MAX_DECISIONS; number++)
+        await tx.reviews.addDecision({
+          ...{ ...refusal!, contentHash: 'other' },
+          id: `${refusal!.id.slice(0, -4)}~${number}`.padEnd(26, '~'),
+        })
+    })
+    await api.publish(owner.client, { 'index.html': 'another' }, { slug, preview: 'spring' })
+    const { versionId: next } = await review.get()
+    await review.decide({ decision: 'approved', versionId: next })
+    assert.equal((await read.reviews.decisions(spring, 2 * MAX_DECISIONS)).length, MAX_DECISIONS)
+    await expectFailure(owner.client.promote(slug, 'autumn'), 'APPROVAL_REQUIRED')
+    await owner.client.promote(slug, 'spring')
+  })
 
   test('needs an approval of exactly the bytes that are promoted', async () => {
     const { slug, versionId, review } = await reviewed()

@@ -491,6 +491,7 @@ const ROWS: readonly Row[] = [
   ['restores a preview that was not approved', 'server/sites/version-history.ts', 'requireRestorable', "typeof which !== 'string' || version.publishedAt === null", "typeof which !== 'string'", 'test/api/reviews.test.ts'],
   ['promotes although changes were requested later', 'server/sites/preview.ts', 'requireApproval', "if (decision === 'changes-requested') break", '', 'test/api/reviews.test.ts'],
   ['counts the approval of a former collaborator', 'server/sites/preview.ts', 'requireApproval', 'if (reviewer && (await findRole(queries, site, reviewer))) return', 'if (reviewer) return', 'test/api/reviews.test.ts'],
+  ['counts an approval again after 500 decisions that followed a request for changes', 'server/store/queries/reviews.ts', 'ReviewQueries.removeOldDecisions', "where('id', '<=', id)", "where('id', '=', id)", 'test/api/reviews.test.ts'],
   ['accepts the review link of a former collaborator', 'server/sites/reviews/access.ts', 'endReviewsOf', 'await tx.reviews.removeLinksBy(id, slug)', '', 'test/api/reviews.test.ts'],
   ['accepts the review link of a suspended account', 'server/sites/reviews/access.ts', 'requireCreator', ' || account.suspension', '', 'test/api/reviews.test.ts'],
   ['accepts the review link of a revoked key', 'server/sites/reviews/access.ts', 'requireCreator', 'if (!key) throw linkEnded()', 'if (!key) return FULL_GRANT', 'test/api/reviews.test.ts'],

@@ -368,6 +368,7 @@ export const QUERY_ARGUMENTS: Arguments = {
     openThreads: [['slug 7', 'slug 8']],
     revision: [reviewed],
     addDecision: [reviewDecision],
+    removeOldDecisions: [reviewed, 1],
     decisions: [reviewed, 20],
     decisionsAbout: ['slug 7', 'content_hash 7', 20],
     remove: [reviewed],

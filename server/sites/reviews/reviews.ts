@@ -15,7 +15,13 @@ import type {
   ThreadChange,
   ThreadRequest,
 } from '../../../protocol/api/reviews.schema.ts'
-import { MAX_REPLIES, MAX_REVIEW_LINKS, MAX_THREADS, REVIEW_PATH } from '../../../protocol/api/reviews.ts'
+import {
+  MAX_DECISIONS,
+  MAX_REPLIES,
+  MAX_REVIEW_LINKS,
+  MAX_THREADS,
+  REVIEW_PATH,
+} from '../../../protocol/api/reviews.ts'
 import { formatNumber } from '../../../protocol/format.ts'
 import { givesLastingAccess, requireAccount, requireKeyHash } from '../../accounts/authorization.ts'
 import { Component } from '../../lib/component.ts'
@@ -203,7 +209,7 @@ export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'cloc
 
   /**
    * About exactly the version that the reviewer saw: VERSION_CONFLICT when another one is shown now. INSUFFICIENT_SCOPE for
-   * a guest with the link of a key that may not decide.
+   * a guest with the link of a key that may not decide. The oldest of 500 decisions makes room.
    */
   async decide(
     caller: ReviewCaller,
@@ -230,6 +236,7 @@ export class Reviews extends Component<Pick<Parts, 'store' | 'addresses' | 'cloc
         ...{ note: note || null, author, createdAt: Math.max(now, (last?.createdAt ?? 0) + 1) },
       }
       await tx.reviews.addDecision(made)
+      await tx.reviews.removeOldDecisions(subject, MAX_DECISIONS)
       await announce(tx, { access, subject, author, now, what: decision })
       return describeDecision(made)
     })

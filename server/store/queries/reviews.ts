@@ -116,6 +116,18 @@ export class ReviewQueries extends QueryGroup {
     return this.#decisions.list((all) => all.where(isOf(subject)).orderBy('id', 'desc').limit(limit))
   }
 
+  /** Those beyond the newest, each with all earlier ones about its content, so that none of these counts again. */
+  async removeOldDecisions(subject: ReviewSubject, kept: number): Promise<void> {
+    const beyond = await this.#decisions.find((all) =>
+      all.where(isOf(subject)).orderBy('id', 'desc').offset(kept).limit(1),
+    )
+    if (!beyond) return
+    const { slug, contentHash, id } = beyond
+    await this.#decisions.remove((all) =>
+      all.where('slug', '=', slug).where('content_hash', '=', contentHash).where('id', '<=', id),
+    )
+  }
+
   /** About this content, in every review of the site; the newest first. */
   decisionsAbout(slug: string, contentHash: string, limit: number): Promise<StoredDecision[]> {
     return this.#decisions.list((all) =>
