@@ -23,8 +23,8 @@ export class VersionFiles {
   }
 
   /**
-   * Returns what answers a GET, with undefined beyond `maxBytes` in total, and rejects when a file cannot be read; itself
-   * undefined for a version that no visitor sees.
+   * Returns what answers a GET, with undefined beyond `maxBytes` in total, and rejects when a file cannot be read or
+   * rendered; itself undefined for a version that no visitor sees.
    */
   async open(slug: string, id: string, maxBytes: number) {
     const { store, clock } = this.#options
@@ -32,6 +32,7 @@ export class VersionFiles {
     const isVisible = found && !found.suspension && found.site.deletedAt === null
     const table = isVisible ? await buildPreviewSite(found, this.#options) : undefined
     if (!table) return undefined
+    if (table.renderError) throw table.renderError
     let left = maxBytes
     return async ({ host, pathname: path, search: query }: URL, headers: RequestHeaders) => {
       const request = { host, isSecure: true, target: { path, query }, headers, socket: {} }

@@ -22,6 +22,8 @@ interface LoadingCacheOptions<V> {
   bytes: (value: V) => number
   /** Whether a value is a negative result: cached for a second, in a cache of its own. */
   isNegative: (value: V) => boolean
+  /** Whether a value lacks something that a later load may find. */
+  isImprovable?: (value: V) => boolean
   /** A caller may still use the value in the same turn of the event loop. */
   onEvict?: (value: V) => void
   /** Receives a value that has changed, and the one that was loaded in its place in the background. */
@@ -107,7 +109,7 @@ const TIMED_OUT = Symbol('timed out')
  *   callers that were waiting receive its result but it is not cached, and later callers receive that of a new load.
  * - An invalidated entry that is in use is loaded again immediately, with what it owns, so that the source may be
  *   unreachable by the next request. Absence is remembered as well. Where that fails, each use of an improvable entry
- *   tries it again, at most once a second.
+ *   tries it again, at most once a second, as for an improvable value.
  * - An entry is stale after `markStale`, when it is outdated, and while the source does not notify of changes. Requests
  *   then wait for a load, and receive the old value when it fails, for as long as the breaker allows since the last
  *   notification and since the entry became stale. While the source does not notify of changes they wait for
@@ -370,7 +372,7 @@ export class LoadingCache<V extends object> {
   }
 
   #store(key: string, value: V, load: Load<V>): void {
-    const { isNegative, bytes, breaker } = this.#options
+    const { isNegative, isImprovable, bytes, breaker } = this.#options
     const { owner, owners, since, idleReloads } = load
     load.isStored = true
     this.#negatives.delete(key)
@@ -385,7 +387,8 @@ export class LoadingCache<V extends object> {
       return
     }
     // An entry is stale or improvable when its owner is.
-    const { epoch = this.#epochEnds.length, outdatedAt, improveAt } = owner?.value ?? {}
+    const { epoch = this.#epochEnds.length, outdatedAt } = owner?.value ?? {}
+    const improveAt = isImprovable?.(value) ? breaker.now() + SECOND_MS : owner?.value?.improveAt
     const loadedAt = Math.min(load.loadedAt, owner?.value?.loadedAt ?? load.loadedAt)
     const entry = { key, value, epoch, outdatedAt, improveAt, loadedAt, idleReloads }
     const kept = this.#cache.find(key)

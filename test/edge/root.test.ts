@@ -4,6 +4,10 @@ import { describe, test } from 'node:test'
 import { mediaType } from '../../protocol/manifest/media-type.ts'
 import type { RouteTable } from '../../server/edge/resolve/route-table.ts'
 import type { EdgeResponse } from '../../server/edge/response.ts'
+import { VersionFiles } from '../../server/edge/version-files.ts'
+import { OverloadError } from '../../server/lib/semaphore.ts'
+import { sha256 } from '../api/content.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { EdgeFixture } from './fixture.ts'
 import { buildTable, describeResponse, getResponse, header, toStoredFile } from './responses.ts'
 
@@ -336,6 +340,27 @@ describe('a Markdown document', () => {
       const slug = await fixture.publish({ 'README.md': { type: 'text/markdown', body } })
       assert.match((await fixture.get(slug)).text, /<iframe src="\/_slipway\/text"/)
     }
+  })
+
+  test('that cannot be rendered now is listed beside the other files, rendered soon, and not drawn before', async () => {
+    const slug = await publish({ 'README.md': '# Notes', 'b.txt': 'b' })
+    const { liveVersionId } = (await edge.store.real.read.sites.bySlug(slug))!
+    const { promise, resolve } = Promise.withResolvers<void>()
+    edge.store.delayRead = (query) => (query === 'blobs.find' ? promise : undefined)
+    const waiting = Array.from({ length: 32 }, (_, number) =>
+      edge.options.markdownPages.get({ hash: sha256(`document ${number}`), size: 1 }),
+    )
+    assert.equal((await edge.get(slug, '/b.txt')).text, 'b')
+    const isRendered = async () => (await edge.get(slug)).text.includes('<h1 id="notes">Notes</h1>')
+    assert.match((await edge.get(slug)).text, /<a href="\/README\.md"/)
+    assert.equal(await isRendered(), false)
+    await assert.rejects(new VersionFiles(edge.options).open(slug, liveVersionId!, 1000), OverloadError)
+    resolve()
+    await Promise.all(waiting)
+    edge.clock.now += 999
+    assert.equal(await isRendered(), false)
+    edge.clock.now += 1
+    await waitFor(isRendered)
   })
 })
 

@@ -53,6 +53,8 @@ const PROXY_PROTOCOL = 'test/proxies/proxy-protocol.test.ts'
 const ROWS: readonly Row[] = [
   // Pages for visitors
   ['links from Markdown to scripts', 'server/sites/markdown/render-markdown.ts', 'isAllowed', 'ALLOWED_SCHEMES.has(url.protocol)', 'true', 'test/edge/root.test.ts'],
+  ['answers 503 for all files of a site while its Markdown cannot be rendered', 'server/edge/resolve/build-site.ts', 'tryRender', 'error instanceof ApiError && error.isIsolated', 'false', 'test/edge/root.test.ts'],
+  ['draws a thumbnail without the Markdown that could not be rendered', 'server/edge/version-files.ts', 'VersionFiles.open', 'if (table.renderError) throw table.renderError', '', 'test/edge/root.test.ts'],
   ['renders Markdown without a limit of time', 'server/sites/markdown/markdown-pages.ts', 'MarkdownPages.#render', 'setImmediate(() => late.abort())', 'undefined', 'test/edge/root.test.ts'],
   ['shows every visitor English pages', 'server/edge/respond/pages/language.ts', 'negotiateLanguage', 'best = language as Language', '', EDGE],
   ['shows a language that the visitor excludes', 'server/edge/respond/pages/language.ts', 'negotiateLanguage', 'let highest = 0', 'let highest = -1', EDGE],

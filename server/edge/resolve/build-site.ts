@@ -1,9 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { findMarkdownStart } from '../../../protocol/manifest/root-document.ts'
+import { ApiError } from '../../lib/errors.ts'
+import type { RenderedMarkdown } from '../../sites/markdown/render-markdown.ts'
 import { effectiveMetadata, findInjection } from '../../sites/site-metadata.ts'
 import type { ServedSite, ServedVersion } from '../../store/queries/serving.ts'
 import type { BlobRecords } from '../../store/tables/blobs.ts'
 import type { Site } from '../../store/tables/sites.ts'
+import type { ManifestFile } from '../../store/tables/versions.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { encodePath } from '../paths.ts'
 import { reportLink } from '../report-link.ts'
@@ -74,7 +77,7 @@ async function loadSiteInput(
   const { files, rules } = version
   const document = findMarkdownStart(files)
   const isShown = document?.hash !== undefined && blobs.get(document.hash)?.isBlocked !== true
-  const rendered = isShown ? await markdownPages.get(document) : undefined
+  const { rendered, renderError } = isShown ? await tryRender(markdownPages, document) : {}
   // The first access parses up to 1 MiB of rules, and compiling takes as long: other requests run in between.
   await turn()
   const isAnonymous = site.ownerId === null
@@ -87,9 +90,23 @@ async function loadSiteInput(
     rules: rules ?? undefined,
     injectedIndex,
     markdown: rendered && { ...rendered, path: encodePath(document!.path) },
+    renderError,
     blobs,
     metadata: effectiveMetadata(site, version, files),
     toUrl: (name) => addresses.file(site.slug, name),
     spaMode: (version.publishedAt === null ? version.metadata.spaMode : null) ?? site.spaMode,
+  }
+}
+
+/** What concerns only one document must not keep the other files from their visitors. */
+async function tryRender(
+  markdownPages: BuildOptions['markdownPages'],
+  document: ManifestFile,
+): Promise<{ rendered?: RenderedMarkdown | undefined; renderError?: ApiError }> {
+  try {
+    return { rendered: await markdownPages.get(document) }
+  } catch (error) {
+    if (error instanceof ApiError && error.isIsolated) return { renderError: error }
+    throw error
   }
 }

@@ -41,6 +41,8 @@ export interface RouteTable {
   fallback: ServedFile | undefined
   pages: ErrorPages
   policy: Policy
+  /** Why its start page is not rendered, which may be possible soon. */
+  renderError: Error | undefined
   /** Estimated memory in bytes, including the responses when every file was requested. */
   bytes: number
 }
@@ -52,6 +54,7 @@ export interface SiteInput {
   rules?: SiteRules | undefined
   injectedIndex?: InjectedDocument | undefined
   markdown?: StartDocument | undefined
+  renderError?: Error | undefined
   tail?: Buffer | undefined
   /** What is stored of the files, of former ones and of the injected document, by hash. */
   blobs?: BlobRecords
@@ -75,7 +78,7 @@ const NOT_FOUND_PAGE = '404.html'
  * then a page without `.html`. The manifest's names are unique after NFC; each is found as published and in NFC.
  */
 export function buildRouteTable(published: SiteInput): RouteTable {
-  const { policy, pages, rules, formerFiles = [], spaMode } = published
+  const { policy, pages, rules, formerFiles = [], spaMode, renderError } = published
   const files = buildServedFiles(published)
   const entries = buildEntries(files, policy)
   const text = plainTextView(files)
@@ -92,6 +95,7 @@ export function buildRouteTable(published: SiteInput): RouteTable {
     fallback: spaMode ? findFile(entries, '/') : undefined,
     pages,
     policy,
+    renderError,
   }
   const headBytes = published.injectedIndex?.head.length ?? 0
   const markdownBytes = 3 * (published.markdown?.html.length ?? 0)

@@ -107,6 +107,7 @@ export class SiteResolver {
       load: (key, getOwner) => this.#load(key, getOwner),
       bytes: estimateBytes,
       isNegative,
+      isImprovable,
       onReplace: (before, after) => {
         const [former, table] = [tableOf(before), tableOf(after)]
         if (former && table) options.onReplace?.(former, table)
@@ -304,6 +305,10 @@ function isNegative(loaded: CachedHost): boolean {
   if (loaded.kind === 'site') return loaded.preview && loaded.table === undefined
   if (loaded.kind === 'suspended') return loaded.preview
   return loaded.kind === 'not-found' || loaded === EXPIRED_PREVIEW
+}
+
+function isImprovable(loaded: CachedHost): boolean {
+  return loaded.kind === 'site' && [loaded.table, loaded.framed].some((table) => table?.renderError)
 }
 
 function estimateBytes(loaded: CachedHost): number {

@@ -82,7 +82,7 @@ export class MarkdownPages extends Component<MarkdownPagesParts> {
       const [rendered] = (await messages.next()).value as [RenderedMarkdown]
       return rendered.html.length > MAX_HTML_CHARACTERS ? undefined : rendered
     } catch (error) {
-      if (timer === undefined) throw workerFailed(error)
+      if (timer === undefined) throw this.#workerFailed(error)
       this.parts.log.debug('a Markdown document is shown as text', { bytes: bytes.length, error })
       return undefined
     } finally {
@@ -90,10 +90,11 @@ export class MarkdownPages extends Component<MarkdownPagesParts> {
       await worker.terminate()
     }
   }
-}
 
-/** Nothing that the document causes: it must not be kept as the result. */
-function workerFailed(cause: unknown): ApiError {
-  const sentence = 'The document could not be rendered. Try again shortly.'
-  return new ApiError('UNAVAILABLE', sentence, { cause, isIsolated: true })
+  /** Nothing that the document causes: it must not be kept as the result. */
+  #workerFailed(cause: unknown): ApiError {
+    const sentence = 'a worker that renders Markdown could not be started'
+    this.parts.log.summarize('warn', sentence, { error: cause })
+    return new ApiError('UNAVAILABLE', sentence, { cause, isIsolated: true })
+  }
 }
