@@ -3,6 +3,7 @@ import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { ConcurrencyLimiter } from '../lib/concurrency-limiter.ts'
 import type { EdgeOptions } from './edge-options.ts'
 import { DEFAULT_PAGES } from './respond/pages/error-pages.ts'
+import type { Tail } from './respond/pages/generated-page.ts'
 import { inlineResponse } from './respond/pages/page-frame.ts'
 import type { EdgeResponse } from './response.ts'
 
@@ -60,8 +61,11 @@ const SCRIPT_RESPONSE = inlineResponse(200, 'text/javascript; charset=utf-8', SC
 const CHANGED = inlineResponse(200, 'text/plain; charset=utf-8', 'changed\n')
 const UNCHANGED: EdgeResponse = { status: 204, headers: ['Cache-Control', 'no-store'] }
 
-export function reloadTag(versionId: string): Buffer {
-  return Buffer.from(`\n<script src="${SCRIPT_PATH}?version=${versionId}" async></script>\n`)
+export function reloadTag(versionId: string): Tail {
+  return {
+    html: Buffer.from(`\n<script src="${SCRIPT_PATH}?version=${versionId}" async></script>\n`),
+    directives: ["script-src 'self'", "connect-src 'self'"],
+  }
 }
 
 interface LiveReloadOptions extends Pick<EdgeOptions, 'clientIp'> {

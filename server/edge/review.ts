@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HttpRequest } from '../../packages/http-server/http-handler.ts'
 import { ApiError } from '../lib/errors.ts'
+import type { Tail } from './respond/pages/generated-page.ts'
 import { inlineResponse } from './respond/pages/page-frame.ts'
 import { type EdgeResponse, withHeaders } from './response.ts'
 
@@ -20,14 +21,14 @@ const BASE_ORIGIN = '{base_origin}'
  */
 export class ReviewFrames {
   readonly #baseOrigin: string
-  #script: { response: EdgeResponse; source: string; tag: Buffer } | undefined
+  #script: { response: EdgeResponse; source: string; tag: Tail } | undefined
 
   constructor({ base }: { base: string }) {
     this.#baseOrigin = new URL(base).origin
   }
 
-  /** The element that is appended to each document. UNAVAILABLE until the dashboard is built. */
-  get tag(): Buffer {
+  /** The element that is appended to each document, for `admit`. UNAVAILABLE until the dashboard is built. */
+  get tag(): Tail {
     return this.#load().tag
   }
 
@@ -62,10 +63,8 @@ export class ReviewFrames {
     const code = readScript().replace(BASE_ORIGIN, this.#baseOrigin)
     const integrity = `sha256-${hash('sha256', code, 'base64')}`
     const response = inlineResponse(200, 'text/javascript; charset=utf-8', code)
-    const tag = Buffer.from(
-      `\n<script src="${SCRIPT_PATH}" type="module" integrity="${integrity}" async></script>\n`,
-    )
-    this.#script = { response, source: `'${integrity}'`, tag }
+    const html = `\n<script src="${SCRIPT_PATH}" type="module" integrity="${integrity}" async></script>\n`
+    this.#script = { response, source: `'${integrity}'`, tag: { html: Buffer.from(html) } }
     return this.#script
   }
 }

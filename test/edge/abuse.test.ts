@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { accountRow, suspension } from '../store/rows.ts'
@@ -184,6 +185,11 @@ describe('the form for reports', () => {
       [(await linking.get(anonymous, '/a.txt')).text, (await linking.get(owned)).text],
       ['x', '<p>x'],
     )
+    const generated = await linking.get(await linking.publish({ 'a.txt': 'a', 'b.txt': 'b' }))
+    assert.match(link(generated.text)!, /^http:\/\/api\.test:8080\/report\?url=/)
+    const [, style] = /style="([^"]+)">Report abuse/.exec(generated.text)!
+    const allowed = `'unsafe-hashes' 'sha256-${hash('sha256', style!, 'base64')}'; `
+    assert.ok(`${generated.headers['content-security-policy']}`.includes(allowed))
   })
 })
 

@@ -18,7 +18,7 @@ const client = service.client(await service.signIn('ann@example.test'))
 const { slug } = await client.publish({ files: toFiles({ 'index.html': 'live' }) })
 
 describe('a preview with live reload', () => {
-  async function publish(contents: Record<string, string>, liveReload = true) {
+  async function publish(contents: Readonly<Record<string, string>>, liveReload = true) {
     service.clock.now++
     return client.publish({ slug, preview: 'pr-1', liveReload, files: toFiles(contents) })
   }
@@ -98,8 +98,11 @@ describe('a preview with live reload', () => {
     const asked = (query: RegExp) =>
       waitFor(() => respond.mock.calls.some((call) => query.test(call.arguments[0].target.query)))
     await page.goto(`http://pr-1--${slug}.localhost:${service.port}/#part`)
-    for (const text of ['Two', 'Three']) {
-      const { versionId } = await publish({ 'index.html': `<h1>${text}</h1>` })
+    for (const [text, files] of [
+      ['Two', { 'index.html': '<h1>Two</h1>' }],
+      ['Three', { 'README.md': '# Three' }],
+    ] as const) {
+      const { versionId } = await publish(files)
       await page.getByRole('heading', { name: text }).waitFor()
       // Its script runs after its text is shown.
       await asked(new RegExp(`version=${versionId}&page=`))

@@ -56,6 +56,17 @@ describe('the frame of a review', () => {
     assert.ok((await get(grant, '/_slipway/review.js', 'script')).text.length <= 6144)
   })
 
+  test('has the script in a page that the service generates', async () => {
+    const { slug, get, getFrame } = await startSite()
+    await client.publish({ slug, files: toFiles({ 'README.md': '# Notes' }) })
+    const { text, headers } = await get(await getFrame())
+    assert.match(text, /<h1 id="notes">Notes<\/h1>/)
+    const [, integrity] = TAG.exec(text)!
+    assert.match(`${headers['content-security-policy']}`, /default-src 'none'; .*; script-src-elem 'sha256-/)
+    assert.ok(`${headers['content-security-policy']}`.includes(`script-src-elem '${integrity}'`))
+    assert.doesNotMatch((await get(slug)).text, TAG)
+  })
+
   test('is shown with a password, and ends after 30 minutes, with a link, the password or the version', async () => {
     const { slug, get, getFrame, review } = await startSite()
     const { id } = await review.createLink()

@@ -312,7 +312,7 @@ describe('a resolver holds no more memory than it accounts for', () => {
       }
       const resolver = new SiteResolver({
         ...(options as EdgeOptions),
-        reviewFrames: { tag: Buffer.alloc(0) },
+        reviewFrames: { tag: { html: Buffer.alloc(0) } },
       })
       const client = { socket: {}, headers: {} }
       const resolveAll = async (from: number, to: number) => {

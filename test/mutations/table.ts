@@ -500,6 +500,8 @@ const ROWS: readonly Row[] = [
   ['keeps the frames and links of a former collaborator', 'server/sites/reviews/access.ts', 'endReviewsOf', 'await endFrames(tx, slug, now)', '', 'test/api/reviews.test.ts'],
   ['lets guests decide with the link of a key that may not', 'server/sites/reviews/reviews.ts', 'Reviews.decide', 'if (!access.mayDecide) throw linkMayNotDecide()', '', 'test/api/reviews.test.ts'],
   ['shows the frame of a review to other pages', 'server/edge/review.ts', 'ReviewFrames.admit', "headers.push('Content-Security-Policy', `frame-ancestors ${this.#baseOrigin}`)", '', 'test/edge/review.test.ts'],
+  ['generates the start page of a framed version without the script of the review', 'server/edge/respond/pages/generated-page.ts', 'RenderedPage.constructor', '...tails.map((tail) => tail.html)', '', 'test/edge/review.test.ts'],
+  ['lets a generated page block the script of live reload', 'server/edge/respond/pages/generated-page.ts', 'securityPolicy', '...tails.flatMap(({ directives = [] }) => directives),', '', 'test/edge/live-reload.test.ts'],
   ['gives visitors of a review the script outside of a frame', 'server/edge/review.ts', 'ReviewFrames.isFramed', "headers['sec-fetch-dest'] === 'iframe'", 'true', 'test/edge/review.test.ts'],
   ['lets open pages miss an update', 'server/edge/live-reload.ts', 'wait', 'watch.isChanged = false const versionId = await findVersionId()', '          const versionId = await findVersionId()\n          watch.isChanged = false', 'test/edge/live-reload.test.ts'],
   ['lets one network take all waiting requests', 'server/edge/live-reload.ts', 'LiveReload.constructor', 'new ConcurrencyLimiter(waiting)', 'new ConcurrencyLimiter({ ...waiting, perKey: waiting.total })', 'test/edge/live-reload.test.ts'],

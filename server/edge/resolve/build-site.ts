@@ -10,6 +10,7 @@ import type { ManifestFile } from '../../store/tables/versions.ts'
 import type { EdgeOptions } from '../edge-options.ts'
 import { encodePath } from '../paths.ts'
 import { reportLink } from '../report-link.ts'
+import type { Tail } from '../respond/pages/generated-page.ts'
 import {
   anonymousPolicy,
   type Policy,
@@ -37,20 +38,15 @@ export async function buildLiveSite(
   return buildRouteTable({ ...input, formerFiles })
 }
 
-/** `tail` is appended to the HTML documents. */
 export async function buildPreviewSite(
   { site, requested, formerOfPreview: formerFiles, blobs }: ServedSite,
   options: BuildOptions,
-  tail?: Buffer,
+  ...tails: Tail[]
 ): Promise<RouteTable | undefined> {
   if (!requested) return undefined
   const policy = previewPolicy(getTimestamps(site, requested.publishedAt ?? requested.createdAt))
   const input = await loadSiteInput({ site, version: requested, blobs, policy }, options)
-  return buildRouteTable({
-    ...input,
-    formerFiles,
-    tail: input.tail && tail ? Buffer.concat([input.tail, tail]) : (tail ?? input.tail),
-  })
+  return buildRouteTable({ ...input, formerFiles, tails: [...input.tails, ...tails] })
 }
 
 /** Includes the metadata: it can change, and change back, without a new version. */
@@ -71,7 +67,7 @@ interface VersionToBuild {
 async function loadSiteInput(
   { site, version, blobs, policy }: VersionToBuild,
   { addresses, config, injectedDocuments, markdownPages, pages }: BuildOptions,
-): Promise<SiteInput> {
+): Promise<SiteInput & Pick<Required<SiteInput>, 'tails'>> {
   const injection = findInjection(site, version, addresses)
   const injectedIndex = injection && (await injectedDocuments.get(injection))
   const { files, rules } = version
@@ -86,7 +82,7 @@ async function loadSiteInput(
     files,
     pages,
     policy: isAnonymous ? anonymousPolicy(policy, reportUrl, config.anonymousNotice) : policy,
-    tail: isAnonymous && config.anonymousNotice === 'link' ? reportLink(reportUrl) : undefined,
+    tails: isAnonymous && config.anonymousNotice === 'link' ? [reportLink(reportUrl)] : [],
     rules: rules ?? undefined,
     injectedIndex,
     markdown: rendered && { ...rendered, path: encodePath(document!.path) },

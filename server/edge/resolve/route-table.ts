@@ -8,7 +8,7 @@ import type { BlobRecord, BlobRecords } from '../../store/tables/blobs.ts'
 import type { FormerFile, ManifestFile } from '../../store/tables/versions.ts'
 import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { ErrorPages } from '../respond/pages/error-pages.ts'
-import { type GeneratedPage, MAX_LANGUAGES } from '../respond/pages/generated-page.ts'
+import { type GeneratedPage, MAX_LANGUAGES, type Tail } from '../respond/pages/generated-page.ts'
 import { fallbackIndex, plainTextView, type StartDocument } from '../respond/pages/root-page.ts'
 import type { Policy } from '../respond/policy.ts'
 import { RedirectResponse, SiteRedirects } from '../respond/redirect-response.ts'
@@ -55,7 +55,8 @@ export interface SiteInput {
   injectedIndex?: InjectedDocument | undefined
   markdown?: StartDocument | undefined
   renderError?: Error | undefined
-  tail?: Buffer | undefined
+  /** Of its HTML documents and of its generated page. */
+  tails?: readonly Tail[]
   /** What is stored of the files, of former ones and of the injected document, by hash. */
   blobs?: BlobRecords
   formerFiles?: readonly FormerFile[] | undefined
@@ -119,19 +120,21 @@ function buildServedFiles({ files, injectedIndex, ...published }: SiteInput): Se
 function createFileFactory({
   blobs,
   policy,
-  tail,
-}: Pick<SiteInput, 'blobs' | 'policy' | 'tail'>): (
+  tails = [],
+}: Pick<SiteInput, 'blobs' | 'policy' | 'tails'>): (
   file: ManifestFile,
   injected?: InjectedDocument,
 ) => ServedFile {
   // One object per type instead of per file, to save memory over many sites.
   const types = new Map<string, FileType>()
+  const tail = Buffer.concat(tails.map(({ html }) => html))
   return (file, injected) => {
     const name = file.coded ? decodedType(file) : file.contentType
     const type = types.get(name) ?? toFileType(name)
     types.set(name, type)
     const bytes = injected ?? { hash: file.hash!, size: file.size }
-    const document = tail && HTML.test(type.name) && !file.coded ? appendToDocument(bytes, tail) : injected
+    const document =
+      tail.length > 0 && HTML.test(type.name) && !file.coded ? appendToDocument(bytes, tail) : injected
     const record = blobs?.get((document ?? bytes).hash)
     const published = document ? blobs?.get(document.publishedHash) : record
     const modified = file.path === INDEX ? policy.metadataChangedAt : policy.publishedAt

@@ -208,7 +208,7 @@ export class SiteResolver {
       const table = await buildPreviewSite(found, this.#options)
       return { ...site, preview: true, table, previewUntil: versionEnd(found.requested) }
     }
-    const table = await buildPreviewSite(found, this.#options, liveReload ? reloadTag(id) : undefined)
+    const table = await buildPreviewSite(found, this.#options, ...(liveReload ? [reloadTag(id)] : []))
     return {
       ...{ ...site, preview: true, table },
       previewUntil: previewUntil ?? undefined,

@@ -22,11 +22,19 @@ export interface PageContent {
   body: Html
 }
 
+/** What follows each HTML document, and what the policy of a generated page allows for it. */
+export interface Tail {
+  html: Buffer
+  styleSources?: readonly string[]
+  directives?: readonly string[]
+}
+
 type MakePage = (texts: VisitorTexts) => PageContent
 
 interface GeneratedPageOptions {
   policy: Policy
   accentStyle: string
+  tails: readonly Tail[]
   /** The page has no texts of the service: it is the same for every visitor, in a language that only its author knows. */
   isOfAuthor?: boolean | undefined
 }
@@ -69,10 +77,11 @@ class RenderedPage {
   constructor(
     content: PageContent,
     language: Language,
-    { policy, accentStyle, isOfAuthor }: GeneratedPageOptions,
+    { policy, accentStyle, tails, isOfAuthor }: GeneratedPageOptions,
   ) {
     const css = THEME + accentStyle + content.css
-    const body = Buffer.from(renderDocument(content, css, isOfAuthor ? undefined : language))
+    const document = Buffer.from(renderDocument(content, css, isOfAuthor ? undefined : language))
+    const body = Buffer.concat([document, ...tails.map((tail) => tail.html)])
     this.modified = policy.metadataChangedAt.time
     this.etag = `"${hash('sha256', body).slice(0, 32)}"`
     const always = [
@@ -85,7 +94,7 @@ class RenderedPage {
       ...['Content-Type', 'text/html; charset=utf-8'],
       ...['Content-Length', `${body.length}`],
       ...['Last-Modified', policy.metadataChangedAt.date],
-      ...['Content-Security-Policy', securityPolicy(css, content.allowedSources)],
+      ...['Content-Security-Policy', securityPolicy(css, content.allowedSources, tails)],
       ...always,
     ]
     this.ok = { status: 200, headers, body, isPage: true }
@@ -123,8 +132,19 @@ ${body}
 `.text
 }
 
-function securityPolicy(css: string, allowedSources: PageContent['allowedSources']): string {
-  const style = `style-src 'sha256-${hash('sha256', css, 'base64')}'`
-  const sources = allowedSources === undefined ? [] : [allowedSources]
-  return ["default-src 'none'", style, ...sources, "form-action 'none'", "base-uri 'none'"].join('; ')
+function securityPolicy(
+  css: string,
+  allowedSources: PageContent['allowedSources'],
+  tails: readonly Tail[],
+): string {
+  const styles = [
+    `style-src 'sha256-${hash('sha256', css, 'base64')}'`,
+    ...tails.flatMap(({ styleSources = [] }) => styleSources),
+  ]
+  const sources = [
+    ...(allowedSources === undefined ? [] : [allowedSources]),
+    ...tails.flatMap(({ directives = [] }) => directives),
+  ]
+  const directives = ["default-src 'none'", styles.join(' '), ...sources]
+  return [...directives, "form-action 'none'", "base-uri 'none'"].join('; ')
 }

@@ -6,7 +6,7 @@ import { RedirectResponse } from '../redirect-response.ts'
 import { type ServedFile, toFileType } from '../served-file.ts'
 import type { ErrorPages } from './error-pages.ts'
 import { galleryPage, isGallery } from './gallery-page.ts'
-import { GeneratedPage, type PageHead } from './generated-page.ts'
+import { GeneratedPage, type PageHead, type Tail } from './generated-page.ts'
 import { listingPage } from './listing-page.ts'
 import { markdownPage } from './markdown-page.ts'
 import { isTextType, TEXT_PATH, viewerPage } from './viewer-page.ts'
@@ -23,7 +23,13 @@ export function fallbackIndex(
     metadata,
     toUrl,
     markdown,
-  }: PageMetadata & { policy: Policy; pages: ErrorPages; markdown?: StartDocument | undefined },
+    tails = [],
+  }: PageMetadata & {
+    policy: Policy
+    pages: ErrorPages
+    markdown?: StartDocument | undefined
+    tails?: readonly Tail[] | undefined
+  },
 ): GeneratedPage | RedirectResponse | undefined {
   const index = findNearestIndex(files)
   if (index) return new RedirectResponse(toHref(dirname(index.path)), 302, policy)
@@ -31,7 +37,7 @@ export function fallbackIndex(
   if (!file) return undefined
   // The page retains these values.
   const published = { metadata, toUrl }
-  const options = { policy, accentStyle: pages.accentStyle }
+  const options = { policy, accentStyle: pages.accentStyle, tails }
   const source = markdown && files.find(({ path }) => path === markdown.path)
   if (markdown && source) {
     const { html: content, title } = markdown
