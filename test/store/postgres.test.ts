@@ -176,7 +176,7 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
     assert.deepEqual(new Set(notified.slice(1)), new Set([undefined]))
   })
 
-  test('after crash recovery, a change of another node with the transaction id of a lost own change is noticed', async () => {
+  test('after crash recovery, a change of another node with the transaction id of a lost own change is noticed, and no own change is kept that no poll reads', async () => {
     // The feed of an open store would begin the next epoch.
     await using database = await (await sharedPostgres()).createDatabase()
     const { url } = database
@@ -207,6 +207,13 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
       await other.query("insert into changes (name) values ('site'), ('former-name'); commit")
       await feed.poll()
       assert.equal(notified.length, 2, 'a change of several names of its own')
+      await run(url, `insert into changes (name) select 'a' from generate_series(0, ${MAX_CHANGES_PER_POLL})`)
+      await other.query('begin')
+      const unread = await other.query('select pg_current_xact_id()::text as xid')
+      feed.addOwn(unread.rows[0].xid)
+      await other.query("insert into changes (name) values ('site'); commit")
+      await feed.poll()
+      assert.equal(feed.removeOwn(unread.rows[0].xid), false, 'no poll reads it later')
     } finally {
       await other.end()
     }

@@ -87,7 +87,7 @@ export class ChangeFeed implements AsyncDisposable {
     this.#own.add(xid)
   }
 
-  /** After a commit whose outcome is not known; false when a poll has seen the change, and notified no listener. */
+  /** After a commit whose outcome is not known; false when a poll may have seen the change, and notified no listener. */
   removeOwn(xid: string): boolean {
     return this.#own.delete(xid)
   }
@@ -131,15 +131,15 @@ export class ChangeFeed implements AsyncDisposable {
   async #accept(row: PollRow & { clockOffsetMs: number }): Promise<void> {
     this.#clockOffsetMs = row.clockOffsetMs
     const epoch = row.epoch ?? (await this.#beginEpoch())
-    // A crash may have lost transactions of this process, whose ids are assigned again.
-    if (this.#epoch !== undefined && row.epoch !== this.#epoch) this.#own.clear()
+    const isSame = row.epoch !== null && row.epoch === this.#epoch
+    const isComplete = isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL
+    // No poll returns those that this one did not read. A crash may have lost some, whose ids are assigned again.
+    if (this.#snapshot !== undefined && !isComplete) this.#own.clear()
     const others = new ChangeSet()
     // A transaction that changed several names has a row for each.
     const own = new Set(row.changes.flatMap(([xid]) => (this.#own.delete(xid) ? xid : [])))
     for (const [xid, name, effect] of row.changes) if (!own.has(xid)) others.add(name, effect)
     if (this.#snapshot !== undefined) {
-      const isSame = row.epoch !== null && row.epoch === this.#epoch
-      const isComplete = isSame && !row.missed && row.changes.length <= MAX_CHANGES_PER_POLL
       if (!isComplete) this.#metrics.counter('slipway_store_feed_resets_total').add()
       if (!isComplete || others.size > 0) await this.#options.notify(isComplete ? others : undefined)
     }
