@@ -1,5 +1,5 @@
 import { createHash, hash as hashOnce, randomBytes } from 'node:crypto'
-import { closeSync, constants, fstatSync, fsync, fsyncSync, openSync, readdirSync } from 'node:fs'
+import { closeSync, constants, fstatSync, fsync, fsyncSync, openSync, readdirSync, rmSync } from 'node:fs'
 import {
   access,
   type FileHandle,
@@ -197,15 +197,16 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
   }
 
   /**
-   * False when it does not have this size. Its entry and inode are cached, because it was just written: opening and closing
-   * it synchronously cost less than two round trips to the thread pool.
+   * False when it does not have this size, or was deleted during the flush. Its entry and inode are cached, because
+   * it was just written: opening and closing it synchronously cost less than two round trips to the thread pool.
    */
   async function flushFile(path: string, flags: 'r' | 'r+', size?: number): Promise<boolean> {
     const descriptor = openSync(path, flags)
     try {
       if (size !== undefined && fstatSync(descriptor).size !== size) return false
       await sync(descriptor).catch((error: unknown) => onFlushFailure(error, path, flags))
-      return true
+      // One that opened the file after another process received the error of its flush receives none.
+      return size === undefined || fstatSync(descriptor).nlink > 0
     } finally {
       closeSync(descriptor)
     }
@@ -213,16 +214,11 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
 
   /**
    * A further flush would succeed, although pages may be lost: the file is deleted. Names in a folder cannot be, and
-   * what does not lack space alone may fail for others, too: then nothing is committed until a restart.
+   * what does not lack space alone may fail for others, too: then nothing is committed until a restart. Not in the thread
+   * pool, where it would wait for other flushes while another process flushes the same file.
    */
-  async function onFlushFailure(error: unknown, path: string, flags: 'r' | 'r+'): Promise<never> {
-    const isDeleted =
-      flags === 'r+' &&
-      (await unlink(path).then(
-        () => true,
-        // Another process that flushed the same file may have deleted it.
-        (failed: NodeJS.ErrnoException) => failed.code === 'ENOENT',
-      ))
+  function onFlushFailure(error: unknown, path: string, flags: 'r' | 'r+'): never {
+    const isDeleted = flags === 'r+' && tryRemove(path)
     if (!isDeleted || !toStorageError(error)) flushFailure = error
     throw error
   }
@@ -335,6 +331,16 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     assertSpace: (bytes) => withStorageErrors(() => assertSpace(bytes)),
 
     assertLocalSpace: (bytes) => withStorageErrors(() => assertSpace(bytes)),
+  }
+}
+
+/** Whether there is no such file afterwards. */
+function tryRemove(path: string): boolean {
+  try {
+    rmSync(path, { force: true })
+    return true
+  } catch {
+    return false
   }
 }
 

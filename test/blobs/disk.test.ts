@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -156,6 +157,14 @@ test(
     await keep(blobs, SMALL)
   },
 )
+
+test('a file that another process deleted because its flush failed is not committed by a flush of the same time', async () => {
+  await using place = await freshFolder()
+  const blob = await place.open().put(toBody(SMALL), {})
+  const committing = place.open().commit([blob])
+  rmSync(place.pathOf(blob))
+  assert.deepEqual(await committing, [blob])
+})
 
 test('bytes whose flush failed have to be uploaded again after a restart', requires('strace'), async () => {
   await using place = await freshFolder()

@@ -310,6 +310,7 @@ const ROWS: readonly Row[] = [
   ['acknowledges blobs that are not flushed', 'server/blobs/disk.ts', 'flushFile', 'await sync(descriptor).catch((error: unknown) => onFlushFailure(error, path, flags))', 'fstatSync(descriptor)', 'test/blobs/disk.test.ts'],
   ['does not flush the folder of a new blob', 'server/blobs/disk.ts', 'commit', 'await flushShards(blobs.flatMap((blob) => (missing.has(blob) ? [] : blob.object)))', '', 'test/blobs/disk.test.ts'],
   ['does not flush the parent of a new folder of blobs', 'server/blobs/disk.ts', 'flushShards', 'await flushFolder(folder)', '\n', 'test/blobs/disk.test.ts'],
+  ['acknowledges a file that another process deleted because its flush failed', 'server/blobs/disk.ts', 'flushFile', 'size === undefined || fstatSync(descriptor).nlink > 0', 'true', 'test/blobs/disk.test.ts'],
   ['acknowledges after a failed flush', 'server/blobs/disk.ts', 'onFlushFailure', 'throw error', 'return undefined as never', 'test/blobs/disk.test.ts'],
   ['sends bytes that changed on the disk', 'server/blobs/disk.ts', 'readIntact', 'bytes.hash === hash', 'bytes.hash !== undefined', 'test/blobs/disk.test.ts'],
   ['ends a damaged file with an answer that is not that of a lost one', 'server/edge/edge.ts', 'undefinedIfDamaged', 'if (!(error instanceof DamagedBlobError)) throw error', 'throw error', 'test/edge/bodies.test.ts'],
