@@ -21,7 +21,7 @@ export interface RateLimitStatus {
 /**
  * Contract, "Rate limits". Browser sessions of an account have a counter of their own, so that the dashboard and the
  * API key do not use up each other's requests. Pages of other origins have one too, so that no page keeps a visitor
- * from signing in or publishing. `message` counts messages of programs to `/mcp`, of which a client sends three before its first
+ * from signing in. `message` counts messages of programs to `/mcp`, of which a client sends three before its first
  * call, `name` checks of names without an account: a page checks while its user types, `review` requests of the holders
  * of review links.
  */
@@ -144,19 +144,20 @@ export class RateLimits extends Component<LimitsParts> {
       return { key: messageKey(key), limit: Math.min(UNLIMITED, MESSAGES_PER_REQUEST * limit) }
     }
     if ((kind === 'name' || kind === 'review') && caller.account) return this.#budget(caller, 'api')
-    const origin = caller.ofOtherPage ? ` of other pages, ${caller.ofOtherPage}` : ''
     if (kind !== 'api') {
       const limits = {
         ...{ 'sign-in': rates.signIn, report: REPORTS_PER_HOUR, name: NAME_CHECKS_PER_HOUR },
         review: REVIEW_REQUESTS_PER_HOUR,
       }
-      return { key: `${kind}${origin}:${rateLimitSubnet(caller.address)}`, limit: limits[kind] }
+      const limit = limits[kind]
+      const origin = caller.ofOtherPage ? ` of other pages, ${caller.ofOtherPage}` : ''
+      return { key: `${kind}${origin}:${rateLimitSubnet(caller.address)}`, limit }
     }
     if (caller.account && caller.signedInWith === 'dashboard')
       return { key: sessionKey(caller.account.id), limit: rates.session }
     if (caller.account)
       return { key: accountKey(caller.account.id), limit: plans.limitsOf(caller.account).requestsPerHour }
-    return { key: `address${origin}:${rateLimitSubnet(caller.address)}`, limit: rates.anonymous }
+    return { key: `address:${rateLimitSubnet(caller.address)}`, limit: rates.anonymous }
   }
 }
 

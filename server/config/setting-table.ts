@@ -185,11 +185,7 @@ const rows = {
     'Who can create an account: `open`, `invitation`, `closed`, or `domains:example.com,example.org` for addresses of these domains and invited ones.',
   ),
   anonymousPublishing: onOff('Whether sites can be published without an account.'),
-  rateAnonymous: countLimit(
-    5,
-    [1, 1e9],
-    'API requests per hour for an IP address without an account, and as many that pages of other origins send from it.',
-  ),
+  rateAnonymous: countLimit(5, [1, 1e9], 'API requests per hour for an IP address without an account.'),
   rateFree: LIMIT_SETTINGS.requestsPerHour,
   rateHobby: countLimit(200, [1, 1e9], 'API requests per hour for an account on the second plan.'),
   rateSession: countLimit(1000, [1, 1e9], 'Requests per hour for the browser sessions of an account.'),
