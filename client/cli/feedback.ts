@@ -28,6 +28,9 @@ const ACTIONS: Record<string, Action> = {
 
 const STATES = ['open', 'resolved', 'outdated', 'all'] as const
 
+/** A longer pause that a server asks for is not kept. */
+const MAX_RETRY_AFTER_SECONDS = 3600
+
 /** Minimum pause after a failure while waiting. */
 const RETRY_DELAY_MS = 5000
 
@@ -104,7 +107,8 @@ async function untilDecided(work: CommandContext, api: SiteReview): Promise<Revi
         terminal.printNote('  Still waiting. Ctrl-C stops.')
       }
       isAway = true
-      await retryPolicy.wait(Math.max(RETRY_DELAY_MS, (error.retryAfterSeconds ?? 0) * 1000), signal)
+      const seconds = Math.min(error.retryAfterSeconds ?? 0, MAX_RETRY_AFTER_SECONDS)
+      await retryPolicy.wait(Math.max(RETRY_DELAY_MS, seconds * 1000), signal)
     }
   }
 }

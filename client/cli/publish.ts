@@ -338,12 +338,17 @@ async function removePassword(
   await work.connect(server, key).setMetadata(site.slug, { password: null })
 }
 
+/** Options that change the site beside its files. */
+const MANAGING_OPTIONS = ['password', 'no-password']
+
 /** Throws an AuthError, before anything is published, when the key does not permit what follows the publish. */
 async function assertScope(work: CommandContext, options: OptionValues, plan: PublishPlan): Promise<void> {
   const { server, key, name, slug = plan.remembered?.slug } = plan
   const isRenamed = name !== undefined && slug !== undefined && slug !== name
-  if (key === undefined || (!isRenamed && options.review !== true)) return
-  const [option, scope] = isRenamed ? (['name', 'manage'] as const) : (['review', 'publish'] as const)
+  const managing = isRenamed ? 'name' : MANAGING_OPTIONS.find((one) => options[one] === true)
+  const option = managing ?? (options.review === true ? 'review' : undefined)
+  if (key === undefined || option === undefined) return
+  const scope = managing === undefined ? 'publish' : 'manage'
   const own = (await work.connect(server, key).me()).key?.scope ?? scope
   if (KEY_SCOPES.indexOf(own) < KEY_SCOPES.indexOf(scope))
     throw new AuthError(`--${option} needs a key of scope ${scope}. This one has scope ${own}`)

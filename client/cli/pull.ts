@@ -132,7 +132,12 @@ async function removeDeleted(
 ): Promise<string[]> {
   const seen = siteMemory.find(folder, server)?.liveVersionId ?? versionId
   const before = await unlessMissing(slipway.version(slug, seen))
-  if (!before) return []
+  if (!before) {
+    terminal.printNote(
+      'The version that was published here last is no longer kept: files that were deleted since then stay. Compare the folder, then publish with --overwrite.',
+    )
+    return []
+  }
   // Where names do not differ in case only, the pulled file may have the name of a deleted one.
   const paths = new Set(files.map(({ path }) => path.toLowerCase()))
   const deleted = new Map(

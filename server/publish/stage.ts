@@ -104,7 +104,11 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
         scope: 'preview',
       })
     const found = slug === undefined ? this.assertMayCreate(caller, request) : find(slug)
-    const site = await found.catch(() => undefined)
+    // A caller that is refused learns of it from what it requests.
+    const site = await found.catch((error: unknown) => {
+      if (error instanceof ApiError && error.status < 500) return undefined
+      throw error
+    })
     return this.limitsFor(caller, site)
   }
 

@@ -71,7 +71,7 @@ export class Collaborators extends Component<Pick<Parts, 'store' | 'clock'>> {
       const removed = await tx.accounts.byEmail(email)
       if (!removed) return
       await endReviewsOf(tx, removed, { slug, now })
-      await tx.trusts.deleteOfSite(removed.id, visitsKey)
+      await tx.trusts.deleteOfSite(visitsKey, removed.id)
     })
     return { slug, email, removed: true }
   }

@@ -121,11 +121,17 @@ export function effectiveMetadata(
   version: Pick<Version, 'metadata' | 'publishedAt'>,
   files: readonly StoredFile[],
 ): HeadMetadata {
-  const isFirst = version.publishedAt === null
-  const ofPublish = isFirst ? metadataChange(version.metadata, 0) : {}
-  const head = headMetadata({ ...site, ...ofPublish })
+  const head = chosenMetadata(site, version)
   const isLost = head.ogImagePath !== null && !hasImage(files, head.ogImagePath)
   return isLost ? { ...head, ogImagePath: null } : head
+}
+
+/** The same with an image that the version may not contain. */
+export function chosenMetadata(
+  site: HeadMetadata,
+  { metadata, publishedAt }: Pick<Version, 'metadata' | 'publishedAt'>,
+): HeadMetadata {
+  return headMetadata({ ...site, ...(publishedAt === null ? metadataChange(metadata, 0) : {}) })
 }
 
 /** Undefined without metadata, or without a root document in HTML. */

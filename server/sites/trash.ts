@@ -128,7 +128,7 @@ export async function deleteSite(
   await tx.reviews.removeOfSite(slug)
   if (site.ownerId !== null) {
     await tx.keys.deleteOfSite(site.ownerId, site.visitsKey)
-    await tx.trusts.deleteOfSite(site.ownerId, site.visitsKey)
+    await tx.trusts.deleteOfSite(site.visitsKey)
   }
   await tx.reports.markActed([site.visitsKey], now)
   await releaseHosts(tx, slug, now, certificates)

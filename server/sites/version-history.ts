@@ -30,7 +30,7 @@ import type { Site } from '../store/tables/sites.ts'
 import type { Version, VersionHeader } from '../store/tables/versions.ts'
 import { injectionWarnings } from './page-metadata/injected-document.ts'
 import { describePreview, endPreview, requireApproval } from './preview.ts'
-import { findInjection, hasImage } from './site-metadata.ts'
+import { chosenMetadata, findInjection, hasImage } from './site-metadata.ts'
 import type { UrlBuilder } from './urls.ts'
 import {
   activateVersion,
@@ -387,8 +387,9 @@ function repeatedLast(versions: readonly VersionHeader[], live: VersionHeader | 
   return [...distinct, ...repeated]
 }
 
-function lostImageWarnings({ liveVersionId, ogImagePath }: Site, { id, files }: Version): PublishWarning[] {
-  if (liveVersionId !== id || ogImagePath === null || hasImage(files, ogImagePath)) return []
+function lostImageWarnings(site: Site, version: Version): PublishWarning[] {
+  const { ogImagePath } = chosenMetadata(site, version)
+  if (ogImagePath === null || hasImage(version.files, ogImagePath)) return []
   return [{ file: ogImagePath, message: 'The image of the link preview is not in this version' }]
 }
 

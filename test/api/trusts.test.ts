@@ -285,7 +285,7 @@ describe('a trust', () => {
     assert.deepEqual([unused.trust.lapsesAt, pinned.trust.lapsesAt], [lapsesAt, null])
     api.pass(30 * DAY_MS)
     const { hint } = await expectFailure(exchange(GITHUB_CLAIMS, unused.slug), 'NOT_TRUSTED')
-    assert.match(hint!, /has waited 30 days for its first one, and has ended/)
+    assert.match(hint!, /has waited 30 days for its first job, and has ended/)
     const other = exchange({ ...GITHUB_CLAIMS, ref: 'refs/heads/other' }, unused.slug)
     assert.doesNotMatch((await expectFailure(other, 'NOT_TRUSTED')).hint!, /30 days/)
     await exchange(GITHUB_CLAIMS, pinned.slug)

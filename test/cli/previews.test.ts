@@ -194,7 +194,7 @@ describe('a folder that is watched', () => {
   it('continues after a failure, and publishes everything when the preview was deleted', async () => {
     using fixture = await watching('--preview', 'pr-1', '--ttl', '1h')
     const { cli, until, read, slug, client } = fixture
-    cli.write({ 'site/a.txt': '', 'site/_redirects': '/a /b 999\n' })
+    cli.write({ 'site/_redirects': '/a /b 999\n', 'site/a.txt': '' })
     // The empty file may be one that is being written: it is not counted here, but in the next comparison.
     await until(/1 file changed in \d+ ms\nWarning: _redirects:1: /)
     await until(/1 file changed/)

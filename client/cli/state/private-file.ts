@@ -84,7 +84,8 @@ function acquire(lock: string): boolean {
   for (let waitedMs = 0; waitedMs < LOCK_TIMEOUT_MS; waitedMs += LOCK_INTERVAL_MS) {
     try {
       const held = lstatSync(lock, { throwIfNoEntry: false })
-      if (held && Date.now() - held.mtimeMs > LOCK_TIMEOUT_MS) rmSync(lock, { recursive: true, force: true })
+      // Renamed first, so that one of several commands removes it, and none removes the lock of another.
+      if (held && Date.now() - held.mtimeMs > LOCK_TIMEOUT_MS) removeStale(lock)
       mkdirSync(lock)
       return true
     } catch (error) {
@@ -93,6 +94,18 @@ function acquire(lock: string): boolean {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_INTERVAL_MS)
   }
   return false
+}
+
+function removeStale(lock: string): void {
+  const stale = `${lock}.${randomUUID()}`
+  try {
+    renameSync(lock, stale)
+  } catch (error) {
+    // Another command has removed it.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  rmSync(stale, { recursive: true, force: true })
 }
 
 /** Atomically replaces a file by this JSON, with mode 0600 in a folder with mode 0700. */

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readFileSync, realpathSync, type Stats, unlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, realpathSync, rmSync, type Stats } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { StoredSite } from '../../sdk/resume.ts'
 import { RefusedError } from '../cli-error.ts'
@@ -158,7 +158,7 @@ export class SiteMemory {
     this.#assertNoLinks()
     changePrivate(this.#file, () => {
       const changed = change(this.#read())
-      if (changed.length === 0) unlinkSync(this.#file)
+      if (changed.length === 0) rmSync(this.#file, { force: true })
       else this.#write(changed)
     })
   }

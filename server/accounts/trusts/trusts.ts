@@ -238,7 +238,7 @@ function summarize(trust: StoredTrust, slugs: ReadonlyMap<string, string>): Trus
 }
 
 const LAPSED =
-  'A trust for this job has waited 30 days for its first one, and has ended: remove it, and add it again, with the id of the repository.'
+  'A trust for this job has waited 30 days for its first job, and has ended: remove it, and add it again, with the id of the repository.'
 
 function notTrusted(job: Job, site: string | undefined, hint?: string): ApiError {
   const { forge, repository, repositoryId, event, ref, environment, workflow } = job

@@ -166,6 +166,7 @@ export class Notices extends Component<NoticesParts> {
       // The attempt is not counted, so that the next one counts for its window. With all others: a run claims few.
       if (postponed)
         await tx.notices.postpone({ id, accountId, kind: event.kind }, now, now - (now % windowMs) + windowMs)
+      else await tx.notices.schedule(id, { attempts: 0, dueAt: null })
       const consequence = postponed ? 'email postponed' : 'email not sent'
       log.info(`${consequence}: rate limit`, { account: accountId, kind: event.kind })
       return undefined

@@ -106,6 +106,7 @@ const ACCOUNTS = `
     workflow text
   );
   create index trusts_by_account on trusts (account_id, id);
+  create index trusts_by_site on trusts (site);
   create index trusts_by_repository on trusts (repository, issuer, site, id);
   create index trusts_by_repository_id on trusts (repository_id, issuer, site, id);
 

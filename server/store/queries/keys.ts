@@ -156,8 +156,9 @@ export class TrustQueries extends QueryGroup {
     await this.#rows.remove({ id })
   }
 
-  async deleteOfSite(accountId: string, site: string): Promise<void> {
-    await this.#rows.remove({ accountId, site })
+  /** Those of one account, or of all. */
+  async deleteOfSite(site: string, accountId?: string): Promise<void> {
+    await this.#rows.remove(accountId === undefined ? { site } : { site, accountId })
   }
 
   async deleteOfAccount(accountId: string): Promise<void> {
