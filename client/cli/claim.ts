@@ -31,7 +31,11 @@ same step, and its former URL redirects for 30 days.`,
     const { terminal, siteMemory } = work
     const { server, slug, claimToken } = link === undefined ? await fromFolder(work, options) : fromLink(link)
     const key = resolveKey(work, options, server) ?? (await signInFirst(work, { server, slug, claimToken }))
-    const claimed = await work.connect(server, key).claim(slug, claimToken, stringOption(options, 'name'))
+    const slipway = work.connect(server, key)
+    const name = stringOption(options, 'name')
+    const answer = await slipway.claim(slug, claimToken, name)
+    const isNamed = name === undefined || answer.slug === name
+    const claimed = isNamed ? answer : { ...answer, ...(await slipway.renameSite(answer.slug, name)) }
     siteMemory.markClaimed(slug, server)
     siteMemory.rename(slug, server, claimed.slug)
     const outcome = claimed.alreadyOwned ? 'is already yours' : "is now yours and won't expire"

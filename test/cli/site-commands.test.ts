@@ -223,6 +223,18 @@ describe('a site of an account', () => {
     assert.deepEqual(JSON.parse((await cli.run(['trash', '--json'], keyed)).stdout).sites, [])
   })
 
+  it('gets the name of a claim although it was claimed in a browser before', async () => {
+    using fixture = start(FILES)
+    const { cli, service } = fixture
+    await cli.run(['publish', 'site'])
+    const { slug, claimToken, claimUrl } = cli.siteMemory.all()[0]!
+    const SLIPWAY_KEY = await service.signIn('claims-twice@example.test')
+    await service.client(SLIPWAY_KEY).claim(slug, claimToken!)
+    const named = await cli.run(['claim', claimUrl!, '--name', 'crumbs', '--json'], { env: { SLIPWAY_KEY } })
+    const { siteUrl } = JSON.parse(named.stdout)
+    assert.deepEqual([slugOf(siteUrl), cli.siteMemory.all()[0]!.slug], ['crumbs', 'crumbs'], named.stderr)
+  })
+
   it('is listed within the width of a terminal, with the headings above their values', async () => {
     using fixture = await startOwned('one', 'two')
     const { cli } = fixture
