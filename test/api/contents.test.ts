@@ -73,6 +73,7 @@ describe('files with their contents in the request', () => {
       [[page, { path: 'b', content: 'x', contentBase64: 'eA==' }], 'files[1]'],
       [[page, { content: 'x' }, null], 'files[1].path', 'files[2].path'],
       [[{ path: 'b', contentBase64: 'e!==' }], 'files[0].contentBase64'],
+      [[{ path: 'b', content: '\ud800' }], 'files[0].content'],
       [
         [
           { ...page, size: 2 },

@@ -101,6 +101,8 @@ function readContentFile(
     add('.contentBase64', `must be base64 with + and /${about}`)
     return undefined
   }
+  if (typeof content === 'string' && !content.isWellFormed())
+    add('.content', `must not contain unpaired surrogates${about}`)
   const bytes =
     typeof content === 'string' ? Buffer.from(content) : Buffer.from(String(contentBase64), 'base64')
   if (size !== undefined && size !== bytes.length)
