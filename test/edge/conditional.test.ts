@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import type { RouteTable } from '../../server/edge/resolve/route-table.ts'
 import { evaluatePreconditions, readHttpDate } from '../../server/edge/respond/file-response.ts'
 import { EdgeFixture } from './fixture.ts'
+import { buildTable, getResponse, header, toStoredFile } from './responses.ts'
 
 const ETAG = '"0123456789abcdef"'
 const MODIFIED = 'Tue, 06 May 2031 07:08:09 GMT'
@@ -55,6 +57,29 @@ describe('a conditional request', () => {
     for (const tags of [list, '"'.repeat(1_000_000)])
       assert.equal(evaluatePreconditions({ 'if-none-match': tags }, { etag: ETAG, modified: 0 }), 200)
   })
+})
+
+test('a 304 confirms the cached headers too: a publish that changes them is answered with 200', () => {
+  const site = (headers: string, contentType = 'text/html', path = 'page.html') =>
+    buildTable([], {
+      files: [{ ...toStoredFile('page.html'), path, contentType }, toStoredFile('b.zip')],
+      headers,
+    })
+  const rule = '/*\n  X-Frame-Options: DENY\n'
+  const rows: [name: string, cached: RouteTable, live: RouteTable, statuses: Record<string, number>][] = [
+    ['equal rules', site(rule), site(rule), { '/page': 304, '/': 304 }],
+    ['removed rules', site(rule), site(''), { '/page': 200, '/': 200 }],
+    ['new rules', site(''), site(rule), { '/page': 200, '/': 200 }],
+    ['another rule', site(rule), site(rule.replace('DENY', 'SAMEORIGIN')), { '/page': 200, '/': 200 }],
+    ['another type', site('', 'text/plain'), site(''), { '/page': 200, '/b.zip': 304 }],
+    ['the type of another name', site('', 'text/plain', 'page'), site(''), { '/page': 200 }],
+  ]
+  for (const [name, cached, live, statuses] of rows) {
+    for (const [path, status] of Object.entries(statuses)) {
+      const etag = header(getResponse(cached, path), 'etag')!
+      assert.equal(getResponse(live, path, { 'if-none-match': etag }).status, status, `${name}: ${path}`)
+    }
+  }
 })
 
 describe('an HTTP date', () => {

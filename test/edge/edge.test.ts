@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { sha256 } from '../api/content.ts'
 import { MIB } from '../support/units.ts'
 import { EdgeFixture, noise, type RequestOptions } from './fixture.ts'
 
@@ -10,15 +9,15 @@ test('a published file is complete, with the type of the manifest and all standa
   const files = { 'data.json': { type: 'application/json; charset=utf-8', body } }
   const slug = await edge.publish(files, { ownerId: 'ann' })
   const reply = await edge.get(slug, '/data.json')
-  const { date, connection, 'keep-alive': _, ...headers } = reply.headers
+  const { date, connection, 'keep-alive': _, etag, ...headers } = reply.headers
   assert.equal(reply.status, 200)
   assert.equal(reply.text, body)
   assert.ok(date)
   assert.ok(connection)
+  assert.match(etag!, /^"\w{32}"$/)
   assert.deepEqual(headers, {
     'content-type': 'application/json; charset=utf-8',
     'content-length': `${body.length}`,
-    etag: `"${sha256(body).slice(0, 32)}"`,
     'last-modified': 'Tue, 06 May 2031 07:08:09 GMT',
     'accept-ranges': 'bytes',
     vary: 'Accept-Encoding',

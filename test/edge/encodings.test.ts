@@ -48,7 +48,7 @@ describe('a file with encodings', () => {
     ]),
   })
   const tag = (path: string, encoding = '') =>
-    `"${toStoredFile(path).hash!.slice(0, 32)}${encoding && `-${encoding}`}"`
+    header(getResponse(table, `/${path}`), 'etag')!.replace(/"$/, `${encoding && `-${encoding}`}"`)
 
   test('is sent in the best one that the client accepts, with an entity tag of its own', () => {
     const rows: [path: string, accepts: string | undefined, encoding: string | undefined][] = [

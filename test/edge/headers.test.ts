@@ -87,10 +87,12 @@ describe('_headers may change', () => {
 
   test('the Content-Security-Policy of the site’s own pages, not of generated ones', () => {
     const headers = "/*\n  Content-Security-Policy: default-src 'self'\n"
-    const csp = (paths: string[], target: string) =>
-      header(getResponse(buildTable(paths, { headers }), target), 'content-security-policy')
-    assert.match(csp(['index.html'], '/nowhere')!, /^default-src 'none'; style-src 'sha256-/)
-    assert.match(csp(['one.bin', 'two.bin'], '/')!, /^default-src 'none'; style-src 'sha256-/)
+    const csp = (paths: string[], target: string, conditions: RequestHeaders = {}) =>
+      header(getResponse(buildTable(paths, { headers }), target, conditions), 'content-security-policy')
+    const listing = csp(['one.bin', 'two.bin'], '/')
+    for (const policy of [listing, csp(['index.html'], '/nowhere')])
+      assert.match(policy!, /^default-src 'none'; style-src 'sha256-/)
+    assert.equal(csp(['one.bin', 'two.bin'], '/', { 'if-none-match': '*' }), listing)
     assert.equal(csp(FILES, '/nowhere'), "default-src 'self'")
     assert.equal(csp(FILES, '/'), "default-src 'self'")
   })

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { mediaType } from '../../../protocol/manifest/media-type.ts'
 import { isRuleFile } from '../../../protocol/manifest/rule-files.ts'
 import { ENCODINGS } from '../../blobs/encoding.ts'
@@ -78,8 +79,10 @@ const NOT_FOUND_PAGE = '404.html'
  * Builds the route table of a version (contract, "Serving", 2): exact names first, then a folder's slash and its index,
  * then a page without `.html`. The manifest's names are unique after NFC; each is found as published and in NFC.
  */
-export function buildRouteTable(published: SiteInput): RouteTable {
-  const { policy, pages, rules, formerFiles = [], spaMode, renderError } = published
+export function buildRouteTable(input: SiteInput): RouteTable {
+  const { pages, rules, formerFiles = [], spaMode, renderError } = input
+  const policy = withHeadersDigest(input)
+  const published = { ...input, policy }
   const files = buildServedFiles(published)
   const entries = buildEntries(files, policy)
   const text = plainTextView(files)
@@ -101,6 +104,11 @@ export function buildRouteTable(published: SiteInput): RouteTable {
   const headBytes = published.injectedIndex?.head.length ?? 0
   const markdownBytes = 3 * (published.markdown?.html.length ?? 0)
   return { ...table, bytes: estimateBytes(table, files.length) + headBytes + markdownBytes }
+}
+
+function withHeadersDigest({ policy, rules }: SiteInput): Policy {
+  if (!rules?.headers.length) return policy
+  return { ...policy, headersDigest: hash('sha256', JSON.stringify(rules.headers)) }
 }
 
 /** The file at a path, or the index of the folder it redirects to. */

@@ -9,6 +9,8 @@ export interface Policy {
   /** Names in lower case that `_headers` cannot change. */
   protectedHeaders: ReadonlySet<string>
   protectedErrorHeaders: ReadonlySet<string>
+  /** Of the version's `_headers`; empty without rules. */
+  headersDigest: string
 }
 
 export interface LastModified {
@@ -37,6 +39,7 @@ export function publicPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChange
     extraHeaders: [],
     protectedHeaders: NO_HEADERS,
     protectedErrorHeaders: CACHING_HEADERS,
+    headersDigest: '',
   }
 }
 
@@ -48,6 +51,7 @@ export function passwordPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChan
     extraHeaders: [],
     protectedHeaders: CACHING_HEADERS,
     protectedErrorHeaders: CACHING_HEADERS,
+    headersDigest: '',
   }
 }
 
@@ -73,5 +77,6 @@ export function previewPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChang
     extraHeaders,
     protectedHeaders,
     protectedErrorHeaders: protectedHeaders,
+    headersDigest: '',
   }
 }

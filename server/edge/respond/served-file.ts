@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { BlobLocation } from '../../blobs/blobs.ts'
 import type { CodedContent } from '../../blobs/content-coding.ts'
 import { type Encoding, isCompressible } from '../../blobs/encoding.ts'
@@ -147,7 +148,10 @@ export class Representation implements BlobSlice {
   readonly decoded?: CodedContent
   readonly size: number
   readonly location: BlobLocation | undefined
-  /** Strong, with its quotes: the same bytes have the same one in every version. */
+  /**
+   * Strong, with its quotes. The same bytes have the same one in every version that says the same of them: a 304 confirms
+   * the headers of the cached response, too (RFC 9110, 8.8.1).
+   */
   readonly etag: string
   readonly #file: ServedFile
   #ok: EdgeResponse | undefined
@@ -159,7 +163,8 @@ export class Representation implements BlobSlice {
     { size, location, decoded }: Pick<BlobSlice, 'size' | 'location' | 'decoded'>,
     encoding?: Encoding,
   ) {
-    const tag = file.hash.slice(0, 32)
+    const { type, policy } = file
+    const tag = hash('sha256', `${file.hash} ${type.name} ${policy.headersDigest}`).slice(0, 32)
     if (encoding !== undefined) this.encoding = encoding
     if (decoded !== undefined) this.decoded = decoded
     this.size = size

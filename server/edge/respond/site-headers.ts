@@ -4,8 +4,8 @@ import type { HeaderRule } from '../../site-rules/parse/header-rule.ts'
 import { type EdgeResponse, withHeaders } from '../response.ts'
 import type { Policy } from './policy.ts'
 
-/** A generated page allows its style sheet there; it runs nothing anyway. */
-const GENERATED_PAGE_HEADERS = ['content-security-policy']
+/** Only generated pages have one before the rules: it allows their style sheet, and they run nothing. */
+const GENERATED_PAGE_HEADER = 'Content-Security-Policy'
 
 /** Memory for cached responses of a version, and of each of its paths: several ordinary responses. */
 const CACHE_BYTES = 10_000
@@ -41,10 +41,10 @@ export class SiteHeaders {
   apply(response: EdgeResponse, { target, host }: HttpRequest): EdgeResponse {
     const { protectedHeaders, protectedErrorHeaders } = this.#policy
     const protectedNames = response.status >= 400 ? protectedErrorHeaders : protectedHeaders
-    const options = {
-      kept: response.body ? new Set([...protectedNames, ...GENERATED_PAGE_HEADERS]) : protectedNames,
-    }
-    const headers = this.#rules.apply(target.path, host, response.headers, options)
+    const kept = response.headers.includes(GENERATED_PAGE_HEADER)
+      ? new Set([...protectedNames, GENERATED_PAGE_HEADER.toLowerCase()])
+      : protectedNames
+    const headers = this.#rules.apply(target.path, host, response.headers, { kept })
     return headers === response.headers ? response : withHeaders(response, headers)
   }
 

@@ -83,10 +83,10 @@ class RenderedPage {
     const document = Buffer.from(renderDocument(content, css, isOfAuthor ? undefined : language))
     const body = Buffer.concat([document, ...tails.map((tail) => tail.html)])
     this.modified = policy.metadataChangedAt.time
-    this.etag = `"${hash('sha256', body).slice(0, 32)}"`
+    this.etag = `"${hash('sha256', Buffer.concat([body, Buffer.from(policy.headersDigest)])).slice(0, 32)}"`
     const always = [
-      'ETag',
-      this.etag,
+      ...['ETag', this.etag],
+      ...['Content-Security-Policy', securityPolicy(css, content.allowedSources, tails)],
       ...(isOfAuthor ? [] : ['Vary', 'Accept-Language']),
       ...baseHeaders(policy),
     ]
@@ -94,7 +94,6 @@ class RenderedPage {
       ...['Content-Type', 'text/html; charset=utf-8'],
       ...['Content-Length', `${body.length}`],
       ...['Last-Modified', policy.metadataChangedAt.date],
-      ...['Content-Security-Policy', securityPolicy(css, content.allowedSources, tails)],
       ...always,
     ]
     this.ok = { status: 200, headers, body, isPage: true }
