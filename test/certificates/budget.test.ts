@@ -173,6 +173,23 @@ test('sites of accounts get certificates of their own within the budget, and nam
   assert.ok(ca.certificates > 45, 'the next week')
 })
 
+test('a renamed site that had a certificate gets its next one before newer sites', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, time } = issuing
+  const certificates = issuing.node({ sites: { domain: 'sites.test', perWeek: 30 } })
+  const insert = (name: string, createdAt: number) =>
+    store.write('durable', {}, (tx) =>
+      tx.sites.insert(siteRow(name, { ownerId: name, liveVersionId: 'v', createdAt, updatedAt: time.now })),
+    )
+  await insert('old-name', 1)
+  await certificates.runDue()
+  for (let number = 0; number < 10; number++) await insert(`newer-${number}`, 10 + number)
+  await store.write('durable', {}, (tx) => tx.sites.rename('old-name', 'new-name', time.now))
+  await certificates.runDue()
+  assert.ok(ca.ordered.has('new-name.sites.test'))
+  assert.ok(!ca.ordered.has('newer-0.sites.test'))
+})
+
 test('an account uses at most a quarter of the certificates of sites', async () => {
   await using issuing = await startIssuing()
   const { store, ca, time } = issuing

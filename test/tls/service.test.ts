@@ -50,7 +50,13 @@ describe('a service with HTTPS', () => {
     const change = (work: (tx: WriteTransaction) => Promise<unknown>) => own.change([site.slug, host], work)
     await change((tx) => tx.sites.rename(site.slug, 'new-name', 1))
     assert.equal(await own.namesFor(host), `DNS:${host}`, 'it redirects')
-    assert.equal((await own.secure(host)).headers.location, `https://new-name.${SITES}/`)
+    const location = async (from: string) => (await own.secure(from)).headers.location
+    assert.equal(await location(host), `http://new-name.${SITES}/`, 'the new name has no certificate')
+    assert.equal((await own.plain(host)).headers.location, `http://new-name.${SITES}/`)
+    await own.certify(`new-name.${SITES}`)
+    own.running.clock.now += 60_000
+    assert.equal(await location(host), `https://new-name.${SITES}/`)
+    assert.equal((await own.plain(host)).headers.location, `http://new-name.${SITES}/`)
     await change((tx) => tx.sites.endRedirects(1))
     assert.equal(await own.namesFor(host), UNKNOWN_NAME, 'its redirect has ended')
   })

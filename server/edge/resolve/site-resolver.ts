@@ -1,6 +1,7 @@
 import type { RequestLike } from '../../../packages/http-server/clients/client-ip.ts'
 import { type GetOwner, LoadingCache } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
+import { MINUTE_MS } from '../../lib/time.ts'
 import { isId } from '../../lib/tokens.ts'
 import { isReviewGrant, PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
 import type { ServedSite, ServedVersion, VersionReference } from '../../store/queries/serving.ts'
@@ -54,15 +55,16 @@ export interface ResolvedSite {
   table: RouteTable | undefined
 }
 
-interface ResolvedDomain {
-  kind: 'domain'
+/** A domain, or a former name while sites have certificates of their own. */
+interface ResolvedByScheme {
+  kind: 'by-scheme'
   https: Resolution
   http: Resolution
-  /** Expiry of the certificate that they depend on (milliseconds since 1970). */
+  /** Until when they are valid: expiry of the certificate that they depend on (milliseconds since 1970). */
   expiresAt: number | undefined
 }
 
-type CachedHost = Resolution | ResolvedDomain
+type CachedHost = Resolution | ResolvedByScheme
 
 type SiteResolverOptions = BuildOptions &
   Pick<
@@ -126,7 +128,7 @@ export class SiteResolver {
     if (!isSecure && host.kind !== 'domain' && this.#options.https?.coversSites())
       return this.#redirect(`${slot.key}.${this.#options.addresses.siteDomain}`, true, true)
     const cached = this.#cache.peekSlot(slot)
-    if (cached && cached.kind !== 'domain') return cached
+    if (cached && cached.kind !== 'by-scheme') return cached
     if (cached && !this.#hasExpired(cached)) return select(cached, isSecure)
     if (cached) this.#cache.invalidate(slot.key)
     return this.#resolveCold(slot.key, isSecure, client)
@@ -149,7 +151,7 @@ export class SiteResolver {
     return select(await missLimiter.run(key, clientIp(client), load, isNegative), isSecure)
   }
 
-  #hasExpired({ expiresAt }: ResolvedDomain): boolean {
+  #hasExpired({ expiresAt }: ResolvedByScheme): boolean {
     return expiresAt !== undefined && this.#options.clock() >= expiresAt
   }
 
@@ -170,13 +172,13 @@ export class SiteResolver {
     return store.read.serving.findSite(slug, { now: clock(), ...requested })
   }
 
-  async #buildSite(found: ServedSite | undefined): Promise<Resolution> {
+  async #buildSite(found: ServedSite | undefined): Promise<CachedHost> {
     const { site } = found ?? {}
     if (site?.deletionReason === 'expired') return EXPIRED
     if (site?.renamedTo) {
       // The visitor follows; the store may be unreachable when the next request arrives.
       this.#cache.loadSoon(site.renamedTo)
-      return this.#formerName(this.#options.addresses.site(site.renamedTo))
+      return this.#loadFormerName(site.renamedTo)
     }
     if (!found || !site || site.deletedAt !== null) return NOT_FOUND
     if (found.suspension) return this.#suspended(found.suspension)
@@ -219,9 +221,9 @@ export class SiteResolver {
   async #previewWithoutSite(site: CachedHost, slug: string, label: string): Promise<Resolution> {
     if (site.kind === 'expired') return EXPIRED_PREVIEW
     if (site.kind === 'suspended') return { ...site, preview: true }
-    if (site.kind !== 'redirect') return NOT_FOUND
+    if (site.kind === 'not-found') return NOT_FOUND
     const current = await this.#options.store.read.sites.findCurrentName(slug)
-    return current ? this.#formerName(this.#options.addresses.preview(current, label)) : NOT_FOUND
+    return current ? this.#redirectToSite(`${label}--${current}`, false) : NOT_FOUND
   }
 
   /** Without the password; nothing when its token is not valid. */
@@ -251,8 +253,23 @@ export class SiteResolver {
     return { kind: 'suspended', preview: false, page }
   }
 
-  #formerName(currentUrl: string): Redirect {
-    return { kind: 'redirect', origin: new URL(currentUrl).origin, isSameName: false }
+  async #loadFormerName(renamedTo: string): Promise<CachedHost> {
+    const { addresses, https, store, clock } = this.#options
+    const http = this.#redirectToSite(renamedTo, false)
+    if (!https || https.coversSites()) return http
+    const certificate = await store.read.certificates.findSummary(`${renamedTo}.${addresses.siteDomain}`)
+    const expiresAt = certificate?.notAfter ?? 0
+    return expiresAt > clock()
+      ? { kind: 'by-scheme', https: this.#redirectToSite(renamedTo, true), http, expiresAt }
+      : { kind: 'by-scheme', https: http, http, expiresAt: clock() + MINUTE_MS }
+  }
+
+  /** `isCovered`: whether the host has a certificate of its own. */
+  #redirectToSite(label: string, isCovered: boolean): Redirect {
+    const { addresses, https } = this.#options
+    if (https && !https.coversSites())
+      return this.#redirect(`${label}.${addresses.siteDomain}`, isCovered, false)
+    return { kind: 'redirect', origin: new URL(addresses.site(label)).origin, isSameName: false }
   }
 
   /** A secondary name redirects to the primary one; a name with a certificate redirects to HTTPS. */
@@ -272,7 +289,7 @@ export class SiteResolver {
     const site = select(owner, true)
     if (site.kind === 'not-found') return NOT_FOUND
     return {
-      kind: 'domain',
+      kind: 'by-scheme',
       https: !isSameName && (isCovered || !https) ? redirect : site,
       http: !isSameName || isCovered ? redirect : site,
       expiresAt: isCovered ? expiresAt : undefined,
@@ -293,7 +310,7 @@ function tableOf(cached: CachedHost): RouteTable | undefined {
 }
 
 function select(cached: CachedHost, isSecure: boolean): Resolution {
-  return cached.kind !== 'domain' ? cached : isSecure ? cached.https : cached.http
+  return cached.kind !== 'by-scheme' ? cached : isSecure ? cached.https : cached.http
 }
 
 /** When a version is deleted with the preview that shows it; undefined for one that was ever live, which is kept. */
@@ -312,7 +329,7 @@ function isImprovable(loaded: CachedHost): boolean {
 }
 
 function estimateBytes(loaded: CachedHost): number {
-  if (loaded.kind === 'domain') return DOMAIN_BYTES
+  if (loaded.kind === 'by-scheme') return DOMAIN_BYTES
   if (loaded.kind === 'redirect') return SITE_BYTES
   if (loaded.kind === 'suspended') return SUSPENDED_BYTES
   if (loaded.kind !== 'site') return 0

@@ -26,6 +26,13 @@ export interface NamesPage {
 /** Of a site, or of its former name that redirects. */
 const IS_SERVED = sql<boolean>`(deleted_at is null or renamed_to is not null)`
 
+interface MissingSitesOptions {
+  changedSince?: number
+  maxOfOwner: number
+  directory: string
+  since: number
+}
+
 interface CertificateCounts {
   /** Not expired, without a failed renewal. */
   valid: number
@@ -187,21 +194,28 @@ export class CertificateQueries extends QueryGroup {
   }
 
   /**
-   * Live sites without a certificate, newest first, of owners with fewer than `maxOfOwner` orders for sites since then.
-   * Without `changedSince`, all sites are read when none is missing.
+   * Live sites without a certificate, of owners with fewer than `maxOfOwner` orders for sites since then: first those
+   * that had one under a former name, then the newest; `limit` of each, and a site may be twice in the result. Without
+   * `changedSince`, all sites are read when none is missing.
    */
   async missingSites(
     siteDomain: string,
     limit: number,
-    {
-      changedSince = 0,
-      maxOfOwner,
-      directory,
-      since,
-    }: { changedSince?: number; maxOfOwner: number; directory: string; since: number },
+    options: MissingSitesOptions,
   ): Promise<{ name: string; ownerId: string }[]> {
+    const suffix = `.${siteDomain}`
+    const newest = this.#missingSites(siteDomain, options).orderBy('created_at', 'desc').limit(limit)
+    const renamed = newest.where(
+      sql<boolean>`slug in (select former.renamed_to from sites as former
+        join certificates on certificates.name = former.slug || ${suffix}
+        where former.renamed_to is not null)`,
+    )
+    return [...(await renamed.execute()), ...(await newest.execute())]
+  }
+
+  #missingSites(siteDomain: string, { changedSince = 0, maxOfOwner, directory, since }: MissingSitesOptions) {
     const name = sql<string>`sites.slug || ${`.${siteDomain}`}`
-    return await this.db
+    return this.db
       .selectFrom('sites')
       .select([name.as('name'), sql<string>`owner_id`.as('ownerId')])
       .where('deleted_at', 'is', null)
@@ -213,9 +227,6 @@ export class CertificateQueries extends QueryGroup {
         sql<boolean>`(select count(*) from acme_requests where kind = 'order' and account_id = sites.owner_id
           and directory = ${directory} and root = ${siteDomain} and at > ${since}) < ${maxOfOwner}`,
       )
-      .orderBy('created_at', 'desc')
-      .limit(limit)
-      .execute()
   }
 
   /**
