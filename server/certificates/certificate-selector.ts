@@ -69,7 +69,7 @@ const MAX_CACHED_CHALLENGES = 100
 const CONTEXT_BYTES = 40 * 1024
 const CACHE_BYTES = 32 * 2 ** 20
 
-/** Cache key of the certificate files; no host has this name. */
+/** Stands for the certificate files; no host has this name. */
 const STATIC_CERT_KEY = ''
 
 /** Only active domains and the service's own names have a certificate. */
@@ -89,6 +89,8 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
     return new Map(stored.reverse().map((challenge) => [challenge.name, challenge]))
   }, READ_INTERVAL_MS)
   readonly #challenges = new Map<string, Promise<SelectedCertificate>>()
+  /** Of the certificate files: outside the cache, whose loads tell the breaker that the store can be reached. */
+  #static: (CachedContext & { context: SecureContext }) | undefined
   #hasWarned = false
   /** The service's own names that had a certificate at the last check. */
   readonly #available = new Set<string>()
@@ -104,6 +106,10 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
     if (hello.protocols.includes(ACME_PROTOCOL)) return this.#selectChallenge(name)
     const key = this.#cacheKey(name)
     if (key === undefined) return undefined
+    if (key === STATIC_CERT_KEY) {
+      this.#static ??= this.#create(this.parts.files!.pair, key)
+      return this.#select(this.#static, key)
+    }
     const cached = this.#cache.peek(key)
     return cached ? this.#select(cached, key) : this.#selectCold(key, address)
   }
@@ -140,7 +146,8 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
   }
 
   invalidateFiles(): void {
-    this.#cache.invalidate(STATIC_CERT_KEY)
+    if (this.#static) releaseContext(this.#static.context)
+    this.#static = undefined
   }
 
   /** The name under which a host's certificate is stored; undefined when the host cannot have one. */
@@ -158,11 +165,12 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
   }
 
   async #build(key: string): Promise<CachedContext> {
-    const { files, tickets } = this.parts
-    const pair = key === STATIC_CERT_KEY ? files?.pair : await this.#load(key)
-    const { generation } = tickets.current
-    if (!pair) return { context: undefined, generation }
-    return { context: this.#createContext(pair, key), generation }
+    const pair = await this.#load(key)
+    return pair ? this.#create(pair, key) : { context: undefined, generation: 0 }
+  }
+
+  #create(pair: KeyPair, key: string): CachedContext & { context: SecureContext } {
+    return { context: this.#createContext(pair, key), generation: this.parts.tickets.current.generation }
   }
 
   async #load(name: string): Promise<KeyPair | undefined> {

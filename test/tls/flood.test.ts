@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { CertificateFiles } from '../../packages/http-server/tls/certificate-files.ts'
 import { CertificateSelector } from '../../server/certificates/certificate-selector.ts'
 import { TicketKeys } from '../../server/certificates/ticket-keys.ts'
 import { ApiError } from '../../server/lib/errors.ts'
@@ -22,6 +24,7 @@ const ADDRESS = '192.0.2.1'
 
 async function withSelector(
   work: (selector: CertificateSelector, store: WatchedStore, clock: { now: number }) => Promise<void>,
+  files?: CertificateFiles,
 ) {
   await using folder = await memoryFolder()
   const clock = { now: Date.UTC(2030) }
@@ -50,7 +53,7 @@ async function withSelector(
     baseHost: 'slipway.test',
     own: [],
     perSite: false,
-    files: undefined,
+    files,
     log,
   })
   await work(selector, store, clock)
@@ -84,6 +87,31 @@ test('a flood of unknown names and challenges does not delay the validation of a
   }))
 
 describe('while the store is unavailable', () => {
+  test('certificate files are used and replaced, without an effect on lookups in the store', async () => {
+    await using folder = await memoryFolder()
+    const [certFile, keyFile] = [join(folder.path, 'chain.pem'), join(folder.path, 'key.pem')]
+    const { chain, key } = await issuer.issueWithKey({ ...FOREVER, names: ['*.sites.test'] })
+    await Promise.all([writeFile(certFile, chain), writeFile(keyFile, key)])
+    const log = makeLog({ level: 'error', text: true, write: () => undefined })
+    const covering = { host: 'any.sites.test', name: '*.sites.test' }
+    using files = new CertificateFiles({ certFile, keyFile, covering, log, onChange: () => undefined })
+    await withSelector(async (selector, store) => {
+      store.unavailable = true
+      const lookUp = async (number: number) => selector.choose(helloFor(`no-${number}.test`), ADDRESS)
+      for (let number = 0; number < 3; number++) await assert.rejects(lookUp(number))
+      const contexts = new Set<unknown>()
+      for (let round = 0; round < 2; round++) {
+        const selected = await selector.choose(helloFor('any.sites.test'), ADDRESS)
+        contexts.add(selected!.context)
+        selector.invalidateFiles()
+      }
+      assert.equal(contexts.size, 2)
+      const { reads } = store
+      await assert.rejects(lookUp(3))
+      assert.equal(store.reads, reads, 'the breaker is open')
+    }, files)
+  })
+
   test('cached names keep their certificates, also after invalidation and a change of ticket keys', () =>
     withSelector(async (selector, store, clock) => {
       assert.ok(await selector.choose(helloFor(NAME), ADDRESS))
