@@ -74,8 +74,12 @@ async function checkPointing(
 ): Promise<{ verdict: CheckVerdict; found: string[] | null }> {
   const [aliases, addresses] = await Promise.all([dns.cname(domain), dns.addresses(domain)])
   const found = aliases.values.length > 0 ? toFindings(aliases) : toFindings(addresses)
-  if (aliases.values.includes(proxyHost)) return { verdict: PRESENT, found }
   const expected = await dns.addresses(proxyHost)
+  if (aliases.values.includes(proxyHost)) {
+    const leadsNowhere = expected.values.length === 0 && expected.error === undefined
+    const message = `${domain} is an alias of ${proxyHost}`
+    return { verdict: leadsNowhere ? checkOwnAddresses(message, proxyHost, expected) : PRESENT, found }
+  }
   const verdict = comparePointing(domain, proxyHost, { aliases, addresses, expected: expected.values })
   const isPartly = addresses.values.some((address) => expected.values.includes(address))
   const isKnown = expected.values.length > 0 && (expected.error === undefined || !isPartly)

@@ -133,11 +133,18 @@ describe('a domain', needsDns, () => {
       }
       const { status, reason } = await fixture.record(user, 'blameless.test')
       assert.equal(status, 'active')
-      const { reason: none } = await fixture.record(user, 'shop.blameless.test')
-      assert.equal(none, null, 'an alias of the proxy needs no addresses')
+      const alias = await fixture.record(user, 'shop.blameless.test')
+      assert.equal(alias.status, 'active')
+      const { records } = await fixture.add(user, 'new.blameless.test')
+      await testDns.zone.set('new.blameless.test', 'CNAME', `${PROXY}.`)
+      await testDns.zone.set('_slipway.new.blameless.test', 'TXT', records[1]!.value)
+      fixture.advanceClock(MINUTE_MS)
+      const pending = await fixture.domains.check(user.account, 'new.blameless.test')
+      assert.equal(pending.status, 'pending', 'no visitor could reach it')
       const warnings = fixture.log.filter(({ level }) => level === 'warn')
       assert.ok(warnings.length >= 24 && warnings.length <= 41, 'the log warns hourly')
-      assert.match(reason!, /domain target, edge\.slipway\.test, has no addresses: contact the administrator/)
+      for (const why of [reason, alias.reason, pending.reason])
+        assert.match(why!, /domain target, edge\.slipway\.test, has no addresses: contact the administrator/)
     } finally {
       await addProxyRecords(testDns.zone)
     }
