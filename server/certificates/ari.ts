@@ -1,4 +1,4 @@
-import type { Acme } from '../../packages/acme-client/acme.ts'
+import { type Acme, AcmeError } from '../../packages/acme-client/acme.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import type { CertificateSchedule } from '../store/queries/certificates.ts'
 import type { CertificateSummary } from '../store/tables/certificates.ts'
@@ -51,8 +51,13 @@ async function scheduleByAri(
   const isSupported = await acme.supportsRenewalInfo()
   if (!isSupported || certificate.certificateId === null)
     return toSchedule({ ...planFromAri(life, undefined, clock()), informationAt: null }, false)
-  const information = await acme.renewalInfo(certificate.certificateId)
+  const information = await acme.renewalInfo(certificate.certificateId).catch(undefinedIfRejected)
   return toSchedule(planFromAri(life, information, clock()), information !== undefined)
+}
+
+/** The CA has none for this certificate, such as one of another CA; that says nothing of others. */
+function undefinedIfRejected(error: unknown): undefined {
+  if (!(error instanceof AcmeError) || error.kind !== 'rejected') throw error
 }
 
 function toSchedule(plan: AnyRenewalPlan, hasRenewalInfo: boolean): CertificateSchedule {

@@ -1,3 +1,4 @@
+import { AcmeError } from '../../packages/acme-client/acme.ts'
 import type { DomainCertificate } from '../../protocol/api/domains.schema.ts'
 import type { CaaPolicy } from '../domains/caa.ts'
 import { Component } from '../lib/component.ts'
@@ -76,6 +77,8 @@ export class CertificateManager extends Component<IssuingDeps> implements AsyncD
       const validationMethods = challengeTypesFor(name, { byDns: false, first: null })
       return { ...(await acme.caaIdentity()), validationMethods }
     } catch (error) {
+      // Further checks of names must not wait for it, too.
+      if (error instanceof AcmeError && error.kind === 'unreachable') this.#openBreaker()
       log.warn('cannot read the CAA identities of the certificate authority', { error })
       return undefined
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AcmeError } from '../../packages/acme-client/acme.ts'
+import { refreshRenewalInfo } from '../../server/certificates/ari.ts'
 import type { CaaRecord } from '../../server/domains/dns/dns.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../server/lib/time.ts'
 import { siteRow } from '../store/rows.ts'
@@ -264,6 +265,42 @@ test('an unavailable CA is probed with one name, and issuance resumes within min
   const back = time.now
   for (let got = 0; got < names.length; time.now += 10 * SECOND_MS) got += await certificates.runDue()
   assert.ok(time.now - back <= 12 * MINUTE_MS)
+})
+
+test('renewal information that the CA refuses for one certificate is requested for the others', async () => {
+  await using issuing = await startIssuing()
+  const { store, ca, parts } = issuing
+  const certificates = issuing.node()
+  const names = await activateMany(store, certificates, 3)
+  await certificates.runDue()
+  const requested: string[] = []
+  ca.before = (step, [name]) => {
+    if (step !== 'information') return
+    requested.push(name!)
+    if (name === names[0]) throw new AcmeError('rejected', 'unknown issuer')
+  }
+  await refreshRenewalInfo(parts, await store.read.certificates.summaries(names))
+  assert.deepEqual(requested.sort(), names)
+  const rows = await Promise.all(names.map((name) => issuing.row(name)))
+  assert.deepEqual(
+    rows.map((row) => row.hasRenewalInfo),
+    [false, true, true],
+  )
+})
+
+test('checks of names do not wait for a CA that does not answer, one after the other', async () => {
+  await using issuing = await startIssuing()
+  const certificates = issuing.node()
+  let requests = 0
+  issuing.ca.caaIdentity = async () => {
+    requests++
+    throw new AcmeError('unreachable', 'the CA does not answer')
+  }
+  for (let check = 0; check < 3; check++) assert.equal(await certificates.caaPolicy(NAME), undefined)
+  assert.equal(requests, 1)
+  issuing.time.now += MINUTE_MS
+  await certificates.caaPolicy(NAME)
+  assert.equal(requests, 2)
 })
 
 test('a CA that fails for some names delays no other', async () => {
