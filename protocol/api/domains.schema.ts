@@ -45,7 +45,7 @@ export const domainResponse = named(
     ),
     redirectsTo: nullable(
       text(
-        'Target of the redirect (308), its www or root domain, when that is active; null when the domain shows the site',
+        'Target of the redirect (308), its www or root domain, while that is active; null when the domain shows the site. Of a pending domain the one that it will redirect to',
       ),
     ),
     alternate: nullable(

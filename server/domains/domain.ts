@@ -162,7 +162,7 @@ export class DomainService extends Component<DomainsOptions> implements Disposab
     const names = Map.groupBy(all, (row) => row.accountId)
     return Promise.all(
       rows.map((row) => {
-        const own = new Set(names.get(row.accountId)?.map(({ domain }) => domain))
+        const own = new Map(names.get(row.accountId)?.map((one) => [one.domain, one]))
         return toDomainRecord(row, { proxyHost, own, certificates: known })
       }),
     )
@@ -208,7 +208,8 @@ function domainNotFound(): ApiError {
 
 interface RecordContext {
   proxyHost: string
-  own: ReadonlySet<string>
+  /** The rows of the account by name. */
+  own: ReadonlyMap<string, Domain>
   /** Certificates of active names, when HTTPS is enabled. */
   certificates: ReadonlyMap<string, DomainCertificate>
 }
@@ -250,7 +251,7 @@ async function toDomainRecord(
       },
     ],
     reason: formatReason(row),
-    redirectsTo: row.primaryDomain,
+    redirectsTo: redirectTarget(row, own),
     alternate: counterpart !== null && !own.has(counterpart) ? counterpart : null,
     certificate: (row.status === 'active' && certificates.get(row.domain)) || NO_CERTIFICATE,
     createdAt: toIso(row.createdAt),
@@ -258,6 +259,12 @@ async function toDomainRecord(
     checkedAt: toIsoOrNull(row.checkedAt),
     nextCheckAt: toIsoOrNull(row.nextCheckAt),
   }
+}
+
+/** An active name shows the site while its primary one is not active. */
+function redirectTarget({ status, primaryDomain }: Domain, own: RecordContext['own']): string | null {
+  if (primaryDomain === null || status !== 'active') return primaryDomain
+  return own.get(primaryDomain)?.status === 'active' ? primaryDomain : null
 }
 
 function formatReason({ status, reason, nextCheckAt }: Domain): string | null {

@@ -218,18 +218,19 @@ describe('a root domain and its www', needsDns, () => {
     assert.equal(await fixture.store.read.domains.count(rich.account.id), 2)
   })
 
-  test('invalidate both names and the site when one stops being active', async () => {
+  test('invalidate both names and the site when one stops being active, and the other one shows the site', async () => {
     const user = await fixture.createUser()
     await fixture.activate(user, 'twins.test')
     await fixture.activate(user, 'www.twins.test')
     assert.equal((await fixture.store.read.domains.active('www.twins.test'))?.primaryDomain, 'twins.test')
+    assert.equal((await readPair(user, 'www.twins.test')).redirectsTo, 'twins.test')
     await fixture.removeRecords('twins.test')
     await fixture.sweepAfter(13.5 * HOUR_MS)
     fixture.invalidated.length = 0
     await fixture.sweepAfter(DAY_MS)
     assert.equal(await fixture.store.read.domains.active('twins.test'), undefined)
     assert.ok(['twins.test', 'www.twins.test', user.slug].every((name) => fixture.invalidated.includes(name)))
-    assert.equal((await readPair(user, 'www.twins.test')).redirectsTo, 'twins.test')
+    assert.equal((await readPair(user, 'www.twins.test')).redirectsTo, null, 'it shows the site')
   })
 })
 
