@@ -1,5 +1,4 @@
 import type { DomainDnsRecord, DomainRecord } from '../../protocol/api/domains.schema.ts'
-import { settings } from '../api/settings.ts'
 
 /** The state of a required DNS record. */
 export type RecordState = 'unasked' | 'unknown' | 'missing' | 'wrong' | 'right'
@@ -27,13 +26,6 @@ export function toZone({ domain, records }: DomainRecord): string {
 /** A record's full name, for forms that require it. */
 export function fullName({ name }: DomainDnsRecord, record: DomainRecord): string {
   return name === '@' ? record.domain : `${name}.${toZone(record)}`
-}
-
-/** The public URL. */
-export function domainUrl({ domain, certificate }: DomainRecord): string {
-  const { protocol, port } = new URL(settings.baseUrl)
-  if (certificate.status === 'active' && protocol === 'http:') return `https://${domain}/`
-  return `${protocol}//${domain}${port && `:${port}`}/`
 }
 
 /** Whether the reason adds something to the records. */

@@ -1,10 +1,12 @@
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
+import { domainUrl } from '../../protocol/domain-url.ts'
 import type { Action } from '../api/action.ts'
+import { settings } from '../api/settings.ts'
 import { formatClock } from '../app/format-time.ts'
 import { Button, ButtonLink } from '../kit/button.tsx'
 import { Notice } from '../kit/notice.tsx'
 import { RelativeTime } from '../kit/time.tsx'
-import { domainUrl, formatProgress, isMoreThanRecords, isSettled } from './domain-labels.ts'
+import { formatProgress, isMoreThanRecords, isSettled } from './domain-labels.ts'
 
 interface DomainStateProps {
   record: DomainRecord
@@ -14,13 +16,14 @@ interface DomainStateProps {
 /** The state of a domain in a live region, with possible actions. */
 export function DomainState({ record, check }: DomainStateProps) {
   const { status } = record
+  const url = domainUrl(record, settings.baseUrl)
   return (
     <>
       {status === 'pending' ? <Waiting record={record} /> : <Serving record={record} />}
       <div class="choices">
         {status === 'active' && (
-          <ButtonLink href={domainUrl(record)} variant="main" icon="open" outside>
-            {`Visit ${domainUrl(record)}`}
+          <ButtonLink href={url} variant="main" icon="open" outside>
+            {`Visit ${url}`}
           </ButtonLink>
         )}
         {!isSettled(record) && (

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { DomainRecord } from '../../protocol/api/domains.schema.ts'
+import { domainUrl } from '../../protocol/domain-url.ts'
 import type { CliSession } from './cli-harness.ts'
 import { errorResponse } from './fake-server.ts'
 import { KEY, startScriptedCli } from './scripted-cli.ts'
@@ -265,6 +266,18 @@ describe('domains add', () => {
   })
 })
 
+it('the URL of an active domain is one that can be visited now', () => {
+  for (const [status, server, expected] of [
+    ['none', 'https://slipway.example', 'https://www.example.test/'],
+    ['none', 'https://slipway.example:8443', 'https://www.example.test:8443/'],
+    ['pending', 'https://slipway.example', 'http://www.example.test/'],
+    ['pending', 'http://slipway.example:8080', 'http://www.example.test:8080/'],
+    ['active', 'https://slipway.example', 'https://www.example.test/'],
+    ['active', 'http://slipway.example:8080', 'https://www.example.test/'],
+  ] as const)
+    assert.equal(domainUrl(active(certificate({ status })), server), expected)
+})
+
 describe('domains', () => {
   it('lists them with what each waits for, alone and as domains list, and how to add the first one', async () => {
     const reason = 'www.example.test is an alias of elsewhere.test (expected domains.sites.test)'
@@ -317,6 +330,11 @@ describe('domains', () => {
       'what keeps a certificate from coming',
       active(certificate({ problem: 'CAA forbids it', renewsAt: '2030-01-01T00:10:00.000Z' })),
       [/^Certificate: being issued\n {4}CAA forbids it\n {4}next attempt: 1 Jan, 01:10$/m],
+    ],
+    [
+      'a certificate that has expired',
+      active(certificate({ ...DATES, expiresAt: '2029-12-30T00:00:00.000Z', problem: 'CAA forbids it' })),
+      [/^Certificate: expired 30 Dec.*\n {4}CAA forbids it\n {4}next attempt: /m],
     ],
     [
       'where a domain redirects to',

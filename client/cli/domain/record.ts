@@ -62,13 +62,6 @@ export function toZone({ domain, records }: DomainRecord): string {
   return domain.startsWith(prefix) ? domain.slice(prefix.length) : domain
 }
 
-/** The public URL, with the port of the server unless the protocol differs. */
-export function domainUrl({ domain, certificate }: DomainRecord, server: string): string {
-  const { protocol, port } = new URL(server)
-  if (certificate.status === 'active' && protocol === 'http:') return `https://${domain}/`
-  return `${protocol}//${domain}${port && `:${port}`}/`
-}
-
 function formatLookup(record: DomainDnsRecord): string[] {
   const mark = record.right === null ? '?' : record.right ? '✓' : '✗'
   if (record.right) return [`${mark} ${formatRecordName(record)}: ${formatFound(record)}`]
@@ -80,16 +73,14 @@ function formatLookup(record: DomainDnsRecord): string[] {
 }
 
 function formatCertificate({ status, certificate }: DomainRecord, now: number): string[] {
-  const { expiresAt, renewsAt, problem } = certificate
+  const { renewsAt, problem } = certificate
   if (certificate.status === 'none')
     return status === 'active' ? ['Certificate: not issued by this service'] : []
-  const lines =
-    expiresAt === null
-      ? ['Certificate: being issued']
-      : [`Certificate: valid until ${formatLocalDate(expiresAt, now)}${formatRenewal(renewsAt, now)}`]
+  const isValid = certificate.status === 'active'
+  const state = isValid ? `valid ${certificateStatus(certificate, now)}` : certificateStatus(certificate, now)
+  const lines = [`Certificate: ${state}${isValid ? formatRenewal(renewsAt, now) : ''}`]
   if (problem !== null) lines.push(`    ${problem}`)
-  if (expiresAt === null && renewsAt !== null)
-    lines.push(`    next attempt: ${formatLocalTime(renewsAt, now)}`)
+  if (!isValid && renewsAt !== null) lines.push(`    next attempt: ${formatLocalTime(renewsAt, now)}`)
   return lines
 }
 
@@ -99,7 +90,8 @@ function formatRenewal(renewsAt: string | null, now: number): string {
 
 function certificateStatus({ status, expiresAt }: DomainCertificate, now: number): string {
   if (status === 'none') return '–'
-  return expiresAt === null ? 'being issued' : `until ${formatLocalDate(expiresAt, now)}`
+  if (expiresAt === null) return 'being issued'
+  return `${status === 'active' ? 'until' : 'expired'} ${formatLocalDate(expiresAt, now)}`
 }
 
 /** A short status; `check` prints the details. */
