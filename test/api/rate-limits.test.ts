@@ -125,6 +125,10 @@ describe('an address', () => {
     [2, '198.51.100.1, 203.0.113.9, 10.0.0.1', '203.0.113.9'],
     [2, '203.0.113.9', 'the peer'],
     [2, '2001:db8:7::1, 10.0.0.1', '2001:db8:7::1'],
+    [1, '198.51.100.1, 203.0.113.9:51234', '203.0.113.9'],
+    [1, '[2001:db8:7::1]:443', '2001:db8:7::1'],
+    [1, '::ffff:cb00:7109', '203.0.113.9'],
+    [1, '203.0.113.9:', 'the peer'],
   ]
   test('is that of the peer or the one that the outermost trusted proxy saw, never one that the client sent', async () => {
     await using none = await Api.start({ RATE_ANONYMOUS: '5' })

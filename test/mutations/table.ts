@@ -638,7 +638,7 @@ const ROWS: readonly Row[] = [
   ['lets any page use up the sign-in requests of its visitors', 'server/accounts/rate-limits.ts', 'RateLimits.#budget', "caller.ofOtherPage ? ` of other pages, ${caller.ofOtherPage}` : ''", "''", RATES],
   ['keeps a key valid at the rate limit', 'server/api/auth.ts', 'admit', 'caller.signedInWith === ends', 'false', RATES],
   ['admits requests beyond the rate limit', 'server/accounts/rate-limits.ts', 'RateLimits.#toStatus', 'admitted: count <= limit', 'admitted: true', RATES],
-  ['counts each IPv6 address of a network as a caller', 'packages/http-server/clients/client-ip.ts', 'rateLimitSubnet', 'ipv6Groups(bare).slice(0, 4)', 'ipv6Groups(bare)', RATES, 'test/lib/shares.test.ts', PASSWORD],
+  ['counts each IPv6 address of a network as a caller', 'packages/http-server/clients/client-ip.ts', 'rateLimitSubnet', 'all.slice(0, 4)', 'all', RATES, 'test/lib/shares.test.ts', PASSWORD],
   ['trusts the leftmost forwarded address', 'packages/http-server/clients/client-ip.ts', 'clientIp', 'forwarded.at(-trustedProxies)', 'forwarded.at(0)', RATES],
   ['accepts the session cookie from other sites', 'server/api/auth.ts', 'readCredential', "return value && isSameOrigin(request, new URL(baseUrl).origin) ? { kind: 'session', value } : undefined", "return value ? { kind: 'session', value } : undefined", 'test/api/session.test.ts'],
 

@@ -6,6 +6,9 @@ export interface RequestLike {
   headers: { readonly [name: string]: string | string[] | undefined }
 }
 
+/** Some proxies append the port of the client. */
+const WITH_PORT = /^(?:([\d.]+)|\[([^\]]+)\]):\d{1,5}$/
+
 /**
  * Determines the client's address of a request: the peer's, or with N trusted proxies the Nth entry from the
  * right of `X-Forwarded-For`. Entries further left come from the client and are never trusted; with a shorter
@@ -16,7 +19,8 @@ export function clientIp(trustedProxies: number): (call: RequestLike) => string 
     const peer = call.socket.remoteAddress ?? 'unknown'
     if (trustedProxies === 0) return peer
     const forwarded = readForwardedFor(call)
-    const address = forwarded.at(-trustedProxies)?.trim() ?? ''
+    const entry = forwarded.at(-trustedProxies)?.trim() ?? ''
+    const address = entry.replace(WITH_PORT, '$1$2')
     return isIP(address) ? address : peer
   }
 }
@@ -38,6 +42,12 @@ export function rateLimitSubnet(address: string): string {
   if (!address.includes(':')) return address
   const bare = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*/s, '')
   if (!isIPv6(bare)) return bare
-  const groups = ipv6Groups(bare).slice(0, 4)
+  const all = ipv6Groups(bare)
+  if (all.slice(0, 6).join() === '0,0,0,0,0,65535')
+    return all
+      .slice(6)
+      .flatMap((group) => [group >> 8, group & 255])
+      .join('.')
+  const groups = all.slice(0, 4)
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`
 }
