@@ -215,6 +215,20 @@ describe('a password cookie', () => {
     assert.equal(await statusWith(other, cookie), 401)
   })
 
+  test('stays valid at a custom domain when the site gets another name', async () => {
+    const slug = await locked()
+    const host = 'renamed.example'
+    await edge.addDomain(host, slug)
+    const headers = { cookie: await enter(slug) }
+    const status = async () => (await edge.request(host, '/', { headers })).status
+    assert.equal(await status(), 200)
+    await edge.store.real.write('durable', {}, async (tx) => {
+      await tx.sites.rename(slug, 'another-name', edge.clock.now)
+      for (const name of [slug, 'another-name', host]) await tx.notifyChanged(name)
+    })
+    assert.equal(await status(), 200)
+  })
+
   test('expires after 30 days, and with the password, even if the same one is set again', async () => {
     const slug = await locked()
     const [cookie, another] = [await enter(slug), await enter(slug)]

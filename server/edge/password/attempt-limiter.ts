@@ -28,12 +28,12 @@ export interface Attempt {
 /** Exact over all processes: each attempt counts as wrong before it is verified; a right one is subtracted again. */
 export class AttemptLimiter extends Component<Pick<EdgeOptions, 'store' | 'clock'>> {
   /** Permission to try, or the time to wait. */
-  async begin(address: string, slug: string): Promise<Attempt | { retryAfterSeconds: number }> {
+  async begin(address: string, visitsKey: string): Promise<Attempt | { retryAfterSeconds: number }> {
     const now = this.parts.clock()
     const windows = [
       toWindow(`address:${rateLimitSubnet(address)}`, PER_MINUTE, now),
-      toWindow(`site:${slug}:${rateLimitSubnet(address)}`, PER_HOUR_AND_NETWORK, now),
-      toWindow(`site:${slug}`, PER_HOUR, now),
+      toWindow(`site:${visitsKey}:${rateLimitSubnet(address)}`, PER_HOUR_AND_NETWORK, now),
+      toWindow(`site:${visitsKey}`, PER_HOUR, now),
     ]
     // A read costs far less than a write, and most attempts come from callers over the limit.
     const full =

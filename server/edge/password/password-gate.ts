@@ -40,13 +40,13 @@ export class PasswordGate extends Component<PasswordGateOptions> {
   readonly #semaphore = new Semaphore(HASHING_LIMITS)
 
   /** Whether a visitor with these cookies may see the site: it has no password, or the cookie is valid. */
-  isAuthorized({ slug, passwordHash }: ResolvedSite, cookies: string | undefined): boolean {
+  isAuthorized({ visitsKey, passwordHash }: ResolvedSite, cookies: string | undefined): boolean {
     if (passwordHash === null) return true
     const now = this.parts.clock()
     return readCookies(cookies).some((value) => {
       const [, until, signature] = COOKIE_VALUE.exec(value) ?? []
       if (!until || !signature || now >= Number(until)) return false
-      return this.#signer.verify([slug, passwordHash, until], signature)
+      return this.#signer.verify([visitsKey, passwordHash, until], signature)
     })
   }
 
@@ -78,12 +78,15 @@ export class PasswordGate extends Component<PasswordGateOptions> {
     password: string,
     passwordHash: string,
   ): Promise<EdgeResponse> {
-    const { slug } = posted.site
-    const attempt = await this.#attempts.begin(this.parts.clientIp(message), slug)
+    const { visitsKey } = posted.site
+    const attempt = await this.#attempts.begin(this.parts.clientIp(message), visitsKey)
     if ('retryAfterSeconds' in attempt) return this.#form(posted, attempt)
     if (!(await verifyPassword(password, passwordHash))) return this.#form(posted, 'wrong')
     await this.#attempts.reset(attempt)
-    return seeOther(posted.next, ['Set-Cookie', this.#cookie(slug, passwordHash, posted.request.isSecure)])
+    return seeOther(posted.next, [
+      'Set-Cookie',
+      this.#cookie(visitsKey, passwordHash, posted.request.isSecure),
+    ])
   }
 
   /** 401 with the form; 429 after too many attempts. */
@@ -103,10 +106,10 @@ export class PasswordGate extends Component<PasswordGateOptions> {
     return secure || this.#secure ? SECURE_PASSWORD_COOKIE : PASSWORD_COOKIE
   }
 
-  /** A cookie for this host; invalid for any other site and after a change of the password. */
-  #cookie(slug: string, passwordHash: string, secure: boolean): string {
+  /** A cookie for this host; invalid for any other site and after a change of the password, valid after a rename. */
+  #cookie(visitsKey: string, passwordHash: string, secure: boolean): string {
     const until = `${this.parts.clock() + COOKIE_TTL_SECONDS * 1000}`
-    const value = `${until}.${this.#signer.sign([slug, passwordHash, until])}`
+    const value = `${until}.${this.#signer.sign([visitsKey, passwordHash, until])}`
     const name = this.#cookieName(secure)
     const attributes = `Path=/; Max-Age=${COOKIE_TTL_SECONDS}; HttpOnly; SameSite=Lax`
     return `${name}=${value}; ${attributes}${name === SECURE_PASSWORD_COOKIE ? '; Secure' : ''}`
