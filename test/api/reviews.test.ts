@@ -529,6 +529,7 @@ describe('a site that requires approval', () => {
     )
     await owner.client.setMetadata(slug, { requireApproval: 'anyone' })
     await owner.client.review(slug, 'autumn').decide({ decision: 'approved', versionId: same })
+    api.pass()
     await review.decide({ decision: 'changes-requested', versionId })
     const spring = { slug, previewName: 'spring' }
     const { read } = store
