@@ -125,6 +125,7 @@ export class FakeServer implements AsyncDisposable {
     if (call.key !== undefined && call.key !== this.key) return errorResponse(401, 'UNAUTHORIZED')
     if (first === '_upload' && rest.length === 1) return this.#bundle(second, rest[0]!, call)
     if (first === '_upload') return this.#upload(second, decodeURIComponent(rest.join('/')), call, request)
+    if (first === 'me') return [200, { key: null }]
     if (first !== 'publish') return errorResponse(404, 'NOT_FOUND')
     const body = call.body.length > 0 ? JSON.parse(call.body.toString()) : {}
     if (second === '') return this.#create(listRequestedFiles(body), call.key)

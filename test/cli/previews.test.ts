@@ -77,9 +77,10 @@ describe('a preview', () => {
     const slug = slugOf(siteUrl)
     for (const [scope, args] of [
       ['publish', ['--name', `${slug}-2`]],
+      ['publish', ['--no-password']],
       ['preview', ['--preview', 'pr-1', '--review']],
     ] as const) {
-      cli.env.SLIPWAY_KEY = (await client.createKey({ name: scope, scope })).apiKey
+      cli.env.SLIPWAY_KEY = (await client.createKey({ name: `for ${args.at(-1)}`, scope })).apiKey
       const { code, stderr } = await publish('1', ...args)
       assert.deepEqual(
         [code, /^Error: --\S+ needs a key of scope \S+\. This one has/m.test(stderr)],
