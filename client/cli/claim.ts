@@ -34,9 +34,9 @@ same step, and its former URL redirects for 30 days.`,
     const slipway = work.connect(server, key)
     const name = stringOption(options, 'name')
     const answer = await slipway.claim(slug, claimToken, name)
+    siteMemory.markClaimed(slug, server)
     const isNamed = name === undefined || answer.slug === name
     const claimed = isNamed ? answer : { ...answer, ...(await slipway.renameSite(answer.slug, name)) }
-    siteMemory.markClaimed(slug, server)
     siteMemory.rename(slug, server, claimed.slug)
     const outcome = claimed.alreadyOwned ? 'is already yours' : "is now yours and won't expire"
     terminal.printDone(`${claimed.slug} ${outcome}`)

@@ -22,8 +22,11 @@ interface LoadingCacheOptions<V> {
   bytes: (value: V) => number
   /** Whether a value is a negative result: cached for a second, in a cache of its own. */
   isNegative: (value: V) => boolean
-  /** Whether a value lacks something that a later load may find. */
-  isImprovable?: (value: V) => boolean
+  /**
+   * After how many milliseconds a use of a value loads it again in the background, because it lacks something; undefined for
+   * one that lacks nothing.
+   */
+  improveAfterMs?: (value: V) => number | undefined
   /** A caller may still use the value in the same turn of the event loop. */
   onEvict?: (value: V) => void
   /** Receives a value that has changed, and the one that was loaded in its place in the background. */
@@ -372,7 +375,7 @@ export class LoadingCache<V extends object> {
   }
 
   #store(key: string, value: V, load: Load<V>): void {
-    const { isNegative, isImprovable, bytes, breaker } = this.#options
+    const { isNegative, improveAfterMs, bytes, breaker } = this.#options
     const { owner, owners, since, idleReloads } = load
     load.isStored = true
     this.#negatives.delete(key)
@@ -388,7 +391,8 @@ export class LoadingCache<V extends object> {
     }
     // An entry is stale or improvable when its owner is.
     const { epoch = this.#epochEnds.length, outdatedAt } = owner?.value ?? {}
-    const improveAt = isImprovable?.(value) ? breaker.now() + SECOND_MS : owner?.value?.improveAt
+    const waitMs = improveAfterMs?.(value)
+    const improveAt = waitMs === undefined ? owner?.value?.improveAt : breaker.now() + waitMs
     const loadedAt = Math.min(load.loadedAt, owner?.value?.loadedAt ?? load.loadedAt)
     const entry = { key, value, epoch, outdatedAt, improveAt, loadedAt, idleReloads }
     const kept = this.#cache.find(key)

@@ -343,7 +343,8 @@ describe('a Markdown document', () => {
   })
 
   test('that cannot be rendered now is listed beside the other files, rendered soon, and not drawn before', async () => {
-    const slug = await publish({ 'README.md': '# Notes', 'b.txt': 'b' })
+    const rules = '/*\n  Cache-Control: max-age=60\n'
+    const slug = await publish({ 'README.md': '# Notes', 'b.txt': 'b', _headers: rules })
     const { liveVersionId } = (await edge.store.real.read.sites.bySlug(slug))!
     const { promise, resolve } = Promise.withResolvers<void>()
     edge.store.delayRead = (query) => (query === 'blobs.find' ? promise : undefined)
@@ -352,15 +353,18 @@ describe('a Markdown document', () => {
     )
     assert.equal((await edge.get(slug, '/b.txt')).text, 'b')
     const isRendered = async () => (await edge.get(slug)).text.includes('<h1 id="notes">Notes</h1>')
-    assert.match((await edge.get(slug)).text, /<a href="\/README\.md"/)
+    const listed = await edge.get(slug)
+    assert.match(listed.text, /<a href="\/README\.md"/)
+    assert.equal(listed.headers['cache-control'], 'private, no-store')
     assert.equal(await isRendered(), false)
     await assert.rejects(new VersionFiles(edge.options).open(slug, liveVersionId!, 1000), OverloadError)
     resolve()
     await Promise.all(waiting)
-    edge.clock.now += 999
+    edge.clock.now += 9999
     assert.equal(await isRendered(), false)
     edge.clock.now += 1
     await waitFor(isRendered)
+    assert.equal((await edge.get(slug)).headers['cache-control'], 'max-age=60')
   })
 })
 

@@ -5,6 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ConnectionOptions, TLSSocket } from 'node:tls'
 import type { WriteTransaction } from '../../server/store/store.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { hello } from './build-client-hello.ts'
 import { SecureService, SITES, UNKNOWN_NAME, untilClosed } from './secure-service.ts'
 
@@ -55,7 +56,7 @@ describe('a service with HTTPS', () => {
     assert.equal((await own.plain(host)).headers.location, `http://new-name.${SITES}/`)
     await own.certify(`new-name.${SITES}`)
     own.running.clock.now += 60_000
-    assert.equal(await location(host), `https://new-name.${SITES}/`)
+    await waitFor(async () => (await location(host)) === `https://new-name.${SITES}/`)
     assert.equal((await own.plain(host)).headers.location, `http://new-name.${SITES}/`)
     await change((tx) => tx.sites.endRedirects(1))
     assert.equal(await own.namesFor(host), UNKNOWN_NAME, 'its redirect has ended')

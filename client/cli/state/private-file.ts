@@ -84,7 +84,7 @@ function acquire(lock: string): boolean {
   for (let waitedMs = 0; waitedMs < LOCK_TIMEOUT_MS; waitedMs += LOCK_INTERVAL_MS) {
     try {
       const held = lstatSync(lock, { throwIfNoEntry: false })
-      // Renamed first, so that one of several commands removes it, and none removes the lock of another.
+      // Renamed first, so that one of several commands removes it.
       if (held && Date.now() - held.mtimeMs > LOCK_TIMEOUT_MS) removeStale(lock)
       mkdirSync(lock)
       return true

@@ -11,7 +11,7 @@ import { basename, dirname, encodePath, toHref, toNfc } from '../paths.ts'
 import type { ErrorPages } from '../respond/pages/error-pages.ts'
 import { type GeneratedPage, MAX_LANGUAGES, type Tail } from '../respond/pages/generated-page.ts'
 import { fallbackIndex, plainTextView, type StartDocument } from '../respond/pages/root-page.ts'
-import type { Policy } from '../respond/policy.ts'
+import { type Policy, temporaryPolicy } from '../respond/policy.ts'
 import { RedirectResponse, SiteRedirects } from '../respond/redirect-response.ts'
 import { type FileType, ServedFile, type StoredContent, toFileType } from '../respond/served-file.ts'
 import { SiteHeaders } from '../respond/site-headers.ts'
@@ -81,7 +81,7 @@ const NOT_FOUND_PAGE = '404.html'
  */
 export function buildRouteTable(input: SiteInput): RouteTable {
   const { pages, rules, formerFiles = [], spaMode, renderError } = input
-  const policy = withHeadersDigest(input)
+  const policy = policyOf(input)
   const published = { ...input, policy }
   const files = buildServedFiles(published)
   const entries = buildEntries(files, policy)
@@ -106,9 +106,11 @@ export function buildRouteTable(input: SiteInput): RouteTable {
   return { ...table, bytes: estimateBytes(table, files.length) + headBytes + markdownBytes }
 }
 
-function withHeadersDigest({ policy, rules }: SiteInput): Policy {
-  if (!rules?.headers.length) return policy
-  return { ...policy, headersDigest: hash('sha256', JSON.stringify(rules.headers)) }
+function policyOf({ policy, rules, renderError }: SiteInput): Policy {
+  const found = renderError ? temporaryPolicy(policy) : policy
+  if (!rules?.headers.length) return found
+  const headers = rules.headers.map(({ line: _, ...rule }) => rule)
+  return { ...found, headersDigest: hash('sha256', JSON.stringify(headers)) }
 }
 
 /** The file at a path, or the index of the folder it redirects to. */

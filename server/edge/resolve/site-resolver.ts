@@ -1,7 +1,7 @@
 import type { RequestLike } from '../../../packages/http-server/clients/client-ip.ts'
 import { type GetOwner, LoadingCache } from '../../lib/loading-cache.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import { MINUTE_MS } from '../../lib/time.ts'
+import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import { isId } from '../../lib/tokens.ts'
 import { isReviewGrant, PreviewTokens, readPreviewExpiry } from '../../sites/preview-links.ts'
 import type { ServedSite, ServedVersion, VersionReference } from '../../store/queries/serving.ts'
@@ -62,6 +62,8 @@ interface ResolvedByScheme {
   http: Resolution
   /** Until when they are valid: expiry of the certificate that they depend on (milliseconds since 1970). */
   expiresAt: number | undefined
+  /** Of a former name: the new one has no certificate yet. */
+  isUncovered?: boolean
 }
 
 type CachedHost = Resolution | ResolvedByScheme
@@ -109,7 +111,7 @@ export class SiteResolver {
       load: (key, getOwner) => this.#load(key, getOwner),
       bytes: estimateBytes,
       isNegative,
-      isImprovable,
+      improveAfterMs,
       onReplace: (before, after) => {
         const [former, table] = [tableOf(before), tableOf(after)]
         if (former && table) options.onReplace?.(former, table)
@@ -261,7 +263,7 @@ export class SiteResolver {
     const expiresAt = certificate?.notAfter ?? 0
     return expiresAt > clock()
       ? { kind: 'by-scheme', https: this.#redirectToSite(renamedTo, true), http, expiresAt }
-      : { kind: 'by-scheme', https: http, http, expiresAt: clock() + MINUTE_MS }
+      : { kind: 'by-scheme', https: http, http, expiresAt: undefined, isUncovered: true }
   }
 
   /** `isCovered`: whether the host has a certificate of its own. */
@@ -324,8 +326,17 @@ function isNegative(loaded: CachedHost): boolean {
   return loaded.kind === 'not-found' || loaded === EXPIRED_PREVIEW
 }
 
-function isImprovable(loaded: CachedHost): boolean {
-  return loaded.kind === 'site' && [loaded.table, loaded.framed].some((table) => table?.renderError)
+/** A renderer with too much work has time again soon; a document may also be lost for ever. */
+const RENDER_AGAIN_MS = 10 * SECOND_MS
+
+/** A new certificate changes its own name only. */
+const REDIRECT_AGAIN_MS = MINUTE_MS
+
+function improveAfterMs(loaded: CachedHost): number | undefined {
+  if (loaded.kind === 'by-scheme') return loaded.isUncovered ? REDIRECT_AGAIN_MS : undefined
+  const isIncomplete =
+    loaded.kind === 'site' && [loaded.table, loaded.framed].some((table) => table?.renderError)
+  return isIncomplete ? RENDER_AGAIN_MS : undefined
 }
 
 function estimateBytes(loaded: CachedHost): number {

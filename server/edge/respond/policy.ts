@@ -55,6 +55,15 @@ export function passwordPolicy(times: Pick<Policy, 'publishedAt' | 'metadataChan
   }
 }
 
+/** While a page cannot be made: what is shown in its place is not stored. */
+export function temporaryPolicy(policy: Policy): Policy {
+  return {
+    ...policy,
+    cacheControl: 'private, no-store',
+    protectedHeaders: new Set([...policy.protectedHeaders, ...CACHING_HEADERS]),
+  }
+}
+
 /** Responses name where to report the site. With a notice before its pages, no shared cache stores them. */
 export function anonymousPolicy(policy: Policy, reportUrl: string, notice: 'off' | 'link' | 'page'): Policy {
   const kept = [REPORT_HEADER.toLowerCase(), ...(notice === 'page' ? CACHING_HEADERS : [])]
