@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { parseSync, Visitor } from 'vite'
+import { newSlug } from '../server/sites/slug.ts'
 import { TABLES } from '../server/store/schema.ts'
 import { pluck } from './support/pluck.ts'
 
@@ -342,6 +343,19 @@ test('only test/support/browser.ts opens pages and clients of Playwright, becaus
     return opens.test(text) || (/playwright|support\/browser|web-fixture/.test(text) && limits.test(text))
   })
   assert.deepEqual(users, ['test/support/browser.ts'])
+})
+
+test('no text that a test finds on a page is a part of a word of generated slugs', () => {
+  // All of their words: each is missed by 2,000 slugs with a probability of less than one in a billion.
+  const slugs = Array.from({ length: 2000 }, () => newSlug().replace(/-[^-]+$/, ''))
+  const words = [...new Set(slugs.flatMap((slug) => slug.split('-')))]
+  const found =
+    /(?:getByText\(|getByLabel\(|hasText: |getByRole\('\w+', \{ name: )'([^'\n]*)'(?!, exact|, \{ exact)/g
+  const ambiguous = sources()
+    .filter(({ path }) => path.startsWith('test/'))
+    .flatMap(({ path, text }) => [...text.matchAll(found)].map(([, sought]) => ({ path, sought: sought! })))
+    .filter(({ sought }) => words.some((word) => word.includes(sought.toLowerCase())))
+  assert.deepEqual(ambiguous, [])
 })
 
 test('files are named after what they contain', () => {

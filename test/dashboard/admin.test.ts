@@ -164,7 +164,7 @@ describe('the administration', requiresBrowser, () => {
     await open('Policies')
     const form = page.getByRole('region', { name: 'Banner' })
     await form.getByLabel('Text').fill(text)
-    await form.getByLabel('Kind').selectOption('Warning')
+    await form.getByLabel('Kind', { exact: true }).selectOption('Warning')
     await form.getByLabel('Link').fill('javascript:alert(1)')
     await form.getByRole('button', { name: 'Show banner' }).click()
     await form.getByText('must be a URL').waitFor()

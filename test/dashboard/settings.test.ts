@@ -83,7 +83,7 @@ describe('the settings of a site', requiresBrowser, () => {
     await page.getByRole('button', { name: 'Choose image' }).click()
     await page.getByRole('button', { name: 'images/loaf of bread.png' }).click()
     await card.getByText('Loaves').waitFor()
-    await card.getByText('Fresh').waitFor()
+    await card.getByText('Fresh', { exact: true }).waitFor()
     await card.getByRole('img', { name: 'images/loaf of bread.png' }).waitFor()
     await save()
     await page.getByRole('heading', { name: 'Loaves' }).waitFor()

@@ -109,7 +109,7 @@ describe('the sites of an account', requiresBrowser, () => {
     await page
       .getByRole('region', { name: 'Latest versions' })
       .getByRole('listitem')
-      .getByText('Live')
+      .getByText('Live', { exact: true })
       .waitFor()
 
     const button = page.getByRole('button', { name: 'Choose files or a ZIP' })

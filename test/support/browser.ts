@@ -82,8 +82,12 @@ async function openContext(
   return context
 }
 
+/** Contexts that are closed as soon as their pages were read. */
+const closing = new WeakSet<BrowserContext>()
+
 /** Fails what waits for the pages of a context, with what they show. */
 async function closeWithReport(context: BrowserContext): Promise<void> {
+  closing.add(context)
   const read = async (page: Page) => `${page.url()}\n${await page.locator('body').ariaSnapshot()}`
   const pages = await Promise.allSettled(context.pages().map(read))
   const shown = pages.map((page) => (page.status === 'fulfilled' ? page.value : String(page.reason)))
@@ -149,11 +153,11 @@ export class ContextPool implements AsyncDisposable {
     return new BrowserUser(pooled.page, () => this.#release(pooled))
   }
 
-  /** Skips those that were closed while nothing happened on them. */
+  /** Skips those that are closed because nothing happened on them while another test waited. */
   #takeIdle(): PooledPage | undefined {
     while (true) {
       const pooled = this.#idle.pop()
-      if (!pooled?.page.isClosed()) return pooled
+      if (!pooled || !closing.has(pooled.page.context())) return pooled
     }
   }
 
