@@ -1,15 +1,16 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { h } from 'preact'
 import { defineConfig, type Plugin } from 'vite'
 import { StaticFrontPage } from './home/front-static.tsx'
 import { renderToHtml } from './prerender.ts'
 
-const page = (name: string) => new URL(`${name}.html`, import.meta.url).pathname
+const page = (name: string) => join(import.meta.dirname, `${name}.html`)
 
-const REVIEW_FRAME = new URL('review/frame.ts', import.meta.url).pathname
+const REVIEW_FRAME = join(import.meta.dirname, 'review/frame.ts')
 
-const REVIEW_EARLY = new URL('review/early.ts', import.meta.url).pathname
+const REVIEW_EARLY = join(import.meta.dirname, 'review/early.ts')
 
 /** What most pages need. A file of its own for each module would cost more bytes of headers than it saves. */
 const KIT = [

@@ -314,6 +314,21 @@ test('a constructor takes of the parts of the service what it uses', () => {
   assert.deepEqual(found, [])
 })
 
+test('no path of a file is the pathname of a URL, which has a space in the name of a folder encoded', () => {
+  const files = globSync(
+    '{action,bench,client,dashboard,packages,scripts,server,test}/**/*.{js,mjs,ts,tsx}',
+    {
+      cwd: root,
+      exclude: ['**/node_modules', '**/dist'],
+    },
+  )
+  const encoded = /import\.meta\.url\)\.pathname/
+  assert.deepEqual(
+    files.filter((file) => encoded.test(readFileSync(join(root, file), 'utf8'))),
+    [],
+  )
+})
+
 test('node:http is imported for its types only, because its exports load an HTTP client', () => {
   const imports = sources().filter(({ path }) => /^(server|packages|client\/(sdk|cli))\//.test(path))
   assert.deepEqual(

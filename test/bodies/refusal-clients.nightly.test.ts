@@ -29,8 +29,7 @@ interface Plan {
 
 type Program = (plan: Plan) => Promise<unknown[]>
 
-const folder = new URL('clients/', import.meta.url)
-const file = (name: string) => new URL(name, folder).pathname
+const file = (name: string) => join(import.meta.dirname, 'clients', name)
 
 /** Runs a program with the plan as its argument. */
 function program(command: string, args: readonly string[], env: Record<string, string> = {}): Program {
