@@ -13,6 +13,7 @@ import { type Counts, Report } from './report.ts'
 import { root } from './root.mjs'
 import { createRunFolder } from './run-folder.ts'
 import { SharedServers } from './shared-servers.ts'
+import { isolateEnvironment } from './test-environment.ts'
 import { type GroupListener, runTestGroup, type TestGroup } from './test-group.ts'
 
 const USAGE = `Every check of the project, on the pinned Node: npm test -- [part of a test file's path ...]
@@ -61,6 +62,7 @@ const GROUP_MS = 120_000
 /** More than cores, since tests wait for half of their time: for other processes, and for the disk. */
 const CONCURRENCY = 2 * availableParallelism()
 
+isolateEnvironment()
 const { positionals: parts, values } = readArguments()
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal))

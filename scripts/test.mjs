@@ -11,16 +11,5 @@ await main(async () => {
   const node = await prepare()
   await installParts({ nightly: process.argv.includes('--nightly') })
   const checks = join(root, 'scripts', 'run-checks.ts')
-  endAs(
-    await run(node, [checks, ...process.argv.slice(2)], { cwd: root, env: withoutSettings(environment()) }),
-  )
+  endAs(await run(node, [checks, ...process.argv.slice(2)], { cwd: root, env: environment() }))
 })
-
-/**
- * Tests choose the settings of what they start; those of the environment must not change the outcome.
- *
- * @param {NodeJS.ProcessEnv} env
- */
-function withoutSettings(env) {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SLIPWAY_')))
-}

@@ -5,7 +5,7 @@ import { locate } from './locate.ts'
 import { MUTATIONS, type Mutation } from './table.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const APPLY = join(import.meta.dirname, 'apply.ts')
+const APPLY = new URL('apply.ts', import.meta.url).href
 
 /** What apply.ts does to a module: replaces the characters between two offsets. */
 export interface Edit {

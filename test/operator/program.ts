@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { pathToFileURL } from 'node:url'
 import { runCommand } from '../../server/commands/run.ts'
 import { PATIENT_ENVIRONMENT } from '../support/engines.ts'
 import { atExit } from '../tools/exit.ts'
@@ -14,7 +15,7 @@ const root = join(import.meta.dirname, '..', '..')
 const SCRIPT = join('server', 'bin', 'slipway-server.js')
 
 /** Makes started programs exit with this process, even if it is killed. */
-const WITH_PARENT = join(root, 'scripts', 'exit-with-parent.mjs')
+const WITH_PARENT = toModuleUrl(join(root, 'scripts', 'exit-with-parent.mjs'))
 
 /** Environment variables without `SLIPWAY_`. */
 export type Settings = Record<string, string>
@@ -254,12 +255,17 @@ export class Program implements AsyncDisposable {
   }
 }
 
+/** Node decodes the name of a file after --import, as if it were a URL. */
+function toModuleUrl(file: string): string {
+  return isAbsolute(file) ? pathToFileURL(file).href : file
+}
+
 function start(
   args: string[],
   settings: Settings,
   { modules = [], nodeArgs = [], root: tree = root, deadlines, output }: ProgramOptions = {},
 ): ChildProcess {
-  const imports = [WITH_PARENT, ...modules].flatMap((module) => ['--import', module])
+  const imports = [WITH_PARENT, ...modules.map(toModuleUrl)].flatMap((url) => ['--import', url])
   const stdout = output === undefined ? 'pipe' : openSync(output, 'w')
   const child = spawn(process.execPath, [...imports, ...nodeArgs, join(tree, SCRIPT), ...args], {
     cwd: tree,

@@ -34,11 +34,11 @@ const RATE_ANONYMOUS = 40
 /** Between requests while a worker starts, which needs the CPU. */
 const REQUEST_INTERVAL_MS = 20
 
-const LOG_TRACING_PACKAGES = join(import.meta.dirname, 'log-tracing-packages.ts')
+const LOG_TRACING_PACKAGES = new URL('log-tracing-packages.ts', import.meta.url).href
 
 const MODULES = [join(import.meta.dirname, 'log-connections.ts'), LOG_TRACING_PACKAGES]
 
-const TELEMETRY = join(import.meta.dirname, '../../server/operations/telemetry/otlp.ts')
+const TELEMETRY = new URL('../../server/operations/telemetry/otlp.ts', import.meta.url).href
 
 interface WorkerResponse extends HttpResponse {
   /** Id of the process that responded. */
