@@ -25,7 +25,7 @@ test('the example hook adds and removes records', requires('knot'), async () => 
   const example = join(import.meta.dirname, '..', '..', 'deploy', 'dns-hook-nsupdate')
   await using wrapper = await writeScript(
     `export DNS_HOOK_SERVER='127.0.0.1 ${knot.port}' DNS_HOOK_SECONDARIES='127.0.0.1#${knot.port}'`,
-    `exec '${example}' "$@"`,
+    `exec "${example}" "$@"`,
   )
   const hook = dnsHook({ program: wrapper.program, environment, log })
   const dns = resolverDns({ servers: [knot.address] })
