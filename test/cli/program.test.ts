@@ -147,10 +147,10 @@ describe('the installed program', () => {
   }
 
   it('fails when stdout cannot be written, and not when its reader has closed it', () => {
-    const program = `'${process.execPath}' '${join(installed, 'bin/slipway.js')}'`
-    const { status } = spawnSync('sh', ['-c', `${program} help > /dev/full`])
+    const program = [process.execPath, join(installed, 'bin/slipway.js')]
+    const { status } = spawnSync('sh', ['-c', '"$0" "$@" help > /dev/full', ...program])
     assert.equal(status, 1)
-    const closed = spawnSync('sh', ['-c', `{ ${program} help; echo $? >&2; } | head -n 0`])
+    const closed = spawnSync('sh', ['-c', '{ "$0" "$@" help; echo $? >&2; } | head -n 0', ...program])
     assert.equal(closed.stderr.toString(), '0\n')
   })
 

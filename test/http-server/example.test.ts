@@ -14,7 +14,10 @@ test('the example in its README serves requests, and ends when it is asked to', 
   const [, code = ''] = /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(PACKAGE, 'README.md'), 'utf8')) ?? []
   await using folder = await memoryFolder()
   const file = join(folder.path, 'example.mts')
-  writeFileSync(file, code.replaceAll("from './", `from '${pathToFileURL(PACKAGE)}/`))
+  writeFileSync(
+    file,
+    code.replaceAll(/from '\.(\/[^']+)'/g, (_, path) => `from "${pathToFileURL(PACKAGE)}${path}"`),
+  )
   const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
   const url = `${line}`.trim()

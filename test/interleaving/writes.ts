@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseSync, Visitor } from 'vite'
 import type { WriteScope } from '../../server/store/store.ts'
 import type { Wrap } from './world.ts'
@@ -58,7 +58,7 @@ export function recordSites(seen: Set<string>): Wrap {
 
 /** The place in `server/` that called the wrapper. */
 function findCaller(): string {
-  const [, url, line] = /(file:[^\s()]*\/server\/[^\s()]*?):(\d+):\d+/.exec(new Error().stack!) ?? []
+  const [, url, line] = /(file:\S*\/server\/\S*?):(\d+):\d+/.exec(new Error().stack!) ?? []
   return url === undefined ? 'unknown' : `${relative(root, fileURLToPath(url))}:${line}`
 }
 
@@ -97,7 +97,7 @@ const WRAPPERS = /\/(?:quotas|job-lease|observe-engines)\.ts/
 function findFunction(): string {
   const frames = new Error()
     .stack!.split('\n')
-    .filter((line) => line.includes(`${root}/server/`) && !WRAPPERS.test(line))
+    .filter((line) => line.includes(`${pathToFileURL(root)}/server/`) && !WRAPPERS.test(line))
   const [, method = 'anonymous', file] =
     /at (?:async )?(?:(?:new )?([^\s(]+) .*)?\(?file:.*?\/(server\/[^:]*)/.exec(frames[0]!) ?? []
   return `${file} ${method.split('.').at(-1)}`

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 
-const SERVER = join(import.meta.dirname, '..', '..', 'server')
+const SERVER = new URL('../../server/', import.meta.url)
 
 /** Where each program is started, and a call that starts it. */
 const PROGRAMS: Record<string, [module: string, call: string]> = {
@@ -28,7 +27,7 @@ for (const [what, [module, call]] of Object.entries(PROGRAMS))
     const name = /\w+/.exec(call.replace('new ', ''))![0]
     const code = `
       import { closeSync, openSync } from 'node:fs'
-      import { ${name} } from ${JSON.stringify(join(SERVER, module))}
+      import { ${name} } from ${JSON.stringify(new URL(module, SERVER).href)}
       process.stdout.write('')
       const taken = []
       try { for (;;) taken.push(openSync('/dev/null')) } catch {}

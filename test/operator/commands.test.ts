@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { startTestService } from '../support/service.ts'
@@ -187,8 +187,11 @@ test('the script for a clone runs commands with the settings of the service', as
   const root = join(import.meta.dirname, '..', '..')
   const file = join(folder.path, 'slipway.env')
   await writeFile(file, 'SLIPWAY_VERSIONS_KEPT=100\n')
+  // A clone may be in a folder whose name has a space; /opt/slipway has none.
+  const clone = join(folder.path, 'slipway')
+  await symlink(root, clone)
   const script = (await readFile(join(root, 'deploy', 'slipway-server'), 'utf8'))
-    .replaceAll('/opt/slipway', root)
+    .replaceAll('/opt/slipway', clone)
     .replaceAll('/etc/slipway.env', file)
     .replace(/^if .*runuser.*?^fi$/ms, '')
   const { stdout } = spawnSync('/bin/sh', ['-c', script, 'slipway-server', 'settings'], {

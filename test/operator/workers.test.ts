@@ -237,7 +237,7 @@ describe('a service of two workers', () => {
 
 /** A worker whose refresh after a change ends on command. */
 const WORKER = `
-  import { WorkerChannel } from ${JSON.stringify(join(import.meta.dirname, '..', '..', 'server', 'commands', 'workers.ts'))}
+  import { WorkerChannel } from ${JSON.stringify(new URL('../../server/commands/workers.ts', import.meta.url).href)}
   const refresh = Promise.withResolvers()
   process.on('message', ({ kind }) => kind === 'finish' && refresh.resolve())
   new WorkerChannel(() => process.disconnect()).ready({

@@ -20,7 +20,7 @@ test(
     await using folder = await memoryFolder()
     const file = join(folder.path, 'example.mts')
     const program = code
-      .replaceAll("from './", `from '${pathToFileURL(PACKAGE)}/`)
+      .replaceAll(/from '\.(\/[^']+)'/g, (_, path) => `from "${pathToFileURL(PACKAGE)}${path}"`)
       .replace(/'s3:[^']*'/, `'${ceph.storageUrl()}'`)
       .replace("'key'", `'${process.env.AWS_ACCESS_KEY_ID}'`)
       .replace("'secret'", `'${process.env.AWS_SECRET_ACCESS_KEY}'`)
