@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { AcmeOptions } from '../packages/acme-client/client.ts'
 import { parseBucketUrl } from '../packages/s3-client/bucket-url.ts'
 import type { Blobs } from './blobs/blobs.ts'
-import { DamageReport } from './blobs/damage.ts'
+import { DamageReport, type DamageReportOptions } from './blobs/damage.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { Ballast, DiskReserve } from './blobs/disk-reserve.ts'
 import type { CertificateManager } from './certificates/certificates.ts'
@@ -35,7 +35,7 @@ import {
 import { waitForDatabase } from './operations/fleet/wait-for-database.ts'
 import { observeBlobs, observeMail, observeStore } from './operations/telemetry/observe-engines.ts'
 import { sqliteStore } from './store/sqlite.ts'
-import type { ChangeEffects, Store } from './store/store.ts'
+import { type ChangeEffects, INDEPENDENT, type Store } from './store/store.ts'
 import { UNFINISHED_MOVE } from './store/tables/jobs.ts'
 
 export interface StartOptions {
@@ -165,6 +165,7 @@ export async function openBackends(
   const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
   const blobs = await openBlobs(config, folder, {
     ...{ bootId, clock, reserve, telemetry, incidents, log },
+    recordDamage: (object) => store.write('relaxed', INDEPENDENT, ({ blobs }) => blobs.markDamaged(object)),
     timeouts: deadlines.blobs,
   })
   const { ballast } = database
@@ -226,8 +227,10 @@ export async function openBlobs(
   {
     telemetry,
     incidents,
+    log,
+    recordDamage: record,
     timeouts,
-    ...parts
+    ...others
   }: {
     bootId: string
     clock: () => number
@@ -235,13 +238,14 @@ export async function openBlobs(
     telemetry: Telemetry
     incidents: Incidents
     log: Log
+    recordDamage?: DamageReportOptions['record']
     timeouts: Deadlines['blobs']
   },
 ): Promise<Blobs> {
   const { metrics } = telemetry
+  const parts = { ...others, damage: new DamageReport({ log, metrics, record }) }
   if (config.blobsUrl === '') {
-    const damage = new DamageReport({ log: parts.log, metrics })
-    const blobs = await inDataFolder(config, () => diskBlobs({ ...parts, damage, folder: folder.blobs }))
+    const blobs = await inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
     return observeBlobs(blobs, telemetry)
   }
   const { s3Blobs } = await import('./blobs/s3/s3.ts')

@@ -59,29 +59,48 @@ export function isDamage(error: unknown): boolean {
   )
 }
 
-/** Objects whose damage was logged: visits must not flood the log. */
-const MAX_LOGGED_OBJECTS = 1000
+/** Objects whose damage was logged and recorded: visits must flood neither the log nor the database. */
+const MAX_REPORTED_OBJECTS = 1000
+
+export interface DamageReportOptions {
+  log: Log
+  metrics: Metrics
+  /** Records that an object is damaged or missing, where it holds a content. */
+  record?: ((object: string) => Promise<void>) | undefined
+}
 
 export class DamageReport {
-  readonly #log: Log
-  readonly #metrics: Metrics
-  readonly #logged = new Set<string>()
+  readonly #options: DamageReportOptions
+  readonly #damaged = new Set<string>()
+  readonly #missing = new Set<string>()
 
-  constructor({ log, metrics }: { log: Log; metrics: Metrics }) {
-    this.#log = log
-    this.#metrics = metrics
+  constructor(options: DamageReportOptions) {
+    this.#options = options
     // From zero: Prometheus does not see the increase of a counter that begins with 1.
-    for (const found of ['read', 'sweep']) metrics.counter('slipway_damaged_files_total', { found })
+    for (const found of ['read', 'sweep']) options.metrics.counter('slipway_damaged_files_total', { found })
   }
 
   add(range: HashedRange, error?: unknown): void {
-    this.#metrics.counter('slipway_damaged_files_total', { found: 'read' }).add()
-    if (this.#logged.size >= MAX_LOGGED_OBJECTS || this.#logged.has(range.object)) return
-    this.#logged.add(range.object)
-    this.#log.error('a stored file is damaged', {
+    const { log, metrics } = this.#options
+    metrics.counter('slipway_damaged_files_total', { found: 'read' }).add()
+    if (!this.#isNew(range.object, this.#damaged)) return
+    log.error('a stored file is damaged', {
       node: hostname(),
       ...range,
       ...(error !== undefined && { error }),
     })
+  }
+
+  /** It is nothing to log if its content was deleted or stored again since its location was read. */
+  addMissing(object: string): undefined {
+    this.#isNew(object, this.#missing)
+  }
+
+  /** Records it then; where that fails, the next read does. */
+  #isNew(object: string, reported: Set<string>): boolean {
+    if (reported.size >= MAX_REPORTED_OBJECTS || reported.has(object)) return false
+    reported.add(object)
+    this.#options.record?.(object).catch(() => reported.delete(object))
+    return true
   }
 }

@@ -122,7 +122,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
     // Others may have encodings that are much larger than this one.
     const isWhole = objectHashPrefix(object) !== undefined && size <= MAX_READ_AT_ONCE_BYTES
     const bytes = await withReadErrors(location, isWhole ? readAtOnce : readHashed)
-    if (!bytes) return undefined
+    if (!bytes) return damage?.addMissing(object)
     if (bytes.hash === hash) return bytes.content
     damage?.add(toRange(location))
     throw new DamagedBlobError()
@@ -289,7 +289,7 @@ export function diskBlobs({ folder, bootId, clock, reserve, damage }: DiskOption
           return bytes && Readable.from(end < start ? [] : [bytes.subarray(start, end + 1)])
         }
         const handle = await withReadErrors(location, () => open(place(object)).catch(ignoreMissing))
-        if (!handle) return undefined
+        if (!handle) return damage?.addMissing(object)
         if (end < start) {
           await handle.close()
           return Readable.from([])

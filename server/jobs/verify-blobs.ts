@@ -92,11 +92,12 @@ async function verifyRecord(options: VerifyOptions, record: BlobRecord): Promise
   const objects = current?.hash === record.hash ? listLocations(current).map(({ object }) => object) : []
   const lost = found.filter(({ location }) => objects.includes(location.object))
   if (lost.length === 0) return 0
-  const sites = await store.read.blobs.referencingSites(record.hash, '', MAX_LOGGED_SITES)
+  const sites = await store.read.blobs.referencingSites([record.hash], '', MAX_LOGGED_SITES)
   for (const { location, state } of lost) {
     const { object, offset: start, size: length, hash } = location
     log.error(`a stored file is ${state}`, { node: hostname(), object, start, length, hash, sites })
     telemetry.metrics.counter('slipway_damaged_files_total', { found: 'sweep' }).add()
+    await store.write('relaxed', INDEPENDENT, (tx) => tx.blobs.markDamaged(object))
   }
   return lost.length
 }

@@ -16,6 +16,7 @@ import {
 } from '../accounts/authorization.ts'
 import type { Blocklist } from '../accounts/blocklist.ts'
 import type { BlobReader } from '../blobs/blob-reader.ts'
+import type { StoredBlob } from '../blobs/blobs.ts'
 import { Component } from '../lib/component.ts'
 import { decodeUtf8 } from '../lib/decode-utf8.ts'
 import { ApiError, siteNotFound } from '../lib/errors.ts'
@@ -62,6 +63,9 @@ const MAX_REFUSED_VERSIONS = 10_000
 /** Of a site; further ones take the place of the oldest. */
 const MAX_ALLOWED_SECRETS = 200
 
+/** Replaced contents, and sites with them; a visit to others notices it when the damaged object has been deleted. */
+const MAX_NOTIFIED = 1000
+
 type FinalizerParts = Pick<
   Parts,
   'store' | 'blobs' | 'blobReader' | 'plans' | 'quotas' | 'addresses' | 'clock' | 'log' | 'telemetry'
@@ -87,7 +91,7 @@ interface FinalizableVersion {
 
 /** A manifest with durable bytes only, and its parsed rules. */
 interface PromotedFiles {
-  files: ManifestFile[]
+  files: readonly ManifestFile[]
   change: Pick<Version, 'state' | 'rules' | 'warnings' | 'preview' | 'title' | 'contentHash'>
   arrived: readonly Arrival[]
   /** Fingerprints of secrets that the files have and that the site accepts from now on. */
@@ -305,8 +309,8 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     if (version.state === 'ready' && (!live || name !== null)) return { ...outcome, replayed: true }
     await this.#assertBase(tx, { site, version })
     const now = this.parts.clock()
-    const files = promoted?.files ?? version.files
-    const unchanged = ifChanged ? await dropIfUnchanged(tx, { site, version, files }, now) : undefined
+    const { files, arrived } = promoted ?? { files: version.files, arrived: [] }
+    const unchanged = ifChanged ? await dropIfUnchanged(tx, { ...found, files, arrived }, now) : undefined
     if (unchanged)
       return { ...outcome, version: unchanged, previousVersionId: site.previousVersionId, unchanged: true }
     if (name !== null) {
@@ -439,6 +443,22 @@ async function makeReady(
   { site, version }: FinalizableVersion,
   { files, change, arrived }: PromotedFiles,
 ): Promise<{ change: Partial<Version>; newBytes: number }> {
+  const added = await takeUploads(tx, version, { files, arrived })
+  const isDeclared =
+    version.files.every(({ hash }) => hash !== undefined) && files.every(({ coded }) => coded === undefined)
+  const newBytes = await countNewBytes(tx, site, added)
+  return { change: isDeclared ? change : { ...change, files }, newBytes }
+}
+
+/**
+ * References the uploads, and returns those that the site has not referenced before. They replace what is damaged: the
+ * sites that have it are loaded again.
+ */
+async function takeUploads(
+  tx: WriteTransaction,
+  version: Version,
+  { files, arrived }: Pick<PromotedFiles, 'files' | 'arrived'>,
+): Promise<StoredBlob[]> {
   const recorded = await tx.versions.takeArrivals(version.id)
   const durable = new Set(arrived.map(({ object }) => object))
   const taken = new Map(
@@ -449,17 +469,13 @@ async function makeReady(
     // Uploaded again with other bytes since these were made durable, or found damaged by another process.
     arrived.flatMap(({ fileNumber }) => (taken.has(fileNumber) ? [] : [fileNumber])),
   )
-  const isDeclared =
-    version.files.every(({ hash }) => hash !== undefined) && files.every(({ coded }) => coded === undefined)
   const contents = [...taken.values()]
-  const used = await tx.blobs.add(version.slug, contents)
-  await tx.blobs.discard(recorded.flatMap(({ object }) => (used.has(object) ? [] : object)))
-  const newBytes = await countNewBytes(
-    tx,
-    site,
-    contents.filter(({ isReferenced }) => !isReferenced),
-  )
-  return { change: isDeclared ? change : { ...change, files }, newBytes }
+  const { objects, replaced } = await tx.blobs.add(version.slug, contents)
+  await tx.blobs.discard(recorded.flatMap(({ object }) => (objects.has(object) ? [] : object)))
+  if (replaced.length > 0)
+    for (const slug of await tx.blobs.referencingSites(replaced.slice(0, MAX_NOTIFIED), '', MAX_NOTIFIED))
+      await tx.notifyChanged(slug, 'outdated')
+  return contents.filter(({ isReferenced }) => !isReferenced)
 }
 
 /** Invalidates caches, so that the draft's own URL works immediately. */
@@ -513,12 +529,13 @@ async function loadRules(blobs: BlobReader, files: readonly StoredFile[]): Promi
  */
 async function dropIfUnchanged(
   tx: WriteTransaction,
-  { site, version, files }: { site: Site; version: Version; files: readonly StoredFile[] },
+  { site, version, files, arrived }: FinalizableVersion & Pick<PromotedFiles, 'files' | 'arrived'>,
   now: number,
 ): Promise<Version | undefined> {
   const current = await findCurrent(tx, site, version, now)
   // Rules are parsed from files of the version, so equal files have equal rules.
   if (!current || !areEqual(files, current.files)) return undefined
+  if (arrived.length > 0) await takeUploads(tx, version, { files, arrived })
   await deleteVersions(tx, site.slug, { ids: [version.id], now, effect: 'outdated' })
   // The live version may also be a preview, of which the caller knows nothing.
   if (version.previewName === null) return { ...current, previewName: null, previewUntil: null }

@@ -94,7 +94,9 @@ export class PublishService extends Component<PublishServiceParts> {
       (await store.newest.versions.listArrivals(version.id)).map((row) => row.fileNumber),
     )
     const files = version.files
-    const skipped = new Set(files.flatMap((file, index) => (file.known ? [index] : [])))
+    const known = files.flatMap((file, index) => (file.known ? [index] : []))
+    const damaged = await store.read.blobs.damagedAmong(known.map((index) => files[index]!.hash!))
+    const skipped = new Set(known.filter((index) => !damaged.has(files[index]!.hash!)))
     const replacedId = await findReplacedId(store.read, site, version.previewName, clock())
     const replaced = replacedId === null ? undefined : await store.read.versions.findFiles(replacedId)
     const compared = compareManifests(replaced, files)

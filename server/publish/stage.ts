@@ -298,6 +298,7 @@ export class PendingVersionStore extends Component<PendingVersionStoreParts> {
       assertNoProblems(validateManifest(request, limits))
     assertKnownImage(files, metadata)
     const skipped = findReusableFiles([...(live ?? []), ...(replaced ?? [])], files)
+    await removeDamaged(tx, skipped, request.files)
     const base = request.merge ? replacedId : request.baseVersionId
     const compared = compareManifests(replaced, files)
     const version = pendingVersion(slug, files, {
@@ -476,6 +477,17 @@ function findReusableFiles(present: readonly StoredFile[], files: readonly FileE
   return new Set(
     files.flatMap((file, index) => (file.hash && sizes.get(file.hash) === file.size ? [index] : [])),
   )
+}
+
+/** Those that the request has are received again. What a merge keeps follows them, and stays as it is. */
+async function removeDamaged(
+  { blobs }: Queries,
+  reusable: Set<number>,
+  files: readonly FileEntry[],
+): Promise<void> {
+  const hashes = files.flatMap(({ hash }, index) => (reusable.has(index) ? hash! : []))
+  const damaged = await blobs.damagedAmong(hashes)
+  for (const [index, { hash }] of files.entries()) if (damaged.has(hash!)) reusable.delete(index)
 }
 
 function requireReplaced(replaced: readonly StoredFile[] | undefined): readonly StoredFile[] {

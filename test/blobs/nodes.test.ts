@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Store } from '../../server/store/store.ts'
+import type { Store, WriteTransaction } from '../../server/store/store.ts'
 import { storedBlob } from '../store/rows.ts'
 import { freshSqlite, openStore } from '../store/test-database.ts'
 import { anySeed, Random } from '../support/random.ts'
@@ -32,12 +32,12 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
         await tx.blobs.add('one', [old])
         await tx.blobs.removeReferences('one', [old.hash], 1000)
       })
-      let publishing: Promise<Set<string>> | undefined
+      let publishing: ReturnType<WriteTransaction['blobs']['add']> | undefined
       await collector.write('durable', {}, async (tx) => {
         assert.deepEqual(await tx.blobs.collect(1000, 10), { examined: 1, deleted: 1 })
         publishing ??= publisher.write('durable', { site: 'two' }, (other) => other.blobs.add('two', [later]))
       })
-      assert.deepEqual(await publishing, new Set([later.object]))
+      assert.deepEqual((await publishing)!.objects, new Set([later.object]))
       assert.equal((await publisher.read.blobs.find(old.hash))?.object, later.object)
       assert.deepEqual(await publisher.read.blobs.listDiscarded(0, 10), [old.object])
     })

@@ -6,7 +6,6 @@ import type { Store } from '../../server/store/store.ts'
 import { PublishingNodes } from '../blobs/publishing-nodes.ts'
 import { openStore } from '../store/test-database.ts'
 import { Random } from '../support/random.ts'
-import { silentLog } from '../support/silent-log.ts'
 import type { CephClient } from '../tools/ceph.ts'
 import type { PostgresClient } from '../tools/postgres.ts'
 import { Report } from './report.ts'
@@ -39,8 +38,7 @@ export async function runCollection(options: CollectionOptions): Promise<Report>
   let actions = 0
   const nodes = new PublishingNodes(stores, new Random(seed), {
     // Without a cache: each check reads the object.
-    openBlobs: (clock) =>
-      s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog, timeouts: PATIENT.blobs }),
+    openBlobs: (clock) => s3Blobs({ bucket, clock, metrics: new Metrics(), timeouts: PATIENT.blobs }),
     onAction(name) {
       report.count(name)
       if (++actions % REPORTED_ACTIONS === 0) report.event(`${actions} actions`)

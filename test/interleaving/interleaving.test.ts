@@ -71,6 +71,10 @@ const NOT_CALLED: Record<string, readonly string[]> = {
     'server/operations/telemetry/observe-engines.ts observeStore',
   ],
   'the position of a sweep that changes nothing else': ['server/jobs/verify-blobs.ts saveCursor'],
+  'one statement about an object, which is true at any time': [
+    'server/backends.ts openBackends',
+    'server/jobs/verify-blobs.ts verifyRecord',
+  ],
   'one statement, at the first start with another certificate authority': [
     'server/certificates/maintenance.ts maintain',
   ],

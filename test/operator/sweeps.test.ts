@@ -157,7 +157,7 @@ test('an abandoned version of a site that is renamed before its deletion leaves 
   const sweep = sweeps.find(({ name }) => name === 'abandoned')!
   assert.equal(await sweep.run({ ...context, store: before }, { since: 0 }), 1)
   assert.equal(await store.read.versions.header('old'), undefined)
-  assert.deepEqual(await store.read.blobs.referencingSites(blob.hash, '', 10), [])
+  assert.deepEqual(await store.read.blobs.referencingSites([blob.hash], '', 10), [])
 })
 
 test('a blob without references is deleted after the grace period, not before', async () => {

@@ -9,7 +9,6 @@ import { PATIENT } from '../../server/lib/deadlines.ts'
 import { Metrics } from '../../server/lib/metrics.ts'
 import { deterministicBytes, readAll, received, toBody, toLocation } from '../blobs/bytes.ts'
 import { listen } from '../support/listen.ts'
-import { silentLog } from '../support/silent-log.ts'
 
 // Answers that Ceph gives to no request of a test, from a server whose handler each test sets.
 
@@ -26,7 +25,6 @@ async function startBucket(answer: RequestListener): Promise<{ blobs: Blobs } & 
     credentials: async () => ({ accessKeyId: 'KEY', secretAccessKey: 'secret' }),
     clock: Date.now,
     metrics: new Metrics(),
-    log: silentLog,
     timeouts: PATIENT.blobs,
   })
   return {

@@ -1,5 +1,6 @@
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
 import type { Blobs } from '../../server/blobs/blobs.ts'
+import { DamageReport } from '../../server/blobs/damage.ts'
 import { s3Blobs } from '../../server/blobs/s3/s3.ts'
 import { PATIENT } from '../../server/lib/deadlines.ts'
 import { makeLog } from '../../server/lib/log.ts'
@@ -34,7 +35,8 @@ export async function createStorage(server?: CephClient): Promise<S3Storage> {
       const log: Record<string, unknown>[] = []
       const write = (line: string) => void log.push(JSON.parse(line))
       const common = { bucket: parseBucketUrl(url), clock: Date.now, metrics, timeouts: PATIENT.blobs }
-      const blobs = s3Blobs({ ...common, log: makeLog({ level: 'debug', text: false, write }), ...options })
+      const damage = new DamageReport({ log: makeLog({ level: 'debug', text: false, write }), metrics })
+      const blobs = s3Blobs({ ...common, damage, ...options })
       return { blobs, metrics, log }
     },
     [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createObjectName } from '../../server/blobs/blobs.ts'
+import { createObjectName, type StoredBlob } from '../../server/blobs/blobs.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
 import type { BlobEncodings } from '../../server/store/tables/blobs.ts'
 import { recordsOf } from '../blobs/bytes.ts'
@@ -22,13 +22,58 @@ export function storeBlobs(promises: Promises): void {
         await tx.blobs.add('two', [second, other]),
         await tx.blobs.add('one', [second]),
       ])
-      assert.deepEqual(held, [
+      assert.deepEqual(pluck(held, 'objects'), [
         new Set([first.object]),
         new Set([first.object, other.object]),
         new Set([first.object]),
       ])
       assert.deepEqual(await read.blobs.find(first.hash), { ...first, offset: 0 })
       assert.equal(await read.blobs.find(blob('unknown')), undefined)
+    },
+  )
+
+  promises(
+    'a damaged object is replaced by the next upload of its content, and by no other',
+    async (open) => {
+      const { read, write } = await open()
+      for (const isNamedByHash of [true, false]) {
+        const content = `damaged ${isNamedByHash}`
+        const { hash } = storedBlob(content)
+        const [old, next, later] = [1, 2, 3].map((number) => ({
+          ...storedBlob(content, `${content} ${number}`),
+          object: createObjectName(NOW + number, { ...(isNamedByHash && { hash }) }),
+          piecesHash: `of ${number}`,
+        })) as [StoredBlob, StoredBlob, StoredBlob]
+        const add = (slug: string, one: StoredBlob) => write('durable', {}, (tx) => tx.blobs.add(slug, [one]))
+        const mark = ({ object }: StoredBlob) => write('relaxed', {}, (tx) => tx.blobs.markDamaged(object))
+        const listDamaged = () => read.blobs.damagedAmong([hash, blob('unknown')])
+        await add('one', old)
+        await mark(next)
+        assert.deepEqual(await listDamaged(), new Set())
+        for (let times = 0; times < 2; times++) await mark(old)
+        assert.deepEqual(await listDamaged(), new Set([hash]))
+        assert.equal((await read.blobs.find(hash))?.object, old.object, 'who reads it may find it repaired')
+        await write('durable', {}, (tx) => tx.blobs.addReferences('two', [hash]))
+        assert.deepEqual(await listDamaged(), new Set([hash]))
+        const added = await Promise.all([add('three', next), add('two', later)])
+        assert.deepEqual(
+          added.flatMap(({ replaced }) => replaced),
+          [hash],
+        )
+        const { object } = (await read.blobs.find(hash))!
+        for (const { objects } of added) assert.deepEqual(objects, new Set([object]))
+        assert.deepEqual(await read.blobs.find(hash), {
+          ...(object === next.object ? next : later),
+          offset: 0,
+        })
+        assert.deepEqual(await listDamaged(), new Set())
+        assert.deepEqual(await read.blobs.listDiscarded(0, 10), [old.object])
+        assert.deepEqual(await read.blobs.referencingSites([hash], '', 10), ['one', 'three', 'two'])
+        await write('relaxed', {}, (tx) => tx.blobs.forgetDiscarded([old.object]))
+        await mark(old)
+        assert.deepEqual((await add('four', old)).replaced, [])
+        assert.deepEqual(await read.blobs.listDiscarded(0, 10), [])
+      }
     },
   )
 
@@ -54,7 +99,7 @@ export function storeBlobs(promises: Promises): void {
   promises('two uploads of the same content in one version need one object', async (open) => {
     const { write } = await open()
     const blobs = [storedBlob('x', 1), storedBlob('x', 2)]
-    assert.equal((await write('durable', {}, (tx) => tx.blobs.add('one', blobs))).size, 1)
+    assert.equal((await write('durable', {}, (tx) => tx.blobs.add('one', blobs))).objects.size, 1)
   })
 
   promises('a blob is collected once no site has referenced it for the grace period', async (open) => {

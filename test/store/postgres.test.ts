@@ -68,7 +68,7 @@ describe('the store in PostgreSQL', requires('postgres'), () => {
       return tx.blobs.add('two', [second, storedBlob('y')])
     })
     await one
-    assert.deepEqual(await other, new Set([first.object, storedBlob('y').object]))
+    assert.deepEqual((await other).objects, new Set([first.object, storedBlob('y').object]))
     assert.equal(runs, 1)
     await store.write('durable', {}, async (tx) => {
       await tx.blobs.removeReferences('one', [first.hash], 1)

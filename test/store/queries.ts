@@ -39,7 +39,7 @@ export function storeQueries(promises: Promises): void {
     assert.equal((await store.read.versions.listArrivals('v1')).length, 2500)
     await store.write('durable', {}, async (tx) => {
       assert.equal((await tx.versions.takeArrivals('v1')).length, 2500)
-      assert.equal((await tx.blobs.add('a-site', stored)).size, 2500)
+      assert.equal((await tx.blobs.add('a-site', stored)).objects.size, 2500)
     })
     assert.equal((await recordsOf(store.read, ['v1'])).length, 2500)
     const objects = stored.map(({ object }) => object)

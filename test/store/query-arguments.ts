@@ -223,8 +223,10 @@ export const QUERY_ARGUMENTS: Arguments = {
   blobs: {
     find: ['hash 7'],
     list: ['hash 7', 100],
-    referencingSites: ['hash 7', '', 100],
+    referencingSites: [['hash 7', 'hash 8'], '', 100],
     encodedHashes: ['id 7'],
+    markDamaged: ['object 7'],
+    damagedAmong: [['hash 7', 'hash 8']],
     add: ['slug 7', [blob]],
     addReferences: ['slug 8', ['hash 7']],
     removeReferences: ['slug 7', ['hash 7'], 1],

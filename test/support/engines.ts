@@ -13,7 +13,6 @@ import { sqliteStore, sqliteTables } from '../../server/store/sqlite.ts'
 import type { Store } from '../../server/store/store.ts'
 import { type Tables, TRANSFER_TABLES } from '../../server/store/transfer.ts'
 import { repeatWrites } from './repeated-writes.ts'
-import { silentLog } from './silent-log.ts'
 
 /**
  * The engines of the services in tests: SQLite and a folder by default, the same with each write executed twice
@@ -86,7 +85,7 @@ export async function openTestBlobs({ folder, clock }: StoreOptions): Promise<Bl
   const { s3Blobs } = await import('../../server/blobs/s3/s3.ts')
   const { parseBucketUrl } = await import('../../packages/s3-client/bucket-url.ts')
   const bucket = parseBucketUrl((await locate(folder)).blobsUrl)
-  return s3Blobs({ bucket, clock, metrics: new Metrics(), log: silentLog, timeouts: PATIENT.blobs })
+  return s3Blobs({ bucket, clock, metrics: new Metrics(), timeouts: PATIENT.blobs })
 }
 
 /** Opens the tables of a data folder, for statements that the service does not have. */

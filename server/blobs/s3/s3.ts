@@ -8,12 +8,11 @@ import { listObjects, removeObjects } from '../../../packages/s3-client/listing.
 import { COPYING_BLOBS } from '../../lib/deadlines.ts'
 import { ApiError } from '../../lib/errors.ts'
 import type { Incidents } from '../../lib/incidents.ts'
-import type { Log } from '../../lib/log.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { shareResult } from '../../lib/share-result.ts'
 import { collectYoung } from '../../lib/trim-heap.ts'
 import { type BlobLocation, type Blobs, type ByteRange, createObjectName, objectCreatedAt } from '../blobs.ts'
-import { DamageReport } from '../damage.ts'
+import type { DamageReport } from '../damage.ts'
 import type { DiskReserve } from '../disk-reserve.ts'
 import { BucketState } from './bucket-state.ts'
 import { DiskCache } from './disk-cache.ts'
@@ -27,7 +26,7 @@ interface S3Options {
   clock: () => number
   metrics: Metrics
   incidents?: Incidents
-  log: Log
+  damage?: DamageReport | undefined
   /** A cache on the local disk, and one in memory of small content that was stored: both may outlive the object. */
   cache?: { folder: string; limit: number; processes: number }
   /** Free space of the local disk that neither the cache nor publishing uses. */
@@ -52,14 +51,13 @@ const CHECK_INTERVAL_MS = 3000
 
 /** Blobs in a bucket of S3. An object is one content or several, each followed by the table of its pieces. */
 export function s3Blobs(options: S3Options): Blobs {
-  const { bucket, clock, metrics, incidents, log, reserve, timeouts = COPYING_BLOBS, maxPutBytes } = options
-  const { hasLocalDatabase = true } = options
-  const { credentials = defaultProvider() } = options
+  const { bucket, clock, metrics, incidents, reserve, timeouts = COPYING_BLOBS, maxPutBytes } = options
+  const { hasLocalDatabase = true, credentials = defaultProvider(), damage } = options
   const observer = new BucketState(metrics)
   const client = new S3Client({ bucket, clock, credentials, timeouts, observer, collectYoung })
   if (incidents) observer.watch(incidents, client)
   const cache = options.cache && new DiskCache({ ...options.cache, metrics, reserve })
-  const reader = new VerifiedReader({ client, cache, metrics, damage: new DamageReport({ log, metrics }) })
+  const reader = new VerifiedReader({ client, cache, metrics, damage })
   const onStored = (hash: string, bytes: Buffer) => cache && reader.keep(hash, bytes)
   const createName = (hash?: string) => createObjectName(clock(), hash === undefined ? {} : { hash })
   const uploads = new Uploads({ client, createName, onStored, maxPutBytes })

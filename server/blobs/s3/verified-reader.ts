@@ -13,7 +13,7 @@ interface VerifiedReaderOptions {
   client: S3Client
   cache: DiskCache | undefined
   metrics: Metrics
-  damage: DamageReport
+  damage: DamageReport | undefined
 }
 
 interface ReadOptions {
@@ -99,7 +99,8 @@ export class VerifiedReader extends Component<VerifiedReaderOptions> {
     }
     metrics.counter('slipway_disk_cache_reads_total', { result: 'miss' }).add()
     const bytes = await this.#fetch(range, continues).catch((error: unknown) => {
-      if (error instanceof DamagedBlobError) this.parts.damage.add(range)
+      if (error instanceof DamagedBlobError) this.parts.damage?.add(range)
+      else if (error instanceof S3Error && error.isMissingObject) this.parts.damage?.addMissing(range.object)
       throw error
     })
     metrics.counter('slipway_s3_read_bytes_total').add(length)

@@ -87,7 +87,8 @@ export class BodyCache {
     memory: MemoryReservation | undefined,
     onError: OnError,
   ): Promise<ChunkReader | undefined> {
-    const name = cacheKey(content)
+    // A chunk may not have been compared with a hash: of a damaged object that was replaced, none is served.
+    const name = `${cacheKey(content)} ${content.location?.object}`
     const isCacheable = content.size <= this.#budget.limit / 4
     const start = content.range?.start ?? 0
     const source = {

@@ -103,7 +103,7 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
   async #invalidateSitesWith({ kind, value }: Pick<Block, 'kind' | 'value'>): Promise<void> {
     if (kind !== 'hash') return
     for (let after = ''; ; ) {
-      const slugs = await this.parts.store.read.blobs.referencingSites(value, after, SITES_PER_WRITE)
+      const slugs = await this.parts.store.read.blobs.referencingSites([value], after, SITES_PER_WRITE)
       if (slugs.length > 0)
         await this.parts.store.write('durable', INDEPENDENT, async (tx) => {
           for (const slug of slugs) await tx.notifyChanged(slug)

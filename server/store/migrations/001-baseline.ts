@@ -308,11 +308,13 @@ const BLOBS = `
     size bigint not null,
     pieces_hash text,
     slug text,
-    unreferenced_since bigint
+    unreferenced_since bigint,
+    damaged_object text
   );
   create index blobs_by_object on blobs (object) where substr(object, 27, 1) <> 'h';
   create index blobs_unreferenced on blobs (unreferenced_since) where unreferenced_since is not null;
   create index blobs_by_slug on blobs (slug) where slug is not null;
+  create index blobs_damaged on blobs (hash) where damaged_object = object;
 
   create table blob_names (
     slug text not null,

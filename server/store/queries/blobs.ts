@@ -6,10 +6,21 @@ import { rowsStatement, statement, toBatches } from '../statement.ts'
 import type { BlobEncodings, BlobRecord } from '../tables/blobs.ts'
 import { BLOB_RECORD, JOINED_WITH_BLOBS, parseBlobRecord, toEncodingRow, toLocation } from './blob-records.ts'
 
-type NewBlobRow = Omit<Schema['blobs'], 'unreferenced_since'> & { slug: string }
+type NewBlobRow = Omit<Schema['blobs'], 'unreferenced_since' | 'damaged_object'> & { slug: string }
+
+interface AddedBlobs {
+  /** Those that hold the contents now. */
+  objects: Set<string>
+  /** Contents whose object was damaged or missing. */
+  replaced: readonly string[]
+}
 
 /** Five parameters each; PostgreSQL allows 65,535 of one statement, SQLite 32,766. */
 const BLOBS_PER_STATEMENT = 2000
+
+/** As in the indexes. */
+const IS_DAMAGED = sql<boolean>`blobs.damaged_object = blobs.object`
+const IS_FOUND_BY_NAME = sql<boolean>`substr(object, 27, 1) <> 'h'`
 
 const ENCODED = statement((db, versionId: string) =>
   db
@@ -18,14 +29,23 @@ const ENCODED = statement((db, versionId: string) =>
     .where('hash', 'in', sql<string>`(${selectManifestHashes(db, sql`versions.id = ${versionId}`)})`),
 )
 
+const ANY_DAMAGED = statement((db) => db.selectFrom('blobs').select('hash').where(IS_DAMAGED).limit(1))
+
 const REFERENCED_AGAIN = {
   unreferenced_since: null,
   slug: sql<string>`coalesce(blobs.slug, excluded.slug)`,
-  object: sql<string | null>`coalesce(blobs.object, excluded.object)`,
-  size: sql<number>`case when blobs.object is null then excluded.size else blobs.size end`,
-  pieces_hash: sql<
-    string | null
-  >`case when blobs.object is null then excluded.pieces_hash else blobs.pieces_hash end`,
+  object: unlessIntact<string | null>('object'),
+  size: unlessIntact<number>('size'),
+  pieces_hash: unlessIntact<string | null>('pieces_hash'),
+  // Of the object that this upload replaces, or of one that stays damaged.
+  damaged_object: sql<string | null>`case when ${IS_DAMAGED} then blobs.object end`,
+}
+
+/** What an upload has, where no object holds the content. */
+function unlessIntact<T>(column: keyof NewBlobRow): RawBuilder<T> {
+  const [stored, uploaded] = ['blobs', 'excluded'].map((table) => sql.ref(`${table}.${column}`))
+  return sql`case when excluded.object is not null and (blobs.object is null or ${IS_DAMAGED})
+    then ${uploaded} else ${stored} end`
 }
 
 const UPSERT = rowsStatement(
@@ -35,7 +55,7 @@ const UPSERT = rowsStatement(
       .insertInto('blobs')
       .values(rows)
       .onConflict((c) => c.column('hash').doUpdateSet(REFERENCED_AGAIN))
-      .returning(['hash', 'object', 'slug']),
+      .returning(['hash', 'object', 'slug', 'damaged_object']),
 )
 
 /**
@@ -67,9 +87,9 @@ export class BlobQueries extends QueryGroup {
     return rows.map(({ record }) => parseBlobRecord(record))
   }
 
-  async referencingSites(hash: string, after: string, limit: number): Promise<string[]> {
-    const first = this.db.selectFrom('blobs').select('slug').where('hash', '=', hash)
-    const others = this.db.selectFrom('blob_names').select('slug').where('hash', '=', hash)
+  async referencingSites(hashes: readonly string[], after: string, limit: number): Promise<string[]> {
+    const first = this.db.selectFrom('blobs').select('slug').where('hash', 'in', hashes)
+    const others = this.db.selectFrom('blob_names').select('slug').where('hash', 'in', hashes)
     const rows = await this.db
       .selectFrom(first.union(others).as('names'))
       .select('slug')
@@ -84,8 +104,28 @@ export class BlobQueries extends QueryGroup {
     return new Set((await ENCODED(this.db, versionId)).map(({ hash }) => hash))
   }
 
-  /** Content that another object holds stays there. Returns the objects that hold the contents now. Idempotent. */
-  async add(slug: string, blobs: readonly StoredBlob[]): Promise<Set<string>> {
+  /** Records that other bytes, or none, were found in an object, if it still holds a content. Idempotent. */
+  async markDamaged(object: string): Promise<void> {
+    const first = objectHashPrefix(object)
+    const place =
+      first === undefined ? IS_FOUND_BY_NAME : sql`hash >= ${first} and hash < ${afterHashes(first)}`
+    await sql`update blobs set damaged_object = object where object = ${object} and ${place}`.execute(this.db)
+  }
+
+  /** Those among these whose object is damaged or missing. */
+  async damagedAmong(hashes: readonly string[]): Promise<Set<string>> {
+    const found = new Set<string>()
+    if (hashes.length === 0 || (await ANY_DAMAGED(this.db)).length === 0) return found
+    for (const batch of toBatches(hashes))
+      for (const hash of await this.rows('blobs').pluck('hash', (all) =>
+        all.where('hash', 'in', batch).where(IS_DAMAGED),
+      ))
+        found.add(hash)
+    return found
+  }
+
+  /** Content that another object holds stays there, unless that is damaged: it is discarded then. Idempotent. */
+  async add(slug: string, blobs: readonly StoredBlob[]): Promise<AddedBlobs> {
     return this.#upsert(
       blobs.map(({ hash, object, size, piecesHash }) => ({
         hash,
@@ -208,20 +248,27 @@ export class BlobQueries extends QueryGroup {
   }
 
   /** In the order of the hashes, against deadlocks: PostgreSQL would lock the rows of an UPDATE in that of its plan. */
-  async #upsert(rows: readonly NewBlobRow[]): Promise<Set<string>> {
+  async #upsert(rows: readonly NewBlobRow[]): Promise<AddedBlobs> {
     const byHash = new Map(rows.map((row) => [row.hash, row]))
     const sorted = [...byHash.values()].sort((one, other) => (one.hash < other.hash ? -1 : 1))
-    const objects = new Set<string>()
+    const added = { objects: new Set<string>(), replaced: [] as string[] }
+    const discarded: string[] = []
     for (const batch of toBatches(sorted, BLOBS_PER_STATEMENT)) {
       const stored = await UPSERT(this.db, batch)
-      for (const { object } of stored) if (object !== null) objects.add(object)
+      for (const { hash, object, damaged_object: damaged } of stored) {
+        if (object !== null) added.objects.add(object)
+        if (damaged === null || damaged === object) continue
+        added.replaced.push(hash)
+        discarded.push(damaged)
+      }
       await this.#addNames(
         stored
           .filter(({ hash, slug }) => slug !== byHash.get(hash)!.slug)
           .map(({ hash }) => byHash.get(hash)!),
       )
     }
-    return objects
+    await this.discard(discarded)
+    return added
   }
 
   async #addNames(rows: readonly NewBlobRow[]): Promise<void> {
@@ -294,15 +341,13 @@ export class BlobQueries extends QueryGroup {
           .selectFrom('blobs')
           .select('object')
           .where('object', 'in', byName)
-          // Written literally, because it must match a partial index.
-          .where(sql<boolean>`substr(object, 27, 1) <> 'h'`)
+          .where(IS_FOUND_BY_NAME)
           .execute()),
       )
     if (byHash.length > 0) {
       const ranges = byHash.map((object) => {
         const first = objectHashPrefix(object)!
-        // No hexadecimal digit follows "f" before "g".
-        return sql`(${object}, ${first}, ${`${first}g`})`
+        return sql`(${object}, ${first}, ${afterHashes(first)})`
       })
       const { rows } = await sql<{ object: string }>`
         with wanted (object, first, past) as (values ${sql.join(ranges)})
@@ -389,6 +434,11 @@ export function selectManifestHashes(db: Kysely<Schema>, versions: RawBuilder<un
 /** Whether the manifest of a version contains a hash as such, rather than in a path. */
 export function containsHash(hash: string): RawBuilder<boolean> {
   return sql`strpos(${sql.ref('versions.files')}, ${JSON.stringify({ hash }).slice(1, -1)}) > 0`
+}
+
+/** No hexadecimal digit follows "f" before "g". */
+function afterHashes(first: string): string {
+  return `${first}g`
 }
 
 export function isPostgres(db: Kysely<Schema>): boolean {

@@ -12,6 +12,8 @@ export const blobTable = new Table({
   slug: nullable(text),
   /** When a site last removed its reference; null when there is certainly another one. */
   unreferencedSince: nullable(integer),
+  /** An object in which other bytes, or none, were found. Where it is `object`, the next upload takes its place. */
+  damagedObject: nullable(text),
 })
 
 /** A reference to a blob from a site beside the one in `blobs`. */
