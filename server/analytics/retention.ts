@@ -1,4 +1,5 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import { DAY_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
 import { INDEPENDENT } from '../store/store.ts'
@@ -24,11 +25,11 @@ export async function pruneVisits(options: VisitSweepParts): Promise<number> {
   const today = Math.floor(now / DAY_MS) * DAY_MS
   const open = Math.floor((now - SALT_GRACE_MS) / DAY_MS) * DAY_MS
   const salts = await store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteSalts(open))
-  const visitors = await repeatUntilNone(() =>
+  const visitors = await repeatUntilEmpty(() =>
     store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteVisitors(open)),
   )
   const before = today - (RETENTION_DAYS - 1) * DAY_MS
-  const old = await repeatUntilNone(() =>
+  const old = await repeatUntilEmpty(() =>
     store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteBefore(before)),
   )
   return salts + visitors + old
@@ -68,20 +69,9 @@ async function deleteVisitsOfDeletedSites({ store }: VisitSweepParts): Promise<n
     if (last === undefined) return dropped
     after = last
     for (const slug of await store.read.visits.deletedAmong(slugs))
-      dropped += await repeatUntilNone(() =>
+      dropped += await repeatUntilEmpty(() =>
         store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteSite(slug)),
       )
-    await turnOfTheLoop()
-  }
-}
-
-/** Deletes in small writes, so that other writes can run in between. */
-async function repeatUntilNone(some: () => Promise<number>): Promise<number> {
-  let all = 0
-  for (;;) {
-    const count = await some()
-    if (count === 0) return all
-    all += count
     await turnOfTheLoop()
   }
 }

@@ -1,4 +1,5 @@
 import { rateLimitSubnet } from '../../packages/http-server/clients/client-ip.ts'
+import { Component } from './component.ts'
 import type { Metrics } from './metrics.ts'
 import { overloaded, Semaphore } from './semaphore.ts'
 import { SECOND_MS } from './time.ts'
@@ -23,8 +24,6 @@ interface MissLimiterOptions {
   /** A clock in milliseconds that is never set. */
   clock: () => number
   metrics: Metrics
-  total?: Rate
-  perNetwork?: Rate
   /** A name that is no longer found is limited like others. */
   forgets?: boolean
 }
@@ -46,32 +45,12 @@ const MAX_KNOWN_NAMES = 50_000
  * others cannot keep its visitors from sites that this process has not loaded yet; the number of these lookups that run
  * at the same time is limited instead.
  */
-export class MissLimiter {
-  readonly #clock: () => number
-  readonly #metrics: Metrics
-  readonly #totalRate: Rate
-  readonly #networkRate: Rate
-  readonly #total: TokenBucket
+export class MissLimiter extends Component<MissLimiterOptions> {
+  readonly #total: TokenBucket = { tokens: TOTAL.burst, filledAt: this.parts.clock() }
   /** By network, the last used one last. */
   readonly #byNetwork = new Map<string, Network>()
   readonly #reserve = new Semaphore(MAX_RESERVED)
   readonly #known = new Set<string>()
-  readonly #forgets: boolean
-
-  constructor({
-    clock,
-    metrics,
-    total = TOTAL,
-    perNetwork = PER_NETWORK,
-    forgets = false,
-  }: MissLimiterOptions) {
-    this.#forgets = forgets
-    this.#clock = clock
-    this.#metrics = metrics
-    this.#totalRate = total
-    this.#networkRate = perNetwork
-    this.#total = { tokens: total.burst, filledAt: clock() }
-  }
 
   addKnown(names: readonly string[]): void {
     for (const name of names) {
@@ -93,7 +72,7 @@ export class MissLimiter {
   ): Promise<T> {
     if (this.#known.has(name)) {
       const found = await lookup()
-      if (this.#forgets && isMiss(found)) this.#known.delete(name)
+      if (this.parts.forgets && isMiss(found)) this.#known.delete(name)
       return found
     }
     const { buckets, isReserved } = this.#take(rateLimitSubnet(address))
@@ -108,7 +87,7 @@ export class MissLimiter {
     const { all, reserved } = this.#find(network)
     const isReserved = this.#total.tokens < 1
     if (all.tokens < 1 || (isReserved && reserved.tokens < 1)) {
-      this.#metrics.counter('slipway_lookups_refused_total').add()
+      this.parts.metrics.counter('slipway_lookups_refused_total').add()
       throw overloaded()
     }
     const buckets = [all, isReserved ? undefined : this.#total, reserved.tokens < 1 ? undefined : reserved]
@@ -118,22 +97,22 @@ export class MissLimiter {
   }
 
   #find(network: string): Network {
-    const filledAt = this.#clock()
+    const filledAt = this.parts.clock()
     const found = this.#byNetwork.get(network) ?? {
-      all: { tokens: this.#networkRate.burst, filledAt },
+      all: { tokens: PER_NETWORK.burst, filledAt },
       reserved: { tokens: RESERVED.burst, filledAt },
     }
     this.#byNetwork.delete(network)
     this.#byNetwork.set(network, found)
     if (this.#byNetwork.size > MAX_NETWORKS) this.#byNetwork.delete(this.#byNetwork.keys().next().value!)
-    this.#fill(found.all, this.#networkRate)
+    this.#fill(found.all, PER_NETWORK)
     this.#fill(found.reserved, RESERVED)
-    this.#fill(this.#total, this.#totalRate)
+    this.#fill(this.#total, TOTAL)
     return found
   }
 
   #fill(bucket: TokenBucket, { perSecond, burst }: Rate): void {
-    const now = this.#clock()
+    const now = this.parts.clock()
     // A test may set its clock back.
     const added = (perSecond * Math.max(0, now - bucket.filledAt)) / SECOND_MS
     bucket.tokens = Math.min(burst, bucket.tokens + added)

@@ -2,6 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, statSync, write } from 'node:
 import { stat } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { Component } from '../../lib/component.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Counter } from '../../lib/metrics.ts'
 import { settlesWithin } from '../../lib/settles-within.ts'
@@ -37,39 +38,25 @@ const CLOSE_TIMEOUT_MS = 2000
 const FILE_MODE = 0o600
 
 /** Does not wait for the disk. A renamed or deleted file is created again within a second: rotation needs no signal. */
-export class LogFile implements AsyncDisposable {
-  readonly #options: LogFileOptions
-  readonly #timer: NodeJS.Timeout
-  #fd: number
-  #inode: bigint
-  /** Whether the file ends within a line, because the disk was full. */
-  #isCut: boolean
+export class LogFile extends Component<LogFileOptions> implements AsyncDisposable {
+  #file = openFile(this.parts.target)
+  readonly #timer = setInterval(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
   #waiting: string[] = []
   #waitingCharacters = 0
   #writing: Promise<void> | undefined
-
-  /** Throws when the file cannot be opened. */
-  constructor(options: LogFileOptions) {
-    this.#options = options
-    const { target } = options
-    this.#fd = typeof target === 'string' ? openSync(target, 'a', FILE_MODE) : target.fd
-    this.#inode = fstatSync(this.#fd, { bigint: true }).ino
-    this.#isCut = typeof target === 'string' && endsWithinLine(target)
-    this.#timer = setInterval(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
-  }
 
   /** Writes what waits, for a limited time. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
     await settlesWithin(CLOSE_TIMEOUT_MS, this.#drain())
     // A write that has not returned still uses the descriptor of a file that the process closes when it exits.
-    if (this.#writing || typeof this.#options.target !== 'string') return
-    closeSync(this.#fd)
+    if (this.#writing || typeof this.parts.target !== 'string') return
+    closeSync(this.#file.fd)
   }
 
   /** `line` ends with a line break. */
   add(line: string): void {
-    const { maxWaitingCharacters = MAX_WAITING_CHARACTERS } = this.#options
+    const { maxWaitingCharacters = MAX_WAITING_CHARACTERS } = this.parts
     if (this.#waitingCharacters + line.length > maxWaitingCharacters) return void this.#drop(1)
     this.#waiting.push(line)
     this.#waitingCharacters += line.length
@@ -77,7 +64,7 @@ export class LogFile implements AsyncDisposable {
   }
 
   #drop(lines: number, fields: Record<string, unknown> = {}): void {
-    const { dropped, log } = this.#options
+    const { dropped, log } = this.parts
     dropped.add(lines)
     log.summarize('warn', 'access log: lines dropped', { dropped: dropped.value, ...fields })
   }
@@ -104,16 +91,16 @@ export class LogFile implements AsyncDisposable {
     this.#waitingCharacters = 0
     try {
       await this.#reopenIfMoved()
-      if (this.#isCut) lines[0] = `\n${lines[0]}`
+      if (this.#file.isCut) lines[0] = `\n${lines[0]}`
       for (const piece of this.#toPieces(lines)) await this.#writePiece(piece)
-      this.#options.written.add(lines.length)
+      this.parts.written.add(lines.length)
     } catch (error) {
       this.#drop(lines.length, { error })
     }
   }
 
   #toPieces(lines: readonly string[]): Buffer[] {
-    if (typeof this.#options.target === 'string') return [Buffer.from(lines.join(''))]
+    if (typeof this.parts.target === 'string') return [Buffer.from(lines.join(''))]
     const pieces: string[] = ['']
     for (const line of lines) {
       const last = pieces.length - 1
@@ -127,9 +114,9 @@ export class LogFile implements AsyncDisposable {
   async #writePiece(piece: Buffer): Promise<void> {
     for (let offset = 0; offset < piece.length; ) {
       try {
-        const { bytesWritten } = await writeAsync(this.#fd, piece, offset, piece.length - offset, null)
+        const { bytesWritten } = await writeAsync(this.#file.fd, piece, offset, piece.length - offset, null)
         offset += bytesWritten
-        this.#isCut = offset < piece.length
+        this.#file.isCut = offset < piece.length
       } catch (error) {
         // The reader of a pipe is slow; lines that arrive until then are dropped at the limit.
         if ((error as NodeJS.ErrnoException).code === 'EAGAIN') await pause(RETRY_INTERVAL_MS)
@@ -139,16 +126,21 @@ export class LogFile implements AsyncDisposable {
   }
 
   async #reopenIfMoved(): Promise<void> {
-    const { target } = this.#options
+    const { target } = this.parts
     if (typeof target !== 'string') return
     const found = await stat(target, { bigint: true }).catch(() => undefined)
-    if (found?.ino === this.#inode) return
-    const opened = openSync(target, 'a', FILE_MODE)
-    closeSync(this.#fd)
-    this.#fd = opened
-    this.#isCut = endsWithinLine(target)
-    this.#inode = fstatSync(opened, { bigint: true }).ino
+    if (found?.ino === this.#file.inode) return
+    const opened = openFile(target)
+    closeSync(this.#file.fd)
+    this.#file = opened
   }
+}
+
+/** `isCut`: whether it ends within a line, because the disk was full. Throws when it cannot be opened. */
+function openFile(target: LogFileOptions['target']) {
+  if (typeof target !== 'string') return { fd: target.fd, inode: undefined, isCut: false }
+  const fd = openSync(target, 'a', FILE_MODE)
+  return { fd, inode: fstatSync(fd, { bigint: true }).ino, isCut: endsWithinLine(target) }
 }
 
 function endsWithinLine(path: string): boolean {

@@ -1,9 +1,11 @@
 import type { BannerRequest, ScheduledBanner } from '../../../protocol/api/admin/banner.schema.ts'
 import { BANNER_LEVELS, type Banner, MAX_BANNER_LENGTH } from '../../../protocol/api/banner.ts'
 import type { FieldError } from '../../../protocol/api/errors.schema.ts'
+import { Component } from '../../lib/component.ts'
 import { validationError } from '../../lib/errors.ts'
 import { toIso } from '../../lib/time.ts'
-import { INDEPENDENT, type Store } from '../../store/store.ts'
+import type { Parts } from '../../parts.ts'
+import { INDEPENDENT } from '../../store/store.ts'
 import { type AuditActor, OPERATOR_SETTINGS_CHANGED } from '../../store/tables/administration.ts'
 
 const MAX_LINK_LENGTH = 500
@@ -15,17 +17,14 @@ const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/u
 const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?$/
 
 /** In memory, read at the start and after each change, so that no page and no request waits for the store. */
-export class Banners {
-  readonly #store: Store
-  readonly #clock: () => number
+export class Banners extends Component<Pick<Parts, 'store' | 'clock'>> {
   #known: ScheduledBanner | undefined
   #isOutdated = true
   #reading: Promise<void> | undefined
 
-  constructor({ store, clock }: { store: Store; clock: () => number }) {
-    this.#store = store
-    this.#clock = clock
-    store.onChange((names) => {
+  constructor(parts: Pick<Parts, 'store' | 'clock'>) {
+    super(parts)
+    parts.store.onChange((names) => {
       if (names === undefined || names.includes(OPERATOR_SETTINGS_CHANGED)) return this.refresh()
     })
   }
@@ -35,7 +34,7 @@ export class Banners {
     if (this.#isOutdated) void this.refresh()
     if (!this.#known) return undefined
     const { level, text, link, from, until } = this.#known
-    const now = this.#clock()
+    const now = this.parts.clock()
     const isShown = (from === null || Date.parse(from) <= now) && (until === null || now < Date.parse(until))
     return isShown ? { level, text, link } : undefined
   }
@@ -51,16 +50,18 @@ export class Banners {
 
   /** Also before and after the time when the banner is shown. */
   async find(): Promise<ScheduledBanner | null> {
-    return ((await this.#store.read.operatorSettings.find('banner')) as ScheduledBanner | undefined) ?? null
+    return (
+      ((await this.parts.store.read.operatorSettings.find('banner')) as ScheduledBanner | undefined) ?? null
+    )
   }
 
   async set(actor: AuditActor, request: BannerRequest): Promise<ScheduledBanner> {
-    const banner = readBanner(request, this.#clock())
-    await this.#store.write('durable', INDEPENDENT, async (tx) => {
+    const banner = readBanner(request, this.parts.clock())
+    await this.parts.store.write('durable', INDEPENDENT, async (tx) => {
       await tx.operatorSettings.put('banner', banner)
       await tx.notifyChanged(OPERATOR_SETTINGS_CHANGED)
       await tx.audit.add({
-        at: this.#clock(),
+        at: this.parts.clock(),
         actor,
         action: 'banner.set',
         target: 'banner',
@@ -71,10 +72,10 @@ export class Banners {
   }
 
   async clear(actor: AuditActor): Promise<void> {
-    await this.#store.write('durable', INDEPENDENT, async (tx) => {
+    await this.parts.store.write('durable', INDEPENDENT, async (tx) => {
       if (!(await tx.operatorSettings.remove('banner'))) return
       await tx.notifyChanged(OPERATOR_SETTINGS_CHANGED)
-      await tx.audit.add({ at: this.#clock(), actor, action: 'banner.clear', target: 'banner' })
+      await tx.audit.add({ at: this.parts.clock(), actor, action: 'banner.clear', target: 'banner' })
     })
   }
 
