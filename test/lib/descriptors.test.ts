@@ -17,8 +17,8 @@ const PROGRAMS: Record<string, [module: string, call: string]> = {
     "Chromium.open({ chromium: '/bin/true', chromiumSandbox: 'on' }, new AbortController().signal)",
   ],
   'the compression': [
-    'publish/precompress/compression-worker.ts',
-    'new CompressionWorker({ idleTimeoutMs: 1 }).encode(Buffer.alloc(300))',
+    'publish/precompress/precompressor.ts',
+    'compressionProcess(1).call(Buffer.alloc(300))',
   ],
 }
 

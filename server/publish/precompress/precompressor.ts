@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { constants } from 'node:os'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
 import type { BlobLocation } from '../../blobs/blobs.ts'
@@ -6,6 +7,7 @@ import { isDamage } from '../../blobs/damage.ts'
 import { type Encoding, shouldPrecompress } from '../../blobs/encoding.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
+import { WorkerProcess } from '../../lib/worker-process.ts'
 import type { Parts } from '../../parts.ts'
 import {
   type InjectedDocument,
@@ -20,7 +22,6 @@ import type { Queries } from '../../store/queries.ts'
 import { INDEPENDENT, type Store, type WriteTransaction } from '../../store/store.ts'
 import type { BlobEncodings } from '../../store/tables/blobs.ts'
 import { encodingsLease, type Version } from '../../store/tables/versions.ts'
-import { CompressionWorker } from './compression-worker.ts'
 import { FairQueue, type Turn } from './fair-queue.ts'
 
 type PrecompressorParts = Pick<Parts, 'store' | 'blobs' | 'blobReader' | 'addresses' | 'clock' | 'log'> & {
@@ -64,12 +65,18 @@ const MAX_REMEMBERED_FAILURES = 10_000
 
 const WORKER_IDLE_TIMEOUT_MS = 5000
 
+/** Answers bytes with the encodings that reduce their size (docs/decisions/004-encodings.md). */
+export function compressionProcess(idleTimeoutMs: number): WorkerProcess<Buffer, Map<Encoding, Buffer>> {
+  const program = new URL('./compression-process.ts', import.meta.url)
+  return new WorkerProcess({ program, idleTimeoutMs, priority: constants.priority.PRIORITY_LOW })
+}
+
 /**
  * Queued sites take turns, and the files of a version are encoded in the order in which visitors request them. Progress
  * is recorded, so that another process can resume a version.
  */
 export class Precompressor extends Component<PrecompressorParts> implements AsyncDisposable {
-  readonly #worker = new CompressionWorker({ idleTimeoutMs: WORKER_IDLE_TIMEOUT_MS })
+  readonly #worker = compressionProcess(WORKER_IDLE_TIMEOUT_MS)
   readonly #holder = randomUUID()
   readonly #waiting = new FairQueue({
     maxItems: MAX_WAITING_VERSIONS,
@@ -221,7 +228,7 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
     const published = await this.parts.blobReader.bytes(file.injected?.publishedHash ?? file.hash)
     const bytes = file.injected ? readInjected(published, file.injected) : published
     if (bytes?.length !== file.size) throw new Error(`The blob ${file.hash} is not there`)
-    return this.#worker.encode(bytes)
+    return this.#worker.call(bytes)
   }
 
   /** Counts only failures of the file itself. */

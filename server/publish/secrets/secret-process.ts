@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { findSecrets } from './secret-rules.ts'
-import type { FileContents, Found } from './secret-scan.ts'
+import type { FileContents, ScanResult } from './secret-scan.ts'
 
-// A separate program, run by secret-scan.ts, so that no file delays requests. Only digests of secrets leave it. It exits
-// with the channel, hence with the service.
+// A separate program, run by secret-scan.ts, so that no file delays requests. Only digests of secrets leave it.
 
 process.on('message', (batch: readonly FileContents[]) => {
   process.send!(
-    batch.map((contents): Found[] | null => {
+    batch.map((contents): ScanResult => {
       try {
         const text = readContents(contents).toString('latin1')
         return findSecrets(text).map(({ value, ...found }) => ({ ...found, digest: hash('sha256', value) }))

@@ -1,8 +1,3 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { SecretFinding } from '../../../protocol/api/errors.schema.ts'
 import type { PublishWarning } from '../../../protocol/api/publish.schema.ts'
 import { formatExcess, pluralize } from '../../../protocol/format.ts'
@@ -14,6 +9,7 @@ import { ApiError } from '../../lib/errors.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
 import { type Secrets, Signer } from '../../lib/tokens.ts'
+import { WorkerProcess } from '../../lib/worker-process.ts'
 import type { Parts } from '../../parts.ts'
 import type { FoundSecret } from './secret-rules.ts'
 
@@ -31,7 +27,10 @@ type FileToScan = Pick<StoredFile, 'path' | 'size' | 'contentType'> & { hash: st
 export type FileContents = Uint8Array | { path: string; offset: number; size: number }
 
 /** Without the secret. */
-export type Found = Omit<FoundSecret, 'value'> & { digest: string }
+type Found = Omit<FoundSecret, 'value'> & { digest: string }
+
+/** Null for a file that cannot be scanned. */
+export type ScanResult = Found[] | null
 
 /** Files that are sent to the process together, and the size of a larger one that is scanned. */
 const BATCH_BYTES = 2 ** 20
@@ -55,20 +54,19 @@ const FINGERPRINT_LENGTH = 20
 const TEXT_TYPES =
   /^(?:text\/|image\/svg)|^application\/(?:.*\+(?:json|xml|text)|json5?|jsonl|(?:x-)?ndjson|xml|(?:x-)?javascript|ecmascript|(?:x-)?typescript|(?:x-)?yaml|toml|graphql|sql|x-sh|x-httpd-php|x-pem-file|x-x509-ca-cert|pgp-.*|pkcs8|vnd\.apple\.keynote)(?:;|$)/i
 
-const PROGRAM = fileURLToPath(new URL('./secret-process.ts', import.meta.url))
-
 /** Finds secrets in the new text files of a version, before it is published (docs/decisions/050-secret-scan.md). */
 export class SecretScan extends Component<SecretScanParts> implements Disposable {
   readonly #signer = new Signer(this.parts.secrets, 'secret findings')
   readonly #reads = new Semaphore(READ_BATCHES)
   readonly #scans = new Semaphore(BATCHES)
-  #isClosed = false
-  #child: ChildProcess | undefined
-  #idleTimer: NodeJS.Timeout | undefined;
+  readonly #process = new WorkerProcess<FileContents[], ScanResult[]>({
+    program: new URL('./secret-process.ts', import.meta.url),
+    idleTimeoutMs: PROCESS_IDLE_TIMEOUT_MS,
+    execArgv: [`--max-old-space-size=${PROCESS_MEMORY_MB}`],
+  });
 
   [Symbol.dispose](): void {
-    this.#isClosed = true
-    this.#end()
+    this.#process[Symbol.dispose]()
   }
 
   /**
@@ -97,8 +95,8 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     return { warnings: [...findings.map(toWarning), ...describeUnscanned(unscanned)], allowed: scan.allowed }
   }
 
-  /** Undefined when the batch cannot be scanned, as each file of it that cannot. */
-  async #scan(batch: readonly FileToScan[], reader: BlobReader): Promise<(Found[] | null)[] | undefined> {
+  /** Undefined when the batch cannot be scanned. */
+  async #scan(batch: readonly FileToScan[], reader: BlobReader): Promise<ScanResult[] | undefined> {
     if (batch.some(({ size }) => size > MAX_FILE_BYTES)) return undefined
     return this.#reads.run(async () => {
       const contents = await Promise.all(batch.map(({ hash }) => locate(reader, hash)))
@@ -106,53 +104,15 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     })
   }
 
-  async #send(
-    batch: readonly FileToScan[],
-    contents: readonly FileContents[],
-  ): Promise<(Found[] | null)[] | undefined> {
-    clearTimeout(this.#idleTimer)
+  async #send(batch: readonly FileToScan[], contents: FileContents[]): Promise<ScanResult[] | undefined> {
     try {
-      this.#child ??= this.#start()
-      this.#child.channel?.ref()
-      this.#child.send(contents)
-      const signal = AbortSignal.timeout(this.parts.timeoutMs)
-      const [found] = (await once(this.#child, 'message', { signal })) as [(Found[] | null)[]]
-      return found
+      return await this.#process.call(contents, AbortSignal.timeout(this.parts.timeoutMs))
     } catch (error) {
       // Its end killed the process: that is no reason to publish files that were not scanned.
-      if (this.#isClosed) throw stopped()
+      if (this.#process.isClosed) throw stopped()
       this.parts.log.warn('files could not be scanned for secrets', { path: batch[0]!.path, error })
-      this.#end()
       return undefined
-    } finally {
-      this.#child?.channel?.unref()
-      this.#idleTimer = setTimeout(() => this.#end(), PROCESS_IDLE_TIMEOUT_MS).unref()
     }
-  }
-
-  #start(): ChildProcess {
-    if (this.#isClosed) throw stopped()
-    // It gets nothing of the environment, which contains secrets, but the cache of Node, if there is one.
-    const cache = getCompileCacheDir()
-    const child = fork(PROGRAM, [], {
-      env: cache === undefined ? {} : { NODE_COMPILE_CACHE: dirname(cache) },
-      execArgv: [`--max-old-space-size=${PROCESS_MEMORY_MB}`],
-      serialization: 'advanced',
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    })
-    child.unref()
-    child.on('error', () => {
-      if (this.#child === child) this.#child = undefined
-    })
-    // Ends the wait for a message.
-    child.on('exit', () => child.emit('error', new Error('The process exited during its work')))
-    return child
-  }
-
-  #end(): void {
-    clearTimeout(this.#idleTimer)
-    this.#child?.kill('SIGKILL')
-    this.#child = undefined
   }
 }
 
@@ -166,7 +126,7 @@ class VersionScan extends Component<{ signer: Signer; known: ReadonlySet<string>
   readonly unscanned: string[] = []
   readonly allowed: string[] = []
 
-  add(batch: readonly FileToScan[], results: readonly (Found[] | null)[] | undefined): void {
+  add(batch: readonly FileToScan[], results: readonly ScanResult[] | undefined): void {
     for (const [index, { path }] of batch.entries()) {
       const secrets = results?.[index]
       if (!secrets) this.unscanned.push(path)

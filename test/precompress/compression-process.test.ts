@@ -5,7 +5,7 @@ import { platform } from 'node:process'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isCompressible, isWorthKeeping, shouldPrecompress } from '../../server/blobs/encoding.ts'
-import { CompressionWorker } from '../../server/publish/precompress/compression-worker.ts'
+import { compressionProcess } from '../../server/publish/precompress/precompressor.ts'
 import { compressibleText, decoded } from './encoded.ts'
 
 const MINUTE_MS = 60_000
@@ -14,16 +14,16 @@ const MINUTE_MS = 60_000
 const POLL_INTERVAL_MS = 5
 
 describe('the encoding process', () => {
-  let encoder: CompressionWorker
+  let encoder: ReturnType<typeof compressionProcess>
   before(() => {
-    encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
+    encoder = compressionProcess(MINUTE_MS)
   })
   after(() => encoder[Symbol.dispose]())
 
   test('encodes bytes of any size in every encoding, each of which decodes to them', async () => {
     for (const size of [256, 1000, 65_536, 1_000_003]) {
       const bytes = Buffer.from(compressibleText(`text of ${size}`, size))
-      const encodings = await encoder.encode(bytes)
+      const encodings = await encoder.call(bytes)
       assert.deepEqual([...encodings.keys()], ['br', 'zstd', 'gzip'])
       for (const [encoding, encoded] of encodings) assert.ok(decoded[encoding](encoded).equals(bytes))
     }
@@ -31,14 +31,14 @@ describe('the encoding process', () => {
 
   test('is deterministic, so that encodings can have an ETag', async () => {
     const bytes = Buffer.from(compressibleText('text', 50_000))
-    using another = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
-    const [first, second] = [await encoder.encode(bytes), await another.encode(bytes)]
+    using another = compressionProcess(MINUTE_MS)
+    const [first, second] = [await encoder.call(bytes), await another.call(bytes)]
     for (const [encoding, encoded] of first) assert.ok(second.get(encoding)?.equals(encoded))
   })
 
   test('uses no larger window for zstd than browsers support', async () => {
     const bytes = Buffer.from(compressibleText('more than a window', 9 * 2 ** 20))
-    const zstd = (await encoder.encode(bytes)).get('zstd')!
+    const zstd = (await encoder.call(bytes)).get('zstd')!
     assert.ok(windowOf(zstd) <= 8 * 2 ** 20, `${windowOf(zstd)} bytes`)
   })
 
@@ -46,23 +46,23 @@ describe('the encoding process', () => {
     const niceOf = (pid: number) =>
       Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[16])
     const own = niceOf(process.pid)
-    await encoder.encode(Buffer.alloc(1000))
+    await encoder.call(Buffer.alloc(1000))
     assert.equal(niceOf(encoder.pid!), constants.priority.PRIORITY_LOW)
     assert.equal(niceOf(process.pid), own, 'the service itself stays as it is')
   })
 
   test('rejects its work when it is killed, also while idle, and another one takes the next', async () => {
-    await encoder.encode(Buffer.alloc(1000))
+    await encoder.call(Buffer.alloc(1000))
     const { pid } = encoder
-    const refused = assert.rejects(encoder.encode(Buffer.from(compressibleText('much', 5_000_000))))
+    const refused = assert.rejects(encoder.call(Buffer.from(compressibleText('much', 5_000_000))))
     process.kill(pid!, 'SIGKILL')
     await refused
-    assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
+    assert.equal((await encoder.call(Buffer.from(compressibleText('text', 1000)))).size, 3)
     const next = encoder.pid!
     assert.notEqual(next, pid)
     process.kill(next, 'SIGKILL')
     await untilGone(next)
-    assert.equal((await encoder.encode(Buffer.from(compressibleText('text', 1000)))).size, 3)
+    assert.equal((await encoder.call(Buffer.from(compressibleText('text', 1000)))).size, 3)
   })
 })
 
@@ -75,11 +75,11 @@ function windowOf(frame: Buffer): number {
 }
 
 test('the process starts with the first work and ends when idle', async () => {
-  using encoder = new CompressionWorker({ idleTimeoutMs: 1 })
+  using encoder = compressionProcess(1)
   assert.equal(encoder.pid, undefined)
   const pids: number[] = []
   for (let time = 0; time < 2; time++) {
-    await encoder.encode(Buffer.alloc(1000))
+    await encoder.call(Buffer.alloc(1000))
     pids.push(encoder.pid!)
     await untilGone(encoder.pid!)
     assert.equal(encoder.pid, undefined)
@@ -88,14 +88,14 @@ test('the process starts with the first work and ends when idle', async () => {
 })
 
 test('disposal ends the process at any point, and no other starts', async () => {
-  const encoder = new CompressionWorker({ idleTimeoutMs: MINUTE_MS })
-  await encoder.encode(Buffer.alloc(1000))
+  const encoder = compressionProcess(MINUTE_MS)
+  await encoder.call(Buffer.alloc(1000))
   const pid = encoder.pid!
-  const refused = assert.rejects(encoder.encode(Buffer.from(compressibleText('much', 10_000_000))))
+  const refused = assert.rejects(encoder.call(Buffer.from(compressibleText('much', 10_000_000))))
   encoder[Symbol.dispose]()
   await refused
   await untilGone(pid)
-  await assert.rejects(encoder.encode(Buffer.alloc(1000)), { code: 'UNAVAILABLE' })
+  await assert.rejects(encoder.call(Buffer.alloc(1000)), { code: 'UNAVAILABLE' })
   assert.equal(encoder.pid, undefined)
 })
 
