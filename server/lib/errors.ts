@@ -4,6 +4,7 @@ import {
   type ErrorCode,
   type FieldError,
 } from '../../protocol/api/errors.schema.ts'
+import { formatLimit } from '../../protocol/format.ts'
 
 export type { ErrorCode as FailureCode }
 
@@ -54,6 +55,11 @@ export function validationError(problems: FieldError[], hint?: string): ApiError
 /** VALIDATION_ERROR for one field. */
 export function invalidField(field: string, message: string): ApiError {
   return validationError([{ field, message }])
+}
+
+/** `what` begins the sentence, such as "The archive". */
+export function tooLarge(what: string, maxBytes: number): ApiError {
+  return new ApiError('PAYLOAD_TOO_LARGE', `${what} is too large. The limit is ${formatLimit(maxBytes)}.`)
 }
 
 /** NOT_FOUND for a site: the same message whether it is absent or belongs to another account (spec 2.1). */

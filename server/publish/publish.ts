@@ -8,11 +8,10 @@ import type {
   UploadPlan,
   UploadReceipt,
 } from '../../protocol/api/publish.schema.ts'
-import { formatLimit } from '../../protocol/format.ts'
 import { assertPermitted, type Caller, publishScope } from '../accounts/authorization.ts'
 import type { StoredBlob } from '../blobs/blobs.ts'
 import { Component } from '../lib/component.ts'
-import { ApiError } from '../lib/errors.ts'
+import { ApiError, tooLarge } from '../lib/errors.ts'
 import type { Parts } from '../parts.ts'
 import { findReplacedId } from '../sites/preview.ts'
 import { requireVersion } from '../sites/version.ts'
@@ -161,12 +160,7 @@ export class PublishService extends Component<PublishServiceParts> {
         `A bundle must be uploaded with Content-Type: ${BUNDLE_CONTENT_TYPE}`,
       )
     }
-    if (headers.contentLength !== undefined && headers.contentLength > MAX_BUNDLE_BYTES) {
-      throw new ApiError(
-        'PAYLOAD_TOO_LARGE',
-        `The bundle is too large. The limit is ${formatLimit(MAX_BUNDLE_BYTES)}.`,
-      )
-    }
+    if ((headers.contentLength ?? 0) > MAX_BUNDLE_BYTES) throw tooLarge('The bundle', MAX_BUNDLE_BYTES)
     return this.#bundleUploads.receive(bundle, body)
   }
 

@@ -841,7 +841,7 @@ const ROWS: readonly Row[] = [
   ['refuses what shall pass when the scanner fails', 'server/publish/scan/content-scan.ts', 'ContentScan.#scan', "if (onFailure === 'pass') return 'failed'", '', 'test/api/scan.test.ts'],
   ['takes an error of clamd for an acceptance', 'server/publish/scan/clamd-scanner.ts', 'ClamdScanner.scan', "if (reply !== 'stream: OK') throw new Error(`clamd answered: ${toPlainLine(reply, 200)}`)", 'if (false as boolean) throw new Error(`clamd answered: ${toPlainLine(reply, 200)}`)', 'test/api/scan.test.ts'],
   ['gives the scanner the settings of the service', 'server/config/settings.ts', 'withDefaults', "scanHookEnvironment: hookEnvironment(environment, { prefix: 'SCAN_HOOK_' })", 'scanHookEnvironment: environment as Record<string, string>', 'test/api/scan.test.ts', 'test/operator/settings.test.ts'],
-  ['leaves copies of scanned files behind', 'server/publish/scan/program-scanner.ts', 'CopyFolder.Symbol.asyncDispose', 'await rm(this.#folder, { recursive: true, force: true })', '', 'test/api/scan.test.ts'],
+  ['leaves copies of scanned files behind', 'server/publish/scan/program-scanner.ts', 'ProgramScanner.#run', 'await using copies', 'const copies', 'test/api/scan.test.ts'],
   // Backup and upgrade
   ['verifies damaged files as intact', 'server/operations/backup/verify.ts', 'compareContent', "hash.digest('hex') === identity.hash", "hash.digest('hex') !== ''", BACKUP],
   ['verifies lost files as intact', 'server/operations/backup/verify.ts', 'compareContent', "if (!body) return 'missing'", "if (!body) return 'intact'", BACKUP],

@@ -99,9 +99,7 @@ export async function readContents(
   onFile: (file: ArchiveFile) => Promise<void>,
 ): Promise<ReadArchive> {
   const budget = new ArchiveLimits(limits)
-  const sizes = new Map<string, number>()
-  await processEntries(contentFiles(files, budget), recordSizes(sizes, onFile), () => {})
-  return selectFiles(budget, sizes)
+  return readEntries(budget, contentFiles(files, budget), onFile)
 }
 
 export function readTar(
@@ -119,22 +117,27 @@ async function read(
 ): Promise<ReadArchive> {
   const budget = new ArchiveLimits(limits)
   const incoming = new BodyReader(body, budget)
-  const sizes = new Map<string, number>()
+  const stop = (reason: unknown) => incoming.stop(reason)
   try {
-    await processEntries(parse(incoming.chunks(), budget), recordSizes(sizes, onFile), (reason) =>
-      incoming.stop(reason),
-    )
+    return await readEntries(budget, parse(incoming.chunks(), budget), onFile, stop)
   } finally {
-    incoming.stop(new Error('Reading of the archive was stopped'))
+    stop(new Error('Reading of the archive was stopped'))
   }
-  return selectFiles(budget, sizes)
 }
 
-function recordSizes(sizes: Map<string, number>, onFile: (file: ArchiveFile) => Promise<void>) {
-  return (file: ArchiveFile) => {
+async function readEntries(
+  budget: ArchiveLimits,
+  entries: AsyncIterable<ArchiveEntry>,
+  onFile: (file: ArchiveFile) => Promise<void>,
+  stop: (reason: unknown) => void = () => {},
+): Promise<ReadArchive> {
+  const sizes = new Map<string, number>()
+  const record = (file: ArchiveFile) => {
     sizes.set(file.path, file.size)
     return onFile(file)
   }
+  await processEntries(entries, record, stop)
+  return selectFiles(budget, sizes)
 }
 
 async function selectFiles(budget: ArchiveLimits, sizes: Map<string, number>): Promise<ReadArchive> {

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
-import { formatLimit } from '../../../protocol/format.ts'
-import { ApiError } from '../../lib/errors.ts'
+import { tooLarge } from '../../lib/errors.ts'
 
 const EVENTS = ['readable', 'end', 'close'] as const
 
@@ -38,12 +37,7 @@ export class BodyReader {
       let bytes = 0
       for (let chunk = await this.#next(); chunk; chunk = await this.#next()) {
         bytes += chunk.length
-        if (bytes > this.#limit) {
-          throw new ApiError(
-            'PAYLOAD_TOO_LARGE',
-            `The archive is too large. The limit is ${formatLimit(this.#limit)}.`,
-          )
-        }
+        if (bytes > this.#limit) throw tooLarge('The archive', this.#limit)
         yield chunk
       }
     } finally {

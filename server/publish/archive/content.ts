@@ -4,7 +4,7 @@ import type { FieldError } from '../../../protocol/api/errors.schema.ts'
 import { formatLimit } from '../../../protocol/format.ts'
 import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
 import { sanitizePath } from '../../../protocol/manifest/paths.ts'
-import { ApiError, validationError } from '../../lib/errors.ts'
+import { ApiError, tooLarge, validationError } from '../../lib/errors.ts'
 import { type ArchiveEntry, bufferedEntry } from './file.ts'
 import { type ArchiveLimits, toRefusal } from './limits.ts'
 
@@ -40,11 +40,7 @@ export async function* htmlFile(
 ): AsyncGenerator<ArchiveEntry, void, undefined> {
   const page = new GrowingBuffer()
   for await (const chunk of chunks) {
-    if (page.length + chunk.length > MAX_CONTENT_BYTES)
-      throw new ApiError(
-        'PAYLOAD_TOO_LARGE',
-        `The HTML page is too large. The limit is ${formatLimit(MAX_CONTENT_BYTES)}.`,
-      )
+    if (page.length + chunk.length > MAX_CONTENT_BYTES) throw tooLarge('The HTML page', MAX_CONTENT_BYTES)
     page.append(chunk)
   }
   yield* contentFiles([{ path: 'index.html', bytes: page.take() }], budget)

@@ -29,8 +29,12 @@ export function bufferedEntry(path: string, bytes: Buffer): ArchiveEntry {
   return { path, size: bytes.length, body, start: bytes.subarray(0, SNIFFED_BYTES), isBuffered: true }
 }
 
-/** `closeEntry` must be awaited before its source is read further. */
-export function streamedEntry(path: string, size: number, chunks: AsyncIterable<Buffer>): ArchiveEntry {
+/** One entry; its body has ended, read or not, and nothing reads `chunks` any more when the next one is requested. */
+export async function* streamedEntry(
+  path: string,
+  size: number,
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<ArchiveEntry, void, undefined> {
   async function* watched(): AsyncGenerator<Buffer, void, undefined> {
     try {
       for await (const chunk of chunks) {
@@ -47,13 +51,12 @@ export function streamedEntry(path: string, size: number, chunks: AsyncIterable<
   // `sourceError` is checked after the file was used; without a listener an error would end the process.
   body.on('error', () => {})
   const file: ArchiveEntry = { path, size, body, start: Buffer.alloc(0), isBuffered: false }
-  return file
-}
-
-/** Ends a body, read or not, and waits until nothing reads its source any more. */
-export async function closeEntry({ body }: ArchiveEntry): Promise<void> {
-  body.destroy()
-  if (!body.closed) await new Promise((resolve) => body.once('close', resolve))
+  try {
+    yield file
+  } finally {
+    body.destroy()
+    if (!body.closed) await new Promise((resolve) => body.once('close', resolve))
+  }
 }
 
 export function isFolder(path: string): boolean {

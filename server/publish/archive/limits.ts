@@ -178,7 +178,7 @@ export function toRefusal(error: unknown): unknown {
   return error
 }
 
-function archiveTooLarge(sentence: string): ApiError {
+export function archiveTooLarge(sentence: string): ApiError {
   return new ApiError('PAYLOAD_TOO_LARGE', sentence)
 }
 

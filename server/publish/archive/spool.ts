@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GrowingBuffer } from '../../../packages/http-server/memory/growing-buffer.ts'
-import { formatLimit } from '../../../protocol/format.ts'
 import { Component } from '../../lib/component.ts'
-import { ApiError, toStorageError } from '../../lib/errors.ts'
+import { tooLarge, toStorageError } from '../../lib/errors.ts'
 import { writeWhole } from '../../lib/files.ts'
 import { overloaded } from '../../lib/semaphore.ts'
 
@@ -33,10 +32,7 @@ export class SpoolSpace extends Component<{ total: number; perNetwork: number }>
   }
 
   #take(network: string, bytes: number, spooled: number): void {
-    if (spooled + bytes > this.parts.perNetwork) {
-      const sentence = `The archive is too large. The limit is ${formatLimit(this.parts.perNetwork)}.`
-      throw new ApiError('PAYLOAD_TOO_LARGE', sentence)
-    }
+    if (spooled + bytes > this.parts.perNetwork) throw tooLarge('The archive', this.parts.perNetwork)
     const used = this.#usedByNetwork.get(network) ?? 0
     if (used + bytes > this.parts.perNetwork || this.#usedBytes + bytes > this.parts.total) throw overloaded()
     this.#add(network, bytes)
@@ -69,20 +65,18 @@ export interface RandomAccess {
   read(position: number, length: number): Promise<Buffer>
 }
 
-/** Keeps the bytes in memory, or in an unlinked file. */
-export class Spool implements RandomAccess {
-  readonly size: number
-  readonly #file: FileHandle | undefined
-  readonly #space: SpoolShare | undefined
-  #window: Buffer
-  #windowStart = 0
+interface SpooledArchive {
+  size: number
+  inMemory?: Buffer
+  file?: FileHandle
+  space?: SpoolShare | undefined
+}
 
-  private constructor(size: number, window: Buffer, file?: FileHandle, space?: SpoolShare) {
-    this.size = size
-    this.#window = window
-    this.#file = file
-    this.#space = space
-  }
+/** Keeps the bytes in memory, or in an unlinked file. */
+export class Spool extends Component<SpooledArchive> implements RandomAccess {
+  readonly size = this.parts.size
+  #window = this.parts.inMemory ?? EMPTY
+  #windowStart = 0
 
   /** Takes all of `chunks`. A full disk is INSUFFICIENT_STORAGE. */
   static async from(
@@ -107,9 +101,9 @@ export class Spool implements RandomAccess {
         buffered.append(chunk)
         if (buffered.length > MAX_MEMORY_BYTES) await flush()
       }
-      if (!file) return new Spool(buffered.length, buffered.take())
+      if (!file) return new Spool({ size: buffered.length, inMemory: buffered.take() })
       await flush()
-      return new Spool(written, EMPTY, file, space)
+      return new Spool({ size: written, file, space })
     } catch (error) {
       await file?.close()
       space?.release(written)
@@ -127,15 +121,16 @@ export class Spool implements RandomAccess {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#file) return
-    await this.#file.close()
-    this.#space?.release(this.size)
+    const { file, space } = this.parts
+    if (!file) return
+    await file.close()
+    space?.release(this.size)
   }
 
   async #fill(position: number, length: number): Promise<void> {
     const window = Buffer.allocUnsafe(Math.min(length, this.size - position))
     for (let at = 0; at < window.length; ) {
-      const { bytesRead } = await this.#file!.read(window, at, window.length - at, position + at)
+      const { bytesRead } = await this.parts.file!.read(window, at, window.length - at, position + at)
       if (bytesRead === 0) throw new Error('The spooled archive is shorter than it was')
       at += bytesRead
     }

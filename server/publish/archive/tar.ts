@@ -2,17 +2,9 @@ import { createGunzip } from 'node:zlib'
 import { toArchivePath } from '../../../protocol/folder/folder-selection.ts'
 import { invalidIgnoreFile, MAX_IGNORE_BYTES } from '../../../protocol/ignore/default-rules.ts'
 import { BLOCK_BYTES } from '../../../protocol/tar.ts'
-import { ApiError } from '../../lib/errors.ts'
 import { ByteReader, decompress } from './chunks.ts'
-import {
-  type ArchiveEntry,
-  bufferedEntry,
-  closeEntry,
-  isFolder,
-  MAX_BUFFERED_FILE_BYTES,
-  streamedEntry,
-} from './file.ts'
-import { type ArchiveLimits, archiveError, entryError, toRefusal } from './limits.ts'
+import { type ArchiveEntry, bufferedEntry, isFolder, MAX_BUFFERED_FILE_BYTES, streamedEntry } from './file.ts'
+import { type ArchiveLimits, archiveError, archiveTooLarge, entryError, toRefusal } from './limits.ts'
 import {
   type PaxExtension,
   readExtension,
@@ -81,12 +73,8 @@ async function readExtensionHeader(
 ): Promise<PaxExtension | undefined> {
   if (!'xgLK'.includes(type)) return undefined
   budget.countOverhead(size)
-  if (size > MAX_EXTENSION_BYTES) {
-    throw new ApiError(
-      'PAYLOAD_TOO_LARGE',
-      `An extended header may have at most ${MAX_EXTENSION_BYTES} bytes`,
-    )
-  }
+  if (size > MAX_EXTENSION_BYTES)
+    throw archiveTooLarge(`An extended header may have at most ${MAX_EXTENSION_BYTES} bytes`)
   const body = (await requireBytes(chunks.readExactly(padToBlock(size)))).subarray(0, size)
   if (type === 'x') return readExtension(body)
   if (type === 'L') return { path: readLongName(body) }
@@ -161,12 +149,7 @@ async function* readStreamed(
       yield piece
     }
   }
-  const file = streamedEntry(path, size, contents())
-  try {
-    yield file
-  } finally {
-    await closeEntry(file)
-  }
+  yield* streamedEntry(path, size, contents())
   await skipBytes(left + padToBlock(size) - size, chunks, path)
 }
 

@@ -71,7 +71,9 @@ export async function readDirectory(
       if (!isLink) budget.admit(path, entry.uncompressedSize)
       entries.push({ ...toZipEntry(entry, path), isLink })
     }
-    await assertEntryCount(spool, Number(zip.readEntryCursor))
+    // The entry count has 16 bits, and yauzl believes it: an old archiver's 70,000 files would become 4,464.
+    if (await hasDirectoryEntryAt(spool, Number(zip.readEntryCursor)))
+      throw unreadableZip('it has more entries than its directory declares')
     entries.sort((one, other) => one.offset - other.offset)
     problems.push(...findOverlaps(entries, start))
   } catch (error) {
@@ -178,9 +180,9 @@ function toZipEntry(entry: Entry, path: string): Omit<ZipEntry, 'isLink'> {
 }
 
 /** Also true for an entry without a final slash. */
-function isEmptyFolder({ externalFileAttributes, uncompressedSize }: Entry): boolean {
-  const isFolderType = ((externalFileAttributes >>> 16) & FILE_TYPE) === FOLDER
-  return uncompressedSize === 0 && (isFolderType || (externalFileAttributes & FAT_FOLDER) !== 0)
+function isEmptyFolder(entry: Entry): boolean {
+  const isMarked = fileType(entry) === FOLDER || (entry.externalFileAttributes & FAT_FOLDER) !== 0
+  return entry.uncompressedSize === 0 && isMarked
 }
 
 function fileType(entry: Entry): number {
@@ -206,10 +208,7 @@ function findOverlaps(entries: ZipEntry[], directoryStart: number): { path: stri
     .map(({ path }) => ({ path, problem: 'overlaps with other data in the archive' }))
 }
 
-/** The entry count has 16 bits, and yauzl believes it: an old archiver's 70,000 files would become 4,464. */
-async function assertEntryCount(spool: RandomAccess, end: number): Promise<void> {
-  const next = await spool.read(end, 4)
-  if (next.length === 4 && next.readUInt32LE() === CENTRAL_HEADER_SIGNATURE) {
-    throw unreadableZip('it has more entries than its directory declares')
-  }
+export async function hasDirectoryEntryAt(archive: RandomAccess, position: number): Promise<boolean> {
+  const bytes = await archive.read(position, 4)
+  return bytes.length === 4 && bytes.readUInt32LE() === CENTRAL_HEADER_SIGNATURE
 }

@@ -1,16 +1,10 @@
 import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib'
 import type { ApiError } from '../../lib/errors.ts'
 import { decompress } from './chunks.ts'
-import {
-  type ArchiveEntry,
-  bufferedEntry,
-  closeEntry,
-  MAX_BUFFERED_FILE_BYTES,
-  streamedEntry,
-} from './file.ts'
+import { type ArchiveEntry, bufferedEntry, MAX_BUFFERED_FILE_BYTES, streamedEntry } from './file.ts'
 import { type ArchiveLimits, entryError } from './limits.ts'
 import { type RandomAccess, Spool, type SpoolPlace } from './spool.ts'
-import { LOCAL_HEADER_BYTES, readDirectory, type ZipEntry } from './zip-directory.ts'
+import { hasDirectoryEntryAt, LOCAL_HEADER_BYTES, readDirectory, type ZipEntry } from './zip-directory.ts'
 
 const LOCAL_HEADER_SIGNATURE = 0x04034b50
 const READ_CHUNK_BYTES = 64 * 2 ** 10
@@ -39,7 +33,6 @@ export async function* zipFiles(
 
 const END_SIGNATURE = 0x06054b50
 const END_BYTES = 22
-const DIRECTORY_SIGNATURE = 0x02014b50
 
 /**
  * The zip behind the program of a self-extractor, from whose end its offsets may be counted, as Info-ZIP reads it (APPNOTE
@@ -54,7 +47,7 @@ async function withoutSurroundings(archive: RandomAccess): Promise<RandomAccess>
   const end = endStart + END_BYTES + tail.readUInt16LE(at + 20)
   const directoryStart = endStart - tail.readUInt32LE(at + 12)
   const stubBytes = directoryStart - tail.readUInt32LE(at + 16)
-  const isShifted = stubBytes > 0 && (await signatureAt(archive, directoryStart)) === DIRECTORY_SIGNATURE
+  const isShifted = stubBytes > 0 && (await hasDirectoryEntryAt(archive, directoryStart))
   const start = isShifted ? stubBytes : 0
   return { size: end - start, read: (position, length) => archive.read(position + start, length) }
 }
@@ -68,11 +61,6 @@ function findEnd(tail: Buffer): number | undefined {
     if (end >= zerosAt && end <= tail.length) return at
   }
   return undefined
-}
-
-async function signatureAt(archive: RandomAccess, position: number): Promise<number | undefined> {
-  const bytes = await archive.read(position, 4)
-  return bytes.length === 4 ? bytes.readUInt32LE() : undefined
 }
 
 /** The local header may have other lengths than the directory. */
@@ -114,12 +102,7 @@ async function* readStreamed(
         () => corruptEntry(entry.path),
       )
     : raw
-  const file = streamedEntry(entry.path, entry.size, verifyContents(bytes, entry))
-  try {
-    yield file
-  } finally {
-    await closeEntry(file)
-  }
+  yield* streamedEntry(entry.path, entry.size, verifyContents(bytes, entry))
 }
 
 async function* readPieces(spool: RandomAccess, start: number, length: number): AsyncGenerator<Buffer> {

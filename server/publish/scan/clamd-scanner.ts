@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { Component } from '../../lib/component.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 import type { Refusal, ScannedFile, Scanner } from './content-scan.ts'
 
@@ -10,13 +11,8 @@ const MAX_REPLY_BYTES = 4096
 const END = Buffer.alloc(4)
 
 /** INSTREAM of clamd(8): each file is sent over a connection of its own. */
-export class ClamdScanner implements Scanner {
+export class ClamdScanner extends Component<ClamdAddress> implements Scanner {
   readonly name = 'clamd'
-  readonly #address: ClamdAddress
-
-  constructor(address: ClamdAddress) {
-    this.#address = address
-  }
 
   identify({ hash }: Pick<ScannedFile, 'hash'>): string {
     return hash
@@ -33,7 +29,7 @@ export class ClamdScanner implements Scanner {
   }
 
   async #send(file: ScannedFile, signal: AbortSignal): Promise<string> {
-    using connection = new ClamdConnection(this.#address, signal)
+    using connection = new ClamdConnection(this.parts, signal)
     const body = await file.open()
     try {
       await connection.write(Buffer.from('zINSTREAM\0'))

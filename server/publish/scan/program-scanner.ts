@@ -1,13 +1,14 @@
-import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtempDisposable, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { Component } from '../../lib/component.ts'
 import { describeFailure, runHook } from '../../lib/hook-process.ts'
 import { parseJsonObject } from '../../lib/json-object.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
 import { HOUR_MS } from '../../lib/time.ts'
 import { encodeFields, hashToken } from '../../lib/tokens.ts'
+import { toBatches } from '../batches.ts'
 import type { Refusal, ScannedFile, Scanner } from './content-scan.ts'
 
 interface ProgramScannerOptions {
@@ -31,15 +32,9 @@ const MAX_REASON_CHARACTERS = 300
  * `contentType`, and `file`, the absolute path of a readable copy. Exit code 0 accepts all, 1 refuses with a reason on
  * the first line of stdout: text, or JSON with `path` and `reason`. Any other end is a failure.
  */
-export class ProgramScanner implements Scanner {
-  readonly name: string
-  readonly #options: ProgramScannerOptions
+export class ProgramScanner extends Component<ProgramScannerOptions> implements Scanner {
+  readonly name = this.parts.program
   #cleaned: Promise<void> | undefined
-
-  constructor(options: ProgramScannerOptions) {
-    this.name = options.program
-    this.#options = options
-  }
 
   /** The program may refuse a path or a type, whatever the content is. */
   identify({ path, hash, contentType }: Omit<ScannedFile, 'open'>): string {
@@ -47,11 +42,11 @@ export class ProgramScanner implements Scanner {
   }
 
   async scan(files: readonly ScannedFile[], signal: AbortSignal): Promise<Refusal | undefined> {
-    const { folder, timeoutMs } = this.#options
+    const { folder, timeoutMs } = this.parts
     const deadline = performance.now() + timeoutMs
     this.#cleaned ??= removeStaleCopies(folder)
     await this.#cleaned
-    for (const batch of toRuns(files)) {
+    for (const batch of toBatches(files, { maxBytes: MAX_RUN_BYTES, maxItems: MAX_RUN_FILES })) {
       const refusal = await this.#run(batch, signal, deadline)
       if (refusal) return refusal
     }
@@ -63,12 +58,13 @@ export class ProgramScanner implements Scanner {
     signal: AbortSignal,
     deadline: number,
   ): Promise<Refusal | undefined> {
-    const { program, environment, folder } = this.#options
-    await using copies = await CopyFolder.create(folder)
+    const { program, environment, folder } = this.parts
+    await using copies = await mkdtempDisposable(join(folder, COPIES_PREFIX))
     const lines: string[] = []
     for (const [number, file] of files.entries()) {
       const { path, hash, size, contentType } = file
-      const copy = await copies.add(`${number}`, file, signal)
+      const copy = join(copies.path, `${number}`)
+      await pipeline(await file.open(), createWriteStream(copy, { mode: 0o600 }), { signal })
       lines.push(JSON.stringify({ path, hash, size, contentType, file: copy }))
     }
     const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
@@ -88,46 +84,6 @@ async function removeStaleCopies(folder: string): Promise<void> {
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }))
     if (mtimeMs < Date.now() - 2 * HOUR_MS) await rm(path, { recursive: true, force: true })
   }
-}
-
-class CopyFolder implements AsyncDisposable {
-  readonly #folder: string
-
-  private constructor(folder: string) {
-    this.#folder = folder
-  }
-
-  static async create(parent: string): Promise<CopyFolder> {
-    const folder = join(parent, `${COPIES_PREFIX}${randomUUID()}`)
-    await mkdir(folder, { mode: 0o700 })
-    return new CopyFolder(folder)
-  }
-
-  async add(name: string, file: ScannedFile, signal: AbortSignal): Promise<string> {
-    const path = join(this.#folder, name)
-    await pipeline(await file.open(), createWriteStream(path, { mode: 0o600 }), { signal })
-    return path
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true })
-  }
-}
-
-function toRuns(files: readonly ScannedFile[]): ScannedFile[][] {
-  const runs: ScannedFile[][] = []
-  let bytes = 0
-  for (const file of files) {
-    const current = runs.at(-1)
-    if (!current || current.length >= MAX_RUN_FILES || bytes + file.size > MAX_RUN_BYTES) {
-      runs.push([file])
-      bytes = file.size
-    } else {
-      current.push(file)
-      bytes += file.size
-    }
-  }
-  return runs
 }
 
 function readRefusal(stdout: string, files: readonly ScannedFile[]): Refusal {

@@ -11,6 +11,7 @@ import { MINUTE_MS } from '../../lib/time.ts'
 import { type Secrets, Signer } from '../../lib/tokens.ts'
 import { WorkerProcess } from '../../lib/worker-process.ts'
 import type { Parts } from '../../parts.ts'
+import { toBatches } from '../batches.ts'
 import type { FoundSecret } from './secret-rules.ts'
 
 type SecretScanParts = Pick<Parts, 'log'> & {
@@ -82,10 +83,12 @@ export class SecretScan extends Component<SecretScanParts> implements Disposable
     const { mode, onFailure, log } = this.parts
     if (mode === 'off') return { warnings: [], allowed: [] }
     const texts = files.filter(isText)
+    const contents = new Map(texts.map((file) => [file.hash, file])).values()
     const large = onFailure === 'refuse' && texts.find(({ size }) => size > MAX_FILE_BYTES)
     if (large) throw tooLarge(large)
     const scan = new VersionScan({ signer: this.#signer, known: allowed })
-    for (const batch of toBatches(texts)) scan.add(batch, await this.#scan(batch, reader))
+    for (const batch of toBatches(contents, { maxBytes: BATCH_BYTES }))
+      scan.add(batch, await this.#scan(batch, reader))
     const { findings, unscanned } = scan
     if (findings.length > 0) {
       log.info('secrets found in a version', { secrets: findings.length, path: findings[0]!.path })
@@ -148,21 +151,6 @@ function toFingerprint(signature: string): string {
 
 function isText({ contentType, size }: FileToScan): boolean {
   return size > 0 && TEXT_TYPES.test(contentType)
-}
-
-/** Each content once; a large one alone. */
-function toBatches(files: readonly FileToScan[]): FileToScan[][] {
-  const batches: FileToScan[][] = []
-  let bytes = Infinity
-  for (const file of new Map(files.map((one) => [one.hash, one])).values()) {
-    bytes += file.size
-    if (bytes > BATCH_BYTES) {
-      batches.push([])
-      bytes = file.size
-    }
-    batches.at(-1)!.push(file)
-  }
-  return batches
 }
 
 function describeFinding({ path, line, kind }: SecretFinding): string {
