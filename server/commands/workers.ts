@@ -6,25 +6,24 @@ import type { ChangeEffects } from '../store/store.ts'
 
 type Changes = readonly [name: string, effect: ChangeEffect][]
 
+/** Changes to invalidate, for the other workers. Without them it requests the metrics of all. */
+interface Question {
+  id: number
+  changes?: Changes | undefined
+}
+
+/** A worker asks its supervisor, which asks the workers and passes their answers on. */
 type Message =
-  | { kind: 'changed'; id: number; changes: Changes }
-  | { kind: 'invalidate'; id: number; changes: Changes }
-  | { kind: 'invalidated'; id: number }
-  | { kind: 'acknowledged'; id: number }
-  | { kind: 'collect'; id: number }
-  | { kind: 'report'; id: number }
-  | { kind: 'reported'; id: number; snapshot: MetricsSnapshot }
-  | { kind: 'collected'; id: number; processes: ProcessSnapshot[] }
+  | ({ kind: 'ask' | 'question' } & Question)
+  | { kind: 'answer'; id: number; snapshot: MetricsSnapshot }
+  | { kind: 'answers'; id: number; processes: ProcessSnapshot[] }
   | { kind: 'ready'; baseUrl: string }
   | { kind: 'ping' }
   | { kind: 'pong' }
   | { kind: 'stop' }
 
-/** Milliseconds that a change waits for other workers; one that hangs catches up through the store. */
-const INVALIDATION_TIMEOUT_MS = 1000
-
-/** Milliseconds that a collection of metrics waits for other workers; one that hangs is missing in the result. */
-const REPORT_TIMEOUT_MS = 1000
+/** A worker that hangs catches up with changes through the store, and its metrics are missing. */
+const ANSWER_TIMEOUT_MS = 1000
 
 /** Between pings to a worker, and how many in a row may have no answer. */
 const PING_INTERVAL_MS = 5000
@@ -57,8 +56,7 @@ interface SupervisorOptions {
  */
 export function supervise(options: SupervisorOptions): { stop(): void; ended: Promise<number> } {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>()
-  const waiting = new Map<number, { from: Worker; id: number; left: Set<Worker> }>()
-  const collections = new Map<number, { processes: ProcessSnapshot[]; left: Set<Worker>; end(): void }>()
+  const questions = new Map<number, { processes: ProcessSnapshot[]; left: Set<Worker>; end(): void }>()
   /** All workers, from 1: a replacement has the number of the worker that it replaces, so that its metrics continue those. */
   const numbers = new Map<Worker, number>()
   const metrics = new Metrics()
@@ -96,8 +94,7 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     const number = numbers.get(worker)!
     numbers.delete(worker)
     unanswered.delete(worker)
-    for (const id of [...waiting.keys()]) settle(id, worker)
-    for (const id of [...collections.keys()]) addReport(id, worker, {})
+    for (const id of questions.keys()) addAnswer(id, worker, {})
     onEnd(number, ended)
   }
 
@@ -151,10 +148,8 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
   }
 
   function onMessage(worker: Worker, message: Message): void {
-    if (message.kind === 'changed') broadcast(worker, message)
-    else if (message.kind === 'invalidated') settle(message.id, worker)
-    else if (message.kind === 'collect') void collect(worker, message)
-    else if (message.kind === 'reported') addReport(message.id, worker, message.snapshot)
+    if (message.kind === 'ask') void relay(worker, message)
+    else if (message.kind === 'answer') addAnswer(message.id, worker, message.snapshot)
     else if (message.kind === 'pong') unanswered.set(worker, 0)
     else if (message.kind === 'ready') {
       unanswered.set(worker, 0)
@@ -164,49 +159,28 @@ export function supervise(options: SupervisorOptions): { stop(): void; ended: Pr
     }
   }
 
-  function connected(): Worker[] {
-    return [...numbers.keys()].filter((worker) => worker.isConnected())
-  }
-
-  function broadcast(from: Worker, { id, changes }: { id: number; changes: Changes }): void {
-    const others = connected().filter((one) => one !== from)
-    const own = ++nextId
-    waiting.set(own, { from, id, left: new Set(others) })
-    for (const other of others) send(other, { kind: 'invalidate', id: own, changes })
-    setTimeout(() => waiting.delete(own), 2 * INVALIDATION_TIMEOUT_MS)
-    settle(own, undefined)
-  }
-
-  function settle(id: number, worker: Worker | undefined): void {
-    const change = waiting.get(id)
-    if (!change) return
-    if (worker) change.left.delete(worker)
-    if (change.left.size > 0) return
-    waiting.delete(id)
-    send(change.from, { kind: 'acknowledged', id: change.id })
-  }
-
-  /** Answers when all workers have reported, or with those that have after a second. */
-  async function collect(from: Worker, { id }: { id: number }): Promise<void> {
-    const all = connected()
+  /** Answers when all workers have, or with the answers of those that have after a second. */
+  async function relay(from: Worker, { id, changes }: Question): Promise<void> {
+    const asked = [...numbers.keys()].filter((one) => one.isConnected() && (one !== from || !changes))
     const own = ++nextId
     const { promise: isComplete, resolve: end } = Promise.withResolvers<void>()
-    const collection = { processes: [] as ProcessSnapshot[], left: new Set(all), end }
-    collections.set(own, collection)
-    const timeout = setTimeout(end, REPORT_TIMEOUT_MS)
-    for (const one of all) send(one, { kind: 'report', id: own })
+    const question = { processes: [] as ProcessSnapshot[], left: new Set(asked), end }
+    questions.set(own, question)
+    const timeout = setTimeout(end, ANSWER_TIMEOUT_MS)
+    for (const one of asked) send(one, { kind: 'question', id: own, changes })
+    if (asked.length === 0) end()
     await isComplete
     clearTimeout(timeout)
-    collections.delete(own)
-    const processes = [{ snapshot: await metrics.collect() }, ...collection.processes]
-    send(from, { kind: 'collected', id, processes })
+    questions.delete(own)
+    const processes = changes ? [] : [{ snapshot: await metrics.collect() }, ...question.processes]
+    send(from, { kind: 'answers', id, processes })
   }
 
-  function addReport(id: number, worker: Worker, snapshot: MetricsSnapshot): void {
-    const collection = collections.get(id)
-    if (!collection?.left.delete(worker)) return
-    collection.processes.push({ worker: numbers.get(worker), snapshot })
-    if (collection.left.size === 0) collection.end()
+  function addAnswer(id: number, worker: Worker, snapshot: MetricsSnapshot): void {
+    const question = questions.get(id)
+    if (!question?.left.delete(worker)) return
+    question.processes.push({ worker: numbers.get(worker), snapshot })
+    if (question.left.size === 0) question.end()
   }
 
   return { ended, stop }
@@ -225,17 +199,15 @@ interface Sibling {
 
 /** A worker's IPC channel to the other workers. Node ends a worker when its supervisor has exited. */
 export class WorkerChannel {
-  readonly #waiting = new Map<number, (answer?: Message) => void>()
+  readonly #waiting = new Map<number, (processes: ProcessSnapshot[]) => void>()
   #nextId = 0
   #service: Sibling | undefined
 
   constructor(onStop: () => void) {
     process.on('message', (message: Message) => {
       if (message.kind === 'stop') onStop()
-      else if (message.kind === 'acknowledged' || message.kind === 'collected')
-        this.#waiting.get(message.id)?.(message)
-      else if (message.kind === 'invalidate') void this.#acknowledge(message)
-      else if (message.kind === 'report') void this.#report(message)
+      else if (message.kind === 'answers') this.#waiting.get(message.id)?.(message.processes)
+      else if (message.kind === 'question') void this.#answer(message)
       else if (message.kind === 'ping') send(process, { kind: 'pong' })
     })
   }
@@ -247,42 +219,38 @@ export class WorkerChannel {
 
   /** Resolves when every other worker has invalidated these sites, or after a second. */
   async broadcastInvalidation(effects: ChangeEffects): Promise<void> {
-    const changes = [...effects]
-    await this.#request((id) => ({ kind: 'changed', id, changes }), INVALIDATION_TIMEOUT_MS)
+    await this.#ask([...effects])
   }
 
   /** The metrics of all workers that report them within a second, and those of their supervisor. */
-  async collectMetrics(): Promise<ProcessSnapshot[]> {
-    const answer = await this.#request((id) => ({ kind: 'collect', id }), 2 * REPORT_TIMEOUT_MS)
-    return answer?.kind === 'collected' ? answer.processes : []
+  collectMetrics(): Promise<ProcessSnapshot[]> {
+    return this.#ask()
   }
 
-  /** Sends a message to the supervisor; resolves with its answer, undefined after the time-out. */
-  #request(message: (id: number) => Message, timeoutMs: number): Promise<Message | undefined> {
+  /** Empty when the supervisor does not answer either. */
+  #ask(changes?: Changes): Promise<ProcessSnapshot[]> {
     return new Promise((resolve) => {
       const id = ++this.#nextId
-      const done = (answer?: Message) => {
+      const done = (processes: ProcessSnapshot[] = []) => {
         clearTimeout(timer)
         this.#waiting.delete(id)
-        resolve(answer)
+        resolve(processes)
       }
-      const timer = setTimeout(done, timeoutMs)
+      const timer = setTimeout(done, 2 * ANSWER_TIMEOUT_MS)
       this.#waiting.set(id, done)
-      send(process, message(id))
+      send(process, { kind: 'ask', id, changes })
     })
   }
 
-  /** Acknowledges only after invalidated entries were reloaded where needed: the change is then visible here. */
-  async #acknowledge({ id, changes }: { id: number; changes: Changes }): Promise<void> {
+  /** Only after invalidated entries were reloaded where needed: a change is then visible here. */
+  async #answer({ id, changes }: Question): Promise<void> {
+    let snapshot: MetricsSnapshot | undefined
     try {
       const effects = new Map(changes)
-      await this.#service?.invalidate([...effects.keys()], effects)
+      if (changes) await this.#service?.invalidate([...effects.keys()], effects)
+      else snapshot = await this.#service?.metrics.collect()
     } finally {
-      send(process, { kind: 'invalidated', id })
+      send(process, { kind: 'answer', id, snapshot: snapshot ?? {} })
     }
-  }
-
-  async #report({ id }: { id: number }): Promise<void> {
-    send(process, { kind: 'reported', id, snapshot: (await this.#service?.metrics.collect()) ?? {} })
   }
 }

@@ -258,13 +258,16 @@ test('a worker acknowledges a change after it has refreshed the affected caches,
   const ended = once(worker, 'exit')
   worker.on('message', (message: { kind: string }) => {
     messages.push(message)
-    if (message.kind === 'ready') worker.send({ kind: 'invalidate', id: 7, slugs: ['www.example.test'] })
+    if (message.kind === 'ready') {
+      const changes = [['www.example.test', 'outdated']]
+      worker.send({ kind: 'question', id: 7, changes })
+    }
     // An early acknowledgment would have been sent by now.
     if (message.kind === 'refreshing') worker.send({ kind: 'finish' })
     if (messages.length === 4) worker.send({ kind: 'stop' })
   })
   await ended
-  assert.deepEqual(pluck(messages, 'kind'), ['ready', 'refreshing', 'refreshed', 'invalidated'])
+  assert.deepEqual(pluck(messages, 'kind'), ['ready', 'refreshing', 'refreshed', 'answer'])
   assert.equal(messages.at(-1)!.id, 7)
 })
 
