@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { AcmeOptions } from '../packages/acme-client/client.ts'
 import { parseBucketUrl } from '../packages/s3-client/bucket-url.ts'
 import type { Blobs } from './blobs/blobs.ts'
-import { DamageReport, type DamageReportOptions } from './blobs/damage.ts'
+import { DamageReport } from './blobs/damage.ts'
 import { diskBlobs } from './blobs/disk.ts'
 import { Ballast, DiskReserve } from './blobs/disk-reserve.ts'
 import type { CertificateManager } from './certificates/certificates.ts'
@@ -68,11 +68,11 @@ export interface Database {
   incidents: Incidents
   folder: DataFolder
   store: Store
+  reserve: DiskReserve
   ballast: Ballast
 }
 
 export interface Backends extends Database {
-  reserve: DiskReserve
   blobs: Blobs
   mail: Mail
   dns: Dns
@@ -125,7 +125,7 @@ export async function openAnyDatabase(config: Config, startOptions: StartOptions
   const open = startOptions.openStore ?? (() => openStore(config, folder, parts))
   const telemetry = { metrics, tracer: startOptions.tracer }
   const store = observeStore(await open(), telemetry)
-  return { secret, telemetry, incidents, folder, store, ballast }
+  return { secret, telemetry, incidents, folder, store, reserve, ballast }
 }
 
 /** Closes the database when this node does not belong to its fleet, or a command has other settings than the service. */
@@ -157,18 +157,11 @@ export async function openBackends(
   startOptions: StartOptions,
   opened?: Database,
 ): Promise<Backends> {
-  const { log, version, bootId = randomBytes(8).toString('hex') } = startOptions
-  const { showCode = () => {}, deadlines = DEADLINES } = startOptions
+  const { log, version, showCode = () => {}, deadlines = DEADLINES } = startOptions
   const database = opened ?? (await openDatabase(config, startOptions))
-  const { folder, store, secret, telemetry, incidents } = database
+  const { store, secret, telemetry, ballast } = database
   const { clock } = store
-  const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const blobs = await openBlobs(config, folder, {
-    ...{ bootId, clock, reserve, telemetry, incidents, log },
-    recordDamage: (object) => store.write('relaxed', INDEPENDENT, ({ blobs }) => blobs.markDamaged(object)),
-    timeouts: deadlines.blobs,
-  })
-  const { ballast } = database
+  const blobs = await openBlobs(config, database, startOptions)
   const mail = observeMail(openMail(config, { log, showCode, clock, deadlines, ballast }), telemetry)
   const dns = resolverDns({ servers: config.dnsServers, timeoutMs: deadlines.dns })
   const secretBox = new SecretBox(secret)
@@ -176,7 +169,7 @@ export async function openBackends(
     ...{ store, secretBox, clock, log, dns, version, baseUrl },
     deadlines: deadlines.authority,
   })
-  return { ...database, reserve, blobs, mail, dns, secretBox, certificates }
+  return { ...database, blobs, mail, dns, secretBox, certificates }
 }
 
 interface MailParts {
@@ -223,27 +216,14 @@ async function openStore(
 /** Loads the client of S3 only for its setting. */
 export async function openBlobs(
   config: Config,
-  folder: DataFolder,
-  {
-    telemetry,
-    incidents,
-    log,
-    recordDamage: record,
-    timeouts,
-    ...others
-  }: {
-    bootId: string
-    clock: () => number
-    reserve: DiskReserve
-    telemetry: Telemetry
-    incidents: Incidents
-    log: Log
-    recordDamage?: DamageReportOptions['record']
-    timeouts: Deadlines['blobs']
-  },
+  { folder, store, reserve, telemetry, incidents }: Database,
+  { log, bootId = randomBytes(8).toString('hex'), deadlines = DEADLINES }: StartOptions,
 ): Promise<Blobs> {
   const { metrics } = telemetry
-  const parts = { ...others, damage: new DamageReport({ log, metrics, record }) }
+  const record = (object: string) =>
+    store.write('relaxed', INDEPENDENT, ({ blobs }) => blobs.markDamaged(object))
+  const damage = new DamageReport({ log, metrics, record })
+  const parts = { bootId, clock: store.clock, reserve, damage }
   if (config.blobsUrl === '') {
     const blobs = await inDataFolder(config, () => diskBlobs({ ...parts, folder: folder.blobs }))
     return observeBlobs(blobs, telemetry)
@@ -253,7 +233,7 @@ export async function openBlobs(
   const bucket = parseBucketUrl(config.blobsUrl)
   const options = { ...parts, bucket, cache, hasLocalDatabase: config.databaseUrl === '' }
   return observeBlobs(
-    inDataFolder(config, () => s3Blobs({ ...options, metrics, incidents, timeouts })),
+    inDataFolder(config, () => s3Blobs({ ...options, metrics, incidents, timeouts: deadlines.blobs })),
     telemetry,
   )
 }

@@ -62,7 +62,7 @@ export function isDamage(error: unknown): boolean {
 /** Objects whose damage was logged and recorded: visits must flood neither the log nor the database. */
 const MAX_REPORTED_OBJECTS = 1000
 
-export interface DamageReportOptions {
+interface DamageReportOptions {
   log: Log
   metrics: Metrics
   /** Records that an object is damaged or missing, where it holds a content. */

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdir, rm, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { parseBucketUrl } from '../../packages/s3-client/bucket-url.ts'
@@ -12,7 +12,6 @@ import {
   type StartOptions,
 } from '../backends.ts'
 import type { Blobs } from '../blobs/blobs.ts'
-import { DiskReserve } from '../blobs/disk-reserve.ts'
 import { assertDataFolder, type DataFolder, prepareDataFolder } from '../config/data-folder.ts'
 import { bucketUrl, readValue } from '../config/setting-types.ts'
 import { type Config, ConfigError } from '../config/settings.ts'
@@ -254,14 +253,13 @@ async function openStorage(
   return { tables, blobs, secret, clock, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-async function openBlobsOf(
+function openBlobsOf(
   config: Config,
-  { folder, store, telemetry, incidents }: Database,
-  { log, bootId = randomBytes(8).toString('hex'), deadlines = DEADLINES }: StartOptions,
+  database: Database,
+  { deadlines = DEADLINES, ...startOptions }: StartOptions,
 ): Promise<Blobs> {
-  const reserve = new DiskReserve({ folder: config.data, size: config.diskReserve })
-  const parts = { bootId, clock: store.clock, reserve, telemetry, incidents, log }
-  return openBlobs(config, folder, { ...parts, timeouts: { ...deadlines.blobs, hang: COPYING_BLOBS.hang } })
+  const blobs = { ...deadlines.blobs, hang: COPYING_BLOBS.hang }
+  return openBlobs(config, database, { ...startOptions, deadlines: { ...deadlines, blobs } })
 }
 
 /** A service on a data folder reports no nodes, but keeps its database open. */

@@ -1,5 +1,6 @@
 import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import type { BundleTarget, UploadTarget } from '../../protocol/api/publish.schema.ts'
+import { attempt } from '../lib/attempt.ts'
 import { Component } from '../lib/component.ts'
 import { ApiError } from '../lib/errors.ts'
 import { HOUR_SECONDS } from '../lib/time.ts'
@@ -76,7 +77,9 @@ export class SignedUploadUrls extends Component<Pick<Parts, 'baseUrl' | 'secret'
    * missing, UPLOAD_EXPIRED after its expiry.
    */
   verify(encodedKey: string, query: UploadQuery): SignedUpload {
-    const [slug = '', versionId = '', ...segments] = decodeKey(encodedKey)
+    // The slashes of a key may be percent-encoded. No signature matches when it is not percent-encoded UTF-8.
+    const key = attempt(() => decodeURIComponent(encodedKey)) ?? ''
+    const [slug = '', versionId = '', ...segments] = key.split('/')
     const [keyId, fileNumber = '', size = '', hash = '', signature, ...more] = (query.token ?? '').split('.')
     const [path, contentType, expires] = [segments.join('/'), query.ct ?? '', readExpiry(query)]
     const fields = { slug, versionId, path, claims: [fileNumber, size, hash], contentType, expires }
@@ -153,13 +156,4 @@ function bundleFields({ slug, versionId }: BundleUpload, expires: number) {
 /** -1, which is never signed, when it is not in canonical decimal form. */
 function readExpiry({ exp = '' }: UploadQuery): number {
   return /^[1-9]\d{0,14}$/.test(exp) ? Number(exp) : -1
-}
-
-/** The slashes of a key may be percent-encoded. Empty when it is not percent-encoded UTF-8: no signature matches. */
-function decodeKey(key: string): string[] {
-  try {
-    return decodeURIComponent(key).split('/')
-  } catch {
-    return []
-  }
 }

@@ -853,7 +853,7 @@ const ROWS: readonly Row[] = [
   ['restores a damaged database', 'server/operations/backup/restore.ts', 'fetchDatabase', "if (hash.digest('hex') !== database.hash || bytes !== database.bytes) throw failed", '', BACKUP],
   ['completes a backup after its lease has ended', 'server/operations/backup/backup.ts', 'copyAll', 'await lease.assertHeld()', '', BACKUP],
   ['restores a backup of a newer release', 'server/operations/backup/manifest.ts', 'parseManifest', "if (typeof manifest.format === 'number' && manifest.format > FORMAT)", 'if (false as boolean)', BACKUP],
-  ['creates the folder of a disk that is absent', 'server/operations/backup/folder-target.ts', 'FolderTarget.#createFolder', 'if (parent !== this.#folder) await this.#createFolder(parent)', "if (path !== '/') await this.#createFolder(parent)", BACKUP],
+  ['creates the folder of a disk that is absent', 'server/operations/backup/folder-target.ts', 'FolderTarget.#createFolder', 'if (parent !== this.parts.folder) await this.#createFolder(parent)', "if (path !== '/') await this.#createFolder(parent)", BACKUP],
   ['deletes backups by a wrong clock', 'server/operations/backup/prune.ts', 'pruneAfter', 'if (newest !== time)', 'if (false as boolean)', BACKUP],
   ['stores backups that other users can read', 'server/operations/backup/folder-target.ts', 'FolderTarget.#create', "return open(path, 'w', 0o600)", "return open(path, 'w', 0o644)", BACKUP],
   ['migrates a database without room for its copy', 'server/store/sqlite-copy.ts', 'beforeChange', 'await assertSpace(file)', '', 'test/store/upgrade-copy.test.ts'],

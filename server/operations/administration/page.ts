@@ -1,4 +1,5 @@
 import type { AdminSuspension } from '../../../protocol/api/admin/moderation.schema.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { invalidField } from '../../lib/errors.ts'
 import { toIso } from '../../lib/time.ts'
 import type { Suspension } from '../../store/tables/accounts.ts'
@@ -18,7 +19,7 @@ function encodeCursor(position: Position): string {
 /** The number and the name of a position; undefined without a cursor. VALIDATION_ERROR for another one. */
 export function decodeCursor(cursor: string | undefined): readonly [number, string] | undefined {
   if (cursor === undefined) return undefined
-  const position = parse(Buffer.from(cursor, 'base64url').toString())
+  const position: unknown = attempt(() => JSON.parse(Buffer.from(cursor, 'base64url').toString()))
   if (Array.isArray(position) && position.length === 2) {
     const [number, name] = position
     // All numbers of positions are integers, and stored as such.
@@ -35,14 +36,6 @@ export function toPage<Row, Shown>(
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
   return { rows: shown.map(show), nextCursor: last === undefined ? null : encodeCursor(position(last)) }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 export function describeSuspension(suspension: Suspension | null): AdminSuspension | null {

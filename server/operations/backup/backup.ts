@@ -7,13 +7,14 @@ import { pipeline } from 'node:stream/promises'
 import { createZstdCompress } from 'node:zlib'
 import type { BlobLocation } from '../../blobs/blobs.ts'
 import { isDamage } from '../../blobs/damage.ts'
+import { Component } from '../../lib/component.ts'
 import { forEachConcurrent } from '../../lib/concurrency.ts'
 import { MINUTE_MS } from '../../lib/time.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
 import { BACKUP_LEASE, BACKUP_LEASE_MS } from '../../store/tables/nodes.ts'
 import type { Snapshot } from '../../store/transfer.ts'
 import type { BlobSource } from '../move.ts'
-import { FileListWriter, StoredContents, toContentName } from './file-list.ts'
+import { AscendingFiles, CONTENTS, FileListWriter, isListed, toContentName } from './file-list.ts'
 import { type BackupManifest, FORMAT, putManifest, toBackupTime } from './manifest.ts'
 import { BackupError, type BackupTarget, type ContentIdentity } from './target.ts'
 
@@ -98,13 +99,13 @@ async function copyFiles({
 }: BackupOptions): Promise<CopiedFiles> {
   const listFile = join(workFolder, 'list')
   await using list = await FileListWriter.create(listFile)
-  const stored = new StoredContents(target)
+  const stored = new AscendingFiles(target.list(CONTENTS))
   const damaged = new Set<string>()
   const progress: BackupProgress = { files: 0, copiedFiles: 0, copiedBytes: 0 }
   let bytes = 0
   for await (const page of snapshot.blobs()) {
     const missing: BlobLocation[] = []
-    for (const location of page) if (!(await stored.has(location))) missing.push(location)
+    for (const location of page) if (!(await isListed(stored, location))) missing.push(location)
     await forEachConcurrent(MAX_CONCURRENT_FILES, missing, async (location) => {
       if (await copyFile({ blobs, target, signal }, location)) {
         progress.copiedFiles++
@@ -122,8 +123,8 @@ async function copyFiles({
   return { listFile, list: await list.finish(), bytes, damaged: [...damaged], progress }
 }
 
-/** False when the service has lost the file, or has other bytes. */
-async function copyFile(
+/** Compares it with its hash. False when the service has lost the file, or has other bytes. */
+export async function copyFile(
   { blobs, target, signal }: Pick<BackupOptions, 'blobs' | 'target' | 'signal'>,
   location: BlobLocation,
 ): Promise<boolean> {
@@ -172,11 +173,15 @@ async function putFile(target: BackupTarget, file: string, identity: ContentIden
 const RENEWAL_INTERVAL_MS = MINUTE_MS
 
 /** While it is held, no file that the database names is deleted, and no other backup runs. */
-export class BackupLease implements AsyncDisposable {
-  readonly #store: Store
-  readonly #holder: string
-  readonly #fence: number
-  readonly #timer: NodeJS.Timeout
+export class BackupLease
+  extends Component<{ store: Store; holder: string; fence: number }>
+  implements AsyncDisposable
+{
+  // A failed renewal is found before the backup is complete.
+  readonly #timer = setInterval(
+    () => void this.assertHeld().catch(() => undefined),
+    RENEWAL_INTERVAL_MS,
+  ).unref()
 
   /** BackupError while another backup runs. */
   static async acquire(store: Store): Promise<BackupLease> {
@@ -185,36 +190,27 @@ export class BackupLease implements AsyncDisposable {
     const fence = await store.write('durable', INDEPENDENT, ({ leases }) =>
       leases.acquire(BACKUP_LEASE, holder, now, now + BACKUP_LEASE_MS),
     )
-    if (fence !== undefined) return new BackupLease(store, holder, fence)
+    if (fence !== undefined) return new BackupLease({ store, holder, fence })
     throw new BackupError(
       'Another backup of this service is running, or was killed within the last ten minutes.',
     )
   }
 
-  private constructor(store: Store, holder: string, fence: number) {
-    this.#store = store
-    this.#holder = holder
-    this.#fence = fence
-    // A failed renewal is found before the backup is complete.
-    this.#timer = setInterval(() => void this.assertHeld().catch(() => undefined), RENEWAL_INTERVAL_MS)
-    this.#timer.unref()
-  }
-
   /** Renews the lease. Throws when it ended before, because files of the backup may have been deleted. */
   async assertHeld(): Promise<void> {
-    const lease = { name: BACKUP_LEASE, holder: this.#holder, fence: this.#fence }
-    const isHeld = await this.#store.write('relaxed', INDEPENDENT, async ({ leases }) => {
-      const now = this.#store.clock()
+    const { store, ...lease } = this.parts
+    const isHeld = await store.write('relaxed', INDEPENDENT, async ({ leases }) => {
+      const now = store.clock()
       const until = now + BACKUP_LEASE_MS
-      return (await leases.isTaken(BACKUP_LEASE, now, until)) && leases.extend({ ...lease, until })
+      const isTaken = await leases.isTaken(BACKUP_LEASE, now, until)
+      return isTaken && leases.extend({ name: BACKUP_LEASE, ...lease, until })
     })
     if (!isHeld) throw new BackupError('The backup was interrupted for ten minutes. Run the command again.')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer)
-    await this.#store.write('relaxed', INDEPENDENT, ({ leases }) =>
-      leases.release(BACKUP_LEASE, this.#holder),
-    )
+    const { store, holder } = this.parts
+    await store.write('relaxed', INDEPENDENT, ({ leases }) => leases.release(BACKUP_LEASE, holder))
   }
 }

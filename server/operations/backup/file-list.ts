@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
+import { Component } from '../../lib/component.ts'
 import { type BackupTarget, BackupTargetError, type ContentIdentity, type TargetFile } from './target.ts'
 
 /** Contents are named by their hashes. */
@@ -18,7 +19,12 @@ export function toContentName(hash: string): string {
 
 /** Compares its name and size. */
 export function hasContent(target: BackupTarget, identity: ContentIdentity): Promise<boolean> {
-  return new StoredContents(target, toContentFolder(identity.hash)).has(identity)
+  return isListed(new AscendingFiles(target.list(toContentFolder(identity.hash))), identity)
+}
+
+/** Compares its name and size with those of `files`, in which the names of the calls must ascend. */
+export async function isListed(files: AscendingFiles, { hash, size }: ContentIdentity): Promise<boolean> {
+  return (await files.find(toContentName(hash)))?.size === size
 }
 
 function toContentFolder(hash: string): string {
@@ -26,18 +32,13 @@ function toContentFolder(hash: string): string {
 }
 
 /** Writes the contents of a backup in ascending order of their hashes. */
-export class FileListWriter implements AsyncDisposable {
-  readonly #handle: FileHandle
+export class FileListWriter extends Component<{ handle: FileHandle }> implements AsyncDisposable {
   readonly #hash = createHash('sha256')
   #size = 0
   #buffered: Buffer[] = []
 
   static async create(path: string): Promise<FileListWriter> {
-    return new FileListWriter(await open(path, 'w', 0o600))
-  }
-
-  private constructor(handle: FileHandle) {
-    this.#handle = handle
+    return new FileListWriter({ handle: await open(path, 'w', 0o600) })
   }
 
   async add({ hash, size }: ContentIdentity): Promise<void> {
@@ -55,7 +56,7 @@ export class FileListWriter implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#handle.close()
+    await this.parts.handle.close()
   }
 
   async #write(): Promise<void> {
@@ -63,43 +64,43 @@ export class FileListWriter implements AsyncDisposable {
     this.#buffered = []
     this.#hash.update(bytes)
     this.#size += bytes.length
-    await this.#handle.appendFile(bytes)
+    await this.parts.handle.appendFile(bytes)
   }
 }
 
-export async function* parseFileList(list: Readable): AsyncGenerator<ContentIdentity> {
+type ListedFile = ContentIdentity & TargetFile
+
+export async function* parseFileList(list: Readable): AsyncGenerator<ListedFile> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of list as AsyncIterable<Buffer>) {
     const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
     let at = 0
-    for (; at + ENTRY_BYTES <= bytes.length; at += ENTRY_BYTES)
-      yield {
-        hash: bytes.toString('hex', at, at + HASH_BYTES),
-        size: bytes.readUIntBE(at + HASH_BYTES, ENTRY_BYTES - HASH_BYTES),
-      }
+    for (; at + ENTRY_BYTES <= bytes.length; at += ENTRY_BYTES) {
+      const hash = bytes.toString('hex', at, at + HASH_BYTES)
+      const size = bytes.readUIntBE(at + HASH_BYTES, ENTRY_BYTES - HASH_BYTES)
+      yield { hash, size, name: toContentName(hash) }
+    }
     rest = bytes.subarray(at)
   }
   if (rest.length > 0) throw new BackupTargetError('has a damaged list of files')
 }
 
-/** Finds contents in a target in one pass: their hashes must ascend. */
-export class StoredContents {
+/** Finds files in one pass: their names and those of the calls must ascend. */
+export class AscendingFiles {
   readonly #files: AsyncGenerator<TargetFile>
   #next: TargetFile | undefined
   #isEnded = false
 
-  constructor(target: BackupTarget, folder = CONTENTS) {
-    this.#files = target.list(folder)
+  constructor(files: AsyncGenerator<TargetFile>) {
+    this.#files = files
   }
 
-  /** Compares its name and size. */
-  async has({ hash, size }: ContentIdentity): Promise<boolean> {
-    const name = toContentName(hash)
+  async find(name: string): Promise<TargetFile | undefined> {
     while (!this.#isEnded && (this.#next === undefined || this.#next.name < name)) {
       const { value, done } = await this.#files.next()
       this.#next = value
       this.#isEnded = done === true
     }
-    return this.#next?.name === name && this.#next.size === size
+    return this.#next?.name === name ? this.#next : undefined
   }
 }

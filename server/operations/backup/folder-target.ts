@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { assertExpected } from '../../blobs/blobs.ts'
 import { isUnreadable, streamFile } from '../../blobs/damage.ts'
+import { Component } from '../../lib/component.ts'
 import { forEachConcurrent } from '../../lib/concurrency.ts'
 import { ignoreExisting, ignoreMissing, writeWhole } from '../../lib/files.ts'
 import {
@@ -25,27 +26,22 @@ const READ_CHUNK_BYTES = 256 * 1024
 const MAX_UNREADABLE_FILES = 100
 
 /** Only its owner can read the folder. */
-export class FolderTarget implements BackupTarget {
-  readonly #folder: string
+export class FolderTarget extends Component<{ folder: string }> implements BackupTarget {
   /** Folders with names that a power cut may still remove. */
   readonly #unflushed = new Set<string>()
   /** Since a file was read to its end. */
   #unreadable = 0
-
-  private constructor(folder: string) {
-    this.#folder = folder
-  }
 
   /** The folder must exist: the mount point of an absent disk has none. */
   static async open(folder: string): Promise<FolderTarget> {
     const found = await stat(folder).catch(() => undefined)
     if (!found?.isDirectory())
       throw new BackupTargetError(`${folder} is not a folder: create it once, on the disk that it belongs to`)
-    return new FolderTarget(folder)
+    return new FolderTarget({ folder })
   }
 
   async put(name: string, body: Readable, expected: ContentIdentity): Promise<void> {
-    const path = join(this.#folder, name)
+    const path = join(this.parts.folder, name)
     const partial = `${path}.partial`
     const handle = await withTargetErrors(() => this.#create(partial))
     try {
@@ -68,7 +64,7 @@ export class FolderTarget implements BackupTarget {
       isUnreadable(error) && ++this.#unreadable <= MAX_UNREADABLE_FILES
         ? unreadableInTarget(name, error)
         : toTargetError(error)
-    const handle = await open(join(this.#folder, name))
+    const handle = await open(join(this.parts.folder, name))
       .catch(ignoreMissing)
       .catch((error: Error) => {
         throw translate(error)
@@ -82,7 +78,7 @@ export class FolderTarget implements BackupTarget {
   }
 
   async *list(folder: string): AsyncGenerator<TargetFile> {
-    const path = join(this.#folder, folder)
+    const path = join(this.parts.folder, folder)
     const entries = await withTargetErrors(async () => {
       const found = await readdir(path, { withFileTypes: true }).catch(ignoreMissing)
       return found?.sort(byName) ?? []
@@ -98,7 +94,9 @@ export class FolderTarget implements BackupTarget {
 
   async remove(names: readonly string[]): Promise<void> {
     await withTargetErrors(() =>
-      forEachConcurrent(MAX_CONCURRENT_STATS, names, (name) => rm(join(this.#folder, name), { force: true })),
+      forEachConcurrent(MAX_CONCURRENT_STATS, names, (name) =>
+        rm(join(this.parts.folder, name), { force: true }),
+      ),
     )
   }
 
@@ -125,7 +123,7 @@ export class FolderTarget implements BackupTarget {
 
   async #createFolder(path: string): Promise<void> {
     const parent = dirname(path)
-    if (parent !== this.#folder) await this.#createFolder(parent)
+    if (parent !== this.parts.folder) await this.#createFolder(parent)
     const created = await mkdir(path, { mode: 0o700 }).then(() => true, ignoreExisting)
     if (created) this.#unflushed.add(parent)
   }

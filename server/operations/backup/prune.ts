@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
-import { CONTENTS, parseFileList, toContentName } from './file-list.ts'
+import { AscendingFiles, CONTENTS, parseFileList } from './file-list.ts'
 import { type BackupManifest, listBackups, listManifests, removeManifests } from './manifest.ts'
-import { BackupError, type BackupTarget, BackupTargetError, type ContentIdentity } from './target.ts'
+import { BackupError, type BackupTarget, BackupTargetError } from './target.ts'
 import { compareContent, openContent } from './verify.ts'
 
 export interface PruneResult {
@@ -53,8 +53,12 @@ export async function prune(target: BackupTarget, keep: number, service?: string
     if (!isOther && ++own > keep) removed.push(one.time)
     else kept.push(one.manifest)
   }
-  using named = new NamesOfLists()
-  for (const manifest of kept) named.add(await openList(target, manifest))
+  using bodies = new DisposableStack()
+  const lists: AscendingFiles[] = []
+  for (const manifest of kept) {
+    const body = bodies.adopt(await openList(target, manifest), (one) => one.destroy())
+    lists.push(new AscendingFiles(parseFileList(body)))
+  }
   await removeManifests(target, removed)
   await target.flush()
   const roots = new Set(kept.flatMap(({ database, list }) => [database, list].map(({ hash }) => hash)))
@@ -65,7 +69,8 @@ export async function prune(target: BackupTarget, keep: number, service?: string
     unnamed = []
   }
   for await (const { name, size } of target.list(CONTENTS)) {
-    if ((await named.has(name)) || roots.has(name.slice(name.lastIndexOf('/') + 1))) continue
+    const found = await Promise.all(lists.map((list) => list.find(name)))
+    if (found.some(Boolean) || roots.has(name.slice(name.lastIndexOf('/') + 1))) continue
     unnamed.push(name)
     result.files++
     result.bytes += size
@@ -82,29 +87,4 @@ async function openList(target: BackupTarget, { time, list }: BackupManifest): P
       `has lost or changed the list of files of the backup ${time}: no backup was deleted`,
     )
   return (await openContent(target, list))!
-}
-
-/** Reads the lists in one pass. */
-class NamesOfLists implements Disposable {
-  readonly #lists: { body: Readable; entries: AsyncGenerator<ContentIdentity>; next: string | undefined }[] =
-    []
-
-  add(body: Readable): void {
-    this.#lists.push({ body, entries: parseFileList(body), next: '' })
-  }
-
-  /** The names of the calls must ascend. */
-  async has(name: string): Promise<boolean> {
-    for (const list of this.#lists) {
-      while (list.next !== undefined && list.next < name) {
-        const { value, done } = await list.entries.next()
-        list.next = done ? undefined : toContentName(value.hash)
-      }
-    }
-    return this.#lists.some(({ next }) => next === name)
-  }
-
-  [Symbol.dispose](): void {
-    for (const { body } of this.#lists) body.destroy()
-  }
 }

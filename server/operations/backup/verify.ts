@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import type { BlobState, Blobs } from '../../blobs/blobs.ts'
+import type { BlobState } from '../../blobs/blobs.ts'
 import { isDamage } from '../../blobs/damage.ts'
 import { DAY_MS } from '../../lib/time.ts'
 import type { Store } from '../../store/store.ts'
-import { hasContent, parseFileList, StoredContents, toContentName } from './file-list.ts'
+import type { BlobSource } from '../move.ts'
+import { copyFile } from './backup.ts'
+import { AscendingFiles, CONTENTS, hasContent, isListed, parseFileList, toContentName } from './file-list.ts'
 import type { BackupManifest } from './manifest.ts'
 import type { BackupTarget, ContentIdentity } from './target.ts'
 
@@ -59,9 +61,9 @@ export async function findMissing(
   const missing: string[] = []
   for (const root of [database, list]) if (!(await hasContent(target, root))) missing.push(root.hash)
   if (missing.length > 0) return missing
-  const stored = new StoredContents(target)
+  const stored = new AscendingFiles(target.list(CONTENTS))
   for await (const identity of await openList(target, list))
-    if (!(await stored.has(identity))) missing.push(identity.hash)
+    if (!(await isListed(stored, identity))) missing.push(identity.hash)
   return missing
 }
 
@@ -93,34 +95,16 @@ export async function compareContent(target: BackupTarget, identity: ContentIden
   }
 }
 
-interface RepairSource {
-  store: Store
-  blobs: Pick<Blobs, 'read'>
-}
-
-/**
- * Returns the contents that were copied: each was compared with its hash before it took the place of what the target
- * had. Call it with the lease of a backup.
- */
+/** Returns the contents that were copied. Call it with the lease of a backup. */
 export async function repair(
   target: BackupTarget,
-  { store, blobs }: RepairSource,
+  { store, blobs }: { store: Store; blobs: BlobSource },
   hashes: readonly string[],
 ): Promise<string[]> {
   const repaired: string[] = []
   for (const hash of hashes) {
     const location = await store.read.blobs.find(hash)
-    let body: Readable | undefined
-    try {
-      body = location && (await blobs.read(location))
-      if (!location || !body) continue
-      await target.put(toContentName(hash), body, location)
-      repaired.push(hash)
-    } catch (error) {
-      if (!isDamage(error)) throw error
-    } finally {
-      body?.destroy()
-    }
+    if (location && (await copyFile({ blobs, target }, location))) repaired.push(hash)
   }
   await target.flush()
   return repaired

@@ -6,6 +6,7 @@ import type { Validity } from '../../../packages/http-server/tls/certificate-fil
 import { formatBytes, formatNumber } from '../../../protocol/format.ts'
 import { type ReserveSize, reserveBytes } from '../../blobs/disk-reserve.ts'
 import type { Config } from '../../config/settings.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { DAY_MS, formatUtc } from '../../lib/time.ts'
 import { findSecretProblem } from '../../lib/tokens.ts'
 import { drawPage } from '../../sites/draw-page.ts'
@@ -27,12 +28,8 @@ export async function checkFolder(config: Config): Promise<CheckResult[]> {
 }
 
 function isWritableFolder(path: string): boolean {
-  try {
-    accessSync(path, constants.W_OK)
-    return statSync(path).isDirectory()
-  } catch {
-    return false
-  }
+  const isAccessible = attempt(() => accessSync(path, constants.W_OK) ?? true) === true
+  return isAccessible && statSync(path).isDirectory()
 }
 
 const FLUSHES = 10
@@ -158,11 +155,7 @@ export function checkSecret({ secret, data }: Config): CheckResult {
 
 /** Undefined when there is no secret, or when it belongs to another user. */
 export function readSecret(data: string): string | undefined {
-  try {
-    return readFileSync(join(data, 'secret'), 'utf8').trim()
-  } catch {
-    return undefined
-  }
+  return attempt(() => readFileSync(join(data, 'secret'), 'utf8').trim())
 }
 
 const DRAWN_PAGE = {

@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { ListenError, listenOn } from '../../../packages/http-server/ports.ts'
 import { openPort } from '../../config/open-port.ts'
 import type { Config } from '../../config/settings.ts'
+import { attempt } from '../../lib/attempt.ts'
 import { fetchJson } from '../../lib/fetch-json.ts'
 import { PROBE_HEADER, ProbeToken } from '../../lib/probe-token.ts'
 import { SECOND_MS } from '../../lib/time.ts'
@@ -78,7 +79,7 @@ const LISTENING = '0A'
 
 const MAX_COMMAND_LENGTH = 80
 
-/** Finds the process where this user can see it (Linux). */
+/** Finds the process where this user can see it (Linux). Processes end while they are listed. */
 function findListener(port: number): { id: string; command: string } | undefined {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const sockets = new Set<string>()
@@ -108,15 +109,6 @@ function list(folder: string): string[] {
 
 function read(file: string): string | undefined {
   return attempt(() => readFileSync(file, 'utf8'))
-}
-
-/** Processes end while they are listed. */
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work()
-  } catch {
-    return undefined
-  }
 }
 
 /** Whether the base URL leads to the running service, through as many proxies as are trusted. */
