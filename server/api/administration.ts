@@ -59,11 +59,11 @@ export function moderationHandlers({ moderatedSites, suspensions, removals }: Se
   return {
     getModeratedSite: ({ params }) => moderatedSites.find(params.slug),
     suspendSite: async ({ caller, params: { slug }, body }) => {
-      await suspensions.suspendSite(auditActor(caller), slug, body)
+      await suspensions.changeSite(auditActor(caller), slug, body)
       return { slug }
     },
     resumeSite: async ({ caller, params: { slug } }) => {
-      await suspensions.resumeSite(auditActor(caller), slug)
+      await suspensions.changeSite(auditActor(caller), slug)
       return { slug }
     },
     removeSite: async ({ caller, params: { slug }, body }) => {
@@ -71,11 +71,11 @@ export function moderationHandlers({ moderatedSites, suspensions, removals }: Se
       return { slug }
     },
     suspendAccount: async ({ caller, params: { id }, body }) => {
-      const email = await suspensions.suspendAccount(auditActor(caller), id, body)
+      const email = await suspensions.changeAccount(auditActor(caller), id, body)
       return { email, ...(caller.account?.id === id && { message: OWN_ACCOUNT }) }
     },
     resumeAccount: async ({ caller, params }) => ({
-      email: await suspensions.resumeAccount(auditActor(caller), params.id),
+      email: await suspensions.changeAccount(auditActor(caller), params.id),
     }),
     removeAccount: async ({ caller, params, body }) => ({
       email: await removals.deleteAccount(auditActor(caller), params.id, body.reason),

@@ -12,12 +12,12 @@ const SUSPENSION = { takes: ['reason', 'public-reason', 'note'], operands: EMAIL
 
 const suspend = dataAction('account suspend', SUSPENSION, async (data, { value, options, reason }) => {
   const statement = { reason, publicReason: options['public-reason'], note: options.note }
-  const email = await data.suspensions.suspendAccount(COMMAND_LINE, value, statement)
+  const email = await data.suspensions.changeAccount(COMMAND_LINE, value, statement)
   return [{ email }, `${email} is suspended, with all of its sites.`]
 })
 
 const resume = dataAction('account resume', { operands: EMAIL }, async (data, { value }) => {
-  const email = await data.suspensions.resumeAccount(COMMAND_LINE, value)
+  const email = await data.suspensions.changeAccount(COMMAND_LINE, value)
   return [{ email }, `${email} is not suspended.`]
 })
 

@@ -21,12 +21,12 @@ const SUSPENSION = { takes: ['reason', 'public-reason', 'note'], operands: SLUG 
 
 const suspend = dataAction('site suspend', SUSPENSION, async (data, { value: slug, options, reason }) => {
   const { 'public-reason': publicReason, note } = options
-  await data.suspensions.suspendSite(COMMAND_LINE, slug, { reason, publicReason, note })
+  await data.suspensions.changeSite(COMMAND_LINE, slug, { reason, publicReason, note })
   return [{ slug }, `${slug} is suspended.`]
 })
 
 const resume = dataAction('site resume', { operands: SLUG }, async (data, { value: slug }) => {
-  await data.suspensions.resumeSite(COMMAND_LINE, slug)
+  await data.suspensions.changeSite(COMMAND_LINE, slug)
   return [{ slug }, `${slug} is not suspended.`]
 })
 

@@ -7,6 +7,7 @@ import {
   REPORTED,
 } from './metric-table.ts'
 import { settlesWithin } from './settles-within.ts'
+import { shareResult } from './share-result.ts'
 
 /** A collection waits this long for a database or a disk, then has former values. Workers have longer to report. */
 const REFRESH_TIMEOUT_MS = 500
@@ -105,9 +106,9 @@ export class Metrics {
     this.#series(name, labels).reads.push(read)
   }
 
-  /** Adds work that precedes each collection: it refreshes what values of `addRead` return. */
-  addRefresh(refresh: () => Promise<void>): void {
-    this.#refreshes.push(refresh)
+  /** Adds work that precedes each collection, at most once in a time: it refreshes what values of `addRead` return. */
+  addRefresh(refresh: () => Promise<void>, lifetimeMs = 0): void {
+    this.#refreshes.push(shareResult(refresh, { lifetimeMs }))
   }
 
   read(): Record<string, number> {

@@ -58,7 +58,7 @@ describe('the name of the service and the documents of its operator', () => {
     const anonymous = await api.publish(api.anonymous, { 'index.html': 'content' })
     await client.setMetadata(locked.slug, { password: 'open sesame' })
     const { suspensions } = await api.operator()
-    await suspensions.suspendSite(COMMAND_LINE, suspended.slug, { reason: 'It imitates a bank' })
+    await suspensions.changeSite(COMMAND_LINE, suspended.slug, { reason: 'It imitates a bank' })
     const visit = (url: string, path = '/') => api.visit(url, path, BROWSER)
     await waitFor(async () => (await visit(suspended.siteUrl)).status === 451)
     const pages: Record<string, [status: number, page: ApiResponse]> = {

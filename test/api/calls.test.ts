@@ -51,7 +51,7 @@ const fixture = await CallFixture.create(api, issuer)
 const { owner } = fixture
 const [stranger, colleague, suspended] = [await api.account(), await api.account(), await api.account()]
 const { suspensions, store } = await api.operator()
-await suspensions.suspendAccount(COMMAND_LINE, suspended.email, { reason: 'x' })
+await suspensions.changeAccount(COMMAND_LINE, suspended.email, { reason: 'x' })
 const { cookie } = await browser(api, owner)
 const otherSite = await fixture.site()
 // Sessions of administrators are too old for changes.
@@ -316,9 +316,9 @@ async function assertRights(call: Call, request: CallRequest): Promise<void> {
   await share(slug)
   if (collaborator) assert.equal(await codeFor(colleague), collaborator)
   if (call.right === 'own') return
-  await suspensions.suspendSite(COMMAND_LINE, slug, { reason: 'x' })
+  await suspensions.changeSite(COMMAND_LINE, slug, { reason: 'x' })
   if (ownerOfSuspended || !call.writes) assert.equal(await codeFor(owner), ownerOfSuspended)
-  await suspensions.resumeSite(COMMAND_LINE, slug)
+  await suspensions.changeSite(COMMAND_LINE, slug)
 }
 
 async function share(slug: string): Promise<void> {

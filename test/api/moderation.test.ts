@@ -207,8 +207,8 @@ describe('a suspended account', () => {
       for (const name of names ?? []) changed.add(name)
     })
     for (const change of [
-      () => suspensions.suspendAccount(COMMAND_LINE, owner.email, REASON),
-      () => suspensions.resumeAccount(COMMAND_LINE, owner.email),
+      () => suspensions.changeAccount(COMMAND_LINE, owner.email, REASON),
+      () => suspensions.changeAccount(COMMAND_LINE, owner.email),
     ]) {
       changed.clear()
       await change()

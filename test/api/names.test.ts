@@ -170,7 +170,7 @@ describe('a publish by name', () => {
       await owner.client.delete(deleted)
       await owner.client.renameSite(renamed, current)
       const { suspensions } = await api.operator()
-      await suspensions.suspendSite(COMMAND_LINE, suspended, { reason: 'x' })
+      await suspensions.changeSite(COMMAND_LINE, suspended, { reason: 'x' })
       await owner.client.addCollaborator(shared, other.email)
       const outcomes: [name: string, key: string, outcome: string, versions?: number][] = [
         [name, owner.key, name, 2],

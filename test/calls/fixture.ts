@@ -239,13 +239,13 @@ export class CallFixture {
 
   async suspendedSite() {
     const { slug } = await this.site()
-    await (await this.api.operator()).suspensions.suspendSite(COMMAND_LINE, slug, { reason: 'x' })
+    await (await this.api.operator()).suspensions.changeSite(COMMAND_LINE, slug, { reason: 'x' })
     return { slug }
   }
 
   async suspendedAccount() {
     const account = await this.accountWithId()
-    await (await this.api.operator()).suspensions.suspendAccount(COMMAND_LINE, account.id, { reason: 'x' })
+    await (await this.api.operator()).suspensions.changeAccount(COMMAND_LINE, account.id, { reason: 'x' })
     return account
   }
 

@@ -225,7 +225,7 @@ test('a suspended owner sees why, and is offered nothing that is refused', requi
     for (const role of ['button', 'link'] as const)
       assert.equal(await page.getByRole('main').getByRole(role, { name: REFUSED }).count(), 0)
   }
-  await suspensions.suspendSite(actor, slug, { reason: 'It imitates a bank' })
+  await suspensions.changeSite(actor, slug, { reason: 'It imitates a bank' })
   for (const view of ALL_VARIANTS ? ['/files', '', '/versions'] : ['/versions']) {
     await page.goto(web.url(`/sites/${slug}${view}`))
     await page.getByText('This site is suspended').waitFor()
@@ -237,8 +237,8 @@ test('a suspended owner sees why, and is offered nothing that is refused', requi
   await page.getByText('Suspended: It imitates a bank').waitFor()
   await page.getByRole('link', { name: 'New site' }).waitFor()
 
-  await suspensions.resumeSite(actor, slug)
-  await suspensions.suspendAccount(actor, owner.email, { reason: 'Spam' })
+  await suspensions.changeSite(actor, slug)
+  await suspensions.changeAccount(actor, owner.email, { reason: 'Spam' })
   await page.goto(web.url(`/sites/${slug}`))
   await page.getByText('The reason: Spam').waitFor()
   await page.getByRole('button', { name: 'Site actions' }).click()

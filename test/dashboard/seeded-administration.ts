@@ -57,7 +57,7 @@ export async function seedModeration({ service }: WebFixture, { client }: Accoun
   await using operator = await openOperator(service, {})
   const { suspensions, blocks, invitations } = operator
   const statement = { reason: 'The photographs are not yours', note: 'Ticket 4711' }
-  await suspensions.suspendSite(COMMAND_LINE, shop.slug, statement)
+  await suspensions.changeSite(COMMAND_LINE, shop.slug, statement)
   for (const block of [
     { kind: 'network', value: '198.51.100.0/24', reason: 'A flood of spam', seconds: 7 * 86_400 },
     { kind: 'hash', value: 'ab'.repeat(32), reason: 'A login page of a phishing kit' },

@@ -77,7 +77,7 @@ export const LOCK_PAIRS: Record<string, { pair: Pair } & StopPoint> = {
     pair: ['dismiss reports', 'dismiss reports'],
     write: 0,
   },
-  'server/operations/moderation/suspensions.ts #changeSite site': {
+  'server/operations/moderation/suspensions.ts changeSite site': {
     pair: ['suspend a site', 'suspend a site'],
     write: 0,
   },
@@ -153,7 +153,7 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/jobs/account-deletion.ts deleteAccount account',
   'server/jobs/account-deletion.ts deleteAccount address',
   'server/operations/moderation/reports.ts add site',
-  'server/operations/moderation/suspensions.ts #changeAccount account',
+  'server/operations/moderation/suspensions.ts changeAccount account',
   'server/operations/moderation/suspensions.ts #changeSitesOf site',
   'server/operations/moderation/blocks.ts add counter',
   'server/operations/moderation/blocks.ts #remove counter',

@@ -21,25 +21,25 @@ export const MODERATION_CALLS: Record<string, CallSpec> = {
   },
   'suspend a site': {
     changes: ['bakery', 'reports', 'notices'],
-    run: ({ suspensions }) => suspensions.suspendSite(COMMAND_LINE, 'bakery', STATEMENT),
+    run: ({ suspensions }) => suspensions.changeSite(COMMAND_LINE, 'bakery', STATEMENT),
   },
   'resume a site': {
     changes: ['suspended', 'notices'],
-    run: ({ suspensions }) => suspensions.resumeSite(COMMAND_LINE, 'suspended'),
+    run: ({ suspensions }) => suspensions.changeSite(COMMAND_LINE, 'suspended'),
   },
   'suspend an account': {
     changes: ['ann', 'notices', 'reports'],
     isDivisible: true,
     async run({ suspensions }) {
-      await suspensions.suspendAccount(COMMAND_LINE, ANN.id, STATEMENT)
+      await suspensions.changeAccount(COMMAND_LINE, ANN.id, STATEMENT)
     },
   },
   'suspend an account and resume it': {
     changes: ['ann', 'notices', 'reports'],
     isDivisible: true,
     async run({ suspensions }) {
-      await suspensions.suspendAccount(COMMAND_LINE, ANN.id, STATEMENT)
-      await suspensions.resumeAccount(COMMAND_LINE, ANN.id)
+      await suspensions.changeAccount(COMMAND_LINE, ANN.id, STATEMENT)
+      await suspensions.changeAccount(COMMAND_LINE, ANN.id)
     },
   },
   'block the blocked file for longer': {

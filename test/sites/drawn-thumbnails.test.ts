@@ -234,7 +234,7 @@ describe('thumbnails that the server draws', requires('chromium'), () => {
       await using operator = await openOperator(service, {})
       assert.equal(await runOnce(thumbnails, operator), 0)
       assert.ok(!(await operator.sweepList.show()).sweeps.some(({ name }) => name === 'thumbnails'))
-      await operator.suspensions.suspendSite(COMMAND_LINE, slug, { reason: 'x' })
+      await operator.suspensions.changeSite(COMMAND_LINE, slug, { reason: 'x' })
     }
     await using operator = await openOperator(service, SETTINGS)
     assert.equal(await runOnce(thumbnails, operator), 0)

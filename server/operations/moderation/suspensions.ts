@@ -25,27 +25,8 @@ const SITES_PER_WRITE = 100
  * with the invalidation of the site.
  */
 export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
-  /** NOT_FOUND. Open reports of the site are then acted on. */
-  async suspendSite(actor: AuditActor, slug: string, statement: Statement): Promise<void> {
-    await this.#changeSite(actor, slug, statement)
-  }
-
-  /** NOT_FOUND. Changes nothing for a site that is not suspended. */
-  async resumeSite(actor: AuditActor, slug: string): Promise<void> {
-    await this.#changeSite(actor, slug, undefined)
-  }
-
-  /** All sites of the account are offline, also later ones; open reports are acted on. Returns its email address. See `requireAccountOf`. */
-  async suspendAccount(actor: AuditActor, target: string, statement: Statement): Promise<string> {
-    return this.#changeAccount(actor, target, statement)
-  }
-
-  /** Sites that are suspended themselves stay so. */
-  async resumeAccount(actor: AuditActor, target: string): Promise<string> {
-    return this.#changeAccount(actor, target, undefined)
-  }
-
-  async #changeSite(actor: AuditActor, slug: string, statement: Statement | undefined): Promise<void> {
+  /** Suspends a site, whose open reports are then acted on; without a statement ends that. NOT_FOUND. */
+  async changeSite(actor: AuditActor, slug: string, statement?: Statement): Promise<void> {
     await this.parts.store.write('durable', { site: slug }, async (tx) => {
       const now = this.parts.clock()
       const site = await requirePresentSite(tx, slug)
@@ -62,7 +43,11 @@ export class Suspensions extends Component<Pick<Parts, 'store' | 'clock'>> {
     })
   }
 
-  async #changeAccount(actor: AuditActor, target: string, statement: Statement | undefined): Promise<string> {
+  /**
+   * Suspends an account: all of its sites are offline, also later ones, and open reports are acted on. Without a statement
+   * ends that; sites that are suspended themselves stay so. Returns its email address. See `requireAccountOf`.
+   */
+  async changeAccount(actor: AuditActor, target: string, statement?: Statement): Promise<string> {
     const found = await requireAccountOf(this.parts.store.read, target)
     const { email } = found
     await this.parts.store.write('durable', { account: found.id }, async (tx) => {

@@ -5,7 +5,6 @@ import type { Validity } from '../../../packages/http-server/tls/certificate-fil
 import type { DiskReserve } from '../../blobs/disk-reserve.ts'
 import type { ConcurrencyLimiter } from '../../lib/concurrency-limiter.ts'
 import type { Metrics } from '../../lib/metrics.ts'
-import { shareResult } from '../../lib/share-result.ts'
 import { MINUTE_MS, SECOND_MS } from '../../lib/time.ts'
 import type { Precompressor } from '../../publish/precompress/precompressor.ts'
 import type { Store } from '../../store/store.ts'
@@ -44,36 +43,24 @@ export function addServiceMetrics(metrics: Metrics, parts: Parts): void {
 }
 
 function addDisk(metrics: Metrics, { reserve }: Parts): void {
-  const [free, reserved] = [
-    metrics.gauge('slipway_disk_free_bytes'),
-    metrics.gauge('slipway_disk_reserve_bytes'),
-  ]
-  metrics.addRefresh(
-    shareResult(
-      async () => {
-        const { freeBytes, reserveBytes } = await reserve.measure()
-        free.set(freeBytes)
-        reserved.set(reserveBytes)
-      },
-      { lifetimeMs: SECOND_MS },
-    ),
-  )
+  const free = metrics.gauge('slipway_disk_free_bytes')
+  const reserved = metrics.gauge('slipway_disk_reserve_bytes')
+  metrics.addRefresh(async () => {
+    const { freeBytes, reserveBytes } = await reserve.measure()
+    free.set(freeBytes)
+    reserved.set(reserveBytes)
+  }, SECOND_MS)
 }
 
 /** Counts by state, so that the number of series does not depend on the number of domains. */
 function addCertificates(metrics: Metrics, { store, https }: Parts): void {
   let issued: Validity | undefined
-  metrics.addRefresh(
-    shareResult(
-      async () => {
-        const { certificates } = store.read
-        for (const [state, count] of Object.entries(await certificates.countByState(store.clock())))
-          metrics.gauge('slipway_certificates', { state }).set(count)
-        issued = await certificates.nextToExpire()
-      },
-      { lifetimeMs: QUERY_LIFETIME_MS },
-    ),
-  )
+  metrics.addRefresh(async () => {
+    const { certificates } = store.read
+    for (const [state, count] of Object.entries(await certificates.countByState(store.clock())))
+      metrics.gauge('slipway_certificates', { state }).set(count)
+    issued = await certificates.nextToExpire()
+  }, QUERY_LIFETIME_MS)
   const sources = { acme: () => issued, file: () => https?.fileValidity }
   for (const [source, read] of Object.entries(sources)) {
     const expiry = () => {
@@ -92,16 +79,11 @@ function addCertificates(metrics: Metrics, { store, https }: Parts): void {
 /** A target in the settings without any backup counts as one of the start: otherwise no alert could notice that. */
 function addRuns(metrics: Metrics, { store, sweepList, backupTarget }: Parts): void {
   let runs: ReadonlyMap<string, SweepRun> | undefined
-  metrics.addRefresh(
-    shareResult(
-      async () => {
-        runs = new Map((await store.read.sweepRuns.list()).map((run) => [run.name, run]))
-        for (const name of sweepList.names)
-          metrics.gauge('slipway_sweep_failures', { sweep: name }).set(runs.get(name)?.failures ?? 0)
-      },
-      { lifetimeMs: QUERY_LIFETIME_MS },
-    ),
-  )
+  metrics.addRefresh(async () => {
+    runs = new Map((await store.read.sweepRuns.list()).map((run) => [run.name, run]))
+    for (const name of sweepList.names)
+      metrics.gauge('slipway_sweep_failures', { sweep: name }).set(runs.get(name)?.failures ?? 0)
+  }, QUERY_LIFETIME_MS)
   const startedAt = backupTarget === '' ? undefined : performance.timeOrigin
   metrics.addRead('slipway_backup_last_run_timestamp_seconds', () => {
     const at = runs && (runs.get(BACKUP_RUN)?.startedAt ?? startedAt)
