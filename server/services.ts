@@ -83,7 +83,7 @@ function collectParts(
   { log, budget }: ServiceOptions,
 ): Parts {
   const { clock } = store
-  const plans = new Plans(config.plans, log)
+  const plans = new Plans({ table: config.plans, log })
   return Object.freeze({
     ...{ config, baseUrl, branding: config.branding, budget, log },
     ...{ store, blobs, mail, secret, telemetry, clock },

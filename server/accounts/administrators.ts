@@ -4,6 +4,7 @@ import { Component } from '../lib/component.ts'
 import { ApiError, invalidField } from '../lib/errors.ts'
 import { HOUR_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
+import type { Queries } from '../store/queries.ts'
 import type { WriteScope, WriteTransaction } from '../store/store.ts'
 import type { Account } from '../store/tables/accounts.ts'
 import { type AuditActor, COMMAND_LINE } from '../store/tables/administration.ts'
@@ -21,43 +22,28 @@ export class Administrators extends Component<Pick<Parts, 'store' | 'clock'>> {
     assertRecentSignIn(caller, this.parts.clock())
   }
 
-  /** For the command line. NOT_FOUND when no account has that address. */
-  async setByEmail(typed: string, isAdministrator: boolean): Promise<void> {
-    const email = readEmail(typed)
-    const account = await this.parts.store.read.accounts.byEmail(email)
-    if (!account) throw noAccount(email)
-    await this.parts.store.write('durable', administratorScope(account), async (tx) => {
-      const current = await tx.accounts.byId(account.id)
-      if (!current) throw noAccount(email)
-      await this.#set(tx, current, { isAdministrator, actor: COMMAND_LINE })
+  /**
+   * By id or email address. NOT_FOUND; LAST_ADMINISTRATOR when a request would leave none. Without the mark, keys of scope
+   * `admin` end: they would be valid again with a later mark.
+   */
+  async set(actor: AuditActor, target: string, isAdministrator: boolean): Promise<void> {
+    const { store, clock } = this.parts
+    const { id, email } = await requireAccountOf(store.read, target)
+    await store.write('durable', administratorScope({ id }), async (tx) => {
+      const account = await tx.accounts.byId(id)
+      if (!account) throw noAccount(email)
+      if (!isAdministrator && actor !== COMMAND_LINE) await assertNotLast(tx, account)
+      if (account.deletionStartedAt !== null)
+        throw new ApiError('NOT_FOUND', `The account ${email} is being deleted`)
+      if ((account.administratorSince !== null) === isAdministrator) return
+      const at = clock()
+      await tx.accounts.update(id, { administratorSince: isAdministrator ? at : null })
+      if (!isAdministrator)
+        for (const { scope, keyHash } of await tx.keys.list(id))
+          if (scope === 'admin') await tx.keys.delete(keyHash)
+      const action = isAdministrator ? 'administrator.add' : 'administrator.remove'
+      await tx.audit.add({ at, actor, action, target: email })
     })
-  }
-
-  /** NOT_FOUND; LAST_ADMINISTRATOR when none would be left. */
-  async set(caller: Caller, accountId: string, isAdministrator: boolean): Promise<void> {
-    await this.parts.store.write('durable', administratorScope({ id: accountId }), async (tx) => {
-      const account = await tx.accounts.byId(accountId)
-      if (!account) throw new ApiError('NOT_FOUND', 'Account not found')
-      if (!isAdministrator) await assertNotLast(tx, account)
-      await this.#set(tx, account, { isAdministrator, actor: auditActor(caller) })
-    })
-  }
-
-  /** Without the mark, keys of scope `admin` end: they would be valid again with a later mark. */
-  async #set(
-    tx: WriteTransaction,
-    { id, email, administratorSince, deletionStartedAt }: Account,
-    { isAdministrator, actor }: { isAdministrator: boolean; actor: AuditActor },
-  ): Promise<void> {
-    if (deletionStartedAt !== null) throw new ApiError('NOT_FOUND', `The account ${email} is being deleted`)
-    if ((administratorSince !== null) === isAdministrator) return
-    const at = this.parts.clock()
-    await tx.accounts.update(id, { administratorSince: isAdministrator ? at : null })
-    if (!isAdministrator)
-      for (const { scope, keyHash } of await tx.keys.list(id))
-        if (scope === 'admin') await tx.keys.delete(keyHash)
-    const action = isAdministrator ? 'administrator.add' : 'administrator.remove'
-    await tx.audit.add({ at, actor, action, target: email })
   }
 }
 
@@ -99,6 +85,14 @@ export function assertMayCreateAdminKey(caller: Caller, now: number): void {
 export function auditActor(caller: Caller): AuditActor {
   const { id, email } = requireAccount(caller)
   return { accountId: id, name: email, network: shortenAddress(caller.address) }
+}
+
+/** By id or email address; NOT_FOUND. */
+export async function requireAccountOf({ accounts }: Queries, target: string): Promise<Account> {
+  const isEmail = target.includes('@')
+  const account = await (isEmail ? accounts.byEmail(readEmail(target)) : accounts.byId(target))
+  if (account) return account
+  throw isEmail ? noAccount(target) : new ApiError('NOT_FOUND', 'Account not found')
 }
 
 export function noAccount(email: string): ApiError {

@@ -1,5 +1,6 @@
 import type { Limits } from '../../protocol/api/account.schema.ts'
 import type { FileLimits } from '../../protocol/api/publish.schema.ts'
+import { Component } from '../lib/component.ts'
 import type { Log } from '../lib/log.ts'
 import type { Queries } from '../store/queries.ts'
 import type { Account } from '../store/tables/accounts.ts'
@@ -15,32 +16,25 @@ export type PlanTable = Readonly<Record<string, Plan>>
 /** Also the plan of sites without an account. */
 export const DEFAULT_PLAN = 'free'
 
-export class Plans {
-  readonly #table: PlanTable
-  readonly #log: Pick<Log, 'warn'> | undefined
+export class Plans extends Component<{ table: PlanTable; log: Pick<Log, 'warn'> }> {
   readonly #reported = new Set<string>()
 
-  constructor(table: PlanTable, log?: Pick<Log, 'warn'>) {
-    this.#table = table
-    this.#log = log
-  }
-
   get ids(): string[] {
-    return Object.keys(this.#table)
+    return Object.keys(this.parts.table)
   }
 
   /** No exception exceeds it, because request schemas state it. */
   get maxFiles(): number {
-    return Math.max(...Object.values(this.#table).map(({ filesPerSite }) => filesPerSite))
+    return Math.max(...Object.values(this.parts.table).map(({ filesPerSite }) => filesPerSite))
   }
 
   find(id: string): Plan | undefined {
-    return Object.hasOwn(this.#table, id) ? this.#table[id] : undefined
+    return Object.hasOwn(this.parts.table, id) ? this.parts.table[id] : undefined
   }
 
   /** The plan with the exceptions of the account; without an account the default plan. */
   limitsOf(account: Pick<Account, 'plan' | 'limits'> | undefined): Plan {
-    if (account === undefined) return this.#table[DEFAULT_PLAN]!
+    if (account === undefined) return this.parts.table[DEFAULT_PLAN]!
     const plan = this.find(account.plan) ?? this.#useDefault(account.plan)
     return account.limits === null ? plan : { ...plan, ...account.limits }
   }
@@ -53,12 +47,12 @@ export class Plans {
   #useDefault(id: string): Plan {
     if (!this.#reported.has(id)) {
       this.#reported.add(id)
-      this.#log?.warn('accounts have a plan that the settings do not define: the default plan applies', {
+      this.parts.log.warn('accounts have a plan that the settings do not define: the default plan applies', {
         plan: id,
         default: DEFAULT_PLAN,
       })
     }
-    return this.#table[DEFAULT_PLAN]!
+    return this.parts.table[DEFAULT_PLAN]!
   }
 }
 

@@ -107,7 +107,9 @@ export async function redeemCode(
   const right = findCode(named ? [named, ...open] : open, codeHashes)
   if (right) {
     await tx.signIns.deleteCode(right.attemptHash)
-    await recordCaller(tx, email, caller)
+    if (!state.unknownLocked) await tx.signIns.clearFailures(email, UNKNOWN_SOURCES)
+    const sources = [...caller.networks, ...caller.browsers]
+    await tx.signIns.recordSignIn(email, sources, { now, max: MAX_KNOWN_SOURCES })
     return { isRight: true, isKnown: state.isKnown }
   }
   if (named) await tx.signIns.countAttemptTry(named.attemptHash)
@@ -115,15 +117,6 @@ export async function redeemCode(
   // An address without a valid code cannot be locked: there is no code to guess.
   if (unexpired.length === 0 || state.isLocked) return { isRight: false }
   return { isRight: false, lock: await countFailure(tx, email, state, now) }
-
-  async function recordCaller(
-    tx: WriteTransaction,
-    email: string,
-    { networks, browsers }: SignInCaller,
-  ): Promise<void> {
-    if (!state.unknownLocked) await tx.signIns.clearFailures(email, UNKNOWN_SOURCES)
-    await tx.signIns.recordSignIn(email, [...networks, ...browsers], { now, max: MAX_KNOWN_SOURCES })
-  }
 }
 
 /** What the limits of one caller are charged to. */

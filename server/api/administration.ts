@@ -30,7 +30,7 @@ export function administrationHandlers({
     listAuditEntries: ({ query }) => auditLog.list(readPage(query)),
     setPlan: ({ caller, params, body }) => accountPlans.set(auditActor(caller), params.id, body),
     setAdministrator: async ({ caller, params, body: { administrator } }) => {
-      await administrators.set(caller, params.id, administrator)
+      await administrators.set(auditActor(caller), params.id, administrator)
       return { administrator }
     },
     listInvitations: ({ query }) => invitations.list(readPage(query)),

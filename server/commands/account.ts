@@ -32,7 +32,7 @@ const ADMINISTRATION = { takes: ['remove'], operands: EMAIL } as const
 
 const setAdministrator = dataAction('account admin', ADMINISTRATION, async (data, { value, options }) => {
   const isAdministrator = !options.remove
-  await data.administrators.setByEmail(value, isAdministrator)
+  await data.administrators.set(COMMAND_LINE, value, isAdministrator)
   const verb = isAdministrator ? 'administers' : 'does not administer'
   return [{ email: value, isAdministrator }, `${value} ${verb} the service.`]
 })
@@ -64,7 +64,7 @@ async function setPlan(context: CommandContext, args: string[]): Promise<number>
     throw new UsageError(`Unknown plan: ${plan}. Use ${formatAlternatives(known)}.`)
   const change = { plan, limits: readLimits(options) }
   await using data = await context.openData()
-  const { limits } = await data.accountPlans.setByEmail(COMMAND_LINE, email, change)
+  const { limits } = await data.accountPlans.set(COMMAND_LINE, email, change)
   context.print(`${email} is on the plan ${plan} (displayed as "${plans[plan]!.name}").`)
   for (const [limit, value] of Object.entries(limits)) context.print(`Exception: ${toOption(limit)} ${value}`)
   return 0

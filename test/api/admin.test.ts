@@ -20,6 +20,7 @@ import { Metrics } from '../../server/lib/metrics.ts'
 import { MINUTE_MS } from '../../server/lib/time.ts'
 import { ActivityRecorder } from '../../server/operations/administration/activity.ts'
 import type { Store } from '../../server/store/store.ts'
+import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
 import { certificateRow } from '../store/rows.ts'
 import { pluck } from '../support/pluck.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -31,7 +32,7 @@ import { browser } from './browser.ts'
 const api = await startApi()
 
 const setMark = async (email: string, isAdministrator: boolean) =>
-  (await api.operator()).administrators.setByEmail(email, isAdministrator)
+  (await api.operator()).administrators.set(COMMAND_LINE, email, isAdministrator)
 const findId = async (email: string) => (await (await api.operator()).store.read.accounts.byEmail(email))!.id
 
 describe('the routes for administrators', () => {

@@ -11,7 +11,7 @@ import type { Account, WebFixture } from './web-fixture.ts'
 export async function seedAdministration({ service }: WebFixture, { email }: Account): Promise<void> {
   await using operator = await openOperator(service, {})
   const { administrators, store } = operator
-  await administrators.setByEmail(email, true)
+  await administrators.set(COMMAND_LINE, email, true)
   await runOnce(sweeps.find(({ name }) => name === 'figures')!, operator)
   const now = service.clock.now
   await store.write('relaxed', {}, async (tx) => {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { UPLOAD_PATH } from '../../protocol/api/paths.ts'
 import type { FinalizeRequest } from '../../protocol/api/publish.schema.ts'
+import { auditActor } from '../../server/accounts/administrators.ts'
 import type { Caller } from '../../server/accounts/authorization.ts'
 import { sessionId } from '../../server/accounts/session.ts'
 import type { IdToken } from '../../server/accounts/trusts/id-tokens.ts'
@@ -420,15 +421,15 @@ export const CALLS: Record<string, CallSpec> = {
   },
   'mark an administrator': {
     changes: ['administrators'],
-    run: ({ administrators }) => administrators.setByEmail(CAT.email, true),
+    run: ({ administrators }) => administrators.set(COMMAND_LINE, CAT.email, true),
   },
   'remove an administrator': {
     changes: ['administrators', 'keys'],
-    run: ({ administrators }) => administrators.set(by(BOB), ANN.id, false),
+    run: ({ administrators }) => administrators.set(auditActor(by(BOB)), ANN.id, false),
   },
   'remove another administrator': {
     changes: ['administrators'],
-    run: ({ administrators }) => administrators.set(by(ANN), BOB.id, false),
+    run: ({ administrators }) => administrators.set(auditActor(by(ANN)), BOB.id, false),
   },
   'ask for a device': {
     changes: ['devices'],

@@ -132,8 +132,6 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/accounts/account.ts #mailCode address',
   'server/accounts/account.ts renewKey account',
   'server/accounts/named-keys.ts create account',
-  'server/accounts/administrators.ts setByEmail account',
-  'server/accounts/administrators.ts setByEmail counter',
   'server/accounts/administrators.ts set account',
   'server/accounts/device-sign-in.ts #createKey account',
   'server/accounts/device-sign-in.ts #createKey address',

@@ -19,7 +19,7 @@ const SECRET = 'a secret that the nodes have in common'
 
 /** Of the storage alone. */
 const STORAGE = {
-  refreshTokens: new RefreshTokens(SECRET),
+  refreshTokens: new RefreshTokens({ secret: SECRET }),
   invalidGrant: () => new Error('used before'),
 }
 

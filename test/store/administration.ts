@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { Administrators } from '../../server/accounts/administrators.ts'
+import { Administrators, auditActor } from '../../server/accounts/administrators.ts'
 import { countFigures } from '../../server/operations/administration/figures.ts'
 import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
@@ -162,8 +162,8 @@ export function storeAdministration(promises: Promises): void {
             }),
         }
         const account = accountRow(names[at]!)
-        const caller = { account, address: '192.0.2.1', signedInWith: 'dashboard' as const }
-        await new Administrators({ store: slow, clock: Date.now }).set(caller, names[1 - at]!, false)
+        const actor = auditActor({ account, address: '192.0.2.1', signedInWith: 'dashboard' })
+        await new Administrators({ store: slow, clock: Date.now }).set(actor, names[1 - at]!, false)
       })
       const outcomes = await Promise.allSettled(removals)
       assert.deepEqual(

@@ -11,7 +11,7 @@ export const DEFAULT_PLANS = plansWith({})
 /** Plans of which the one of new accounts has these limits. */
 export function plansWith(limits: Partial<Limits>): Plans {
   const { plans } = readConfig({})
-  return new Plans({ ...plans, free: { ...plans.free!, ...limits } })
+  return new Plans({ table: { ...plans, free: { ...plans.free!, ...limits } }, log: silentLog })
 }
 
 /** Quotas of accounts; sites without an account have none. */

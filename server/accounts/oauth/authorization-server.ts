@@ -48,7 +48,7 @@ export async function openAuthorizationServer(
 ): Promise<AuthorizationServer> {
   const { Provider, errors } = await import('oidc-provider')
   const invalidGrant = (reason: string) => new errors.InvalidGrant(reason)
-  const refreshTokens = new RefreshTokens(options.secret)
+  const refreshTokens = new RefreshTokens(options)
   const provider = new Provider(options.baseUrl, {
     ...settings(options),
     adapter: (kind: string) => oauthAdapter(kind, { ...options, refreshTokens, invalidGrant }),

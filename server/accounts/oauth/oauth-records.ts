@@ -1,7 +1,9 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider'
+import { Component } from '../../lib/component.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import { DAY_MS, DAY_SECONDS, HOUR_MS, MINUTE_MS } from '../../lib/time.ts'
-import { encodeFields, hashToken, newSessionToken, type Secrets, Signer } from '../../lib/tokens.ts'
+import { encodeFields, hashToken, newSessionToken, Signer } from '../../lib/tokens.ts'
+import type { Parts } from '../../parts.ts'
 import { type Durability, INDEPENDENT, type Store } from '../../store/store.ts'
 import type { OAuthRecord } from '../../store/tables/keys.ts'
 
@@ -65,12 +67,8 @@ const TOKEN = /^([\w-]{43})([\w-]{43})([\w-]{43})$/
  * A token names its grant, so that it is recognized when it is not stored any more. Only a node with a secret of the
  * service makes and recognizes tokens (docs/decisions/044-refresh-tokens.md).
  */
-export class RefreshTokens {
-  readonly #signer: Signer
-
-  constructor(secret: Secrets) {
-    this.#signer = new Signer(secret, 'oauth refresh tokens')
-  }
+export class RefreshTokens extends Component<Pick<Parts, 'secret'>> {
+  readonly #signer = new Signer(this.parts.secret, 'oauth refresh tokens')
 
   /** The first token is random. One that replaces another is the same on all nodes. */
   create(grantHash: string, replaced?: string): string {

@@ -124,33 +124,12 @@ interface IssuerKeysOptions {
 }
 
 /** OpenID Connect Discovery 1.0. Loads the keys when a token needs them. */
-export class IssuerKeys {
-  readonly #clock: () => number
-  readonly #load: () => Promise<JWTVerifyGetKey>
+export class IssuerKeys extends Component<IssuerKeysOptions> {
+  readonly #load = shareResult(() => this.#loadNow(), {
+    lifetimeMs: LOAD_INTERVAL_MS,
+    clock: this.parts.clock,
+  })
   #loaded: { find: JWTVerifyGetKey; at: number } | undefined
-
-  constructor({
-    issuer,
-    clock,
-    log,
-    timeout = () => AbortSignal.timeout(DEADLINES.issuerKeys),
-  }: IssuerKeysOptions) {
-    this.#clock = clock
-    const load = async () => {
-      try {
-        const find = await loadKeySet(issuer, timeout())
-        this.#loaded = { find, at: clock() }
-        return find
-      } catch (cause) {
-        log.warn('the key set of an issuer could not be loaded', { issuer, error: String(cause) })
-        throw new ApiError('UNAVAILABLE', `The keys of ${issuer} could not be loaded`, {
-          cause,
-          retryAfterSeconds: LOAD_INTERVAL_MS / SECOND_MS,
-        })
-      }
-    }
-    this.#load = shareResult(load, { lifetimeMs: LOAD_INTERVAL_MS, clock })
-  }
 
   /**
    * Loads the key set again when it lacks the key, at most once a minute. UNAVAILABLE when the issuer cannot be
@@ -168,8 +147,23 @@ export class IssuerKeys {
     }
   }
 
+  async #loadNow(): Promise<JWTVerifyGetKey> {
+    const { issuer, clock, log, timeout } = this.parts
+    try {
+      const find = await loadKeySet(issuer, timeout?.() ?? AbortSignal.timeout(DEADLINES.issuerKeys))
+      this.#loaded = { find, at: clock() }
+      return find
+    } catch (cause) {
+      log.warn('the key set of an issuer could not be loaded', { issuer, error: String(cause) })
+      throw new ApiError('UNAVAILABLE', `The keys of ${issuer} could not be loaded`, {
+        cause,
+        retryAfterSeconds: LOAD_INTERVAL_MS / SECOND_MS,
+      })
+    }
+  }
+
   async #known(): Promise<JWTVerifyGetKey> {
-    const age = this.#loaded ? this.#clock() - this.#loaded.at : Number.POSITIVE_INFINITY
+    const age = this.#loaded ? this.parts.clock() - this.#loaded.at : Number.POSITIVE_INFINITY
     if (age < REFRESH_AFTER_MS) return this.#loaded!.find
     if (age >= MAX_AGE_MS) return this.#load()
     return this.#load().catch(() => this.#loaded!.find)

@@ -1,12 +1,9 @@
 import type { ModeratedSite } from '../../../protocol/api/admin/moderation.schema.ts'
-import { noAccount } from '../../accounts/administrators.ts'
-import { readEmail } from '../../accounts/email-address.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { toIso, toIsoOrNull } from '../../lib/time.ts'
 import type { Parts } from '../../parts.ts'
 import type { Queries } from '../../store/queries.ts'
-import type { Account } from '../../store/tables/accounts.ts'
 import type { Site } from '../../store/tables/sites.ts'
 import { describeSuspension } from '../administration/page.ts'
 
@@ -50,11 +47,4 @@ export async function findTitle(
 ): Promise<string | null> {
   if (title !== null || liveVersionId === null) return title
   return (await versions.header(liveVersionId))?.title ?? null
-}
-
-/** By id or email address; NOT_FOUND. */
-export async function requireAccountOf({ accounts }: Queries, target: string): Promise<Account> {
-  const account = await (target.includes('@') ? accounts.byEmail(readEmail(target)) : accounts.byId(target))
-  if (account) return account
-  throw target.includes('@') ? noAccount(target) : new ApiError('NOT_FOUND', 'Account not found')
 }

@@ -1,3 +1,4 @@
+import { requireAccountOf } from '../../accounts/administrators.ts'
 import { parseHostName } from '../../domains/name.ts'
 import { type DomainCertificates, removeDomain, writeWithDomains } from '../../domains/status.ts'
 import { Component } from '../../lib/component.ts'
@@ -8,7 +9,7 @@ import type { Queries } from '../../store/queries.ts'
 import type { WriteTransaction } from '../../store/store.ts'
 import type { Account } from '../../store/tables/accounts.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
-import { requireAccountOf, requirePresentSite } from './moderated-sites.ts'
+import { requirePresentSite } from './moderated-sites.ts'
 import { notify } from './suspensions.ts'
 
 interface RemovalsParts extends Pick<Parts, 'store' | 'clock'> {

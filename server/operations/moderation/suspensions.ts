@@ -1,4 +1,4 @@
-import { noAccount } from '../../accounts/administrators.ts'
+import { noAccount, requireAccountOf } from '../../accounts/administrators.ts'
 import { Component } from '../../lib/component.ts'
 import type { Parts } from '../../parts.ts'
 import type { WriteTransaction } from '../../store/store.ts'
@@ -6,7 +6,7 @@ import type { Account, Suspension } from '../../store/tables/accounts.ts'
 import type { AuditActor } from '../../store/tables/administration.ts'
 import type { NoticeEvent } from '../../store/tables/notices.ts'
 import type { Site } from '../../store/tables/sites.ts'
-import { requireAccountOf, requirePresentSite } from './moderated-sites.ts'
+import { requirePresentSite } from './moderated-sites.ts'
 
 export interface Statement {
   /** The owner receives it by email. */
