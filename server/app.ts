@@ -40,7 +40,6 @@ import { CircuitBreaker } from './lib/circuit-breaker.ts'
 import { DEADLINES } from './lib/deadlines.ts'
 import { HSTS, maySendHsts } from './lib/hsts.ts'
 import type { Incidents } from './lib/incidents.ts'
-import type { Log } from './lib/log.ts'
 import type { Metrics } from './lib/metrics.ts'
 import { MissLimiter } from './lib/miss-limiter.ts'
 import { ProbeToken } from './lib/probe-token.ts'
@@ -52,7 +51,7 @@ import { AccessLog } from './operations/access-log/access-log.ts'
 import { ActivityRecorder } from './operations/administration/activity.ts'
 import { FleetSettings, type UsedSettings } from './operations/fleet/fleet-settings.ts'
 import { NodeReporter } from './operations/fleet/nodes.ts'
-import { type InternalRoute, InternalServer } from './operations/internal/internal-server.ts'
+import { InternalServer } from './operations/internal/internal-server.ts'
 import { METRICS_PATH, metricsRoute, ON_DEMAND_TLS_PATH, onDemandTls } from './operations/internal/routes.ts'
 import { ServiceRequests } from './operations/telemetry/observe-request.ts'
 import { addProcessMetrics } from './operations/telemetry/process-metrics.ts'
@@ -286,14 +285,15 @@ export async function startService(config: Config, given: StartOptions): Promise
     hasLocalBlobs: config.blobsUrl === '',
   })
   stack.use(incidents).start()
-  const internalServer = await openInternalServer(config, {
-    shared,
-    routes: {
-      [ON_DEMAND_TLS_PATH]: onDemandTls((name) => edge.mayHaveCertificate(name)),
-      [METRICS_PATH]: metricsRoute(metrics, startOptions.collectMetrics),
-    },
-    log,
-  })
+  const { internalPort, internalHost } = config
+  const routes = {
+    [ON_DEMAND_TLS_PATH]: onDemandTls((name) => edge.mayHaveCertificate(name)),
+    [METRICS_PATH]: metricsRoute(metrics, startOptions.collectMetrics),
+  }
+  const internalServer =
+    internalPort === undefined
+      ? undefined
+      : await InternalServer.open({ host: internalHost, port: internalPort, shared, routes, log })
   if (internalServer) {
     stack.use(internalServer)
     stack.use(addProcessMetrics(metrics, { version: startOptions.version }))
@@ -425,13 +425,6 @@ function openAccessLog(
       `SLIPWAY_ACCESS_LOG=${JSON.stringify(target)} is not allowed: it must be off, stdout or a file that can be written (${(error as Error).message})`,
     )
   }
-}
-
-async function openInternalServer(
-  { internalPort: port, internalHost: host }: Config,
-  options: { shared: boolean; routes: Readonly<Record<string, InternalRoute>>; log: Log },
-): Promise<InternalServer | undefined> {
-  return port === undefined ? undefined : InternalServer.open({ ...options, host, port })
 }
 
 async function openHttps(

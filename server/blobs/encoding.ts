@@ -1,3 +1,5 @@
+import type { BlobLocation, Blobs } from './blobs.ts'
+
 /** Precompressed content codings (RFC 9110, 8.4.1; RFC 7932; RFC 8878), best first. */
 export const ENCODINGS = ['br', 'zstd', 'gzip'] as const
 
@@ -52,4 +54,15 @@ export function shouldPrecompress({ contentType, size }: { contentType: string; 
 
 export function isWorthKeeping(before: number, after: number): boolean {
   return before - after >= Math.max(32, before * 0.02)
+}
+
+/** All in one object. */
+export async function storeEncodings(
+  blobs: Pick<Blobs, 'putTogether'>,
+  contents: ReadonlyMap<Encoding, Buffer>,
+): Promise<Record<Encoding, BlobLocation | null>> {
+  const locations: Record<Encoding, BlobLocation | null> = { br: null, zstd: null, gzip: null }
+  const stored = contents.size === 0 ? [] : await blobs.putTogether([...contents.values()])
+  for (const [index, encoding] of [...contents.keys()].entries()) locations[encoding] = stored[index]!
+  return locations
 }

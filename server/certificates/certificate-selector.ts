@@ -165,17 +165,13 @@ export class CertificateSelector extends Component<CertificateSelectorOptions> {
   }
 
   async #build(key: string): Promise<CachedContext> {
-    const pair = await this.#load(key)
+    const certificate = await this.#find(key)
+    const pair = certificate && this.#decrypt(certificate)
     return pair ? this.#create(pair, key) : { context: undefined, generation: 0 }
   }
 
   #create(pair: KeyPair, key: string): CachedContext & { context: SecureContext } {
     return { context: this.#createContext(pair, key), generation: this.parts.tickets.current.generation }
-  }
-
-  async #load(name: string): Promise<KeyPair | undefined> {
-    const certificate = await this.#find(name)
-    return certificate && this.#decrypt(certificate)
   }
 
   /** Only names that are served have one, in one statement. */

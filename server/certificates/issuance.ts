@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { AcmeError, type ChallengeType, type Order } from '../../packages/acme-client/acme.ts'
 import { findCaaProblem } from '../domains/caa.ts'
 import { splitName } from '../domains/name.ts'
+import { Component } from '../lib/component.ts'
 import { toIso } from '../lib/time.ts'
 import { type Durability, INDEPENDENT, type WriteTransaction } from '../store/store.ts'
 import type { Certificate, CertificateSummary } from '../store/tables/certificates.ts'
 import { BUDGET_SCOPE, certificateNames, countOnce, pauseCa, reserve, type Share } from './ca-rate-limits.ts'
 import { challengeTypesFor, createChallengeSolver } from './challenge-solver.ts'
-import { type CertificateCodec, type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
+import { type IssuingDeps, LEASE_DURATION_MS, leaseName, x509Codec } from './deps.ts'
 import { firstPlan, lifeLeft, nextDueTime, nextRetry } from './schedule.ts'
 import { certificateKeyContext, orderKeyContext } from './stored-keys.ts'
 
@@ -53,8 +54,8 @@ class LeaseLostError extends Error {}
  * | `issued`     | valid           | download and check it; replace the previous one durably       | `installed`  |
  * | each         | each            | an error: plan a retry by its kind (`nextRetry`)              | `due`, later |
  */
-export class Issuance {
-  readonly #deps: IssuingDeps & { codec: CertificateCodec }
+export class Issuance extends Component<IssuingDeps> {
+  readonly #codec = this.parts.codec ?? x509Codec
   readonly #attempts = new Set<IssuanceAttempt>()
   readonly #steps: Record<
     IssuanceState,
@@ -67,10 +68,6 @@ export class Issuance {
     issued: (attempt) => this.#install(attempt),
   }
   #stopped = false
-
-  constructor(deps: IssuingDeps) {
-    this.#deps = { codec: x509Codec, ...deps }
-  }
 
   /** Unless another node holds the lease. `outages`: consecutive failures to reach the CA. Throws store errors. */
   async process(name: string, outages: number): Promise<IssuanceOutcome> {
@@ -92,7 +89,7 @@ export class Issuance {
   async stop(): Promise<void> {
     this.#stopped = true
     if (this.#attempts.size === 0) return
-    await this.#deps.store.write('relaxed', INDEPENDENT, async (tx) => {
+    await this.parts.store.write('relaxed', INDEPENDENT, async (tx) => {
       for (const { name, holder } of this.#attempts) await tx.leases.release(leaseName(name), holder)
     })
   }
@@ -100,7 +97,7 @@ export class Issuance {
   #acquire(name: string): Promise<IssuanceAttempt | undefined> {
     const holder = randomUUID()
     return this.#write('relaxed', name, async (tx) => {
-      const now = this.#deps.clock()
+      const now = this.parts.clock()
       const certificate = await tx.certificates.find(name)
       if (!certificate || !needsOrder(certificate, now)) return undefined
       const fence = await tx.leases.acquire(leaseName(name), holder, now, now + LEASE_DURATION_MS)
@@ -119,7 +116,7 @@ export class Issuance {
 
   /** Finds a stored order if the CA still knows it and its key can be decrypted. */
   async #findOrder(attempt: IssuanceAttempt): Promise<boolean> {
-    const { acme, secretBox, log } = this.#deps
+    const { acme, secretBox, log } = this.parts
     const { name, certificate } = attempt
     if (certificate.orderUrl === null) return false
     const key = secretBox.decrypt(certificate.orderKey ?? '', orderKeyContext(name))
@@ -135,7 +132,7 @@ export class Issuance {
 
   /** The CA would refuse the order and count it. The operator knows the records of the service's own names. */
   async #assertPermitted(name: string): Promise<void> {
-    const { acme, dns, own } = this.#deps
+    const { acme, dns, own } = this.parts
     if (own.includes(name)) return
     const validationMethods = this.#challengeTypes(name, null)
     const problem = await findCaaProblem(dns, name, { ...(await acme.caaIdentity()), validationMethods })
@@ -143,41 +140,44 @@ export class Issuance {
   }
 
   async #placeOrder(attempt: IssuanceAttempt): Promise<void> {
-    const { acme, secretBox, codec } = this.#deps
+    const { acme, secretBox } = this.parts
     const { name, certificate } = attempt
     const replaces = isRenewal(certificate) ? certificate.certificateId! : undefined
     const order = await acme.newOrder(certificateNames(name), replaces)
-    const key = codec.newKey()
+    const key = this.#codec.newKey()
     Object.assign(attempt, { order, key })
     const change = { orderUrl: order.url, orderKey: secretBox.encrypt(key, orderKeyContext(name)) }
     await this.#whileLeased(attempt, 'durable', (tx) => tx.certificates.update(name, change))
   }
 
   async #solveChallenges(attempt: IssuanceAttempt): Promise<IssuanceState> {
-    const solver = createChallengeSolver(this.#deps, {
+    const solver = createChallengeSolver(this.parts, {
       types: this.#challengeTypes(attempt.name, attempt.certificate.challengeType),
       onPresent: (type) => {
         attempt.presentedType = type
       },
     })
-    attempt.order = await this.#deps.acme.authorize(attempt.order!, solver)
+    attempt.order = await this.parts.acme.authorize(attempt.order!, solver)
     return toState(attempt.order)
   }
 
   async #finalize(attempt: IssuanceAttempt): Promise<IssuanceState> {
-    const { acme, clock, codec, directory } = this.#deps
+    const { acme, clock, directory } = this.parts
     const { name, certificate, order } = attempt
     if (!isRenewal(certificate))
       await this.#whileLeased(attempt, 'relaxed', (tx) =>
         countOnce({ tx, directory }, 'certificate', { name, order: order!.url }, clock()),
       )
     attempt.mayBeIssued = true
-    attempt.order = await acme.finalize(order!, await codec.request(certificateNames(name), attempt.key!))
+    attempt.order = await acme.finalize(
+      order!,
+      await this.#codec.request(certificateNames(name), attempt.key!),
+    )
     return 'issued'
   }
 
   async #install(attempt: IssuanceAttempt): Promise<'installed'> {
-    const { acme, log } = this.#deps
+    const { acme, log } = this.parts
     const { name, order } = attempt
     attempt.mayBeIssued = true
     const change = await this.#readChain(attempt, await acme.download(order!))
@@ -198,9 +198,9 @@ export class Issuance {
   }
 
   async #readChain({ name, key }: IssuanceAttempt, pem: string) {
-    const { clock, secretBox, codec } = this.#deps
+    const { clock, secretBox } = this.parts
     const now = clock()
-    const checked = codec.check(pem, { names: certificateNames(name), key: key!, now })
+    const checked = this.#codec.check(pem, { names: certificateNames(name), key: key!, now })
     if (checked.problem !== undefined) {
       const sentence = `The issued certificate is not usable: ${checked.problem}`
       throw new AcmeError('rejected', sentence)
@@ -213,7 +213,7 @@ export class Issuance {
       notBefore,
       notAfter,
       issuedAt: now,
-      certificateId: (await codec.id(chain)) ?? null,
+      certificateId: (await this.#codec.id(chain)) ?? null,
       hasRenewalInfo: false,
       renewAt: plan.renewAt,
       informationAt: plan.informationAt,
@@ -227,7 +227,7 @@ export class Issuance {
 
   async #scheduleRetry(attempt: IssuanceAttempt, error: unknown, outages: number): Promise<IssuanceOutcome> {
     if (this.#stopped || error instanceof LeaseLostError) return 'waiting'
-    const { clock, log, directory } = this.#deps
+    const { clock, log, directory } = this.parts
     const { name } = attempt
     const now = clock()
     const retry = await this.#write('relaxed', name, async (tx) => {
@@ -270,13 +270,13 @@ export class Issuance {
   }
 
   #challengeTypes(name: string, first: ChallengeType | null): ChallengeType[] {
-    const { own, hook } = this.#deps
+    const { own, hook } = this.parts
     return challengeTypesFor(name, { byDns: own.includes(name) && hook !== undefined, first })
   }
 
   /** When the limits are reached the name waits and its order is dropped. */
   async #reserve(tx: WriteTransaction, { name, certificate, holder }: IssuanceAttempt): Promise<boolean> {
-    const { clock, directory } = this.#deps
+    const { clock, directory } = this.parts
     const now = clock()
     const share = await this.#findShare(tx, name)
     const left = lifeLeft(certificate.notBefore, certificate.notAfter, now)
@@ -289,7 +289,7 @@ export class Issuance {
   }
 
   async #findShare(tx: WriteTransaction, name: string): Promise<Share | undefined> {
-    const { own, sites } = this.#deps
+    const { own, sites } = this.parts
     if (own.includes(name)) return undefined
     if (sites && name.endsWith(`.${sites.domain}`)) {
       const site = await tx.sites.bySlug(name.slice(0, -sites.domain.length - 1))
@@ -317,7 +317,7 @@ export class Issuance {
     work: (tx: WriteTransaction) => Promise<T>,
   ): Promise<T> {
     if (this.#stopped) throw new LeaseLostError()
-    return this.#deps.store.write(durability, { host: name, ...BUDGET_SCOPE }, work)
+    return this.parts.store.write(durability, { host: name, ...BUDGET_SCOPE }, work)
   }
 }
 

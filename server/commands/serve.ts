@@ -106,25 +106,14 @@ async function serveWithWorkers(context: CommandContext): Promise<number> {
 
 /** Ensures that no other program has the ports before the workers share them; picks them when any will do. */
 async function freePorts({ host, port, httpsPort, internalHost, internalPort }: Config): Promise<Ports> {
+  const { probePort } = await import('../config/open-port.ts')
+  const probe = (setting: string, host: string, port: number | undefined) =>
+    port === undefined ? undefined : probePort(setting, host, port)
   return {
-    port: await freePort(host, port, 'SLIPWAY_PORT'),
-    httpsPort: httpsPort === undefined ? undefined : await freePort(host, httpsPort, 'SLIPWAY_HTTPS_PORT'),
-    internalPort:
-      internalPort === undefined
-        ? undefined
-        : await freePort(internalHost, internalPort, 'SLIPWAY_INTERNAL_PORT'),
+    port: await probePort('SLIPWAY_PORT', host, port),
+    httpsPort: await probe('SLIPWAY_HTTPS_PORT', host, httpsPort),
+    internalPort: await probe('SLIPWAY_INTERNAL_PORT', internalHost, internalPort),
   }
-}
-
-async function freePort(host: string, port: number, setting: string): Promise<number> {
-  const { createServer } = await import('node:net')
-  const { listenOn, getPort } = await import('../../packages/http-server/ports.ts')
-  const { openPort } = await import('../config/open-port.ts')
-  const opening = listenOn({ host, port, shared: false }, () => createServer())
-  const probes = await openPort(setting, opening)
-  const free = getPort(probes[0])
-  await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
-  return free
 }
 
 /** A box on a terminal; otherwise a line on stderr, so that a log in JSON stays one. */

@@ -1,4 +1,5 @@
-import { ListenError } from '../../packages/http-server/ports.ts'
+import { createServer } from 'node:net'
+import { getPort, ListenError, listenOn } from '../../packages/http-server/ports.ts'
 
 /** Awaits what listens with the port of a setting. Its ListenError is one sentence for the operator. */
 export async function openPort<T>(setting: string, opening: Promise<T>): Promise<T> {
@@ -7,6 +8,17 @@ export async function openPort<T>(setting: string, opening: Promise<T>): Promise
   } catch (error) {
     throw error instanceof ListenError ? new ListenError(explain(error, setting), error) : error
   }
+}
+
+/** Listens on a port and closes it again; returns its number. A ListenError as of `openPort`. */
+export async function probePort(setting: string, host: string, port: number): Promise<number> {
+  const probes = await openPort(
+    setting,
+    listenOn({ host, port, shared: false }, () => createServer()),
+  )
+  const free = getPort(probes[0])
+  await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
+  return free
 }
 
 function explain({ code, host, port }: ListenError, setting: string): string {

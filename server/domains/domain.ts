@@ -55,8 +55,7 @@ export class DomainService extends Component<DomainsOptions> implements Disposab
   async check(account: Account, typed: string): Promise<DomainRecord> {
     const { read } = this.parts.store
     const row = await read.domains.find(account.id, parseHostName(typed))
-    if (!row) throw domainNotFound()
-    const checked = await this.#verifier.verifyNow(row)
+    const checked = row && (await this.#verifier.verifyNow(row))
     if (!checked) throw domainNotFound()
     if (checked.status === 'active') await this.parts.certificates?.retry(checked.domain)
     return this.#record(checked)

@@ -69,7 +69,7 @@ const MAX_COUNTED_ACCOUNTS = 10_000
  */
 export class DomainWatchers extends Component<DomainWatchersOptions> {
   readonly #watchers = new Set<DomainWatcher>()
-  readonly #checks = new Map<string, Promise<void>>()
+  readonly #checks = new Map<string, Promise<unknown>>()
   readonly #checksThisHour = new Map<string, number>()
   #hour = 0
   #timer: NodeJS.Timeout | undefined
@@ -129,22 +129,16 @@ export class DomainWatchers extends Component<DomainWatchersOptions> {
   }
 
   #schedule(): void {
+    const { log, pollIntervalMs = POLL_INTERVAL_MS } = this.parts
     if (this.#ended || this.#timer || this.#watchers.size === 0) return
     this.#timer = setTimeout(() => {
-      this.#current = this.#tick().finally(() => {
-        this.#timer = undefined
-        this.#schedule()
-      })
-    }, this.parts.pollIntervalMs ?? POLL_INTERVAL_MS)
-    this.#timer.unref()
-  }
-
-  async #tick(): Promise<void> {
-    try {
-      await this.#poll()
-    } catch (error) {
-      this.parts.log.error('reading watched domains failed; will retry', { error })
-    }
+      this.#current = this.#poll()
+        .catch((error: unknown) => log.error('reading watched domains failed; will retry', { error }))
+        .finally(() => {
+          this.#timer = undefined
+          this.#schedule()
+        })
+    }, pollIntervalMs).unref()
   }
 
   async #poll(): Promise<void> {
@@ -194,26 +188,20 @@ export class DomainWatchers extends Component<DomainWatchersOptions> {
 
   /** Checks the names with the oldest check first. */
   #accelerateChecks(rows: readonly Domain[]): void {
-    const now = this.parts.clock()
+    const { clock, verify, log } = this.parts
+    const now = clock()
     const due = rows.filter((row) => nextWatchedCheck(row, now) <= now)
     for (const row of due.toSorted((one, other) => (one.checkedAt ?? 0) - (other.checkedAt ?? 0))) {
       const name = rowKey(row)
       if (this.#ended || this.#checks.size >= MAX_CONCURRENT_CHECKS) return
       if (this.#checks.has(name) || !this.#tryCountCheck(row.accountId, now)) continue
-      this.#checks.set(
-        name,
-        this.#startCheck(row).finally(() => this.#checks.delete(name)),
-      )
-    }
-  }
-
-  async #startCheck(row: Domain): Promise<void> {
-    const { verify, log } = this.parts
-    try {
-      await verify(row)
-    } catch (error) {
       const { domain, accountId: account } = row
-      log.error('DNS check of a watched domain failed', { domain, account, error })
+      const check = verify(row)
+        .catch((error: unknown) =>
+          log.error('DNS check of a watched domain failed', { domain, account, error }),
+        )
+        .finally(() => this.#checks.delete(name))
+      this.#checks.set(name, check)
     }
   }
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { BlobLocation, Blobs, StoredBlob } from '../blobs/blobs.ts'
 import { isDamage } from '../blobs/damage.ts'
-import { ENCODINGS, type Encoding } from '../blobs/encoding.ts'
+import { ENCODINGS, type Encoding, storeEncodings } from '../blobs/encoding.ts'
 import { Component } from '../lib/component.ts'
 import { forEachConcurrent } from '../lib/concurrency.ts'
 import { ApiError } from '../lib/errors.ts'
@@ -96,7 +96,7 @@ class Copier extends Component<{ source: BlobSource; target: Blobs }> {
     const copied: BlobEncodings[] = []
     await forEachConcurrent(MAX_CONCURRENT_FILES, encodings, async (row) => {
       const contents = await this.#readEncodings(row)
-      if (contents) copied.push(await this.#storeEncodings(row.hash, contents))
+      if (contents) copied.push({ hash: row.hash, ...(await storeEncodings(this.parts.target, contents)) })
     })
     return copied
   }
@@ -115,12 +115,5 @@ class Copier extends Component<{ source: BlobSource; target: Blobs }> {
       contents.set(encoding, bytes)
     }
     return contents
-  }
-
-  async #storeEncodings(of: string, contents: ReadonlyMap<Encoding, Buffer>): Promise<BlobEncodings> {
-    const stored = contents.size === 0 ? [] : await this.parts.target.putTogether([...contents.values()])
-    const locations = new Map([...contents.keys()].map((encoding, index) => [encoding, stored[index]!]))
-    const find = (encoding: Encoding) => locations.get(encoding) ?? null
-    return { hash: of, br: find('br'), zstd: find('zstd'), gzip: find('gzip') }
   }
 }

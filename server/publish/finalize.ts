@@ -115,7 +115,8 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
   readonly #following = new Set<Promise<unknown>>()
   /** The finalize in progress of a version, by its id. */
   readonly #running = new Map<string, { key: string; response: Promise<FinalizeResponse> }>()
-  readonly #refusals = new Refusals()
+  /** By the id of a version, the oldest first. */
+  readonly #refusals = new Map<string, number>()
 
   /** Waits for work that follows responses. */
   async [Symbol.asyncDispose](): Promise<void> {
@@ -145,7 +146,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     })
     const { version } = found
     const isRepeat = version.state === 'ready' || this.#running.has(versionId)
-    let isStale = isRepeat || this.#refusals.count(versionId) >= MAX_ANSWERED_REFUSALS
+    let isStale = isRepeat || (this.#refusals.get(versionId) ?? 0) >= MAX_ANSWERED_REFUSALS
     if (isStale) await chargeOnce()
     for (let running = this.#running.get(versionId); running; running = this.#running.get(versionId)) {
       if (running.key === key) return { ...(await running.response), replayed: true }
@@ -161,9 +162,16 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
       return await response
     } catch (error) {
       // The refusal has the more useful message, so it takes precedence over RATE_LIMITED.
-      if (isRefusal(error) && this.#refusals.add(versionId) > 1) await chargeOnce().catch(() => undefined)
+      if (isRefusal(error) && this.#countRefusal(versionId) > 1) await chargeOnce().catch(() => undefined)
       throw error
     }
+  }
+
+  #countRefusal(versionId: string): number {
+    const count = (this.#refusals.get(versionId) ?? 0) + 1
+    this.#refusals.set(versionId, count)
+    if (this.#refusals.size > MAX_REFUSED_VERSIONS) this.#refusals.delete(this.#refusals.keys().next().value!)
+    return count
   }
 
   /** Counts a version by its outcome; a repeated request counts nothing. */
@@ -360,7 +368,7 @@ export class Finalizer extends Component<FinalizerParts> implements AsyncDisposa
     isFirst: boolean,
   ): void {
     const { versions, precompressor, log } = this.parts
-    this.#refusals.clear(versionId)
+    this.#refusals.delete(versionId)
     const isComplete = site.liveVersionId === versionId && !isEncodable(version, site)
     if (!unchanged && !isComplete) precompressor.enqueue(slug, versionId)
     if (isFirst) return
@@ -482,25 +490,6 @@ async function takeUploads(
 async function saveDraft(tx: WriteTransaction, slug: string, now: number): Promise<void> {
   await tx.sites.update(slug, { isFinalized: true, updatedAt: now })
   await tx.notifyChanged(slug, 'outdated')
-}
-
-class Refusals {
-  readonly #counts = new Map<string, number>()
-
-  count(versionId: string): number {
-    return this.#counts.get(versionId) ?? 0
-  }
-
-  add(versionId: string): number {
-    const count = this.count(versionId) + 1
-    this.#counts.set(versionId, count)
-    if (this.#counts.size > MAX_REFUSED_VERSIONS) this.#counts.delete(this.#counts.keys().next().value!)
-    return count
-  }
-
-  clear(versionId: string): void {
-    this.#counts.delete(versionId)
-  }
 }
 
 /** Contract, "Serving" 2. The content never prevents serving the version. UNAVAILABLE when a file cannot be read. */

@@ -69,7 +69,10 @@ export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
     const version = await versions.byId(versionId)
     if (version?.state !== 'pending') return undefined
     const manifest = new ManifestFiles(version.slug, version.files)
-    if (generation === this.#generation) this.#remember(versionId, manifest)
+    if (generation !== this.#generation) return manifest
+    this.#manifests.set(versionId, manifest)
+    if (this.#manifests.size > MAX_CACHED_MANIFESTS)
+      this.#manifests.delete(this.#manifests.keys().next().value!)
     return manifest
   }
 
@@ -78,13 +81,6 @@ export class PendingManifestCache extends Component<Pick<Parts, 'store'>> {
     this.#generation++
     if (names === undefined) this.#manifests.clear()
     else for (const [id, { slug }] of this.#manifests) if (names.includes(slug)) this.#manifests.delete(id)
-  }
-
-  #remember(versionId: string, manifest: ManifestFiles): void {
-    this.#manifests.set(versionId, manifest)
-    if (this.#manifests.size <= MAX_CACHED_MANIFESTS) return
-    const [oldest] = this.#manifests.keys()
-    this.#manifests.delete(oldest!)
   }
 }
 

@@ -83,8 +83,7 @@ export class SignedUploadUrls extends Component<Pick<Parts, 'baseUrl' | 'secret'
     const [keyId, fileNumber = '', size = '', hash = '', signature, ...more] = (query.token ?? '').split('.')
     const [path, contentType, expires] = [segments.join('/'), query.ct ?? '', readExpiry(query)]
     const fields = { slug, versionId, path, claims: [fileNumber, size, hash], contentType, expires }
-    this.#verify({ slug, versionId }, keyId, more.length > 0 ? undefined : signature, fileFields(fields))
-    this.#refuseExpired(expires)
+    this.#verify(fields, keyId, more.length > 0 ? undefined : signature, fileFields(fields))
     return {
       slug,
       versionId,
@@ -100,8 +99,8 @@ export class SignedUploadUrls extends Component<Pick<Parts, 'baseUrl' | 'secret'
   verifyBundle(bundle: BundleUpload, query: UploadQuery): void {
     const [keyId, signature, ...more] = (query.token ?? '').split('.')
     const expires = readExpiry(query)
-    this.#verify(bundle, keyId, more.length > 0 ? undefined : signature, bundleFields(bundle, expires))
-    this.#refuseExpired(expires)
+    const fields = bundleFields(bundle, expires)
+    this.#verify({ ...bundle, expires }, keyId, more.length > 0 ? undefined : signature, fields)
   }
 
   #expiry(): number {
@@ -109,7 +108,7 @@ export class SignedUploadUrls extends Component<Pick<Parts, 'baseUrl' | 'secret'
   }
 
   #verify(
-    { slug, versionId }: BundleUpload,
+    { slug, versionId, expires }: BundleUpload & { expires: number },
     keyId: string | undefined,
     signature: string | undefined,
     fields: readonly (string | number)[],
@@ -126,9 +125,6 @@ export class SignedUploadUrls extends Component<Pick<Parts, 'baseUrl' | 'secret'
         'INVALID_UPLOAD_TOKEN',
         'Invalid upload URL: it was changed, or another server signed it',
       )
-  }
-
-  #refuseExpired(expires: number): void {
     if (this.parts.clock() / 1000 < expires) return
     throw new ApiError(
       'UPLOAD_EXPIRED',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { CaaRecords, Dns, DnsRecords } from '../../server/domains/dns/dns.ts'
+import type { CaaRecord, Dns, DnsRecords, LookupResult } from '../../server/domains/dns/dns.ts'
 import { resolverDns } from '../../server/domains/dns/resolver.ts'
 import { DAY_MS, SECOND_MS } from '../../server/lib/time.ts'
 import type { WriteTransaction } from '../../server/store/store.ts'
@@ -269,7 +269,7 @@ class SlowDns implements Dns {
     return { values: [] }
   }
 
-  async caa(): Promise<CaaRecords> {
+  async caa(): Promise<LookupResult<CaaRecord>> {
     return { records: [] }
   }
 }

@@ -286,7 +286,7 @@ const ROWS: readonly Row[] = [
 
   // Uploads (contract, "Publish")
   ['accepts an upload target with a wrong signature', 'server/publish/signed-uploads.ts', 'SignedUploadUrls.#verify', 'this.#signer.verify(fields, signature)', 'this.#signer.verify(fields, signature) !== undefined', UPLOADS, TARGETS],
-  ['accepts an upload target after its expiry', 'server/publish/signed-uploads.ts', 'SignedUploadUrls.#refuseExpired', 'if (this.parts.clock() / 1000 < expires) return', 'if (expires) return', UPLOADS],
+  ['accepts an upload target after its expiry', 'server/publish/signed-uploads.ts', 'SignedUploadUrls.#verify', 'if (this.parts.clock() / 1000 < expires) return', 'if (expires) return', UPLOADS, 'test/api/bundles.test.ts'],
   ['does not sign the content type of an upload', 'server/publish/signed-uploads.ts', 'fileFields', "return ['file', slug, versionId, path, ...claims, contentType, expires]", "return ['file', slug, versionId, path, ...claims, expires]", UPLOADS, TARGETS],
   ['signs the fields of a text without their lengths', 'server/lib/tokens.ts', 'encodeFields', 'return JSON.stringify(fields)', "return fields.join('\\n')", 'test/lib/signed-fields.test.ts'],
   ['records an upload whose size is not in the manifest', 'server/publish/pending-uploads.ts', 'ManifestFiles.has', 'if (this.#sizes[fileNumber] !== size) return false', '', TARGETS],
@@ -933,7 +933,6 @@ const ROWS: readonly Row[] = [
   ['answers a finalize that allows a secret with the result of a concurrent one that does not', 'server/publish/finalize.ts', 'identify', 'ifChanged, allowSecrets]', 'ifChanged]', 'test/api/secrets.test.ts'],
   ['publishes files unscanned that a stop of the service keeps from being scanned', 'server/publish/secrets/secret-scan.ts', 'SecretScan.#send', 'if (this.#process.isClosed) throw stopped()', '', 'test/api/secrets.test.ts'],
   ['makes a draft of an anonymous site live by its id alone, without the claim token, when live is left out of the request', 'server/publish/finalize.ts', 'assertMayPublishDraft', '{ live = true, claimToken }: FinalizeRequest', '{ live, claimToken }: FinalizeRequest', FINALIZE],
-  ['accepts a bundle of files at a signed target whose hour is over', 'server/publish/signed-uploads.ts', 'SignedUploadUrls.verifyBundle', 'bundleFields(bundle, expires))\n    this.#refuseExpired(expires)', 'bundleFields(bundle, expires))', 'test/api/bundles.test.ts'],
   ['keeps the title of a site when an update sends title: null', 'server/publish/stage.ts', 'mergeMetadata', 'request[field] === undefined ? request.viewer?.[field] : request[field]', 'request[field] ?? request.viewer?.[field]', 'test/api/update.test.ts'],
   ['replaces Vary: Accept-Encoding of a file by the Vary of _headers, so that shared caches mix up its encodings', 'server/site-rules/match/header-rules.ts', 'HeaderEditor.set', "!isSetCookie(name) && lower !== 'vary'", '!isSetCookie(name)', 'test/edge/headers.test.ts'],
   ['shows an expired anonymous site to its claim link instead of answering 410', 'server/sites/site.ts', 'Sites.claimPreview', 'const site = requireNotExpired(found, this.parts.clock())', 'const site = found', 'test/api/update.test.ts'],

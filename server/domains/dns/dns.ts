@@ -19,8 +19,9 @@ export interface CaaRecord {
   value: string
 }
 
-export interface CaaRecords {
-  records: readonly CaaRecord[]
+/** `error` is as of `DnsRecords`. */
+export interface LookupResult<T> {
+  records: readonly T[]
   error?: string
 }
 
@@ -38,5 +39,5 @@ export interface Dns {
   txt(name: string): Promise<DnsRecords>
 
   /** CAA records of the name or of its alias target, and not of names above: at most 100. */
-  caa(name: string): Promise<CaaRecords>
+  caa(name: string): Promise<LookupResult<CaaRecord>>
 }

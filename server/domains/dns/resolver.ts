@@ -1,18 +1,13 @@
 import { promises } from 'node:dns'
 import { DEADLINES } from '../../lib/deadlines.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
-import type { CaaRecord, CaaRecords, Dns, DnsRecords } from './dns.ts'
+import type { CaaRecord, Dns, DnsRecords, LookupResult } from './dns.ts'
 
 interface ResolverOptions {
   /** In the form of `Resolver.setServers` of node:dns; empty for those of the system. */
   servers: readonly string[]
   /** For each call, at most 10,000. */
   timeoutMs?: number
-}
-
-interface LookupResult<T> {
-  records: readonly T[]
-  error?: string
 }
 
 /** Looks up records until the signal aborts; never throws. */
@@ -86,7 +81,11 @@ async function resolveTxt(name: string, lookUp: LookUp, signal: AbortSignal): Pr
   return limitValues(values, 'TXT records', [result])
 }
 
-async function resolveCaa(name: string, lookUp: LookUp, signal: AbortSignal): Promise<CaaRecords> {
+async function resolveCaa(
+  name: string,
+  lookUp: LookUp,
+  signal: AbortSignal,
+): Promise<LookupResult<CaaRecord>> {
   const { records, error } = await lookUp<Record<string, unknown>>(name, 'CAA', signal)
   const tooMany = records.length > MAX_VALUES ? `it has more than ${MAX_VALUES} CAA records` : undefined
   const problem = error ?? tooMany

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { ListenError, listenOn } from '../../../packages/http-server/ports.ts'
-import { openPort } from '../../config/open-port.ts'
+import { ListenError } from '../../../packages/http-server/ports.ts'
+import { probePort } from '../../config/open-port.ts'
 import type { Config } from '../../config/settings.ts'
 import { attempt } from '../../lib/attempt.ts'
 import { fetchJson } from '../../lib/fetch-json.ts'
@@ -44,9 +43,7 @@ interface WantedPort {
 async function checkPort({ host, port, setting, isRunning }: WantedPort): Promise<CheckResult> {
   const name = 'port'
   try {
-    const opening = listenOn({ host, port, shared: false }, () => createServer())
-    const probes = await openPort(setting, opening)
-    await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
+    await probePort(setting, host, port)
     return ok(name, `${setting}: ${port === 0 ? 'any port' : port} on ${host} is free`)
   } catch (error) {
     const { message } = error as Error

@@ -17,6 +17,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
+import { Component } from '../../lib/component.ts'
 import { parseJsonObject } from '../../lib/json-object.ts'
 import type { Log } from '../../lib/log.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
@@ -120,23 +121,20 @@ export class OtlpTracer implements Tracer {
   }
 
   #begin(options: SpanOptions): LazySpan {
-    return new LazySpan(this.#tracer, options, this.#current.getStore())
+    return new LazySpan({ tracer: this.#tracer, options, parent: this.#current.getStore() })
   }
 }
 
+interface LazySpanParts {
+  tracer: OtlpApi
+  options: SpanOptions
+  parent: LazySpan | undefined
+}
+
 /** Begins when it was made, and exists once it is used: work that returns immediately has no span. */
-class LazySpan implements Span {
-  readonly #tracer: OtlpApi
-  readonly #options: SpanOptions
-  readonly #parent: LazySpan | undefined
+class LazySpan extends Component<LazySpanParts> implements Span {
   readonly #startedAt = performance.now()
   #span: OtlpSpan | undefined
-
-  constructor(tracer: OtlpApi, options: SpanOptions, parent: LazySpan | undefined) {
-    this.#tracer = tracer
-    this.#options = options
-    this.#parent = parent
-  }
 
   setName(name: string): void {
     this.#get().updateName(name)
@@ -156,12 +154,11 @@ class LazySpan implements Span {
 
   #get(): OtlpSpan {
     if (this.#span) return this.#span
-    const { name, kind, attributes = {}, traceparent } = this.#options
-    const context = this.#parent
-      ? trace.setSpan(ROOT_CONTEXT, this.#parent.#get())
-      : remoteContext(traceparent)
+    const { tracer, parent } = this.parts
+    const { name, kind, attributes = {}, traceparent } = this.parts.options
+    const context = parent ? trace.setSpan(ROOT_CONTEXT, parent.#get()) : remoteContext(traceparent)
     const options = { startTime: this.#startedAt, attributes, kind: kind ? KINDS[kind] : SpanKind.INTERNAL }
-    this.#span = this.#tracer.startSpan(name, options, context)
+    this.#span = tracer.startSpan(name, options, context)
     return this.#span
   }
 }

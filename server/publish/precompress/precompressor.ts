@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { constants } from 'node:os'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { StoredFile } from '../../../protocol/manifest/manifest.ts'
-import type { BlobLocation } from '../../blobs/blobs.ts'
 import { isDamage } from '../../blobs/damage.ts'
-import { type Encoding, shouldPrecompress } from '../../blobs/encoding.ts'
+import { type Encoding, shouldPrecompress, storeEncodings } from '../../blobs/encoding.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError } from '../../lib/errors.ts'
 import { WorkerProcess } from '../../lib/worker-process.ts'
@@ -218,10 +217,7 @@ export class Precompressor extends Component<PrecompressorParts> implements Asyn
     const { blobs } = this.parts
     const encodings = await this.#compress(file).catch((error: unknown) => this.#countFailure(file, error))
     if (!encodings) return undefined
-    const locations: Record<Encoding, BlobLocation | null> = { br: null, zstd: null, gzip: null }
-    const stored = encodings.size === 0 ? [] : await blobs.putTogether([...encodings.values()])
-    for (const [index, encoding] of [...encodings.keys()].entries()) locations[encoding] = stored[index]!
-    return { hash: file.hash, ...locations }
+    return { hash: file.hash, ...(await storeEncodings(blobs, encodings)) }
   }
 
   async #compress(file: PrecompressionCandidate): Promise<Map<Encoding, Buffer>> {
