@@ -1,4 +1,5 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
+import { listPages } from '../lib/list-pages.ts'
 import { repeatUntilEmpty } from '../lib/repeat-until-empty.ts'
 import { DAY_MS } from '../lib/time.ts'
 import type { Parts } from '../parts.ts'
@@ -48,30 +49,24 @@ export async function truncateVisits(options: VisitSweepParts): Promise<number> 
 
 async function truncateDay({ store }: VisitSweepParts, day: number): Promise<number> {
   let folded = 0
-  for (let after = ''; ; ) {
-    const slugs = await store.read.visits.visitedOn(day, after, SITES_PER_QUERY)
-    const last = slugs.at(-1)
-    if (last === undefined) return folded
-    after = last
+  for await (const slugs of listPages((after) => store.read.visits.visitedOn(day, after, SITES_PER_QUERY))) {
     for (const slug of await store.read.visits.sitesOverNameLimit(slugs, day, MAX_NAMES_PER_PAST_DAY))
       folded += await store.write('relaxed', INDEPENDENT, (tx) =>
         tx.visits.truncateNames(slug, day, MAX_NAMES_PER_PAST_DAY),
       )
     await turnOfTheLoop()
   }
+  return folded
 }
 
 async function deleteVisitsOfDeletedSites({ store }: VisitSweepParts): Promise<number> {
   let dropped = 0
-  for (let after = ''; ; ) {
-    const slugs = await store.read.visits.sitesWithVisits(after, SITES_PER_QUERY)
-    const last = slugs.at(-1)
-    if (last === undefined) return dropped
-    after = last
+  for await (const slugs of listPages((after) => store.read.visits.sitesWithVisits(after, SITES_PER_QUERY))) {
     for (const slug of await store.read.visits.deletedAmong(slugs))
       dropped += await repeatUntilEmpty(() =>
         store.write('relaxed', INDEPENDENT, (tx) => tx.visits.deleteSite(slug)),
       )
     await turnOfTheLoop()
   }
+  return dropped
 }

@@ -1,4 +1,5 @@
 import { generateKey } from '../../packages/acme-client/jws.ts'
+import { listPages } from '../lib/list-pages.ts'
 import { type SecretBox, UndecryptableError } from '../lib/secret-box.ts'
 import type { Parts } from '../parts.ts'
 import { emptyCertificate } from '../store/tables/certificates.ts'
@@ -40,12 +41,8 @@ export async function reencryptKeys(options: ReencryptOptions): Promise<Reencryp
   const { read } = options.store
   for (const directory of await read.acme.directories())
     replaced.push(await reencryptAccount(options, directory))
-  for (let after = ''; ; ) {
-    const names = await read.certificates.names(after, NAMES_PER_READ)
+  for await (const names of listPages((after) => read.certificates.names(after, NAMES_PER_READ)))
     for (const name of names) replaced.push(...(await reencryptCertificate(options, name)))
-    if (names.length < NAMES_PER_READ) break
-    after = names.at(-1)!
-  }
   return {
     encrypted: replaced.filter((key) => typeof key === 'string').length,
     discarded: replaced.filter((key) => key === null).length,

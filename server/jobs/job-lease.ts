@@ -1,3 +1,4 @@
+import { Component } from '../lib/component.ts'
 import { MINUTE_MS } from '../lib/time.ts'
 import { INDEPENDENT, type Store } from '../store/store.ts'
 import type { Lease } from '../store/tables/nodes.ts'
@@ -11,6 +12,12 @@ interface JobLeaseOptions {
   intervalMs: number
   /** Ends the job when its process stops. */
   signal?: AbortSignal
+}
+
+interface AcquiredLease extends JobLeaseOptions {
+  lease: Lease
+  startedAt: number
+  durationMs: number
 }
 
 /** A node that crashed delays its job for this time. */
@@ -31,13 +38,11 @@ export class LeaseLostError extends Error {
  * ended. `store` is the one for the job: no write succeeds in it after another node has acquired the lease, and neither a
  * read nor a write begins after the signal, so that the job ends at its next step.
  */
-export class JobLease implements AsyncDisposable {
-  readonly store: Store
-  readonly startedAt: number
-  readonly #options: JobLeaseOptions
-  readonly #durationMs: number
-  #lease: Lease
-  #timer: NodeJS.Timeout | undefined
+export class JobLease extends Component<AcquiredLease> implements AsyncDisposable {
+  readonly store = this.#fence(this.parts.store)
+  readonly startedAt = this.parts.startedAt
+  #lease = this.parts.lease
+  #timer: NodeJS.Timeout | undefined = this.#scheduleRenewal()
 
   /** Acquires the lease by one statement; returns that of the other node that holds it. */
   static async acquire(options: JobLeaseOptions): Promise<JobLease | Lease> {
@@ -51,25 +56,13 @@ export class JobLease implements AsyncDisposable {
         now + Math.max(MAX_DURATION_MS, MIN_INTERVAL_PART * intervalMs),
       ),
     )
-    return lease.holder === holder ? new JobLease(options, { lease, startedAt: now, durationMs }) : lease
-  }
-
-  private constructor(
-    options: JobLeaseOptions,
-    { lease, startedAt, durationMs }: { lease: Lease; startedAt: number; durationMs: number },
-  ) {
-    this.#options = options
-    this.#lease = lease
-    this.#durationMs = durationMs
-    this.startedAt = startedAt
-    this.store = this.#fence(options.store)
-    this.#scheduleRenewal()
+    return lease.holder === holder ? new JobLease({ ...options, lease, startedAt: now, durationMs }) : lease
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const { store, clock, intervalMs, signal } = this.#options
+    const { store, clock, intervalMs, signal } = this.parts
     const dueAt = signal?.aborted ? 0 : this.startedAt + MIN_INTERVAL_PART * intervalMs
     const until = Math.max(dueAt, clock())
     if (this.#lease.until !== until)
@@ -77,7 +70,7 @@ export class JobLease implements AsyncDisposable {
   }
 
   #fence(store: Store): Store {
-    const { signal } = this.#options
+    const { signal } = this.parts
     const write: Store['write'] = async (durability, scope, work) => {
       signal?.throwIfAborted()
       return store.write(durability, scope, async (tx) => {
@@ -97,21 +90,20 @@ export class JobLease implements AsyncDisposable {
   }
 
   #renewed(): Lease {
-    this.#lease = { ...this.#lease, until: this.#options.clock() + this.#durationMs }
+    this.#lease = { ...this.#lease, until: this.parts.clock() + this.parts.durationMs }
     return this.#lease
   }
 
-  #scheduleRenewal(): void {
-    this.#timer = setTimeout(() => void this.#renew(), this.#durationMs / 3)
-    this.#timer.unref()
+  #scheduleRenewal(): NodeJS.Timeout {
+    return setTimeout(() => void this.#renew(), this.parts.durationMs / 3).unref()
   }
 
   /** After a failed renewal the next one may succeed; a lost lease stays lost. */
   async #renew(): Promise<void> {
     const lease = this.#renewed()
-    const isHeld = await this.#options.store
+    const isHeld = await this.parts.store
       .execute('relaxed', ({ leases }) => leases.extend(lease))
       .catch(() => true)
-    if (isHeld && this.#timer) this.#scheduleRenewal()
+    if (isHeld && this.#timer) this.#timer = this.#scheduleRenewal()
   }
 }

@@ -1,3 +1,4 @@
+import { listPages } from '../lib/list-pages.ts'
 import type { Parts } from '../parts.ts'
 import { sumVersions } from '../sites/version.ts'
 import type { Store } from '../store/store.ts'
@@ -28,10 +29,14 @@ export async function recountUsage({ store, log }: Pick<Parts, 'store' | 'log'>)
 
 /** All anonymous sites last: they are the sum of their networks. */
 async function* listHolders(store: Store): AsyncGenerator<string> {
-  for await (const id of listPages((after) => store.read.accounts.ids(after, HOLDERS_PER_PAGE)))
-    yield accountHolder(id)
-  yield* listPages((after) => store.read.usage.listNetworks(after || networkHolder(''), HOLDERS_PER_PAGE))
+  for await (const ids of listPages((after) => store.read.accounts.ids(after, HOLDERS_PER_PAGE)))
+    yield* ids.map(accountHolder)
+  for await (const networks of listNetworks(store)) yield* networks
   yield ANONYMOUS
+}
+
+function listNetworks(store: Store): AsyncGenerator<string[]> {
+  return listPages((after) => store.read.usage.listNetworks(after || networkHolder(''), HOLDERS_PER_PAGE))
 }
 
 /** Undefined for all anonymous sites. */
@@ -84,21 +89,10 @@ async function sumBytes(store: Store, slugs: readonly string[], which: HeldSites
 }
 
 async function removeEmptyNetworks(store: Store): Promise<void> {
-  for (let after = networkHolder(''); ; ) {
-    const last = (await store.read.usage.listNetworks(after, HOLDERS_PER_PAGE)).at(-1)
-    if (last === undefined) return
-    const from = after
+  let after = networkHolder('')
+  for await (const networks of listNetworks(store)) {
+    const [from, last] = [after, networks.at(-1)!]
     await store.execute('relaxed', ({ usage }) => usage.removeEmptyNetworks(from, last))
-    after = last
-  }
-}
-
-async function* listPages(read: (after: string) => Promise<string[]>): AsyncGenerator<string> {
-  for (let after = ''; ; ) {
-    const page = await read(after)
-    yield* page
-    const last = page.at(-1)
-    if (last === undefined) return
     after = last
   }
 }

@@ -86,30 +86,6 @@ export async function pruneActivity(store: Store): Promise<number> {
   return deleted
 }
 
-async function readActivity({ activity }: Queries, range: ActivityRange, now: number): Promise<Activity> {
-  const { length, width, interval } = RANGES[range]
-  const last = Math.floor(now / interval) * interval
-  const from = last - length + interval
-  const sums = new Map<string, number>()
-  for (const { at, name, sum } of await activity.series({ width, from, interval }))
-    sums.set(`${at} ${name}`, sum)
-  const points = Array.from({ length: length / interval }, (_, index) => {
-    const at = from + index * interval
-    const read = (name: CountName) => sums.get(`${at} ${name}`) ?? 0
-    return {
-      at: toIso(at),
-      visits: read('visits'),
-      requests: read('requests'),
-      bytes: read('bytes'),
-      errors: read('errors'),
-      publishes: read('publishes'),
-      storeOperations: read('storeOperations'),
-      storeMilliseconds: read('storeMicroseconds') / Math.max(1, read('storeOperations')) / 1000,
-    }
-  })
-  return { range, intervalSeconds: interval / 1000, points }
-}
-
 async function readTotals(
   { activity }: Queries,
   now: number,
@@ -184,8 +160,28 @@ export class Overviews extends Component<OverviewParts> {
     }
   }
 
-  activity(range: ActivityRange): Promise<Activity> {
-    const { store } = this.parts
-    return readActivity(store.read, range, store.clock())
+  async activity(range: ActivityRange): Promise<Activity> {
+    const { read, clock } = this.parts.store
+    const { length, width, interval } = RANGES[range]
+    const last = Math.floor(clock() / interval) * interval
+    const from = last - length + interval
+    const sums = new Map<string, number>()
+    for (const { at, name, sum } of await read.activity.series({ width, from, interval }))
+      sums.set(`${at} ${name}`, sum)
+    const points = Array.from({ length: length / interval }, (_, index) => {
+      const at = from + index * interval
+      const count = (name: CountName) => sums.get(`${at} ${name}`) ?? 0
+      return {
+        at: toIso(at),
+        visits: count('visits'),
+        requests: count('requests'),
+        bytes: count('bytes'),
+        errors: count('errors'),
+        publishes: count('publishes'),
+        storeOperations: count('storeOperations'),
+        storeMilliseconds: count('storeMicroseconds') / Math.max(1, count('storeOperations')) / 1000,
+      }
+    })
+    return { range, intervalSeconds: interval / 1000, points }
   }
 }

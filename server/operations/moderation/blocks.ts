@@ -8,6 +8,7 @@ import {
 import { EMPTY_HASH } from '../../../protocol/manifest/empty-files.ts'
 import { Component } from '../../lib/component.ts'
 import { ApiError, invalidField } from '../../lib/errors.ts'
+import { listPages } from '../../lib/list-pages.ts'
 import { repeatUntilEmpty } from '../../lib/repeat-until-empty.ts'
 import type { Parts } from '../../parts.ts'
 import { INDEPENDENT, type Store } from '../../store/store.ts'
@@ -102,15 +103,12 @@ export class Blocks extends Component<Pick<Parts, 'store' | 'clock'>> {
   /** After the write: a popular file may be in any number of sites. A repeated action completes it. */
   async #invalidateSitesWith({ kind, value }: Pick<Block, 'kind' | 'value'>): Promise<void> {
     if (kind !== 'hash') return
-    for (let after = ''; ; ) {
-      const slugs = await this.parts.store.read.blobs.referencingSites([value], after, SITES_PER_WRITE)
-      if (slugs.length > 0)
-        await this.parts.store.write('durable', INDEPENDENT, async (tx) => {
-          for (const slug of slugs) await tx.notifyChanged(slug)
-        })
-      if (slugs.length < SITES_PER_WRITE) return
-      after = slugs.at(-1)!
-    }
+    const { store } = this.parts
+    const find = (after: string) => store.read.blobs.referencingSites([value], after, SITES_PER_WRITE)
+    for await (const slugs of listPages(find))
+      await store.write('durable', INDEPENDENT, async (tx) => {
+        for (const slug of slugs) await tx.notifyChanged(slug)
+      })
   }
 }
 

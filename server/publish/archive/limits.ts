@@ -4,6 +4,7 @@ import { formatLimit, formatNumber } from '../../../protocol/format.ts'
 import { IgnoreFileError, invalidIgnoreFile } from '../../../protocol/ignore/default-rules.ts'
 import type { Exclusion } from '../../../protocol/ignore/exclusions.ts'
 import { NOT_UTF8, sanitizePath } from '../../../protocol/manifest/paths.ts'
+import { Component } from '../../lib/component.ts'
 import { ApiError, validationError } from '../../lib/errors.ts'
 
 /** Sizes are decompressed bytes of files. */
@@ -29,24 +30,19 @@ const MAX_EXCLUSIONS_PER_FILE = 4
 const MIN_RECORD_BYTES = 512
 
 /** Engines reserve before they read a file and return no more bytes than reserved: a false size gains nothing. */
-export class ArchiveLimits {
+export class ArchiveLimits extends Component<ArchiveLimitValues> {
   /** By path; a later file of this path replaces a link. */
   readonly links = new Map<string, ArchiveLink>()
   readonly notes: string[] = []
   readonly #excluded = new Map<string, Exclusion>()
-  readonly #limits: ArchiveLimitValues
   readonly #misnamed = new Set<string>()
   #files = 0
   #bytes = 0
   #overhead = 0
 
-  constructor(limits: ArchiveLimitValues) {
-    this.#limits = limits
-  }
-
   /** Maximum bytes of an archive within the limits: incompressible contents and overhead. */
   get wireBytes(): number {
-    return this.#limits.wireBytes ?? Math.ceil(this.#limits.totalBytes * 1.001) + this.#overheadLimit
+    return this.parts.wireBytes ?? Math.ceil(this.parts.totalBytes * 1.001) + this.#overheadLimit
   }
 
   /** A folder once, however many files it holds. */
@@ -56,7 +52,7 @@ export class ArchiveLimits {
 
   /** Undefined where every file is published. */
   get selection(): FolderSelection | undefined {
-    return this.#limits.selection
+    return this.parts.selection
   }
 
   /** Excludes and counts a file, or a folder with a final `/`, because of its name; false for one to be read. */
@@ -74,7 +70,7 @@ export class ArchiveLimits {
     if (this.selection.isIgnoreFile(link.path)) throw toRefusal(invalidIgnoreFile(link.path))
     this.#assertPathLength(link.target)
     this.links.set(link.path, link)
-    const { files } = this.#limits
+    const { files } = this.parts
     if (this.links.size > files)
       throw archiveTooLarge(`The archive has too many links. The limit is ${formatNumber(files)} per site.`)
     return true
@@ -90,7 +86,7 @@ export class ArchiveLimits {
   admit(path: string, size: number): void {
     this.#checkName(path)
     this.links.delete(path)
-    const { files, fileBytes } = this.#limits
+    const { files, fileBytes } = this.parts
     if (++this.#files > files)
       throw archiveTooLarge(`The archive has too many files. The limit is ${formatNumber(files)} per site.`)
     if (size > fileBytes)
@@ -134,34 +130,34 @@ export class ArchiveLimits {
 
   #exclude(exclusion: Exclusion, size: number): void {
     this.#excluded.set(exclusion.path, exclusion)
-    const max = this.#limits.files * MAX_EXCLUSIONS_PER_FILE
+    const max = this.parts.files * MAX_EXCLUSIONS_PER_FILE
     if (this.#excluded.size > max)
       throw archiveTooLarge(`The archive has too many excluded files. The limit is ${formatNumber(max)}.`)
     this.#charge(size)
   }
 
   get #overheadLimit(): number {
-    return MAX_OVERHEAD_BYTES + this.#limits.files * OVERHEAD_BYTES_PER_FILE
+    return MAX_OVERHEAD_BYTES + this.parts.files * OVERHEAD_BYTES_PER_FILE
   }
 
   #charge(size: number): void {
     this.#bytes += size
-    if (this.#bytes > this.#limits.totalBytes) {
+    if (this.#bytes > this.parts.totalBytes) {
       throw archiveTooLarge(
-        `The total size is too large. The limit is ${formatLimit(this.#limits.totalBytes)} per site.`,
+        `The total size is too large. The limit is ${formatLimit(this.parts.totalBytes)} per site.`,
       )
     }
   }
 
   /** Throws for a name that no code page makes short enough, before it is decoded. */
   assertNameLength(name: Buffer): void {
-    const max = this.#limits.pathCharacters
+    const max = this.parts.pathCharacters
     if (name.length > 4 * max)
       throw entryError(name.toString('latin1', 0, max), `must have at most ${max} characters`)
   }
 
   #assertPathLength(path: string): void {
-    const max = this.#limits.pathCharacters
+    const max = this.parts.pathCharacters
     if (path.length <= max || [...path].length <= max) return
     throw entryError(path, `must have at most ${max} characters, not ${[...path].length}`)
   }
