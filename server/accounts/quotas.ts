@@ -110,7 +110,8 @@ export class Quotas extends Component<QuotasOptions> {
   }
 
   /** The refused write has left nothing behind. */
-  async #noticeRefusal(store: Store, { accountId, quota: { quota, used, limit } }: AccountQuotaError) {
+  async #noticeRefusal(store: Store, { accountId, details }: AccountQuotaError) {
+    const { quota, used, limit } = details
     const createdAt = this.parts.clock()
     const part = quota === 'account-sites' ? 'sites' : 'bytes'
     const event = { kind: 'limit-reached', part, percent: 100, used, limit, refused: true } as const
@@ -188,17 +189,16 @@ async function quotaExceeded(
       : `${subject} has ${formatBytes(used)} of ${formatLimit(limit)}, and this publish needs ${formatBytes(requested)} more`
   return ownerId === null
     ? new ApiError('QUOTA_EXCEEDED', message, { details, hint: describeRoom(details) })
-    : new AccountQuotaError(message, { accountId: ownerId, quota: details })
+    : new AccountQuotaError(message, ownerId, details)
 }
 
 class AccountQuotaError extends ApiError {
   readonly accountId: string
-  readonly quota: QuotaDetails
+  declare readonly details: QuotaDetails
 
-  constructor(message: string, { accountId, quota }: { accountId: string; quota: QuotaDetails }) {
-    super('QUOTA_EXCEEDED', message, { details: quota, hint: describeRoom(quota) })
+  constructor(message: string, accountId: string, details: QuotaDetails) {
+    super('QUOTA_EXCEEDED', message, { details, hint: describeRoom(details) })
     this.accountId = accountId
-    this.quota = quota
   }
 }
 

@@ -1,4 +1,5 @@
 import { promises } from 'node:dns'
+import { addAbortListener } from 'node:events'
 import { DEADLINES } from '../../lib/deadlines.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import type { CaaRecord, Dns, DnsRecords, LookupResult } from './dns.ts'
@@ -125,14 +126,11 @@ async function query<T>(
   for (let first = 0; first < all.length && !signal.aborted; first++) {
     const resolver = new promises.Resolver({ timeout, tries: TRIES_PER_SERVER })
     resolver.setServers(all.slice(first))
-    const cancel = () => resolver.cancel()
-    signal.addEventListener('abort', cancel)
+    using _ = addAbortListener(signal, () => resolver.cancel())
     try {
       return { records: (await resolver.resolve(name, type)) as T[] }
     } catch (error) {
       code = (error as NodeJS.ErrnoException).code ?? 'EBADRESP'
-    } finally {
-      signal.removeEventListener('abort', cancel)
     }
     if (NO_RECORD_CODES.includes(code)) return { records: [] }
     if (TIMEOUT_CODES.includes(code)) break

@@ -16,10 +16,8 @@ export function observeStore(store: Store, telemetry: Telemetry): Store {
   const { metrics } = telemetry
   const durations = (kind: 'read' | 'write') => (outcome: Outcome) =>
     metrics.histogram('slipway_store_operation_duration_seconds', { kind, outcome })
-  const [observeRead, observeWrite] = [
-    observer(telemetry, durations('read')),
-    observer(telemetry, durations('write')),
-  ]
+  const observeRead = observer(telemetry, durations('read'))
+  const observeWrite = observer(telemetry, durations('write'))
   const groups = QUERY_GROUPS.map((group) => [
     group,
     observeMethods(store.read[group], (method) => {

@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { addAbortListener, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { Component } from '../../lib/component.ts'
 import { toPlainLine } from '../../lib/plain-line.ts'
@@ -47,19 +47,17 @@ export class ClamdScanner extends Component<ClamdAddress> implements Scanner {
 class ClamdConnection implements Disposable {
   readonly reply: Promise<string>
   readonly #socket: Socket
+  readonly #listener: Disposable
 
   constructor(address: ClamdAddress, signal: AbortSignal) {
     this.#socket = connect(address)
-    signal.addEventListener('abort', this.#abort, { once: true })
-    if (signal.aborted) this.#abort()
-    this.#signal = signal
+    this.#listener = addAbortListener(signal, () =>
+      this.#socket.destroy(new Error('clamd did not answer in time')),
+    )
     this.reply = readReply(this.#socket)
     // A failed write has the same cause.
     this.reply.catch(() => undefined)
   }
-
-  readonly #signal: AbortSignal
-  readonly #abort = () => this.#socket.destroy(new Error('clamd did not answer in time'))
 
   async writeChunk(bytes: Buffer): Promise<void> {
     const length = Buffer.alloc(4)
@@ -74,7 +72,7 @@ class ClamdConnection implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#signal.removeEventListener('abort', this.#abort)
+    this.#listener[Symbol.dispose]()
     this.#socket.destroy()
   }
 }
