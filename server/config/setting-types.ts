@@ -357,14 +357,9 @@ export function bucketUrl(description: string): SettingType<string> {
 }
 
 export function backupTarget(description: string): SettingType<string> {
-  return define('', description, (given) => {
-    try {
-      if (given.startsWith('s3:')) parseBucketUrl(given)
-    } catch (error) {
-      throw new Error(`it ${(error as Error).message}`)
-    }
-    return given
-  })
+  const parse = (given: string) => given.startsWith('s3:') && parseBucketUrl(given)
+  const { secret: _, ...setting } = parsedUrl(description, parse)
+  return setting
 }
 
 /** Never shown: it may have a password, even where it must not. `parse` throws a sentence without a subject. */

@@ -57,16 +57,17 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
    * progress. Undefined when it was deleted.
    */
   async verifyNow(row: Domain): Promise<Domain | undefined> {
-    const { clock } = this.parts
+    const { clock, store } = this.parts
     if (row.checkedAt !== null && isWithin(MIN_CHECK_INTERVAL_MS, row.checkedAt, clock())) return row
     const name = `${row.accountId} ${row.domain}`
     const inFlight = this.#inFlight.get(name)
     if (inFlight) return inFlight
     if (!this.#shares.canRun(row.accountId)) return row
     const hasExpired = row.status === 'pending' && row.nextCheckAt === null
-    const check = this.#shares.run(row.accountId, () =>
-      this.#verifyStillDue(hasExpired ? { ...row, pendingSince: restartedAt(clock()) } : row),
-    )
+    const check = this.#shares.run(row.accountId, async () => {
+      await this.#verify(hasExpired ? { ...row, pendingSince: restartedAt(clock()) } : row)
+      return store.read.domains.find(row.accountId, row.domain)
+    })
     this.#inFlight.set(name, check)
     return check.finally(() => this.#inFlight.delete(name))
   }
@@ -109,11 +110,6 @@ export class DomainVerifier extends Component<DomainVerifierOptions> {
       if (piece.length < limit) break
     }
     return changed
-  }
-
-  async #verifyStillDue(row: Domain): Promise<Domain | undefined> {
-    await this.#verify(row)
-    return this.parts.store.read.domains.find(row.accountId, row.domain)
   }
 
   /** Returns whether the name became active or pending: only that must be flushed to the disk. */
