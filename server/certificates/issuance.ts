@@ -169,10 +169,8 @@ export class Issuance extends Component<IssuingDeps> {
         countOnce({ tx, directory }, 'certificate', { name, order: order!.url }, clock()),
       )
     attempt.mayBeIssued = true
-    attempt.order = await acme.finalize(
-      order!,
-      await this.#codec.request(certificateNames(name), attempt.key!),
-    )
+    const request = await this.#codec.request(certificateNames(name), attempt.key!)
+    attempt.order = await acme.finalize(order!, request)
     return 'issued'
   }
 

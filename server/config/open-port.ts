@@ -12,10 +12,8 @@ export async function openPort<T>(setting: string, opening: Promise<T>): Promise
 
 /** Listens on a port and closes it again; returns its number. A ListenError as of `openPort`. */
 export async function probePort(setting: string, host: string, port: number): Promise<number> {
-  const probes = await openPort(
-    setting,
-    listenOn({ host, port, shared: false }, () => createServer()),
-  )
+  const opening = listenOn({ host, port, shared: false }, () => createServer())
+  const probes = await openPort(setting, opening)
   const free = getPort(probes[0])
   await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))))
   return free
