@@ -5,6 +5,7 @@ import { Sites } from '../../server/sites/site.ts'
 import { UrlBuilder } from '../../server/sites/urls.ts'
 import type { Store } from '../../server/store/store.ts'
 import type { Account as StoredAccount } from '../../server/store/tables/accounts.ts'
+import { accountHolder } from '../../server/store/tables/usage.ts'
 import { readBlob } from '../blobs/bytes.ts'
 import { domainRow } from '../store/rows.ts'
 import { withMethods } from '../store/with-methods.ts'
@@ -39,6 +40,9 @@ describe('deleting an account', () => {
     const site = await api.publish(client, { 'index.html': 'left behind' })
     const draft = await api.publish(client, { 'index.html': 'a draft' }, { live: false })
     const pending = await api.create(client, { 'index.html': 'never uploaded' })
+    const trashed = await api.publish(client, { 'index.html': 'in the trash' })
+    await client.delete(trashed.slug)
+    await client.createTrust({ forge: 'github', repository: 'ann/bakery', site: site.slug, branch: 'main' })
     const signedIn = await browser(api, account)
     const { id } = (await findAccount(account))!
 
@@ -50,17 +54,21 @@ describe('deleting an account', () => {
     assert.equal((await api.request('GET', '/api/v1/me', { headers: signedIn.headers })).status, 401)
     assert.equal(await findAccount(account), undefined)
     const operator = await api.operator()
-    const { sites, versions, counters } = operator.store.read
+    const { sites, versions, counters, trusts, usage } = operator.store.read
     assert.deepEqual(await sites.byOwner(id, { limit: 10 }), [])
-    for (const { slug } of [site, draft, pending]) {
+    for (const { slug } of [site, draft, pending, trashed]) {
       assert.equal((await sites.bySlug(slug))?.deletionReason, 'deleted', 'the slug is never given out again')
       assert.deepEqual(await versions.bySlug(slug), [])
     }
+    assert.equal((await sites.bySlug(trashed.slug))?.keptUntil, null)
+    assert.deepEqual(await trusts.list(id), [])
+    assert.deepEqual(await usage.find(accountHolder(id)), { bytes: 0, sites: 0, revision: 0 })
     const hour = Math.floor(api.clock.now / HOUR_MS) * HOUR_MS
     assert.equal(await counters.value(`account:${id}`, hour), 0)
     api.pass(DAY_MS)
     await api.sweep('blobs')
-    assert.equal(await readBlob(operator, sha256('left behind')), undefined)
+    for (const content of ['left behind', 'in the trash'])
+      assert.equal(await readBlob(operator, sha256(content)), undefined)
   })
 
   test('deletes nothing of other accounts, nor blobs that others reference', async () => {

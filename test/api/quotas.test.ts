@@ -4,7 +4,7 @@ import type { Exceptions } from '../../protocol/api/account.schema.ts'
 import type { AuditPage } from '../../protocol/api/admin/audit.schema.ts'
 import type { QuotaDetails } from '../../protocol/api/errors.schema.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
-import { ANONYMOUS, accountHolder } from '../../server/store/tables/usage.ts'
+import { ANONYMOUS } from '../../server/store/tables/usage.ts'
 import { zip } from '../archive/zip-file.ts'
 import { anySeed, Random } from '../support/random.ts'
 import { administrator } from './administrator.ts'
@@ -286,15 +286,6 @@ describe('what an account holds', () => {
     await api.publish(other.client, { 'copy.html': (await api.visit(siteUrl)).text })
     await owner.client.delete(slug, { permanent: true })
     assert.deepEqual(await holding(owner), [0, 0])
-  })
-
-  test('a deleted account leaves no count behind', async () => {
-    const owner = await api.account()
-    const { id } = (await (await api.operator()).store.read.accounts.byEmail(owner.email))!
-    await api.publish(owner.client, page('one'))
-    await owner.client.deleteAccount(owner.email)
-    const { store } = await api.operator()
-    assert.deepEqual(await store.read.usage.find(accountHolder(id)), { bytes: 0, sites: 0, revision: 0 })
   })
 })
 

@@ -95,6 +95,8 @@ describe('an attacker who requests all codes of an hour', () => {
           index < 5 ? 200 : 429,
           email,
         )
+    api.pass(HOUR_MS)
+    assert.equal((await requestCode(`${tagged}@gmail.com`, { address: HOME })).status, 200)
   })
 
   test('shares no limit between addresses that differ at their provider', async () => {
@@ -173,17 +175,5 @@ describe('an attacker who enters wrong codes', () => {
     const { code } = await mailed(email, { address: ELSEWHERE })
     for (const address of known) await verifyOften({ email, code: WRONG }, address, 75)
     assert.equal(await verify({ email, code }, ELSEWHERE), 200)
-  })
-
-  test('gets the same response for an unknown attempt as for any wrong code', async () => {
-    const email = newEmail()
-    const { attempt, code } = await mailed(email, { address: HOME })
-    const path = '/api/auth/agent/verify-code'
-    const answers = [
-      await call(path, { email, code: WRONG, attempt }, { address: HOME }),
-      await call(path, { email, code: WRONG, attempt: 'never' }, { address: HOME }),
-      await call(path, { email: newEmail(), code, attempt }, { address: HOME }),
-    ]
-    for (const { text, status } of answers) assert.deepEqual([status, text], [400, answers[0]!.text])
   })
 })

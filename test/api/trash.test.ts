@@ -158,16 +158,6 @@ describe('a deleted site', () => {
     await client.undelete(slug)
     assert.deepEqual(pluck((await client.domains()).domains, 'domain'), ['www.other-test.example.com'])
   })
-
-  test('is deleted permanently with its account', async () => {
-    const { client, email, slug, bytes } = await deletedSite()
-    await client.deleteAccount(email)
-    api.pass(HOUR_MS)
-    await api.sweep('blobs')
-    const operator = await api.operator()
-    assert.equal((await operator.store.read.sites.bySlug(slug))?.keptUntil, null)
-    assert.equal(await readBlob(operator, sha256(bytes)), undefined)
-  })
 })
 
 test('the trash is listed in pages, the last deleted site first', async () => {

@@ -302,17 +302,6 @@ describe('a trust', () => {
     assert.deepEqual(await ids(), [kept.id])
   })
 
-  test('ends with its account', async () => {
-    const { client, email, slug, request } = await trusting()
-    const { store } = await api.operator()
-    const repository = { issuer: issuer.url, repository: request.repository, repositoryId: '' }
-    const { visitsKey: site } = (await store.read.sites.bySlug(slug))!
-    const find = () => store.read.trusts.find(repository, site)
-    assert.equal((await find()).length, 1)
-    await client.deleteAccount(email)
-    assert.deepEqual(await find(), [])
-  })
-
   test('ends when its account does not publish to the site any more', async () => {
     const { client, slug, request } = await trusting()
     const colleague = await api.account()

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { Administrators, auditActor } from '../../server/accounts/administrators.ts'
 import { countFigures } from '../../server/operations/administration/figures.ts'
 import type { Store } from '../../server/store/store.ts'
 import { COMMAND_LINE } from '../../server/store/tables/administration.ts'
@@ -133,46 +132,6 @@ export function storeAdministration(promises: Promises): void {
     assert.equal(await write('relaxed', {}, (tx) => tx.audit.deleteBefore(3, 2)), 2)
     assert.equal((await read.audit.list({ limit: 9 })).length, 3)
   })
-
-  promises(
-    'of the last two administrators who remove each other at the same time one stays',
-    async (open) => {
-      const stores = [await open(), await open()] as const
-      const names = ['ann', 'bob'] as const
-      await stores[0].write('durable', {}, async (tx) => {
-        for (const name of names) await tx.accounts.insert(accountRow(name, { administratorSince: 1 }))
-      })
-      let readers = 0
-      /** Has read the administrators, and waits for the other one as long as that may take without a lock. */
-      const isRead = async (store: Store) => {
-        readers++
-        for (let round = 0; readers < 2 && round < 100; round++) await store.check()
-      }
-      const removals = stores.map(async (store, at) => {
-        const slow: Store = {
-          ...store,
-          write: (durability, scope, work) =>
-            store.write(durability, scope, (tx) => {
-              const administrators = async () => {
-                const found = await tx.accounts.administrators()
-                await isRead(store)
-                return found
-              }
-              return work(withMethods(tx, { accounts: withMethods(tx.accounts, { administrators }) }))
-            }),
-        }
-        const account = accountRow(names[at]!)
-        const actor = auditActor({ account, address: '192.0.2.1', signedInWith: 'dashboard' })
-        await new Administrators({ store: slow, clock: Date.now }).set(actor, names[1 - at]!, false)
-      })
-      const outcomes = await Promise.allSettled(removals)
-      assert.deepEqual(
-        outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason.code).sort(),
-        ['LAST_ADMINISTRATOR', false],
-      )
-      assert.equal((await stores[0].read.accounts.administrators()).length, 1)
-    },
-  )
 }
 
 /** Two sites of an account, one of them with visits, a live version and a domain. */

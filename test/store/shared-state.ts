@@ -4,7 +4,6 @@ import { Accounts } from '../../server/accounts/account.ts'
 import { FULL_GRANT } from '../../server/accounts/authorization.ts'
 import { RateLimits } from '../../server/accounts/rate-limits.ts'
 import { Sessions } from '../../server/accounts/session.ts'
-import { AttemptLimiter } from '../../server/edge/password/attempt-limiter.ts'
 import { JobLease, LeaseLostError } from '../../server/jobs/job-lease.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../server/lib/time.ts'
 import type { Email } from '../../server/mail/mail.ts'
@@ -64,15 +63,6 @@ export function storeSharedState(promises: Promises): void {
     clock.now += HOUR_MS
     assert.equal((await limits.charge(caller, 'api')).admitted, true)
     assert.equal(limits.findFlooding('a hash'), undefined)
-  })
-
-  promises('parallel guesses of a password never exceed the limit, over all nodes', async (open) => {
-    const clock = () => 1000 * HOUR_MS
-    const nodes = [await open(), await open()].map((store) => new AttemptLimiter({ store, clock }))
-    const begun = await Promise.all(
-      Array.from({ length: 40 }, (_, number) => nodes[number % 2]!.begin('192.0.2.1', 'a-site')),
-    )
-    assert.equal(begun.filter((attempt) => 'windows' in attempt).length, 5)
   })
 
   promises('parallel guesses of a sign-in code end it after five, over all nodes', async (open) => {
