@@ -11,7 +11,7 @@ import { requires } from '../tools/part.ts'
 import { mountSmallDisk } from '../tools/small-disk.ts'
 import { Api, expectFailure, toTarget } from './api.ts'
 import type { ApiResponse } from './api-response.ts'
-import { make, send, storedFiles, TYPES } from './archive-requests.ts'
+import { make, send, TYPES } from './archive-requests.ts'
 import { toEntry, toManifest } from './content.ts'
 import { buildTar } from './pending-version.ts'
 
@@ -184,33 +184,4 @@ test('uploads at the same time are refused before they use the reserve', require
     api.anonymous.upload(large.upload.uploads[0]!, Buffer.alloc(40 * MIB)),
     'INSUFFICIENT_STORAGE',
   )
-})
-
-test('a full disk refuses uploads, keeps whole files, and serves sites', requires('small-disk'), async () => {
-  await using disk = await mountSmallDisk(64 * MIB)
-  await using api = await Api.start({ DATA: join(disk.folder, 'data') })
-  const { client, key } = await api.account()
-  const { siteUrl } = await api.publish(client, { 'index.html': 'home' })
-  const large = noise(20 * MIB)
-  const contents = { 'a.txt': 'small', 'large.bin': large, 'z.txt': 'late' }
-  const created = await client.create({ files: toManifest(contents) })
-  const [small, single, late] = created.upload.uploads
-  const before = await storedFiles(api)
-  const stored = async () => [...(await storedFiles(api))].filter((path) => !before.has(path))
-  await disk.fill(8 * MIB)
-  const put = ({ url, headers }: { url: string; headers: Record<string, string> }, body: Buffer) =>
-    api.request('PUT', toTarget(url), { headers, body })
-  assert.equal((await put(single!, large)).json.code, 'INSUFFICIENT_STORAGE')
-  assert.deepEqual(await stored(), [])
-  assert.equal((await send(api, 'tar', make('tar', contents), { key })).json.code, 'INSUFFICIENT_STORAGE')
-  const { json } = await put(created.upload.bundle!, buildTar(contents))
-  assert.equal(json.code, 'INSUFFICIENT_STORAGE')
-  assert.equal((await stored()).length, 1)
-  assert.equal((await put(late!, Buffer.from('late'))).status, 200)
-  const { details } = await expectFailure(client.finalize(created.slug, created.upload), 'UPLOADS_MISSING')
-  assert.deepEqual(details, { missing: ['large.bin'], count: 1 })
-  assert.equal((await put(small!, Buffer.from('small'))).status, 200)
-  assert.equal((await api.visit(siteUrl)).text, 'home')
-  const next = await api.publish(client, { 'index.html': 'next' })
-  assert.equal((await api.visit(next.siteUrl)).text, 'next')
 })
