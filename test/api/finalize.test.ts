@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SiteMetadata } from '../../protocol/api/publish.schema.ts'
 import { pluck } from '../support/pluck.ts'
-import { numbers } from '../support/random.ts'
 import { DAY_MS, expectFailure, HOUR_MS, startApi } from './api.ts'
 import { sha256, toManifest } from './content.ts'
 
@@ -12,21 +11,6 @@ const owner = await api.account()
 const text = async (siteUrl: string, path = '/') => (await api.visit(siteUrl, path)).text
 
 describe('finalize', () => {
-  test('makes a site live and returns the live and the previous version', async () => {
-    const contents = { 'index.html': 'one' }
-    const { slug, siteUrl, upload } = await api.create(owner.client, contents)
-    await api.upload(upload, contents)
-    const first = await owner.client.finalize(slug, { versionId: upload.versionId })
-    assert.deepEqual([first.currentVersionId, first.previousVersionId], [upload.versionId, null])
-    assert.equal(first.previewUrl, siteUrl.replace('://', `://${upload.versionId}--`))
-    assert.equal(await text(siteUrl), 'one')
-
-    const second = await api.publish(owner.client, { 'index.html': 'two' }, { slug })
-    assert.equal(second.previousVersionId, upload.versionId)
-    assert.equal(second.currentVersionId, second.versionId)
-    assert.equal(await text(siteUrl), 'two')
-  })
-
   test('can be repeated for the live version with the same response, marked as repeated', async () => {
     const first = await api.publish(owner.client, { 'index.html': 'one' })
     const { slug } = first
@@ -61,29 +45,6 @@ describe('finalize', () => {
     await Promise.all([a!, ...others].map(send))
     await owner.client.finalize(slug, upload)
     assert.equal(await text(siteUrl, '/b.txt'), 'b')
-  })
-
-  test('serves the complete old version or the complete new one to every visitor at any moment', async (context) => {
-    const next = numbers(context)
-    const version = (name: string) => ({ 'a.txt': `${name} a`, 'b.txt': `${name} b`, 'index.html': name })
-    const { slug, siteUrl } = await api.publish(owner.client, version('0'))
-    let done = false
-    let highest = 0
-    const visitor = async () => {
-      while (!done) {
-        const path = ['/', '/a.txt', '/b.txt'][next(3)]!
-        const number = Number.parseInt(await text(siteUrl, path), 10)
-        assert.ok(number >= highest, `after ${highest} came ${number}`)
-        highest = Math.max(highest, number)
-      }
-    }
-    const visitors = [visitor()]
-    for (let number = 1; number <= 20; number++) {
-      await api.publish(owner.client, version(`${number}`), { slug })
-      assert.equal(await text(siteUrl), `${number}`, 'visible immediately to its publisher')
-    }
-    done = true
-    await Promise.all(visitors)
   })
 })
 

@@ -107,26 +107,6 @@ describe('merge', () => {
     )
     assert.deepEqual(await livePaths(slug), [...Object.keys(SITE), ...names].sort())
   })
-
-  test('resumes a merged version with the files that are missing', async () => {
-    const { slug } = await api.publish(owner.client, SITE)
-    const contents = { 'b.txt': 'b', 'c.txt': 'c' }
-    const { upload } = await owner.client.update(slug, { files: toManifest(contents), merge: true })
-    const [first] = upload.uploads
-    await api.anonymous.upload(first!, Buffer.from(contents[first!.path as 'b.txt']))
-    const refreshed = await owner.client.refresh(slug, { versionId: upload.versionId })
-    assert.equal(refreshed.upload.uploads.length, 1)
-    await api.upload(refreshed.upload, contents)
-    await owner.client.finalize(slug, { versionId: upload.versionId })
-    assert.deepEqual(await livePaths(slug), [...Object.keys(SITE), 'b.txt', 'c.txt'].sort())
-  })
-
-  test('that changes nothing is dropped with ifChanged', async () => {
-    const { slug } = await api.publish(owner.client, SITE)
-    const options = { slug, merge: true, ifChanged: true }
-    const { unchanged } = await api.publish(owner.client, { 'index.html': 'home' }, options)
-    assert.equal(unchanged, true)
-  })
 })
 
 test('?merge=true lays an archive over the live version and keeps its top folder', async () => {

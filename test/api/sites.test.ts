@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { SiteDetails, SiteSummary } from '../../protocol/api/sites.schema.ts'
 import { pluck } from '../support/pluck.ts'
 import { expectFailure, HOUR_MS, startApi, toTarget } from './api.ts'
-import { sha256, toManifest } from './content.ts'
+import { toManifest } from './content.ts'
 import { insertSites } from './stored-sites.ts'
 
 const api = await startApi()
@@ -185,22 +185,6 @@ describe('a duplicate', () => {
     assert.equal((await api.visit(copy.siteUrl)).text, 'secret')
     assert.equal((await api.visit(siteUrl)).status, 401)
     assert.deepEqual(pluck((await client.domains()).domains, 'siteSlug'), [slug])
-  })
-
-  test('stays when its source is deleted, and the other way round', async () => {
-    const contents = { 'index.html': sha256('a file of its own') }
-    const source = await api.publish(owner.client, contents)
-    const copy = await owner.client.duplicate(source.slug)
-    const second = await owner.client.duplicate(copy.slug)
-    assert.equal(second.copiedFrom, copy.slug)
-    await owner.client.delete(source.slug)
-    await owner.client.delete(second.slug)
-    api.pass(HOUR_MS)
-    await api.sweep('blobs')
-    assert.equal((await api.visit(copy.siteUrl)).text, contents['index.html'])
-    const next = { 'index.html': 'changed' }
-    await api.publish(owner.client, next, { slug: copy.slug })
-    assert.equal((await api.visit(copy.siteUrl)).text, 'changed')
   })
 })
 

@@ -134,12 +134,6 @@ describe('the metadata in an update', () => {
     assert.deepEqual(await about(), { title: 'New', description: null, ogImagePath: null, spaMode: false })
   })
 
-  test('is not visible until the version is live', async () => {
-    const { slug } = await api.publish(owner.client, { 'index.html': 'one' }, { title: 'Old' })
-    await api.update(owner.client, slug, { 'index.html': 'two' }, { title: 'New' })
-    assert.equal((await owner.client.details(slug)).title, 'Old')
-  })
-
   test('has no image that its version does not have, and has it again with the next one that does', async () => {
     const contents = { 'index.html': 'x', 'a.png': 'a' }
     const { slug, siteUrl } = await api.publish(owner.client, contents, { ogImagePath: 'a.png' })
@@ -162,16 +156,6 @@ describe('the metadata in an update', () => {
 })
 
 describe('an update without an account', () => {
-  test('needs the claim token instead of a key, and does not extend the lifetime of the site', async () => {
-    const created = await api.publish(api.anonymous, { 'index.html': 'one' })
-    const { slug, siteUrl, claimToken } = created
-    api.pass(5 * HOUR_MS)
-    await api.publish(api.anonymous, { 'index.html': 'two' }, { slug, claimToken })
-    assert.equal(await text(siteUrl), 'two')
-    const offer = await api.anonymous.claimPreview(slug, claimToken!)
-    assert.equal(!offer.claimed && offer.expiresAt, created.expiresAt)
-  })
-
   test('is refused without the token, with a wrong one and with that of another site', async () => {
     const { slug } = await api.publish(api.anonymous, { 'index.html': 'one' })
     const other = await api.publish(api.anonymous, { 'index.html': 'other' })
