@@ -4,7 +4,7 @@ import { CALLS } from './calls.ts'
 import { isSerialized, runAlone } from './schedules.ts'
 import { interceptStatements } from './steps.ts'
 import { World } from './world.ts'
-import { recordScopes, type ScopedWrite, withoutScopeIn } from './writes.ts'
+import { recordScopes, type ScopedWrite, withoutScope } from './writes.ts'
 
 // `node test/interleaving/find-pairs-main.ts`: finds for each name that a write locks a pair of calls that ends in another
 // state when it does not, and prints the rows of lock-pairs.ts. Takes minutes.
@@ -41,15 +41,15 @@ async function findPair(lock: string): Promise<string | undefined> {
       const names = [scope[kind] ?? []].flat()
       for (const second of partners(kind, names, first))
         for (const after of STOPS) {
-          const stop = { write, ...(after && { after }) }
-          const wrap = withoutScopeIn(name, kind)
+          const stop = { ...(write > 0 && { write }), ...(after && { after }) }
+          const wrap = withoutScope(kind, name)
           try {
             if (await isSerialized(world, [first, second], stop, [wrap, wrap])) continue
           } catch (error) {
             console.error(`${lock}: ${first}, ${second}: ${error}`)
             break
           }
-          return `  '${lock}': ${JSON.stringify({ pair: [first, second], ...stop })},`
+          return `  '${lock}': ${JSON.stringify({ first, ...(second !== first && { second }), ...stop })},`
         }
     }
 }

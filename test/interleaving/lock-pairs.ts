@@ -1,94 +1,64 @@
-import type { Pair, StopPoint } from './schedules.ts'
+import type { StopPoint } from './schedules.ts'
 
 // The rows of `node test/interleaving/find-pairs-main.ts`.
+
+/** A pair of calls, by default the same one twice. */
+interface LockPair extends StopPoint {
+  first: string
+  second?: string
+}
 
 /**
  * For each name that a write locks (`file function kind`) a pair of calls that ends in another state when the first one,
  * stopped within that write, does not hold the lock.
  */
-export const LOCK_PAIRS: Record<string, { pair: Pair } & StopPoint> = {
-  'server/publish/stage.ts newVersion site': { pair: ['stage a preview', 'stage a preview'], write: 0 },
-  'server/sites/version.ts writeWithPending site': {
-    pair: ['abort an update', 'abort an update'],
-    write: 0,
-  },
+export const LOCK_PAIRS: Record<string, LockPair> = {
+  'server/publish/stage.ts newVersion site': { first: 'stage a preview' },
+  'server/sites/version.ts writeWithPending site': { first: 'abort an update' },
   'server/publish/upload-recorder.ts #recordWithin site': {
-    pair: ['upload a file', 'stage an update of an anonymous site'],
-    write: 0,
+    first: 'upload a file',
+    second: 'stage an update of an anonymous site',
   },
-  'server/publish/finalize.ts #finalize site': { pair: ['finalize', 'finalize'], write: 0 },
-  'server/sites/version-history.ts restore site': {
-    pair: ['promote a preview', 'promote a preview'],
-    write: 0,
-    after: 2,
+  'server/publish/finalize.ts #finalize site': { first: 'finalize' },
+  'server/sites/version-history.ts restore site': { first: 'promote a preview', after: 2 },
+  'server/sites/reviews/reviews.ts createLink site': { first: 'create a review link' },
+  'server/sites/reviews/reviews.ts #write site': { first: 'reply to a thread' },
+  'server/sites/previews.ts remove site': { first: 'delete a preview' },
+  'server/sites/version-history.ts remove site': { first: 'delete a version' },
+  'server/sites/site.ts updateMetadata site': { first: 'change metadata', second: 'finalize', after: 3 },
+  'server/sites/site.ts claim site': { first: 'claim', second: 'claim by another account' },
+  'server/domains/status.ts writeWithDomains site': { first: 'sweep expired-sites' },
+  'server/certificates/issuance.ts #write host': {
+    first: 'issue a certificate',
+    second: 'delete a site',
+    write: 6,
   },
-  'server/sites/reviews/reviews.ts createLink site': {
-    pair: ['create a review link', 'create a review link'],
-    write: 0,
-  },
-  'server/sites/reviews/reviews.ts #write site': {
-    pair: ['reply to a thread', 'reply to a thread'],
-    write: 0,
-  },
-  'server/sites/previews.ts remove site': { pair: ['delete a preview', 'delete a preview'], write: 0 },
-  'server/sites/version-history.ts remove site': { pair: ['delete a version', 'delete a version'], write: 0 },
-  'server/sites/site.ts updateMetadata site': { pair: ['change metadata', 'finalize'], write: 0, after: 3 },
-  'server/sites/site.ts claim site': { pair: ['claim', 'claim by another account'], write: 0 },
-  'server/domains/status.ts writeWithDomains site': {
-    pair: ['sweep expired-sites', 'sweep expired-sites'],
-    write: 0,
-  },
-  'server/certificates/issuance.ts #write host': { pair: ['issue a certificate', 'delete a site'], write: 6 },
-  'server/certificates/maintenance.ts maintain host': {
-    pair: ['maintain certificates', 'maintain certificates'],
-    write: 0,
-  },
-  'server/accounts/account.ts #redeem address': {
-    pair: ['sign in with the code', 'sign in with the code'],
-    write: 0,
-  },
+  'server/certificates/maintenance.ts maintain host': { first: 'maintain certificates' },
+  'server/accounts/account.ts #redeem address': { first: 'sign in with the code' },
   'server/accounts/named-keys.ts create address': {
-    pair: ['create a key', 'sign in with a named key'],
-    write: 0,
+    first: 'create a key',
+    second: 'sign in with a named key',
   },
   'server/accounts/administrators.ts set counter': {
-    pair: ['remove an administrator', 'remove another administrator'],
-    write: 0,
+    first: 'remove an administrator',
+    second: 'remove another administrator',
   },
-  'server/accounts/session.ts end account': { pair: ['end a session', 'end a session'], write: 0 },
-  'server/accounts/oauth/programs.ts revoke account': {
-    pair: ['end the access of a program', 'end the access of a program'],
-    write: 0,
-  },
+  'server/accounts/session.ts end account': { first: 'end a session' },
+  'server/accounts/oauth/programs.ts revoke account': { first: 'end the access of a program' },
   'server/jobs/account-deletion.ts deleteAccount counter': {
-    pair: ['delete the account', 'remove another administrator'],
-    write: 0,
+    first: 'delete the account',
+    second: 'remove another administrator',
   },
-  'server/sites/version-history.ts prune site': {
-    pair: ['sweep old-versions', 'sweep old-versions'],
-    write: 0,
-  },
-  'server/operations/notices/notices.ts #claim notice': { pair: ['sweep emails', 'sweep emails'], write: 1 },
-  'server/edge/password/attempt-limiter.ts begin counter': {
-    pair: ['try a password', 'try a password'],
-    write: 0,
-  },
-  'server/operations/moderation/reports.ts decide site': {
-    pair: ['dismiss reports', 'dismiss reports'],
-    write: 0,
-  },
-  'server/operations/moderation/suspensions.ts changeSite site': {
-    pair: ['suspend a site', 'suspend a site'],
-    write: 0,
-  },
-  'server/operations/moderation/removals.ts releaseDomain host': {
-    pair: ['release a domain', 'release a domain'],
-    write: 0,
-  },
-  'server/domains/domain.ts add account': { pair: ['add a domain', 'add another domain'], write: 0 },
+  'server/sites/version-history.ts prune site': { first: 'sweep old-versions' },
+  'server/operations/notices/notices.ts #claim notice': { first: 'sweep emails', write: 1 },
+  'server/edge/password/attempt-limiter.ts begin counter': { first: 'try a password' },
+  'server/operations/moderation/reports.ts decide site': { first: 'dismiss reports' },
+  'server/operations/moderation/suspensions.ts changeSite site': { first: 'suspend a site' },
+  'server/operations/moderation/removals.ts releaseDomain host': { first: 'release a domain' },
+  'server/domains/domain.ts add account': { first: 'add a domain', second: 'add another domain' },
   'server/domains/domain.ts remove host': {
-    pair: ['remove an active domain', 'delete a site as an operator'],
-    write: 0,
+    first: 'remove an active domain',
+    second: 'delete a site as an operator',
   },
 }
 
@@ -152,7 +122,7 @@ export const WITHOUT_PAIR: readonly string[] = [
   'server/jobs/account-deletion.ts deleteAccount address',
   'server/operations/moderation/reports.ts add site',
   'server/operations/moderation/suspensions.ts changeAccount account',
-  'server/operations/moderation/suspensions.ts #changeSitesOf site',
+  'server/operations/moderation/suspensions.ts changeSitesOf site',
   'server/operations/moderation/blocks.ts add counter',
   'server/operations/moderation/blocks.ts #remove counter',
   'server/operations/moderation/reports.ts #recordEmail site',

@@ -75,8 +75,8 @@ export async function explore(
 
 /** A write of the first call of a pair, and the number of its statements that are executed before the second call. */
 export interface StopPoint {
-  /** From 0, of the writes of the call. */
-  write: number
+  /** Of the writes of the call, by default the first one, 0. */
+  write?: number
   /** By default all up to the first one that changes rows. */
   after?: number
 }
@@ -90,7 +90,7 @@ const CHANGES_ROWS = /: (?:with .*)?(?:insert|update|delete)\b/s
 export async function isSerialized(
   world: World,
   pair: Pair,
-  { write, after }: StopPoint,
+  { write = 0, after }: StopPoint,
   wraps: Wraps = [],
 ): Promise<boolean> {
   const orders = await runOrders(world, pair)

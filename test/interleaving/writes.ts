@@ -79,17 +79,6 @@ export function recordScopes(seen: ScopedWrite[]): Wrap {
   })
 }
 
-/** Leaves a kind of names out of the scopes of the writes of one function. */
-export function withoutScopeIn(name: string, kind: keyof WriteScope): Wrap {
-  return (store) => ({
-    ...store,
-    write: (durability, scope, work) => {
-      const { [kind]: _, ...rest } = scope
-      return store.write(durability, findFunction() === name ? rest : scope, work)
-    },
-  })
-}
-
 /** Passes the writes of others on. */
 const WRAPPERS = /\/(?:quotas|job-lease|observe-engines)\.ts/
 
@@ -103,13 +92,14 @@ function findFunction(): string {
   return `${file} ${method.split('.').at(-1)}`
 }
 
-/** Leaves a kind of names out of the scopes of the writes of a node. */
-export function withoutScope(kind: keyof WriteScope): Wrap {
+/** Leaves a kind of names out of the scopes of the writes of a node, or of those of one function. */
+export function withoutScope(kind: keyof WriteScope, name?: string): Wrap {
   return (store) => ({
     ...store,
     write: (durability, scope, work) => {
       const { [kind]: _, ...rest } = scope
-      return store.write(durability, rest, work)
+      const isLeftOut = name === undefined || findFunction() === name
+      return store.write(durability, isLeftOut ? rest : scope, work)
     },
   })
 }
