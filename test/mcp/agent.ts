@@ -61,3 +61,25 @@ export class Agent implements AsyncDisposable {
 function textOf({ content }: CallToolResult): string {
   return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
 }
+
+export const LIST_TOOLS = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+
+/** The message of a call. */
+export function callOf(name: string, args: object = {}) {
+  return { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }
+}
+
+/** Sends a message without the library. */
+export function postMessage(
+  baseUrl: string,
+  message: unknown,
+  { path = '/mcp', headers = {} }: { path?: string; headers?: Record<string, string | undefined> } = {},
+): Promise<Response> {
+  const usual = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const given = Object.entries<string | undefined>({ ...usual, ...headers })
+  return fetch(baseUrl + path, {
+    method: 'POST',
+    headers: given.filter((header): header is [string, string] => header[1] !== undefined),
+    body: typeof message === 'string' ? message : JSON.stringify(message),
+  })
+}

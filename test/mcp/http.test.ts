@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import type { Store } from '../../server/store/store.ts'
 import { type Account, Api } from '../api/api.ts'
 import { pluck } from '../support/pluck.ts'
+import { callOf, LIST_TOOLS, postMessage } from './agent.ts'
 
 const BOTH = 'application/json, text/event-stream'
 
@@ -15,23 +16,9 @@ describe('the messages of programs over HTTP', () => {
   })
   after(() => api[Symbol.asyncDispose]())
 
-  const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
   const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
-  const callOf = (name: string, args: object) => ({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name, arguments: args },
-  })
-  const post = (body: unknown, headers: Record<string, string | undefined> = {}, path = '/mcp') => {
-    const all = { 'content-type': 'application/json', accept: BOTH, ...headers }
-    const given = Object.entries(all).filter((header): header is [string, string] => header[1] !== undefined)
-    return fetch(api.baseUrl + path, {
-      method: 'POST',
-      headers: given,
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    })
-  }
+  const post = (message: unknown, headers: Record<string, string | undefined> = {}, path = '/mcp') =>
+    postMessage(api.baseUrl, message, { path, headers })
 
   test('are answered with JSON where the client accepts it, however it says so', async () => {
     const cases: [accept: string | undefined, status: number][] = [
@@ -48,7 +35,7 @@ describe('the messages of programs over HTTP', () => {
       ['application/json;q=0, text/event-stream', 406],
     ]
     for (const [accept, status] of cases) {
-      const response = await post(listTools, { accept })
+      const response = await post(LIST_TOOLS, { accept })
       assert.deepEqual(
         [response.status, response.headers.get('content-type')?.split(';')[0]],
         [status, 'application/json'],
@@ -60,16 +47,16 @@ describe('the messages of programs over HTTP', () => {
   })
 
   test('are accepted with a slash at the end of the address', async () => {
-    assert.equal((await post(listTools, {}, '/mcp/')).status, 200)
-    assert.equal((await post(listTools, {}, '/mcp/account/')).status, 401)
+    assert.equal((await post(LIST_TOOLS, {}, '/mcp/')).status, 200)
+    assert.equal((await post(LIST_TOOLS, {}, '/mcp/account/')).status, 401)
     const authorization = `Bearer ${account.key}`
-    assert.equal((await post(listTools, { authorization }, '/mcp/account/')).status, 200)
+    assert.equal((await post(LIST_TOOLS, { authorization }, '/mcp/account/')).status, 200)
   })
 
   test('need a token at the address for clients that sign in only when they are refused', async () => {
     const challenge = `Bearer scope="read publish", resource_metadata="${api.baseUrl}/.well-known/oauth-protected-resource/mcp/account"`
     for (const method of ['GET', 'POST', 'DELETE']) {
-      for (const body of method === 'POST' ? ['{', JSON.stringify(listTools)] : [null]) {
+      for (const body of method === 'POST' ? ['{', JSON.stringify(LIST_TOOLS)] : [null]) {
         const headers = { 'content-type': 'application/json' }
         const response = await fetch(`${api.baseUrl}/mcp/account`, { method, body, headers })
         assert.deepEqual(
@@ -97,7 +84,7 @@ describe('the messages of programs over HTTP', () => {
     const named = callOf('publish_site', { name: 'a-name', files: [{ path: 'index.html', content: 'x' }] })
     const refused = (await (await post([ping(1), named])).json()) as { result: { isError?: boolean } }[]
     assert.deepEqual([refused.length, refused[1]!.result.isError], [2, true])
-    assert.equal((await post([ping(1), callOf('list_sites', {})])).status, 401)
+    assert.equal((await post([ping(1), callOf('list_sites')])).status, 401)
     for (const [body, headers] of [
       [[ping(1)], { 'mcp-protocol-version': '2025-06-18' }],
       [[], {}],
@@ -143,11 +130,11 @@ describe('the messages of programs over HTTP', () => {
   test('that no client should send are refused', async () => {
     const refused: [body: unknown, headers: Record<string, string>, status: number][] = [
       ['no JSON', {}, 400],
-      [{ ...listTools, params: { _meta: { a: 'x'.repeat(70_000) } } }, {}, 400],
+      [{ ...LIST_TOOLS, params: { _meta: { a: 'x'.repeat(70_000) } } }, {}, 400],
       [callOf('x'.repeat(70_000), {}), {}, 400],
-      [listTools, { 'content-type': 'text/plain' }, 415],
-      [listTools, { origin: 'https://evil.example' }, 403],
-      [listTools, { origin: 'http://localhost:1234' }, 200],
+      [LIST_TOOLS, { 'content-type': 'text/plain' }, 415],
+      [LIST_TOOLS, { origin: 'https://evil.example' }, 403],
+      [LIST_TOOLS, { origin: 'http://localhost:1234' }, 200],
     ]
     for (const [body, headers, status] of refused) {
       const response = await post(body, headers)

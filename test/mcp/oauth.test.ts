@@ -12,7 +12,7 @@ import { type Account, Api, DAY_MS, MINUTE_MS } from '../api/api.ts'
 import { listen } from '../support/listen.ts'
 import { pausedBody } from '../support/paused-body.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { Agent } from './agent.ts'
+import { Agent, callOf, postMessage } from './agent.ts'
 import { Program, REDIRECT_URI, type Tokens } from './program.ts'
 
 const SECRET = 'a secret that the nodes have in common'
@@ -36,26 +36,12 @@ describe('the authorization of programs', () => {
   })
   after(() => api[Symbol.asyncDispose]())
 
-  const statusOf = async (token: string, path = '/mcp') => {
-    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_sites' } }
-    const response = await fetch(api.baseUrl + path, {
-      method: path === '/mcp' ? 'POST' : 'GET',
-      headers: {
-        authorization: `Bearer ${token}`,
-        accept: 'application/json, text/event-stream',
-        ...(path === '/mcp' ? { 'content-type': 'application/json' } : {}),
-      },
-      ...(path === '/mcp' ? { body: JSON.stringify(message) } : {}),
-    })
-    return response.status
-  }
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+  const statusOf = async (token: string) =>
+    (await postMessage(api.baseUrl, callOf('list_sites'), { headers: bearer(token) })).status
 
   test('is found from the refusal of a call', async () => {
-    const refused = await fetch(`${api.baseUrl}/mcp`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_sites' } }),
-    })
+    const refused = await postMessage(api.baseUrl, callOf('list_sites'))
     const [, url] = /resource_metadata="(.+?)"/.exec(refused.headers.get('www-authenticate')!)!
     const resource = (await (await fetch(url!)).json()) as Record<string, unknown>
     assert.deepEqual(
@@ -102,7 +88,8 @@ describe('the authorization of programs', () => {
   test('gives a token for the tools, and for nothing else', async () => {
     const { access_token: token, scope, expires_in } = await program.tokens(account.key)
     assert.deepEqual([scope, expires_in], ['read publish manage', 3600])
-    assert.deepEqual([await statusOf(token), await statusOf(token, '/api/v1/me')], [200, 401])
+    const { status } = await fetch(`${api.baseUrl}/api/v1/me`, { headers: bearer(token) })
+    assert.deepEqual([await statusOf(token), status], [200, 401])
     await using agent = await Agent.connect(api.baseUrl, { key: token })
     const { slug } = await agent.call('publish_site', { files: [{ path: 'index.html', content: 'x' }] })
     assert.equal((await account.client.details(slug)).role, 'owner')
@@ -147,20 +134,12 @@ describe('the authorization of programs', () => {
         ...(tool === 'update_files' ? { delete: ['index.html'] } : {}),
         ...(tool === 'delete_preview' ? { preview: 'x' } : {}),
       }
-      const response = await fetch(api.baseUrl + path, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          origin: 'http://localhost:1',
-          ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-        },
-        body: JSON.stringify({
-          ...{ jsonrpc: '2.0', id: 1, method: tool === undefined ? 'ping' : 'tools/call' },
-          ...(tool === undefined
-            ? {}
-            : { params: { name: tool, arguments: tool === 'list_sites' ? {} : args } }),
-        }),
-      })
+      const message =
+        tool === undefined
+          ? { jsonrpc: '2.0', id: 1, method: 'ping' }
+          : callOf(tool, tool === 'list_sites' ? {} : args)
+      const headers = { origin: 'http://localhost:1', ...(key !== undefined && bearer(key)) }
+      const response = await postMessage(api.baseUrl, message, { path, headers })
       const metadata = `resource_metadata="${api.baseUrl}/.well-known/oauth-protected-resource${path}"`
       assert.deepEqual(
         [response.status, response.headers.get('www-authenticate')],
@@ -198,16 +177,7 @@ describe('the authorization of programs', () => {
       const isRefused = await Promise.all(
         tokens.map(async ([, { access_token: key }]) => {
           // Without a token for it, nothing of the arguments is examined but their form.
-          const response = await fetch(`${api.baseUrl}/mcp`, {
-            method: 'POST',
-            headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-            body: JSON.stringify({
-              jsonrpc: '2.0',
-              id: 1,
-              method: 'tools/call',
-              params: { name, arguments: args },
-            }),
-          })
+          const response = await postMessage(api.baseUrl, callOf(name, args), { headers: bearer(key) })
           return response.status === 403
         }),
       )

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { type Account, Api } from '../api/api.ts'
 import { make } from '../api/archive-requests.ts'
 import { MIB } from '../support/units.ts'
-import { Agent } from './agent.ts'
+import { Agent, callOf, LIST_TOOLS, postMessage } from './agent.ts'
 
 const page = { path: 'index.html', content: '<title>One</title><h1>One</h1>' }
 
@@ -26,6 +26,8 @@ describe('the tools for programs', () => {
     await api[Symbol.asyncDispose]()
   })
 
+  const post = (message: unknown, headers: Record<string, string> = {}) =>
+    postMessage(api.baseUrl, message, { headers })
   const visit = async (url: string, path = '/') => (await api.visit(url, path)).text
   const publish = (args: object, agent = owner) => {
     api.pass()
@@ -89,7 +91,7 @@ describe('the tools for programs', () => {
   test('serve clients of earlier revisions, and those with a session of another server', async () => {
     await using legacy = await Agent.connect(api.baseUrl, { key: account.key, mode: 'legacy' })
     assert.equal((await publish({ files: [page] }, legacy)).status, 'active')
-    const response = await post(listTools, { 'mcp-session-id': 'stale' })
+    const response = await post(LIST_TOOLS, { 'mcp-session-id': 'stale' })
     assert.equal(response.status, 200)
     assert.match(await response.text(), /publish_site/)
   })
@@ -258,20 +260,20 @@ describe('the tools for programs', () => {
   test('a call that needs an account is refused as HTTP requires, so that clients sign in', async () => {
     const { slug } = await publish({ files: [page] })
     const calls = [
-      callOf('list_sites', {}),
+      callOf('list_sites'),
       callOf('update_files', { slug, files: [page] }),
       callOf('claim_site', { slug, claimToken: 'x' }),
     ]
     for (const call of calls) assert.equal((await post(call)).status, 401)
-    assert.equal((await post(listTools, { authorization: 'Bearer sl_live_no' })).status, 401)
+    assert.equal((await post(LIST_TOOLS, { authorization: 'Bearer sl_live_no' })).status, 401)
   })
 
   test('say the same about an error, in the response and in the result of a call, and why', async () => {
     const named = callOf('publish_site', { files: [page], name: 'a-name' })
     const refusals: [call: object, headers: Record<string, string>, error: RegExp][] = [
       [named, {}, /^Choosing a name needs an account\. Sign in, or publish without a name$/],
-      [callOf('list_sites', {}), {}, /^list_sites needs an account$/],
-      [listTools, { authorization: 'Bearer expired' }, /^The token or API key is invalid or has expired\./],
+      [callOf('list_sites'), {}, /^list_sites needs an account$/],
+      [LIST_TOOLS, { authorization: 'Bearer expired' }, /^The token or API key is invalid or has expired\./],
     ]
     for (const [call, headers, message] of refusals) {
       const response = await post(call, headers)
@@ -376,22 +378,4 @@ describe('the tools for programs', () => {
     released.resolve()
     assert.equal((await Promise.all(running)).length, 8)
   })
-
-  const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
-  const callOf = (name: string, args: object) => ({
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name, arguments: args },
-  })
-  const post = (body: unknown, headers: Record<string, string> = {}) =>
-    fetch(`${api.baseUrl}/mcp`, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...headers,
-      },
-      body: typeof body === 'string' ? body : JSON.stringify(body),
-    })
 })
